@@ -1,0 +1,72 @@
+// The import table of ARCHITECTURE.md, as rules. Calls run the way imports point.
+const MAY_IMPORT = {
+  core: [],
+  wire: ['core'],
+  schema: ['core'],
+  egress: ['core'],
+  process: ['core'],
+  config: ['core', 'schema', 'egress'],
+  store: ['core'],
+  upstream: ['core', 'config', 'store', 'wire', 'schema', 'egress', 'process'],
+  catalog: ['core', 'config', 'store', 'upstream', 'schema', 'translate'],
+  govern: ['core', 'config', 'store', 'schema', 'cel', 'egress', 'process'],
+  builtin: ['core', 'wire', 'schema'],
+  'heddle.ts': ['core', 'config'],
+  gateway: ['core', 'config', 'wire', 'egress', 'heddle.ts'],
+  console: ['core', 'config', 'wire', 'egress', 'heddle.ts'],
+  cli: ['core', 'config', 'heddle.ts', 'open-heddle.ts', 'gateway', 'console', 'builtin'],
+};
+
+const UNTESTED = '(\\.test|/fixtures)\\.ts$';
+const folder = (name) => (name.endsWith('.ts') ? `^src/${name.replace('.', '\\.')}$` : `^src/${name}/`);
+
+const table = Object.entries(MAY_IMPORT).map(([name, allowed]) => ({
+  name: `${name.replace('.ts', '')}-imports`,
+  comment: `${name} may import ${allowed.join(', ') || 'nothing of ours'}.`,
+  severity: 'error',
+  from: { path: folder(name), pathNot: UNTESTED },
+  to: { path: '^src/', pathNot: [name, ...allowed].map(folder) },
+}));
+
+const only = (name, comment, folders, to) => ({
+  name,
+  comment,
+  severity: 'error',
+  from: { path: '^src/', pathNot: [...folders.map(folder), UNTESTED] },
+  to,
+});
+
+module.exports = {
+  forbidden: [
+    ...table,
+    {
+      name: 'unknown-folder',
+      comment: 'A folder that is not in the table has no place in the architecture yet: add it there first.',
+      severity: 'error',
+      from: { path: '^src/[^/]+/', pathNot: Object.keys(MAY_IMPORT).map(folder) },
+      to: {},
+    },
+    {
+      name: 'core-is-pure',
+      comment: 'core is vocabulary: no packages, no platform modules.',
+      severity: 'error',
+      from: { path: '^src/core/', pathNot: UNTESTED },
+      to: { pathNot: '^src/' },
+    },
+    { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
+    only('only-process-starts-children', 'Only process/ starts a child.', ['process'], {
+      path: '^(node:)?child_process$',
+      dependencyTypesNot: ['type-only'],
+    }),
+    only('only-guarded-sockets', 'Only egress/ and upstream/ open outgoing sockets.', ['egress', 'upstream'], {
+      path: '^(undici|(node:)?(net|tls|https))($|/)|node_modules/undici/',
+      dependencyTypesNot: ['type-only'],
+    }),
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'types', 'default'] },
+  },
+};

@@ -1,0 +1,114 @@
+/**
+ * The vocabulary of Heddle: a `Call` goes in, a `Result` comes out, and every
+ * thing in between is a `Stage`. Nothing in this file does I/O.
+ */
+
+export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
+export interface JsonObject {
+  readonly [key: string]: Json | undefined;
+}
+
+/** What a caller asked for, before we know whether it exists or is allowed. */
+export interface Call {
+  readonly id: string;
+  readonly kind: 'tool';
+  /** The public name, `server.tool`, or a bare tool name, as the caller wrote it. */
+  readonly name: string;
+  readonly input: JsonObject;
+  /** The client's `_meta` without reserved keys. */
+  readonly meta: JsonObject;
+  readonly caller: Caller;
+  readonly options: CallOptions;
+  /** The call, step or code run that made this one. */
+  readonly parent?: string;
+  /** Who said yes beforehand, when somebody did; `permit` checks that they may. */
+  readonly approved?: string;
+  readonly signal: AbortSignal;
+  readonly report?: (progress: Progress) => void;
+}
+
+export interface CallOptions {
+  readonly timeoutMs?: number;
+  readonly failover?: boolean;
+  readonly preferredServer?: string;
+}
+
+/** Progress as the server reported it, its token aside: unknown fields included. */
+export type Progress = JsonObject;
+
+/** A call whose name has been looked up. Only these reach policy and upstreams. */
+export interface ResolvedCall extends Call {
+  readonly target: Target;
+}
+
+export type Role = 'owner' | 'operator' | 'approver' | 'auditor' | 'user';
+
+export interface Caller {
+  readonly id: string;
+  readonly roles: readonly Role[];
+  readonly via: 'gateway' | 'library' | 'cli' | 'console' | 'workflow' | 'code';
+  readonly profile?: string;
+  /** Keys taint and logging level; the principal alone when the protocol has no session. */
+  readonly session?: string;
+}
+
+/** What a public name stands for. */
+export interface Target {
+  readonly publicName: string;
+  /** Servers able to answer, in order of preference. Never empty. */
+  readonly servers: readonly [string, ...string[]];
+  /** The name the servers themselves use. */
+  readonly name: string;
+  /** The tool exactly as its server wrote it. */
+  readonly definition: JsonObject;
+  /** SHA-256 of the definition's canonical JSON. */
+  readonly digest: string;
+  readonly facts: Facts;
+  /** What a reader should know: look-alike names, shortened names, broken schemas. */
+  readonly flags: readonly string[];
+}
+
+/** What Heddle holds to be true of a tool: configuration first, then the server's word as far as it is trusted. */
+export interface Facts {
+  readonly category: string;
+  readonly riskLevel: 'low' | 'medium' | 'high';
+  readonly readOnly: boolean;
+  readonly destructive: boolean;
+  readonly idempotent: boolean;
+  readonly requiresApproval: boolean;
+  /** Comes with Heddle itself: an in-process object, not merely a name. */
+  readonly builtin: boolean;
+  readonly timeoutMs?: number;
+}
+
+export type Question = {
+  readonly method: 'elicitation/create' | 'sampling/createMessage' | 'roots/list';
+  readonly params?: JsonObject;
+};
+
+/** How a call that stopped to ask goes on. Plain data. */
+export type Continuation = { readonly kind: 'upstream'; readonly server: string; readonly state?: string };
+
+/** Who really answered; never put on the wire. */
+export interface Provenance {
+  readonly server: string;
+  readonly attempts: number;
+  readonly latencyMs: number;
+}
+
+export type Result =
+  /** `value` is the upstream's own result object, verbatim: unknown fields and content types included. */
+  | { readonly kind: 'complete'; readonly value: JsonObject; readonly isError: boolean; readonly from: Provenance }
+  | {
+      readonly kind: 'input-required';
+      readonly questions: Readonly<Record<string, Question>>;
+      readonly next: Continuation;
+    };
+
+export type Handler<C extends Call = Call> = (call: C) => Promise<Result>;
+export type Stage<C extends Call = Call> = (call: C, next: Handler<C>) => Promise<Result>;
+
+/** The first stage is the outermost: it sees the call first and the result last. */
+export function compose<C extends Call>(stages: readonly Stage<C>[], handler: Handler<C>): Handler<C> {
+  return stages.reduceRight<Handler<C>>((next, stage) => (call) => stage(call, next), handler);
+}

@@ -1,0 +1,224 @@
+import type { JsonObject } from './call.ts';
+
+/** Whose problem it is. Faces map faults to their own dialect; nothing else does. */
+export type Fault = 'caller' | 'denied' | 'upstream' | 'internal';
+
+interface Row {
+  readonly fault: Fault;
+  /** What `heddle` exits with. Scripts rely on these numbers. */
+  readonly exit: number;
+  /** When it is raised, for docs/errors.md. */
+  readonly when: string;
+  /** What the reader does about it, when the error itself has no better advice. */
+  readonly fix: string;
+}
+
+/** Every way Heddle can fail. Adding a row is an API change: update test/pins/errors.test.ts and docs/errors.md. */
+export const ERRORS = {
+  USAGE_INVALID: {
+    fault: 'caller',
+    exit: 2,
+    when: 'The command line could not be understood.',
+    fix: 'Run the command with `--help` to see its arguments and an example.',
+  },
+  NAME_UNKNOWN: {
+    fault: 'caller',
+    exit: 2,
+    when: 'No tool or server of that name exists, or the caller may not see it.',
+    fix: 'Run `heddle list tools` to see what there is.',
+  },
+  NAME_AMBIGUOUS: {
+    fault: 'caller',
+    exit: 2,
+    when: 'A bare tool name belongs to more than one server.',
+    fix: 'Write it as `server.tool`; the message lists the candidates.',
+  },
+  INPUT_INVALID: {
+    fault: 'caller',
+    exit: 2,
+    when: 'The arguments do not fit the input schema of the tool, or are not JSON.',
+    fix: 'Run `heddle describe <tool>` to see what it takes.',
+  },
+  CONFIG_INVALID: {
+    fault: 'caller',
+    exit: 3,
+    when: 'A configuration file, or one entry of it, cannot be used.',
+    fix: 'Correct the file at the line and column the message names; `heddle config explain` shows what is in force.',
+  },
+  VARIABLE_UNSET: {
+    fault: 'caller',
+    exit: 3,
+    when: 'A `${VARIABLE}` in the configuration has no value and no default.',
+    fix: 'Set the variable, or write `${NAME:-default}`.',
+  },
+  TRANSPORT_UNSUPPORTED: {
+    fault: 'caller',
+    exit: 3,
+    when: 'The configuration asks for a transport or a field that this version cannot honour.',
+    fix: 'Use `command` (stdio) or `type: "http"`.',
+  },
+  SANDBOX_UNAVAILABLE: {
+    fault: 'caller',
+    exit: 3,
+    when: 'A server asks for a sandbox that cannot be enforced here, so it is not started.',
+    fix: 'Remove `sandbox` from the server, or set `sandbox.required` to false to run it unsandboxed.',
+  },
+  DRIVER_MISSING: {
+    fault: 'caller',
+    exit: 3,
+    when: 'The store needs a database driver that is not installed.',
+    fix: 'Install it beside heddle: `npm install pg`.',
+  },
+  SERVER_DISABLED: {
+    fault: 'caller',
+    exit: 3,
+    when: 'The server is configured with `enabled: false`.',
+    fix: 'Set `enabled` to true in its configuration.',
+  },
+  AUTH_NEEDED: {
+    fault: 'upstream',
+    exit: 4,
+    when: 'The server answered 401: it wants a credential that Heddle does not have.',
+    fix: 'Give the server an `Authorization` header in its `headers`.',
+  },
+  PERMISSION_DENIED: {
+    fault: 'denied',
+    exit: 5,
+    when: 'A permission rule forbids the call.',
+    fix: 'Change the rule the message names, or ask who maintains it.',
+  },
+  RATE_LIMITED: {
+    fault: 'denied',
+    exit: 5,
+    when: 'The tool, its server or the caller has used up its `maxCalls` in the current window.',
+    fix: 'Wait as long as the message says, and call again.',
+  },
+  AUDIT_UNAVAILABLE: {
+    fault: 'denied',
+    exit: 5,
+    when: 'The audit log cannot be written, so nothing with side effects runs.',
+    fix: 'Free disk space or restore the store; reads go on meanwhile.',
+  },
+  APPROVAL_REQUIRED: {
+    fault: 'denied',
+    exit: 6,
+    when: 'The call needs a person to agree first.',
+    fix: 'Run it by hand with `heddle call … --yes`, or add the tool to `permissions.allow`.',
+  },
+  UPSTREAM_TIMEOUT: {
+    fault: 'upstream',
+    exit: 7,
+    when: 'A server did not answer in time, and repeating the call is harmless.',
+    fix: 'Call again, or raise `timeoutMs` of the server or the tool.',
+  },
+  UPSTREAM_UNREACHABLE: {
+    fault: 'upstream',
+    exit: 8,
+    when: 'A server could not be started or reached. Nothing was asked of it.',
+    fix: 'Run `heddle doctor <server>` to see why.',
+  },
+  UPSTREAM_FAILED: {
+    fault: 'upstream',
+    exit: 8,
+    when: 'A server broke while it handled the call, and repeating the call is harmless.',
+    fix: 'Run `heddle doctor <server>` to see its last words.',
+  },
+  UPSTREAM_REFUSED: {
+    fault: 'upstream',
+    exit: 1,
+    when: 'The server answered with a protocol error of its own.',
+    fix: 'The message is the server’s; correct what it names.',
+  },
+  TOOL_INVALID: {
+    fault: 'upstream',
+    exit: 8,
+    when: 'The input schema of the tool is broken or breaks the limits, so its arguments cannot be checked.',
+    fix: 'Tell the maintainer of the server; its other tools work.',
+  },
+  OUTCOME_UNKNOWN: {
+    fault: 'upstream',
+    exit: 9,
+    when: 'The call reached the server and no answer came back. It may have happened. Heddle does not repeat it.',
+    fix: 'Look at the system the tool acts on before you call again.',
+  },
+  CALL_CANCELLED: {
+    fault: 'caller',
+    exit: 130,
+    when: 'The caller cancelled the call or went away.',
+    fix: 'Nothing to do.',
+  },
+  STORE_UNAVAILABLE: {
+    fault: 'internal',
+    exit: 70,
+    when: 'The store could not be opened.',
+    fix: 'Check that the folder in `HEDDLE_HOME` is writable, or that the database of `store` answers.',
+  },
+  INTERNAL: {
+    fault: 'internal',
+    exit: 70,
+    when: 'A mistake in Heddle itself.',
+    fix: 'Report it, with the output of `heddle doctor`.',
+  },
+} as const satisfies Record<string, Row>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+interface HeddleErrorOptions {
+  /** One imperative sentence the reader can act on; default: the code's own. */
+  readonly fix?: string;
+  /** Facts for logs and programs. Never secrets, never tool output. */
+  readonly details?: JsonObject;
+  readonly cause?: unknown;
+}
+
+// Symbol.for, not instanceof: two copies of heddle in one node_modules still agree.
+const BRAND = Symbol.for('heddle.error');
+
+export class HeddleError extends Error {
+  readonly [BRAND] = true;
+  readonly code: ErrorCode;
+  readonly fix: string;
+  readonly details: JsonObject;
+
+  constructor(code: ErrorCode, message: string, options: HeddleErrorOptions = {}) {
+    super(message, { cause: options.cause });
+    this.name = 'HeddleError';
+    this.code = code;
+    this.fix = options.fix ?? ERRORS[code].fix;
+    this.details = options.details ?? {};
+  }
+
+  get fault(): Fault {
+    return ERRORS[this.code].fault;
+  }
+
+  get exit(): number {
+    return ERRORS[this.code].exit;
+  }
+
+  static is(value: unknown): value is HeddleError {
+    return typeof value === 'object' && value !== null && BRAND in value;
+  }
+
+  /** The only way an unknown thrown value becomes ours. Edges call it; stages do not. */
+  static from(thrown: unknown): HeddleError {
+    if (HeddleError.is(thrown)) return thrown;
+    return new HeddleError('INTERNAL', 'Heddle failed while handling this call.', { cause: thrown });
+  }
+}
+
+type UpstreamCode = Extract<ErrorCode, `UPSTREAM_${string}` | 'AUTH_NEEDED'>;
+
+/** An upstream broke. `delivered` decides whether trying another server is safe. */
+export class UpstreamError extends HeddleError {
+  readonly delivered: 'no' | 'maybe';
+
+  constructor(
+    code: UpstreamCode,
+    message: string,
+    options: HeddleErrorOptions & { readonly delivered: 'no' | 'maybe' },
+  ) {
+    super(code, message, options);
+    this.delivered = options.delivered;
+  }
+}

@@ -1,0 +1,76 @@
+import type { Caller, Handler, JsonObject, Target } from './core/call.ts';
+
+/** What a face may touch: types only, nothing here runs. `by` is checked against a role where it matters. */
+export interface Heddle {
+  /** The only way to a server. */
+  readonly dispatch: Handler;
+  readonly catalog: {
+    /** One page of what `by` may see, by the same `decide` as dispatch. Waits at most `waitMs` for servers still connecting. */
+    list(by: Caller, query: ListQuery): Promise<Page<Target>>;
+    /** Looks a name up as `dispatch` would. Throws NAME_UNKNOWN or NAME_AMBIGUOUS. */
+    describe(by: Caller, name: string, signal: AbortSignal): Promise<Target>;
+  };
+  readonly servers: {
+    /** Starts nothing. */
+    list(by: Caller): Promise<readonly ServerStatus[]>;
+    /** Connects when it is not connected yet; a failure is a status, not an exception. */
+    connect(by: Caller, name: string, signal: AbortSignal): Promise<ServerStatus>;
+  };
+  readonly traces: {
+    stats(by: Caller, since: number): Promise<readonly ToolStats[]>;
+  };
+  /** What happens to servers and the catalog, from now on, until the signal aborts or Heddle closes. */
+  changes(by: Caller, signal: AbortSignal): AsyncIterable<Change>;
+  /** Everything worth knowing when something does not work; with a server's name, about that server alone. */
+  doctor(by: Caller, server: string | undefined, signal: AbortSignal): Promise<readonly Finding[]>;
+  close(): Promise<void>;
+}
+
+export interface Page<T> {
+  readonly items: readonly T[];
+  readonly next?: string;
+}
+
+export interface ListQuery {
+  readonly cursor?: string;
+  readonly limit?: number;
+  readonly waitMs?: number;
+}
+
+export interface ServerStatus {
+  readonly name: string;
+  /** Where the entry was written: `project`, `user`, `builtin`, … */
+  readonly scope: string;
+  readonly transport: string;
+  readonly state: 'disabled' | 'pending' | 'connected' | 'failed' | 'needs-auth';
+  readonly reason?: string;
+  readonly fix?: string;
+  /** Attempt n of m; 0 = not started. */
+  readonly attempt: readonly [number, number];
+  readonly health: 'ok' | 'unhealthy' | 'unknown';
+  readonly sandbox: 'enforced' | 'unsandboxed' | 'none';
+  readonly tools?: number;
+  /** Of a connected server: serverInfo, capabilities, instructions, protocolVersion, era, connectMs. */
+  readonly info?: JsonObject;
+}
+
+export interface ToolStats {
+  readonly name: string;
+  readonly totalCalls: number;
+  readonly errorCount: number;
+  readonly avgLatencyMs: number;
+  readonly lastCallTime: number;
+}
+
+export interface Finding {
+  readonly level: 'ok' | 'warn' | 'error';
+  readonly subject: string;
+  readonly message: string;
+  readonly fix?: string;
+}
+
+export interface Change {
+  readonly kind: 'server' | 'catalog';
+  readonly subject: string;
+  readonly detail: JsonObject;
+}

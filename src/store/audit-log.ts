@@ -1,0 +1,40 @@
+import type { JsonObject } from '../core/call.ts';
+
+/** One line of the audit log: what was about to happen (`intent`), or how an attempt ended (`outcome`). */
+export interface AuditRecord {
+  readonly callId: string;
+  readonly phase: 'intent' | 'outcome';
+  readonly at: number;
+  readonly caller: string;
+  readonly via: string;
+  /** The name as the caller wrote it; after resolution the public name. */
+  readonly name: string;
+  /** Everything else: server, decision, rule, digests, sanitised arguments, outcome, duration. */
+  readonly detail: JsonObject;
+}
+
+/** Append-only: there is no update and no delete, in this interface or below it. */
+export interface AuditLog {
+  /** Queued; written with everything else of this turn of the event loop. Kept for the next turn when that fails. */
+  append(record: AuditRecord): void;
+  /** Settles when the record is committed; rejects with AUDIT_UNAVAILABLE when it cannot be. */
+  appendDurably(record: AuditRecord): Promise<void>;
+  /** Newest first. */
+  search(query: AuditQuery): Promise<readonly AuditRecord[]>;
+  /** Reads every chain from its start and says where one is broken. */
+  verify(signal: AbortSignal): Promise<ChainReport>;
+}
+
+export interface AuditQuery {
+  readonly since?: number;
+  readonly caller?: string;
+  readonly callId?: string;
+  readonly limit: number;
+}
+
+export interface ChainReport {
+  readonly records: number;
+  readonly segments: number;
+  /** Segment and sequence of each record whose hash does not follow from the one before it. */
+  readonly broken: readonly { readonly segment: string; readonly sequence: number }[];
+}

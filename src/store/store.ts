@@ -1,0 +1,12 @@
+import type { AuditLog } from './audit-log.ts';
+import type { ServerBook } from './server-book.ts';
+import type { TraceLog } from './trace-log.ts';
+
+/** What survives a restart. */
+export interface Store {
+  readonly audit: AuditLog;
+  readonly traces: TraceLog;
+  readonly servers: ServerBook;
+  /** Writes what is queued, then lets go. */
+  close(): Promise<void>;
+}

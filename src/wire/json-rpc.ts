@@ -1,0 +1,63 @@
+import type { JsonObject } from '../core/call.ts';
+
+/** A JSON-RPC message as its sender wrote it. */
+export type Message = JsonObject;
+
+/**
+ * One line between two peers, whatever carries it. The shape is the SDK's
+ * `Transport`, plus what it lacks: dropping a single request's stream by id,
+ * and saying on whose stream a message came.
+ */
+export interface Line {
+  onmessage?: ((message: Message, origin?: Origin) => void) | undefined;
+  onclose?: (() => void) | undefined;
+  onerror?: ((error: Error) => void) | undefined;
+  /** Each request has its own stream, so an answer can fail to come without the line being lost. */
+  readonly hasPerRequestStream?: boolean;
+  start(): Promise<void>;
+  send(message: Message, options?: SendOptions): Promise<void>;
+  close(): Promise<void>;
+  abandon?(id: number): void;
+}
+
+export interface Origin {
+  /** Our request id, when the line knows on whose stream the message came. */
+  readonly askedBy?: number | undefined;
+}
+
+export interface SendOptions {
+  readonly onRequestStreamEnd?: () => void;
+}
+
+/** The peer understood the request and answered with an error. Its words pass through unharmed. */
+export class RpcError extends Error {
+  readonly code: number;
+  readonly data: unknown;
+
+  constructor(code: number, message: string, data?: unknown) {
+    super(message);
+    this.name = 'RpcError';
+    this.code = code;
+    this.data = data;
+  }
+
+  static fromAnswer(error: unknown): RpcError {
+    const { code, message, data } = isObject(error) ? error : {};
+    return new RpcError(typeof code === 'number' ? code : INTERNAL_ERROR, typeof message === 'string' ? message : '', data);
+  }
+
+  toAnswer(): { code: number; message: string; data?: unknown } {
+    const { code, message, data } = this;
+    return data === undefined ? { code, message } : { code, message, data };
+  }
+}
+
+export const PARSE_ERROR = -32700;
+export const INVALID_REQUEST = -32600;
+export const METHOD_NOT_FOUND = -32601;
+export const INVALID_PARAMS = -32602;
+export const INTERNAL_ERROR = -32603;
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
