@@ -1,4 +1,6 @@
-import type { Caller, Handler, JsonObject, Target } from './core/call.ts';
+import type { Caller, Handler, Target } from './core/call.ts';
+import type { Finding } from './core/finding.ts';
+import type { Change, ServerStatus } from './core/server-status.ts';
 
 /** What a face may touch: types only, nothing here runs. `by` is checked against a role where it matters. */
 export interface Heddle {
@@ -37,40 +39,10 @@ export interface ListQuery {
   readonly waitMs?: number;
 }
 
-export interface ServerStatus {
-  readonly name: string;
-  /** Where the entry was written: `project`, `user`, `builtin`, … */
-  readonly scope: string;
-  readonly transport: string;
-  readonly state: 'disabled' | 'pending' | 'connected' | 'failed' | 'needs-auth';
-  readonly reason?: string;
-  readonly fix?: string;
-  /** Attempt n of m; 0 = not started. */
-  readonly attempt: readonly [number, number];
-  readonly health: 'ok' | 'unhealthy' | 'unknown';
-  readonly sandbox: 'enforced' | 'unsandboxed' | 'none';
-  readonly tools?: number;
-  /** Of a connected server: serverInfo, capabilities, instructions, protocolVersion, era, connectMs. */
-  readonly info?: JsonObject;
-}
-
 export interface ToolStats {
   readonly name: string;
   readonly totalCalls: number;
   readonly errorCount: number;
   readonly avgLatencyMs: number;
   readonly lastCallTime: number;
-}
-
-export interface Finding {
-  readonly level: 'ok' | 'warn' | 'error';
-  readonly subject: string;
-  readonly message: string;
-  readonly fix?: string;
-}
-
-export interface Change {
-  readonly kind: 'server' | 'catalog';
-  readonly subject: string;
-  readonly detail: JsonObject;
 }

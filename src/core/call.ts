@@ -21,8 +21,8 @@ export interface Call {
   readonly options: CallOptions;
   /** The call, step or code run that made this one. */
   readonly parent?: string;
-  /** Who said yes beforehand, when somebody did; `permit` checks that they may. */
-  readonly approved?: string;
+  /** The person at the terminal has agreed to this very call; `permit` checks that it came from there. */
+  readonly approved?: 'self';
   readonly signal: AbortSignal;
   readonly report?: (progress: Progress) => void;
 }
@@ -64,8 +64,6 @@ export interface Target {
   /** SHA-256 of the definition's canonical JSON. */
   readonly digest: string;
   readonly facts: Facts;
-  /** What a reader should know: look-alike names, shortened names, broken schemas. */
-  readonly flags: readonly string[];
 }
 
 /** What Heddle holds to be true of a tool: configuration first, then the server's word as far as it is trusted. */
@@ -79,6 +77,12 @@ export interface Facts {
   /** Comes with Heddle itself: an in-process object, not merely a name. */
   readonly builtin: boolean;
   readonly timeoutMs?: number;
+  readonly rateLimit?: RateLimit;
+}
+
+export interface RateLimit {
+  readonly maxCalls: number;
+  readonly windowMs: number;
 }
 
 export type Question = {

@@ -1,4 +1,5 @@
-import type { JsonObject } from '../core/call.ts';
+import type { Json, JsonObject } from '../core/call.ts';
+import { isObject } from '../core/json.ts';
 
 /** A JSON-RPC message as its sender wrote it. */
 export type Message = JsonObject;
@@ -32,9 +33,9 @@ export interface SendOptions {
 /** The peer understood the request and answered with an error. Its words pass through unharmed. */
 export class RpcError extends Error {
   readonly code: number;
-  readonly data: unknown;
+  readonly data: Json | undefined;
 
-  constructor(code: number, message: string, data?: unknown) {
+  constructor(code: number, message: string, data?: Json) {
     super(message);
     this.name = 'RpcError';
     this.code = code;
@@ -43,10 +44,14 @@ export class RpcError extends Error {
 
   static fromAnswer(error: unknown): RpcError {
     const { code, message, data } = isObject(error) ? error : {};
-    return new RpcError(typeof code === 'number' ? code : INTERNAL_ERROR, typeof message === 'string' ? message : '', data);
+    return new RpcError(
+      typeof code === 'number' ? code : INTERNAL_ERROR,
+      typeof message === 'string' ? message : '',
+      data,
+    );
   }
 
-  toAnswer(): { code: number; message: string; data?: unknown } {
+  toAnswer(): JsonObject {
     const { code, message, data } = this;
     return data === undefined ? { code, message } : { code, message, data };
   }
@@ -57,7 +62,3 @@ export const INVALID_REQUEST = -32600;
 export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
 export const INTERNAL_ERROR = -32603;
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}

@@ -1,0 +1,110 @@
+import type { Stats } from 'node:fs';
+import { lstat, opendir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Json } from '../../core/call.ts';
+import type { Place } from './place.ts';
+import { isKernelPath } from './roots.ts';
+
+// Names are sorted before the list is cut, so they are all held at once: this bounds that.
+const MAX_NAMES = 100_000;
+
+type Entry = {
+  readonly name: string;
+  readonly type: 'file' | 'directory' | 'symlink' | 'other';
+  readonly size: number;
+  readonly modified: string;
+  children?: readonly Json[];
+};
+
+interface ListOptions {
+  /** Levels to show; 1 shows the directory itself. */
+  readonly depth: number;
+  readonly maxEntries: number;
+  readonly maxNames?: number;
+  readonly signal: AbortSignal;
+}
+
+/** What one listing may still spend, over all its directories. */
+interface Budget {
+  left: number;
+  truncated: boolean;
+  readonly maxNames: number;
+  readonly signal: AbortSignal;
+}
+
+/** Lists a directory sorted by name. A directory that cannot be looked into has no `children`. */
+export async function listEntries(place: Place, options: ListOptions) {
+  const { depth, maxEntries, maxNames = MAX_NAMES, signal } = options;
+  const budget: Budget = { left: maxEntries, truncated: false, maxNames, signal };
+  const entries: readonly Json[] = await list(place, depth, budget);
+  return { entries, truncated: budget.truncated };
+}
+
+// The entries of a directory come before those below it, so a cut takes the deep ones first.
+async function list(place: Place, depth: number, budget: Budget): Promise<Entry[]> {
+  const entries: Entry[] = [];
+  for (const name of await namesIn(place, budget)) {
+    if (budget.left === 0) {
+      budget.truncated = true;
+      break;
+    }
+    budget.signal.throwIfAborted();
+    const stats = await quietly(lstat(join(place.address, name)));
+    if (!stats) continue; // Gone since.
+    entries.push({ name, type: typeOf(stats), size: stats.size, modified: stats.mtime.toISOString() });
+    budget.left--;
+  }
+  if (depth > 1) {
+    for (const entry of entries) if (entry.type === 'directory') await lookInto(place, entry, depth - 1, budget);
+  }
+  return entries;
+}
+
+async function lookInto(parent: Place, entry: Entry, depth: number, budget: Budget): Promise<void> {
+  if (isKernelPath(join(parent.real, entry.name))) return;
+  if (budget.left === 0) {
+    budget.truncated = true;
+    return;
+  }
+  const place = await quietly(parent.child(entry.name));
+  if (!place) return;
+  try {
+    // It may have become a link or a file since.
+    if (place.stats.isDirectory()) entry.children = await list(place, depth, budget);
+  } catch (thrown) {
+    if (!isRefusal(thrown)) throw thrown;
+  } finally {
+    await place.close();
+  }
+}
+
+async function namesIn(place: Place, budget: Budget): Promise<string[]> {
+  const names: string[] = [];
+  for await (const { name } of await opendir(place.address, { bufferSize: 1024 })) {
+    budget.signal.throwIfAborted();
+    if (names.length === budget.maxNames) {
+      budget.truncated = true;
+      break;
+    }
+    names.push(name);
+  }
+  return names.sort();
+}
+
+function typeOf(stats: Stats): Entry['type'] {
+  if (stats.isFile()) return 'file';
+  if (stats.isDirectory()) return 'directory';
+  return stats.isSymbolicLink() ? 'symlink' : 'other';
+}
+
+async function quietly<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked;
+  } catch (thrown) {
+    if (isRefusal(thrown)) return undefined;
+    throw thrown;
+  }
+}
+
+const REFUSALS: readonly unknown[] = ['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM'];
+const isRefusal = (thrown: unknown) => thrown instanceof Error && 'code' in thrown && REFUSALS.includes(thrown.code);

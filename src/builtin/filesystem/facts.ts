@@ -1,0 +1,13 @@
+/** What every tool that only reads files says about itself, to clients and to Heddle. */
+export const READS_FILES = {
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  _meta: {
+    'dev.heddle/tool': {
+      category: 'filesystem',
+      riskLevel: 'low',
+      idempotent: true,
+      requiresApproval: false,
+      requires: ['fs:read'],
+    },
+  },
+} as const;

@@ -1,0 +1,100 @@
+import { readlink, realpath } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { quote, ToolFailure } from '../tool-failure.ts';
+import { namePlace } from './named-place.ts';
+import { pinRoot } from './pinned-place.ts';
+import type { Place } from './place.ts';
+import type { Location, Roots } from './roots.ts';
+
+// As many as Linux itself follows.
+const MAX_LINKS = 40;
+
+/**
+ * Finds what a caller's path names and makes sure it is inside a root. Links
+ * are followed as long as each of them leads into a root. The caller closes it.
+ */
+export async function findPlace(roots: Roots, written: string, signal: AbortSignal): Promise<Place> {
+  const start = roots.locate(written);
+  try {
+    return roots.holdable ? await findByHandle(roots, start, signal) : await findByName(roots, start, signal);
+  } catch (thrown) {
+    throw explain(thrown, written, roots.shown);
+  }
+}
+
+/** Goes down name by name, each from the handle of the one before: what was checked is what gets opened. */
+async function findByHandle(roots: Roots, start: Location, signal: AbortSignal): Promise<Place> {
+  let location = start;
+  for (let links = 0; links <= MAX_LINKS; links++) {
+    const found = await walk(location, signal);
+    if (typeof found !== 'string') return found;
+    const next = roots.find(found);
+    if (!next) throw new Leaves();
+    location = next;
+  }
+  throw Object.assign(new Error('Too many links.'), { code: 'ELOOP' });
+}
+
+/** The place at the end or, when there is a link on the way, the path to look for instead. */
+async function walk({ root, names }: Location, signal: AbortSignal): Promise<Place | string> {
+  let place = await pinRoot(root);
+  for (const [index, name] of names.entries()) {
+    const parent = place;
+    try {
+      signal.throwIfAborted();
+      place = await parent.child(name);
+      if (place.stats.isSymbolicLink()) {
+        await place.close();
+        return resolve(parent.real, await targetOf(parent, name), ...names.slice(index + 1));
+      }
+    } finally {
+      await parent.close();
+    }
+  }
+  return place;
+}
+
+/** Another look at the name, so the answer may be stale; it only says where the next walk from a root begins. */
+async function targetOf(parent: Place, name: string): Promise<string> {
+  try {
+    return await readlink(join(parent.address, name));
+  } catch (thrown) {
+    if (codeOf(thrown) === 'EINVAL') return name; // No longer a link: walk again and see.
+    throw thrown;
+  }
+}
+
+/** Where directories cannot be held by handle. A parent directory swapped at the right moment is not noticed. */
+async function findByName(roots: Roots, { root, names }: Location, signal: AbortSignal): Promise<Place> {
+  const real = await realpath(join(root, ...names));
+  signal.throwIfAborted();
+  if (!roots.find(real)) throw new Leaves();
+  return namePlace(real);
+}
+
+/** A link that leads out of the roots. */
+class Leaves extends Error {}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist. List the directory above it to see what there is',
+  ENOTDIR: 'does not exist: a part of the path before its end is not a directory. List that directory first',
+  EACCES: 'may not be read by this server. Choose another one, or have its permissions changed',
+  EPERM: 'may not be read by this server. Choose another one, or have its permissions changed',
+  ELOOP: 'goes through too many symbolic links, or in a circle. Name the file itself',
+  ENAMETOOLONG: 'is too long for a path. Shorten it',
+};
+
+/** Turns what the platform said about a path into words for the model. Everything else passes unchanged. */
+export function explain(thrown: unknown, written: string, roots: string): unknown {
+  const path = quote(written);
+  if (thrown instanceof Leaves) {
+    const why = 'is a symbolic link, or goes through one, that leads outside the allowed roots';
+    return new ToolFailure(`${path} ${why}. Use a path that stays inside: ${roots}.`);
+  }
+  const reason = REASONS[codeOf(thrown) ?? ''];
+  return reason ? new ToolFailure(`${path} ${reason}. Allowed roots: ${roots}.`, { cause: thrown }) : thrown;
+}
+
+function codeOf(thrown: unknown): string | undefined {
+  return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined;
+}

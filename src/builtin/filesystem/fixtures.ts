@@ -1,0 +1,71 @@
+import { spawnSync } from 'node:child_process';
+import { linkSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { JsonObject } from '../../core/call.ts';
+import { linkedPair } from '../../wire/linked-pair.ts';
+import { Peer } from '../../wire/peer.ts';
+import { type FilesystemOptions, serveFilesystem } from './serve-filesystem.ts';
+
+export const SECRET = 'what nobody may read';
+
+/** Two roots, a look-alike of the first beside it, and a secret outside both. */
+export function aTree() {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-files-')));
+  const root = join(base, 'root');
+  const second = join(base, 'second');
+  const outside = join(base, 'outside');
+  for (const one of [root, second, outside, join(base, 'root-evil'), join(root, 'sub'), join(root, 'sub/deep')]) {
+    mkdirSync(one);
+  }
+  writeFileSync(join(root, 'hello.txt'), 'hello\n');
+  writeFileSync(join(root, 'sub/inner.txt'), 'inner\n');
+  writeFileSync(join(second, 'other.txt'), 'other\n');
+  writeFileSync(join(outside, 'secret.txt'), SECRET);
+  writeFileSync(join(base, 'root-evil/secret.txt'), SECRET);
+  return { base, root, second, outside, remove: () => rmSync(base, { recursive: true }) };
+}
+
+/** Ways out of the root that somebody may have left lying in it. */
+export function layTraps({ root, outside }: { root: string; outside: string }): void {
+  const links: readonly (readonly [string, string])[] = [
+    ['out-file', join(outside, 'secret.txt')],
+    ['out-relative', '../outside/secret.txt'],
+    ['out-dir', outside],
+    ['out-proc', '/proc/self'],
+    ['chain-1', 'chain-2'],
+    ['chain-2', 'sub/chain-3'],
+    ['sub/chain-3', '../out-dir/secret.txt'],
+    ['sub/up', '../..'],
+    ['loop-1', 'loop-2'],
+    ['loop-2', 'loop-1'],
+    ['dangling', 'nothing-here'],
+  ];
+  for (const [name, target] of links) symlinkSync(target, join(root, name));
+  linkSync(join(outside, 'secret.txt'), join(root, 'hard'));
+  spawnSync('mkfifo', [join(root, 'pipe')]);
+}
+
+export interface Answer {
+  readonly text: string;
+  readonly isError: boolean;
+  readonly result: JsonObject;
+}
+
+/** The real server on a linked pair. */
+export async function serve(options: Partial<FilesystemOptions> & Pick<FilesystemOptions, 'roots'>) {
+  const [near, far] = linkedPair();
+  await serveFilesystem(far, { maxFileBytes: 10_000, ...options });
+  const peer = new Peer(near, { server: 'filesystem' });
+  await peer.start();
+  const call = async (name: string, input: JsonObject): Promise<Answer> => {
+    const result = await peer.request('tools/call', { name, arguments: input }, { deadlineMs: 10_000 });
+    const [first] = result.content as { text: string }[];
+    return { text: first?.text ?? '', isError: result.isError === true, result };
+  };
+  return {
+    peer,
+    read: (path: string, more: JsonObject = {}) => call('fs_read_file', { path, ...more }),
+    list: (input: JsonObject = {}) => call('fs_list_directory', input),
+  };
+}

@@ -1,0 +1,101 @@
+import type { JsonObject } from '../../core/call.ts';
+import { readArguments } from '../read-arguments.ts';
+import type { BuiltinTool } from '../serve-tools.ts';
+import { quote, ToolFailure } from '../tool-failure.ts';
+import { listEntries } from './entries.ts';
+import { READS_FILES } from './facts.ts';
+import { explain, findPlace } from './find-place.ts';
+import type { Roots } from './roots.ts';
+
+const DEEPEST = 20;
+const MAX_ENTRIES = 5000;
+
+interface Limits {
+  readonly roots: Roots;
+  readonly maxEntries?: number;
+}
+
+/** The tool `fs_list_directory`. */
+export function listDirectoryTool({ roots, maxEntries = MAX_ENTRIES }: Limits): BuiltinTool {
+  return {
+    definition: definition(roots, maxEntries),
+    async run(input, signal) {
+      const given = readArguments(input, ['path', 'recursive', 'maxDepth']);
+      const path = given.text('path') ?? '.';
+      const recursive = given.flag('recursive') ?? false;
+      const maxDepth = given.integer('maxDepth', { min: 1, max: DEEPEST }) ?? 3;
+
+      const place = await findPlace(roots, path, signal);
+      try {
+        if (!place.stats.isDirectory()) {
+          throw new ToolFailure(`${quote(path)} is not a directory. Use fs_read_file for files.`);
+        }
+        const { entries, truncated } = await listEntries(place, {
+          depth: recursive ? maxDepth : 1,
+          maxEntries,
+          signal,
+        });
+        const listing = { path, entries, truncated };
+        const text = (said: string) => ({ type: 'text', text: said });
+        const cut = `The list is cut: it shows ${maxEntries} entries at most. List a deeper directory to see the rest.`;
+        return {
+          content: [text(JSON.stringify(listing)), ...(truncated ? [text(cut)] : [])],
+          structuredContent: listing,
+        };
+      } catch (thrown) {
+        throw explain(thrown, path, roots.shown);
+      } finally {
+        await place.close();
+      }
+    },
+  };
+}
+
+const ENTRIES = { type: 'array', items: { $ref: '#/$defs/entry' } };
+const ENTRY: JsonObject = {
+  type: 'object',
+  properties: {
+    name: { type: 'string' },
+    type: { type: 'string', enum: ['file', 'directory', 'symlink', 'other'] },
+    size: { type: 'integer', minimum: 0, description: 'Bytes; of a directory or link, those of the entry itself.' },
+    modified: { type: 'string', format: 'date-time' },
+    children: { ...ENTRIES, description: 'Of a directory that was looked into.' },
+  },
+  required: ['name', 'type', 'size', 'modified'],
+};
+
+function definition(roots: Roots, maxEntries: number): BuiltinTool['definition'] {
+  const properties: JsonObject = {
+    path: {
+      type: 'string',
+      minLength: 1,
+      default: '.',
+      description: `Absolute, or relative to the first of: ${roots.shown}.`,
+    },
+    recursive: { type: 'boolean', default: false, description: 'Look into directories too. Links are not followed.' },
+    maxDepth: {
+      type: 'integer',
+      minimum: 1,
+      maximum: DEEPEST,
+      default: 3,
+      description: 'With recursive: how many levels to show.',
+    },
+  };
+  return {
+    name: 'fs_list_directory',
+    title: 'List a directory',
+    description: `Lists what is in a directory, sorted by name: name, type, size and time of change. Shows at most ${maxEntries} entries and says when there are more.`,
+    inputSchema: { type: 'object', properties, additionalProperties: false },
+    outputSchema: {
+      type: 'object',
+      properties: {
+        path: { type: 'string' },
+        entries: ENTRIES,
+        truncated: { type: 'boolean', description: 'There is more than is shown.' },
+      },
+      required: ['path', 'entries', 'truncated'],
+      $defs: { entry: ENTRY },
+    },
+    ...READS_FILES,
+  };
+}

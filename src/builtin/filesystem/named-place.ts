@@ -1,0 +1,36 @@
+import { constants } from 'node:fs';
+import { type FileHandle, lstat, open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ToolFailure } from '../tool-failure.ts';
+import type { Place } from './place.ts';
+
+// Windows has none of these but O_RDONLY: there they are undefined, which `|` takes as 0.
+const READ = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
+
+/**
+ * A place known by its name alone, for platforms where a directory cannot be
+ * held by handle. The opened file is compared with the one that was checked.
+ */
+export async function namePlace(real: string): Promise<Place> {
+  const stats = await lstat(real);
+  return {
+    real,
+    stats,
+    address: real,
+    child: (name) => namePlace(join(real, name)),
+    open: () => openSame(real, stats),
+    close: async () => {},
+  };
+}
+
+async function openSame(real: string, checked: Place['stats']): Promise<FileHandle> {
+  const handle = await open(real, READ);
+  try {
+    const opened = await handle.stat();
+    if (opened.ino === checked.ino && opened.dev === checked.dev) return handle;
+    throw new ToolFailure('The file was replaced while it was being opened. Read it again.');
+  } catch (thrown) {
+    await handle.close();
+    throw thrown;
+  }
+}

@@ -1,0 +1,46 @@
+import { constants } from 'node:fs';
+import { type FileHandle, open, readlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ToolFailure } from '../tool-failure.ts';
+import type { Place } from './place.ts';
+
+// Absent from fs.constants; the same number on x64 and arm64. Such a handle names a thing without opening it,
+// so neither a FIFO blocks nor a device acts.
+const O_PATH = 0o10000000;
+const NAME_ONLY = O_PATH | constants.O_NOFOLLOW;
+const READ = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
+
+/** Holds a root open on Linux. From there `child` goes down without the kernel looking a whole path up again. */
+export async function pinRoot(real: string): Promise<Place> {
+  const place = await pin(real, real);
+  try {
+    // A parent of the root may have become a link since the start: ask the handle where it really is.
+    if ((await readlink(place.address)) === real) return place;
+    throw new ToolFailure('The root has moved since the server started. Have the server started again.');
+  } catch (thrown) {
+    await place.close();
+    throw thrown;
+  }
+}
+
+async function pin(path: string, real: string): Promise<Place> {
+  const handle = await open(path, NAME_ONLY);
+  try {
+    return placeOf(handle, real, await handle.stat());
+  } catch (thrown) {
+    await handle.close();
+    throw thrown;
+  }
+}
+
+function placeOf(handle: FileHandle, real: string, stats: Place['stats']): Place {
+  const address = `/proc/self/fd/${handle.fd}`;
+  return {
+    real,
+    stats,
+    address,
+    child: (name) => pin(`${address}/${name}`, join(real, name)),
+    open: () => open(address, READ),
+    close: () => handle.close(),
+  };
+}

@@ -1,0 +1,124 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { verifies } from '../../../test/requirements.ts';
+import { aTree, serve } from './fixtures.ts';
+import { readFileTool } from './read-file.ts';
+import { openRoots } from './roots.ts';
+
+let tree: ReturnType<typeof aTree>;
+beforeEach(() => {
+  tree = aTree();
+});
+afterEach(() => tree.remove());
+
+const put = (name: string, content: string | Uint8Array) => writeFileSync(join(tree.root, name), content);
+
+describe('reading text', () => {
+  verifies('B1', 'gives the content of a file alone, byte for byte', async () => {
+    const { read } = await serve({ roots: [tree.root] });
+    put('windows.txt', '\ufeffone\r\ntwo — “three” 🧵\n');
+    expect((await read('windows.txt')).result).toEqual({
+      content: [{ type: 'text', text: '\ufeffone\r\ntwo — “three” 🧵\n' }],
+    });
+    put('empty.txt', '');
+    expect(await read('empty.txt')).toMatchObject({ text: '', isError: false });
+  });
+
+  it.each([1, 2, 3, 4, 5, 7, 64])('joins parts of %i bytes to the whole, whatever they cut through', async (limit) => {
+    const whole = 'aé—🧵z🧵é';
+    put('mixed.txt', whole);
+    const { read } = await serve({ roots: [tree.root] });
+    let joined = '';
+    for (let offset = 0; offset < Buffer.byteLength(whole); offset += limit) {
+      const part = await read('mixed.txt', { offset, limit });
+      expect(part.isError).toBe(false);
+      joined += part.text;
+    }
+    expect(joined).toBe(whole);
+  });
+
+  it('reads to the end without a limit, nothing at the end, and refuses what is beyond', async () => {
+    const { read } = await serve({ roots: [tree.root] });
+    expect((await read('hello.txt', { offset: 2 })).text).toBe('llo\n');
+    expect((await read('hello.txt', { offset: 2, limit: 100 })).text).toBe('llo\n');
+    expect(await read('hello.txt', { offset: 6 })).toMatchObject({ text: '', isError: false });
+    expect((await read('hello.txt', { offset: 7 })).text).toBe(
+      '"hello.txt" has 6 bytes, so there is nothing at offset 7. Use a smaller one.',
+    );
+  });
+
+  it.each([
+    ['a byte that UTF-8 never has', [0x61, 0xff, 0x62]],
+    ['a tail without a head', [0x80, 0x80, 0x80, 0x80, 0x80, 0x80]],
+    ['a head without a tail', [0x61, 0xe2, 0x80]],
+    ['UTF-16', [...Buffer.from('text', 'utf16le')]],
+  ])('sends %s to base64', async (_what, bytes) => {
+    put('binary', Uint8Array.from(bytes));
+    const { read } = await serve({ roots: [tree.root] });
+    const refused = await read('binary');
+    expect(refused).toMatchObject({
+      text: '"binary" is not UTF-8 text. Read it with encoding "base64".',
+      isError: true,
+    });
+    const answer = await read('binary', { encoding: 'base64' });
+    expect([...Buffer.from(answer.text, 'base64')]).toEqual(bytes);
+  });
+});
+
+describe('large files', () => {
+  it('are refused whole, with their size, and read in parts', async () => {
+    const content = Buffer.alloc(2_500_000, 'abcdefg');
+    put('big.bin', content);
+    const { read } = await serve({ roots: [tree.root], maxFileBytes: 2_000_000 });
+    const refused = await read('big.bin');
+    expect(refused.text).toBe(
+      '"big.bin" has 2500000 bytes, and at most 2000000 are read at once. Read a part with offset and limit.',
+    );
+    const first = await read('big.bin', { limit: 2_000_000, encoding: 'base64' });
+    const rest = await read('big.bin', { offset: 2_000_000, encoding: 'base64' });
+    const joined = Buffer.concat([Buffer.from(first.text, 'base64'), Buffer.from(rest.text, 'base64')]);
+    expect(joined.equals(content)).toBe(true);
+    expect((await read('big.bin', { limit: 2_000_001 })).text).toMatch(/"limit" has to be a whole number from 1 to/);
+  });
+
+  it('may be exactly as large as the limit', async () => {
+    put('exact.txt', 'x'.repeat(10_000));
+    put('over.txt', 'x'.repeat(10_001));
+    const { read } = await serve({ roots: [tree.root], maxFileBytes: 10_000 });
+    expect((await read('exact.txt')).isError).toBe(false);
+    expect((await read('over.txt')).isError).toBe(true);
+  });
+});
+
+describe('arguments and roots', () => {
+  it('asks for a path when there is none', async () => {
+    const { peer } = await serve({ roots: [tree.root] });
+    const result = await peer.request('tools/call', { name: 'fs_read_file' }, { deadlineMs: 5000 });
+    expect(result).toMatchObject({ isError: true, content: [{ text: expect.stringMatching(/"path" is missing/) }] });
+  });
+
+  it('quotes a very long path in part', async () => {
+    const { read } = await serve({ roots: [tree.root] });
+    expect((await read(`/${'long/'.repeat(20_000)}`)).text.length).toBeLessThan(1000);
+  });
+
+  it.each([
+    ['missing', /does not exist/],
+    ['root/hello.txt', /is not a directory/],
+  ])('does not start with the root %s', async (name, message) => {
+    const starting = serve({ roots: [tree.root, join(tree.base, name)] });
+    await expect(starting).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringMatching(message) });
+  });
+
+  it('does not start without roots, with a relative one, or on kernel interfaces', async () => {
+    for (const roots of [[], ['relative/path'], ['/proc/self'], ['/dev']]) {
+      await expect(serve({ roots })).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+    }
+  });
+
+  it('stops when the call is cancelled', async () => {
+    const tool = readFileTool({ roots: await openRoots([tree.root]), maxFileBytes: 100 });
+    await expect(tool.run({ path: 'hello.txt' }, AbortSignal.abort())).rejects.toMatchObject({ name: 'AbortError' });
+  });
+});

@@ -1,0 +1,147 @@
+import type { FileHandle } from 'node:fs/promises';
+import type { JsonObject } from '../../core/call.ts';
+import { readArguments } from '../read-arguments.ts';
+import type { BuiltinTool } from '../serve-tools.ts';
+import { quote, ToolFailure } from '../tool-failure.ts';
+import { READS_FILES } from './facts.ts';
+import { explain, findPlace } from './find-place.ts';
+import type { Place } from './place.ts';
+import type { Roots } from './roots.ts';
+import { decodeWindow } from './utf8-window.ts';
+
+const ENCODINGS = ['utf-8', 'base64'] as const;
+const CHUNK = 1024 * 1024;
+
+/** The part of a file that was asked for, in bytes. */
+interface Part {
+  readonly path: string;
+  readonly offset: number;
+  readonly limit: number | undefined;
+}
+
+interface Limits {
+  readonly roots: Roots;
+  readonly maxFileBytes: number;
+}
+
+/** The tool `fs_read_file`. */
+export function readFileTool(limits: Limits): BuiltinTool {
+  const { roots, maxFileBytes } = limits;
+  return {
+    definition: definition(limits),
+    async run(input, signal) {
+      const given = readArguments(input, ['path', 'encoding', 'offset', 'limit']);
+      const path = given.text('path');
+      if (path === undefined) throw new ToolFailure('The argument "path" is missing. Name the file to read.');
+      const encoding = given.choice('encoding', ENCODINGS) ?? 'utf-8';
+      const offset = given.integer('offset', { min: 0 }) ?? 0;
+      const limit = given.integer('limit', { min: 1, max: maxFileBytes });
+      const part = { path, offset, limit };
+
+      const place = await findPlace(roots, path, signal);
+      try {
+        refuseOthers(place, path);
+        await using file = await place.open();
+        const { start, end } = await bounds(file, part, maxFileBytes);
+        const text =
+          encoding === 'base64'
+            ? (await readBytes(file, { start, end, signal })).toString('base64')
+            : await readText(file, { start, end, signal }, path);
+        return { content: [{ type: 'text', text }] };
+      } catch (thrown) {
+        throw explain(thrown, path, roots.shown);
+      } finally {
+        await place.close();
+      }
+    },
+  };
+}
+
+function refuseOthers({ stats }: Place, path: string): void {
+  if (stats.isFile()) return;
+  const why = stats.isDirectory()
+    ? 'is a directory. Use fs_list_directory for it'
+    : 'is a device, a pipe or a socket, not a file. Choose a regular file';
+  throw new ToolFailure(`${quote(path)} ${why}.`);
+}
+
+/** Where to begin and end. Asks the opened file, not the one found before: it may have grown. */
+async function bounds(file: FileHandle, part: Part, maxFileBytes: number) {
+  const { size, nlink } = await file.stat();
+  const path = quote(part.path);
+  if (nlink > 1) {
+    const why = 'has more than one hard link, so it may belong to a place outside the allowed roots';
+    throw new ToolFailure(`${path} ${why}. Have it copied, and read the copy.`);
+  }
+  if (part.offset > size) {
+    throw new ToolFailure(
+      `${path} has ${size} bytes, so there is nothing at offset ${part.offset}. Use a smaller one.`,
+    );
+  }
+  const end = part.limit === undefined ? size : Math.min(size, part.offset + part.limit);
+  if (end - part.offset > maxFileBytes) {
+    const why = `has ${size} bytes, and at most ${maxFileBytes} are read at once`;
+    throw new ToolFailure(`${path} ${why}. Read a part with offset and limit.`);
+  }
+  return { start: part.offset, end };
+}
+
+interface Span {
+  readonly start: number;
+  readonly end: number;
+  readonly signal: AbortSignal;
+}
+
+async function readText(file: FileHandle, { start, end, signal }: Span, path: string): Promise<string> {
+  // Room for the rest of a character on either side.
+  const from = Math.max(0, start - 3);
+  const bytes = await readBytes(file, { start: from, end: end + 1, signal });
+  const text = decodeWindow(bytes, start - from, end - from);
+  if (text !== undefined) return text;
+  throw new ToolFailure(`${quote(path)} is not UTF-8 text. Read it with encoding "base64".`);
+}
+
+async function readBytes(file: FileHandle, { start, end, signal }: Span): Promise<Buffer> {
+  const bytes = Buffer.allocUnsafe(end - start);
+  let filled = 0;
+  while (filled < bytes.length) {
+    signal.throwIfAborted();
+    const { bytesRead } = await file.read(bytes, filled, Math.min(CHUNK, bytes.length - filled), start + filled);
+    if (bytesRead === 0) break;
+    filled += bytesRead;
+  }
+  return bytes.subarray(0, filled);
+}
+
+function definition({ roots, maxFileBytes }: Limits): BuiltinTool['definition'] {
+  const properties: JsonObject = {
+    path: { type: 'string', minLength: 1, description: `Absolute, or relative to the first of: ${roots.shown}.` },
+    encoding: {
+      type: 'string',
+      enum: ENCODINGS,
+      default: 'utf-8',
+      description: 'How the bytes become text. Binary files need base64.',
+    },
+    offset: {
+      type: 'integer',
+      minimum: 0,
+      default: 0,
+      description:
+        'Byte to begin at. As utf-8 no character is cut: parts begin and end at the start of the character there, ' +
+        'so parts read one after another join without a gap.',
+    },
+    limit: {
+      type: 'integer',
+      minimum: 1,
+      maximum: maxFileBytes,
+      description: 'How many bytes to read. Without it: to the end of the file.',
+    },
+  };
+  return {
+    name: 'fs_read_file',
+    title: 'Read a file',
+    description: `Reads a file and returns its content alone, at most ${maxFileBytes} bytes at once. Larger files are read in parts with offset and limit.`,
+    inputSchema: { type: 'object', properties, required: ['path'], additionalProperties: false },
+    ...READS_FILES,
+  };
+}

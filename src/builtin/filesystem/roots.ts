@@ -1,0 +1,100 @@
+import { access, realpath, stat } from 'node:fs/promises';
+import { isAbsolute, resolve, sep } from 'node:path';
+import { HeddleError } from '../../core/errors.ts';
+import { quote, ToolFailure } from '../tool-failure.ts';
+
+/** A directory inside a root, and the names that lead on from there. None of the names is `..`. */
+export interface Location {
+  readonly root: string;
+  readonly names: readonly string[];
+}
+
+/** The directories a caller may look into, each free of symbolic links. */
+export interface Roots {
+  /** As they were configured, for messages. */
+  readonly shown: string;
+  /** A directory can be held by handle here, so that no name is looked up twice. */
+  readonly holdable: boolean;
+  /** Where a path of the caller leads, by its text alone. Throws a `ToolFailure` when that is outside. */
+  locate(written: string): Location;
+  /** Where an absolute path leads that came out of a link; undefined when that is outside. */
+  find(absolute: string): Location | undefined;
+}
+
+interface Root {
+  readonly written: string;
+  readonly real: string;
+}
+
+// Kernel interfaces, not files: reading one can act, block, or show the memory and environment of this process.
+const NOT_FILES = ['/proc', '/sys', '/dev'];
+
+/** Looks the roots up once, at the start. Throws CONFIG_INVALID for one that is not an absolute, existing directory. */
+export async function openRoots(paths: readonly string[], platform = process.platform): Promise<Roots> {
+  const holdable = platform === 'linux';
+  if (holdable) await needHandlePaths();
+  const roots = await Promise.all(paths.map(openRoot));
+  const [first] = roots;
+  if (!first) throw unusable('The filesystem server has no roots.', 'Name at least one directory it may read.');
+  const shown = roots.map((root) => root.written).join(', ');
+
+  const find = (absolute: string): Location | undefined => {
+    if (isKernelPath(absolute)) return undefined;
+    for (const { written, real } of roots) {
+      const base = [real, written].find((one) => isInside(one, absolute));
+      if (base !== undefined) return { root: real, names: absolute.slice(base.length).split(sep).filter(Boolean) };
+    }
+    return undefined;
+  };
+
+  return {
+    shown,
+    holdable,
+    find,
+    locate(written) {
+      if (written === '') throw new ToolFailure('The path is empty. Write "." for the first root.');
+      if (written.includes('\0')) throw new ToolFailure('The path contains a NUL character. Write it without.');
+      const location = find(resolve(first.real, written));
+      if (location) return location;
+      throw new ToolFailure(`${quote(written)} is outside the allowed roots. Use a path inside one of them: ${shown}.`);
+    },
+  };
+}
+
+/** True for the directories where the kernel shows itself as files. */
+export function isKernelPath(absolute: string): boolean {
+  return NOT_FILES.some((one) => isInside(one, absolute));
+}
+
+/** True when a normalized path is a directory or below it; `/root-evil` is not below `/root`. */
+export function isInside(directory: string, path: string): boolean {
+  return path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep);
+}
+
+async function openRoot(path: string): Promise<Root> {
+  if (!isAbsolute(path)) throw unusable(`The root ${path} is not an absolute path.`, 'Write it from the top.');
+  const written = resolve(path);
+  let real: string;
+  let isDirectory: boolean;
+  try {
+    real = await realpath(written);
+    isDirectory = (await stat(real)).isDirectory();
+  } catch (cause) {
+    const fix = 'Create the directory, or remove it from the roots.';
+    throw unusable(`The root ${path} does not exist or cannot be read.`, fix, cause);
+  }
+  if (!isDirectory) throw unusable(`The root ${path} is not a directory.`, 'Name a directory.');
+  if (isKernelPath(real)) throw unusable(`The root ${path} holds kernel interfaces, not files.`, 'Name another one.');
+  return { written, real };
+}
+
+async function needHandlePaths(): Promise<void> {
+  try {
+    await access('/proc/self/fd');
+  } catch (cause) {
+    throw unusable('Paths cannot be checked without /proc.', 'Mount /proc where the server runs.', cause);
+  }
+}
+
+const unusable = (message: string, fix: string, cause?: unknown) =>
+  new HeddleError('CONFIG_INVALID', message, { fix, cause });

@@ -1,0 +1,31 @@
+import type { Line } from '../../wire/json-rpc.ts';
+import { serveTools } from '../serve-tools.ts';
+import { listDirectoryTool } from './list-directory.ts';
+import { readFileTool } from './read-file.ts';
+import { openRoots } from './roots.ts';
+
+// Of these tools, not of Heddle: it changes when they do.
+const VERSION = '1.0.0';
+
+export interface FilesystemOptions {
+  /** Absolute directories. Nothing outside them is ever opened; the first is where relative paths begin. */
+  readonly roots: readonly string[];
+  /** The most that one call reads; larger files are read in parts. */
+  readonly maxFileBytes: number;
+  /** Where it runs: Linux alone lets a directory be held while its entries are looked up. */
+  readonly platform?: NodeJS.Platform;
+  readonly trouble?: (error: Error) => void;
+}
+
+/** Serves the filesystem tools on one line. Throws CONFIG_INVALID when a root cannot be used. */
+export async function serveFilesystem(line: Line, options: FilesystemOptions): Promise<void> {
+  const { maxFileBytes, platform, trouble } = options;
+  const roots = await openRoots(options.roots, platform);
+  await serveTools(line, {
+    name: 'filesystem',
+    version: VERSION,
+    instructions: `Files below ${roots.shown}. Relative paths begin at the first of these.`,
+    tools: [readFileTool({ roots, maxFileBytes }), listDirectoryTool({ roots })],
+    ...(trouble && { trouble }),
+  });
+}

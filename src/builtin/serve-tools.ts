@@ -1,0 +1,103 @@
+import type { JsonObject } from '../core/call.ts';
+import { isObject } from '../core/json.ts';
+import { INVALID_PARAMS, type Line, METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
+import { Peer } from '../wire/peer.ts';
+import { ToolFailure } from './tool-failure.ts';
+
+export interface BuiltinTool {
+  /** As `tools/list` shows it, facts under `_meta["dev.heddle/tool"]` included. */
+  readonly definition: JsonObject & { readonly name: string };
+  /** Gives the whole result of `tools/call`. Throws a `ToolFailure` for what the model should hear. */
+  run(input: JsonObject, signal: AbortSignal): Promise<JsonObject>;
+}
+
+export interface ToolServer {
+  readonly name: string;
+  readonly version: string;
+  readonly instructions?: string;
+  readonly tools: readonly BuiltinTool[];
+  /** Hears what went wrong inside a tool; the caller is told only that something did. */
+  readonly trouble?: (error: Error) => void;
+}
+
+const MODERN = '2026-07-28';
+const NEWEST_LEGACY = '2025-11-25';
+const LEGACY: readonly unknown[] = [NEWEST_LEGACY, '2025-06-18', '2025-03-26', '2024-11-05'];
+const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
+const SERVER_KEY = 'io.modelcontextprotocol/serverInfo';
+const UNSUPPORTED_VERSION = -32022;
+const CAPABILITIES = { tools: {} };
+const NOT_CACHED = { ttlMs: 0, cacheScope: 'private' };
+
+type Answer = (params: JsonObject, signal: AbortSignal) => JsonObject | Promise<JsonObject>;
+
+/** Serves tools as an MCP server on one line, to clients of either era. Resolves once the line is started. */
+export async function serveTools(line: Line, server: ToolServer): Promise<void> {
+  const { name, version, trouble } = server;
+  const answers = answersOf(server);
+  const peer = new Peer(line, {
+    server: 'the client',
+    ...(trouble && { trouble }),
+    async answer(method, params, { signal }) {
+      const modern = isModern(params) || method === 'server/discover';
+      const answer = answers.get(method);
+      if (!answer) throw new RpcError(METHOD_NOT_FOUND, `${method} is not supported.`);
+      const result = await answer(params, signal);
+      if (!modern) return result;
+      const cache = method === 'tools/call' ? undefined : NOT_CACHED;
+      return { resultType: 'complete', ...cache, ...result, _meta: { [SERVER_KEY]: { name, version } } };
+    },
+  });
+  await peer.start();
+}
+
+function answersOf(server: ToolServer): ReadonlyMap<string, Answer> {
+  const { name, version, tools } = server;
+  const instructions = server.instructions === undefined ? {} : { instructions: server.instructions };
+  return new Map<string, Answer>([
+    [
+      'initialize',
+      ({ protocolVersion: asked }) => ({
+        protocolVersion: LEGACY.includes(asked) ? asked : NEWEST_LEGACY,
+        capabilities: CAPABILITIES,
+        serverInfo: { name, version },
+        ...instructions,
+      }),
+    ],
+    ['server/discover', () => ({ supportedVersions: [MODERN], capabilities: CAPABILITIES, ...instructions })],
+    ['tools/list', () => ({ tools: tools.map((tool) => tool.definition) })],
+    ['tools/call', (params, signal) => callTool(server, params, signal)],
+  ]);
+}
+
+function isModern(params: JsonObject): boolean {
+  const requested = isObject(params._meta) ? params._meta[VERSION_KEY] : undefined;
+  if (requested === undefined) return false;
+  if (requested === MODERN) return true;
+  throw new RpcError(UNSUPPORTED_VERSION, `This server speaks ${MODERN}.`, { supported: [MODERN], requested });
+}
+
+async function callTool(server: ToolServer, params: JsonObject, signal: AbortSignal): Promise<JsonObject> {
+  const { name, arguments: input = {} } = params;
+  const tool = server.tools.find((one) => one.definition.name === name);
+  if (!tool) {
+    const asked = JSON.stringify(name ?? null).slice(0, 80);
+    throw new RpcError(INVALID_PARAMS, `There is no tool named ${asked}; tools/list gives the names.`);
+  }
+  if (!isObject(input))
+    throw new RpcError(INVALID_PARAMS, `The arguments of ${tool.definition.name} are not an object.`);
+  try {
+    return await tool.run(input, signal);
+  } catch (thrown) {
+    if (thrown instanceof ToolFailure) return failed(thrown.message);
+    if (!signal.aborted) server.trouble?.(thrown instanceof Error ? thrown : new Error(String(thrown)));
+    // What was thrown may name files and code of this machine, so none of it is passed on.
+    return failed(
+      `${tool.definition.name} failed inside. Call it again; if it fails again, tell who runs this server.`,
+    );
+  }
+}
+
+function failed(text: string): JsonObject {
+  return { isError: true, content: [{ type: 'text', text }] };
+}

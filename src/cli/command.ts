@@ -1,0 +1,95 @@
+import { type ParseArgsOptionDescriptor, parseArgs } from 'node:util';
+import { closest } from '../core/did-you-mean.ts';
+import { HeddleError } from '../core/errors.ts';
+
+interface Option extends ParseArgsOptionDescriptor {
+  readonly type: 'string' | 'boolean';
+  readonly help: string;
+  /** What the value is called in the help, for options that take one. */
+  readonly value?: string;
+}
+
+/** One subcommand: what it says of itself, and what it does. */
+export interface Command {
+  readonly summary: string;
+  readonly usage: string;
+  readonly examples: readonly string[];
+  readonly options: Readonly<Record<string, Option>>;
+  /** Resolves to the exit code. */
+  run(input: Input): Promise<number>;
+}
+
+export interface Input {
+  readonly positionals: readonly string[];
+  /** What came after `--`; undefined when there was none. */
+  readonly rest: readonly string[] | undefined;
+  text(name: string): string | undefined;
+  flag(name: string): boolean;
+}
+
+export const CONFIG_OPTION: Option = {
+  type: 'string',
+  value: 'FILE',
+  help: 'Read this configuration file and no other',
+};
+export const JSON_OPTION: Option = { type: 'boolean', help: 'Print JSON' };
+const HELP_OPTION: Option = { type: 'boolean', short: 'h', help: 'Show this help' };
+
+/** Reads the arguments of a command. Throws USAGE_INVALID for whatever it does not know. */
+export function readInput({ options }: Command, argv: readonly string[]): Input {
+  const terminator = argv.indexOf('--');
+  const own = terminator < 0 ? argv : argv.slice(0, terminator);
+  const all = { ...options, help: HELP_OPTION };
+  let read: ReturnType<typeof parseArgs>;
+  try {
+    read = parseArgs({ args: [...own], options: all, allowPositionals: true, strict: true });
+  } catch (cause) {
+    throw misunderstood(cause, Object.keys(all));
+  }
+  const { values, positionals } = read;
+  return {
+    positionals,
+    rest: terminator < 0 ? undefined : argv.slice(terminator + 1),
+    text: (name) => (typeof values[name] === 'string' ? values[name] : undefined),
+    flag: (name) => values[name] === true,
+  };
+}
+
+function misunderstood(cause: unknown, known: readonly string[]): HeddleError {
+  const text = cause instanceof Error ? cause.message : String(cause);
+  const unknown = /^Unknown option '-+([^']+)'/.exec(text)?.[1];
+  if (unknown === undefined) return new HeddleError('USAGE_INVALID', text, { cause });
+  const guess = closest(unknown, known);
+  return new HeddleError('USAGE_INVALID', `There is no option --${unknown}.`, {
+    cause,
+    ...(guess && { fix: `Did you mean --${guess}?` }),
+  });
+}
+
+/** A number given on the command line, or USAGE_INVALID. */
+export function readNumber(name: string, text: string | undefined, max: number): number | undefined {
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value <= max) return value;
+  throw new HeddleError('USAGE_INVALID', `--${name} has to be a whole number up to ${max}, not ${text}.`);
+}
+
+export function helpOf({ usage, summary, options, examples }: Command): string {
+  const all = { ...options, help: HELP_OPTION };
+  const rows = Object.entries(all).map(([name, { value, short, help }]) => {
+    const long = `--${name}${value ? ` ${value}` : ''}`;
+    return [short ? `-${short}, ${long}` : long, help] as const;
+  });
+  const width = Math.max(...rows.map(([left]) => left.length));
+  return [
+    summary,
+    '',
+    `Usage: ${usage}`,
+    '',
+    ...rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`),
+    '',
+    examples.length === 1 ? 'Example:' : 'Examples:',
+    ...examples.map((example) => `  ${example}`),
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,109 @@
+import { createInterface } from 'node:readline/promises';
+import type { Call, JsonObject, Result } from '../../core/call.ts';
+import { newCallId } from '../../core/call-id.ts';
+import { HeddleError } from '../../core/errors.ts';
+import type { Heddle } from '../../heddle.ts';
+import type { OpenOptions } from '../../open-heddle.ts';
+import { type AdHocServer, isUrl, serverAt, splitCommand } from '../ad-hoc-server.ts';
+import { CONFIG_OPTION, type Command, type Input, readNumber } from '../command.ts';
+import { inert } from '../inert.ts';
+import { untilInterrupted } from '../interrupt.ts';
+import { localCaller } from '../local-caller.ts';
+import { printResult } from '../print-result.ts';
+import { readArguments } from '../read-arguments.ts';
+import { openOptions, withHeddle } from '../with-heddle.ts';
+
+const MAX_TIMEOUT_MS = 600_000;
+
+export const call: Command = {
+  summary: 'Call a tool and print its answer.',
+  usage:
+    'heddle call <server.tool> [key=text | key:=json …]  |  heddle call <url> <tool> …  |  heddle call -- <command …> :: <tool> …',
+  examples: [
+    'heddle call filesystem.fs_read_file path=README.md',
+    `heddle call github.create_issue --args '{"title":"Broken"}' --yes`,
+    'heddle call http://localhost:3001/mcp echo message=hi',
+    'heddle call -- npx -y @modelcontextprotocol/server-everything :: get-sum a:=1 b:=2',
+  ],
+  options: {
+    args: {
+      type: 'string',
+      value: 'JSON',
+      help: 'All arguments as one JSON object; @file reads a file, - reads stdin',
+    },
+    timeout: {
+      type: 'string',
+      value: 'MS',
+      help: 'How long to wait for the answer (default: 30000, or what is configured)',
+    },
+    yes: { type: 'boolean', help: 'Agree beforehand when the call needs approval' },
+    config: CONFIG_OPTION,
+    json: { type: 'boolean', help: 'Print the whole answer as JSON' },
+  },
+  async run(input) {
+    const { server, tool, words } = readTarget(input);
+    const json = input.flag('json');
+    const argument = await readArguments(words, input.text('args'));
+    const options: OpenOptions = { ...openOptions(input), ...(server && { servers: { [server.name]: server.entry } }) };
+    const name = server ? `${server.name}.${tool}` : tool;
+    const result = await withHeddle(options, (heddle) => dispatch(heddle, name, argument, input));
+    return printResult(result, json);
+  },
+};
+
+interface CallTarget {
+  readonly server?: AdHocServer;
+  readonly tool: string;
+  readonly words: readonly string[];
+}
+
+function readTarget({ positionals, rest }: Input): CallTarget {
+  const { server, call } = rest ? splitCommand(rest) : byUrl(positionals);
+  const [tool, ...words] = call;
+  if (tool === undefined || tool.includes('=')) {
+    throw new HeddleError('USAGE_INVALID', 'Say which tool to call.', { fix: 'Run `heddle list tools` to see them.' });
+  }
+  return { tool, words, ...(server && { server }) };
+}
+
+function byUrl(words: readonly string[]): { readonly server?: AdHocServer; readonly call: readonly string[] } {
+  const [first, ...others] = words;
+  return first !== undefined && isUrl(first) ? { server: serverAt(first), call: others } : { call: words };
+}
+
+async function dispatch(heddle: Heddle, name: string, argument: JsonObject, input: Input): Promise<Result> {
+  const timeoutMs = readNumber('timeout', input.text('timeout'), MAX_TIMEOUT_MS);
+  const call: Call = {
+    id: newCallId(),
+    kind: 'tool',
+    name,
+    input: argument,
+    meta: {},
+    caller: localCaller(),
+    options: timeoutMs === undefined ? {} : { timeoutMs },
+    signal: untilInterrupted(),
+    ...(input.flag('yes') && { approved: 'self' as const }),
+    ...(process.stderr.isTTY && { report: showProgress }),
+  };
+  try {
+    return await heddle.dispatch(call);
+  } catch (thrown) {
+    const asks = HeddleError.from(thrown).code === 'APPROVAL_REQUIRED' && process.stdin.isTTY && !input.flag('json');
+    if (!asks || !(await agrees(HeddleError.from(thrown).message, argument))) throw thrown;
+    return heddle.dispatch({ ...call, approved: 'self' });
+  }
+}
+
+async function agrees(why: string, argument: JsonObject): Promise<boolean> {
+  const prompt = createInterface({ input: process.stdin, output: process.stderr });
+  const shown = inert(JSON.stringify(argument, null, 2));
+  const answer = await prompt.question(`${inert(why)}\nArguments: ${shown}\nRun it? [y/N] `);
+  prompt.close();
+  return /^y(es)?$/i.test(answer.trim());
+}
+
+function showProgress({ progress, total, message }: JsonObject): void {
+  const share = typeof total === 'number' ? `${progress}/${total}` : String(progress);
+  process.stderr.write(`\r\x1b[K${inert(`${share} ${message ?? ''}`).slice(0, (process.stderr.columns ?? 80) - 1)}`);
+  if (progress === total) process.stderr.write('\r\x1b[K');
+}

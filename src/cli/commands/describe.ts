@@ -1,0 +1,49 @@
+import colors from 'picocolors';
+import type { Target } from '../../core/call.ts';
+import { HeddleError } from '../../core/errors.ts';
+import { CONFIG_OPTION, type Command, JSON_OPTION } from '../command.ts';
+import { inert } from '../inert.ts';
+import { untilInterrupted } from '../interrupt.ts';
+import { localCaller } from '../local-caller.ts';
+import { printJson } from '../print-json.ts';
+import { openOptions, withHeddle } from '../with-heddle.ts';
+
+export const describe: Command = {
+  summary: 'Show a tool in full: what it does, what it takes, what Heddle knows of it.',
+  usage: 'heddle describe <server.tool>',
+  examples: ['heddle describe filesystem.fs_read_file'],
+  options: { config: CONFIG_OPTION, json: JSON_OPTION },
+  async run(input) {
+    const [name, ...more] = input.positionals;
+    if (name === undefined || more.length > 0) throw new HeddleError('USAGE_INVALID', 'Say which tool to describe.');
+    const signal = untilInterrupted();
+    const target = await withHeddle(openOptions(input), (heddle) =>
+      heddle.catalog.describe(localCaller(), name, signal),
+    );
+    const { publicName, servers, definition, facts, digest } = target;
+    if (input.flag('json')) printJson({ name: publicName, servers, facts, digest, definition });
+    else process.stdout.write(inText(target));
+    return 0;
+  },
+};
+
+function inText({ publicName, servers, name, definition, facts, digest }: Target): string {
+  const { title, description, inputSchema, outputSchema } = definition;
+  const traits = [facts.readOnly && 'read-only', facts.destructive && 'destructive', facts.idempotent && 'idempotent'];
+  const lines = [
+    colors.bold(publicName),
+    `${servers.join(', ')} calls it ${name}${typeof title === 'string' ? ` (${title})` : ''}`,
+    '',
+    typeof description === 'string' ? description : 'It has no description.',
+    '',
+    `category ${facts.category}, risk ${facts.riskLevel}${traits
+      .filter(Boolean)
+      .map((trait) => `, ${trait}`)
+      .join('')}`,
+    `digest   ${digest}`,
+    '',
+    `input    ${JSON.stringify(inputSchema, null, 2)}`,
+    ...(outputSchema === undefined ? [] : ['', `output   ${JSON.stringify(outputSchema, null, 2)}`]),
+  ];
+  return `${lines.map((line, at) => (at === 0 ? line : inert(line))).join('\n')}\n`;
+}

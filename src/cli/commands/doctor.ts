@@ -1,0 +1,32 @@
+import colors from 'picocolors';
+import { HeddleError } from '../../core/errors.ts';
+import { CONFIG_OPTION, type Command, JSON_OPTION } from '../command.ts';
+import { inert } from '../inert.ts';
+import { untilInterrupted } from '../interrupt.ts';
+import { localCaller } from '../local-caller.ts';
+import { printJson } from '../print-json.ts';
+import { openOptions, withHeddle } from '../with-heddle.ts';
+
+const MARKS = { ok: colors.green('✓'), warn: colors.yellow('!'), error: colors.red('✗') } as const;
+
+export const doctor: Command = {
+  summary: 'Check everything, or one server: connects it and says what is wrong and what to do.',
+  usage: 'heddle doctor [server]',
+  examples: ['heddle doctor', 'heddle doctor github --json'],
+  options: { config: CONFIG_OPTION, json: JSON_OPTION },
+  async run(input) {
+    const [server, ...more] = input.positionals;
+    if (more.length > 0) throw new HeddleError('USAGE_INVALID', 'One server at a time.');
+    const signal = untilInterrupted();
+    if (process.stderr.isTTY) process.stderr.write('Connecting …\r');
+    const findings = await withHeddle(openOptions(input), (heddle) => heddle.doctor(localCaller(), server, signal));
+    if (input.flag('json')) printJson(findings);
+    else {
+      for (const { level, subject, message, fix } of findings) {
+        const advice = fix && level !== 'ok' ? `\n    fix: ${inert(fix)}` : '';
+        process.stdout.write(`${MARKS[level]} ${colors.bold(subject)}: ${inert(message)}${advice}\n`);
+      }
+    }
+    return findings.some(({ level }) => level === 'error') ? 1 : 0;
+  },
+};

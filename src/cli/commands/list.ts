@@ -1,0 +1,121 @@
+import type { Caller, Target } from '../../core/call.ts';
+import { HeddleError } from '../../core/errors.ts';
+import { isObject } from '../../core/json.ts';
+import type { ServerStatus } from '../../core/server-status.ts';
+import { askGateway, findGateway } from '../../gateway/running-gateway.ts';
+import type { Heddle } from '../../heddle.ts';
+import { homeFolder, readConfig } from '../../open-heddle.ts';
+import { CONFIG_OPTION, type Command, type Input, JSON_OPTION } from '../command.ts';
+import { untilInterrupted } from '../interrupt.ts';
+import { localCaller } from '../local-caller.ts';
+import { printJson } from '../print-json.ts';
+import { printProblems } from '../print-problems.ts';
+import { printTable } from '../print-table.ts';
+import { openOptions, withHeddle } from '../with-heddle.ts';
+
+export const list: Command = {
+  summary: 'List servers (starts none) or tools (starts only servers never seen before).',
+  usage: 'heddle list servers [--check] | heddle list tools',
+  examples: ['heddle list tools', 'heddle list servers --check --json'],
+  options: {
+    check: { type: 'boolean', help: 'Connect every server first, to see whether it works' },
+    config: CONFIG_OPTION,
+    json: JSON_OPTION,
+  },
+  async run(input) {
+    const [what, ...more] = input.positionals;
+    if (more.length === 0 && what === 'servers') return listServers(input);
+    if (more.length === 0 && what === 'tools') return listTools(input);
+    throw new HeddleError('USAGE_INVALID', 'Say what to list.', {
+      fix: 'Run `heddle list servers` or `heddle list tools`.',
+    });
+  },
+};
+
+async function listServers(input: Input): Promise<number> {
+  const signal = untilInterrupted();
+  const live = input.flag('check') ? undefined : await liveServers(input);
+  const servers = live ?? (await withHeddle(openOptions(input), (heddle) => ownServers(heddle, input, signal)));
+  if (input.flag('json')) printJson(servers);
+  else {
+    const rows = servers.map((one) => [
+      one.name,
+      stateOf(one),
+      one.transport,
+      one.scope,
+      String(one.tools ?? '?'),
+      one.reason ?? '',
+    ]);
+    printTable(['SERVER', 'STATE', 'TRANSPORT', 'SCOPE', 'TOOLS', 'REASON'], rows);
+    printFixes(servers);
+    printProblems((await readConfig(openOptions(input))).problems.filter(({ server }) => server === undefined));
+  }
+  return 0;
+}
+
+async function ownServers(heddle: Heddle, input: Input, signal: AbortSignal): Promise<readonly ServerStatus[]> {
+  const by = localCaller();
+  const known = await heddle.servers.list(by);
+  if (!input.flag('check')) return known;
+  return Promise.all(known.map(({ name }) => heddle.servers.connect(by, name, signal)));
+}
+
+/** What a running gateway of this project says; it alone knows what is connected now. */
+async function liveServers(input: Input): Promise<readonly ServerStatus[] | undefined> {
+  if (input.text('config') !== undefined) return undefined;
+  const gateway = await findGateway(homeFolder(process.env));
+  if (gateway?.project !== (await readConfig()).projectFolder) return undefined;
+  const answer = gateway && (await askGateway(gateway, '/api/servers'));
+  return isObject(answer) && Array.isArray(answer.servers) ? (answer.servers as unknown as ServerStatus[]) : undefined;
+}
+
+function stateOf({ state, attempt }: ServerStatus): string {
+  return state === 'pending' && attempt[0] === 0 ? 'not started' : state;
+}
+
+function printFixes(servers: readonly ServerStatus[]): void {
+  for (const { name, state, fix } of servers) {
+    if (fix && state !== 'disabled') process.stderr.write(`${name}: ${fix}\n`);
+  }
+}
+
+async function listTools(input: Input): Promise<number> {
+  const by = localCaller();
+  return withHeddle(openOptions(input), async (heddle) => {
+    const tools = await allTools(heddle, by);
+    if (input.flag('json')) printJson(tools.map(toRow));
+    else
+      printTable(
+        ['TOOL', 'DESCRIPTION'],
+        tools.map((tool) => [tool.publicName, String(tool.definition.description ?? '')]),
+      );
+    await tellMissing(heddle, by);
+    return 0;
+  });
+}
+
+async function allTools(heddle: Heddle, by: Caller): Promise<readonly Target[]> {
+  const tools: Target[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await heddle.catalog.list(by, cursor === undefined ? {} : { cursor });
+    tools.push(...page.items);
+    cursor = page.next;
+  } while (cursor !== undefined);
+  return tools;
+}
+
+function toRow({ publicName, servers, definition, facts }: Target): object {
+  const { title, description, inputSchema } = definition;
+  return { name: publicName, servers, title, description, facts, inputSchema };
+}
+
+/** Whose tools are not in the list, and why. */
+async function tellMissing(heddle: Heddle, by: Caller): Promise<void> {
+  for (const { name, state, reason, fix, attempt } of await heddle.servers.list(by)) {
+    if (state === 'failed' || state === 'needs-auth')
+      process.stderr.write(`${name} ${state}: ${reason}\n  fix: ${fix}\n`);
+    if (state === 'pending' && attempt[0] > 0)
+      process.stderr.write(`${name} is still connecting; its tools are not listed.\n`);
+  }
+}

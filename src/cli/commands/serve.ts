@@ -1,0 +1,30 @@
+import { HeddleError } from '../../core/errors.ts';
+import { serveStdio } from '../../gateway/serve-stdio.ts';
+import { CONFIG_OPTION, type Command } from '../command.ts';
+import { untilInterrupted } from '../interrupt.ts';
+import { localCaller } from '../local-caller.ts';
+import { openOptions, withHeddle } from '../with-heddle.ts';
+
+export const serve: Command = {
+  summary: 'Serve one MCP client over stdin and stdout: what an editor or agent starts by itself.',
+  usage: 'heddle serve --stdio [--config FILE]',
+  examples: [
+    'heddle serve --stdio',
+    '{ "mcpServers": { "heddle": { "command": "npx", "args": ["heddle", "serve", "--stdio"] } } }',
+  ],
+  options: { stdio: { type: 'boolean', help: 'Speak over stdin and stdout' }, config: CONFIG_OPTION },
+  async run(input) {
+    if (!input.flag('stdio')) {
+      throw new HeddleError('USAGE_INVALID', '`heddle serve` needs to know how.', {
+        fix: 'Run `heddle serve --stdio`, or `heddle up` for HTTP.',
+      });
+    }
+    const signal = untilInterrupted();
+    const caller = { ...localCaller(), via: 'gateway' as const };
+    const { stdin, stdout } = process;
+    await withHeddle(openOptions(input), (heddle) =>
+      serveStdio({ heddle, caller, input: stdin, output: stdout }, signal),
+    );
+    return 0;
+  },
+};

@@ -1,0 +1,56 @@
+import colors from 'picocolors';
+import type { ServerStatus } from '../../core/server-status.ts';
+import { VERSION } from '../../core/version.ts';
+import { findGateway } from '../../gateway/running-gateway.ts';
+import type { ToolStats } from '../../heddle.ts';
+import { homeFolder, readConfig } from '../../open-heddle.ts';
+import { CONFIG_OPTION, type Command, JSON_OPTION } from '../command.ts';
+import { localCaller } from '../local-caller.ts';
+import { printJson } from '../print-json.ts';
+import { printProblems } from '../print-problems.ts';
+import { openOptions, withHeddle } from '../with-heddle.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+export const status: Command = {
+  summary: 'Show how things are.',
+  usage: 'heddle [--json]',
+  examples: ['heddle', 'heddle --json'],
+  options: { config: CONFIG_OPTION, json: JSON_OPTION },
+  async run(input) {
+    const by = localCaller();
+    const [config, gateway, [servers, stats]] = await Promise.all([
+      readConfig(openOptions(input)),
+      findGateway(homeFolder(process.env)),
+      withHeddle(openOptions(input), (heddle) =>
+        Promise.all([heddle.servers.list(by), heddle.traces.stats(by, Date.now() - DAY_MS)]),
+      ),
+    ]);
+    const running = gateway && { url: gateway.url, pid: gateway.pid, project: gateway.project };
+    if (input.flag('json')) printJson({ version: VERSION, gateway: running ?? null, servers, calls: stats });
+    else {
+      const files = config.files.filter(({ state }) => state === 'found').map(({ file }) => file);
+      process.stdout.write(
+        [
+          `${colors.bold('heddle')} ${VERSION}`,
+          `  gateway  ${running ? `${running.url} (pid ${running.pid}, ${running.project})` : 'not running; start it with: heddle up'}`,
+          `  config   ${files.join(', ') || 'none found; defaults are in force'}`,
+          `  servers  ${servers.map(named).join(', ') || 'none'}`,
+          `  calls    ${summary(stats)}`,
+          '',
+          'Try: heddle list tools · heddle doctor · heddle --help',
+          '',
+        ].join('\n'),
+      );
+      printProblems(config.problems);
+    }
+    return 0;
+  },
+};
+
+const named = ({ name, scope, state }: ServerStatus) => `${name} (${scope}${state === 'failed' ? ', failed' : ''})`;
+
+function summary(stats: readonly ToolStats[]): string {
+  const sum = (pick: (one: ToolStats) => number) => stats.reduce((total, one) => total + pick(one), 0);
+  return `${sum((one) => one.totalCalls)} in the last 24 hours, ${sum((one) => one.errorCount)} failed`;
+}

@@ -1,0 +1,110 @@
+import colors from 'picocolors';
+import { consoleApi } from '../../console/api.ts';
+import { HeddleError } from '../../core/errors.ts';
+import { bearerToken } from '../../gateway/authenticate.ts';
+import { gatewayToken } from '../../gateway/gateway-token.ts';
+import { type Gateway, type GatewayOptions, openGateway } from '../../gateway/open-gateway.ts';
+import { announceGateway, withdrawGateway } from '../../gateway/running-gateway.ts';
+import type { Heddle } from '../../heddle.ts';
+import { homeFolder, openHeddle, readConfig } from '../../open-heddle.ts';
+import { CONFIG_OPTION, type Command, type Input, readNumber } from '../command.ts';
+import { untilInterrupted } from '../interrupt.ts';
+import { printProblems } from '../print-problems.ts';
+import { openOptions } from '../with-heddle.ts';
+
+const MAX_PORT = 65_535;
+const PORTS_TO_TRY = 20;
+
+export const up: Command = {
+  summary: 'Start the gateway: one MCP endpoint for all your servers.',
+  usage: 'heddle up [--port N] [--config FILE] [--json]',
+  examples: ['heddle up', 'heddle up --port 0 --config heddle.json --json'],
+  options: {
+    port: {
+      type: 'string',
+      value: 'N',
+      help: 'Listen on this port; 0 takes any free one (default: 7433 or the next free)',
+    },
+    config: CONFIG_OPTION,
+    json: { type: 'boolean', help: 'When ready, print one line of JSON: url, token, pid' },
+  },
+  async run(input) {
+    const signal = untilInterrupted();
+    const heddle = await openHeddle(openOptions(input));
+    try {
+      return await serveUntil(signal, heddle, input);
+    } finally {
+      await heddle.close();
+    }
+  },
+};
+
+async function serveUntil(signal: AbortSignal, heddle: Heddle, input: Input): Promise<number> {
+  const config = await readConfig(openOptions(input));
+  const home = homeFolder(process.env);
+  const token = await gatewayToken(home, process.env.HEDDLE_TOKEN);
+  const asked = readNumber('port', input.text('port'), MAX_PORT);
+  const gateway = await openOnFreePort(asked, {
+    ...config.settings.gateway,
+    heddle,
+    authenticate: bearerToken(token, { id: 'owner', roles: ['owner'], via: 'gateway' }),
+    api: consoleApi(heddle),
+  });
+  const { url } = gateway;
+  const { pid } = process;
+  try {
+    await announceGateway(home, { url, token, pid, project: config.projectFolder });
+    if (input.flag('json')) process.stdout.write(`${JSON.stringify({ url, token, pid })}\n`);
+    else welcome(url, token);
+    printProblems(config.problems);
+    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+    return 0;
+  } finally {
+    await gateway.close();
+    await withdrawGateway(home, pid);
+  }
+}
+
+/** A port that was asked for is that one or an error; the default moves on to the next free one, and says so. */
+async function openOnFreePort(asked: number | undefined, options: GatewayOptions): Promise<Gateway> {
+  const first = asked ?? options.port;
+  const last = asked === undefined && first !== 0 ? Math.min(first + PORTS_TO_TRY, MAX_PORT) : first;
+  for (let port = first; ; port++) {
+    try {
+      const gateway = await openGateway({ ...options, port });
+      if (port !== first) process.stderr.write(`Port ${first} is taken; using ${port}.\n`);
+      return gateway;
+    } catch (thrown) {
+      const { code } = thrown as NodeJS.ErrnoException;
+      if (code === 'EADDRINUSE' && port < last) continue;
+      throw cannotListen(thrown, options.host, port);
+    }
+  }
+}
+
+function cannotListen(cause: unknown, host: string, port: number): unknown {
+  const { code } = cause as NodeJS.ErrnoException;
+  if (code === undefined) return cause;
+  const why = code === 'EADDRINUSE' ? 'the port is taken' : code;
+  return new HeddleError('CONFIG_INVALID', `The gateway cannot listen on ${host}:${port}: ${why}.`, {
+    cause,
+    fix: 'Choose another with --port, or 0 for any free one.',
+  });
+}
+
+function welcome(url: string, token: string): void {
+  const { bold } = colors;
+  const request = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
+  process.stdout.write(`${bold('Heddle is up.')}
+
+  MCP endpoint  ${bold(url)}
+  Token         ${bold(token)}
+
+Try, in another terminal:
+  npx heddle list tools
+  npx heddle call filesystem.fs_read_file path=README.md
+  curl -s ${url} -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' -d '${request}'
+
+Ctrl-C stops it.
+`);
+}

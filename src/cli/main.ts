@@ -1,0 +1,87 @@
+import { closest } from '../core/did-you-mean.ts';
+import { HeddleError } from '../core/errors.ts';
+import { VERSION } from '../core/version.ts';
+import { type Command, helpOf, readInput } from './command.ts';
+import { printError } from './print-error.ts';
+
+interface Entry {
+  readonly summary: string;
+  readonly load: () => Promise<Command>;
+}
+
+// Loaded one at a time: a command pays only for itself.
+const COMMANDS: Readonly<Record<string, Entry>> = {
+  up: { summary: 'Start the gateway', load: async () => (await import('./commands/up.ts')).up },
+  serve: { summary: 'Serve one MCP client over stdio', load: async () => (await import('./commands/serve.ts')).serve },
+  list: { summary: 'List servers or tools', load: async () => (await import('./commands/list.ts')).list },
+  call: { summary: 'Call a tool', load: async () => (await import('./commands/call.ts')).call },
+  describe: { summary: 'Show a tool in full', load: async () => (await import('./commands/describe.ts')).describe },
+  config: {
+    summary: 'Show what is configured, and where',
+    load: async () => (await import('./commands/config.ts')).config,
+  },
+  doctor: {
+    summary: 'Find out what does not work, and why',
+    load: async () => (await import('./commands/doctor.ts')).doctor,
+  },
+};
+const STATUS: Entry = {
+  summary: 'Show how things are',
+  load: async () => (await import('./commands/status.ts')).status,
+};
+
+/** Runs one command line and sets the exit code. */
+export async function main(argv: readonly string[]): Promise<void> {
+  try {
+    process.exitCode = await run(argv);
+  } catch (thrown) {
+    process.exitCode = printError(thrown, argv.includes('--json'));
+  }
+}
+
+async function run(argv: readonly string[]): Promise<number> {
+  const [first, ...rest] = argv;
+  if (first === '--version' || first === '-v') return say(VERSION);
+  if (first === 'help' || first === '--help' || first === '-h') return help(rest[0]);
+  if (first === undefined || first.startsWith('-')) return runCommand(await STATUS.load(), argv);
+  const entry = Object.hasOwn(COMMANDS, first) ? COMMANDS[first] : undefined;
+  if (!entry) throw unknownCommand(first);
+  return runCommand(await entry.load(), rest);
+}
+
+async function runCommand(command: Command, argv: readonly string[]): Promise<number> {
+  const own = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv;
+  if (own.includes('--help') || own.includes('-h')) return say(helpOf(command).trimEnd());
+  return command.run(readInput(command, argv));
+}
+
+async function help(name: string | undefined): Promise<number> {
+  if (name === undefined) return say(overview());
+  const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (!entry) throw unknownCommand(name);
+  return say(helpOf(await entry.load()).trimEnd());
+}
+
+function overview(): string {
+  const rows = Object.entries(COMMANDS).map(([name, { summary }]) => `  heddle ${name.padEnd(9)} ${summary}`);
+  return [
+    'Heddle: one place for the tools of your agents.',
+    '',
+    `  heddle ${''.padEnd(9)} ${STATUS.summary}`,
+    ...rows,
+    '',
+    'Example: heddle call filesystem.fs_read_file path=README.md',
+    'More:    heddle <command> --help',
+  ].join('\n');
+}
+
+function unknownCommand(name: string): HeddleError {
+  const guess = closest(name, Object.keys(COMMANDS));
+  const fix = guess ? `Did you mean \`heddle ${guess}\`?` : 'Run `heddle --help` to see the commands.';
+  return new HeddleError('USAGE_INVALID', `There is no command ${name}.`, { fix });
+}
+
+function say(text: string): number {
+  process.stdout.write(`${text}\n`);
+  return 0;
+}

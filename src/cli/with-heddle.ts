@@ -1,0 +1,19 @@
+import type { Heddle } from '../heddle.ts';
+import { type OpenOptions, openHeddle } from '../open-heddle.ts';
+import type { Input } from './command.ts';
+
+/** Opens Heddle for the length of one command, and leaves nothing of it behind. */
+export async function withHeddle<T>(options: OpenOptions, use: (heddle: Heddle) => Promise<T>): Promise<T> {
+  const heddle = await openHeddle(options);
+  try {
+    return await use(heddle);
+  } finally {
+    await heddle.close();
+  }
+}
+
+/** What every command takes: `--config FILE`. */
+export function openOptions(input: Input): OpenOptions {
+  const configFile = input.text('config');
+  return configFile === undefined ? {} : { configFile };
+}

@@ -1,0 +1,153 @@
+import { resolve } from 'node:path';
+import type { Json, JsonObject } from '../core/call.ts';
+import type { Problem } from './config.ts';
+import type { Document, Finding, Path } from './parse-document.ts';
+
+/** What `${…}` may stand for. */
+export interface Variables {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly workspaceFolder: string;
+  readonly userHome: string;
+}
+
+interface Failure {
+  readonly code: Problem['code'];
+  readonly message: string;
+  readonly fix: string;
+}
+
+export interface Expansion {
+  readonly text: string;
+  readonly failures: readonly Failure[];
+}
+
+const REFERENCE = /\$\$\{|\$\{([^}]*)(\}?)/g;
+const VARIABLE = /^(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
+
+/** Expands one string in one pass: what a variable brings in is not looked at again. */
+export function expandText(text: string, variables: Variables): Expansion {
+  const failures: Failure[] = [];
+  const expanded = text.replace(REFERENCE, (whole, inside: string | undefined, closed: string) => {
+    if (inside === undefined) return '${';
+    const value = closed === '' ? unclosed(whole) : lookUp(inside, variables);
+    if (typeof value === 'string') return value;
+    failures.push(value);
+    return whole;
+  });
+  return { text: expanded, failures };
+}
+
+function lookUp(inside: string, { env, workspaceFolder, userHome }: Variables): string | Failure {
+  if (inside === 'workspaceFolder') return workspaceFolder;
+  if (inside === 'userHome') return userHome;
+  if (inside.startsWith('secret:')) return unsetSecret(inside.slice('secret:'.length));
+  const [, name, fallback] = VARIABLE.exec(inside) ?? [];
+  // Nested references would end up in the value as they stand, and no one would notice.
+  if (name === undefined || fallback?.includes('${')) return notUnderstood(inside);
+  const value = Object.hasOwn(env, name) ? env[name] : undefined;
+  if (fallback !== undefined) return value || fallback;
+  return value ?? unset(name);
+}
+
+function unset(name: string): Failure {
+  return {
+    code: 'VARIABLE_UNSET',
+    message: `The variable \`${name}\` is not set and has no default.`,
+    fix: `Set \`${name}\` in the environment, or write \`\${${name}:-default}\`.`,
+  };
+}
+
+function unsetSecret(name: string): Failure {
+  return {
+    code: 'VARIABLE_UNSET',
+    message: `The secret \`${name}\` is not set.`,
+    fix: 'Give the value in an environment variable and write `${VARIABLE}` instead.',
+  };
+}
+
+function notUnderstood(inside: string): Failure {
+  return {
+    code: 'CONFIG_INVALID',
+    message: `\`\${${inside}}\` is not something Heddle expands.`,
+    fix: 'Write `${VARIABLE}` or `${VARIABLE:-default}` without nesting, or `$${` for a literal `${`.',
+  };
+}
+
+function unclosed(whole: string): Failure {
+  return {
+    code: 'CONFIG_INVALID',
+    message: `\`${whole}\` has no closing \`}\`.`,
+    fix: 'Close it with `}`, or write `$${` for a literal `${`.',
+  };
+}
+
+/** Which strings are expanded, and which of them are paths, by their path within the object. */
+export interface Fields {
+  readonly expands: (path: Path) => boolean;
+  readonly isPath: (path: Path) => boolean;
+}
+
+const WHOLLY_EXPANDED = new Set<string | number>(['command', 'args', 'env', 'cwd', 'url', 'headers', 'oauth']);
+
+export const ENTRY_FIELDS: Fields = {
+  expands: (path) => WHOLLY_EXPANDED.has(path[0] ?? '') || isSandboxPath(path),
+  isPath: (path) => (path[0] === 'cwd' && path.length === 1) || isSandboxPath(path),
+};
+
+export const SETTING_FIELDS: Fields = {
+  expands: ([first]) => first === 'builtins',
+  isPath: (path) => isBuiltinPath(path) || (path[0] === 'store' && path.length === 1),
+};
+
+function isSandboxPath([first, second]: Path): boolean {
+  return first === 'sandbox' && second === 'allowedPaths';
+}
+
+function isBuiltinPath([first, second, third]: Path): boolean {
+  return first === 'builtins' && second === 'filesystem' && third === 'allowedPaths';
+}
+
+interface ExpandOptions {
+  readonly document: Document;
+  /** Where in the document the object is. */
+  readonly at: Path;
+  readonly fields: Fields;
+  readonly variables: Variables;
+  /** Folder that relative paths start from. */
+  readonly folder: string;
+}
+
+export interface ExpandedObject {
+  readonly value: JsonObject;
+  readonly failed: readonly Finding[];
+}
+
+/** Expands an object as written in a file, and makes its paths absolute. */
+export function expandObject(written: JsonObject, options: ExpandOptions): ExpandedObject {
+  const { document, at, fields, variables, folder } = options;
+  const failed: Finding[] = [];
+
+  function visit(value: Json, path: Path): Json {
+    if (typeof value === 'string') return visitText(value, path);
+    if (Array.isArray(value)) return value.map((item, index) => visit(item, [...path, index]));
+    if (typeof value === 'object' && value !== null) return visitMembers(value as JsonObject, path);
+    return value;
+  }
+
+  function visitMembers(value: JsonObject, path: Path): JsonObject {
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, visit(item ?? null, [...path, key])]));
+  }
+
+  function visitText(text: string, path: Path): string {
+    const expansion: Expansion = fields.expands(path) ? expandText(text, variables) : { text, failures: [] };
+    for (const failure of expansion.failures) failed.push({ path, problem: placed(failure, path) });
+    const isPath = fields.isPath(path) && expansion.text !== '' && !expansion.text.includes('://');
+    return isPath ? resolve(folder, expansion.text) : expansion.text;
+  }
+
+  function placed({ code, message, fix }: Failure, path: Path): Problem {
+    return { level: 'error', code, message, fix, at: document.placeOf([...at, ...path]) };
+  }
+
+  return { value: visitMembers(written, []), failed };
+}

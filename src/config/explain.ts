@@ -1,0 +1,96 @@
+import type { Json, JsonObject } from '../core/call.ts';
+import { closest } from '../core/did-you-mean.ts';
+import { HeddleError } from '../core/errors.ts';
+import type { Config, Place, Problem, Scope, ServerConfig } from './config.ts';
+import { valueAt } from './describe-issue.ts';
+import { isSecretName, REDACTED, redact } from './redact.ts';
+import { settingPaths } from './schema.ts';
+
+/** One value in force: what it is, who said so and where, and who else said something. */
+export interface ExplainRow extends Partial<Place> {
+  /** `gateway.port`, `mcpServers.github.command`, … */
+  readonly key: string;
+  /** Fit to be shown; null when there is none. */
+  readonly value: Json;
+  readonly scope: Scope;
+  readonly shadowed: readonly ({ readonly scope: Scope } & Place)[];
+  /** Why the server has no values at all. */
+  readonly problem?: Problem;
+}
+
+/** Says where every value in force comes from; with a subject (a server, one of its fields, a setting) about that alone. */
+export function explain(config: Config, subject?: string): readonly ExplainRow[] {
+  const rows = [
+    ...[...config.servers.values()].flatMap((server) => serverRows(config, server)),
+    ...settingRows(config),
+  ];
+  if (subject === undefined) return rows;
+  const wanted = rows.filter(({ key }) => isWithin(key, subject) || isWithin(key, `mcpServers.${subject}`));
+  if (wanted.length === 0) throw unknownSubject(subject, rows);
+  return wanted;
+}
+
+function serverRows(config: Config, server: ServerConfig): readonly ExplainRow[] {
+  const { name, entry, problem, scope, at, shadowed } = server;
+  const start = ['mcpServers', name];
+  if (entry === undefined) {
+    const row = { key: start.join('.'), value: null, scope, ...at, shadowed: shadowed.map(flat) };
+    return [problem === undefined ? row : { ...row, problem }];
+  }
+  return fieldsOf(entry as JsonObject, []).map(({ path, value }) => {
+    const shown = isSecretField(path) ? REDACTED : redact(value);
+    return { key: [...start, ...path].join('.'), value: shown, ...originOf(config, [...start, ...path]) };
+  });
+}
+
+function settingRows(config: Config): readonly ExplainRow[] {
+  return settingPaths.map((path) => {
+    const value = valueAt(config.settings as unknown as JsonObject, path) ?? null;
+    return { key: path.join('.'), value: redact(value), ...originOf(config, path) };
+  });
+}
+
+function originOf({ places }: Config, path: readonly string[]): Omit<ExplainRow, 'key' | 'value'> {
+  const origin = places.get(path.join('.'));
+  if (origin === undefined) return { scope: 'default', shadowed: [] };
+  return { scope: origin.scope, ...origin.at, shadowed: origin.shadowed.map(flat) };
+}
+
+function flat({ scope, at }: { readonly scope: Scope; readonly at: Place }): { readonly scope: Scope } & Place {
+  return { scope, ...at };
+}
+
+interface Field {
+  readonly path: readonly string[];
+  readonly value: Json;
+}
+
+function fieldsOf(value: JsonObject, path: readonly string[]): readonly Field[] {
+  return Object.entries(value).flatMap(([key, item]): readonly Field[] => {
+    const here = [...path, key];
+    const inner = typeof item === 'object' && item !== null && !Array.isArray(item);
+    return inner ? fieldsOf(item as JsonObject, here) : [{ path: here, value: item ?? null }];
+  });
+}
+
+// The name of a tool says nothing about the facts under it: `tools.get_token.timeoutMs` is no secret.
+function isSecretField(path: readonly string[]): boolean {
+  return path.some((name, index) => !(index === 1 && path[0] === 'tools') && isSecretName(name));
+}
+
+function isWithin(key: string, subject: string): boolean {
+  return key === subject || key.startsWith(`${subject}.`);
+}
+
+function unknownSubject(subject: string, rows: readonly ExplainRow[]): HeddleError {
+  const names = new Set(rows.flatMap(({ key }) => prefixesOf(key.replace(/^mcpServers\./, ''))));
+  const meant = closest(subject, names);
+  return new HeddleError('NAME_UNKNOWN', `There is no server or setting \`${subject}\`.`, {
+    fix: meant === undefined ? 'Run `heddle config explain` to see all.' : `Did you mean \`${meant}\`?`,
+  });
+}
+
+function prefixesOf(key: string): readonly string[] {
+  const steps = key.split('.');
+  return steps.map((_, index) => steps.slice(0, index + 1).join('.'));
+}

@@ -1,0 +1,17 @@
+import * as z from 'zod';
+import type { JsonObject } from '../core/call.ts';
+import { HeddleError } from '../core/errors.ts';
+import type { ServerConfig } from './config.ts';
+import { serverEntry } from './server-schema.ts';
+
+/** Servers that a program or a command line names itself. They were asked for, so a broken one is an error at once. */
+export function givenServers(
+  scope: 'sdk' | 'command',
+  entries: Readonly<Record<string, JsonObject>>,
+): readonly ServerConfig[] {
+  return Object.entries(entries).map(([name, written]) => {
+    const read = serverEntry.safeParse(written);
+    if (read.success) return { name, scope, entry: read.data, shadowed: [] };
+    throw new HeddleError('CONFIG_INVALID', `The server ${name} cannot be used: ${z.prettifyError(read.error)}`);
+  });
+}

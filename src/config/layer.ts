@@ -1,0 +1,154 @@
+import type { Json, JsonObject } from '../core/call.ts';
+import type { Place, Problem, Scope } from './config.ts';
+import { describeIssues, valueAt } from './describe-issue.ts';
+import { expandObject, SETTING_FIELDS } from './expand.ts';
+import type { Finding, Path } from './parse-document.ts';
+import { type EntryReading, readEntry, type Surroundings } from './read-entry.ts';
+import { configSchema, settingPaths } from './schema.ts';
+import { keysAt } from './schema-keys.ts';
+
+/** One server as one file has it. */
+export interface LayerServer extends EntryReading {
+  readonly name: string;
+  readonly at: Place;
+  /** Where each field is written, by its dotted name within the entry. */
+  readonly places: ReadonlyMap<string, Place>;
+}
+
+/** One setting as one file has it. */
+export interface LayerSetting {
+  readonly path: readonly string[];
+  readonly value: Json;
+  readonly at: Place;
+}
+
+/** What one file says, checked and expanded. */
+export interface Layer {
+  readonly scope: Scope;
+  readonly servers: readonly LayerServer[];
+  readonly settings: readonly LayerSetting[];
+  readonly problems: readonly Problem[];
+}
+
+/** Reads one document; each entry and each setting stands or falls alone. */
+export function toLayer(scope: Scope, around: Surroundings): Layer {
+  const { document, foreign } = around;
+  const { at, problems } = serversPath(around);
+  const written = at === undefined ? undefined : valueAt(document.root, at);
+  const names = isObject(written) ? Object.keys(written) : [];
+  const known = new Set<unknown>(names);
+  const findings = Map.groupBy(document.findings, ({ path }) =>
+    at !== undefined && startsWith(path, at) && known.has(path[at.length]) ? path[at.length] : undefined,
+  );
+  const servers = names.map((name) => readServer([...(at ?? []), name], findings.get(name) ?? [], around));
+  const others = findings.get(undefined) ?? [];
+  if (!foreign) {
+    const read = readSettings(others, around);
+    return { scope, servers, settings: read.settings, problems: [...problems, ...read.problems] };
+  }
+  const ours = others.filter(({ path }) => at !== undefined && overlaps(path, at)).map(({ problem }) => problem);
+  return { scope, servers, settings: [], problems: [...problems, ...ours] };
+}
+
+function serversPath({ document, foreign }: Surroundings): { at?: Path; problems: readonly Problem[] } {
+  const { root } = document;
+  const all = Object.values(root);
+  if (root.mcpServers !== undefined && !isObject(root.mcpServers)) {
+    return { problems: foreign ? [notAMap(document.placeOf(['mcpServers']))] : [] };
+  }
+  if (root.mcpServers !== undefined) return { at: ['mcpServers'], problems: [] };
+  if (!foreign || all.length === 0) return { problems: [] };
+  const bare = all.every((value) => isObject(value) && (value.command !== undefined || value.url !== undefined));
+  return bare ? { at: [], problems: [] } : { problems: [noServers(document.placeOf([]))] };
+}
+
+function readServer(at: Path, findings: readonly Finding[], around: Surroundings): LayerServer {
+  const { document } = around;
+  const name = String(at.at(-1));
+  const found = findings.map(({ problem }) => ({ ...problem, server: name }));
+  const written = valueAt(document.root, at) ?? null;
+  const reading = found.some(({ level }) => level === 'error') ? { problems: [] } : readEntry(written, at, around);
+  const places = new Map(
+    fieldsOf(written, []).map((path) => [path.join('.'), document.placeOf([...at, ...path], 'name')]),
+  );
+  return { ...reading, name, at: document.placeOf(at, 'name'), places, problems: [...found, ...reading.problems] };
+}
+
+function readSettings(findings: readonly Finding[], around: Surroundings): Pick<Layer, 'settings' | 'problems'> {
+  const { document, variables, folder } = around;
+  const { mcpServers, ...others } = document.root;
+  const { value, failed } = expandObject(others, { document, at: [], fields: SETTING_FIELDS, variables, folder });
+  // The entries have been checked one by one; here only the kind of `mcpServers` itself is.
+  const whole: JsonObject = isObject(mcpServers) || mcpServers === undefined ? value : { ...value, mcpServers };
+  const checked = { document, at: [], value: whole, knownKeys: (path: Path) => keysAt(configSchema, path) };
+  const complaints = describeIssues(configSchema.safeParse(whole).error?.issues ?? [], checked);
+  const refused = findings.filter(({ problem }) => problem.level === 'error');
+  const warnings = findings.filter(({ problem }) => problem.level === 'warn').map(({ problem }) => problem);
+  const wrong = [...refused, ...failed, ...complaints];
+
+  const sound = settingPaths.flatMap((path): LayerSetting[] => {
+    const found = valueAt(value, path);
+    if (found === undefined || wrong.some((bad) => overlaps(bad.path, path))) return [];
+    return [{ path, value: found, at: document.placeOf(path, 'name') }];
+  });
+  return { settings: wrong.reduce(closed, sound), problems: [...warnings, ...wrong.map(sayClosed)] };
+}
+
+interface Closing {
+  readonly when: Path;
+  readonly path: readonly string[];
+  readonly value: Json;
+  readonly say: string;
+}
+
+// A rule that cannot be read must not mean fewer questions than its author wanted.
+const STRICT = { path: ['mode'], value: 'strict', say: 'Until it is corrected every external tool asks first.' };
+const NO_FILES = {
+  path: ['builtins', 'filesystem', 'enabled'],
+  value: false,
+  say: 'Until then there are no file tools.',
+};
+const CLOSINGS: readonly Closing[] = [
+  { when: ['mode'], ...STRICT },
+  { when: ['permissions'], ...STRICT },
+  { when: ['builtins', 'filesystem'], ...NO_FILES },
+];
+
+function closed(settings: readonly LayerSetting[], { path: bad, problem: { at } }: Finding): readonly LayerSetting[] {
+  const closing = CLOSINGS.find(({ when }) => overlaps(bad, when));
+  if (closing === undefined || at === undefined) return settings;
+  const { path, value } = closing;
+  return [...settings.filter((setting) => !overlaps(setting.path, path)), { path, value, at }];
+}
+
+function sayClosed({ path, problem }: Finding): Problem {
+  const closing = CLOSINGS.find(({ when }) => overlaps(path, when));
+  return closing === undefined ? problem : { ...problem, message: `${problem.message} ${closing.say}` };
+}
+
+function fieldsOf(value: Json | undefined, path: readonly string[]): readonly (readonly string[])[] {
+  if (!isObject(value)) return [path];
+  return Object.entries(value).flatMap(([key, item]) => fieldsOf(item, [...path, key]));
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function startsWith(path: Path, start: Path): boolean {
+  return start.every((step, index) => path[index] === step);
+}
+
+function overlaps(a: Path, b: Path): boolean {
+  return startsWith(a, b) || startsWith(b, a);
+}
+
+function notAMap(at: Place): Problem {
+  const message = '`mcpServers` must be an object.';
+  return { level: 'error', code: 'CONFIG_INVALID', message, fix: 'Write `{ "name": { "command": … } }`.', at };
+}
+
+function noServers(at: Place): Problem {
+  const message = 'There is no `mcpServers` here, and not every value has a `command` or a `url`; no server is read.';
+  return { level: 'warn', code: 'CONFIG_INVALID', message, fix: 'Put the servers under `mcpServers`.', at };
+}

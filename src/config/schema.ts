@@ -1,0 +1,93 @@
+import * as z from 'zod';
+import { rate, type remoteEntry, type sdkEntry, serverEntry, type stdioEntry } from './server-schema.ts';
+
+const rules = z.array(z.string().min(1)).default([]);
+const FOREIGN_SCHEME = /^(?!postgres(?:ql)?:)[a-z][a-z0-9+.-]+:\/\//i;
+
+const filesystem = z.strictObject({
+  enabled: z.boolean().default(true).describe('Whether the built-in file tools are offered.'),
+  allowedPaths: z
+    .array(z.string().min(1))
+    .exactOptional()
+    .describe('Folders the file tools may touch; the project folder when left out.'),
+  maxFileBytes: z.int().positive().default(10_485_760).describe('Largest file that is read or written.'),
+});
+
+const permissions = z.strictObject({
+  allow: rules.describe('Tools that run without asking.'),
+  ask: rules.describe('Tools that ask first.'),
+  deny: rules.describe('Tools that never run. Deny wins over ask, ask over allow.'),
+});
+
+const connect = z.strictObject({
+  localConcurrency: z.int().positive().default(3).describe('Programs started at the same time.'),
+  remoteConcurrency: z.int().positive().default(20).describe('Remote servers connected at the same time.'),
+});
+
+const gateway = z.strictObject({
+  host: z.string().min(1).default('127.0.0.1').describe('Address the gateway listens on.'),
+  port: z.int().min(0).max(65535).default(7433).describe('Port the gateway listens on; 0 takes a free one.'),
+  allowedHosts: z.array(z.string().min(1)).default([]).describe('Further Host headers to accept.'),
+  allowedOrigins: z.array(z.string().min(1)).default([]).describe('Web origins whose pages may call the gateway.'),
+  maxBodyBytes: z.int().positive().default(4_194_304).describe('Largest request body.'),
+});
+
+/** The whole of `heddle.json`: types, defaults and validation all come from here. */
+export const configSchema = z.strictObject({
+  $schema: z.string().exactOptional().describe('Where editors find the JSON Schema of this file.'),
+  mcpServers: z.record(z.string(), serverEntry).default({}).describe('The servers, by name.'),
+  builtins: z
+    .strictObject({ filesystem: filesystem.prefault({}).describe('The built-in file tools.') })
+    .prefault({})
+    .describe('Servers that come with Heddle.'),
+  mode: z
+    .enum(['guarded', 'strict', 'open'])
+    .default('guarded')
+    .describe('What happens when no rule matches: risky calls ask, every external call asks, or nothing asks.'),
+  permissions: permissions.prefault({}).describe('Rules by tool name, `mcp__server` or `mcp__server__*`.'),
+  limits: z
+    .strictObject({ perCaller: rate.exactOptional().describe('How often one caller may call.') })
+    .prefault({})
+    .describe('Limits on calls.'),
+  connect: connect.prefault({}).describe('How many servers connect at once.'),
+  gateway: gateway.prefault({}).describe('The MCP endpoint of `heddle serve`.'),
+  store: z
+    .string()
+    .min(1)
+    .refine((value) => !FOREIGN_SCHEME.test(value), 'must be a path or a postgres:// URL')
+    .exactOptional()
+    .describe('Where Heddle remembers things: a folder or file, or a postgres:// URL.'),
+});
+
+type Frozen<T> = T extends readonly (infer Item)[]
+  ? readonly Frozen<Item>[]
+  : T extends object
+    ? { readonly [Key in keyof T]: Frozen<T[Key]> }
+    : T;
+
+export type StdioEntry = Frozen<z.output<typeof stdioEntry>>;
+export type RemoteEntry = Frozen<z.output<typeof remoteEntry>>;
+export type SdkEntry = Frozen<z.output<typeof sdkEntry>>;
+export type ServerEntry = StdioEntry | RemoteEntry | SdkEntry;
+
+type Written = z.output<typeof configSchema>;
+/** Everything but the servers, defaults filled and paths absolute. */
+export type Settings = Frozen<
+  Omit<Written, '$schema' | 'mcpServers' | 'builtins'> & {
+    builtins: { filesystem: Required<Written['builtins']['filesystem']> };
+  }
+>;
+
+/**
+ * The path of every setting that is one value. An object without defaults is one value too:
+ * half a rate from one file and half from another would be a rate that nobody wrote.
+ */
+export const settingPaths: readonly (readonly string[])[] = valuePaths(configSchema, []).filter(
+  ([first]) => first !== '$schema' && first !== 'mcpServers',
+);
+
+function valuePaths(schema: z.core.$ZodType, path: readonly string[]): readonly (readonly string[])[] {
+  const inner = schema instanceof z.ZodPrefault ? schema.unwrap() : schema;
+  if (!(inner instanceof z.ZodObject)) return [path];
+  return Object.entries(inner.shape).flatMap(([key, value]) => valuePaths(value as z.core.$ZodType, [...path, key]));
+}

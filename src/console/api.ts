@@ -1,0 +1,34 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Caller, JsonObject } from '../core/call.ts';
+import { VERSION } from '../core/version.ts';
+import type { Heddle } from '../heddle.ts';
+
+interface Arrival {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly caller: Caller;
+}
+
+/** The JSON side of the console: what a running gateway knows that the store does not. */
+export function consoleApi(heddle: Heddle): (arrival: Arrival) => Promise<void> {
+  const routes: Record<string, (caller: Caller) => Promise<JsonObject>> = {
+    '/api/servers': async (caller) => ({
+      servers: (await heddle.servers.list(caller)).map((status) => ({ ...status })),
+    }),
+    '/api/version': async () => ({ version: VERSION, pid: process.pid }),
+  };
+
+  return async function api({ request, response, caller }) {
+    const path = (request.url ?? '').split('?', 1)[0] ?? '';
+    const route = Object.hasOwn(routes, path) ? routes[path] : undefined;
+    if (!route) return send(response, 404, { error: `There is nothing at ${path}.` });
+    if (request.method !== 'GET') return send(response, 405, { error: 'Only GET is served here.' });
+    return send(response, 200, await route(caller));
+  };
+}
+
+function send(response: ServerResponse, status: number, body: JsonObject): void {
+  response
+    .writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' })
+    .end(JSON.stringify(body));
+}

@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest';
+import { closest } from './did-you-mean.ts';
+
+const NAMES = ['command', 'args', 'env', 'url', 'headers', 'timeoutMs'];
+
+it.each([
+  ['comand', 'command'],
+  ['commnad', 'command'],
+  ['URL', 'url'],
+  ['uri', 'url'],
+  ['timeout_ms', 'timeoutMs'],
+  ['header', 'headers'],
+])('takes %s for %s', (word, meant) => {
+  expect(closest(word, NAMES)).toBe(meant);
+});
+
+it.each(['zebra', 'x', '', 'command'.repeat(20)])('does not guess at %j', (word) => {
+  expect(closest(word, NAMES)).toBeUndefined();
+});
+
+it('prefers the nearest, and among equals the first', () => {
+  expect(closest('tool', ['pool', 'tools', 'tool'])).toBe('tool');
+  expect(closest('tool', ['pool', 'cool'])).toBe('pool');
+});
+
+it('counts two swapped letters as one slip', () => {
+  expect(closest('ulr', ['url'])).toBe('url');
+});

@@ -1,0 +1,46 @@
+const LONGEST = 64;
+
+/** The candidate a person most likely meant by `word`, when one is near enough to be worth a guess. */
+export function closest(word: string, candidates: Iterable<string>): string | undefined {
+  if (word.length === 0 || word.length > LONGEST) return undefined;
+  const wanted = word.toLowerCase();
+  let best: string | undefined;
+  let limit = allowedEdits(word.length) + 1;
+  for (const candidate of candidates) {
+    if (Math.abs(candidate.length - word.length) >= limit) continue;
+    const edits = editsBetween(wanted, candidate.toLowerCase());
+    if (edits >= limit) continue;
+    best = candidate;
+    limit = edits;
+  }
+  return best;
+}
+
+// A third of a word may be wrong; of very short words one letter, or everything would resemble everything.
+function allowedEdits(length: number): number {
+  return Math.max(1, Math.floor(length / 3));
+}
+
+// Two neighbours swapped count once: the commonest slip of the fingers.
+function editsBetween(a: string, b: string): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= a.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= b.length; column++) {
+      const same = a[row - 1] === b[column - 1];
+      const replaced = at(last, column - 1) + (same ? 0 : 1);
+      let edits = Math.min(replaced, at(last, column) + 1, at(current, column - 1) + 1);
+      const swapped = a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
+      if (row > 1 && column > 1 && swapped) edits = Math.min(edits, at(beforeLast, column - 2) + 1);
+      current.push(edits);
+    }
+    beforeLast = last;
+    last = current;
+  }
+  return at(last, b.length);
+}
+
+function at(row: readonly number[], column: number): number {
+  return row[column] ?? Number.POSITIVE_INFINITY;
+}

@@ -1,0 +1,63 @@
+/** One publisher, any number of readers, each at its own pace. */
+export interface Feed<T> {
+  publish(item: T): void;
+  /** What is published from now on, until the signal aborts or the feed closes. A reader too slow loses the oldest. */
+  read(signal: AbortSignal): AsyncIterable<T>;
+  close(): void;
+}
+
+const MAX_WAITING = 1000;
+
+export function feed<T>(): Feed<T> {
+  const readers = new Set<(item: T) => void>();
+  const closers = new Set<() => void>();
+
+  async function* drain(waiting: T[], wake: { call: () => void }, isOpen: () => boolean): AsyncGenerator<T> {
+    while (isOpen() || waiting.length > 0) {
+      while (waiting.length > 0) yield waiting.shift() as T;
+      if (isOpen()) await new Promise<void>((resolve) => Object.assign(wake, { call: resolve }));
+    }
+  }
+
+  return {
+    publish(item) {
+      for (const read of readers) read(item);
+    },
+    read(signal) {
+      const waiting: T[] = [];
+      const wake = { call: () => {} };
+      let open = !signal.aborted;
+      const read = (item: T) => {
+        waiting.push(item);
+        if (waiting.length > MAX_WAITING) waiting.shift();
+        wake.call();
+      };
+      const close = () => {
+        open = false;
+        readers.delete(read);
+        closers.delete(close);
+        signal.removeEventListener('abort', close);
+        wake.call();
+      };
+      if (open) {
+        // From this moment, not from the first `next()`: nothing in between is missed.
+        readers.add(read);
+        closers.add(close);
+        signal.addEventListener('abort', close, { once: true });
+      }
+      const items = drain(waiting, wake, () => open);
+      return {
+        [Symbol.asyncIterator]: () => ({
+          next: () => items.next(),
+          async return() {
+            close();
+            return items.return(undefined);
+          },
+        }),
+      };
+    },
+    close() {
+      for (const close of [...closers]) close();
+    },
+  };
+}

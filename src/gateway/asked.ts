@@ -1,0 +1,22 @@
+import type { Caller, JsonObject } from '../core/call.ts';
+
+/** 2026-07-28 is `modern`: stateless, every request says who it is. Everything before it is `legacy`. */
+export type Era = 'legacy' | 'modern';
+
+/** One request of a client, as the one who answers it sees it, whatever carried it here. */
+export interface Asked {
+  readonly id: string | number;
+  readonly era: Era;
+  readonly caller: Caller;
+  /** Aborts when the client cancels or leaves. */
+  readonly signal: AbortSignal;
+  /** Says something about this request before it is answered. */
+  readonly notify: (method: string, params: JsonObject) => void;
+}
+
+/** Answers one request; throws an `RpcError` to refuse. Everything MCP means is behind this. */
+export type Answer = (method: string, params: JsonObject, asked: Asked) => Promise<JsonObject>;
+
+export const MODERN_VERSION = '2026-07-28';
+export const LEGACY_VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const;
+export const META_KEY = (name: string) => `io.modelcontextprotocol/${name}`;

@@ -1,0 +1,60 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Json, JsonObject } from '../core/call.ts';
+import { isObject } from '../core/json.ts';
+import { INVALID_PARAMS } from '../wire/json-rpc.ts';
+import { META_KEY, MODERN_VERSION } from './asked.ts';
+
+export interface Refusal {
+  readonly status: number;
+  readonly code: number;
+  readonly message: string;
+  readonly data?: Json;
+}
+
+const HEADER_MISMATCH = -32020;
+const UNSUPPORTED_VERSION = -32022;
+const VERSION_KEY = META_KEY('protocolVersion');
+const NAMED_BY: Readonly<Record<string, string>> = {
+  'tools/call': 'name',
+  'prompts/get': 'name',
+  'resources/read': 'uri',
+};
+
+/** A client of the stateless protocol says so in the body, or at the least in the header. */
+export function isModern(headers: IncomingHttpHeaders, params: JsonObject): boolean {
+  const meta = params._meta;
+  return (isObject(meta) && VERSION_KEY in meta) || headers['mcp-protocol-version'] === MODERN_VERSION;
+}
+
+/** Why a modern request must be refused before anyone looks at it: its headers and body have to say the same. */
+export function checkModern(headers: IncomingHttpHeaders, method: string, params: JsonObject): Refusal | undefined {
+  const meta = isObject(params._meta) ? params._meta : {};
+  const requested = meta[VERSION_KEY];
+  if (typeof requested !== 'string' || !isObject(meta[META_KEY('clientCapabilities')])) return noEnvelope();
+  if (headers['mcp-protocol-version'] !== requested) return mismatch('MCP-Protocol-Version');
+  if (requested !== MODERN_VERSION) {
+    const data = { supported: [MODERN_VERSION], requested };
+    return { status: 400, code: UNSUPPORTED_VERSION, message: 'Unsupported protocol version.', data };
+  }
+  if (headers['mcp-method'] !== method) return mismatch('Mcp-Method');
+  const field = Object.hasOwn(NAMED_BY, method) ? NAMED_BY[method] : undefined;
+  const name = field && params[field];
+  return typeof name === 'string' && decoded(headers['mcp-name']) !== name ? mismatch('Mcp-Name') : undefined;
+}
+
+const noEnvelope = (): Refusal => ({
+  status: 400,
+  code: INVALID_PARAMS,
+  message: '`_meta` has to name the protocol version and the capabilities of the client.',
+});
+
+const mismatch = (name: string): Refusal => ({
+  status: 400,
+  code: HEADER_MISMATCH,
+  message: `${name} does not match the body.`,
+});
+
+function decoded(value: string | string[] | undefined): unknown {
+  const encoded = typeof value === 'string' ? /^=\?base64\?(.*)\?=$/.exec(value)?.[1] : undefined;
+  return encoded === undefined ? value : Buffer.from(encoded, 'base64').toString('utf8');
+}

@@ -1,0 +1,106 @@
+import type { JsonObject, Progress, Result } from '../core/call.ts';
+import { newCallId } from '../core/call-id.ts';
+import { UpstreamError } from '../core/errors.ts';
+import { isObject } from '../core/json.ts';
+import { VERSION } from '../core/version.ts';
+import type { Heddle } from '../heddle.ts';
+import { INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
+import { type Answer, type Asked, LEGACY_VERSIONS, META_KEY, MODERN_VERSION } from './asked.ts';
+import { failedCall } from './error-answer.ts';
+import { listen } from './listen.ts';
+import { fromCursor, toListing } from './listing.ts';
+
+const SERVER = { name: 'heddle', title: 'Heddle', version: VERSION };
+const CAPABILITIES = { tools: { listChanged: true } };
+const RESERVED = 'io.modelcontextprotocol/';
+const NOTHING: JsonObject = {};
+const UNCACHED = { ttlMs: 0, cacheScope: 'private' };
+
+/** Says Heddle in MCP, in both eras. Knows the protocol and nothing about policy: it only dispatches. */
+export function mcpHandler(heddle: Heddle): Answer {
+  const both: Record<string, Answer> = {
+    'tools/list': async (_method, { cursor }, { caller, era }) => {
+      const from = fromCursor(cursor);
+      const page = toListing(await heddle.catalog.list(caller, from === undefined ? {} : { cursor: from }));
+      return era === 'modern' ? { ...page, ...UNCACHED } : page;
+    },
+    'tools/call': (_method, params, asked) => callTool(heddle, params, asked),
+  };
+  const methods: Record<Asked['era'], Record<string, Answer>> = {
+    legacy: { ...both, initialize: async (_method, params) => hello(params), ping: async () => ({}) },
+    modern: {
+      ...both,
+      'server/discover': async () => introduction(),
+      'subscriptions/listen': (_method, params, asked) => listen(heddle, params, asked),
+    },
+  };
+
+  return async function answer(method, params, asked) {
+    const known = methods[asked.era];
+    const handle = Object.hasOwn(known, method) ? known[method] : undefined;
+    if (!handle) throw new RpcError(METHOD_NOT_FOUND, `${method} is not supported.`);
+    const result = await handle(method, params, asked);
+    return asked.era === 'modern' ? forModern(result) : result;
+  };
+}
+
+function hello({ protocolVersion }: JsonObject): JsonObject {
+  const version = LEGACY_VERSIONS.find((one) => one === protocolVersion) ?? LEGACY_VERSIONS[0];
+  return { protocolVersion: version, capabilities: CAPABILITIES, serverInfo: SERVER };
+}
+
+function introduction(): JsonObject {
+  const _meta = { [META_KEY('serverInfo')]: SERVER };
+  return { supportedVersions: [MODERN_VERSION], capabilities: CAPABILITIES, ...UNCACHED, _meta };
+}
+
+const forModern = (result: JsonObject) =>
+  result.resultType === undefined ? { resultType: 'complete', ...result } : result;
+
+async function callTool(heddle: Heddle, params: JsonObject, asked: Asked): Promise<JsonObject> {
+  const { name, arguments: input = {}, _meta } = params;
+  if (typeof name !== 'string') throw new RpcError(INVALID_PARAMS, '`name` has to be a string.');
+  if (!isObject(input)) throw new RpcError(INVALID_PARAMS, '`arguments` has to be an object.');
+  const report = progressOf(_meta, asked);
+  let result: Result;
+  try {
+    result = await heddle.dispatch({
+      id: newCallId(),
+      kind: 'tool',
+      name,
+      input,
+      meta: unreserved(_meta),
+      caller: asked.caller,
+      options: {},
+      signal: asked.signal,
+      ...(report && { report }),
+    });
+  } catch (thrown) {
+    return failedCall(thrown);
+  }
+  return toAnswer(result, asked);
+}
+
+function toAnswer(result: Result, { era }: Asked): JsonObject {
+  if (result.kind === 'input-required') {
+    const message = `${result.next.server} has a question for the user, which this gateway cannot ask.`;
+    return failedCall(new UpstreamError('UPSTREAM_FAILED', message, { delivered: 'maybe' }));
+  }
+  const { value } = result;
+  if (era === 'modern' || value.resultType === undefined) return value;
+  const { resultType: _, ...rest } = value; // A word that legacy clients do not know.
+  return rest;
+}
+
+function progressOf(meta: unknown, { notify }: Asked): ((progress: Progress) => void) | undefined {
+  const progressToken = isObject(meta) ? meta.progressToken : undefined;
+  if (typeof progressToken !== 'string' && typeof progressToken !== 'number') return undefined;
+  return (progress) => notify('notifications/progress', { ...progress, progressToken });
+}
+
+/** The client's own `_meta`: the envelope and the progress token are between it and us. */
+function unreserved(meta: unknown): JsonObject {
+  if (!isObject(meta)) return NOTHING;
+  const kept = Object.entries(meta).filter(([key]) => key !== 'progressToken' && !key.startsWith(RESERVED));
+  return kept.length === 0 ? NOTHING : Object.fromEntries(kept);
+}

@@ -1,0 +1,127 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Caller, JsonObject } from '../core/call.ts';
+import { HeddleError } from '../core/errors.ts';
+import { INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
+import { type Answer, type Era, LEGACY_VERSIONS } from './asked.ts';
+import { checkModern, isModern, type Refusal } from './check-modern.ts';
+import { header, readMessage } from './read-message.ts';
+import { Reply } from './reply.ts';
+import { openStream } from './session-stream.ts';
+import type { Session, Sessions } from './sessions.ts';
+
+export interface McpHttpOptions {
+  readonly answer: Answer;
+  readonly sessions: Sessions;
+  readonly maxBodyBytes: number;
+}
+
+/** One HTTP request that has passed the door. */
+export interface Arrival {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly caller: Caller;
+}
+
+interface Received extends Arrival {
+  readonly id: string | number | undefined;
+  readonly method: string;
+  readonly params: JsonObject;
+  readonly reply: Reply;
+}
+
+const SESSION_NOT_FOUND = -32001;
+
+/** MCP over node:http: legacy sessions and modern stateless requests on one path, no framework between. */
+export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<void> {
+  const { answer, sessions } = options;
+  const sessionOf = ({ request, caller }: Arrival) => sessions.find(header(request, 'mcp-session-id'), caller.id);
+
+  async function post(arrival: Arrival): Promise<void> {
+    const body = await readMessage(arrival.request, options.maxBodyBytes);
+    if ('refusal' in body) return new Reply(arrival.response, null).error(body.refusal, { connection: 'close' });
+    const { id, method, params } = body;
+    const received = { ...arrival, id, method, params, reply: new Reply(arrival.response, id ?? null) };
+    return isModern(arrival.request.headers, params) ? postModern(received) : postLegacy(received);
+  }
+
+  async function postModern(received: Received): Promise<void> {
+    const { request, response, id, method, params, reply } = received;
+    if (id === undefined) {
+      response.writeHead(202).end(); // Nothing a modern client can notify concerns us over HTTP.
+      return;
+    }
+    const refusal = checkModern(request.headers, method, params);
+    if (refusal) reply.error(refusal);
+    else await respond('modern', received, id);
+  }
+
+  async function postLegacy(received: Received): Promise<void> {
+    const { response, id, method, params, reply } = received;
+    const session = method === 'initialize' ? undefined : sessionOf(received);
+    const refusal = checkLegacy(received.request, method, session);
+    if (refusal) return reply.error(refusal);
+    if (id !== undefined) return respondLegacy(received, id, session);
+    if (method === 'notifications/cancelled') cancel(session, params.requestId);
+    response.writeHead(202).end();
+  }
+
+  async function respondLegacy(received: Received, id: string | number, session: Session | undefined): Promise<void> {
+    const { method, reply, caller } = received;
+    if (session?.running.has(id)) {
+      return reply.error({ status: 400, code: INVALID_REQUEST, message: `The id ${JSON.stringify(id)} is in use.` });
+    }
+    const newSession = () => ({ 'mcp-session-id': sessions.open(caller.id).id });
+    session?.running.set(id, reply);
+    await respond('legacy', received, id, method === 'initialize' ? newSession : undefined);
+    session?.running.delete(id);
+  }
+
+  async function respond(era: Era, received: Received, id: string | number, headers?: () => Record<string, string>) {
+    const { method, params, caller, reply } = received;
+    const { signal } = reply;
+    const notify = (name: string, details: JsonObject) => reply.notify(name, details);
+    try {
+      const result = await answer(method, params, { id, era, caller, signal, notify });
+      if (!signal.aborted) reply.result(result, headers?.());
+    } catch (thrown) {
+      if (!signal.aborted) reply.error(toRefusal(thrown, era));
+    }
+  }
+
+  return async function handle(arrival) {
+    const { request, response } = arrival;
+    if (request.method === 'POST') return post(arrival);
+    if (request.method === 'GET') return openStream(arrival, sessionOf(arrival));
+    const session = request.method === 'DELETE' ? sessionOf(arrival) : undefined;
+    if (session) sessions.end(session);
+    if (request.method === 'DELETE') response.writeHead(session ? 200 : 404).end();
+    else response.writeHead(405, { allow: 'GET, POST, DELETE' }).end();
+  };
+}
+
+function checkLegacy(request: IncomingMessage, method: string, session: Session | undefined): Refusal | undefined {
+  const version = header(request, 'mcp-protocol-version');
+  if (version !== undefined && !LEGACY_VERSIONS.some((known) => known === version)) {
+    return {
+      status: 400,
+      code: INVALID_REQUEST,
+      message: `The protocol version ${version.slice(0, 40)} is not supported.`,
+    };
+  }
+  // One request without a session is served too: a client that keeps none has nothing to cancel or to be told.
+  if (method === 'initialize' || session || header(request, 'mcp-session-id') === undefined) return undefined;
+  return { status: 404, code: SESSION_NOT_FOUND, message: 'There is no such session. Initialize again.' };
+}
+
+function cancel(session: Session | undefined, id: unknown): void {
+  if (typeof id === 'string' || typeof id === 'number') session?.running.get(id)?.cancel();
+}
+
+function toRefusal(thrown: unknown, era: Era): Refusal {
+  if (!(thrown instanceof RpcError)) {
+    return { status: 200, code: INTERNAL_ERROR, message: HeddleError.from(thrown).message };
+  }
+  const { code, message, data } = thrown;
+  const status = era === 'modern' && code === METHOD_NOT_FOUND ? 404 : 200;
+  return { status, code, message, ...(data !== undefined && { data }) };
+}

@@ -1,0 +1,41 @@
+import type { IncomingMessage } from 'node:http';
+import type { JsonObject } from '../core/call.ts';
+import { HeddleError } from '../core/errors.ts';
+import { isObject, parseJson } from '../core/json.ts';
+import { INVALID_REQUEST, PARSE_ERROR } from '../wire/json-rpc.ts';
+import type { Refusal } from './check-modern.ts';
+import { readBody } from './read-body.ts';
+
+/** What a client posted: one request or notification, or why it is none. */
+export type Body =
+  | { readonly id: string | number | undefined; readonly method: string; readonly params: JsonObject }
+  | { readonly refusal: Refusal };
+
+/** Reads and checks one posted message; never throws for what a client did. */
+export async function readMessage(request: IncomingMessage, maxBytes: number): Promise<Body> {
+  const refuse = (status: number, code: number, message: string) => ({ refusal: { status, code, message } });
+  if (!/^application\/json\b/i.test(request.headers['content-type'] ?? '')) {
+    return refuse(415, INVALID_REQUEST, 'Content-Type has to be application/json.');
+  }
+  const text = await readBody(request, maxBytes);
+  if (text === 'too-large') return refuse(413, INVALID_REQUEST, `The body is larger than ${maxBytes} bytes.`);
+  let message: unknown;
+  try {
+    message = parseJson(text);
+  } catch (thrown) {
+    return refuse(400, PARSE_ERROR, HeddleError.from(thrown).message);
+  }
+  if (!isObject(message)) return refuse(400, INVALID_REQUEST, 'The body has to be one JSON-RPC message.');
+  const { id, method, params = {} } = message;
+  const validId = id === undefined || typeof id === 'string' || Number.isInteger(id);
+  if (typeof method !== 'string' || !validId || !isObject(params)) {
+    return refuse(400, INVALID_REQUEST, 'The body is not a JSON-RPC request or notification.');
+  }
+  return { id: id as string | number | undefined, method, params };
+}
+
+/** A header that makes sense only once; undefined when it is absent.  */
+export function header({ headers }: IncomingMessage, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === 'string' ? value : undefined;
+}

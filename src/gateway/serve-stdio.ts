@@ -1,0 +1,50 @@
+import type { Readable, Writable } from 'node:stream';
+import type { Caller, JsonObject } from '../core/call.ts';
+import { isObject } from '../core/json.ts';
+import type { Heddle } from '../heddle.ts';
+import { Peer } from '../wire/peer.ts';
+import { type Asked, META_KEY } from './asked.ts';
+import { mcpHandler } from './mcp-handler.ts';
+import { StreamLine } from './stream-line.ts';
+
+export interface StdioFace {
+  readonly heddle: Heddle;
+  readonly caller: Caller;
+  readonly input: Readable;
+  readonly output: Writable;
+}
+
+/** Serves one MCP client over a pair of streams, in either era. Settles when the client hangs up or the signal aborts. */
+export async function serveStdio({ heddle, caller, input, output }: StdioFace, signal: AbortSignal): Promise<void> {
+  const answer = mcpHandler(heddle);
+  const peer = new Peer(new StreamLine(input, output), {
+    server: 'the client',
+    answer: (method, params, { id, signal }) =>
+      answer(method, params, {
+        id,
+        era: eraOf(params),
+        caller,
+        signal,
+        notify: (name, said) => void peer.notify(name, said),
+      }),
+  });
+  await peer.start();
+  const onAbort = () => void peer.close();
+  signal.addEventListener('abort', onAbort, { once: true });
+  const told = tellOfChanges(heddle, caller, peer);
+  await peer.closed;
+  signal.removeEventListener('abort', onAbort);
+  await told;
+}
+
+function eraOf({ _meta }: JsonObject): Asked['era'] {
+  return isObject(_meta) && META_KEY('protocolVersion') in _meta ? 'modern' : 'legacy';
+}
+
+async function tellOfChanges(heddle: Heddle, caller: Caller, peer: Peer): Promise<void> {
+  const ended = new AbortController();
+  peer.closed.then(() => ended.abort());
+  for await (const { kind } of heddle.changes(caller, ended.signal)) {
+    if (kind === 'catalog') await peer.notify('notifications/tools/list_changed').catch(() => {});
+  }
+}

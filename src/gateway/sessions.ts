@@ -1,0 +1,74 @@
+import { randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import type { Clock } from '../core/clock.ts';
+import type { Reply } from './reply.ts';
+
+/** What a legacy client has open with us. */
+export interface Session {
+  readonly id: string;
+  readonly callerId: string;
+  /** Requests not answered yet, so that the client can cancel them. */
+  readonly running: Map<string | number, Reply>;
+  /** Where it hears what it did not ask for. */
+  readonly streams: Set<ServerResponse>;
+  lastUsed: number;
+}
+
+export interface Sessions {
+  open(callerId: string): Session;
+  /** A session belongs to the caller who opened it: to anyone else it does not exist. */
+  find(id: string | undefined, callerId: string): Session | undefined;
+  end(session: Session): void;
+  all(): Iterable<Session>;
+}
+
+const IDLE_MS = 30 * 60_000;
+const MAX_SESSIONS = 10_000;
+
+/** Sessions live in this process, and end when they are not used for half an hour. */
+export function openSessions(clock: Clock = Date.now): Sessions {
+  const sessions = new Map<string, Session>(); // In order of last use.
+
+  function end(session: Session): void {
+    sessions.delete(session.id);
+    for (const reply of session.running.values()) reply.cancel();
+    for (const stream of session.streams) stream.end();
+  }
+
+  function isStale(session: Session): boolean {
+    const idle = session.running.size === 0 && session.streams.size === 0 && clock() - session.lastUsed > IDLE_MS;
+    return idle || sessions.size > MAX_SESSIONS;
+  }
+
+  function endStale(): void {
+    for (const session of sessions.values()) {
+      if (!isStale(session)) return;
+      end(session);
+    }
+  }
+
+  return {
+    open(callerId) {
+      const session: Session = {
+        id: randomUUID(),
+        callerId,
+        running: new Map(),
+        streams: new Set(),
+        lastUsed: clock(),
+      };
+      sessions.set(session.id, session);
+      endStale();
+      return session;
+    },
+    find(id, callerId) {
+      const session = id === undefined ? undefined : sessions.get(id);
+      if (!session || session.callerId !== callerId) return undefined;
+      session.lastUsed = clock();
+      sessions.delete(session.id);
+      sessions.set(session.id, session);
+      return session;
+    },
+    end,
+    all: () => sessions.values(),
+  };
+}

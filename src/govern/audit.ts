@@ -1,0 +1,23 @@
+import type { Call, Stage } from '../core/call.ts';
+import type { Clock } from '../core/clock.ts';
+import type { AuditLog } from '../store/audit-log.ts';
+import { observed } from './outcome.ts';
+
+/** Writes the closing record of every attempt, those at names that do not exist included. */
+export function audit(log: AuditLog, clock: Clock = Date.now): Stage<Call> {
+  return function audit(call, next) {
+    return observed(
+      () => next(call),
+      ({ outcome, server, durationMs }) =>
+        log.append({
+          callId: call.id,
+          phase: 'outcome',
+          at: clock(),
+          caller: call.caller.id,
+          via: call.caller.via,
+          name: call.name,
+          detail: { outcome, server, durationMs },
+        }),
+    );
+  };
+}

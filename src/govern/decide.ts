@@ -1,0 +1,119 @@
+import type { ServerEntry, Settings } from '../config/schema.ts';
+import type { Caller, JsonObject, Target } from '../core/call.ts';
+import { sensitiveWord } from './sensitive.ts';
+
+export interface Policy {
+  readonly mode: Settings['mode'];
+  readonly permissions: Settings['permissions'];
+  /** By server: what its own entry permits. */
+  readonly servers: ReadonlyMap<string, Permissions>;
+}
+
+export interface Decision {
+  readonly effect: 'allow' | 'ask' | 'deny';
+  /** What decided, so that a person can find and change it: `permissions.deny: mcp__x`, `mode guarded`, … */
+  readonly rule: string;
+  readonly reason: string;
+}
+
+/**
+ * May this caller call this? Without `input` it answers for the tool as such:
+ * what is denied then is not even shown.
+ */
+export type Decide = (caller: Caller, target: Target, input?: JsonObject) => Decision;
+
+type Permissions = ServerEntry['permissions'];
+
+const STRICTEST = ['deny', 'ask', 'allow'] as const;
+const BUILT_IN: Decision = { effect: 'allow', rule: 'built-in', reason: 'It comes with Heddle and only reads.' };
+
+/** Rules first, the strictest that matches; the mode only when none does. */
+export function decider(policy: Policy): Decide {
+  const ruled = new WeakMap<Target, Decision | 'none'>();
+
+  function byRules(target: Target): Decision | 'none' {
+    const known = ruled.get(target);
+    if (known) return known;
+    const decision = strictest([...globalRules(policy.permissions, target), ...serverRules(policy.servers, target)]);
+    ruled.set(target, decision ?? 'none');
+    return decision ?? 'none';
+  }
+
+  return function decide(_caller, target, input) {
+    const decision = byRules(target);
+    const { builtin, readOnly } = target.facts;
+    if (builtin && readOnly && (decision === 'none' || decision.effect !== 'deny')) return BUILT_IN;
+    return decision === 'none' ? byMode(policy.mode, target, input) : decision;
+  };
+}
+
+/** Whether every tool of a server is denied to everyone: then it is not started to look. */
+export function deniesServer({ permissions }: Policy, server: string): boolean {
+  return permissions.deny.some((pattern) => pattern === `mcp__${server}` || pattern === `mcp__${server}__*`);
+}
+
+const strictest = (decisions: readonly Decision[]): Decision | undefined =>
+  STRICTEST.map((effect) => decisions.find((decision) => decision.effect === effect)).find(Boolean);
+
+function globalRules(permissions: Settings['permissions'], target: Target): readonly Decision[] {
+  return STRICTEST.flatMap((effect) => {
+    const pattern = permissions[effect].find((one) => matches(one, target));
+    if (!pattern) return [];
+    return [{ effect, rule: `permissions.${effect}: ${pattern}`, reason: `The rule ${pattern} says ${effect}.` }];
+  });
+}
+
+/** An exact public name, `mcp__server`, or `mcp__server__*`; a pool is named like a server. */
+function matches(pattern: string, { publicName, servers }: Target): boolean {
+  if (pattern === publicName) return true;
+  const group = pattern.endsWith('__*') ? pattern.slice(0, -3) : pattern;
+  return servers.some((server) => group === `mcp__${server}`) || publicName.startsWith(`${group}__`);
+}
+
+function serverRules(servers: Policy['servers'], target: Target): readonly Decision[] {
+  return target.servers.flatMap((server) => {
+    const permissions = servers.get(server);
+    if (!permissions) return [];
+    const found = [...byToolLists(permissions, server, target), ...byReadOrWrite(permissions, server, target)];
+    return found.map(({ rule, ...rest }) => ({ ...rest, rule: `mcpServers.${server}.permissions.${rule}` }));
+  });
+}
+
+function byToolLists({ allowedTools, deniedTools }: Permissions, server: string, { name }: Target): Decision[] {
+  const found: Decision[] = [];
+  if (deniedTools?.includes(name)) {
+    found.push({ effect: 'deny', rule: 'deniedTools', reason: `${server} denies ${name}.` });
+  }
+  if (allowedTools?.includes(name)) {
+    found.push({ effect: 'allow', rule: 'allowedTools', reason: `${server} allows ${name}.` });
+  } else if (allowedTools) {
+    const reason = `${name} is not among the allowed tools of ${server}.`;
+    found.push({ effect: 'ask', rule: 'allowedTools', reason });
+  }
+  return found;
+}
+
+function byReadOrWrite(permissions: Permissions, server: string, { facts }: Target): Decision[] {
+  const rule = facts.readOnly ? 'readPermission' : 'writePermission';
+  const effect = permissions[rule];
+  if (!effect) return [];
+  return [{ effect, rule, reason: `${server} says ${effect} to calls that ${facts.readOnly ? 'read' : 'may write'}.` }];
+}
+
+function byMode(mode: Policy['mode'], target: Target, input: JsonObject | undefined): Decision {
+  const rule = `mode ${mode}`;
+  if (mode === 'open') return { effect: 'allow', rule, reason: 'Nothing asks in mode open.' };
+  if (mode === 'strict') return { effect: 'ask', rule, reason: 'Every external tool asks in mode strict.' };
+  const worry = worryOf(target, input);
+  return worry
+    ? { effect: 'ask', rule, reason: worry }
+    : { effect: 'allow', rule, reason: 'Nothing speaks against it.' };
+}
+
+function worryOf({ facts }: Target, input: JsonObject | undefined): string | undefined {
+  if (facts.requiresApproval) return 'The tool asks for approval.';
+  if (facts.destructive) return 'The tool says that it can destroy something.';
+  if (facts.riskLevel === 'high') return 'The tool is of high risk.';
+  const word = input && sensitiveWord(input, !facts.readOnly);
+  return word && `Its arguments look sensitive: ${word}.`;
+}

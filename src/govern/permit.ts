@@ -1,0 +1,28 @@
+import type { ResolvedCall, Stage } from '../core/call.ts';
+import { HeddleError } from '../core/errors.ts';
+import type { Decide, Decision } from './decide.ts';
+
+/** Refuses what a rule denies, and what nobody has agreed to yet. */
+export function permit(decide: Decide): Stage<ResolvedCall> {
+  return async function permit(call, next) {
+    const decision = decide(call.caller, call.target, call.input);
+    if (decision.effect === 'allow' || (decision.effect === 'ask' && isSelfApproved(call))) return next(call);
+    throw decision.effect === 'ask' ? needsApproval(call, decision) : denied(call, decision);
+  };
+}
+
+/** Only the person at the terminal can agree to their own call, and only there. */
+export const isSelfApproved = ({ approved, caller }: ResolvedCall) =>
+  approved === 'self' && caller.via === 'cli' && caller.roles.includes('owner');
+
+const denied = ({ target }: ResolvedCall, { rule, reason }: Decision) =>
+  new HeddleError('PERMISSION_DENIED', `${target.publicName} may not be called. ${reason}`, {
+    fix: `The rule is ${rule}; whoever maintains it can change it.`,
+    details: { rule },
+  });
+
+const needsApproval = ({ target }: ResolvedCall, { rule, reason }: Decision) =>
+  new HeddleError('APPROVAL_REQUIRED', `${target.publicName} needs approval. ${reason}`, {
+    fix: `Let a person run it with \`heddle call ${target.publicName} … --yes\`, or add ${target.publicName} to \`permissions.allow\`.`,
+    details: { rule, reason },
+  });

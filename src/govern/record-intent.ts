@@ -1,0 +1,41 @@
+import { createHash } from 'node:crypto';
+import type { ResolvedCall, Stage } from '../core/call.ts';
+import type { Clock } from '../core/clock.ts';
+import type { AuditLog, AuditRecord } from '../store/audit-log.ts';
+import type { Decide } from './decide.ts';
+import { isSelfApproved } from './permit.ts';
+import { sanitised } from './sanitise.ts';
+
+/**
+ * Writes what is about to happen, and on whose say. A call that may change
+ * something waits until that is durable; when it cannot be, the call never happens.
+ */
+export function recordIntent(log: AuditLog, decide: Decide, clock: Clock = Date.now): Stage<ResolvedCall> {
+  function recordOf(call: ResolvedCall): AuditRecord {
+    const { target, caller, input } = call;
+    const { effect, rule } = decide(caller, target, input);
+    const decision = effect === 'ask' && isSelfApproved(call) ? 'self-approved' : effect;
+    return {
+      callId: call.id,
+      phase: 'intent',
+      at: clock(),
+      caller: caller.id,
+      via: caller.via,
+      name: target.publicName,
+      detail: {
+        servers: target.servers,
+        tool: target.digest,
+        decision,
+        rule,
+        input: createHash('sha256').update(JSON.stringify(input)).digest('hex'),
+        arguments: sanitised(input),
+      },
+    };
+  }
+
+  return async function recordIntent(call, next) {
+    if (call.target.facts.readOnly) log.append(recordOf(call));
+    else await log.appendDurably(recordOf(call));
+    return next(call);
+  };
+}

@@ -1,0 +1,27 @@
+import type { Json, JsonObject } from '../core/call.ts';
+
+const SECRET_KEY = /password|secret|token|apikey|authorization/i;
+const MAX_TEXT_CHARS = 200;
+const MAX_TOTAL_CHARS = 4096;
+const MAX_DEPTH = 8;
+
+/** Arguments as they may be kept: secrets by name gone, long texts cut, at most 4 KB in all. */
+export function sanitised(input: JsonObject): Json {
+  const clean = sanitise(input, 0);
+  const text = JSON.stringify(clean);
+  return text.length <= MAX_TOTAL_CHARS ? clean : `${text.slice(0, MAX_TOTAL_CHARS)}...[truncated]`;
+}
+
+function sanitise(value: Json | undefined, depth: number): Json {
+  if (typeof value === 'string') {
+    return value.length > MAX_TEXT_CHARS ? `${value.slice(0, MAX_TEXT_CHARS)}...[truncated]` : value;
+  }
+  if (typeof value !== 'object' || value === null) return value ?? null;
+  if (depth === MAX_DEPTH) return '[deeper]';
+  if (Array.isArray(value)) return value.map((item: Json) => sanitise(item, depth + 1));
+  const clean: Record<string, Json> = Object.create(null); // So that a key named __proto__ is a key like any other.
+  for (const key in value) {
+    clean[key] = SECRET_KEY.test(key) ? '[REDACTED]' : sanitise((value as JsonObject)[key], depth + 1);
+  }
+  return clean;
+}

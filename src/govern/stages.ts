@@ -1,0 +1,45 @@
+import type { Call, ResolvedCall, Stage } from '../core/call.ts';
+import type { Clock } from '../core/clock.ts';
+import type { AuditLog } from '../store/audit-log.ts';
+import type { TraceLog } from '../store/trace-log.ts';
+import { audit } from './audit.ts';
+import { deadline } from './deadline.ts';
+import type { Decide } from './decide.ts';
+import { permit } from './permit.ts';
+import { type RateLimitOptions, rateLimit } from './rate-limit.ts';
+import { recordIntent } from './record-intent.ts';
+import { trace } from './trace.ts';
+import { validateInput } from './validate-input.ts';
+
+export interface StageOptions {
+  readonly audit: AuditLog;
+  readonly traces: TraceLog;
+  readonly decide: Decide;
+  readonly limits: Omit<RateLimitOptions, 'clock'>;
+  readonly clock?: Clock;
+}
+
+export interface Stages {
+  readonly outer: readonly Stage<Call>[];
+  readonly inner: readonly Stage<ResolvedCall>[];
+}
+
+/** The order in which every call is governed. It is a security property: test/pins/stages.test.ts holds it. */
+export function stages({ audit: log, traces, decide, limits, clock = Date.now }: StageOptions): Stages {
+  return {
+    outer: [trace(traces, clock), audit(log, clock)],
+    inner: [
+      rateLimit({ ...limits, clock }),
+      validateInput(),
+      permit(decide),
+      recordIntent(log, decide, clock),
+      deadline(),
+    ],
+  };
+}
+
+/** The order as people read it; each stage is a named function. */
+export function stageNames({ outer, inner }: Stages): readonly string[] {
+  const names = (list: readonly { readonly name: string }[]) => list.map(({ name }) => name);
+  return [...names(outer), 'resolve', ...names(inner), 'invoke'];
+}

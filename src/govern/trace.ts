@@ -1,0 +1,38 @@
+import { randomUUID } from 'node:crypto';
+import type { Call, Stage } from '../core/call.ts';
+import type { Clock } from '../core/clock.ts';
+import type { TraceLog } from '../store/trace-log.ts';
+import { observed } from './outcome.ts';
+import { sanitised } from './sanitise.ts';
+
+const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/;
+
+/** Keeps a span of every call, under the trace of whoever made it when they said which. */
+export function trace(log: TraceLog, clock: Clock = Date.now): Stage<Call> {
+  return function trace(call, next) {
+    const startedAt = clock();
+    return observed(
+      () => next(call),
+      ({ outcome, server, durationMs }) => {
+        const { traceparent } = call.meta;
+        const parent = typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent) : null;
+        log.append({
+          traceId: parent?.[1] ?? call.id.replaceAll('-', ''),
+          spanId: randomUUID().replaceAll('-', '').slice(0, 16),
+          ...(parent?.[2] && { parentId: parent[2] }),
+          name: call.name,
+          startedAt,
+          durationMs,
+          outcome,
+          attributes: {
+            callId: call.id,
+            caller: call.caller.id,
+            via: call.caller.via,
+            server,
+            arguments: sanitised(call.input),
+          },
+        });
+      },
+    );
+  };
+}

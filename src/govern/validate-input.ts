@@ -1,0 +1,38 @@
+import type { JsonObject, ResolvedCall, Stage, Target } from '../core/call.ts';
+import { HeddleError } from '../core/errors.ts';
+import { isObject } from '../core/json.ts';
+import { type Check, compileCheck, loadCompiler } from '../schema/compile.ts';
+import { exampleOf } from '../schema/example.ts';
+
+const ANY_INPUT: JsonObject = { type: 'object' };
+
+/** Refuses arguments that do not fit the tool's own schema, and says so in words a model can act on. */
+export function validateInput(): Stage<ResolvedCall> {
+  // By definition: it is one object for as long as the server does not change it.
+  const checks = new WeakMap<JsonObject, Check>();
+  let compiler: ReturnType<typeof loadCompiler> | undefined;
+
+  async function prepare({ definition, publicName }: Target): Promise<Check> {
+    compiler ??= loadCompiler();
+    const check = compileCheck(await compiler, schemaOf(definition), publicName);
+    checks.set(definition, check);
+    return check;
+  }
+
+  return async function validateInput(call, next) {
+    const { definition } = call.target;
+    const check = checks.get(definition) ?? (await prepare(call.target));
+    const wrong = check(call.input);
+    if (wrong) throw invalidInput(call, wrong);
+    return next(call);
+  };
+}
+
+const schemaOf = ({ inputSchema }: JsonObject): JsonObject => (isObject(inputSchema) ? inputSchema : ANY_INPUT);
+
+function invalidInput({ target }: ResolvedCall, wrong: string): HeddleError {
+  const example = JSON.stringify(exampleOf(schemaOf(target.definition)));
+  return new HeddleError('INPUT_INVALID', `The arguments of ${target.publicName} do not fit: ${wrong}.`, {
+    fix: `Send for example ${example}.`,
+  });
+}

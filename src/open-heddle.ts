@@ -1,0 +1,241 @@
+import { homedir } from 'node:os';
+import { join, resolve as resolvePath } from 'node:path';
+import { invoke } from './catalog/invoke.ts';
+import { discover, pageOf } from './catalog/list.ts';
+import { type LiveCatalog, liveCatalog } from './catalog/refresh.ts';
+import { resolver, withTarget } from './catalog/resolve.ts';
+import type { Config, ServerConfig } from './config/config.ts';
+import { examineConfig } from './config/examine.ts';
+import { givenServers } from './config/given-servers.ts';
+import { loadConfig } from './config/load.ts';
+import type { Caller, JsonObject, Role } from './core/call.ts';
+import type { Clock } from './core/clock.ts';
+import { HeddleError } from './core/errors.ts';
+import { type Feed, feed } from './core/feed.ts';
+import type { Finding } from './core/finding.ts';
+import type { Change, ServerStatus } from './core/server-status.ts';
+import { decider, deniesServer, type Policy } from './govern/decide.ts';
+import { pipeline } from './govern/pipeline.ts';
+import { stageNames, stages } from './govern/stages.ts';
+import type { Heddle } from './heddle.ts';
+import { openWatchdog } from './process/watchdog.ts';
+import { examineAudit } from './store/examine.ts';
+import { openStore } from './store/open-store.ts';
+import type { Store } from './store/store.ts';
+import type { Serve } from './upstream/connect-in-memory.ts';
+import { examineServer } from './upstream/examine.ts';
+import { httpPool } from './upstream/http-pool.ts';
+import { planServer } from './upstream/plan.ts';
+import { openServers, type Servers } from './upstream/servers.ts';
+
+export interface OpenOptions {
+  /** The only file to read, instead of those of the project and the user. */
+  readonly configFile?: string;
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Servers besides the configured ones: entries as in `mcpServers`, or in-process servers. */
+  readonly servers?: Readonly<Record<string, JsonObject | InProcessServer>>;
+  readonly clock?: Clock;
+}
+
+/** A server that lives in this program: an SDK server is `{ connect: (line) => server.connect(line) }`. */
+export interface InProcessServer {
+  readonly connect: Serve;
+}
+
+const LIST_WAIT_MS = 2000;
+const PAGE_SIZE = 1000;
+
+/** Where Heddle keeps what is the user's: `$HEDDLE_HOME`, or `~/.heddle`. */
+export const homeFolder = (env: Readonly<Record<string, string | undefined>>): string =>
+  resolvePath(env.HEDDLE_HOME || join(homedir(), '.heddle'));
+
+/** Reads the configuration that `openHeddle` would use. */
+export function readConfig({ configFile, cwd = process.cwd(), env = process.env }: OpenOptions = {}): Promise<Config> {
+  const options = { cwd, home: homeFolder(env), env, userHome: homedir() };
+  return loadConfig(configFile === undefined ? options : { ...options, file: configFile });
+}
+
+/** Puts all parts together. Nothing is started yet but what asks for `autoConnect`. */
+export async function openHeddle(options: OpenOptions = {}): Promise<Heddle> {
+  const { env = process.env, clock = Date.now } = options;
+  const config = await readConfig(options);
+  const store = await openStore({ location: config.settings.store ?? join(homeFolder(env), 'heddle.sqlite'), clock });
+  try {
+    return await assemble({ config, store, options, env, clock });
+  } catch (thrown) {
+    await store.close();
+    throw thrown;
+  }
+}
+
+interface Parts {
+  readonly config: Config;
+  readonly store: Store;
+  readonly options: OpenOptions;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+}
+
+async function assemble({ config, store, options, env, clock }: Parts): Promise<Heddle> {
+  const inProcess = new Map<string, Serve>();
+  const configs = new Map(config.servers);
+  for (const server of builtIns(config, inProcess)) if (!configs.has(server.name)) configs.set(server.name, server);
+  for (const server of given(options.servers ?? {}, inProcess)) configs.set(server.name, server);
+
+  const changes = feed<Change>();
+  const watchdog = openWatchdog();
+  const pool = httpPool();
+  const plans = [...configs.values()].map((server) => planServer(server, { watchdog, pool, env, inProcess }));
+  const signatures = new Map(plans.map(({ name, signature }) => [name, signature]));
+  const memories = (await store.servers.all()).filter(({ server, signature }) => signatures.get(server) === signature);
+  const catalog = liveCatalog({ owners: ownersOf(configs), remembered: memories, onChange: () => publish(changes) });
+  const servers = openServers({
+    plans,
+    memories,
+    book: store.servers,
+    ...config.settings.connect,
+    clock,
+    onStatus: (status) => changes.publish({ kind: 'server', subject: status.name, detail: { ...status } }),
+    onTools: (server, tools) => catalog.update(server, tools),
+  });
+  servers.start();
+  return govern({ config, configs, store, changes, catalog, servers, clock }, async () => {
+    changes.close();
+    await servers.close();
+    await pool.close();
+    watchdog.close();
+    await store.close();
+  });
+}
+
+interface Running {
+  readonly config: Config;
+  readonly configs: ReadonlyMap<string, ServerConfig>;
+  readonly store: Store;
+  readonly changes: Feed<Change>;
+  readonly catalog: LiveCatalog;
+  readonly servers: Servers;
+  readonly clock: Clock;
+}
+
+function govern(running: Running, shutDown: () => Promise<void>): Heddle {
+  const { config, configs, store, changes, catalog, servers, clock } = running;
+  const policy = policyOf(config, configs);
+  const decide = decider(policy);
+  const view = {
+    catalog,
+    servers,
+    visible: (caller: Caller, target: Parameters<typeof decide>[1]) => decide(caller, target).effect !== 'deny',
+    serverVisible: (_caller: Caller, server: string) => !deniesServer(policy, server),
+  };
+  const resolve = resolver({
+    ...view,
+    discover: (caller, signal) => discover(view, caller, LIST_WAIT_MS, signal),
+  });
+  const limits = { servers: rateLimitsOf(configs), perCaller: config.settings.limits.perCaller };
+  const order = stages({ audit: store.audit, traces: store.traces, decide, limits, clock });
+  let closing: Promise<void> | undefined;
+
+  return {
+    dispatch: pipeline({
+      ...order,
+      resolve: async (call) => withTarget(call, await resolve(call)),
+      invoke: invoke(servers),
+    }),
+    catalog: {
+      async list(by, { cursor, limit = PAGE_SIZE, waitMs = LIST_WAIT_MS }) {
+        await discover(view, by, waitMs, new AbortController().signal);
+        return pageOf(view, by, cursor === undefined ? { limit } : { cursor, limit });
+      },
+      describe: (by, name, signal) => resolve({ name, caller: by, signal }),
+    },
+    servers: { list: async () => servers.status(), connect: connector(running) },
+    traces: {
+      async stats(by, since) {
+        requireRole(by, ['owner', 'operator', 'auditor']);
+        return store.traces.stats(since);
+      },
+    },
+    changes: (_by, signal) => changes.read(signal),
+    async doctor(by, server, signal) {
+      requireRole(by, ['owner', 'operator']);
+      if (server !== undefined) return [await examineServer(servers, server, signal)];
+      return Promise.all([
+        runtime(),
+        ...examineConfig(config),
+        examineAudit(store.audit, signal),
+        { level: 'ok' as const, subject: 'pipeline', message: stageNames(order).join(' → ') },
+        ...servers.status().map(({ name }) => examineServer(servers, name, signal)),
+      ]);
+    },
+    close() {
+      closing ??= shutDown();
+      return closing;
+    },
+  };
+}
+
+function connector({ servers, store, clock }: Running): Heddle['servers']['connect'] {
+  return async function connect(by, name, signal) {
+    requireRole(by, ['owner', 'operator']);
+    const who = { caller: by.id, via: by.via, at: clock() };
+    store.audit.append({ ...who, callId: '', phase: 'intent', name: 'servers.connect', detail: { server: name } });
+    await servers.connect(name, signal).catch((thrown) => {
+      if (HeddleError.from(thrown).code === 'NAME_UNKNOWN') throw thrown; // Any other failure is a status.
+    });
+    return servers.status().find((one) => one.name === name) as ServerStatus;
+  };
+}
+
+const runtime = (): Finding => ({
+  level: 'ok',
+  subject: 'node',
+  message: `${process.version} on ${process.platform} ${process.arch}`,
+});
+
+const publish = (changes: Feed<Change>) => changes.publish({ kind: 'catalog', subject: 'tools', detail: {} });
+
+function requireRole(by: Caller, roles: readonly Role[]): void {
+  if (by.roles.some((role) => roles.includes(role))) return;
+  throw new HeddleError('PERMISSION_DENIED', `${by.id} has none of the roles ${roles.join(', ')}.`, {
+    fix: 'Ask an owner for one of them.',
+  });
+}
+
+function policyOf({ settings }: Config, configs: ReadonlyMap<string, ServerConfig>): Policy {
+  const { mode, permissions } = settings;
+  const servers = new Map(
+    [...configs].flatMap(([name, { entry }]) => (entry ? [[name, entry.permissions] as const] : [])),
+  );
+  return { mode, permissions, servers };
+}
+
+const rateLimitsOf = (configs: ReadonlyMap<string, ServerConfig>) =>
+  new Map([...configs].flatMap(([name, { entry }]) => (entry?.limits ? [[name, entry.limits] as const] : [])));
+
+const ownersOf = (configs: ReadonlyMap<string, ServerConfig>) =>
+  new Map([...configs].map(([name, { entry, scope }]) => [name, { entry, builtin: scope === 'builtin' }]));
+
+/** The servers that come with Heddle. Their privileges belong to these objects, not to their names. */
+function builtIns({ settings }: Config, inProcess: Map<string, Serve>): readonly ServerConfig[] {
+  const { enabled, allowedPaths, maxFileBytes } = settings.builtins.filesystem;
+  if (!enabled) return [];
+  inProcess.set('heddle-filesystem', async (line) => {
+    const { serveFilesystem } = await import('./builtin/filesystem/serve-filesystem.ts');
+    await serveFilesystem(line, { roots: allowedPaths, maxFileBytes });
+  });
+  const [filesystem] = givenServers('sdk', { filesystem: { type: 'sdk', name: 'heddle-filesystem' } });
+  return filesystem ? [{ ...filesystem, scope: 'builtin' }] : [];
+}
+
+function given(servers: NonNullable<OpenOptions['servers']>, inProcess: Map<string, Serve>): readonly ServerConfig[] {
+  return Object.entries(servers).flatMap(([name, server]) => {
+    if (!isInProcess(server)) return givenServers('command', { [name]: server });
+    inProcess.set(name, server.connect);
+    return givenServers('sdk', { [name]: { type: 'sdk', name } });
+  });
+}
+
+const isInProcess = (server: JsonObject | InProcessServer): server is InProcessServer =>
+  typeof server.connect === 'function';

@@ -1,0 +1,101 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { AuditRecord } from './audit-log.ts';
+import type { Span } from './trace-log.ts';
+
+type Row = Record<string, unknown>;
+
+/** An empty database, and a second connection that sees and does what our own interface does not. */
+export interface FreshDatabase {
+  readonly location: string;
+  run(sql: string): Promise<readonly Row[]>;
+  setVersion(version: number): Promise<unknown>;
+  /** Takes the tables away again. */
+  empty(): Promise<unknown>;
+  remove(): Promise<void>;
+}
+
+export const testPostgres = process.env.HEDDLE_TEST_POSTGRES;
+
+export const DIALECTS: readonly { readonly dialect: string; readonly fresh: () => Promise<FreshDatabase> }[] = [
+  { dialect: 'sqlite', fresh: freshSqlite },
+  { dialect: 'postgres', fresh: freshPostgres },
+];
+
+export async function freshSqlite(): Promise<FreshDatabase> {
+  const folder = mkdtempSync(join(tmpdir(), 'heddle-store-'));
+  const location = join(folder, 'home', 'heddle.db');
+  const run = async (sql: string) => {
+    const db = new DatabaseSync(location);
+    try {
+      return db.prepare(sql).all();
+    } finally {
+      db.close();
+    }
+  };
+  return {
+    location,
+    run,
+    setVersion: (version) => run(`PRAGMA user_version = ${version}`),
+    async empty() {
+      rmSync(location);
+    },
+    async remove() {
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+export async function freshPostgres(): Promise<FreshDatabase> {
+  const { Client } = await import('pg');
+  const name = `heddle_${crypto.randomUUID().replaceAll('-', '')}`;
+  const url = new URL(testPostgres ?? '');
+  url.pathname = `/${name}`;
+  const once = async (connectionString: string | undefined, sql: string): Promise<readonly Row[]> => {
+    const client = new Client({ connectionString, options: '-c search_path=heddle' });
+    await client.connect();
+    try {
+      return (await client.query<Row>(sql)).rows;
+    } finally {
+      await client.end();
+    }
+  };
+  await once(testPostgres, `CREATE DATABASE ${name}`);
+  return {
+    location: url.href,
+    run: (sql) => once(url.href, sql),
+    setVersion: (version) => once(url.href, `UPDATE schema_version SET version = ${version}`),
+    empty: () => once(url.href, 'DROP SCHEMA heddle CASCADE'),
+    async remove() {
+      await once(testPostgres, `DROP DATABASE ${name} WITH (FORCE)`);
+    },
+  };
+}
+
+export function recordOf(change: Partial<AuditRecord> = {}): AuditRecord {
+  return {
+    callId: 'call-1',
+    phase: 'outcome',
+    at: 1_000,
+    caller: 'ada',
+    via: 'cli',
+    name: 'demo.echo',
+    detail: { outcome: 'ok' },
+    ...change,
+  };
+}
+
+export function spanOf(change: Partial<Span> = {}): Span {
+  return {
+    traceId: 'trace-1',
+    spanId: 'span-1',
+    name: 'demo.echo',
+    startedAt: 1_000,
+    durationMs: 2.5,
+    outcome: 'ok',
+    attributes: { server: 'demo' },
+    ...change,
+  };
+}

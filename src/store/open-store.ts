@@ -1,0 +1,87 @@
+import type { Clock } from '../core/clock.ts';
+import { HeddleError } from '../core/errors.ts';
+import type { Database } from './database.ts';
+import { verifyChains } from './hash-chain.ts';
+import { chainReader, readStats, readTrace, searchAudit } from './searches.ts';
+import type { Store } from './store.ts';
+import { WriteQueue } from './write-queue.ts';
+
+export interface OpenStoreOptions {
+  /** A file path (SQLite), `:memory:`, or a `postgres://` URL. */
+  readonly location: string;
+  readonly clock?: Clock;
+}
+
+/** Opens the store, making or upgrading its tables where needed. */
+export async function openStore({ location, clock = Date.now }: OpenStoreOptions): Promise<Store> {
+  const place = placeOf(location);
+  const failed = (cause: unknown) => storeUnavailable(place, cause);
+  const database = await openDatabase(location, place).catch((cause) => {
+    throw failed(cause);
+  });
+  const queue = new WriteQueue(database.write, clock);
+  const read = async <T>(reading: Promise<T>): Promise<T> => {
+    try {
+      return await reading;
+    } catch (cause) {
+      throw failed(cause);
+    }
+  };
+
+  return {
+    audit: {
+      append: (record) => queue.append(record),
+      appendDurably: (record) => queue.appendDurably(record),
+      search: (query) => read(database.queries().then((db) => searchAudit(db, query))),
+      async verify(signal) {
+        const readNext = chainReader(await read(database.queries()));
+        return verifyChains((after) => read(readNext(after)), signal);
+      },
+    },
+    traces: {
+      append: (span) => queue.appendSpan(span),
+      get: (traceId) => read(database.queries().then((db) => readTrace(db, traceId))),
+      stats: (since) => read(database.queries().then((db) => readStats(db, since))),
+    },
+    servers: {
+      all: () => read(database.servers.all()),
+      remember: (memory) => read(database.servers.remember(memory)),
+    },
+    async close() {
+      try {
+        await queue.close();
+      } finally {
+        await database.close();
+      }
+    },
+  };
+}
+
+async function openDatabase(location: string, place: string): Promise<Database> {
+  if (/^postgres(ql)?:\/\//.test(location)) {
+    const { openPostgres } = await import('./postgres/open-postgres.ts');
+    return openPostgres(location, place);
+  }
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(location)) {
+    throw new HeddleError('STORE_UNAVAILABLE', `The store cannot live at ${place}: that kind of URL is unknown.`, {
+      fix: 'Set `store` to a file path, `:memory:` or a `postgres://` URL.',
+    });
+  }
+  const { openSqlite } = await import('./sqlite/open-sqlite.ts');
+  return openSqlite(location, place);
+}
+
+/** The location as people may read it: a URL without user, password and parameters. */
+function placeOf(location: string): string {
+  const scheme = /^[a-z][a-z0-9+.-]*:\/\//i.exec(location)?.[0];
+  if (!scheme) return location;
+  const url = URL.parse(location);
+  return url ? `${scheme}${url.host}${url.pathname}` : `${scheme}…`;
+}
+
+function storeUnavailable(place: string, cause: unknown): HeddleError {
+  if (HeddleError.is(cause)) return cause;
+  // A refused connection is an AggregateError without a message; its code says it all.
+  const { message, code } = cause as { message?: string; code?: string };
+  return new HeddleError('STORE_UNAVAILABLE', `The store at ${place} cannot be used: ${message || code}.`, { cause });
+}

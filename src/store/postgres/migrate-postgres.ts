@@ -1,0 +1,40 @@
+import type { Pool, PoolClient } from 'pg';
+import { pendingStatements, refuseNewer } from '../migration.ts';
+import { inTransaction } from './in-transaction.ts';
+import { loadQueries, SCHEMA } from './load-queries.ts';
+import { MIGRATIONS } from './migrations.ts';
+
+const KNOWN = MIGRATIONS.length;
+/** Any number, as long as every Heddle takes the same one. */
+const LOCK_KEY = 4_833_331;
+
+/** Brings the tables up to date; costs one read when they are. */
+export async function migratePostgres(pool: Pool, place: string): Promise<void> {
+  const found = await versionOf(pool);
+  refuseNewer(place, found, KNOWN);
+  if (found === KNOWN) return;
+  const queries = await loadQueries(pool);
+  await inTransaction(pool, async (client) => {
+    await client.query('SELECT pg_advisory_xact_lock($1)', [LOCK_KEY]);
+    // Another process may have been quicker while we waited for the lock.
+    const version = await versionOf(client);
+    refuseNewer(place, version, KNOWN);
+    await client.query(`CREATE SCHEMA IF NOT EXISTS ${SCHEMA}`);
+    await client.query(`CREATE TABLE IF NOT EXISTS ${SCHEMA}.schema_version (version integer NOT NULL)`);
+    for (const statement of pendingStatements(queries, MIGRATIONS, version)) await client.query(statement);
+    await client.query(`DELETE FROM ${SCHEMA}.schema_version`);
+    await client.query(`INSERT INTO ${SCHEMA}.schema_version VALUES ($1)`, [KNOWN]);
+  });
+}
+
+async function versionOf(connection: Pool | PoolClient): Promise<number> {
+  // Asked first: reading a table that is not there would spoil the transaction. And asked of the catalog: to_regclass
+  // answers from a cache that may not know yet what another session has just committed.
+  const tables = await connection.query('SELECT 1 FROM pg_tables WHERE schemaname = $1 AND tablename = $2', [
+    SCHEMA,
+    'schema_version',
+  ]);
+  if (tables.rowCount === 0) return 0;
+  const version = await connection.query<{ version: number }>(`SELECT version FROM ${SCHEMA}.schema_version`);
+  return version.rows[0]?.version ?? 0;
+}

@@ -1,0 +1,35 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type FreshDatabase, freshPostgres, recordOf, testPostgres } from '../fixtures.ts';
+import { openStore } from '../open-store.ts';
+
+describe.skipIf(!testPostgres)('a store in Postgres', () => {
+  let database: FreshDatabase;
+  beforeEach(async () => {
+    database = await freshPostgres();
+  });
+  afterEach(() => database.remove());
+
+  it('lives on when its server drops every connection', async () => {
+    const store = await openStore({ location: database.location });
+    await store.audit.appendDurably(recordOf({ name: 'before' }));
+    await database.run(
+      'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+    );
+    store.audit.append(recordOf({ name: 'meanwhile' }));
+    await expect
+      .poll(() => store.audit.appendDurably(recordOf({ name: 'after' })).then(() => 'written'))
+      .toBe('written');
+    const names = (await store.audit.search({ limit: 9 })).map(({ name }) => name);
+    expect(names).toEqual(['after', 'meanwhile', 'before']);
+    await store.close();
+  });
+
+  it('keeps to its own schema', async () => {
+    const store = await openStore({ location: database.location });
+    await store.close();
+    const tables = await database.run(
+      "SELECT DISTINCT schemaname AS schema FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')",
+    );
+    expect(tables).toEqual([{ schema: 'heddle' }]);
+  });
+});

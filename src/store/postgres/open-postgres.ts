@@ -1,0 +1,51 @@
+import type { Kysely } from 'kysely';
+import type { Pool } from 'pg';
+import { HeddleError } from '../../core/errors.ts';
+import type { Database } from '../database.ts';
+import type { Tables } from '../tables.ts';
+import { loadQueries } from './load-queries.ts';
+import { migratePostgres } from './migrate-postgres.ts';
+import { postgresServerBook } from './postgres-server-book.ts';
+import { postgresWriter } from './postgres-writer.ts';
+
+const CONNECT_MS = 5_000;
+/** Ends a query whose server has gone silent; nothing else here would. */
+const ANSWER_MS = 30_000;
+
+/** Opens a database that several machines may share. */
+export async function openPostgres(location: string, place: string): Promise<Database> {
+  // The driver's own complaint would carry the whole URL, password included.
+  if (!URL.canParse(location))
+    throw new HeddleError('STORE_UNAVAILABLE', `The store's URL ${place} is not a valid URL.`);
+  const pool = await openPool(location);
+  try {
+    await migratePostgres(pool, place);
+  } catch (cause) {
+    await pool.end();
+    throw cause;
+  }
+  let queries: Promise<Kysely<Tables>> | undefined;
+  return {
+    write: postgresWriter(pool),
+    servers: postgresServerBook(pool),
+    queries() {
+      queries ??= loadQueries(pool);
+      return queries;
+    },
+    async close() {
+      if (!pool.ending) await pool.end();
+    },
+  };
+}
+
+async function openPool(connectionString: string): Promise<Pool> {
+  const { Pool } = await import('pg').catch((cause) => {
+    throw new HeddleError('DRIVER_MISSING', 'A store on Postgres needs the package `pg`, which is not installed.', {
+      cause,
+    });
+  });
+  const pool = new Pool({ connectionString, connectionTimeoutMillis: CONNECT_MS, query_timeout: ANSWER_MS });
+  // An idle connection that drops is replaced at the next query; unheard, its error would end the process.
+  pool.on('error', () => undefined);
+  return pool;
+}

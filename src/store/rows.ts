@@ -1,0 +1,100 @@
+import type { JsonObject } from '../core/call.ts';
+import type { AuditRecord } from './audit-log.ts';
+import type { ServerMemory } from './server-book.ts';
+import type { AuditRow, ServerRow, SpanRow } from './tables.ts';
+import type { Span } from './trace-log.ts';
+
+/** Turns a record into a row that any dialect accepts and gives back letter by letter. */
+export function toAuditRow(record: AuditRecord): AuditRow {
+  return {
+    call_id: storable(record.callId),
+    phase: record.phase,
+    at: finite(record.at),
+    caller: storable(record.caller),
+    via: storable(record.via),
+    name: storable(record.name),
+    detail: JSON.stringify(record.detail),
+  };
+}
+
+export function fromAuditRow(row: AuditRow): AuditRecord {
+  return {
+    callId: row.call_id,
+    phase: row.phase,
+    at: row.at,
+    caller: row.caller,
+    via: row.via,
+    name: row.name,
+    detail: toObject(row.detail),
+  };
+}
+
+export function toSpanRow(span: Span): SpanRow {
+  return {
+    trace_id: storable(span.traceId),
+    span_id: storable(span.spanId),
+    parent_id: span.parentId === undefined ? null : storable(span.parentId),
+    name: storable(span.name),
+    started_at: finite(span.startedAt),
+    duration_ms: finite(span.durationMs),
+    outcome: storable(span.outcome),
+    attributes: JSON.stringify(span.attributes),
+  };
+}
+
+export function fromSpanRow(row: SpanRow): Span {
+  return {
+    traceId: row.trace_id,
+    spanId: row.span_id,
+    ...(row.parent_id === null ? {} : { parentId: row.parent_id }),
+    name: row.name,
+    startedAt: row.started_at,
+    durationMs: row.duration_ms,
+    outcome: row.outcome,
+    attributes: toObject(row.attributes),
+  };
+}
+
+export function toServerRow(memory: ServerMemory): ServerRow {
+  return {
+    server: storable(memory.server),
+    signature: storable(memory.signature),
+    era: memory.era,
+    tools: JSON.stringify(memory.tools),
+    at: finite(memory.at),
+  };
+}
+
+/** A memory that cannot be read is none: the server is asked again. */
+export function fromServerRows(rows: readonly ServerRow[]): readonly ServerMemory[] {
+  return rows.flatMap((row) => {
+    const tools = parse(row.tools);
+    return Array.isArray(tools) ? [{ ...row, tools }] : [];
+  });
+}
+
+// Names come from callers. Postgres refuses NUL and both databases replace half a surrogate pair: the first would
+// keep a whole batch from being written, the second would change what was hashed.
+function storable(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\ufffd');
+}
+
+// SQLite reads NaN as NULL, which the column refuses, and one refused row stops its whole batch.
+function finite(value: number): number {
+  return Number.isFinite(value) ? value : 0;
+}
+
+// A record somebody has tampered with must still be shown.
+function toObject(text: string): JsonObject {
+  const value = parse(text);
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject ? (value as JsonObject) : { unreadable: text };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,111 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { verifies } from '../../../test/requirements.ts';
+import { type FreshDatabase, freshSqlite, recordOf } from '../fixtures.ts';
+import { openStore } from '../open-store.ts';
+
+const OPEN_STORE = join(import.meta.dirname, '..', 'open-store.ts');
+
+describe('a store in a SQLite file', () => {
+  let database: FreshDatabase;
+  beforeEach(async () => {
+    database = await freshSqlite();
+    await openStore({ location: database.location }).then((store) => store.close());
+  });
+  afterEach(() => database.remove());
+
+  /** Writes a small program beside the database, and gives the arguments that run it. */
+  function program(body: string): string[] {
+    const path = join(dirname(database.location), 'program.ts');
+    writeFileSync(
+      path,
+      `import { openStore } from ${JSON.stringify(OPEN_STORE)};
+       const store = await openStore({ location: ${JSON.stringify(database.location)} });
+       const record = ${JSON.stringify(recordOf())};
+       ${body}`,
+    );
+    return [path];
+  }
+
+  it('is readable by its owner alone, side files included', async () => {
+    const store = await openStore({ location: database.location });
+    await store.audit.appendDurably(recordOf());
+    const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
+    expect(modeOf(dirname(database.location))).toBe('700');
+    expect(['', '-wal', '-shm'].map((side) => modeOf(database.location + side))).toEqual(['600', '600', '600']);
+    await store.close();
+  });
+
+  it('opens without the query builder when it is up to date, and without a warning', () => {
+    const appending = 'await store.audit.appendDurably(record); await store.servers.all();';
+    expect(complaintsOf(program(`${appending} await store.close();`))).toBe('');
+    expect(complaintsOf(program(`${appending} await store.traces.stats(0); await store.close();`))).toBe('kysely');
+  });
+
+  verifies('G11', 'a durable record outlives kill -9', async () => {
+    const child = spawn(
+      process.execPath,
+      program(`for (let number = 1; ; number += 1) {
+         await store.audit.appendDurably({ ...record, at: number });
+         process.stdout.write(\`\${number}\\n\`);
+       }`),
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    );
+    const settled = await killAfter(child, 20);
+    const store = await openStore({ location: database.location });
+    const report = await store.audit.verify(new AbortController().signal);
+    expect(settled).toBeGreaterThanOrEqual(20);
+    expect(report.records).toBeGreaterThanOrEqual(settled);
+    expect(report.broken).toEqual([]);
+    await store.close();
+  });
+
+  verifies('G11', 'another process that holds the lock stops durable records, and only delays the others', async () => {
+    const store = await openStore({ location: database.location });
+    const other = new DatabaseSync(database.location);
+    other.exec('BEGIN IMMEDIATE');
+    store.audit.append(recordOf({ name: 'kept' }));
+    const refused = { code: 'AUDIT_UNAVAILABLE', message: expect.stringContaining('locked') };
+    await expect(store.audit.appendDurably(recordOf())).rejects.toMatchObject(refused);
+    // The first wait was in vain, so the next attempt does not hold up the reads.
+    const started = performance.now();
+    await expect(store.audit.appendDurably(recordOf())).rejects.toMatchObject(refused);
+    expect(performance.now() - started).toBeLessThan(2_000);
+    expect(await store.audit.search({ limit: 9 })).toEqual([]);
+    other.exec('ROLLBACK');
+    await store.audit.appendDurably(recordOf({ name: 'after' }));
+    expect((await store.audit.search({ limit: 9 })).map(({ name }) => name)).toEqual(['after', 'kept']);
+    other.close();
+    await store.close();
+  });
+});
+
+/** What a program writes to stderr, to which the name of the query builder is added when it is loaded. */
+function complaintsOf(args: readonly string[]): string {
+  const hook = `import { registerHooks } from 'node:module';
+    let told = false;
+    registerHooks({
+      resolve(name, context, next) {
+        if (name === 'kysely' && !told) process.stderr.write(name);
+        told ||= name === 'kysely';
+        return next(name, context);
+      },
+    });`;
+  const preload = ['--import', `data:text/javascript,${encodeURIComponent(hook)}`];
+  return spawnSync(process.execPath, [...preload, ...args], { encoding: 'utf8' }).stderr;
+}
+
+/** Kills the child once it has told of `count` records, and returns the last it told of. */
+async function killAfter(child: ChildProcess, count: number): Promise<number> {
+  let told = '';
+  child.stdout?.on('data', (chunk) => {
+    told += chunk;
+    if (told.split('\n').length > count) child.kill('SIGKILL');
+  });
+  await once(child, 'close');
+  return Number(told.slice(0, told.lastIndexOf('\n')).split('\n').at(-1));
+}

@@ -1,0 +1,44 @@
+import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { Kysely } from 'kysely';
+import type { Database } from '../database.ts';
+import type { Tables } from '../tables.ts';
+import { loadQueries } from './load-queries.ts';
+import { migrateSqlite } from './migrate-sqlite.ts';
+import { sqliteServerBook } from './sqlite-server-book.ts';
+import { sqliteWriter } from './sqlite-writer.ts';
+
+const LOCK_WAIT_MS = 5_000;
+
+/** Opens a SQLite file for this user alone, or a database in memory. */
+export async function openSqlite(location: string, place: string): Promise<Database> {
+  if (location !== ':memory:') createPrivately(location);
+  const db = new DatabaseSync(location, { timeout: LOCK_WAIT_MS, enableForeignKeyConstraints: true });
+  try {
+    await migrateSqlite(db, place);
+    db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
+    const write = sqliteWriter(db, LOCK_WAIT_MS);
+    let queries: Promise<Kysely<Tables>> | undefined;
+    return {
+      write,
+      servers: sqliteServerBook(db),
+      queries() {
+        queries ??= loadQueries(db);
+        return queries;
+      },
+      async close() {
+        if (db.isOpen) db.close();
+      },
+    };
+  } catch (cause) {
+    db.close();
+    throw cause;
+  }
+}
+
+// SQLite gives its side files the permissions of the file it finds.
+function createPrivately(location: string): void {
+  mkdirSync(dirname(location), { recursive: true, mode: 0o700 });
+  closeSync(openSync(location, 'a', 0o600));
+}

@@ -1,0 +1,20 @@
+import { DatabaseSync } from 'node:sqlite';
+import { expect, it } from 'vitest';
+import { migrateSqlite } from './migrate-sqlite.ts';
+import { sqliteWriter } from './sqlite-writer.ts';
+
+it('waits for the lock, except while it is failing', async () => {
+  const db = new DatabaseSync(':memory:', { timeout: 1_234 });
+  await migrateSqlite(db, ':memory:');
+  const write = sqliteWriter(db, 1_234);
+  const lockWaitMs = () => db.prepare('PRAGMA busy_timeout').get()?.timeout;
+  const row = { segment: 's', sequence: 1, hash: 'h', call_id: 'c', phase: 'intent', at: 1 } as const;
+  const batch = { records: [{ ...row, caller: 'a', via: 'cli', name: 'n', detail: '{}' }], spans: [] };
+  await write(batch);
+  expect(lockWaitMs()).toBe(1_234);
+  expect(() => write(batch)).toThrow(/UNIQUE/);
+  expect(lockWaitMs()).toBe(0);
+  await write({ records: [], spans: [] });
+  expect(lockWaitMs()).toBe(1_234);
+  db.close();
+});

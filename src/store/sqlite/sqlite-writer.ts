@@ -1,0 +1,48 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { WriteBatch } from '../write-queue.ts';
+
+/** Commits a batch with prepared statements in one transaction. */
+export function sqliteWriter(db: DatabaseSync, lockWaitMs: number): WriteBatch {
+  const insertRecord = db.prepare(
+    `INSERT INTO audit (segment, sequence, hash, call_id, phase, at, caller, via, name, detail)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  const insertSpan = db.prepare(
+    `INSERT INTO spans (trace_id, span_id, parent_id, name, started_at, duration_ms, outcome, attributes)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  const begin = db.prepare('BEGIN IMMEDIATE');
+  const commit = db.prepare('COMMIT');
+  let failing = false;
+
+  const write: WriteBatch = ({ records, spans }) => {
+    begin.run();
+    for (const row of records) {
+      const { segment, sequence, hash, call_id, phase, at, caller, via, name, detail } = row;
+      insertRecord.run(segment, sequence, hash, call_id, phase, at, caller, via, name, detail);
+    }
+    for (const row of spans) {
+      const { trace_id, span_id, parent_id, name, started_at, duration_ms, outcome, attributes } = row;
+      insertSpan.run(trace_id, span_id, parent_id, name, started_at, duration_ms, outcome, attributes);
+    }
+    commit.run();
+  };
+
+  // Waiting for the lock blocks the process. Once it was in vain we only try, so that reads go on meanwhile.
+  function setFailing(now: boolean): void {
+    if (now === failing) return;
+    failing = now;
+    db.exec(`PRAGMA busy_timeout = ${now ? 0 : lockWaitMs}`);
+  }
+
+  return (batch) => {
+    try {
+      write(batch);
+      setFailing(false);
+    } catch (cause) {
+      if (db.isTransaction) db.exec('ROLLBACK');
+      setFailing(true);
+      throw cause;
+    }
+  };
+}

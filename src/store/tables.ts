@@ -1,0 +1,50 @@
+import type { ColumnType } from 'kysely';
+
+/** One audit record as it is stored; `detail` is the JSON text that was hashed. */
+export interface AuditRow {
+  readonly call_id: string;
+  readonly phase: 'intent' | 'outcome';
+  readonly at: number;
+  readonly caller: string;
+  readonly via: string;
+  readonly name: string;
+  readonly detail: string;
+}
+
+/** An audit row with its place in the chain of its segment. */
+export interface SealedRow extends AuditRow {
+  readonly segment: string;
+  readonly sequence: number;
+  readonly hash: string;
+}
+
+export interface SpanRow {
+  readonly trace_id: string;
+  readonly span_id: string;
+  readonly parent_id: string | null;
+  readonly name: string;
+  readonly started_at: number;
+  readonly duration_ms: number;
+  readonly outcome: string;
+  readonly attributes: string;
+}
+
+export interface ServerRow {
+  readonly server: string;
+  readonly signature: string;
+  readonly era: 'legacy' | 'modern';
+  readonly tools: string;
+  readonly at: number;
+}
+
+/** Orders rows as they were committed. The database counts it; nobody writes or reads it. */
+interface Counted {
+  readonly id: ColumnType<number, never, never>;
+}
+
+/** The tables of every dialect, for queries that all of them share. */
+export interface Tables {
+  audit: SealedRow & Counted;
+  spans: SpanRow & Counted;
+  servers: ServerRow;
+}

@@ -1,0 +1,107 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { verifies } from '../../test/requirements.ts';
+import { recordOf, spanOf } from './fixtures.ts';
+import { type Batch, WriteQueue } from './write-queue.ts';
+
+let written: Batch[];
+let attempts: number;
+let broken: boolean;
+let queue: WriteQueue;
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  written = [];
+  attempts = 0;
+  broken = false;
+  const write = (batch: Batch) => {
+    attempts += 1;
+    if (broken) throw new Error('disk full');
+    written.push(batch);
+  };
+  queue = new WriteQueue(write, () => 9_000);
+});
+afterEach(() => vi.useRealTimers());
+
+const writtenNames = () => written.flatMap(({ records }) => records.map(({ name }) => name));
+
+it('writes nothing within the turn, and everything of it at once after', async () => {
+  queue.append(recordOf());
+  queue.appendSpan(spanOf());
+  queue.append(recordOf());
+  expect(attempts).toBe(0);
+  await nextTurn();
+  expect(written.map(({ records, spans }) => [records.length, spans.length])).toEqual([[2, 1]]);
+});
+
+it('never writes two batches at once', async () => {
+  const steps: string[] = [];
+  const slow = new WriteQueue(async ({ records }) => {
+    steps.push(`begin ${records.length}`);
+    await nextTurn();
+    await nextTurn();
+    steps.push('end');
+  }, Date.now);
+  const first = slow.appendDurably(recordOf());
+  await nextTurn();
+  await Promise.all([first, slow.appendDurably(recordOf()), slow.appendDurably(recordOf())]);
+  expect(steps).toEqual(['begin 1', 'end', 'begin 2', 'end']);
+});
+
+verifies('G11', 'what could not be written is tried again after a second', async () => {
+  broken = true;
+  queue.append(recordOf({ name: 'kept' }));
+  await nextTurn();
+  await nextTurn();
+  expect(attempts).toBe(1);
+  broken = false;
+  vi.advanceTimersByTime(999);
+  await nextTurn();
+  expect(attempts).toBe(1);
+  vi.advanceTimersByTime(1);
+  await nextTurn();
+  expect(writtenNames()).toEqual(['kept']);
+});
+
+verifies('G11', 'the next record brings along what could not be written', async () => {
+  broken = true;
+  queue.append(recordOf({ name: 'kept' }));
+  await expect(queue.appendDurably(recordOf())).rejects.toMatchObject({
+    code: 'AUDIT_UNAVAILABLE',
+    message: 'The audit log could not be written: disk full.',
+  });
+  broken = false;
+  await queue.appendDurably(recordOf({ name: 'next' }));
+  expect(writtenNames()).toEqual(['kept', 'next']);
+  expect(written[0]?.records.map(({ sequence }) => sequence)).toEqual([1, 2]);
+});
+
+verifies('G11', 'the oldest of too many are lost, and the loss is recorded', async () => {
+  broken = true;
+  for (let number = 0; number < 10_003; number += 1) queue.append(recordOf({ name: `${number}` }));
+  await nextTurn();
+  broken = false;
+  await queue.appendDurably(recordOf({ name: 'next' }));
+  await queue.appendDurably(recordOf({ name: 'later' }));
+  const names = writtenNames();
+  expect([names.length, names[0], names[1], ...names.slice(-3)]).toEqual([
+    10_003,
+    'audit',
+    '3',
+    '10002',
+    'next',
+    'later',
+  ]);
+  expect(JSON.parse(written[0]?.records[0]?.detail ?? '')).toMatchObject({ lostRecords: 3 });
+});
+
+it('starts a new segment after a failure, whose sequence numbers may be taken', async () => {
+  await queue.appendDurably(recordOf());
+  broken = true;
+  await queue.appendDurably(recordOf()).catch(() => undefined);
+  broken = false;
+  await queue.appendDurably(recordOf());
+  const [before, after] = written.flatMap(({ records }) => records);
+  expect(after?.segment).not.toBe(before?.segment);
+  expect(after?.sequence).toBe(1);
+});

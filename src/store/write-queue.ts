@@ -1,0 +1,138 @@
+import type { Clock } from '../core/clock.ts';
+import { HeddleError } from '../core/errors.ts';
+import type { AuditRecord } from './audit-log.ts';
+import { seal, startChain } from './hash-chain.ts';
+import { toAuditRow, toSpanRow } from './rows.ts';
+import type { AuditRow, SealedRow, SpanRow } from './tables.ts';
+import type { Span } from './trace-log.ts';
+
+const KEPT_RECORDS = 10_000;
+const RETRY_MS = 1_000;
+
+/** What one transaction writes. */
+export interface Batch {
+  readonly records: readonly SealedRow[];
+  readonly spans: readonly SpanRow[];
+}
+
+/** Commits the whole batch or throws. Never called again before it has settled. */
+export type WriteBatch = (batch: Batch) => void | Promise<void>;
+
+interface Entry {
+  readonly row: AuditRow;
+  readonly waiting?: { resolve(): void; reject(error: HeddleError): void };
+}
+
+/** Gathers what one turn of the event loop has to write, and writes it in one transaction. */
+export class WriteQueue {
+  readonly #write: WriteBatch;
+  readonly #clock: Clock;
+  #entries: Entry[] = [];
+  #spans: SpanRow[] = [];
+  #lost = 0;
+  #head = startChain();
+  #running: Promise<void> | undefined;
+  #scheduled: NodeJS.Immediate | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(write: WriteBatch, clock: Clock) {
+    this.#write = write;
+    this.#clock = clock;
+  }
+
+  append(record: AuditRecord): void {
+    this.#entries.push({ row: toAuditRow(record) });
+    this.#wake();
+  }
+
+  async appendDurably(record: AuditRecord): Promise<void> {
+    if (this.#closing) throw auditUnavailable('The store is closed');
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#entries.push({ row: toAuditRow(record), waiting: { resolve, reject } });
+    this.#wake();
+    return promise;
+  }
+
+  appendSpan(span: Span): void {
+    this.#spans.push(toSpanRow(span));
+    this.#wake();
+  }
+
+  /** Writes what is left; rejects with AUDIT_UNAVAILABLE when audit records were lost. */
+  close(): Promise<void> {
+    this.#closing ??= this.#drain();
+    return this.#closing;
+  }
+
+  #wake(): void {
+    if (this.#scheduled || this.#running || this.#closing) return;
+    this.#scheduled = setImmediate(() => {
+      this.#scheduled = undefined;
+      this.#running = this.#run();
+    });
+  }
+
+  async #run(): Promise<void> {
+    clearTimeout(this.#retry);
+    const kept = await this.#flush();
+    this.#running = undefined;
+    const arrived = this.#entries.length + this.#spans.length > kept;
+    if (arrived) this.#wake();
+    else if (kept > 0 && !this.#closing) this.#retry = setTimeout(() => this.#wake(), RETRY_MS).unref();
+  }
+
+  /** Returns how many entries of this batch are kept for the next one. */
+  async #flush(): Promise<number> {
+    const batch = this.#entries;
+    const spans = this.#spans;
+    const lost = this.#lost;
+    this.#entries = [];
+    this.#spans = [];
+    const rows = batch.map((entry) => entry.row);
+    if (lost > 0) rows.unshift(lossOf(lost, this.#clock()));
+    const { sealed, head } = seal(this.#head, rows);
+    try {
+      await this.#write({ records: sealed, spans });
+    } catch (cause) {
+      // The commit may have gone through although we were not told: these sequence numbers may be taken.
+      this.#head = startChain();
+      return this.#keep(batch, cause);
+    }
+    this.#head = head;
+    this.#lost -= lost;
+    for (const entry of batch) entry.waiting?.resolve();
+    return 0;
+  }
+
+  #keep(batch: readonly Entry[], cause: unknown): number {
+    const error = auditUnavailable('The audit log could not be written', cause);
+    for (const entry of batch) entry.waiting?.reject(error);
+    const undurable = batch.filter((entry) => !entry.waiting);
+    const kept = undurable.slice(-KEPT_RECORDS);
+    this.#lost += undurable.length - kept.length;
+    this.#entries = [...kept, ...this.#entries];
+    return kept.length;
+  }
+
+  async #drain(): Promise<void> {
+    clearImmediate(this.#scheduled);
+    clearTimeout(this.#retry);
+    await this.#running;
+    if (this.#entries.length + this.#spans.length > 0) await this.#flush();
+    const unwritten = this.#entries.length + this.#lost;
+    if (unwritten === 0) return;
+    const records = unwritten === 1 ? 'record' : 'records';
+    throw auditUnavailable(`The store was closed with ${unwritten} audit ${records} unwritten`);
+  }
+}
+
+function lossOf(count: number, at: number): AuditRow {
+  const detail = { lostRecords: count, reason: 'The audit log could not be written for too long.' };
+  return toAuditRow({ callId: '', phase: 'outcome', at, caller: 'heddle', via: 'store', name: 'audit', detail });
+}
+
+function auditUnavailable(what: string, cause?: unknown): HeddleError {
+  const why = cause instanceof Error ? `: ${cause.message}` : '';
+  return new HeddleError('AUDIT_UNAVAILABLE', `${what}${why}.`, { cause });
+}

@@ -1,0 +1,19 @@
+import type { RemoteEntry } from '../config/schema.ts';
+import type { Connect } from './connection.ts';
+import type { HttpPool } from './http-pool.ts';
+import { openConnection } from './open-connection.ts';
+
+/** Speaks MCP to a remote server over Streamable HTTP, in either era. */
+export function connectHttp(entry: RemoteEntry, pool: HttpPool): Connect {
+  return async function connectHttp(options) {
+    // Loaded on first use: a Heddle without remote servers need not pay for it.
+    const [{ HttpLine }, dispatcher] = await Promise.all([import('./http-line.ts'), pool.agent()]);
+    const line = new HttpLine({
+      server: options.server,
+      url: new URL(entry.url),
+      dispatcher,
+      headers: entry.headers,
+    });
+    return openConnection({ ...options, line, onLegacyVersion: (version) => line.setProtocolVersion(version) });
+  };
+}

@@ -1,0 +1,16 @@
+import type { Line } from '../wire/json-rpc.ts';
+import { linkedPair } from '../wire/linked-pair.ts';
+import type { Connect } from './connection.ts';
+import { openConnection } from './open-connection.ts';
+
+/** Gives an in-process server its end of a line. An SDK server takes it as a transport: `(line) => server.connect(line)`. */
+export type Serve = (line: Line) => Promise<void>;
+
+/** Connects to a server that lives in this process. */
+export function connectInMemory(serve: Serve): Connect {
+  return async function connectInMemory(options) {
+    const [near, far] = linkedPair();
+    await serve(far);
+    return openConnection({ ...options, line: near });
+  };
+}

@@ -1,0 +1,52 @@
+import type { StdioEntry } from '../config/schema.ts';
+import { HeddleError, UpstreamError } from '../core/errors.ts';
+import type { Watchdog } from '../process/watchdog.ts';
+import type { Connect } from './connection.ts';
+import { childEnvironment } from './environment.ts';
+import { openConnection } from './open-connection.ts';
+import { StdioLine } from './stdio-line.ts';
+
+const MAX_QUOTE_CHARS = 400;
+
+/** Starts a local MCP server as a child process and speaks MCP over its pipes. */
+export function connectStdio(entry: StdioEntry, watchdog: Watchdog, env = process.env): Connect {
+  return async function connectStdio(options) {
+    const { command, args, cwd } = entry;
+    const line = new StdioLine({
+      server: options.server,
+      watchdog,
+      command,
+      args,
+      cwd,
+      env: childEnvironment(env, entry.env),
+    });
+    try {
+      return await openConnection({ ...options, line, lastWords: () => line.stderr() });
+    } catch (thrown) {
+      throw explained(options.server, HeddleError.from(thrown), line);
+    }
+  };
+}
+
+/** A handshake that failed, with all that the process let us know: how it ended, what it printed. */
+function explained(server: string, error: HeddleError, line: StdioLine): HeddleError {
+  const died = error.code === 'UPSTREAM_FAILED' ? line.ending() : undefined;
+  const silent = error.code === 'UPSTREAM_TIMEOUT';
+  if (!died && !silent) return error;
+  const { garbage } = line.counts;
+  const facts = [
+    died ? `${server} ended before it was ready: ${died}.` : `${server} started but did not answer the handshake.`,
+    garbage > 0 && `It printed ${garbage} ${garbage === 1 ? 'line' : 'lines'} that are not JSON.`,
+    quoted(line.stderr()),
+  ];
+  return new UpstreamError('UPSTREAM_UNREACHABLE', facts.filter(Boolean).join(' '), {
+    delivered: 'no',
+    cause: error,
+    fix: `Run its command by hand, or \`heddle doctor ${server}\`, to see what it prints.`,
+  });
+}
+
+function quoted(stderr: string): string {
+  const text = stderr.trim().replace(/\s+/g, ' ');
+  return text && `Its last words: ${text.slice(-MAX_QUOTE_CHARS)}`;
+}

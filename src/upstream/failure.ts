@@ -1,0 +1,16 @@
+import { HeddleError, UpstreamError } from '../core/errors.ts';
+import { RpcError } from '../wire/json-rpc.ts';
+
+/** The one place where what a line throws becomes ours. By kind and code, never by message text. */
+export function toFailure(server: string, thrown: unknown): HeddleError {
+  if (HeddleError.is(thrown)) return thrown;
+  if (thrown instanceof RpcError) {
+    const { code, data } = thrown.toAnswer();
+    return new UpstreamError('UPSTREAM_REFUSED', thrown.message || `${server} refused the request.`, {
+      delivered: 'maybe',
+      cause: thrown,
+      details: { server, rpc: { code, message: thrown.message, data } },
+    });
+  }
+  return new UpstreamError('UPSTREAM_FAILED', `The line to ${server} broke.`, { delivered: 'maybe', cause: thrown });
+}

@@ -1,0 +1,30 @@
+import type { JsonObject } from '../core/call.ts';
+
+export const PROTOCOL_VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
+
+const NAMED_BY: Readonly<Record<string, string>> = {
+  'tools/call': 'name',
+  'prompts/get': 'name',
+  'resources/read': 'uri',
+  'tasks/get': 'taskId',
+  'tasks/update': 'taskId',
+  'tasks/cancel': 'taskId',
+};
+
+/** The headers a 2026-07-28 server checks against the body. A message without an envelope gets none. */
+export function headersOfBody(method: string, params: JsonObject | undefined): Record<string, string> {
+  const version = (params?._meta as JsonObject | undefined)?.[PROTOCOL_VERSION_KEY];
+  if (typeof version !== 'string') return {};
+  const headers: Record<string, string> = { 'mcp-protocol-version': version, 'mcp-method': method };
+  const field = Object.hasOwn(NAMED_BY, method) ? NAMED_BY[method] : undefined;
+  const name = field && params?.[field];
+  if (typeof name === 'string') headers['mcp-name'] = headerValue(name);
+  return headers;
+}
+
+/** Plain where HTTP allows it, otherwise the `=?base64?…?=` form of SEP-2243. */
+export function headerValue(text: string): string {
+  const plain = /^[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?$/.test(text);
+  const looksEncoded = text.startsWith('=?base64?') && text.endsWith('?=');
+  return plain && !looksEncoded ? text : `=?base64?${Buffer.from(text, 'utf8').toString('base64')}?=`;
+}

@@ -1,0 +1,21 @@
+import type { Agent } from 'undici';
+
+/** The sockets to all remote servers. Nothing is loaded before the first of them is needed. */
+export interface HttpPool {
+  agent(): Promise<Agent>;
+  close(): Promise<void>;
+}
+
+export function httpPool(): HttpPool {
+  let agent: Promise<Agent> | undefined;
+  return {
+    agent() {
+      // Deadlines are the peer's: a stream may be silent for days.
+      agent ??= import('undici').then(({ Agent }) => new Agent({ headersTimeout: 0, bodyTimeout: 0, pipelining: 1 }));
+      return agent;
+    },
+    async close() {
+      await (await agent)?.destroy();
+    },
+  };
+}

@@ -1,0 +1,105 @@
+import type { JsonObject } from '../core/call.ts';
+import { HeddleError } from '../core/errors.ts';
+import { isObject } from '../core/json.ts';
+import { RpcError } from '../wire/json-rpc.ts';
+import type { Peer } from '../wire/peer.ts';
+import { PROTOCOL_VERSION_KEY } from './http-headers.ts';
+
+export type Era = 'legacy' | 'modern';
+
+/** What a server said of itself when the line was opened. */
+export interface Agreement {
+  readonly era: Era;
+  /** False when the era was guessed from silence: not worth remembering. */
+  readonly certain: boolean;
+  readonly protocolVersion: string;
+  readonly capabilities: JsonObject;
+  readonly serverInfo: JsonObject;
+  readonly instructions: string | undefined;
+}
+
+export interface NegotiateOptions {
+  readonly client: { readonly name: string; readonly version: string };
+  readonly deadlineMs: number;
+  readonly signal: AbortSignal;
+  /** The verdict of an earlier connect: asked first, and given the whole deadline. */
+  readonly known?: Era | undefined;
+  /** How long a silent server may delay the start when nothing is known. */
+  readonly probeMs?: number;
+  /** Told the legacy version before `initialized` is sent, which must already carry it. */
+  readonly onLegacyVersion?: ((version: string) => void) | undefined;
+}
+
+const MODERN_VERSION = '2026-07-28';
+const LEGACY_VERSION = '2025-11-25';
+const LEGACY_VERSIONS: readonly unknown[] = [LEGACY_VERSION, '2025-06-18', '2025-03-26', '2024-11-05'];
+const UNSUPPORTED_VERSION = -32022;
+const KEY = (name: string) => `io.modelcontextprotocol/${name}`;
+
+/** Finds the newest era both sides speak, on the one line there is. Leaves the peer speaking it. */
+export async function negotiate(peer: Peer, options: NegotiateOptions): Promise<Agreement> {
+  if (options.known === 'legacy') {
+    try {
+      return await initialize(peer, options);
+    } catch (thrown) {
+      if (!(thrown instanceof RpcError)) throw thrown; // An answer: the server may have been renewed since.
+    }
+  }
+  let certain = true;
+  const discovered = await discover(peer, options).catch((thrown: unknown) => {
+    if (!meansLegacy(thrown)) throw thrown;
+    certain = thrown instanceof RpcError;
+    return undefined;
+  });
+  return discovered ?? { ...(await initialize(peer, options)), certain };
+}
+
+async function discover(peer: Peer, options: NegotiateOptions): Promise<Agreement | undefined> {
+  const { client, known, deadlineMs, signal, probeMs = 2000 } = options;
+  const envelope = {
+    [PROTOCOL_VERSION_KEY]: MODERN_VERSION,
+    [KEY('clientInfo')]: client,
+    [KEY('clientCapabilities')]: {},
+  };
+  const ask = { deadlineMs: known ? deadlineMs : Math.min(probeMs, deadlineMs), signal };
+  const found = await peer.request('server/discover', { _meta: envelope }, ask);
+  const versions = found.supportedVersions;
+  if (!Array.isArray(versions) || !versions.includes(MODERN_VERSION)) return undefined;
+  peer.speakModern(envelope);
+  const serverInfo = (found._meta as JsonObject | undefined)?.[KEY('serverInfo')];
+  return agreement('modern', MODERN_VERSION, { ...found, serverInfo });
+}
+
+async function initialize(peer: Peer, options: NegotiateOptions): Promise<Agreement> {
+  const { client, deadlineMs, signal, onLegacyVersion } = options;
+  const hello = { protocolVersion: LEGACY_VERSION, capabilities: {}, clientInfo: client };
+  const found = await peer.request('initialize', hello, { deadlineMs, signal });
+  const version = found.protocolVersion;
+  if (!LEGACY_VERSIONS.includes(version)) {
+    throw new RpcError(UNSUPPORTED_VERSION, `The server speaks only ${String(version)}.`);
+  }
+  onLegacyVersion?.(String(version));
+  await peer.notify('notifications/initialized');
+  return agreement('legacy', String(version), found);
+}
+
+/** Any answer but "come back authorized" and "I am broken" is what servers older than discovery say. */
+function meansLegacy(thrown: unknown): boolean {
+  if (thrown instanceof RpcError) return true;
+  if (!HeddleError.is(thrown)) return false;
+  const { status } = thrown.details;
+  if (typeof status === 'number') return status < 500 && status !== 401 && status !== 403 && status !== 429;
+  return thrown.code === 'UPSTREAM_TIMEOUT';
+}
+
+function agreement(era: Era, protocolVersion: string, found: JsonObject): Agreement {
+  const { capabilities, serverInfo, instructions } = found;
+  return {
+    era,
+    certain: true,
+    protocolVersion,
+    capabilities: isObject(capabilities) ? capabilities : {},
+    serverInfo: isObject(serverInfo) ? serverInfo : {},
+    instructions: typeof instructions === 'string' ? instructions : undefined,
+  };
+}

@@ -1,0 +1,84 @@
+import type { JsonObject } from '../core/call.ts';
+import type { Clock } from '../core/clock.ts';
+import { HeddleError } from '../core/errors.ts';
+import { limiter } from '../core/limiter.ts';
+import type { ServerStatus } from '../core/server-status.ts';
+import type { ServerBook, ServerMemory } from '../store/server-book.ts';
+import type { Connection } from './connection.ts';
+import { Server, type ServerPlan } from './server.ts';
+
+export interface ServersOptions {
+  readonly plans: readonly ServerPlan[];
+  readonly memories: readonly ServerMemory[];
+  readonly book: ServerBook;
+  readonly localConcurrency: number;
+  readonly remoteConcurrency: number;
+  readonly clock?: Clock;
+  readonly onStatus: (status: ServerStatus) => void;
+  readonly onTools: (server: string, tools: readonly JsonObject[]) => void;
+}
+
+/** All configured servers. None is started before it is needed, except those that ask for it. */
+export interface Servers {
+  status(): readonly ServerStatus[];
+  /** Throws NAME_UNKNOWN for a server that is not configured, or whatever kept it from connecting. */
+  connect(name: string, signal: AbortSignal): Promise<Connection>;
+  /** The open line, if there is one. */
+  connected(name: string): Connection | undefined;
+  /** Starts those whose entries say `autoConnect`. */
+  start(): void;
+  close(): Promise<void>;
+}
+
+export function openServers(options: ServersOptions): Servers {
+  const { plans, memories, book, clock = Date.now, onStatus, onTools } = options;
+  const local = limiter(options.localConcurrency);
+  const remote = limiter(options.remoteConcurrency);
+  const known = new Map(memories.map((memory) => [memory.server, memory]));
+  const closing = new AbortController();
+
+  function remember(plan: ServerPlan, tools: readonly JsonObject[], { agreement }: Connection): void {
+    const { name: server, signature } = plan;
+    if (plan.scope === 'builtin' || !agreement.certain) return;
+    // What is forgotten is learnt again: never worth failing a connect for.
+    book.remember({ server, signature, era: agreement.era, tools, at: clock() }).catch(() => {});
+  }
+
+  function open(plan: ServerPlan): Server {
+    const memory = known.get(plan.name);
+    return new Server({
+      plan,
+      known: memory?.signature === plan.signature ? memory : undefined,
+      limited: plan.local ? local : remote,
+      clock,
+      onStatus,
+      onTools(tools, connection) {
+        remember(plan, tools, connection);
+        onTools(plan.name, tools);
+      },
+    });
+  }
+
+  const servers = new Map(plans.map((plan) => [plan.name, open(plan)]));
+
+  return {
+    status: () => [...servers.values()].map((server) => server.status),
+    connected: (name) => servers.get(name)?.connection,
+    async connect(name, signal) {
+      const server = servers.get(name);
+      if (!server) throw new HeddleError('NAME_UNKNOWN', `No server is named ${name}.`, { fix: LIST_SERVERS });
+      return server.connect(signal);
+    },
+    start() {
+      for (const server of servers.values()) {
+        if (server.plan.autoConnect) server.connect(closing.signal).catch(() => {}); // Its status says why.
+      }
+    },
+    async close() {
+      closing.abort();
+      await Promise.all([...servers.values()].map((server) => server.close()));
+    },
+  };
+}
+
+const LIST_SERVERS = 'Run `heddle list servers` to see their names.';

@@ -1,0 +1,49 @@
+import type { Line, Message } from './json-rpc.ts';
+
+/** Two lines that are each other's far end, in one process. Delivers on a microtask; closing either closes both. */
+export function linkedPair(): readonly [Line, Line] {
+  const left = new LinkedLine();
+  const right = new LinkedLine();
+  left.link(right);
+  right.link(left);
+  return [left, right];
+}
+
+class LinkedLine implements Line {
+  onmessage: Line['onmessage'];
+  onclose: Line['onclose'];
+  onerror: Line['onerror'];
+  #far: LinkedLine | undefined;
+  #waiting: Message[] | undefined = [];
+  #closed = false;
+
+  link(far: LinkedLine): void {
+    this.#far = far;
+  }
+
+  async start(): Promise<void> {
+    const waiting = this.#waiting ?? [];
+    this.#waiting = undefined;
+    for (const message of waiting) this.#receive(message);
+  }
+
+  async send(message: Message): Promise<void> {
+    if (this.#closed) throw new Error('The line is closed.');
+    if (this.#far) this.#far.#receive(message);
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.onclose?.();
+    await this.#far?.close();
+  }
+
+  #receive(message: Message): void {
+    if (this.#waiting) this.#waiting.push(message);
+    else
+      queueMicrotask(() => {
+        if (!this.#closed) this.onmessage?.(message);
+      });
+  }
+}

@@ -1,0 +1,55 @@
+import { expect, it } from 'vitest';
+import { verifies } from '../requirements.ts';
+import { runCommand } from './run-command.ts';
+import { temporaryTree } from './temporary-tree.ts';
+
+const LAUNCHER = ['bin/heddle', 'bin/package.json'];
+const PACKAGE = { 'package.json': '{ "type": "module" }\n' };
+const MAIN = 'export async function main(argv) {\n  console.log("MODE", ...argv);\n  process.exitCode = 5;\n}\n';
+const SOURCE = { ...PACKAGE, 'src/cli/main.ts': MAIN.replace('argv)', 'argv: string[])').replace('MODE', 'source') };
+const BUILT = { ...PACKAGE, 'dist/cli/main.js': MAIN.replace('MODE', 'built') };
+
+function launch(written: Readonly<Record<string, string>>, pretend = '') {
+  const cwd = temporaryTree({ copied: LAUNCHER, written });
+  const preload = `--import=data:text/javascript,${encodeURIComponent(pretend)}`;
+  return runCommand([process.execPath, preload, 'bin/heddle', 'list', 'tools'], { cwd });
+}
+
+const node = (version: string) => `Object.defineProperty(process, 'versions', { value: { node: '${version}' } })`;
+
+verifies('L6', 'from a clone the launcher runs the source, silently and with all arguments', () => {
+  expect(launch({ ...SOURCE, ...BUILT })).toEqual({ code: 5, stdout: 'source list tools\n', stderr: '' });
+});
+
+it('from a published package the launcher runs dist/', () => {
+  expect(launch(BUILT)).toEqual({ code: 5, stdout: 'built list tools\n', stderr: '' });
+});
+
+it('on an older Node a clone says which it needs, which it found, and how to get it', () => {
+  const { code, stdout, stderr } = launch(SOURCE, node('20.1.2'));
+  expect(stderr).toContain('Heddle needs Node 24 or newer; this is Node 20.1.2');
+  expect(stderr).toContain('npm ci');
+  expect(stderr).toContain('npx heddle');
+  expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
+});
+
+it('on an older Node a published package says to install a newer one', () => {
+  const { code, stderr } = launch(BUILT, node('18.0.0'));
+  expect(stderr).toContain('this is Node 18.0.0');
+  expect(stderr).toContain('install Node 24');
+  expect(stderr).not.toContain('npm ci');
+  expect(code).toBe(3);
+});
+
+it('on Windows it points to WSL', () => {
+  const { code, stderr } = launch(SOURCE, "Object.defineProperty(process, 'platform', { value: 'win32' })");
+  expect(stderr).toContain('WSL');
+  expect(code).toBe(3);
+});
+
+it('a launcher that cannot load Heddle says why and exits 70', () => {
+  const { code, stderr } = launch({ ...PACKAGE, 'src/cli/main.ts': "throw new Error('broken on purpose');\n" });
+  expect(stderr).toContain('Heddle could not start.');
+  expect(stderr).toContain('broken on purpose');
+  expect(code).toBe(70);
+});

@@ -1,0 +1,94 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { expect, it, onTestFinished } from 'vitest';
+import { verifies } from '../requirements.ts';
+import { runCommand } from './run-command.ts';
+import { temporaryTree } from './temporary-tree.ts';
+
+const LAUNCHING = ['bin/heddle', 'bin/package.json', 'tools/start.mjs', 'tools/install.mjs', 'tools/child.mjs'];
+const INSTALLED = { 'node_modules/.package-lock.json': '{}\n' };
+const REPORTS =
+  "export async function main(argv: string[]) {\n  console.log(argv.join(' '));\n  process.exitCode = 7;\n}\n";
+// Stands for the gateway: serves for ever, says when it is ready and each time it is told to stop.
+const SERVES = `export async function main() {
+  const forEver = setInterval(() => {}, 1000);
+  for (const signal of ['SIGINT', 'SIGTERM']) {
+    process.on(signal, () => {
+      console.log(signal);
+      setTimeout(() => clearInterval(forEver), 300);
+    });
+  }
+  console.log('ready');
+}
+`;
+
+function clone(main: string, more: Readonly<Record<string, string>> = INSTALLED): string {
+  const base = { 'package.json': '{ "type": "module" }\n', 'package-lock.json': '{}\n', 'src/cli/main.ts': main };
+  return temporaryTree({ copied: LAUNCHING, written: { ...base, ...more } });
+}
+
+/** Starts a command whose gateway serves for ever; `said` ends only when everything that holds its output has ended. */
+async function serving(command: readonly [string, ...string[]], env: NodeJS.ProcessEnv = {}) {
+  const [name, ...args] = command;
+  const child: ChildProcess = spawn(name, args, { cwd: clone(SERVES), env: { ...process.env, ...env } });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  if (!child.stdout) throw new Error('a pipe was asked for');
+  const ready = once(child.stdout, 'data');
+  const said = text(child.stdout);
+  const code = once(child, 'exit').then(([value]) => value);
+  await ready;
+  return { child, said, code };
+}
+
+verifies('L6', '`npm start` runs `heddle up` with the arguments it was given, and exits as it does', () => {
+  const cwd = clone(REPORTS);
+  const { code, stdout, stderr } = runCommand([process.execPath, 'tools/start.mjs', '--port', '0'], { cwd });
+  expect({ code, stdout, stderr }).toEqual({ code: 7, stdout: 'up --port 0\n', stderr: '' });
+});
+
+verifies('L6', 'a clone without node_modules is installed first, with `npm ci`, and it is said', () => {
+  const npm =
+    '#!/bin/sh\necho "$@" > npm-arguments\nmkdir -p node_modules && echo {} > node_modules/.package-lock.json\n';
+  const cwd = clone(REPORTS, { 'fake/npm': npm });
+  const start = () =>
+    runCommand([process.execPath, 'tools/start.mjs'], {
+      cwd,
+      env: { PATH: `${join(cwd, 'fake')}:${process.env.PATH}` },
+    });
+
+  expect(start()).toMatchObject({ code: 7, stdout: 'up\n', stderr: 'Installing dependencies (npm ci) …\n' });
+  expect(readFileSync(join(cwd, 'npm-arguments'), 'utf8')).toMatch(/^ci /);
+  expect(start()).toMatchObject({ code: 7, stderr: '' });
+});
+
+it('an installation that fails shows what npm said and starts nothing', () => {
+  const cwd = clone(REPORTS, { 'fake/npm': '#!/bin/sh\necho "no such host" >&2\nexit 9\n' });
+  const env = { PATH: `${join(cwd, 'fake')}:${process.env.PATH}` };
+  const { code, stdout, stderr } = runCommand([process.execPath, 'tools/start.mjs'], { cwd, env });
+  expect(stderr).toContain('no such host\nnpm ci failed.');
+  expect({ code, stdout }).toEqual({ code: 9, stdout: '' });
+});
+
+it('an interrupt that arrives twice at once reaches the gateway once', async () => {
+  const { child, said, code } = await serving([process.execPath, 'tools/start.mjs']);
+  child.kill('SIGINT');
+  child.kill('SIGTERM');
+  expect((await said).split('\n').slice(1, -1)).toHaveLength(1);
+  expect(await code).toBe(0);
+});
+
+it('the gateway ends when its starter is killed', async () => {
+  const { child, said } = await serving([process.execPath, 'tools/start.mjs']);
+  child.kill('SIGKILL');
+  expect(await said).toBe('ready\nSIGTERM\n');
+});
+
+it('the gateway ends when npm is killed', async () => {
+  const npm = `${process.execPath} tools/start.mjs & wait`;
+  const { child, said } = await serving(['sh', '-c', npm], { npm_lifecycle_event: 'start' });
+  child.kill('SIGKILL');
+  expect(await said).toBe('ready\nSIGTERM\n');
+});

@@ -1,0 +1,92 @@
+import { expect, it } from 'vitest';
+import { verifies } from '../requirements.ts';
+import { runCommand } from './run-command.ts';
+import { temporaryTree } from './temporary-tree.ts';
+
+const SCRIPT = ['tools/test.mjs', 'tools/install.mjs', 'tools/child.mjs', 'tools/vitest-counts.mjs'];
+const shell = (body: string) => `#!/bin/sh\n${body}\n`;
+const report = (counts: object) => {
+  const all = { numPassedTests: 0, numFailedTests: 0, numPendingTests: 0, numTodoTests: 0, testResults: [], ...counts };
+  return shell(`for a in "$@"; do case $a in --outputFile.json=*) f=\${a#*=};; esac; done
+cat > "$f" <<'END'
+${JSON.stringify(all)}
+END
+echo "what vitest said"
+exit ${all.numFailedTests > 0 || all.testResults.length > 0 ? 1 : 0}`);
+};
+
+const PASSING = {
+  'package-lock.json': '{}\n',
+  'node_modules/.package-lock.json': '{}\n',
+  'node_modules/.bin/biome': shell('echo "what biome said"'),
+  'node_modules/.bin/tsc': shell(''),
+  'node_modules/.bin/depcruise': shell(''),
+  'node_modules/.bin/vitest': report({ numPassedTests: 40 }),
+  'examples/hello/run.ts': 'process.exitCode = 0;\n',
+  'tools/pack-smoke.mjs': '',
+  'tools/postgres.mjs': '',
+};
+
+function check(changed: Readonly<Record<string, string>> = {}, env: NodeJS.ProcessEnv = {}) {
+  const cwd = temporaryTree({ copied: SCRIPT, written: { ...PASSING, ...changed } });
+  const command = [process.execPath, 'tools/test.mjs', '--quick'] as const;
+  const { code, stdout } = runCommand(command, { cwd, env: { CI: '', PATH: process.env.PATH, ...env } });
+  return { code, stdout: stdout.replaceAll(/ \d+\.\d s$/gm, ' n s') };
+}
+
+verifies('L6', 'a good run is one line per step, and its last line counts tests and steps', () => {
+  expect(check()).toEqual({
+    code: 0,
+    stdout: [
+      '✓ biome n s',
+      '✓ tsc n s',
+      '✓ depcruise n s',
+      '✓ vitest (40 passed) n s',
+      '✓ examples/hello n s',
+      '✓ pack and run n s',
+      '45 passed, 0 failed\n',
+    ].join('\n'),
+  });
+});
+
+it('a step that fails shows what it said; the later ones still run', () => {
+  const { code, stdout } = check({
+    'node_modules/.bin/tsc': shell('echo "a type is wrong" >&2; exit 2'),
+    'examples/hello/run.ts': "throw new Error('a story that went wrong');\n",
+  });
+  expect(stdout).toContain('✗ tsc n s\na type is wrong\n✓ depcruise n s\n');
+  expect(stdout).toContain('a story that went wrong');
+  expect(stdout).not.toContain('what biome said');
+  expect(stdout).toMatch(/\n43 passed, 2 failed\n$/);
+  expect(code).toBe(1);
+});
+
+it('failed tests are counted and shown', () => {
+  const { code, stdout } = check({ 'node_modules/.bin/vitest': report({ numPassedTests: 38, numFailedTests: 2 }) });
+  expect(stdout).toContain('✗ vitest (38 passed, 2 failed) n s\nwhat vitest said\n');
+  expect(stdout).toMatch(/\n43 passed, 2 failed\n$/);
+  expect(code).toBe(1);
+});
+
+it('a test file that does not load, and a vitest that dies, are failures', () => {
+  const broken = report({ testResults: [{ status: 'failed', assertionResults: [] }] });
+  expect(check({ 'node_modules/.bin/vitest': broken }).stdout).toMatch(/\n5 passed, 1 failed\n$/);
+  expect(check({ 'node_modules/.bin/vitest': shell('kill -9 $$') }).stdout).toMatch(/\n5 passed, 1 failed\n$/);
+});
+
+it('skipped tests are counted, and fail the run in CI', () => {
+  const changed = { 'node_modules/.bin/vitest': report({ numPassedTests: 30, numPendingTests: 3 }) };
+  const here = check(changed);
+  expect(here.stdout).toMatch(/\n35 passed, 0 failed, 3 skipped\n$/);
+  expect(here.code).toBe(0);
+  expect(check(changed, { CI: 'true' }).code).toBe(1);
+});
+
+it('what a step leaves running is ended, and does not hold the run', () => {
+  const { stdout } = check({
+    'node_modules/.bin/tsc': shell('sleep 600 & echo "left $!"; exit 1'),
+  });
+  const left = /left (\d+)/.exec(stdout)?.[1] ?? '';
+  // Nothing, or a zombie that nobody has reaped yet.
+  expect(runCommand(['ps', '-o', 'stat=', '-p', left]).stdout).toMatch(/^Z|^$/);
+});

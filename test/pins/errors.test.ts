@@ -1,0 +1,36 @@
+import { expect } from 'vitest';
+import { ERRORS } from '../../src/core/errors.ts';
+import { verifies } from '../requirements.ts';
+
+// Scripts rely on every line of this: a change here is a change of the interface, and goes into CHANGELOG.md.
+const PINNED = {
+  USAGE_INVALID: ['caller', 2],
+  NAME_UNKNOWN: ['caller', 2],
+  NAME_AMBIGUOUS: ['caller', 2],
+  INPUT_INVALID: ['caller', 2],
+  CONFIG_INVALID: ['caller', 3],
+  VARIABLE_UNSET: ['caller', 3],
+  TRANSPORT_UNSUPPORTED: ['caller', 3],
+  SANDBOX_UNAVAILABLE: ['caller', 3],
+  DRIVER_MISSING: ['caller', 3],
+  SERVER_DISABLED: ['caller', 3],
+  AUTH_NEEDED: ['upstream', 4],
+  PERMISSION_DENIED: ['denied', 5],
+  RATE_LIMITED: ['denied', 5],
+  AUDIT_UNAVAILABLE: ['denied', 5],
+  APPROVAL_REQUIRED: ['denied', 6],
+  UPSTREAM_TIMEOUT: ['upstream', 7],
+  UPSTREAM_UNREACHABLE: ['upstream', 8],
+  UPSTREAM_FAILED: ['upstream', 8],
+  UPSTREAM_REFUSED: ['upstream', 1],
+  TOOL_INVALID: ['upstream', 8],
+  OUTCOME_UNKNOWN: ['upstream', 9],
+  CALL_CANCELLED: ['caller', 130],
+  STORE_UNAVAILABLE: ['internal', 70],
+  INTERNAL: ['internal', 70],
+};
+
+verifies('L4', 'each error code has the fault and the exit code that scripts rely on', () => {
+  const table = Object.fromEntries(Object.entries(ERRORS).map(([code, { fault, exit }]) => [code, [fault, exit]]));
+  expect(table).toEqual(PINNED);
+});

@@ -1,0 +1,10 @@
+// `npm run build`: src/ → dist/, as published.
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { runChild } from './child.mjs';
+import { nodePath, ROOT } from './install.mjs';
+
+rmSync(join(ROOT, 'dist'), { recursive: true, force: true });
+const compiler = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
+const { code } = await runChild(nodePath(), [compiler, '-p', 'tsconfig.build.json'], { cwd: ROOT, stdio: 'inherit' });
+process.exit(code);

@@ -1,0 +1,63 @@
+// What a user gets: packs the package, checks the tarball, installs it into an empty folder and uses it there.
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runChild } from './child.mjs';
+import { install, ROOT, toolEnvironment } from './install.mjs';
+
+const LIST_TOOLS = `
+import { openHeddle } from 'heddle';
+const heddle = await openHeddle();
+try {
+  for (const tool of await heddle.tools()) console.log(tool.name);
+} finally {
+  await heddle.close();
+}
+`;
+
+await install();
+const scratch = mkdtempSync(join(tmpdir(), 'heddle-pack-'));
+try {
+  await smoke();
+} catch (error) {
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 1;
+} finally {
+  rmSync(scratch, { recursive: true, force: true });
+}
+
+async function smoke() {
+  // npm pack builds first: see "prepack" in package.json.
+  await run(ROOT, ['npm', 'pack', '--silent', '--pack-destination', scratch]);
+  const tarball = join(
+    scratch,
+    readdirSync(scratch).find((name) => name.endsWith('.tgz')),
+  );
+  await run(ROOT, ['publint', tarball, '--strict']);
+  await run(ROOT, ['attw', tarball, '--profile', 'esm-only']);
+
+  const folder = join(scratch, 'project');
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'hello.txt'), 'Hello from the packed package.\n');
+  writeFileSync(join(folder, 'list-tools.mjs'), LIST_TOOLS);
+  await run(folder, ['npm', 'install', '--no-audit', '--no-fund', '--loglevel=error', tarball]);
+  await run(folder, ['npx', '--no', 'heddle', '--version'], /\d+\.\d+\.\d+/);
+  await run(
+    folder,
+    ['npx', '--no', 'heddle', 'call', 'filesystem.fs_read_file', 'path=hello.txt'],
+    /Hello from the packed/,
+  );
+  await run(folder, ['node', 'list-tools.mjs'], /^mcp__filesystem__fs_read_file$/m);
+}
+
+/** Runs a command; an exit other than 0, or an output that does not match, is an error that shows all of it. */
+async function run(cwd, [command, ...args], expected = /(?:)/) {
+  const { code, output } = await runChild(command, args, {
+    cwd,
+    env: { ...toolEnvironment(), HEDDLE_HOME: join(scratch, 'home') },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  if (code === 0 && expected.test(output)) return;
+  const wanted = code === 0 ? `its output does not match ${expected}` : `exit code ${code}`;
+  throw new Error(`${[command, ...args].join(' ')}: ${wanted}\n${output}`);
+}

@@ -1,0 +1,129 @@
+// A private PostgreSQL for the tests: `node tools/postgres.mjs -- command args…`, or `startPostgres()`.
+import { spawnSync } from 'node:child_process';
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { runChild } from './child.mjs';
+
+const SERVERS = '/usr/lib/postgresql';
+const CLUSTER_SETTINGS = '/etc/postgresql-common/createcluster.conf';
+const isRoot = process.getuid?.() === 0;
+
+/**
+ * Starts an empty server on a free port of 127.0.0.1, installing Debian's package first when root may.
+ *
+ * @returns {Promise<{ url: string, stop(): Promise<void> }>}
+ */
+export async function startPostgres() {
+  const programs = findPrograms() ?? installPrograms();
+  // PostgreSQL refuses to run as root.
+  const account = isRoot ? accountOf('postgres') : undefined;
+  const home = mkdtempSync(join(tmpdir(), 'heddle-postgres-'));
+  const folder = join(home, 'data');
+  const run = (program, ...args) => runAs(account, join(programs, program), args);
+  const remove = () => rmSync(home, { recursive: true, force: true });
+  try {
+    if (account) chownSync(home, account.uid, account.gid);
+    run('initdb', '--pgdata', folder, '--username', 'postgres', '--auth', 'trust', '--encoding', 'UTF8', '--no-sync');
+    const port = await freePort();
+    const options = `-c listen_addresses=127.0.0.1 -c port=${port} -c unix_socket_directories='${home}' -c fsync=off`;
+    // --wait: it answers when this returns.
+    run('pg_ctl', 'start', '--wait', '--pgdata', folder, '--log', join(home, 'log'), '--options', options);
+    return {
+      url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+      async stop() {
+        try {
+          run('pg_ctl', 'stop', '--mode', 'immediate', '--pgdata', folder);
+        } finally {
+          remove();
+        }
+      },
+    };
+  } catch (error) {
+    remove();
+    throw error;
+  }
+}
+
+/** The newest version's folder of programs, if there is one. */
+function findPrograms() {
+  if (!existsSync(SERVERS)) return undefined;
+  const newestFirst = readdirSync(SERVERS).sort((one, other) => Number(other) - Number(one));
+  return newestFirst.map((version) => join(SERVERS, version, 'bin')).find((bin) => existsSync(join(bin, 'initdb')));
+}
+
+function installPrograms() {
+  if (!isRoot) throw new Error('The tests need a PostgreSQL server. Install one: `sudo apt-get install postgresql`.');
+  // Read by the package while it is set up: without it, a server of the system's own would be made and started.
+  if (!existsSync(CLUSTER_SETTINGS)) {
+    mkdirSync(join(CLUSTER_SETTINGS, '..'), { recursive: true });
+    writeFileSync(CLUSTER_SETTINGS, 'create_main_cluster = false\n');
+  }
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  runQuietly('apt-get', ['update', '-qq'], { env });
+  const keepSettings = ['-o', 'Dpkg::Options::=--force-confold'];
+  runQuietly('apt-get', ['install', '-qq', '-y', '--no-install-recommends', ...keepSettings, 'postgresql'], { env });
+  const programs = findPrograms();
+  if (!programs) throw new Error(`The package postgresql was installed, but there is no server in ${SERVERS}.`);
+  return programs;
+}
+
+function accountOf(name) {
+  const line = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .find((entry) => entry.startsWith(`${name}:`));
+  if (!line) throw new Error(`There is no user \`${name}\` to run PostgreSQL as. Install the package \`postgresql\`.`);
+  const [, , uid, gid] = line.split(':');
+  return { uid: Number(uid), gid: Number(gid) };
+}
+
+function runAs(account, program, args) {
+  runQuietly(program, args, { ...account, cwd: '/' });
+}
+
+/** Says nothing unless it fails. */
+function runQuietly(program, args, options) {
+  const { status, error, stderr } = spawnSync(program, args, { ...options, stdio: ['ignore', 'ignore', 'pipe'] });
+  if (error) throw error;
+  if (status !== 0) throw new Error(`${program} ended with ${status}: ${stderr}`);
+}
+
+/** @returns {Promise<number>} */
+function freePort() {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+async function main() {
+  const [command, ...args] = process.argv.slice(process.argv.indexOf('--') + 1);
+  if (!process.argv.includes('--') || !command) {
+    throw new Error('Say what to run: `node tools/postgres.mjs -- command args…`.');
+  }
+  const postgres = await startPostgres();
+  try {
+    const env = { ...process.env, HEDDLE_TEST_POSTGRES: postgres.url };
+    const { code } = await runChild(command, args, { env, stdio: 'inherit' });
+    process.exitCode = code;
+  } finally {
+    await postgres.stop();
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await main();

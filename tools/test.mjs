@@ -1,0 +1,65 @@
+// `npm test`, `npm run check` (--quick: no services) and `npm run soak` (--soak: long tests whole).
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runChild } from './child.mjs';
+import { install, nodePath, ROOT, toolEnvironment } from './install.mjs';
+import { readCounts } from './vitest-counts.mjs';
+
+const quick = process.argv.includes('--quick');
+const soak = process.argv.includes('--soak');
+const total = { passed: 0, failed: 0, skipped: 0 };
+
+await install();
+const scratch = mkdtempSync(join(tmpdir(), 'heddle-test-'));
+process.once('exit', () => rmSync(scratch, { recursive: true, force: true }));
+await check('biome', ['biome', 'check', '--error-on-warnings', '.']);
+await check('tsc', ['tsc', '-p', '.']);
+await check('depcruise', ['depcruise', 'src']);
+await vitest();
+for (const story of stories()) await check(`examples/${story}`, ['node', join('examples', story, 'run.ts')]);
+await check('pack and run', ['node', 'tools/pack-smoke.mjs']);
+const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : '';
+process.stdout.write(`${total.passed} passed, ${total.failed} failed${skipped}\n`);
+process.exitCode = total.failed > 0 || (process.env.CI && total.skipped > 0) ? 1 : 0;
+
+async function check(name, command) {
+  const { code, output, seconds } = await step(command);
+  const ok = code === 0;
+  report(name, { ok, output, seconds });
+  total[ok ? 'passed' : 'failed'] += 1;
+}
+
+async function vitest() {
+  const results = join(scratch, 'vitest.json');
+  const run = ['vitest', 'run', '--reporter=minimal', '--reporter=json', `--outputFile.json=${results}`];
+  const { code, output, seconds } = await step(quick ? run : ['node', 'tools/postgres.mjs', '--', ...run], {
+    HEDDLE_TEST_SCALE: soak ? 'full' : (process.env.HEDDLE_TEST_SCALE ?? ''),
+  });
+  const counts = readCounts(results, code);
+  for (const [kind, count] of Object.entries(counts)) total[kind] += count;
+  const words = Object.entries(counts).flatMap(([kind, count]) => (count > 0 ? [`${count} ${kind}`] : []));
+  report(`vitest (${words.join(', ')})`, { ok: counts.failed === 0, output, seconds });
+}
+
+/** Runs one command with the tools of node_modules; stops everything when the user has stopped it. */
+async function step([command, ...args], environment = {}) {
+  const started = performance.now();
+  const { code, output, stopped } = await runChild(command === 'node' ? nodePath() : command, args, {
+    cwd: ROOT,
+    env: { ...toolEnvironment(), ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  if (stopped) process.exit(code || 1);
+  return { code, output, seconds: ((performance.now() - started) / 1000).toFixed(1) };
+}
+
+function report(name, { ok, output, seconds }) {
+  process.stdout.write(`${ok ? '✓' : '✗'} ${name} ${seconds} s\n${ok ? '' : `${output.trimEnd()}\n`}`);
+}
+
+function stories() {
+  const folder = join(ROOT, 'examples');
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder).filter((story) => existsSync(join(folder, story, 'run.ts')));
+}
