@@ -5,8 +5,8 @@ import { discover, pageOf } from './catalog/list.ts';
 import { type LiveCatalog, liveCatalog } from './catalog/refresh.ts';
 import { resolver, withTarget } from './catalog/resolve.ts';
 import type { Config, ServerConfig } from './config/config.ts';
+import { TREATMENT_DEFAULTS } from './config/defaults.ts';
 import { examineConfig } from './config/examine.ts';
-import { givenServers } from './config/given-servers.ts';
 import { loadConfig } from './config/load.ts';
 import type { Caller, JsonObject, Role } from './core/call.ts';
 import type { Clock } from './core/clock.ts';
@@ -81,7 +81,7 @@ async function assemble({ config, store, options, env, clock }: Parts): Promise<
   const inProcess = new Map<string, Serve>();
   const configs = new Map(config.servers);
   for (const server of builtIns(config, inProcess)) if (!configs.has(server.name)) configs.set(server.name, server);
-  for (const server of given(options.servers ?? {}, inProcess)) configs.set(server.name, server);
+  for (const server of await given(options.servers ?? {}, inProcess)) configs.set(server.name, server);
 
   const changes = feed<Change>();
   const watchdog = openWatchdog();
@@ -225,17 +225,30 @@ function builtIns({ settings }: Config, inProcess: Map<string, Serve>): readonly
     const { serveFilesystem } = await import('./builtin/filesystem/serve-filesystem.ts');
     await serveFilesystem(line, { roots: allowedPaths, maxFileBytes });
   });
-  const [filesystem] = givenServers('sdk', { filesystem: { type: 'sdk', name: 'heddle-filesystem' } });
-  return filesystem ? [{ ...filesystem, scope: 'builtin' }] : [];
+  return [inProcessServer('filesystem', 'heddle-filesystem', 'builtin')];
 }
 
-function given(servers: NonNullable<OpenOptions['servers']>, inProcess: Map<string, Serve>): readonly ServerConfig[] {
-  return Object.entries(servers).flatMap(([name, server]) => {
-    if (!isInProcess(server)) return givenServers('command', { [name]: server });
-    inProcess.set(name, server.connect);
-    return givenServers('sdk', { [name]: { type: 'sdk', name } });
+async function given(
+  servers: NonNullable<OpenOptions['servers']>,
+  inProcess: Map<string, Serve>,
+): Promise<readonly ServerConfig[]> {
+  const configs = Object.entries(servers).map(async ([name, server]) => {
+    if (isInProcess(server)) {
+      inProcess.set(name, server.connect);
+      return [inProcessServer(name, name, 'sdk')];
+    }
+    const { givenServers } = await import('./config/given-servers.ts');
+    return givenServers('command', { [name]: server });
   });
+  return (await Promise.all(configs)).flat();
 }
+
+const inProcessServer = (name: string, serves: string, scope: 'builtin' | 'sdk'): ServerConfig => ({
+  name,
+  scope,
+  entry: { type: 'sdk', name: serves, ...TREATMENT_DEFAULTS },
+  shadowed: [],
+});
 
 const isInProcess = (server: JsonObject | InProcessServer): server is InProcessServer =>
   typeof server.connect === 'function';

@@ -1,7 +1,7 @@
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Config, Problem, Scope } from './config.ts';
-import { type Layer, toLayer } from './layer.ts';
-import { mergeConfig } from './merge.ts';
+import { SETTING_DEFAULTS } from './defaults.ts';
+import type { Layer } from './layer.ts';
 import { findProjectFolder, real } from './project-folder.ts';
 import { type Reading, readConfigFile } from './read-file.ts';
 
@@ -34,18 +34,25 @@ export async function loadConfig(options: LoadOptions): Promise<Config> {
   const readings = await Promise.all(
     sources.map(async (source) => ({ source, reading: await readConfigFile(source.file) })),
   );
+  const files = readings.map(({ source: { file, scope }, reading: { state } }) => ({ file, scope, state }));
+  const problems = readings.flatMap(({ source, reading }) => problemsOf(source, reading));
+  if (!readings.some(({ reading }) => reading.state === 'found')) return unwritten(projectFolder, files, problems);
+
+  // Loaded only when there is something to check: where nothing is written, commands start faster.
+  const [{ toLayer }, { mergeConfig }] = await Promise.all([import('./layer.ts'), import('./merge.ts')]);
   const variables = { env: options.env, workspaceFolder: projectFolder, userHome: options.userHome };
   const layers = readings.flatMap(({ source, reading }): Layer[] => {
     if (reading.state !== 'found') return [];
     const { file, scope, folder } = source;
     return [toLayer(scope, { document: reading.document, foreign: FOREIGN.has(basename(file)), variables, folder })];
   });
-  return mergeConfig({
-    projectFolder,
-    files: readings.map(({ source: { file, scope }, reading: { state } }) => ({ file, scope, state })),
-    layers,
-    problems: readings.flatMap(({ source, reading }) => problemsOf(source, reading)),
-  });
+  return mergeConfig({ projectFolder, files, layers, problems });
+}
+
+function unwritten(projectFolder: string, files: Config['files'], problems: Config['problems']): Config {
+  const { builtins, ...rest } = SETTING_DEFAULTS;
+  const settings = { ...rest, builtins: { filesystem: { ...builtins.filesystem, allowedPaths: [projectFolder] } } };
+  return { projectFolder, files, servers: new Map(), settings, places: new Map(), problems };
 }
 
 /** In order of precedence. */

@@ -1,16 +1,19 @@
 import * as z from 'zod';
+import { SETTING_DEFAULTS } from './defaults.ts';
 import { rate, type remoteEntry, type sdkEntry, serverEntry, type stdioEntry } from './server-schema.ts';
 
+const { builtins: BUILTINS, connect: CONNECT, gateway: GATEWAY } = SETTING_DEFAULTS;
+const FILES = BUILTINS.filesystem;
 const rules = z.array(z.string().min(1)).default([]);
 const FOREIGN_SCHEME = /^(?!postgres(?:ql)?:)[a-z][a-z0-9+.-]+:\/\//i;
 
 const filesystem = z.strictObject({
-  enabled: z.boolean().default(true).describe('Whether the built-in file tools are offered.'),
+  enabled: z.boolean().default(FILES.enabled).describe('Whether the built-in file tools are offered.'),
   allowedPaths: z
     .array(z.string().min(1))
     .exactOptional()
     .describe('Folders the file tools may touch; the project folder when left out.'),
-  maxFileBytes: z.int().positive().default(10_485_760).describe('Largest file that is read or written.'),
+  maxFileBytes: z.int().positive().default(FILES.maxFileBytes).describe('Largest file that is read or written.'),
 });
 
 const permissions = z.strictObject({
@@ -20,16 +23,20 @@ const permissions = z.strictObject({
 });
 
 const connect = z.strictObject({
-  localConcurrency: z.int().positive().default(3).describe('Programs started at the same time.'),
-  remoteConcurrency: z.int().positive().default(20).describe('Remote servers connected at the same time.'),
+  localConcurrency: z.int().positive().default(CONNECT.localConcurrency).describe('Programs started at the same time.'),
+  remoteConcurrency: z
+    .int()
+    .positive()
+    .default(CONNECT.remoteConcurrency)
+    .describe('Remote servers connected at the same time.'),
 });
 
 const gateway = z.strictObject({
-  host: z.string().min(1).default('127.0.0.1').describe('Address the gateway listens on.'),
-  port: z.int().min(0).max(65535).default(7433).describe('Port the gateway listens on; 0 takes a free one.'),
+  host: z.string().min(1).default(GATEWAY.host).describe('Address the gateway listens on.'),
+  port: z.int().min(0).max(65535).default(GATEWAY.port).describe('Port the gateway listens on; 0 takes a free one.'),
   allowedHosts: z.array(z.string().min(1)).default([]).describe('Further Host headers to accept.'),
   allowedOrigins: z.array(z.string().min(1)).default([]).describe('Web origins whose pages may call the gateway.'),
-  maxBodyBytes: z.int().positive().default(4_194_304).describe('Largest request body.'),
+  maxBodyBytes: z.int().positive().default(GATEWAY.maxBodyBytes).describe('Largest request body.'),
 });
 
 /** The whole of `heddle.json`: types, defaults and validation all come from here. */
@@ -42,7 +49,7 @@ export const configSchema = z.strictObject({
     .describe('Servers that come with Heddle.'),
   mode: z
     .enum(['guarded', 'strict', 'open'])
-    .default('guarded')
+    .default(SETTING_DEFAULTS.mode)
     .describe('What happens when no rule matches: risky calls ask, every external call asks, or nothing asks.'),
   permissions: permissions.prefault({}).describe('Rules by tool name, `mcp__server` or `mcp__server__*`.'),
   limits: z

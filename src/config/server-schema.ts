@@ -1,5 +1,7 @@
 import * as z from 'zod';
+import { TREATMENT_DEFAULTS } from './defaults.ts';
 
+const RECONNECT = TREATMENT_DEFAULTS.reconnect;
 const NO_NUL = /^[^\0]*$/;
 const ONE_LINE = /^[^\r\n\0]*$/;
 
@@ -29,8 +31,16 @@ const sandbox = z.strictObject({
 });
 
 const reconnect = z.strictObject({
-  maxAttempts: z.int().nonnegative().default(3).describe('Attempts before the server counts as failed.'),
-  delayMs: z.int().nonnegative().default(5000).describe('Wait before an attempt, times the number of the attempt.'),
+  maxAttempts: z
+    .int()
+    .nonnegative()
+    .default(RECONNECT.maxAttempts)
+    .describe('Attempts before the server counts as failed.'),
+  delayMs: z
+    .int()
+    .nonnegative()
+    .default(RECONNECT.delayMs)
+    .describe('Wait before an attempt, times the number of the attempt.'),
 });
 
 const permissions = z.strictObject({
@@ -71,10 +81,16 @@ const treatment = {
   description: z.string().exactOptional().describe('What the server is for.'),
   category: z.string().min(1).exactOptional().describe('What tools without a category of their own are listed under.'),
   pool: z.string().min(1).exactOptional().describe('Servers of one pool stand in for each other.'),
-  priority: z.number().default(0).describe('Within a pool, higher is tried first.'),
-  enabled: z.boolean().default(true).describe('When false, the server is never started.'),
-  trusted: z.boolean().default(false).describe('Whether to believe what the server says about its own tools.'),
-  autoConnect: z.boolean().default(false).describe('Whether to connect at start instead of at the first use.'),
+  priority: z.number().default(TREATMENT_DEFAULTS.priority).describe('Within a pool, higher is tried first.'),
+  enabled: z.boolean().default(TREATMENT_DEFAULTS.enabled).describe('When false, the server is never started.'),
+  trusted: z
+    .boolean()
+    .default(TREATMENT_DEFAULTS.trusted)
+    .describe('Whether to believe what the server says about its own tools.'),
+  autoConnect: z
+    .boolean()
+    .default(TREATMENT_DEFAULTS.autoConnect)
+    .describe('Whether to connect at start instead of at the first use.'),
   limits: rate.exactOptional().describe('How often the server may be called.'),
   timeoutMs: milliseconds.exactOptional().describe('How long one call may take.'),
   reconnect: reconnect.prefault({}).describe('How a lost server is tried again.'),

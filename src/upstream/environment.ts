@@ -1,18 +1,14 @@
-/** What a local server may see of ours without being told: where programs and folders are, and how to speak to people. */
+/**
+ * What a local server may see of ours without being told: where programs and
+ * folders are, how to speak to people, and how this machine reaches the network.
+ * Nothing that makes a program load code, and no credentials but a proxy's own.
+ */
 const PASSED_ON = [
-  'HOME',
-  'LANG',
-  'LANGUAGE',
-  'LC_ALL',
-  'LC_CTYPE',
-  'LOGNAME',
-  'PATH',
-  'SHELL',
-  'TERM',
-  'TMPDIR',
-  'TZ',
-  'USER',
-] as const;
+  ...['HOME', 'LOGNAME', 'PATH', 'SHELL', 'TMPDIR', 'USER'],
+  ...['LANG', 'LANGUAGE', 'LC_ALL', 'LC_CTYPE', 'TERM', 'TZ'],
+  ...['CURL_CA_BUNDLE', 'NODE_EXTRA_CA_CERTS', 'REQUESTS_CA_BUNDLE', 'SSL_CERT_DIR', 'SSL_CERT_FILE'],
+  ...['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'no_proxy'],
+];
 
 /** The environment of a local server: a safe part of ours, then its own entries. */
 export function childEnvironment(

@@ -25,7 +25,7 @@ export function planServer(config: ServerConfig, options: PlanOptions): ServerPl
   return {
     name,
     scope,
-    transport: entry?.type ?? 'unknown',
+    transport: entry?.type === 'sdk' ? 'in-process' : (entry?.type ?? 'unknown'),
     sandbox: sandboxOf(entry),
     signature: entry ? signatureOf(entry) : '',
     local: entry?.type === 'stdio',

@@ -1,0 +1,23 @@
+/**
+ * Every default of the configuration. The schema takes them from here, and where
+ * nothing is configured they are used as they are: no schema has to be loaded then.
+ */
+
+export const TREATMENT_DEFAULTS = {
+  priority: 0,
+  enabled: true,
+  trusted: false,
+  autoConnect: false,
+  reconnect: { maxAttempts: 3, delayMs: 5000 },
+  permissions: {},
+  tools: {},
+} as const;
+
+export const SETTING_DEFAULTS = {
+  mode: 'guarded',
+  permissions: { allow: [], ask: [], deny: [] },
+  limits: {},
+  connect: { localConcurrency: 3, remoteConcurrency: 20 },
+  gateway: { host: '127.0.0.1', port: 7433, allowedHosts: [], allowedOrigins: [], maxBodyBytes: 4_194_304 },
+  builtins: { filesystem: { enabled: true, maxFileBytes: 10_485_760 } },
+} as const;
