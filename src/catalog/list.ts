@@ -25,15 +25,19 @@ export async function discover(
   signal: AbortSignal,
 ): Promise<void> {
   const { catalog, servers, serverVisible } = options;
-  const names = servers.status().map(({ name }) => name);
-  const unknown = names.filter((name) => !catalog.knows(name) && serverVisible(caller, name));
-  if (unknown.length === 0) return;
+  const unknown = servers.status().filter(({ name }) => !catalog.knows(name) && serverVisible(caller, name));
+  // One that failed before is tried again, but nobody waits for it a second time.
+  const attempts = unknown.map(({ name, state }) => {
+    const attempt = servers.connect(name, signal).then(IGNORE, IGNORE); // Its status says why it failed.
+    return state === 'failed' ? undefined : attempt;
+  });
   const enough = Promise.withResolvers<void>();
   const timer = setTimeout(enough.resolve, waitMs);
-  const all = Promise.allSettled(unknown.map((name) => servers.connect(name, signal)));
-  await Promise.race([all, enough.promise]);
+  await Promise.race([Promise.all(attempts), enough.promise]);
   clearTimeout(timer);
 }
+
+const IGNORE = () => {};
 
 /** One page of what the caller may see, after `cursor`. A cursor stays good when the catalog changes. */
 export function pageOf(

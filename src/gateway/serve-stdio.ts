@@ -17,21 +17,20 @@ export interface StdioFace {
 /** Serves one MCP client over a pair of streams, in either era. Settles when the client hangs up or the signal aborts. */
 export async function serveStdio({ heddle, caller, input, output }: StdioFace, signal: AbortSignal): Promise<void> {
   const answer = mcpHandler(heddle);
+  let greeted = false;
   const peer = new Peer(new StreamLine(input, output), {
     server: 'the client',
-    answer: (method, params, { id, signal }) =>
-      answer(method, params, {
-        id,
-        era: eraOf(params),
-        caller,
-        signal,
-        notify: (name, said) => void peer.notify(name, said),
-      }),
+    answer(method, params, { id, signal }) {
+      greeted ||= method === 'initialize';
+      const notify = (name: string, said: JsonObject) => void peer.notify(name, said).catch(() => {}); // It has left.
+      return answer(method, params, { id, era: eraOf(params), caller, signal, notify });
+    },
   });
   await peer.start();
   const onAbort = () => void peer.close();
   signal.addEventListener('abort', onAbort, { once: true });
-  const told = tellOfChanges(heddle, caller, peer);
+  // A modern client subscribes to changes; only one that shook hands is told unasked.
+  const told = tellOfChanges(heddle, caller, peer, () => greeted);
   await peer.closed;
   signal.removeEventListener('abort', onAbort);
   await told;
@@ -41,10 +40,10 @@ function eraOf({ _meta }: JsonObject): Asked['era'] {
   return isObject(_meta) && META_KEY('protocolVersion') in _meta ? 'modern' : 'legacy';
 }
 
-async function tellOfChanges(heddle: Heddle, caller: Caller, peer: Peer): Promise<void> {
+async function tellOfChanges(heddle: Heddle, caller: Caller, peer: Peer, listens: () => boolean): Promise<void> {
   const ended = new AbortController();
   peer.closed.then(() => ended.abort());
   for await (const { kind } of heddle.changes(caller, ended.signal)) {
-    if (kind === 'catalog') await peer.notify('notifications/tools/list_changed').catch(() => {});
+    if (kind === 'catalog' && listens()) await peer.notify('notifications/tools/list_changed').catch(() => {});
   }
 }

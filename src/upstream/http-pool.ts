@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Agent } from 'undici';
 
 /** The sockets to all remote servers. Nothing is loaded before the first of them is needed. */
@@ -5,6 +6,8 @@ export interface HttpPool {
   agent(): Promise<Agent>;
   close(): Promise<void>;
 }
+
+const GOODBYE_MS = 300;
 
 export function httpPool(): HttpPool {
   let agent: Promise<Agent> | undefined;
@@ -15,7 +18,10 @@ export function httpPool(): HttpPool {
       return agent;
     },
     async close() {
-      await (await agent)?.destroy();
+      const open = await agent;
+      // What was said last, the goodbye to a session, gets a moment to leave.
+      await Promise.race([open?.close(), wait(GOODBYE_MS, undefined, { ref: false })]);
+      await open?.destroy();
     },
   };
 }
