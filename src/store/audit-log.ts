@@ -15,7 +15,7 @@ export interface AuditRecord {
 
 /** Append-only: there is no update and no delete, in this interface or below it. */
 export interface AuditLog {
-  /** Queued; written with everything else of this turn of the event loop. Kept for the next turn when that fails. */
+  /** Queued; written with the next durable record, or a moment later. Kept for the next time when that fails. */
   append(record: AuditRecord): void;
   /** Settles when the record is committed; rejects with AUDIT_UNAVAILABLE when it cannot be. */
   appendDurably(record: AuditRecord): Promise<void>;

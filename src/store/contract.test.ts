@@ -100,6 +100,8 @@ function turnsContract(bench: Bench): void {
   });
 }
 
+const COLUMNS = 'segment, sequence, hash, call_id, phase, at, caller, via, name, detail';
+
 function chainsContract(bench: Bench): void {
   const writeFive = ({ audit }: Store) =>
     Promise.all([1, 2, 3, 4, 5].map((at) => audit.appendDurably(recordOf({ at, name: `tool ${at}` }))));
@@ -116,7 +118,8 @@ function chainsContract(bench: Bench): void {
     ['forged hash', `UPDATE audit SET hash = '${'0'.repeat(64)}' WHERE sequence = 3`, [3, 4]],
     ['removed record', 'DELETE FROM audit WHERE sequence = 3', [4]],
     ['removed beginning', 'DELETE FROM audit WHERE sequence = 1', [2]],
-    ['moved record', 'UPDATE audit SET sequence = 9 WHERE sequence = 2', [3, 9]],
+    ['renumbered record', 'UPDATE audit SET sequence = 9 WHERE sequence = 2', [9]],
+    ['repeated record', `INSERT INTO audit (${COLUMNS}) SELECT ${COLUMNS} FROM audit WHERE sequence = 2`, [2]],
   ];
   for (const [what, sql, broken] of tampering) {
     verifies('G11', `a ${what} is found`, async () => {

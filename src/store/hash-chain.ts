@@ -31,8 +31,8 @@ export function seal(head: ChainHead, rows: readonly AuditRow[]): { sealed: read
   return { sealed, head: last };
 }
 
-/** Reads the rows that follow `after` by segment and sequence; none means the end. */
-export type ReadChain = (after: Pick<SealedRow, 'segment' | 'sequence'>) => Promise<readonly SealedRow[]>;
+/** Reads the rows written after the row of this id, in the order they were written; none means the end. */
+export type ReadChain = (after: number) => Promise<readonly (SealedRow & { readonly id: number })[]>;
 
 /**
  * Walks every chain and says which records do not follow from the one before: changed, or left behind where another
@@ -41,24 +41,20 @@ export type ReadChain = (after: Pick<SealedRow, 'segment' | 'sequence'>) => Prom
  */
 export async function verifyChains(read: ReadChain, signal: AbortSignal): Promise<ChainReport> {
   const broken: { segment: string; sequence: number }[] = [];
-  let head: ChainHead = { segment: '', sequence: 0, hash: '' };
+  const heads = new Map<string, string>(); // The last hash of each segment: several writers take turns.
   let records = 0;
-  let segments = 0;
+  let last = 0;
   for (;;) {
     signal.throwIfAborted();
-    const rows = await read(head);
-    if (rows.length === 0) return { records, segments, broken };
+    const rows = await read(last);
+    if (rows.length === 0) return { records, segments: heads.size, broken };
     for (const row of rows) {
-      if (row.segment !== head.segment) {
-        segments += 1;
-        head = startChain(row.segment);
-      }
-      if (row.hash !== hashOf(head.hash, row)) {
-        broken.push({ segment: row.segment, sequence: row.sequence });
-      }
-      records += 1;
-      head = { segment: row.segment, sequence: row.sequence, hash: row.hash };
+      const { id, segment, sequence } = row;
+      if (row.hash !== hashOf(heads.get(segment) ?? startChain(segment).hash, row)) broken.push({ segment, sequence });
+      heads.set(segment, row.hash);
+      last = id;
     }
+    records += rows.length;
     // A read of SQLite blocks; calls in flight get their turn between two batches.
     await nextTurn();
   }

@@ -76,6 +76,7 @@ export function fromServerRows(rows: readonly ServerRow[]): readonly ServerMemor
 // Names come from callers. Postgres refuses NUL and both databases replace half a surrogate pair: the first would
 // keep a whole batch from being written, the second would change what was hashed.
 function storable(text: string): string {
+  if (text.isWellFormed() && !text.includes('\0')) return text;
   return text.toWellFormed().replaceAll('\0', '\ufffd');
 }
 

@@ -16,24 +16,24 @@ export async function searchAudit(db: Kysely<Tables>, query: AuditQuery): Promis
     .$if(since !== undefined, (found) => found.where('at', '>=', since ?? 0))
     .$if(caller !== undefined, (found) => found.where('caller', '=', caller ?? ''))
     .$if(callId !== undefined, (found) => found.where('call_id', '=', callId ?? ''))
-    .orderBy('at', 'desc')
     .orderBy('id', 'desc')
     .limit(limit)
     .execute();
   return rows.map(fromAuditRow);
 }
 
-/** Reads all chains piece by piece, so that no length of log has to fit in memory. */
+/** Reads all chains piece by piece, in the order they were written, so that no length of log has to fit in memory. */
 export function chainReader(db: Kysely<Tables>): ReadChain {
-  return ({ segment, sequence }) =>
-    db
+  return async (after) => {
+    const rows = await db
       .selectFrom('audit')
-      .select(['segment', 'sequence', 'hash', 'call_id', 'phase', 'at', 'caller', 'via', 'name', 'detail'])
-      .where(({ eb, refTuple, tuple }) => eb(refTuple('segment', 'sequence'), '>', tuple(segment, sequence)))
-      .orderBy('segment')
-      .orderBy('sequence')
+      .select(['id', 'segment', 'sequence', 'hash', 'call_id', 'phase', 'at', 'caller', 'via', 'name', 'detail'])
+      .where('id', '>', after)
+      .orderBy('id')
       .limit(CHAIN_BATCH)
       .execute();
+    return rows.map((row) => ({ ...row, id: Number(row.id) })); // Postgres hands 64 bits over as text.
+  };
 }
 
 /** All spans of one trace, in the order they began. */

@@ -37,9 +37,9 @@ export interface ServerRow {
   readonly at: number;
 }
 
-/** Orders rows as they were committed. The database counts it; nobody writes or reads it. */
+/** Orders rows as they were committed. The database counts it; nobody writes it. */
 interface Counted {
-  readonly id: ColumnType<number, never, never>;
+  readonly id: ColumnType<number | string, never, never>;
 }
 
 /** The tables of every dialect, for queries that all of them share. */

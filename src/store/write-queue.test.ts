@@ -25,13 +25,28 @@ afterEach(() => vi.useRealTimers());
 
 const writtenNames = () => written.flatMap(({ records }) => records.map(({ name }) => name));
 
+const sizes = () => written.map(({ records, spans }) => [records.length, spans.length]);
+
 it('writes nothing within the turn, and everything of it at once after', async () => {
   queue.append(recordOf());
   queue.appendSpan(spanOf());
-  queue.append(recordOf());
+  const durable = queue.appendDurably(recordOf());
   expect(attempts).toBe(0);
+  await durable;
+  expect(sizes()).toEqual([[2, 1]]);
+});
+
+it('lets what nobody waits for linger a moment, and no longer', async () => {
+  queue.append(recordOf());
+  queue.appendSpan(spanOf());
+  vi.advanceTimersByTime(24);
   await nextTurn();
-  expect(written.map(({ records, spans }) => [records.length, spans.length])).toEqual([[2, 1]]);
+  expect(sizes()).toEqual([]);
+  vi.advanceTimersByTime(1);
+  await nextTurn();
+  expect(sizes()).toEqual([[1, 1]]);
+  await queue.appendDurably(recordOf());
+  expect(vi.getTimerCount()).toBe(0);
 });
 
 it('never writes two batches at once', async () => {
@@ -51,6 +66,7 @@ it('never writes two batches at once', async () => {
 verifies('G11', 'what could not be written is tried again after a second', async () => {
   broken = true;
   queue.append(recordOf({ name: 'kept' }));
+  vi.advanceTimersByTime(25);
   await nextTurn();
   await nextTurn();
   expect(attempts).toBe(1);
@@ -79,6 +95,7 @@ verifies('G11', 'the next record brings along what could not be written', async 
 verifies('G11', 'the oldest of too many are lost, and the loss is recorded', async () => {
   broken = true;
   for (let number = 0; number < 10_003; number += 1) queue.append(recordOf({ name: `${number}` }));
+  vi.advanceTimersByTime(25);
   await nextTurn();
   broken = false;
   await queue.appendDurably(recordOf({ name: 'next' }));

@@ -8,6 +8,8 @@ import type { Span } from './trace-log.ts';
 
 const KEPT_RECORDS = 10_000;
 const RETRY_MS = 1_000;
+// How long what nobody waits for may wait for company. Most of it goes with the next call's own record.
+const LINGER_MS = 25;
 
 /** What one transaction writes. */
 export interface Batch {
@@ -23,7 +25,10 @@ interface Entry {
   readonly waiting?: { resolve(): void; reject(error: HeddleError): void };
 }
 
-/** Gathers what one turn of the event loop has to write, and writes it in one transaction. */
+/**
+ * Gathers what one turn of the event loop has to write, and writes it in one transaction. What nobody waits for
+ * goes along with it, or by itself a moment later.
+ */
 export class WriteQueue {
   readonly #write: WriteBatch;
   readonly #clock: Clock;
@@ -33,6 +38,7 @@ export class WriteQueue {
   #head = startChain();
   #running: Promise<void> | undefined;
   #scheduled: NodeJS.Immediate | undefined;
+  #lingering: NodeJS.Timeout | undefined;
   #retry: NodeJS.Timeout | undefined;
   #closing: Promise<void> | undefined;
 
@@ -43,7 +49,7 @@ export class WriteQueue {
 
   append(record: AuditRecord): void {
     this.#entries.push({ row: toAuditRow(record) });
-    this.#wake();
+    this.#linger();
   }
 
   async appendDurably(record: AuditRecord): Promise<void> {
@@ -56,13 +62,18 @@ export class WriteQueue {
 
   appendSpan(span: Span): void {
     this.#spans.push(toSpanRow(span));
-    this.#wake();
+    this.#linger();
   }
 
   /** Writes what is left; rejects with AUDIT_UNAVAILABLE when audit records were lost. */
   close(): Promise<void> {
     this.#closing ??= this.#drain();
     return this.#closing;
+  }
+
+  #linger(): void {
+    if (this.#scheduled || this.#closing) return;
+    this.#lingering ??= setTimeout(() => this.#wake(), LINGER_MS).unref();
   }
 
   #wake(): void {
@@ -75,6 +86,8 @@ export class WriteQueue {
 
   async #run(): Promise<void> {
     clearTimeout(this.#retry);
+    clearTimeout(this.#lingering);
+    this.#lingering = undefined;
     const kept = await this.#flush();
     this.#running = undefined;
     const arrived = this.#entries.length + this.#spans.length > kept;
@@ -117,6 +130,7 @@ export class WriteQueue {
 
   async #drain(): Promise<void> {
     clearImmediate(this.#scheduled);
+    clearTimeout(this.#lingering);
     clearTimeout(this.#retry);
     await this.#running;
     if (this.#entries.length + this.#spans.length > 0) await this.#flush();

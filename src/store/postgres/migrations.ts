@@ -15,8 +15,7 @@ export const MIGRATIONS: readonly Migration[] = [
       .addColumn('caller', 'text', (column) => column.notNull())
       .addColumn('via', 'text', (column) => column.notNull())
       .addColumn('name', 'text', (column) => column.notNull())
-      .addColumn('detail', 'text', (column) => column.notNull())
-      .addUniqueConstraint('audit_chain', ['segment', 'sequence']),
+      .addColumn('detail', 'text', (column) => column.notNull()),
     schema.createIndex('audit_at').on('audit').column('at'),
     schema.createIndex('audit_caller').on('audit').columns(['caller', 'at']),
     schema.createIndex('audit_call').on('audit').column('call_id'),

@@ -1,0 +1,91 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { load, openClient } from './load-client.ts';
+import { cpuMicroseconds, residentMegabytes } from './process-usage.ts';
+import { type Running, startProgram } from './start-program.ts';
+
+export type UpstreamKind = 'stdio' | 'http';
+
+/** Something to measure: the arguments of Node that start it, or undefined for the upstream itself. */
+export interface Candidate {
+  readonly name: string;
+  readonly kind: UpstreamKind;
+  readonly args: ((configFile: string) => readonly string[]) | undefined;
+}
+
+export interface Measurement {
+  readonly callsPerSecond: number;
+  /** Of the gateway's own process; the upstream is not counted. */
+  readonly cpuPerCall: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly idleMegabytes: number;
+  readonly loadedMegabytes: number;
+}
+
+const HERE = import.meta.dirname;
+const ECHO_SERVER = join(HERE, 'echo-server.ts');
+const WARM_UP_CALLS = 2000;
+const SINGLE_CALLS = 500;
+const CLIENTS = 32;
+const MESSAGE = 'hello world, this is a small payload of ordinary size';
+
+const ours = (config: string) => [join(HERE, '..', 'bin', 'heddle'), 'up', '--port', '0', '--config', config, '--json'];
+const script = (name: string) => (config: string) => [join(HERE, name), config];
+
+/** The first of each kind that is a bare one is what the others are compared with. */
+export const CANDIDATES: readonly Candidate[] = [
+  { name: 'bare-bridge', kind: 'stdio', args: script('bare-bridge.ts') },
+  { name: 'heddle', kind: 'stdio', args: ours },
+  { name: 'naive-sdk', kind: 'stdio', args: script('naive-sdk.ts') },
+  { name: 'bare-proxy', kind: 'http', args: script('bare-proxy.ts') },
+  { name: 'direct', kind: 'http', args: undefined },
+  { name: 'heddle', kind: 'http', args: ours },
+  { name: 'naive-sdk', kind: 'http', args: script('naive-sdk.ts') },
+];
+
+export const BASELINES: Readonly<Record<UpstreamKind, string>> = { stdio: 'bare-bridge', http: 'bare-proxy' };
+
+/** Starts a candidate on an upstream of its own, in fresh processes, and puts it under load. */
+export async function measureGateway(candidate: Candidate, calls: number): Promise<Measurement> {
+  return withGateway(candidate, [], async (gateway) => {
+    const client = await openClient(gateway.url, gateway.token);
+    const call = () => client.echo(MESSAGE);
+    await load(call, 1, 1);
+    const idleMegabytes = residentMegabytes(gateway.pid);
+    await load(call, WARM_UP_CALLS, CLIENTS);
+    const before = cpuMicroseconds(gateway.pid);
+    const { callsPerSecond } = await load(call, calls, CLIENTS);
+    const cpuPerCall = (cpuMicroseconds(gateway.pid) - before) / calls;
+    const { p50Ms, p99Ms } = await load(call, SINGLE_CALLS, 1);
+    const loadedMegabytes = residentMegabytes(gateway.pid);
+    client.close();
+    return { callsPerSecond, cpuPerCall, p50Ms, p99Ms, idleMegabytes, loadedMegabytes };
+  });
+}
+
+/** Runs a candidate, with these flags of Node, for as long as `use` takes. */
+export async function withGateway<T>(
+  { kind, args }: Candidate,
+  nodeFlags: readonly string[],
+  use: (gateway: Running) => Promise<T>,
+): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
+  const env = { HEDDLE_HOME: join(folder, 'home') };
+  const running: Running[] = [];
+  try {
+    const upstream = kind === 'http' ? await startProgram({ args: [ECHO_SERVER, 'http'], cwd: folder }) : undefined;
+    if (upstream) running.push(upstream);
+    const configFile = join(folder, 'heddle.json');
+    const server = upstream ? { url: upstream.url } : { command: process.execPath, args: [ECHO_SERVER, 'stdio'] };
+    writeFileSync(configFile, JSON.stringify({ mcpServers: { upstream: server } }));
+    if (upstream && !args) return await use(upstream);
+    const gateway = await startProgram({ args: [...nodeFlags, ...(args?.(configFile) ?? [])], cwd: folder, env });
+    running.push(gateway);
+    return await use(gateway);
+  } finally {
+    for (const one of running.reverse()) await one.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

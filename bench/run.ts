@@ -1,0 +1,32 @@
+// node bench/run.ts [--reps 5] [--calls 3000] [--only heddle,naive-sdk] [--suites stdio,http,start-up] [--json]
+import { parseArgs } from 'node:util';
+import { runGatewaySuite, showGatewaySuite } from './gateway-suite.ts';
+import { runStartUpSuite, showStartUpSuite } from './start-up-suite.ts';
+
+const { values } = parseArgs({
+  options: {
+    reps: { type: 'string', default: '5' },
+    calls: { type: 'string', default: '3000' },
+    only: { type: 'string' },
+    suites: { type: 'string', default: 'stdio,http,start-up' },
+    json: { type: 'boolean', default: false },
+  },
+});
+const [reps, calls] = [Number(values.reps), Number(values.calls)];
+const only = values.only?.split(',');
+const results: Record<string, unknown> = { node: process.version, date: new Date().toISOString(), reps, calls };
+
+for (const suite of values.suites.split(',')) {
+  if (suite === 'start-up') {
+    const measured = await runStartUpSuite(reps);
+    results[suite] = measured;
+    if (!values.json) process.stdout.write(showStartUpSuite(measured));
+  } else if (suite === 'stdio' || suite === 'http') {
+    const measured = await runGatewaySuite({ kind: suite, reps, calls, only });
+    results[suite] = measured;
+    if (!values.json) process.stdout.write(showGatewaySuite(suite, measured));
+  } else {
+    throw new Error(`${suite} is not a suite; those are stdio, http and start-up.`);
+  }
+}
+if (values.json) process.stdout.write(`${JSON.stringify(results)}\n`);
