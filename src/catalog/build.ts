@@ -4,7 +4,7 @@ import type { Facts, JsonObject, Target } from '../core/call.ts';
 import { canonicalJson } from '../core/json.ts';
 import type { Catalog } from './catalog.ts';
 import { factsOf, settingsOf, strictest } from './facts.ts';
-import { publicName } from './naming.ts';
+import { distinctName, publicName } from './naming.ts';
 
 /** The tools of one server, worked out once and shared by every catalog until they change. */
 export interface Part {
@@ -51,23 +51,65 @@ export function buildCatalog(parts: readonly Part[]): Catalog {
     ...parts.flatMap(({ server, tools }) => tools.map((tool): Offer => ({ group: server, servers: [server], tool }))),
     ...poolOffers(parts),
   ];
-  const taken = new Map<string, number>();
-  for (const { group, tool } of offers) {
-    const name = publicName(group, tool.shownAs);
-    taken.set(name, (taken.get(name) ?? 0) + 1);
-  }
+  const names = nameAll(offers);
   const byName = new Map<string, Target>();
-  const byTool = new Map<string, Target[]>();
-  for (const offer of offers) {
-    const { group, tool } = offer;
-    const plain = publicName(group, tool.shownAs);
-    const target = toTarget(offer, taken.get(plain) === 1 ? plain : publicName(group, tool.shownAs, true));
+  const byWritten = new Map<string, Target[]>(); // `server.tool` and the bare tool.
+  const offerOf = new Map<Target, Offer>();
+  for (const [index, offer] of offers.entries()) {
+    const target = toTarget(offer, names[index] as string);
     byName.set(target.publicName, target);
-    byName.set(`${group}.${tool.shownAs}`, target);
-    byTool.set(tool.shownAs, [...(byTool.get(tool.shownAs) ?? []), target]);
+    offerOf.set(target, offer);
+    for (const name of [written(offer), offer.tool.shownAs]) {
+      const same = byWritten.get(name);
+      if (same) same.push(target);
+      else byWritten.set(name, [target]);
+    }
   }
-  const targets = [...new Set(byName.values())].sort((a, b) => (a.publicName < b.publicName ? -1 : 1));
-  return { targets, find: (name) => byName.get(name), called: (tool) => byTool.get(tool) ?? [] };
+  const find = (name: string) => byName.get(name) ?? only(byWritten.get(name), (one) => isWritten(one, name));
+  const isWritten = (target: Target, name: string) => written(offerOf.get(target) as Offer) === name;
+  return {
+    targets: [...byName.values()].sort((a, b) => (a.publicName < b.publicName ? -1 : 1)),
+    find,
+    called: (name) => byWritten.get(name) ?? [],
+    spellings(target) {
+      const offer = offerOf.get(target) as Offer;
+      const { publicName } = target;
+      const { shownAs } = offer.tool;
+      return find(written(offer)) === target ? [written(offer), publicName, shownAs] : [publicName, shownAs];
+    },
+  };
+}
+
+const written = ({ group, tool }: Offer) => `${group}.${tool.shownAs}`;
+
+function only<T>(items: readonly T[] | undefined, wanted: (item: T) => boolean): T | undefined {
+  const [first, ...rest] = items?.filter(wanted) ?? [];
+  return rest.length === 0 ? first : undefined;
+}
+
+/**
+ * One name for each offer, in their order. Those that share a name all get
+ * another, so none depends on who came first; and a name that merely looks like
+ * one with a suffix gives way to it, so nobody can take it over.
+ */
+function nameAll(offers: readonly Offer[]): readonly string[] {
+  const levels = offers.map(() => 0);
+  for (;;) {
+    const names = offers.map((offer, index) => spelled(offer, levels[index] as number));
+    const holders = Map.groupBy(names.keys(), (index) => names[index]);
+    const clashes = [...holders.values()].filter((indexes) => indexes.length > 1);
+    if (clashes.length === 0) return names;
+    for (const indexes of clashes) {
+      const lowest = Math.min(...indexes.map((index) => levels[index] as number));
+      for (const index of indexes) if (levels[index] === lowest) levels[index] = lowest + 1;
+    }
+  }
+}
+
+function spelled({ group, servers, tool }: Offer, level: number): string {
+  if (level === 0) return publicName(group, tool.shownAs);
+  if (level === 1) return distinctName(group, tool.shownAs);
+  return distinctName(group, tool.shownAs, tool.name, ...servers, String(level));
 }
 
 /** What servers of one pool have in common: the same tool with the same input. Differing ones stay apart. */

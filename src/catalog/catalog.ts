@@ -4,8 +4,10 @@ import type { Target } from '../core/call.ts';
 export interface Catalog {
   /** Sorted by public name. */
   readonly targets: readonly Target[];
-  /** By public name, or by `server.tool` as people write it. */
+  /** By public name, or by `server.tool` as people write it when only one is written so. */
   find(name: string): Target | undefined;
-  /** Every target whose server calls it `tool`. */
-  called(tool: string): readonly Target[];
+  /** Every target that may be meant by a name which is not one target's alone: the tool's own, above all. */
+  called(name: string): readonly Target[];
+  /** How a person may write a target, the clearest first. */
+  spellings(target: Target): readonly [string, ...string[]];
 }

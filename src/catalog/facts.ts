@@ -48,8 +48,12 @@ export function factsOf(definition: JsonObject, { entry, builtin }: Owner): Fact
 /** Of several servers that answer for one another: the most careful reading of each. */
 export function strictest(all: readonly [Facts, ...Facts[]]): Facts {
   const [first] = all;
+  const timeouts = all.flatMap(({ timeoutMs }) => timeoutMs ?? []);
+  const rates = all.flatMap(({ rateLimit }) => rateLimit ?? []);
   return {
     ...first,
+    ...(timeouts.length > 0 && { timeoutMs: Math.min(...timeouts) }),
+    ...(rates.length > 0 && { rateLimit: rates.reduce(slower) }),
     riskLevel: all.map(({ riskLevel }) => riskLevel).reduce(stricterRisk),
     readOnly: all.every(({ readOnly }) => readOnly),
     destructive: all.some(({ destructive }) => destructive),
@@ -69,6 +73,9 @@ const derivedRisk = (readOnly: boolean, destructive: boolean): Risk =>
   destructive ? 'high' : readOnly ? 'low' : 'medium';
 
 const stricterRisk = (one: Risk, other: Risk): Risk => (RISKS.indexOf(one) > RISKS.indexOf(other) ? one : other);
+
+const slower = (one: RateLimit, other: RateLimit): RateLimit =>
+  one.maxCalls / one.windowMs <= other.maxCalls / other.windowMs ? one : other;
 
 function ownTimeout(said: unknown, trusted: boolean, serverMs = DEFAULT_TIMEOUT_MS): number | undefined {
   if (typeof said !== 'number' || !(said > 0)) return undefined;

@@ -1,5 +1,6 @@
-import type { Handler, ResolvedCall } from '../core/call.ts';
+import type { Handler, ResolvedCall, Result } from '../core/call.ts';
 import { HeddleError, UpstreamError } from '../core/errors.ts';
+import type { Connection } from '../upstream/connection.ts';
 import type { Servers } from '../upstream/servers.ts';
 
 /**
@@ -11,18 +12,35 @@ export function invoke(servers: Pick<Servers, 'connect' | 'connected'>): Handler
   return async function invoke(call) {
     const names = inOrder(call);
     for (let attempt = 1; ; attempt++) {
-      const server = names[attempt - 1] as string;
-      try {
-        const connection = servers.connected(server) ?? (await servers.connect(server, call.signal));
-        const result = await connection.send(call);
-        if (attempt === 1 || result.kind !== 'complete') return result;
-        return { ...result, from: { ...result.from, attempts: attempt } };
-      } catch (thrown) {
-        if (attempt === names.length || !mayTryNext(call, thrown)) throw honest(call, server, thrown);
-      }
+      const tried = await ask(servers, names[attempt - 1] as string, call);
+      if ('result' in tried) return numbered(tried.result, attempt);
+      if (attempt === names.length || !tried.mayGoOn) throw tried.failure;
     }
   };
 }
+
+type Tried = { readonly result: Result } | { readonly failure: unknown; readonly mayGoOn: boolean };
+
+async function ask(
+  servers: Pick<Servers, 'connect' | 'connected'>,
+  server: string,
+  call: ResolvedCall,
+): Promise<Tried> {
+  let connection: Connection;
+  try {
+    connection = servers.connected(server) ?? (await servers.connect(server, call.signal));
+  } catch (failure) {
+    return { failure, mayGoOn: !call.signal.aborted }; // It was not asked yet, so it did not act, whatever went wrong.
+  }
+  try {
+    return { result: await connection.send(call) };
+  } catch (thrown) {
+    return { failure: honest(call, server, thrown), mayGoOn: mayTryNext(call, thrown) };
+  }
+}
+
+const numbered = (result: Result, attempts: number): Result =>
+  attempts === 1 || result.kind !== 'complete' ? result : { ...result, from: { ...result.from, attempts } };
 
 function inOrder({ target, options }: ResolvedCall): readonly string[] {
   const { preferredServer, failover = true } = options;

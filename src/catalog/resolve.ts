@@ -22,12 +22,14 @@ export type Resolve = (call: Pick<Call, 'name' | 'caller' | 'signal'>) => Promis
 export function resolver(options: ResolveOptions): Resolve {
   const { catalog, servers, visible, serverVisible } = options;
 
+  const clearest = (target: Target) => catalog.current().spellings(target)[0];
+
   function find({ name, caller }: Pick<Call, 'name' | 'caller'>): Target | undefined {
     const exact = catalog.current().find(name);
     if (exact) return visible(caller, exact) ? exact : undefined;
     const called = catalog.current().called(name);
     const candidates = called.filter((target) => visible(caller, target));
-    if (candidates.length > 1) throw ambiguous(name, candidates);
+    if (candidates.length > 1) throw ambiguous(name, candidates.map(clearest));
     return candidates[0];
   }
 
@@ -82,8 +84,8 @@ function serversIn(name: string, servers: Servers): readonly string[] {
 const isTypedByPerson = (caller: Caller) => caller.via === 'cli' || caller.via === 'library';
 
 function visibleNames(catalog: LiveCatalog, visible: (target: Target) => boolean): readonly string[] {
-  const targets = catalog.current().targets.filter(visible);
-  return targets.flatMap(({ publicName, servers, name }) => [publicName, `${servers[0]}.${name}`, name]);
+  const { targets, spellings } = catalog.current();
+  return targets.filter(visible).flatMap(spellings);
 }
 
 function unknownName(name: string, names: readonly string[]): HeddleError {
@@ -91,10 +93,9 @@ function unknownName(name: string, names: readonly string[]): HeddleError {
   return new HeddleError('NAME_UNKNOWN', `Nothing is named ${name}.`, guess ? { fix: `Did you mean ${guess}?` } : {});
 }
 
-function ambiguous(name: string, candidates: readonly Target[]): HeddleError {
-  const names = candidates.map(({ servers, name }) => `${servers[0]}.${name}`);
-  return new HeddleError('NAME_AMBIGUOUS', `${name} is a tool of more than one server: ${names.join(', ')}.`, {
-    fix: `Write one of them, for example ${names[0]}.`,
-    details: { candidates: names },
+function ambiguous(name: string, candidates: readonly string[]): HeddleError {
+  return new HeddleError('NAME_AMBIGUOUS', `${name} is the name of more than one tool: ${candidates.join(', ')}.`, {
+    fix: `Write one of them, for example ${candidates[0]}.`,
+    details: { candidates },
   });
 }

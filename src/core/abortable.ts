@@ -2,7 +2,10 @@ import { HeddleError } from './errors.ts';
 
 /** Waits for something others wait for too: an abort ends this wait, not the thing itself. */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  if (signal.aborted) return Promise.reject(cancelled());
+  if (signal.aborted) {
+    promise.catch(() => {}); // Nobody else may be waiting, and a failure that nobody hears ends the process.
+    return Promise.reject(cancelled());
+  }
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(cancelled());
     signal.addEventListener('abort', onAbort, { once: true });

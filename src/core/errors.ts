@@ -87,6 +87,12 @@ export const ERRORS = {
     when: 'A permission rule forbids the call.',
     fix: 'Change the rule the message names, or ask who maintains it.',
   },
+  SERVER_BLOCKED: {
+    fault: 'denied',
+    exit: 5,
+    when: 'The organisation’s managed settings do not allow the server.',
+    fix: 'Ask who manages this machine to allow it; `heddle config explain <server>` shows the line that decides.',
+  },
   RATE_LIMITED: {
     fault: 'denied',
     exit: 5,

@@ -11,13 +11,10 @@ export interface JsonLimits {
 
 const MAX_DEPTH = 128;
 const MAX_CHARS = 64 * 1024 * 1024;
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const OPEN_ARRAY = 0x5b;
-const BACKSLASH = 0x5c;
-const CLOSE_ARRAY = 0x5d;
-const OPEN_OBJECT = 0x7b;
-const CLOSE_OBJECT = 0x7d;
+const MAX_SHOWN_CHARS = 80;
+const STRING_OR_BRACKET = /"(?:[^"\\]|\\.)*"|[{}[\]]/g;
+const SPACE = 0x20;
+const COLON = 0x3a;
 
 /** Parses text from outside. Throws INPUT_INVALID when it is not JSON or breaks the limits. */
 export function parseJson(text: string, limits: JsonLimits = {}): Json {
@@ -29,8 +26,9 @@ export function parseJson(text: string, limits: JsonLimits = {}): Json {
   } catch (cause) {
     throw refused(cause instanceof Error ? cause.message : 'it cannot be parsed', cause);
   }
-  // Too short to be too deep: nothing to look for when keys may repeat.
-  if (keys === 'unique' || text.length > 2 * maxDepth) checkStructure(text, maxDepth, keys === 'unique');
+  const kept = countKeys(value, 1, { maxDepth, refuseProto: keys === 'unique' });
+  const twice = keys === 'unique' ? repeatedKey(text, kept) : undefined;
+  if (twice !== undefined) throw refused(`the key "${twice}" is written twice in one object`);
   return value;
 }
 
@@ -49,53 +47,64 @@ export function canonicalJson(value: Json | undefined): string {
   return `{${parts.join(',')}}`;
 }
 
-/** Walks text that is known to be JSON once, without building anything but the sets of keys. */
-function checkStructure(text: string, maxDepth: number, uniqueKeys: boolean): void {
-  const open: (Set<string> | undefined)[] = []; // The keys so far of each object we are in; undefined for an array.
-  let keyNext = false;
-  for (let at = 0; at < text.length; at++) {
-    switch (text.charCodeAt(at)) {
-      case QUOTE: {
-        const end = endOfString(text, at);
-        if (keyNext && uniqueKeys) noteKey(open.at(-1), text.slice(at, end + 1));
-        keyNext = false;
-        at = end;
-        break;
-      }
-      case OPEN_OBJECT:
-      case OPEN_ARRAY:
-        keyNext = text.charCodeAt(at) === OPEN_OBJECT;
-        open.push(keyNext ? new Set() : undefined);
-        if (open.length > maxDepth) throw refused(`it is nested deeper than ${maxDepth} levels`);
-        break;
-      case CLOSE_OBJECT:
-      case CLOSE_ARRAY:
-        open.pop();
-        keyNext = false;
-        break;
-      case COMMA:
-        keyNext = open.at(-1) !== undefined;
+interface Care {
+  readonly maxDepth: number;
+  readonly refuseProto: boolean;
+}
+
+/** The keys of all objects in a value. Refuses what is too deep, and a key that would act on objects when copied. */
+function countKeys(value: Json, depth: number, care: Care): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  if (depth > care.maxDepth) throw refused(`it is nested deeper than ${care.maxDepth} levels`);
+  let count = 0;
+  if (Array.isArray(value)) {
+    for (const item of value) count += countKeys(item, depth + 1, care);
+    return count;
+  }
+  for (const key in value) {
+    if (key === '__proto__' && care.refuseProto) throw refused('it has a key named __proto__');
+    count += 1 + countKeys((value as JsonObject)[key] as Json, depth + 1, care);
+  }
+  return count;
+}
+
+/** A key that is written twice in one object, if there is one; `kept` is how many keys the parser kept. */
+function repeatedKey(text: string, kept: number): string | undefined {
+  // A key written twice is kept once, so counting is enough. Not with escapes: keys may then be spelt in two ways,
+  // and V8 takes an escaped key for another one when it has seen objects of a similar shape.
+  const certain = !text.includes('\\') && countWrittenKeys(text) === kept;
+  return certain ? undefined : findRepeatedKey(text);
+}
+
+/** The keys in a JSON text without escapes: the strings that a colon follows. */
+function countWrittenKeys(text: string): number {
+  let count = 0;
+  for (let at = text.indexOf('"'); at >= 0; at = text.indexOf('"', at + 1)) {
+    at = text.indexOf('"', at + 1);
+    if (isKey(text, at)) count++;
+  }
+  return count;
+}
+
+/** Whether the string that ends here is a key. */
+function isKey(text: string, end: number): boolean {
+  let next = end + 1;
+  while (text.charCodeAt(next) <= SPACE) next++;
+  return text.charCodeAt(next) === COLON;
+}
+
+function findRepeatedKey(text: string): string | undefined {
+  const open: Set<string>[] = [];
+  for (const { 0: token, index } of text.matchAll(STRING_OR_BRACKET)) {
+    if (token === '{' || token === '[') open.push(new Set());
+    else if (token === '}' || token === ']') open.pop();
+    else if (isKey(text, index + token.length - 1)) {
+      const key: string = JSON.parse(token);
+      if (open.at(-1)?.has(key)) return key.slice(0, MAX_SHOWN_CHARS);
+      open.at(-1)?.add(key);
     }
   }
-}
-
-function noteKey(seen: Set<string> | undefined, quoted: string): void {
-  const key: string = quoted.includes('\\') ? JSON.parse(quoted) : quoted.slice(1, -1);
-  if (key === '__proto__') throw refused('it has a key named __proto__');
-  if (seen?.has(key)) throw refused(`the key "${key.slice(0, 80)}" is written twice in one object`);
-  seen?.add(key);
-}
-
-function endOfString(text: string, start: number): number {
-  let end = text.indexOf('"', start + 1);
-  while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
-  return end;
-}
-
-function isEscaped(text: string, at: number): boolean {
-  let backslashes = 0;
-  while (text.charCodeAt(at - 1 - backslashes) === BACKSLASH) backslashes++;
-  return backslashes % 2 === 1;
+  return undefined;
 }
 
 const refused = (why: string, cause?: unknown) =>

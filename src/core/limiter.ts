@@ -1,18 +1,32 @@
-/** Lets at most `limit` tasks run at once; the others wait in order of arrival. */
-export function limiter(limit: number): <T>(task: () => Promise<T>) => Promise<T> {
+/**
+ * Lets at most `limit` tasks run at once; the others wait in order of arrival. A task that runs longer than `holdMs`
+ * goes on without its place, so that a few that hang cannot stop the rest.
+ */
+export function limiter(limit: number, holdMs?: number): <T>(task: () => Promise<T>) => Promise<T> {
   let running = 0;
   const waiting: (() => void)[] = [];
+
+  function leave(): void {
+    const next = waiting.shift();
+    if (next)
+      next(); // The place is handed over, so nobody can slip in between.
+    else running--;
+  }
 
   return async function limited(task) {
     if (running >= limit) await new Promise<void>((resolve) => waiting.push(resolve));
     else running++;
+    let holds = true;
+    const leaveOnce = () => {
+      if (holds) leave();
+      holds = false;
+    };
+    const timer = holdMs === undefined ? undefined : setTimeout(leaveOnce, holdMs).unref();
     try {
       return await task();
     } finally {
-      const next = waiting.shift();
-      if (next)
-        next(); // The place is handed over, so nobody can slip in between.
-      else running--;
+      clearTimeout(timer);
+      leaveOnce();
     }
   };
 }

@@ -34,9 +34,12 @@ export function decider(policy: Policy): Decide {
   function byRules(target: Target): Decision | 'none' {
     const known = ruled.get(target);
     if (known) return known;
-    const decision = strictest([...globalRules(policy.permissions, target), ...serverRules(policy.servers, target)]);
-    ruled.set(target, decision ?? 'none');
-    return decision ?? 'none';
+    const each = target.servers.map((server) =>
+      strictest([...globalRules(policy.permissions, target, server), ...serverRules(policy.servers, target, server)]),
+    );
+    const decision = agreed(each) ?? 'none';
+    ruled.set(target, decision);
+    return decision;
   }
 
   return function decide(_caller, target, input) {
@@ -55,28 +58,42 @@ export function deniesServer({ permissions }: Policy, server: string): boolean {
 const strictest = (decisions: readonly Decision[]): Decision | undefined =>
   STRICTEST.map((effect) => decisions.find((decision) => decision.effect === effect)).find(Boolean);
 
-function globalRules(permissions: Settings['permissions'], target: Target): readonly Decision[] {
+/** Any server of a pool can refuse for all of them; to allow takes every one, since any may get the call. */
+function agreed(each: readonly (Decision | undefined)[]): Decision | undefined {
+  const found = strictest(each.filter((decision) => decision !== undefined));
+  return found?.effect === 'allow' && each.includes(undefined) ? undefined : found;
+}
+
+function globalRules(permissions: Settings['permissions'], target: Target, server: string): readonly Decision[] {
   return STRICTEST.flatMap((effect) => {
-    const pattern = permissions[effect].find((one) => matches(one, target));
+    const hits = effect === 'allow' ? allows : restricts;
+    const pattern = permissions[effect].find((one) => hits(one, target, server));
     if (!pattern) return [];
     return [{ effect, rule: `permissions.${effect}: ${pattern}`, reason: `The rule ${pattern} says ${effect}.` }];
   });
 }
 
 /** An exact public name, `mcp__server`, or `mcp__server__*`; a pool is named like a server. */
-function matches(pattern: string, { publicName, servers }: Target): boolean {
-  if (pattern === publicName) return true;
-  const group = pattern.endsWith('__*') ? pattern.slice(0, -3) : pattern;
-  return servers.some((server) => group === `mcp__${server}`) || publicName.startsWith(`${group}__`);
+function allows(pattern: string, { publicName, servers, name }: Target, server: string): boolean {
+  const group = groupOf(pattern);
+  if (pattern === publicName || group === `mcp__${server}`) return true;
+  return servers.length > 1 && publicName === `${group}__${name}`;
 }
 
-function serverRules(servers: Policy['servers'], target: Target): readonly Decision[] {
-  return target.servers.flatMap((server) => {
-    const permissions = servers.get(server);
-    if (!permissions) return [];
-    const found = [...byToolLists(permissions, server, target), ...byReadOrWrite(permissions, server, target)];
-    return found.map(({ rule, ...rest }) => ({ ...rest, rule: `mcpServers.${server}.permissions.${rule}` }));
-  });
+/** In doubt more than was written: the tool by its server's name whatever it is called now, and all of a pool. */
+function restricts(pattern: string, target: Target, server: string): boolean {
+  const { publicName, servers, name } = target;
+  if (allows(pattern, target, server) || pattern === `mcp__${server}__${name}`) return true;
+  return servers.length > 1 && publicName.startsWith(`${groupOf(pattern)}__`);
+}
+
+const groupOf = (pattern: string) => (pattern.endsWith('__*') ? pattern.slice(0, -3) : pattern);
+
+function serverRules(servers: Policy['servers'], target: Target, server: string): readonly Decision[] {
+  const permissions = servers.get(server);
+  if (!permissions) return [];
+  const found = [...byToolLists(permissions, server, target), ...byReadOrWrite(permissions, server, target)];
+  return found.map(({ rule, ...rest }) => ({ ...rest, rule: `mcpServers.${server}.permissions.${rule}` }));
 }
 
 function byToolLists({ allowedTools, deniedTools }: Permissions, server: string, { name }: Target): Decision[] {

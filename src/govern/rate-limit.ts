@@ -21,17 +21,13 @@ const MAX_WINDOWS = 10_000;
 export function rateLimit({ servers, perCaller, clock = Date.now }: RateLimitOptions): Stage<ResolvedCall> {
   const windows = new Map<string, Window>();
 
-  /** Milliseconds until the window of `key` has room again; 0 when it has. */
-  function spend(key: string, { maxCalls, windowMs }: RateLimit): number {
-    const now = clock();
+  function windowOf(key: string, { windowMs }: RateLimit, now: number): Window {
     const known = windows.get(key);
     const window = known && now - known.opensAt < windowMs ? known : { opensAt: now, calls: 0 };
-    if (window.calls >= maxCalls) return window.opensAt + windowMs - now;
-    window.calls++;
     windows.delete(key); // Re-inserting keeps the map in order of last use.
     windows.set(key, window);
     if (windows.size > MAX_WINDOWS) windows.delete(windows.keys().next().value as string);
-    return 0;
+    return window;
   }
 
   return function rateLimit(call, next) {
@@ -41,10 +37,16 @@ export function rateLimit({ servers, perCaller, clock = Date.now }: RateLimitOpt
       [`server ${target.servers[0]}`, `The server ${target.servers[0]}`, servers.get(target.servers[0])],
       [`caller ${caller.id}`, `The caller ${caller.id}`, perCaller],
     ];
+    const now = clock();
+    const spent: Window[] = [];
     for (const [key, who, limit] of limits) {
-      const waitMs = limit ? spend(key, limit) : 0;
-      if (waitMs > 0) return Promise.reject(limited(who, waitMs));
+      if (!limit) continue;
+      const window = windowOf(key, limit, now);
+      if (window.calls >= limit.maxCalls) return Promise.reject(limited(who, window.opensAt + limit.windowMs - now));
+      spent.push(window);
     }
+    // Only now: a call that is refused must not use up what others share.
+    for (const window of spent) window.calls++;
     return next(call);
   };
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { ResolvedCall, Stage } from '../core/call.ts';
 import type { Clock } from '../core/clock.ts';
 import type { AuditLog, AuditRecord } from '../store/audit-log.ts';
@@ -27,7 +27,7 @@ export function recordIntent(log: AuditLog, decide: Decide, clock: Clock = Date.
         tool: target.digest,
         decision,
         rule,
-        input: createHash('sha256').update(JSON.stringify(input)).digest('hex'),
+        input: hash('sha256', JSON.stringify(input)),
         arguments: sanitised(input),
       },
     };

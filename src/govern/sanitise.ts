@@ -1,12 +1,22 @@
 import type { Json, JsonObject } from '../core/call.ts';
 
-const SECRET_KEY = /password|secret|token|apikey|authorization/i;
+const SECRET_KEY = /password|secret|token|api[-_ ]?key|authorization/i;
 const MAX_TEXT_CHARS = 200;
 const MAX_TOTAL_CHARS = 4096;
 const MAX_DEPTH = 8;
 
+const known = new WeakMap<JsonObject, Json>(); // One call's arguments are kept in more than one place.
+
 /** Arguments as they may be kept: secrets by name gone, long texts cut, at most 4 KB in all. */
 export function sanitised(input: JsonObject): Json {
+  const before = known.get(input);
+  if (before !== undefined) return before;
+  const clean = cut(input);
+  known.set(input, clean);
+  return clean;
+}
+
+function cut(input: JsonObject): Json {
   const clean = sanitise(input, 0);
   const text = JSON.stringify(clean);
   return text.length <= MAX_TOTAL_CHARS ? clean : `${text.slice(0, MAX_TOTAL_CHARS)}...[truncated]`;

@@ -1,9 +1,6 @@
 import type { Json, JsonObject } from '../core/call.ts';
 
-const WORDS = new Set(['password', 'secret', 'token', 'key', 'delete', 'drop', 'destroy']);
-// Cheap and never wrong when it says no: most arguments end here.
-const MAYBE = /password|secret|token|key|delete|drop|destroy/i;
-const MAX_VALUE_CHARS = 10_000;
+const WORD = /password|secret|token|key|delete|drop|destroy/gi;
 
 /** What makes arguments look sensitive, in words. Names always count, values only where the tool may write. */
 export function sensitiveWord(input: JsonObject, valuesToo: boolean): string | undefined {
@@ -18,7 +15,7 @@ export function sensitiveWord(input: JsonObject, valuesToo: boolean): string | u
 
 function sensitiveValue(value: Json | undefined, valuesToo: boolean): string | undefined {
   if (typeof value === 'string') {
-    const word = valuesToo ? wordIn(value.slice(0, MAX_VALUE_CHARS)) : undefined;
+    const word = valuesToo ? wordIn(value) : undefined;
     return word && `a value contains “${word}”`;
   }
   if (Array.isArray(value)) {
@@ -33,7 +30,16 @@ function sensitiveValue(value: Json | undefined, valuesToo: boolean): string | u
 
 /** Whole words only, after splitting camelCase, snake_case and punctuation: `apiKey` has one, `monkey` has none. */
 function wordIn(text: string): string | undefined {
-  if (!MAYBE.test(text)) return undefined;
-  const words = text.replace(/([a-z0-9])([A-Z])/g, '$1 $2').split(/[^A-Za-z]+/);
-  return words.map((word) => word.toLowerCase()).find((word) => WORDS.has(word));
+  for (const { 0: word, index } of text.matchAll(WORD)) {
+    if (isBoundary(text, index) && isBoundary(text, index + word.length)) return word.toLowerCase();
+  }
+  return undefined;
+}
+
+/** Whether a word begins at `at`, or the one before it ends there. Looks at three letters, so a long text costs little. */
+function isBoundary(text: string, at: number): boolean {
+  const [before = '', after = '', next = ''] = [text[at - 1], text[at], text[at + 1]];
+  if (!/[A-Za-z]/.test(before) || !/[A-Za-z]/.test(after)) return true;
+  const isUpper = /[A-Z]/.test(after);
+  return isUpper && (/[a-z]/.test(before) || /[a-z]/.test(next)); // `apiKey`, and `APIKey`.
 }

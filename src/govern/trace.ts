@@ -1,11 +1,12 @@
-import { randomUUID } from 'node:crypto';
 import type { Call, Stage } from '../core/call.ts';
 import type { Clock } from '../core/clock.ts';
 import type { TraceLog } from '../store/trace-log.ts';
 import { observed } from './outcome.ts';
 import { sanitised } from './sanitise.ts';
 
-const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/;
+const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}$/;
+
+const SPAN_ID_CHARS = 16;
 
 /** Keeps a span of every call, under the trace of whoever made it when they said which. */
 export function trace(log: TraceLog, clock: Clock = Date.now): Stage<Call> {
@@ -16,9 +17,10 @@ export function trace(log: TraceLog, clock: Clock = Date.now): Stage<Call> {
       ({ outcome, server, durationMs }) => {
         const { traceparent } = call.meta;
         const parent = typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent) : null;
+        const id = call.id.replaceAll('-', '');
         log.append({
-          traceId: parent?.[1] ?? call.id.replaceAll('-', ''),
-          spanId: randomUUID().replaceAll('-', '').slice(0, 16),
+          traceId: parent?.[1] ?? id,
+          spanId: id.slice(-SPAN_ID_CHARS), // The random end of the call's id.
           ...(parent?.[2] && { parentId: parent[2] }),
           name: call.name,
           startedAt,

@@ -14,7 +14,7 @@ export function validateInput(): Stage<ResolvedCall> {
 
   async function prepare({ definition, publicName }: Target): Promise<Check> {
     compiler ??= loadCompiler();
-    const check = compileCheck(await compiler, schemaOf(definition), publicName);
+    const check = compiled(await compiler, definition, publicName);
     checks.set(definition, check);
     return check;
   }
@@ -26,6 +26,17 @@ export function validateInput(): Stage<ResolvedCall> {
     if (wrong) throw invalidInput(call, wrong);
     return next(call);
   };
+}
+
+/** What cannot be compiled stays so: the next call is told at once, and nothing is compiled again. */
+function compiled(compile: Awaited<ReturnType<typeof loadCompiler>>, definition: JsonObject, tool: string): Check {
+  try {
+    return compileCheck(compile, schemaOf(definition), tool);
+  } catch (thrown) {
+    return () => {
+      throw thrown;
+    };
+  }
 }
 
 const schemaOf = ({ inputSchema }: JsonObject): JsonObject => (isObject(inputSchema) ? inputSchema : ANY_INPUT);

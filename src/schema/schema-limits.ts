@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../core/call.ts';
 
 const MAX_CHARS = 256 * 1024;
 const MAX_DEPTH = 32;
-const MAX_NODES = 10_000;
+const MAX_NODES = 5_000;
 
 /** Why a schema from outside is refused before anything is compiled from it; undefined when it is not. */
 export function brokenLimit(schema: JsonObject): string | undefined {

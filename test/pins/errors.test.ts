@@ -16,6 +16,7 @@ const PINNED = {
   SERVER_DISABLED: ['caller', 3],
   AUTH_NEEDED: ['upstream', 4],
   PERMISSION_DENIED: ['denied', 5],
+  SERVER_BLOCKED: ['denied', 5],
   RATE_LIMITED: ['denied', 5],
   AUDIT_UNAVAILABLE: ['denied', 5],
   APPROVAL_REQUIRED: ['denied', 6],

@@ -1,0 +1,104 @@
+import { onTestFinished } from 'vitest';
+import { TREATMENT_DEFAULTS } from '../config/defaults.ts';
+import type { SdkEntry } from '../config/schema.ts';
+import type { Caller, JsonObject, Target } from '../core/call.ts';
+import { openStore } from '../store/open-store.ts';
+import { connectInMemory } from '../upstream/connect-in-memory.ts';
+import type { Connect } from '../upstream/connection.ts';
+import type { ServerPlan } from '../upstream/server.ts';
+import { openServers, type Servers } from '../upstream/servers.ts';
+import type { Line } from '../wire/json-rpc.ts';
+import { buildCatalog, buildPart } from './build.ts';
+import type { Catalog } from './catalog.ts';
+import { discover, type ListOptions } from './list.ts';
+import { type Definitions, type LiveCatalog, liveCatalog } from './refresh.ts';
+import { type Resolve, resolver } from './resolve.ts';
+
+export interface World extends ListOptions {
+  readonly servers: Servers;
+  readonly catalog: LiveCatalog;
+  readonly resolve: Resolve;
+  /** The servers that were started, in order, each as often as it was. */
+  readonly started: readonly string[];
+}
+
+export interface WorldOptions {
+  readonly entries?: Readonly<Record<string, SdkEntry>>;
+  readonly remembered?: readonly Definitions[];
+  readonly hides?: (target: Target) => boolean;
+  readonly hidesServer?: (server: string) => boolean;
+  readonly waitMs?: number;
+  /** How long a server that failed is left alone. */
+  readonly retryAfterMs?: number;
+}
+
+export const anEntry = (overrides: Partial<SdkEntry> = {}): SdkEntry => ({
+  type: 'sdk',
+  name: 'in-process',
+  ...TREATMENT_DEFAULTS,
+  ...overrides,
+});
+
+export const tool = (name: string, more: JsonObject = {}): JsonObject => ({
+  name,
+  inputSchema: { type: 'object' },
+  ...more,
+});
+
+/** The catalog of these servers, each with its tools and what its entry says. */
+export function catalogOf(servers: Readonly<Record<string, readonly [readonly JsonObject[], SdkEntry?]>>): Catalog {
+  const parts = Object.entries(servers).map(([name, [tools, entry]]) =>
+    buildPart(name, tools, { entry, builtin: false }),
+  );
+  return buildCatalog(parts);
+}
+
+/** Real servers in this process behind a real catalog; closed when the test ends. */
+export async function openWorld(
+  given: Readonly<Record<string, { connect: (line: Line) => Promise<void> } | Connect>>,
+  options: WorldOptions = {},
+): Promise<World> {
+  const started: string[] = [];
+  const store = await openStore({ location: ':memory:' });
+  const owners = new Map(Object.keys(given).map((name) => [name, { entry: options.entries?.[name], builtin: false }]));
+  const catalog = liveCatalog({ owners, remembered: options.remembered ?? [], onChange: () => {} });
+  const servers = openServers({
+    plans: Object.entries(given).map(([name, server]) => {
+      const connect = typeof server === 'function' ? server : connectInMemory(server.connect);
+      return planOf(name, options.retryAfterMs ?? 0, (asked) => {
+        started.push(name);
+        return connect(asked);
+      });
+    }),
+    memories: [],
+    book: store.servers,
+    localConcurrency: 10,
+    remoteConcurrency: 10,
+    onStatus: () => {},
+    onTools: (server, tools) => catalog.update(server, tools),
+  });
+  onTestFinished(async () => {
+    await servers.close();
+    await store.close();
+  });
+  const view: ListOptions = {
+    catalog,
+    servers,
+    visible: (_caller, target) => !options.hides?.(target),
+    serverVisible: (_caller, server) => !options.hidesServer?.(server),
+  };
+  const look = (caller: Caller, signal: AbortSignal) => discover(view, caller, options.waitMs ?? 2000, signal);
+  return { ...view, started, resolve: resolver({ ...view, discover: look }) };
+}
+
+const planOf = (name: string, retryAfterMs: number, connect: Connect): ServerPlan => ({
+  name,
+  scope: 'sdk',
+  transport: 'in-process',
+  sandbox: 'none',
+  signature: name,
+  local: false,
+  autoConnect: false,
+  retryAfterMs,
+  connect,
+});

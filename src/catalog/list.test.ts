@@ -1,0 +1,115 @@
+import fc from 'fast-check';
+import { expect } from 'vitest';
+import { verifies } from '../../test/requirements.ts';
+import { recordingServer, text } from '../../test/servers/recording-server.ts';
+import { ada } from '../core/fixtures.ts';
+import type { Connect } from '../upstream/connection.ts';
+import { openWorld, tool, type World } from './fixtures.ts';
+import { discover, pageOf } from './list.ts';
+
+const never = new AbortController().signal;
+const echo = () => recordingServer({ echo: () => text('hi') });
+const names = (world: World) => pageOf(world, ada, { limit: 100 }).items.map(({ publicName }) => publicName);
+
+function pages(world: World, limit: number, between: () => void = () => {}): string[] {
+  const seen: string[] = [];
+  for (let cursor: string | undefined, more = true; more; ) {
+    const page = pageOf(world, ada, { limit, ...(cursor !== undefined && { cursor }) });
+    expect(page.items.length).toBeLessThanOrEqual(limit);
+    seen.push(...page.items.map(({ name }) => name));
+    cursor = page.next;
+    more = cursor !== undefined;
+    between();
+  }
+  return seen;
+}
+
+verifies('R1', 'pages hold every visible tool once, in order, whatever their size', async () => {
+  const all = Array.from({ length: 25 }, (_, index) => `tool_${String(index).padStart(2, '0')}`);
+  const remembered = [{ server: 'a', tools: all.map((name) => tool(name)) }];
+  const world = await openWorld({ a: echo() }, { remembered, hides: ({ name }) => name.endsWith('3') });
+  const visible = all.filter((name) => !name.endsWith('3'));
+  for (const limit of [1, 2, 7, 22, 23, 100]) expect(pages(world, limit)).toEqual(visible);
+});
+
+verifies('R1', 'a cursor stays good when the catalog changes between pages', async () => {
+  const letters = [...'abcdefghijklmnopqrst'];
+  const subset = fc.subarray(letters);
+  const world = await openWorld({ a: echo() });
+  fc.assert(
+    fc.property(subset, fc.array(subset, { maxLength: 4 }), fc.integer({ min: 1, max: 5 }), (first, later, limit) => {
+      const lists = [first, ...later];
+      let at = 0;
+      const show = () =>
+        world.catalog.update(
+          'a',
+          (lists[Math.min(at++, later.length)] ?? []).map((name) => tool(name)),
+        );
+      show();
+      const seen = pages(world, limit, show);
+      expect(seen).toEqual([...new Set(seen)].sort());
+      const always = letters.filter((letter) => lists.every((list) => list.includes(letter)));
+      expect(seen).toEqual(expect.arrayContaining(always));
+    }),
+  );
+});
+
+verifies('R1', 'a cursor whose tool is gone goes on after its place', async () => {
+  const world = await openWorld(
+    { a: echo() },
+    { remembered: [{ server: 'a', tools: ['a', 'b', 'c'].map((n) => tool(n)) }] },
+  );
+  const { next } = pageOf(world, ada, { limit: 2 });
+  world.catalog.update('a', [tool('a'), tool('c'), tool('d')]);
+  const page = pageOf(world, ada, { limit: 2, ...(next !== undefined && { cursor: next }) });
+  expect(page.items.map(({ name }) => name)).toEqual(['c', 'd']);
+});
+
+verifies('T3', 'listing starts the servers that were never seen and leaves the others alone', async () => {
+  const remembered = [{ server: 'seen', tools: [tool('old')] }];
+  const world = await openWorld({ seen: echo(), fresh: echo() }, { remembered });
+  await discover(world, ada, 2000, never);
+  expect(world.started).toEqual(['fresh']);
+  expect(names(world)).toEqual(['mcp__fresh__echo', 'mcp__seen__old']);
+});
+
+verifies('T3', 'a server that never answers holds listing up no longer than it may wait', async () => {
+  const silent = { connect: async () => {} };
+  const world = await openWorld({ silent, quick: echo() });
+  const startedAt = performance.now();
+  await discover(world, ada, 60, never);
+  expect(performance.now() - startedAt).toBeLessThan(1500);
+  expect(names(world)).toEqual(['mcp__quick__echo']);
+});
+
+verifies('T3', 'a server that fails keeps none of the others from being listed', async () => {
+  const broken = async () => {
+    throw new Error('broken');
+  };
+  const world = await openWorld({ broken, quick: echo() });
+  await discover(world, ada, 2000, never);
+  expect(names(world)).toEqual(['mcp__quick__echo']);
+});
+
+verifies(
+  'T3',
+  'a server that failed before is tried again, and nobody waits for it a second time',
+  async () => {
+    let tries = 0;
+    const flaky: Connect = ({ signal }) => {
+      if (tries++ === 0) return Promise.reject(new Error('broken'));
+      return new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('closing'))));
+    };
+    const world = await openWorld({ flaky });
+    await discover(world, ada, 20_000, never);
+    await discover(world, ada, 20_000, never);
+    expect(tries).toBe(2);
+  },
+  15_000,
+);
+
+verifies('G2', 'a server whose tools are all denied is not started to look', async () => {
+  const world = await openWorld({ denied: echo(), quick: echo() }, { hidesServer: (server) => server === 'denied' });
+  await discover(world, ada, 2000, never);
+  expect(world.started).toEqual(['quick']);
+});

@@ -1,0 +1,57 @@
+import { expect } from 'vitest';
+import { verifies } from '../../test/requirements.ts';
+import { tool } from './fixtures.ts';
+import { liveCatalog } from './refresh.ts';
+
+function world(remembered: Parameters<typeof liveCatalog>[0]['remembered'] = []) {
+  const owner = { entry: undefined, builtin: false };
+  const told: number[] = [];
+  const owners = new Map([
+    ['a', owner],
+    ['b', owner],
+  ]);
+  const catalog = liveCatalog({ owners, remembered, onChange: () => told.push(catalog.current().targets.length) });
+  return { catalog, told };
+}
+
+verifies('R1', 'a change replaces the snapshot whole and leaves the old one as it was', () => {
+  const { catalog } = world();
+  catalog.update('a', [tool('one')]);
+  const before = catalog.current();
+  catalog.update('a', [tool('two'), tool('three')]);
+  expect(before.targets.map(({ name }) => name)).toEqual(['one']);
+  expect(before.find('a.two')).toBeUndefined();
+  expect(catalog.current().targets.map(({ name }) => name)).toEqual(['three', 'two']);
+  expect(catalog.current().find('a.one')).toBeUndefined();
+});
+
+verifies('R1', 'an unchanged list tells nobody and keeps the snapshot', () => {
+  const { catalog, told } = world();
+  catalog.update('a', [tool('one')]);
+  const before = catalog.current();
+  catalog.update('a', [tool('one')]);
+  expect(catalog.current()).toBe(before);
+  expect(told).toEqual([1]);
+  catalog.update('a', [tool('one', { description: 'now with words' })]);
+  expect(told).toEqual([1, 1]);
+});
+
+verifies('T3', 'what was remembered is listed before its server is started, without a word', () => {
+  const { catalog, told } = world([{ server: 'a', tools: [tool('one')] }]);
+  expect(catalog.current().find('a.one')).toBeDefined();
+  expect([catalog.knows('a'), catalog.knows('b')]).toEqual([true, false]);
+  expect(told).toEqual([]);
+});
+
+verifies('R1', 'a server that is not configured has no place in the catalog', () => {
+  const { catalog, told } = world([{ server: 'gone', tools: [tool('one')] }]);
+  catalog.update('stranger', [tool('two')]);
+  expect(catalog.current().targets).toEqual([]);
+  expect(told).toEqual([]);
+});
+
+verifies('R1', 'a server without tools is known all the same', () => {
+  const { catalog } = world();
+  catalog.update('a', []);
+  expect(catalog.knows('a')).toBe(true);
+});

@@ -1,0 +1,139 @@
+import { expect } from 'vitest';
+import { verifies } from '../../test/requirements.ts';
+import { recordingServer, text } from '../../test/servers/recording-server.ts';
+import type { Caller } from '../core/call.ts';
+import { HeddleError, UpstreamError } from '../core/errors.ts';
+import { ada, grace } from '../core/fixtures.ts';
+import { anEntry, openWorld, tool, type World } from './fixtures.ts';
+
+const has = (...tools: string[]) => recordingServer(Object.fromEntries(tools.map((name) => [name, () => text(name)])));
+const { signal } = new AbortController();
+const ask = async (world: World, name: string, caller: Caller = ada) => {
+  const { publicName } = await world.resolve({ name, caller, signal });
+  return publicName;
+};
+const failure = (world: World, name: string, caller: Caller = ada): Promise<HeddleError> =>
+  world.resolve({ name, caller, signal }).then(
+    () => Promise.reject(new Error(`${name} was found`)),
+    (thrown: unknown) => HeddleError.from(thrown),
+  );
+const inBytes = ({ code, message, fix, details }: HeddleError) => JSON.stringify({ code, message, fix, details });
+const unreachable = async () => {
+  throw new UpstreamError('UPSTREAM_UNREACHABLE', 'It is not there.', { delivered: 'no' });
+};
+
+verifies(
+  'R2',
+  'a tool is found by public name, by server.tool, and by its bare name when it is the only one',
+  async () => {
+    const world = await openWorld({ a: has('echo', 'get__it'), b: has('other') });
+    for (const name of ['mcp__a__echo', 'a.echo', 'echo']) expect(await ask(world, name, grace)).toBe('mcp__a__echo');
+    expect(await ask(world, 'mcp__a__get__it')).toBe('mcp__a__get__it');
+  },
+);
+
+verifies('R2', 'an ambiguous bare name lists the candidates, and each of them works', async () => {
+  const world = await openWorld({ a: has('echo'), b: has('echo'), c: has('other') });
+  const error = await failure(world, 'echo', grace);
+  expect(error).toMatchObject({ code: 'NAME_AMBIGUOUS', details: { candidates: ['a.echo', 'b.echo'] } });
+  expect(error.message).toContain('a.echo, b.echo');
+  for (const name of ['a.echo', 'b.echo']) expect(await ask(world, name, grace)).toMatch(/__echo$/);
+});
+
+verifies('R2', 'the candidates of a pool and of a renamed tool are spelled as they are accepted', async () => {
+  const entry = anEntry({ pool: 'p', tools: { echo: { rename: 'say' } } });
+  const world = await openWorld({ a: has('echo'), b: has('echo') }, { entries: { a: entry, b: entry } });
+  const { details } = await failure(world, 'say', grace);
+  expect(details).toEqual({ candidates: ['a.say', 'b.say', 'p.say'] });
+  const found = await Promise.all((details.candidates as string[]).map((name) => ask(world, name, grace)));
+  expect(found).toEqual(['mcp__a__say', 'mcp__b__say', 'mcp__p__say']);
+});
+
+verifies('R2', 'a bare name that one visible tool has is not ambiguous because of hidden ones', async () => {
+  const world = await openWorld({ a: has('echo'), b: has('echo') }, { hides: ({ servers }) => servers[0] === 'b' });
+  expect(await ask(world, 'echo', grace)).toBe('mcp__a__echo');
+});
+
+verifies('G2', 'what does not exist and what may not be seen give the same error, byte for byte', async () => {
+  const hiding = await openWorld({ a: has('echo', 'secret') }, { hides: ({ name }) => name === 'secret' });
+  const without = await openWorld({ a: has('echo') });
+  for (const name of ['mcp__a__secret', 'a.secret', 'secret']) {
+    for (const caller of [ada, grace]) {
+      const [hidden, absent] = [await failure(hiding, name, caller), await failure(without, name, caller)];
+      expect(hidden.code).toBe('NAME_UNKNOWN');
+      expect(inBytes(hidden)).toBe(inBytes(absent));
+    }
+    expect(hiding.started).toEqual(without.started);
+  }
+});
+
+verifies('G2', 'a denied server is not started, and looks as if it were not there', async () => {
+  const hiding = await openWorld({ a: has('echo') }, { hides: () => true, hidesServer: () => true });
+  const without = await openWorld({});
+  expect(inBytes(await failure(hiding, 'mcp__a__echo'))).toBe(inBytes(await failure(without, 'mcp__a__echo')));
+  expect(hiding.started).toEqual([]);
+});
+
+verifies('R2', 'a near miss is answered with what was probably meant', async () => {
+  const world = await openWorld({ a: has('create_issue') });
+  expect((await failure(world, 'a.create_isue')).fix).toBe('Did you mean a.create_issue?');
+});
+
+verifies('T3', 'looking a name up starts only the server it belongs to, once', async () => {
+  const world = await openWorld({ a: has('echo'), b: has('other'), c: has('third') });
+  await Promise.all([ask(world, 'mcp__b__other'), ask(world, 'b.other')]);
+  await ask(world, 'mcp__b__other');
+  expect(world.started).toEqual(['b']);
+});
+
+verifies('T3', 'a remembered tool starts its server, and no other', async () => {
+  const remembered = ['a', 'b'].map((server) => ({ server, tools: [tool(`of_${server}`)] }));
+  const world = await openWorld({ a: has('of_a'), b: has('of_b') }, { remembered });
+  expect(await ask(world, 'of_b')).toBe('mcp__b__of_b');
+  expect(world.started).toEqual(['b']);
+});
+
+verifies('T3', 'a remembered tool that its server no longer has is unknown', async () => {
+  const world = await openWorld({ a: has('new') }, { remembered: [{ server: 'a', tools: [tool('old')] }] });
+  expect(await failure(world, 'mcp__a__old')).toMatchObject({ code: 'NAME_UNKNOWN' });
+  expect(world.started).toEqual(['a']);
+});
+
+verifies('T3', 'why a server could not be started is what its caller hears', async () => {
+  const remembered = [{ server: 'a', tools: [tool('echo')] }];
+  for (const options of [{}, { remembered }]) {
+    const world = await openWorld({ a: unreachable }, options);
+    expect(await failure(world, 'mcp__a__echo')).toMatchObject({ code: 'UPSTREAM_UNREACHABLE' });
+  }
+});
+
+verifies('R3', 'a pool is there as long as one of its servers is', async () => {
+  const entry = anEntry({ pool: 'p' });
+  const remembered = ['a', 'b'].map((server) => ({ server, tools: [tool('echo')] }));
+  const options = { entries: { a: entry, b: entry }, remembered };
+  expect(await ask(await openWorld({ a: unreachable, b: has('echo') }, options), 'mcp__p__echo')).toBe('mcp__p__echo');
+});
+
+verifies('R2', 'the longest server name that fits is the one that is started', async () => {
+  const world = await openWorld({ a: has('b__c'), a__b: has('d') });
+  expect(await ask(world, 'mcp__a__b__d')).toBe('mcp__a__b__d');
+  expect(world.started).toEqual(['a__b']);
+});
+
+verifies('R2', 'a program’s unknown name starts nothing; a person’s bare name looks everywhere', async () => {
+  const world = await openWorld({ a: has('echo'), b: has('other') });
+  expect(await failure(world, 'echo')).toMatchObject({ code: 'NAME_UNKNOWN' });
+  expect(world.started).toEqual([]);
+  expect(await ask(world, 'echo', grace)).toBe('mcp__a__echo');
+  expect([...world.started].sort()).toEqual(['a', 'b']);
+});
+
+verifies('T6', 'whoever gives up while a server starts is let go, and the start goes on', async () => {
+  const silent = { connect: async () => {} };
+  const world = await openWorld({ silent });
+  const abort = new AbortController();
+  const asked = world.resolve({ name: 'mcp__silent__x', caller: ada, signal: abort.signal });
+  abort.abort();
+  await expect(asked).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
+  expect(world.servers.status()[0]).toMatchObject({ state: 'pending', attempt: [1, 1] });
+});

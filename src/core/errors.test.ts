@@ -1,0 +1,36 @@
+import { expect, it } from 'vitest';
+import { ERRORS, type ErrorCode, HeddleError, UpstreamError } from './errors.ts';
+
+it('knows its own by a mark, so that two copies of Heddle agree', async () => {
+  const copy: typeof import('./errors.ts') = await import(`./errors.ts?${'copy'}`);
+  const theirs = new copy.HeddleError('RATE_LIMITED', 'slow down');
+  expect(theirs).not.toBeInstanceOf(HeddleError);
+  expect(HeddleError.is(theirs)).toBe(true);
+  expect(HeddleError.from(theirs)).toBe(theirs);
+});
+
+it.each([new Error('x'), 'text', null, undefined, { code: 'RATE_LIMITED' }, 7])('takes %s for a stranger', (thrown) => {
+  expect(HeddleError.is(thrown)).toBe(false);
+  const error = HeddleError.from(thrown);
+  expect([error.code, error.exit, error.fault, error.cause]).toEqual(['INTERNAL', 70, 'internal', thrown]);
+  expect(error.message).not.toContain('x');
+});
+
+it('brings the fix of its code unless it has a better one', () => {
+  expect(new HeddleError('NAME_UNKNOWN', 'none').fix).toBe(ERRORS.NAME_UNKNOWN.fix);
+  expect(new HeddleError('NAME_UNKNOWN', 'none', { fix: 'Look.' }).fix).toBe('Look.');
+  expect(new UpstreamError('UPSTREAM_FAILED', 'lost', { delivered: 'maybe' })).toMatchObject({
+    fault: 'upstream',
+    exit: 8,
+    delivered: 'maybe',
+    details: {},
+  });
+});
+
+it.each(Object.keys(ERRORS) as ErrorCode[])(
+  '%s says when it is raised and what to do, each in whole sentences',
+  (code) => {
+    expect(ERRORS[code].when).toMatch(/^\S.*\.$/);
+    expect(ERRORS[code].fix).toMatch(/^\S.*\.$/);
+  },
+);

@@ -1,0 +1,61 @@
+import type { Caller, Facts, Handler, ResolvedCall, Result, Target } from './call.ts';
+
+/** A program behind the gateway. */
+export const ada: Caller = { id: 'ada', roles: ['user'], via: 'gateway' };
+/** The person at the terminal. */
+export const grace: Caller = { id: 'grace', roles: ['owner'], via: 'cli' };
+
+/** What is held of a tool nobody has said anything about. */
+export const plainFacts: Facts = {
+  category: 'uncategorized',
+  riskLevel: 'medium',
+  readOnly: false,
+  destructive: false,
+  idempotent: false,
+  requiresApproval: false,
+  builtin: false,
+};
+
+/** `echo` of the server `demo`; override only what your test is about. */
+export function aTarget({
+  facts,
+  ...overrides
+}: Partial<Omit<Target, 'facts'>> & { facts?: Partial<Facts> } = {}): Target {
+  return {
+    publicName: 'mcp__demo__echo',
+    servers: ['demo'],
+    name: 'echo',
+    definition: { name: 'echo', inputSchema: { type: 'object' } },
+    digest: 'f00d',
+    ...overrides,
+    facts: { ...plainFacts, ...facts },
+  };
+}
+
+/** A valid call; override only what your test is about. */
+export function aCall(overrides: Partial<ResolvedCall> = {}): ResolvedCall {
+  return {
+    id: '01990000-0000-7000-8000-000000000001',
+    kind: 'tool',
+    name: 'demo.echo',
+    input: {},
+    meta: {},
+    caller: ada,
+    options: {},
+    signal: new AbortController().signal,
+    target: aTarget(),
+    ...overrides,
+  };
+}
+
+export const text = (value: string): Result => ({
+  kind: 'complete',
+  value: { content: [{ type: 'text', text: value }] },
+  isError: false,
+  from: { server: 'demo', attempts: 1, latencyMs: 1 },
+});
+
+export const answers =
+  (value: string): Handler<ResolvedCall> =>
+  async () =>
+    text(value);

@@ -1,0 +1,143 @@
+import { isDeepStrictEqual } from 'node:util';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import type { Json } from './call.ts';
+import { HeddleError } from './errors.ts';
+import { canonicalJson, isObject, type JsonLimits, parseJson } from './json.ts';
+
+const refusal = (text: string, limits?: JsonLimits): string => {
+  try {
+    parseJson(text, limits);
+  } catch (thrown) {
+    if (HeddleError.is(thrown) && thrown.code === 'INPUT_INVALID') return thrown.message;
+    throw thrown;
+  }
+  return 'accepted';
+};
+
+const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
+const hasProto = (text: string) => text.includes('"__proto__"');
+
+it('gives back every JSON value as it was', () => {
+  fc.assert(
+    fc.property(fc.json({ maxDepth: 8 }), (text) => {
+      fc.pre(!hasProto(text));
+      expect(parseJson(text)).toEqual(JSON.parse(text));
+      expect(parseJson(JSON.stringify(JSON.parse(text), null, 2))).toEqual(JSON.parse(text));
+    }),
+  );
+});
+
+it('throws nothing but INPUT_INVALID, whatever the text', () => {
+  const noise = fc.string({ unit: fc.constantFrom(...'{}[]",:\\u0061 e-1truefalsn\n\u2028\ud800'), maxLength: 60 });
+  fc.assert(fc.property(noise, (text) => void refusal(text)));
+  fc.assert(
+    fc.property(fc.json(), fc.nat(), fc.string({ maxLength: 2 }), (text, at, dirt) => {
+      const cut = at % (text.length + 1);
+      refusal(text.slice(0, cut) + dirt + text.slice(cut + 1));
+    }),
+  );
+});
+
+interface Written {
+  readonly text: string;
+  readonly unique: boolean;
+}
+
+/** An object of these entries, and whether it repeats a key anywhere inside. */
+function written(entries: readonly (readonly [string, Written])[]): Written {
+  const names = new Set(entries.map(([name]) => name));
+  return {
+    text: `{${entries.map(([name, { text }]) => `${JSON.stringify(name)}:${text}`).join(',')}}`,
+    unique: names.size === entries.length && entries.every(([, { unique }]) => unique),
+  };
+}
+
+it('finds a duplicate key exactly where there is one, however it is nested', () => {
+  const key = fc.constantFrom('a', 'b', 'a,', '{', '"', '\\', '}');
+  const tree = fc.letrec<{ object: Written; value: Written }>((tie) => ({
+    object: fc.array(fc.tuple(key, tie('value')), { maxLength: 3 }).map(written),
+    value: fc.oneof(
+      { depthSize: 'small' },
+      key.map((text) => ({ text: JSON.stringify([text]), unique: true })),
+      tie('object'),
+    ),
+  }));
+  fc.assert(
+    fc.property(tree.object, ({ text, unique }) => {
+      expect(refusal(text) === 'accepted').toBe(unique);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+it.each([
+  ['plainly', '{"a":1,"b":2,"a":3}'],
+  ['in another spelling', '{"a":1,"\\u0061":3}'],
+  ['deep inside', '[{"x":[{"a":{},"a":[]}]}]'],
+  ['after a string that looks like one', '{"x":"{\\"a\\":1,","a":1,"a":2}'],
+  ['with an escaped quote in it', '{"a\\"b":1,"a\\u0022b":2}'],
+  ['ending in a backslash', '{"a\\\\":1,"a\\\\":2}'],
+])('refuses a key written twice: %s', (_how, text) => {
+  expect(refusal(text)).toMatch(/is written twice/);
+  expect(refusal(text, { keys: 'any' })).toBe('accepted');
+});
+
+it('lets a key repeat in another object', () => {
+  expect(refusal('[{"a":{"a":1}},{"a":[{"a":2}]}]')).toBe('accepted');
+});
+
+it.each(['{"__proto__":{"admin":true}}', '[{"x":{"__pr\\u006fto__":1}}]'])('refuses %s', (text) => {
+  expect(refusal(text)).toMatch(/__proto__/);
+});
+
+it('keeps __proto__ an ordinary key where keys are not looked at', () => {
+  const value = parseJson('{"__proto__":{"admin":true}}', { keys: 'any' }) as { admin?: boolean };
+  expect(value.admin).toBeUndefined();
+  expect(Object.keys(value)).toEqual(['__proto__']);
+});
+
+it.each(['unique', 'any'] as const)('refuses one level too many, and survives a million, keys %s', (keys) => {
+  expect(refusal(nested(128), { keys })).toBe('accepted');
+  expect(refusal(nested(129), { keys })).toMatch(/deeper than 128/);
+  expect(refusal(nested(1_000_000), { keys })).toMatch(/deeper than 128/);
+  expect(refusal(`{"a":${nested(3)}}`, { keys, maxDepth: 3 })).toMatch(/deeper than 3/);
+  expect(refusal('"[[[[[[[[["', { keys, maxDepth: 1 })).toBe('accepted');
+});
+
+it('reads a very long string, whether it has one escape or nothing else', () => {
+  for (const text of [`\n${'x'.repeat(12_000_000)}`, '\n'.repeat(6_000_000)]) {
+    expect(refusal(JSON.stringify({ a: text }))).toBe('accepted');
+    expect(refusal(`{"a":${JSON.stringify(text)},"a":1}`)).toMatch(/is written twice/);
+  }
+});
+
+it('refuses text that is too long before it parses it', () => {
+  expect(refusal('"1234"', { maxChars: 6 })).toBe('accepted');
+  expect(refusal('not json', { maxChars: 6 })).toMatch(/8 characters, and 6 are allowed/);
+});
+
+// As a reader of the text sees it: -0 is 0.
+const read = (value: Json): Json => JSON.parse(JSON.stringify(value));
+
+function reversed(value: Json): Json {
+  if (Array.isArray(value)) return value.map(reversed);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .map(([key, one]) => [key, reversed(one as Json)] as const)
+      .reverse(),
+  );
+}
+
+it('says one text for one value, whatever the order of its keys, and another for any other value', () => {
+  const value = fc.jsonValue({ maxDepth: 3, stringUnit: fc.constantFrom('a', 'b', '"') }) as fc.Arbitrary<Json>;
+  fc.assert(
+    fc.property(value, value, (one, other) => {
+      expect(canonicalJson(reversed(one))).toBe(canonicalJson(one));
+      expect(canonicalJson(one) === canonicalJson(other)).toBe(isDeepStrictEqual(read(one), read(other)));
+    }),
+    { numRuns: 500 },
+  );
+  expect(canonicalJson({ b: [1, { d: undefined, c: null }], a: 'x' })).toBe('{"a":"x","b":[1,{"c":null}]}');
+});

@@ -1,0 +1,32 @@
+import { expect } from 'vitest';
+import { verifies } from '../../test/requirements.ts';
+import type { CallOptions, ResolvedCall } from '../core/call.ts';
+import { aCall, aTarget, text } from '../core/fixtures.ts';
+import { deadline } from './deadline.ts';
+
+async function settled(options: CallOptions, toolMs?: number): Promise<CallOptions> {
+  const seen: ResolvedCall[] = [];
+  const target = aTarget({ facts: toolMs === undefined ? {} : { timeoutMs: toolMs } });
+  await deadline()(aCall({ options, target }), async (call) => {
+    seen.push(call);
+    return text('done');
+  });
+  return seen[0]?.options ?? {};
+}
+
+verifies('T6', 'the caller’s deadline comes first, then the tool’s, then 30 seconds', async () => {
+  expect(await settled({ timeoutMs: 5 }, 70)).toEqual({ timeoutMs: 5 });
+  expect(await settled({}, 70)).toEqual({ timeoutMs: 70 });
+  expect(await settled({})).toEqual({ timeoutMs: 30_000 });
+});
+
+verifies('T6', 'the other options of the call stay', async () => {
+  expect(await settled({ failover: false })).toEqual({ failover: false, timeoutMs: 30_000 });
+});
+
+verifies('T6', 'a deadline beyond what a timer can hold is the longest, and not at once', async () => {
+  for (const timeoutMs of [Number.POSITIVE_INFINITY, 1e12]) {
+    expect(await settled({ timeoutMs })).toEqual({ timeoutMs: 2 ** 31 - 1 });
+    expect(await settled({}, timeoutMs)).toEqual({ timeoutMs: 2 ** 31 - 1 });
+  }
+});

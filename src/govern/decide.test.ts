@@ -1,0 +1,218 @@
+import fc from 'fast-check';
+import { expect } from 'vitest';
+import { verifies } from '../../test/requirements.ts';
+import type { Facts, JsonObject, Target } from '../core/call.ts';
+import { ada, aTarget } from '../core/fixtures.ts';
+import { decider, deniesServer, type Policy } from './decide.ts';
+
+type Rules = Partial<Policy['permissions']>;
+type ServerRules = Policy['servers'] extends ReadonlyMap<string, infer T> ? T : never;
+interface Written {
+  readonly mode?: Policy['mode'];
+  readonly rules?: Rules;
+  readonly servers?: Readonly<Record<string, ServerRules>>;
+}
+
+const policyOf = ({ mode = 'guarded', rules = {}, servers = {} }: Written): Policy => ({
+  mode,
+  permissions: { allow: [], ask: [], deny: [], ...rules },
+  servers: new Map(Object.entries(servers)),
+});
+const decide = (written: Written, target: Target, input?: JsonObject) => decider(policyOf(written))(ada, target, input);
+const effect = (...asked: Parameters<typeof decide>) => decide(...asked).effect;
+const tool = (server: string, name: string, facts: Partial<Facts> = {}) =>
+  aTarget({ publicName: `mcp__${server}__${name}`, servers: [server], name, facts });
+const pooled = (name: string, facts: Partial<Facts> = {}) =>
+  aTarget({ publicName: `mcp__p__${name}`, servers: ['a', 'b'], name, facts });
+
+const EFFECTS = ['deny', 'ask', 'allow'] as const;
+
+verifies('G2', 'deny wins over ask, and ask over allow, wherever each is written', () => {
+  const globally = (one: string): Rules => ({ [one]: ['mcp__s__t'] });
+  const atServer = (one: (typeof EFFECTS)[number]): ServerRules => ({ writePermission: one });
+  for (const [rank, one] of EFFECTS.entries()) {
+    for (const other of EFFECTS.slice(rank)) {
+      for (const [globalRule, serverRule] of [
+        [one, other],
+        [other, one],
+      ] as const) {
+        const written: Written = { mode: 'open', rules: globally(globalRule), servers: { s: atServer(serverRule) } };
+        expect([globalRule, serverRule, effect(written, tool('s', 't'))]).toEqual([globalRule, serverRule, one]);
+      }
+      expect(effect({ rules: { ...globally(one), [other]: ['mcp__s'] } }, tool('s', 't'))).toBe(one);
+    }
+  }
+});
+
+const PATTERNS: readonly (readonly [pattern: string, server: string, tool: string, hits: boolean])[] = [
+  ['mcp__git__status', 'git', 'status', true],
+  ['mcp__git__status', 'git', 'status__all', false],
+  ['mcp__git__status', 'git', 'stat', false],
+  ['mcp__git', 'git', 'status', true],
+  ['mcp__git__*', 'git', 'status', true],
+  ['mcp__git', 'github', 'status', false],
+  ['mcp__git__*', 'github', 'status', false],
+  ['mcp__git', 'git__hub', 'status', false],
+  ['mcp__git__*', 'git__hub', 'status', false],
+  ['mcp__git__hub', 'git', 'hub__x', false],
+  ['mcp__*', 'git', 'status', false],
+  ['git', 'git', 'status', false],
+  ['*', 'git', 'status', false],
+];
+for (const [pattern, server, name, hits] of PATTERNS) {
+  verifies('G2', `the rule ${pattern} ${hits ? 'holds' : 'does not hold'} for ${name} of ${server}`, () => {
+    const target = tool(server, name);
+    expect(effect({ mode: 'open', rules: { deny: [pattern] } }, target)).toBe(hits ? 'deny' : 'allow');
+    expect(effect({ mode: 'strict', rules: { allow: [pattern] } }, target)).toBe(hits ? 'allow' : 'ask');
+  });
+}
+
+verifies('G2', 'a rule against a tool holds when a collision has given the tool another public name', () => {
+  const renamed = aTarget({ publicName: 'mcp__a__b__c_0123abcd', servers: ['a__b'], name: 'c' });
+  expect(effect({ mode: 'open', rules: { deny: ['mcp__a__b__c'] } }, renamed)).toBe('deny');
+  expect(effect({ mode: 'open', rules: { ask: ['mcp__a__b__c'] } }, renamed)).toBe('ask');
+  expect(effect({ mode: 'strict', rules: { allow: ['mcp__a__b__c'] } }, renamed)).toBe('ask');
+});
+
+verifies('G2', 'a pool cannot be used to get around a rule of one of its servers', () => {
+  for (const pattern of ['mcp__p__t', 'mcp__p', 'mcp__p__*', 'mcp__a', 'mcp__b__*', 'mcp__b__t']) {
+    expect([pattern, effect({ mode: 'open', rules: { deny: [pattern] } }, pooled('t'))]).toEqual([pattern, 'deny']);
+  }
+  const denied: Written = { mode: 'open', servers: { b: { deniedTools: ['t'] } } };
+  expect(effect(denied, pooled('t'))).toBe('deny');
+});
+
+verifies('G2', 'to allow a pool, the pool or all of its servers have to be allowed', () => {
+  const allowed = (allow: string[]) => effect({ mode: 'strict', rules: { allow } }, pooled('t'));
+  expect(allowed(['mcp__p'])).toBe('allow');
+  expect(allowed(['mcp__p__t'])).toBe('allow');
+  expect(allowed(['mcp__a', 'mcp__b'])).toBe('allow');
+  expect(allowed(['mcp__a'])).toBe('ask');
+  expect(effect({ mode: 'strict', servers: { a: { allowedTools: ['t'] } } }, pooled('t'))).toBe('ask');
+});
+
+verifies('G2', 'with allowedTools, any other tool asks', () => {
+  const servers = { s: { allowedTools: ['read', 'both'], deniedTools: ['both'] } };
+  expect(effect({ mode: 'strict', servers }, tool('s', 'read'))).toBe('allow');
+  expect(effect({ mode: 'open', servers }, tool('s', 'other'))).toBe('ask');
+  expect(effect({ mode: 'open', servers }, tool('s', 'both'))).toBe('deny');
+  expect(effect({ mode: 'open', servers }, tool('elsewhere', 'other'))).toBe('allow');
+  expect(effect({ mode: 'open', servers: { s: { allowedTools: [] } } }, tool('s', 'read'))).toBe('ask');
+});
+
+verifies('G2', 'readPermission is for what is known to read only, writePermission for all else', () => {
+  const servers = { s: { readPermission: 'allow', writePermission: 'deny' } } as const;
+  expect(effect({ mode: 'strict', servers }, tool('s', 't', { readOnly: true }))).toBe('allow');
+  expect(effect({ mode: 'open', servers }, tool('s', 't'))).toBe('deny');
+});
+
+verifies('G2', 'where no rule matches, the mode decides', () => {
+  const worries: readonly Partial<Facts>[] = [{ riskLevel: 'high' }, { destructive: true }, { requiresApproval: true }];
+  for (const facts of worries) expect(effect({}, tool('s', 't', facts))).toBe('ask');
+  for (const facts of [{}, { readOnly: true }]) {
+    expect(effect({}, tool('s', 't', facts))).toBe('allow');
+    expect(effect({ mode: 'strict' }, tool('s', 't', facts))).toBe('ask');
+  }
+  for (const facts of worries) expect(effect({ mode: 'open' }, tool('s', 't', facts), { password: 'x' })).toBe('allow');
+});
+
+verifies('G6', 'in mode guarded sensitive arguments ask, unless a rule has already allowed', () => {
+  expect(effect({}, tool('s', 't'), { apiKey: 'x' })).toBe('ask');
+  expect(effect({}, tool('s', 't'), { name: 'x' })).toBe('allow');
+  expect(effect({}, tool('s', 't', { readOnly: true }), { query: 'drop it' })).toBe('allow');
+  expect(effect({}, tool('s', 't'), { query: 'drop it' })).toBe('ask');
+  expect(effect({ rules: { allow: ['mcp__s'] } }, tool('s', 't'), { apiKey: 'x' })).toBe('allow');
+});
+
+verifies('G2', 'built-in tools that only read are allowed in every mode, unless denied', () => {
+  const builtin = tool('filesystem', 'fs_read_file', { builtin: true, readOnly: true, riskLevel: 'low' });
+  for (const mode of ['guarded', 'strict', 'open'] as const) {
+    expect(effect({ mode }, builtin, { token: 'x' })).toBe('allow');
+    expect(effect({ mode, rules: { ask: ['mcp__filesystem'] } }, builtin)).toBe('allow');
+    expect(effect({ mode, rules: { deny: ['mcp__filesystem'] } }, builtin)).toBe('deny');
+  }
+  const writer = tool('filesystem', 'fs_write_file', { builtin: true });
+  expect(effect({ mode: 'strict' }, writer)).toBe('ask');
+  const namesake = tool('filesystem', 'fs_read_file', { readOnly: true });
+  expect(effect({ mode: 'strict' }, namesake)).toBe('ask');
+});
+
+verifies('G2', 'a decision names the rule, so that a person can find and change it', () => {
+  expect(decide({ rules: { deny: ['mcp__s__*'] } }, tool('s', 't')).rule).toBe('permissions.deny: mcp__s__*');
+  expect(decide({ servers: { s: { deniedTools: ['t'] } } }, tool('s', 't')).rule).toBe(
+    'mcpServers.s.permissions.deniedTools',
+  );
+  expect(decide({ mode: 'strict' }, tool('s', 't')).rule).toBe('mode strict');
+});
+
+verifies('G2', 'a server is not started when all of it is denied, and only then', () => {
+  const denies = (pattern: string, server = 'git') => deniesServer(policyOf({ rules: { deny: [pattern] } }), server);
+  expect([denies('mcp__git'), denies('mcp__git__*')]).toEqual([true, true]);
+  expect([denies('mcp__git__status'), denies('mcp__git', 'github'), denies('git')]).toEqual([false, false, false]);
+});
+
+const name = fc.constantFrom('a', 'b', 'p', 'a__b', 't', 'b__t');
+const pattern = fc.oneof(
+  name.map((server) => `mcp__${server}`),
+  name.map((server) => `mcp__${server}__*`),
+  fc.tuple(name, name).map(([server, one]) => `mcp__${server}__${one}`),
+);
+const patterns = fc.array(pattern, { maxLength: 3 });
+const answer = fc.option(fc.constantFrom(...EFFECTS), { nil: undefined });
+const serverRules = fc
+  .record({
+    allowedTools: fc.option(fc.array(name)),
+    deniedTools: fc.option(fc.array(name)),
+    read: answer,
+    write: answer,
+  })
+  .map(
+    ({ allowedTools, deniedTools, read, write }): ServerRules => ({
+      ...(allowedTools && { allowedTools }),
+      ...(deniedTools && { deniedTools }),
+      ...(read && { readPermission: read }),
+      ...(write && { writePermission: write }),
+    }),
+  );
+const written = fc.record({
+  mode: fc.constantFrom('guarded', 'strict', 'open'),
+  rules: fc.record({ allow: patterns, ask: patterns, deny: patterns }),
+  servers: fc.dictionary(name, serverRules, { maxKeys: 3 }),
+}) as fc.Arbitrary<Required<Written>>;
+const facts = fc.record({
+  readOnly: fc.boolean(),
+  builtin: fc.boolean(),
+  destructive: fc.boolean(),
+  riskLevel: fc.constantFrom('low', 'medium', 'high'),
+});
+const target = fc
+  .record({ servers: fc.uniqueArray(name, { minLength: 1, maxLength: 3 }), name, group: name, facts })
+  .map(({ servers, name, group, facts }) => {
+    const publicName = `mcp__${servers.length > 1 ? group : servers[0]}__${name}`;
+    return aTarget({ publicName, servers: servers as [string, ...string[]], name, facts });
+  });
+const input = fc.constantFrom({}, { token: 'x' }, { text: 'delete' });
+const strictness = (one: (typeof EFFECTS)[number]) => EFFECTS.length - EFFECTS.indexOf(one);
+
+verifies('G2', 'what is denied is denied with any input, so it is never shown', () => {
+  fc.assert(
+    fc.property(written, target, input, (policy, target, input) => {
+      const [shown, called] = [effect(policy, target), effect(policy, target, input)];
+      expect(shown === 'deny').toBe(called === 'deny');
+      expect(strictness(called)).toBeGreaterThanOrEqual(strictness(shown));
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+verifies('G2', 'one more deny or ask rule never widens anything', () => {
+  fc.assert(
+    fc.property(written, target, pattern, fc.constantFrom('deny', 'ask'), (policy, target, pattern, kind) => {
+      const rules = { ...policy.rules, [kind]: [...(policy.rules[kind] ?? []), pattern] };
+      const narrowed = effect({ ...policy, rules }, target, {});
+      // No mode denies, so a rule that asks is never milder than the mode it stands in for.
+      expect(strictness(narrowed)).toBeGreaterThanOrEqual(strictness(effect(policy, target, {})));
+    }),
+    { numRuns: 1000 },
+  );
+});

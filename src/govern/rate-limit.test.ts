@@ -1,0 +1,82 @@
+import { expect } from 'vitest';
+import { verifies } from '../../test/requirements.ts';
+import { compose, type RateLimit, type ResolvedCall } from '../core/call.ts';
+import { HeddleError } from '../core/errors.ts';
+import { aCall, ada, answers, aTarget } from '../core/fixtures.ts';
+import { type RateLimitOptions, rateLimit } from './rate-limit.ts';
+
+const per = (maxCalls: number, windowMs = 1000): RateLimit => ({ maxCalls, windowMs });
+
+function limited(options: Partial<RateLimitOptions> = {}) {
+  const time = { now: 1_000_000 };
+  const limits = { servers: new Map(), perCaller: undefined, ...options };
+  const handle = compose([rateLimit({ ...limits, clock: () => time.now })], answers('ok'));
+  const outcome = (call: ResolvedCall) =>
+    handle(call).then(
+      () => 'ok',
+      (thrown) => HeddleError.from(thrown).details.retryAfterMs,
+    );
+  return { time, handle, outcome };
+}
+const toolCall = (limit: RateLimit, name = 'echo') =>
+  aCall({ target: aTarget({ publicName: `mcp__demo__${name}`, name, facts: { rateLimit: limit } }) });
+const from = (id: string, overrides: Partial<ResolvedCall> = {}) => aCall({ caller: { ...ada, id }, ...overrides });
+
+verifies('G5', 'a tool refuses past its calls, says how long to wait, and opens again after it', async () => {
+  const { time, outcome, handle } = limited();
+  const call = toolCall(per(2));
+  expect([await outcome(call), await outcome(call)]).toEqual(['ok', 'ok']);
+  time.now += 300;
+  await expect(handle(call)).rejects.toMatchObject({
+    code: 'RATE_LIMITED',
+    exit: 5,
+    message: expect.stringContaining('mcp__demo__echo'),
+    fix: 'Wait 700 ms and call again.',
+  });
+  expect(await outcome(toolCall(per(2), 'other'))).toBe('ok');
+  time.now += 699;
+  expect(await outcome(call)).toBe(1);
+  time.now += 1;
+  expect(await outcome(call)).toBe('ok');
+});
+
+verifies('G5', 'a server has one window for all of its tools', async () => {
+  const { outcome } = limited({ servers: new Map([['demo', per(2)]]) });
+  const call = (name: string) => aCall({ target: aTarget({ publicName: `mcp__demo__${name}`, name }) });
+  expect([await outcome(call('a')), await outcome(call('b')), await outcome(call('c'))]).toEqual(['ok', 'ok', 1000]);
+  expect(await outcome(aCall({ target: aTarget({ servers: ['other'] }) }))).toBe('ok');
+});
+
+verifies('G5', 'a caller has one window for everything, and none of another’s', async () => {
+  const { outcome } = limited({ perCaller: per(1) });
+  expect([await outcome(from('ada')), await outcome(from('ada')), await outcome(from('bob'))]).toEqual([
+    'ok',
+    1000,
+    'ok',
+  ]);
+});
+
+verifies('G5', 'a call that is refused uses up nothing that others share', async () => {
+  const { outcome } = limited({ perCaller: per(1), servers: new Map([['demo', per(3)]]) });
+  const target = aTarget({ facts: { rateLimit: per(3) } });
+  expect(await outcome(from('greedy', { target }))).toBe('ok');
+  for (let again = 0; again < 20; again++) expect(await outcome(from('greedy', { target }))).toBe(1000);
+  expect([await outcome(from('bob', { target })), await outcome(from('eve', { target }))]).toEqual(['ok', 'ok']);
+});
+
+verifies('G5', 'nothing is limited that nobody limited', async () => {
+  const { outcome } = limited();
+  for (let again = 0; again < 1000; again++) expect(await outcome(aCall())).toBe('ok');
+});
+
+verifies('G5', 'of ever new callers only so many are remembered, and whoever is busy stays counted', async () => {
+  const { outcome } = limited({ perCaller: per(1, 1e9) });
+  const callers = Array.from({ length: 12_000 }, (_, index) => `caller ${index}`);
+  await outcome(from('busy'));
+  for (const [index, id] of callers.entries()) {
+    await outcome(from(id));
+    if (index % 1000 === 0) expect(await outcome(from('busy'))).toBe(1e9);
+  }
+  expect(await outcome(from('caller 11999'))).toBe(1e9);
+  expect(await outcome(from('caller 0'))).toBe('ok');
+});

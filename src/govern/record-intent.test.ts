@@ -1,0 +1,95 @@
+import { expect } from 'vitest';
+import { verifies } from '../../test/requirements.ts';
+import { compose, type Facts, type ResolvedCall, type Result } from '../core/call.ts';
+import { aCall, ada, aTarget, grace, text } from '../core/fixtures.ts';
+import { decides, type RealStore, realStore } from './fixtures.ts';
+import { recordIntent } from './record-intent.ts';
+
+const of = (facts: Partial<Facts>, overrides: Partial<ResolvedCall> = {}) =>
+  aCall({ target: aTarget({ facts }), ...overrides });
+const writes = of({});
+const reads = of({ readOnly: true });
+
+/** The stage on a real store; the far end looks at what is committed by the time it is called. */
+function watched(store: RealStore, decide = decides()) {
+  const seen: unknown[] = [];
+  const upstream = async (): Promise<Result> => {
+    seen.push(await store.phases());
+    return text('done');
+  };
+  return { seen, send: compose([recordIntent(store.audit, decide, () => 5)], upstream) };
+}
+
+verifies('G11', 'what a write is about to do is committed before the server is called', async () => {
+  const store = await realStore();
+  const { send, seen } = watched(store);
+  await send(writes);
+  expect(seen).toEqual([['intent']]);
+});
+
+verifies('G11', 'a read does not wait, and its record follows', async () => {
+  const store = await realStore();
+  let called = false;
+  const sent = recordIntent(store.audit, decides())(reads, async () => {
+    called = true;
+    return text('done');
+  });
+  expect(called).toBe(true);
+  await sent;
+  await expect.poll(store.phases).toEqual(['intent']);
+});
+
+verifies('G11', 'without the log nothing is written, reads go on, and it recovers by itself', async () => {
+  const store = await realStore();
+  const { send, seen } = watched(store);
+  await store.breakAudit();
+  await expect(send(writes)).rejects.toMatchObject({ code: 'AUDIT_UNAVAILABLE', exit: 5 });
+  expect(seen).toEqual([]);
+  await expect(send(reads)).resolves.toEqual(text('done'));
+  expect(seen).toEqual([[]]);
+  await store.repairAudit();
+  await expect(send(writes)).resolves.toEqual(text('done'));
+  const digests = await store.audit.search({ limit: 10 });
+  expect(digests.map(({ phase }) => phase)).toEqual(['intent', 'intent']); // The read's record was kept meanwhile.
+});
+
+verifies('G11', 'an idempotent or built-in tool that may write waits for its record too', async () => {
+  const store = await realStore();
+  const { send } = watched(store);
+  await store.breakAudit();
+  for (const facts of [{ idempotent: true }, { builtin: true }, { riskLevel: 'low' as const }]) {
+    await expect(send(of(facts))).rejects.toMatchObject({ code: 'AUDIT_UNAVAILABLE' });
+  }
+});
+
+verifies('G11', 'the record says who, what, on whose say, and holds no secret', async () => {
+  const store = await realStore();
+  const { send } = watched(store, decides({ permissions: { allow: ['mcp__demo'] } }));
+  await send(of({}, { input: { to: 'x', password: 'hunter2' } }));
+  const [record] = await store.audit.search({ limit: 1 });
+  expect(record).toMatchObject({
+    callId: writes.id,
+    phase: 'intent',
+    at: 5,
+    caller: ada.id,
+    via: 'gateway',
+    name: 'mcp__demo__echo',
+    detail: {
+      servers: ['demo'],
+      tool: 'f00d',
+      decision: 'allow',
+      rule: 'permissions.allow: mcp__demo',
+      input: expect.stringMatching(/^[0-9a-f]{64}$/),
+      arguments: { to: 'x', password: '[REDACTED]' },
+    },
+  });
+  expect(JSON.stringify(await store.committed('SELECT * FROM audit'))).not.toContain('hunter2');
+});
+
+verifies('G2', 'what a person agreed to for themselves is recorded as that', async () => {
+  const store = await realStore();
+  const { send } = watched(store, decides({ mode: 'strict' }));
+  await send(of({}, { caller: grace, approved: 'self' }));
+  const [record] = await store.audit.search({ limit: 1 });
+  expect(record?.detail).toMatchObject({ decision: 'self-approved', rule: 'mode strict' });
+});

@@ -1,0 +1,46 @@
+import { expect } from 'vitest';
+import { verifies } from '../../test/requirements.ts';
+import type { JsonObject } from '../core/call.ts';
+import { sensitiveWord } from './sensitive.ts';
+
+const found = (input: JsonObject, valuesToo = true) => sensitiveWord(input, valuesToo) !== undefined;
+
+const YES = ['apiKey', 'api_key', 'API_KEY', 'APIKey', 'key', 'KEY', 'key2', 'my-secret', 'authToken', 'user.password'];
+const YES_TOO = ['deleteAll', 'DropTable', 'x:destroy', 'TOKENName', 'accessTokenTTL', 'PASSWORD', '🔑key', '_token_'];
+const NO = ['monkey', 'keyboard', 'MONKEY', 'tokens', 'tokenize', 'passwords', 'undeleted', 'airdrop', 'dropped', ''];
+const NO_EITHER = ['secretary', 'keypad', 'hotkeys', 'destroyer', 'name', 'monKEYs', 'constructor', '__proto__'];
+
+for (const name of [...YES, ...YES_TOO]) {
+  verifies('G6', `an argument named ${name} is sensitive`, () => {
+    expect(found({ [name]: 1 }, false)).toBe(true);
+    expect(found({ text: `please ${name} now` })).toBe(true);
+  });
+}
+for (const name of [...NO, ...NO_EITHER]) {
+  verifies('G6', `an argument named “${name}” is not sensitive`, () => {
+    expect(found(Object.fromEntries([[name, name]]))).toBe(false);
+  });
+}
+
+verifies('G6', 'names count for every tool, values only for one that may write', () => {
+  expect([found({ sql: 'DROP TABLE x' }, true), found({ sql: 'DROP TABLE x' }, false)]).toEqual([true, false]);
+  expect([found({ drop: 1 }, true), found({ drop: 1 }, false)]).toEqual([true, true]);
+});
+
+verifies('G6', 'what is nested in objects and lists is found, and what is no text is passed over', () => {
+  expect(found({ a: [{ b: [[{ apiKey: null }]] }] }, false)).toBe(true);
+  expect(found({ a: [1, null, true, ['x', ['delete it']]] })).toBe(true);
+  expect(found({ a: [1, null, true, ['x', ['keep it']]] })).toBe(false);
+});
+
+verifies('G6', 'a word after a very long text is found, without long looking', () => {
+  const startedAt = performance.now();
+  expect(found({ text: `${'monkey '.repeat(300_000)} delete` })).toBe(true);
+  expect(found({ text: 'A'.repeat(3_000_000) })).toBe(false);
+  expect(performance.now() - startedAt).toBeLessThan(5000);
+});
+
+verifies('G6', 'the reason names the argument and the word, never the value', () => {
+  expect(sensitiveWord({ dbPassword: 'hunter2' }, true)).toBe('the argument dbPassword is named after “password”');
+  expect(sensitiveWord({ text: 'my secret is hunter2' }, true)).toBe('a value contains “secret”');
+});

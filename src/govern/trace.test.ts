@@ -1,0 +1,60 @@
+import { expect } from 'vitest';
+import { verifies } from '../../test/requirements.ts';
+import type { JsonObject } from '../core/call.ts';
+import { HeddleError } from '../core/errors.ts';
+import { aCall, text } from '../core/fixtures.ts';
+import { realStore } from './fixtures.ts';
+import { trace } from './trace.ts';
+
+const TRACE = '0af7651916cd43dd8448eb211c80319c';
+const PARENT = 'b7ad6b7169203331';
+const OWN = aCall().id.replaceAll('-', '');
+
+async function spanOf(meta: JsonObject, traceId: string, fails?: HeddleError) {
+  const store = await realStore();
+  const call = aCall({ meta, input: { to: 'x', apiKey: 'hunter2' } });
+  const next = async () => (fails ? Promise.reject(fails) : text('hi'));
+  await trace(store.traces, () => 9)(call, next).catch(() => {});
+  await expect.poll(async () => (await store.traces.get(traceId)).length).toBe(1);
+  return (await store.traces.get(traceId))[0];
+}
+
+verifies('V1', 'every call leaves a span with its outcome and sanitised arguments', async () => {
+  const span = await spanOf({}, OWN);
+  expect(span).toMatchObject({
+    name: 'demo.echo',
+    startedAt: 9,
+    outcome: 'ok',
+    spanId: expect.stringMatching(/^[0-9a-f]{16}$/),
+  });
+  expect(span?.attributes).toMatchObject({
+    caller: 'ada',
+    server: 'demo',
+    arguments: { to: 'x', apiKey: '[REDACTED]' },
+  });
+  expect(span?.parentId).toBeUndefined();
+});
+
+verifies('V1', 'a call that fails leaves a span with the code it failed with', async () => {
+  expect(await spanOf({}, OWN, new HeddleError('RATE_LIMITED', 'Wait.'))).toMatchObject({ outcome: 'RATE_LIMITED' });
+});
+
+verifies('V1', 'a caller that says which trace it is in finds the span there, under its own', async () => {
+  const span = await spanOf({ traceparent: `00-${TRACE}-${PARENT}-01` }, TRACE);
+  expect(span).toMatchObject({ traceId: TRACE, parentId: PARENT });
+});
+
+const BROKEN = [
+  `00-${'0'.repeat(32)}-${PARENT}-01`,
+  `00-${TRACE}-${'0'.repeat(16)}-01`,
+  `00-${TRACE}`,
+  'x',
+  7,
+  null,
+  { a: 1 },
+];
+for (const traceparent of BROKEN) {
+  verifies('V1', `a traceparent that is none is passed over: ${JSON.stringify(traceparent)}`, async () => {
+    expect((await spanOf({ traceparent }, OWN))?.parentId).toBeUndefined();
+  });
+}

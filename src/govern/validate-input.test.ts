@@ -1,0 +1,61 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished } from 'vitest';
+import { verifies } from '../../test/requirements.ts';
+import { compose, type JsonObject, type Target } from '../core/call.ts';
+import { aCall, answers, aTarget, text } from '../core/fixtures.ts';
+import { validateInput } from './validate-input.ts';
+
+const validated = compose([validateInput()], answers('done'));
+const send = (inputSchema: JsonObject | undefined, input: JsonObject) =>
+  validated(aCall({ target: aTarget({ definition: { name: 'echo', inputSchema } }), input }));
+
+const attempt = (target: Target) => validated(aCall({ target })).catch((thrown: unknown) => thrown);
+
+verifies('G4', 'arguments that fit go on', async () => {
+  await expect(send({ type: 'object', required: ['a'] }, { a: 1 })).resolves.toEqual(text('done'));
+});
+
+verifies('G4', 'arguments that do not fit stop, with path, expected, got and an example', async () => {
+  const count = { type: 'object', properties: { n: { type: 'integer', minimum: 2 } }, required: ['n'] };
+  const schema = { type: 'object', properties: { filter: count }, required: ['filter'] };
+  await expect(send(schema, { filter: { n: 'two' } })).rejects.toMatchObject({
+    code: 'INPUT_INVALID',
+    exit: 2,
+    message: 'The arguments of mcp__demo__echo do not fit: `filter.n` must be integer, got "two".',
+    fix: 'Send for example {"filter":{"n":2}}.',
+  });
+});
+
+verifies('G4', 'a tool without a schema takes any object', async () => {
+  await expect(send(undefined, { whatever: [1] })).resolves.toEqual(text('done'));
+});
+
+verifies('G4', 'a tool whose schema is broken cannot be called, as often as it is tried', async () => {
+  const target = aTarget({ definition: { name: 'echo', inputSchema: { type: 'strng' } } });
+  const errors = [await attempt(target), await attempt(target)];
+  expect(errors[0]).toMatchObject({ code: 'TOOL_INVALID', exit: 8 });
+  expect(errors[1]).toBe(errors[0]); // Nothing was compiled a second time.
+});
+
+verifies('G4', 'a reference to another machine is refused, and nothing is fetched', async () => {
+  let requests = 0;
+  const server = createServer((_request, response) => {
+    requests++;
+    response.end('{}');
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const $ref = `http://127.0.0.1:${(server.address() as AddressInfo).port}/schema.json`;
+  for (const schema of [{ $ref }, { properties: { a: { $ref } } }, { $schema: $ref, $dynamicRef: $ref }]) {
+    await expect(send(schema, { a: 1 })).rejects.toMatchObject({ code: 'TOOL_INVALID' });
+  }
+  const told = await fetch($ref); // The way there is open: had anything been asked, it would have been heard.
+  expect([told.status, requests]).toEqual([200, 1]);
+});
+
+verifies('G4', 'a definition that changes is checked by its new schema', async () => {
+  await expect(send({ required: ['a'] }, {})).rejects.toMatchObject({ code: 'INPUT_INVALID' });
+  await expect(send({ required: [] }, {})).resolves.toEqual(text('done'));
+});

@@ -1,0 +1,198 @@
+import fc from 'fast-check';
+import { expect } from 'vitest';
+import { verifies } from '../../test/requirements.ts';
+import type { Json, JsonObject } from '../core/call.ts';
+import { compileCheck, loadCompiler } from './compile.ts';
+
+const compile = await loadCompiler();
+const check = (schema: JsonObject, input: JsonObject) => compileCheck(compile, schema, 'mcp__s__t')(input);
+const of = (a: JsonObject): JsonObject => ({ type: 'object', properties: { a } });
+const DRAFT_7 = 'http://json-schema.org/draft-07/schema#';
+const unusable = (why: string) =>
+  expect.objectContaining({ code: 'TOOL_INVALID', message: expect.stringContaining(why) });
+const attempt = (schema: JsonObject, input: JsonObject = {}) => {
+  try {
+    return check(schema, input);
+  } catch (thrown) {
+    return thrown;
+  }
+};
+
+const WORDS: readonly (readonly [schema: JsonObject, input: JsonObject, words: string | undefined])[] = [
+  [of({ type: 'string' }), { a: 'x' }, undefined],
+  [of({ type: 'string' }), { a: 7 }, '`a` must be string, got 7'],
+  [of(of({ type: 'integer' })), { a: { a: 1.5 } }, '`a.a` must be integer, got 1.5'],
+  [of({ items: { minimum: 3 } }), { a: [5, 1] }, '`a.1` must be >= 3, got 1'],
+  [{ required: ['path'] }, {}, 'the input lacks `path`'],
+  [of({ enum: ['x', 'y'] }), { a: 'z' }, '`a` must be one of ["x","y"], got "z"'],
+  [of({ const: 1 }), { a: 2 }, '`a` must be 1, got 2'],
+  [
+    { properties: { path: {} }, additionalProperties: false },
+    { pth: 1 },
+    'the input has no `pth`; did you mean `path`?',
+  ],
+  [{ properties: { 'a/b~c': { type: 'null' } } }, { 'a/b~c': 0 }, '`a/b~c` must be null, got 0'],
+  [
+    of({ uniqueItems: true }),
+    {
+      a: [
+        { x: 1, y: 2 },
+        { y: 2, x: 1 },
+      ],
+    },
+    '`a` must not have the same item twice, got [{"x":1,"y":2},{"y":2,"x":1}]',
+  ],
+  [of({ maxLength: 3 }), { a: 'x'.repeat(100) }, `\`a\` must NOT have more than 3 characters, got "${'x'.repeat(59)}…`],
+];
+for (const [schema, input, words] of WORDS) {
+  verifies('G4', `says in words what does not fit: ${words ?? 'nothing'}`, () =>
+    expect(check(schema, input)).toBe(words),
+  );
+}
+
+verifies('G4', 'a schema is read as 2020-12, unless it says that it is older', () => {
+  const tuple = [{ type: 'string' }] as const;
+  expect(check(of({ prefixItems: tuple }), { a: [1] })).toBe('`a.0` must be string, got 1');
+  for (const $schema of [DRAFT_7, 'http://json-schema.org/draft-04/schema#']) {
+    expect(check({ $schema, ...of({ items: tuple }) }, { a: [1] })).toBe('`a.0` must be string, got 1');
+    expect(check({ $schema, ...of({ prefixItems: tuple }) }, { a: [1] })).toBeUndefined();
+  }
+});
+
+verifies('G4', 'each of several patterns in one schema is its own', () => {
+  const schema = {
+    properties: { a: { pattern: '^a$' }, b: { pattern: '^b$' } },
+    patternProperties: { '^x': { type: 'null' } },
+  };
+  expect(check(schema, { a: 'a', b: 'b', x1: null, y: 1 })).toBeUndefined();
+  expect(check(schema, { b: 'a' })).toBe('`b` must match pattern "^b$", got "a"');
+  expect(check(schema, { x1: 1 })).toBe('`x1` must be null, got 1');
+});
+
+verifies('G4', 'patterns mean what they mean in JavaScript', () => {
+  const matches = (pattern: string, a: string) => check(of({ pattern }), { a }) === undefined;
+  expect([matches('^[\\u4e00-\\u9fff]+$', '漢字'), matches('^[\\u4e00-\\u9fff]+$', 'abc')]).toEqual([true, false]);
+  expect([matches('^a\\/b$', 'a/b'), matches('^a$', 'a\n'), matches('b', 'abc')]).toEqual([true, false, true]);
+});
+
+verifies('G4', 'a pattern made to explode takes linear time', () => {
+  const startedAt = performance.now();
+  expect(check(of({ pattern: '^(a+)+$' }), { a: `${'a'.repeat(100_000)}!` })).toContain('must match pattern');
+  expect(check(of({ pattern: '^(([a-z])+.)+[A-Z]([a-z])+$' }), { a: 'a'.repeat(50_000) })).toContain('must match');
+  expect(performance.now() - startedAt).toBeLessThan(10_000);
+});
+
+verifies('G4', 'what takes too long, or cannot be matched in linear time, is left to the server', () => {
+  const startedAt = performance.now();
+  for (const pattern of ['(a{1,30}){1,30}$', '^(?=a)b', '(a)\\1', '((a{1,100}){1,100}){1,100}$', '[']) {
+    expect(check(of({ pattern }), { a: `${'a'.repeat(100_000)}!` })).toBeUndefined();
+  }
+  expect(performance.now() - startedAt).toBeLessThan(10_000);
+});
+
+verifies('G4', 'a broken schema makes its tool unusable, and says why', () => {
+  const broken: readonly JsonObject[] = [
+    { type: 'strng' },
+    { required: 'path' },
+    { properties: 5 },
+    of({ $ref: '#/$defs/nowhere' }),
+    of({ minimum: 'a' }),
+    { $defs: { a: { $async: true, type: 'object' } }, $ref: '#/$defs/a' },
+  ];
+  for (const schema of broken) expect(attempt(schema)).toEqual(unusable('its input schema is not usable'));
+});
+
+verifies('G4', '$async neither lets anything through nor brings the process down', async () => {
+  expect(check({ $async: true, required: ['a'] }, {})).toBe('the input lacks `a`');
+  await new Promise((resolve) => setImmediate(resolve)); // An unhandled rejection would end the run here.
+});
+
+function nested(levels: number): JsonObject {
+  return levels === 0 ? { type: 'string' } : { items: nested(levels - 1) };
+}
+function laughs(levels: number): JsonObject {
+  const twice = (level: number) => ({ allOf: [{ $ref: `#/$defs/d${level}` }, { $ref: `#/$defs/d${level}` }] });
+  const defs = Array.from({ length: levels }, (_, level) => [`d${level + 1}`, twice(level)] as const);
+  return { $defs: { d0: { type: 'object' }, ...Object.fromEntries(defs) }, $ref: `#/$defs/d${levels}` };
+}
+
+const BOMBS: readonly (readonly [what: string, schema: JsonObject, why: string])[] = [
+  ['depth', nested(40), 'nested deeper than 32'],
+  ['endless depth', nested(5000), 'nested deeper than 32'],
+  ['size', { description: 'x'.repeat(300_000) }, 'larger than 262144 characters'],
+  ['count', { anyOf: Array.from({ length: 6000 }, () => ({})) }, 'more than 5000 parts'],
+  ['references that double at each level', laughs(60), 'more than 100000 references'],
+  ['a reference to itself', { $ref: '#' }, 'not usable'],
+];
+for (const [what, schema, why] of BOMBS) {
+  verifies('G4', `a schema is no bomb: ${what}`, () => {
+    const startedAt = performance.now();
+    expect(attempt(schema, {})).toEqual(unusable(why));
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
+  });
+}
+
+verifies('G4', 'references that stay within bounds work, to themselves too', () => {
+  const laughing = compileCheck(compile, laughs(10), 'mcp__s__t');
+  for (let again = 0; again < 200; again++) expect(laughing({})).toBeUndefined();
+  const tree: JsonObject = { properties: { value: { type: 'number' }, next: { $ref: '#' } } };
+  expect(check(tree, { value: 1, next: { value: 2, next: {} } })).toBeUndefined();
+  expect(check(tree, { next: { next: { value: 'x' } } })).toBe('`next.next.value` must be number, got "x"');
+  const value = { $ref: '#/x' };
+  expect(check(of({ const: value }), { a: value })).toBeUndefined();
+});
+
+verifies('G4', 'a recursive schema and a deep input together do not explode either', () => {
+  const both: JsonObject = { properties: { a: { allOf: [{ $ref: '#' }, { $ref: '#' }] } } };
+  let deep: JsonObject = {};
+  for (let level = 0; level < 60; level++) deep = { a: deep };
+  expect(attempt(both, deep)).toEqual(unusable('more than 100000 references'));
+});
+
+verifies('G4', 'a long list of unique items is checked in linear time', () => {
+  const items = Array.from({ length: 200_000 }, (_, index) => ({ index }));
+  const startedAt = performance.now();
+  expect(check(of({ type: 'array', uniqueItems: true }), { a: items })).toBeUndefined();
+  expect(performance.now() - startedAt).toBeLessThan(10_000);
+});
+
+verifies('G4', 'two tools may use the same $id', () => {
+  const [one, other] = ['a', 'b'].map((name) => ({ $id: 'https://example.com/tool', required: [name] }));
+  expect(check(one as JsonObject, {})).toBe('the input lacks `a`');
+  expect(check(other as JsonObject, {})).toBe('the input lacks `b`');
+});
+
+verifies('G4', 'properties named like parts of every object are properties like any other', () => {
+  for (const name of ['constructor', 'toString', 'hasOwnProperty']) {
+    expect(check({ required: [name] }, {})).toBe(`the input lacks \`${name}\``);
+    expect(check({ properties: { [name]: { type: 'null' } } }, {})).toBeUndefined();
+  }
+});
+
+verifies('G4', 'whatever a schema and an input are, the answer is a word, nothing, or TOOL_INVALID', () => {
+  const keyword = fc.constantFrom(
+    'type',
+    'items',
+    'required',
+    'properties',
+    '$ref',
+    '$async',
+    '$id',
+    'anyOf',
+    'not',
+    'if',
+    'pattern',
+    'enum',
+    '$data',
+  );
+  const anything = fc.jsonValue({ maxDepth: 2 }) as fc.Arbitrary<Json>;
+  const odd = fc.constantFrom<Json>('object', '#', 'string', {}, [{}], ['a'], true);
+  const schema = fc.dictionary(fc.oneof(keyword, fc.string({ maxLength: 3 })), fc.oneof(anything, odd), { maxKeys: 4 });
+  fc.assert(
+    fc.property(schema, fc.dictionary(fc.string({ maxLength: 3 }), anything), (schema, input) => {
+      const answer = attempt(schema, input);
+      if (answer !== undefined && typeof answer !== 'string') expect(answer).toEqual(unusable('mcp__s__t'));
+    }),
+    { numRuns: 300 },
+  );
+});

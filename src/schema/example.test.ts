@@ -1,0 +1,30 @@
+import { expect } from 'vitest';
+import { verifies } from '../../test/requirements.ts';
+import type { Json } from '../core/call.ts';
+import { exampleOf } from './example.ts';
+
+const CASES: readonly (readonly [schema: Json, example: Json])[] = [
+  [{ type: 'object' }, {}],
+  [{ properties: { a: { type: 'string' }, b: { type: 'number' } }, required: ['a'] }, { a: 'text' }],
+  [
+    { required: ['a', 'b', 'c'], properties: { a: { type: 'integer', minimum: 5 }, b: { type: 'boolean' } } },
+    { a: 5, b: true, c: {} },
+  ],
+  [{ required: ['a'], properties: { a: { type: 'array', items: { type: 'number' } } } }, { a: [1] }],
+  [{ required: ['a'], properties: { a: { enum: ['x', 'y'], type: 'string' } } }, { a: 'x' }],
+  [{ required: ['a'], properties: { a: { default: false } } }, { a: false }],
+  [{ required: ['a'], properties: { a: { examples: ['README.md'], type: 'string' } } }, { a: 'README.md' }],
+  [{ required: ['a'], properties: { a: { type: ['null', 'string'] } } }, { a: null }],
+  [{ required: 'a', properties: 7 }, {}],
+  [{ required: [7, null, 'constructor'], properties: {} }, { constructor: {} }],
+  [null, {}],
+];
+for (const [schema, example] of CASES) {
+  verifies('G4', `an example of ${JSON.stringify(schema)}`, () => expect(exampleOf(schema)).toEqual(example));
+}
+
+verifies('G4', 'a required __proto__ pollutes nothing', () => {
+  const schema = JSON.parse('{"required": ["__proto__"], "properties": {"__proto__": {"const": {"polluted": 1}}}}');
+  exampleOf(schema);
+  expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
+});

@@ -1,0 +1,73 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, request } from 'node:http';
+import { type AddressInfo, createServer as createSocketServer } from 'node:net';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { until } from '../until.ts';
+
+/** The program of the protocol's own reference server. */
+export const EVERYTHING = join(
+  import.meta.dirname,
+  '../../node_modules/@modelcontextprotocol/server-everything/dist/index.js',
+);
+
+export interface HttpEverything {
+  readonly url: string;
+  /** The same server, through a proxy that writes down what it is told. */
+  readonly tappedUrl: string;
+  readonly heard: () => string;
+  close(): Promise<void>;
+}
+
+/** Starts the reference server over Streamable HTTP on a free port. */
+export async function startEverything(): Promise<HttpEverything> {
+  const port = await freePort();
+  const env = { PATH: process.env.PATH, PORT: String(port) };
+  const child = spawn(process.execPath, [EVERYTHING, 'streamableHttp'], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+  const ended = once(child, 'exit');
+  let stderr = '';
+  child.stderr.on('data', (chunk) => (stderr += chunk));
+  await until('the reference server listens', () => stderr.includes('listening'), 20_000);
+  const proxy = await tap(port);
+  return {
+    url: `http://127.0.0.1:${port}/mcp`,
+    tappedUrl: `http://127.0.0.1:${proxy.port}/mcp`,
+    heard: proxy.heard,
+    async close() {
+      proxy.close();
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+async function tap(to: number) {
+  let heard = '';
+  const server = createServer(async (incoming, response) => {
+    const { method, url: path, headers } = incoming;
+    const body = await buffer(incoming);
+    heard += `${body}\n`;
+    const onward = request({ host: '127.0.0.1', port: to, method, path, headers, agent: false }, (answer) => {
+      response.writeHead(answer.statusCode ?? 500, answer.headers).flushHeaders();
+      answer.pipe(response);
+    });
+    onward.on('error', () => response.destroy());
+    response.on('close', () => onward.destroy());
+    onward.end(body);
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  const close = () => {
+    server.close();
+    server.closeAllConnections();
+  };
+  return { port: (server.address() as AddressInfo).port, heard: () => heard, close };
+}
+
+async function freePort(): Promise<number> {
+  const server = createSocketServer();
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((closed) => server.close(closed));
+  return port;
+}

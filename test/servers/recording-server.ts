@@ -1,0 +1,82 @@
+import type { Json, JsonObject } from '../../src/core/call.ts';
+import type { InProcessServer } from '../../src/open-heddle.ts';
+import type { Line } from '../../src/wire/json-rpc.ts';
+import { INVALID_PARAMS, RpcError } from '../../src/wire/json-rpc.ts';
+import { Peer } from '../../src/wire/peer.ts';
+
+export interface Running {
+  readonly signal: AbortSignal;
+  readonly meta: JsonObject;
+  readonly progress: (said: JsonObject) => void;
+}
+
+export type Behaviour = (input: JsonObject, running: Running) => Promise<JsonObject> | JsonObject;
+
+export interface RecordingServer extends InProcessServer {
+  /** Every `tools/call` it has had, in order: the parameters as they arrived. */
+  readonly calls: JsonObject[];
+  /** Calls that were cancelled, by the name of their tool. */
+  readonly cancelled: string[];
+  /** Replaces its tools and says so. */
+  change(tools: Readonly<Record<string, Behaviour>>): void;
+}
+
+export const text = (value: string): JsonObject => ({ content: [{ type: 'text', text: value }] });
+
+/** A raw server of the era with sessions that lives in this process, does what it is told and writes down what it hears. */
+export function recordingServer(
+  tools: Readonly<Record<string, Behaviour>>,
+  define: (name: string) => JsonObject = () => ({}),
+): RecordingServer {
+  const calls: JsonObject[] = [];
+  const cancelled: string[] = [];
+  const peers = new Set<Peer>();
+  let current = tools;
+
+  async function call(peer: Peer, params: JsonObject, signal: AbortSignal): Promise<JsonObject> {
+    calls.push(params);
+    const name = String(params.name);
+    const run = Object.hasOwn(current, name) ? current[name] : undefined;
+    if (!run) throw new RpcError(INVALID_PARAMS, `Unknown tool ${name}`);
+    signal.addEventListener('abort', () => cancelled.push(name));
+    const meta = (params._meta ?? {}) as JsonObject;
+    const progress = (said: JsonObject) =>
+      void peer.notify('notifications/progress', { ...said, progressToken: meta.progressToken as Json });
+    return run((params.arguments ?? {}) as JsonObject, { signal, meta, progress });
+  }
+
+  return {
+    calls,
+    cancelled,
+    change(next) {
+      current = next;
+      for (const peer of peers) void peer.notify('notifications/tools/list_changed');
+    },
+    async connect(line: Line) {
+      const peer: Peer = new Peer(line, {
+        server: 'Heddle',
+        async answer(method, params, { signal }) {
+          if (method === 'initialize') return hello(params);
+          if (method === 'tools/list') return { tools: Object.keys(current).map((name) => toTool(name, define)) };
+          if (method === 'tools/call') return call(peer, params, signal);
+          throw new RpcError(-32601, `${method} is not here.`);
+        },
+      });
+      peers.add(peer);
+      peer.closed.then(() => peers.delete(peer));
+      await peer.start();
+    },
+  };
+}
+
+const hello = ({ protocolVersion }: JsonObject): JsonObject => ({
+  protocolVersion,
+  capabilities: { tools: { listChanged: true } },
+  serverInfo: { name: 'recording', version: '1' },
+});
+
+const toTool = (name: string, define: (name: string) => JsonObject): JsonObject => ({
+  name,
+  inputSchema: { type: 'object' },
+  ...define(name),
+});
