@@ -4,7 +4,7 @@ import { invoke } from './catalog/invoke.ts';
 import { discover, pageOf } from './catalog/list.ts';
 import { type LiveCatalog, liveCatalog } from './catalog/refresh.ts';
 import { resolver, withTarget } from './catalog/resolve.ts';
-import type { Config, ServerConfig } from './config/config.ts';
+import type { Config, Problem, ServerConfig } from './config/config.ts';
 import { TREATMENT_DEFAULTS } from './config/defaults.ts';
 import { examineConfig } from './config/examine.ts';
 import { loadConfig } from './config/load.ts';
@@ -21,6 +21,7 @@ import type { Heddle } from './heddle.ts';
 import { openWatchdog } from './process/watchdog.ts';
 import { examineAudit } from './store/examine.ts';
 import { openStore } from './store/open-store.ts';
+import type { Secrets } from './store/secrets.ts';
 import type { Store } from './store/store.ts';
 import type { Serve } from './upstream/connect-in-memory.ts';
 import { examineServer } from './upstream/examine.ts';
@@ -36,6 +37,8 @@ export interface OpenOptions {
   /** Servers besides the configured ones: entries as in `mcpServers`, or in-process servers. */
   readonly servers?: Readonly<Record<string, JsonObject | InProcessServer>>;
   readonly clock?: Clock;
+  /** Told what is wrong with the configuration. The rest of it is in force all the same. */
+  readonly onProblems?: (problems: readonly Problem[]) => void;
 }
 
 /** A server that lives in this program: an SDK server is `{ connect: (line) => server.connect(line) }`. */
@@ -52,14 +55,25 @@ export const homeFolder = (env: Readonly<Record<string, string | undefined>>): s
 
 /** Reads the configuration that `openHeddle` would use. */
 export function readConfig({ configFile, cwd = process.cwd(), env = process.env }: OpenOptions = {}): Promise<Config> {
-  const options = { cwd, home: homeFolder(env), env, userHome: homedir() };
+  const home = homeFolder(env);
+  const secrets = async (names: readonly string[]) =>
+    (await import('./store/secret-store.ts')).readSecretsFor(names, { home, env });
+  const options = { cwd, home, env, userHome: homedir(), secrets };
   return loadConfig(configFile === undefined ? options : { ...options, file: configFile });
+}
+
+/** Opens the secrets that configurations name as `${secret:name}`. */
+export async function openSecretStore(env: NonNullable<OpenOptions['env']> = process.env): Promise<Secrets> {
+  const { openSecrets } = await import('./store/secret-store.ts');
+  return openSecrets({ home: homeFolder(env), env });
 }
 
 /** Puts all parts together. Nothing is started yet but what asks for `autoConnect`. */
 export async function openHeddle(options: OpenOptions = {}): Promise<Heddle> {
   const { env = process.env, clock = Date.now } = options;
   const config = await readConfig(options);
+  requireFile(config, options.configFile);
+  options.onProblems?.(config.problems);
   const store = await openStore({ location: config.settings.store ?? join(homeFolder(env), 'heddle.sqlite'), clock });
   try {
     return await assemble({ config, store, options, env, clock });
@@ -67,6 +81,14 @@ export async function openHeddle(options: OpenOptions = {}): Promise<Heddle> {
     await store.close();
     throw thrown;
   }
+}
+
+/** The rules in a file that was asked for must not be missing without a word. */
+function requireFile({ files, problems }: Config, asked: string | undefined): void {
+  const [problem] = problems;
+  if (asked === undefined || !problem || files.some(({ state }) => state === 'found')) return;
+  const { code, message, fix, at } = problem;
+  throw new HeddleError(code, at ? `${at.file}:${at.line}:${at.column}: ${message}` : message, { fix });
 }
 
 interface Parts {
@@ -134,7 +156,7 @@ function govern(running: Running, shutDown: () => Promise<void>): Heddle {
     discover: (caller, signal) => discover(view, caller, LIST_WAIT_MS, signal),
   });
   const limits = { servers: rateLimitsOf(configs), perCaller: config.settings.limits.perCaller };
-  const order = stages({ audit: store.audit, traces: store.traces, decide, limits, clock });
+  const order = stages({ audit: store.audit, traces: store.traces, decide, limits: () => limits, clock });
   let closing: Promise<void> | undefined;
 
   return {
@@ -234,6 +256,9 @@ async function given(
 ): Promise<readonly ServerConfig[]> {
   const configs = Object.entries(servers).map(async ([name, server]) => {
     if (isInProcess(server)) {
+      // Built-ins are there already: whoever took such a name would be called in their place, with their privileges.
+      if (inProcess.has(name))
+        throw new HeddleError('CONFIG_INVALID', `The name ${name} is that of a built-in server.`);
       inProcess.set(name, server.connect);
       return [inProcessServer(name, name, 'sdk')];
     }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { ServerEntry } from '../config/schema.ts';
 import type { JsonObject } from '../core/call.ts';
 import { buildCatalog, buildPart, type Part } from './build.ts';
@@ -8,8 +9,11 @@ export interface Definitions {
   readonly tools: readonly JsonObject[];
 }
 
+/** The servers there are, and whose word their tools' facts rest on. */
+export type Owners = ReadonlyMap<string, { readonly entry: ServerEntry | undefined; readonly builtin: boolean }>;
+
 export interface CatalogOptions {
-  readonly owners: ReadonlyMap<string, { readonly entry: ServerEntry | undefined; readonly builtin: boolean }>;
+  readonly owners: Owners;
   /** What servers had when they were last seen, so that they are listed before they are started. */
   readonly remembered: readonly Definitions[];
   readonly onChange: () => void;
@@ -21,22 +25,30 @@ export interface LiveCatalog {
   knows(server: string): boolean;
   /** Takes a server's new list. Only its part is worked out again. */
   update(server: string, tools: readonly JsonObject[]): void;
+  /** Takes new servers and new entries. What is not named any more is gone, what changed is worked out again. */
+  configure(owners: Owners): void;
 }
 
-/** Holds the one catalog there is, and replaces it when a server's list changes. */
-export function liveCatalog({ owners, remembered, onChange }: CatalogOptions): LiveCatalog {
+/** Holds the one catalog there is, and replaces it when a server's list, or its entry, changes. */
+export function liveCatalog({ owners: first, remembered, onChange }: CatalogOptions): LiveCatalog {
   const parts = new Map<string, Part>();
-  const lists = new Map<string, string>();
+  const lists = new Map<string, { readonly text: string; readonly tools: readonly JsonObject[] }>();
+  let owners = first;
   let current: Catalog | undefined;
 
   function take(server: string, tools: readonly JsonObject[]): boolean {
     const owner = owners.get(server);
-    const list = JSON.stringify(tools);
-    if (!owner || lists.get(server) === list) return false;
-    lists.set(server, list);
+    const text = JSON.stringify(tools);
+    if (!owner || lists.get(server)?.text === text) return false;
+    lists.set(server, { text, tools });
     parts.set(server, buildPart(server, tools, owner));
     current = undefined;
     return true;
+  }
+
+  function forget(server: string): void {
+    parts.delete(server);
+    lists.delete(server);
   }
 
   for (const { server, tools } of remembered) take(server, tools);
@@ -49,6 +61,17 @@ export function liveCatalog({ owners, remembered, onChange }: CatalogOptions): L
     knows: (server) => parts.has(server),
     update(server, tools) {
       if (take(server, tools)) onChange();
+    },
+    configure(next) {
+      const before = owners;
+      owners = next;
+      for (const [server, { tools }] of [...lists]) {
+        const owner = next.get(server);
+        if (!owner) forget(server);
+        else if (!isDeepStrictEqual(owner, before.get(server))) parts.set(server, buildPart(server, tools, owner));
+      }
+      current = undefined;
+      onChange();
     },
   };
 }

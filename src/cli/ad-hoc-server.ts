@@ -29,7 +29,8 @@ export function isUrl(word: string): boolean {
 
 export function serverAt(url: string): AdHocServer {
   if (!URL.canParse(url)) throw new HeddleError('USAGE_INVALID', `${url} is not a URL.`);
-  const [label = 'server'] = new URL(url).hostname.split('.');
+  const { hostname } = new URL(url);
+  const [label = 'server'] = /[a-z]/i.test(hostname) ? hostname.split('.') : [hostname];
   return { name: safe(label), entry: { type: 'http', url } };
 }
 

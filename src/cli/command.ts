@@ -24,6 +24,8 @@ export interface Input {
   /** What came after `--`; undefined when there was none. */
   readonly rest: readonly string[] | undefined;
   text(name: string): string | undefined;
+  /** Every value of an option that may be repeated. */
+  texts(name: string): readonly string[];
   flag(name: string): boolean;
 }
 
@@ -51,6 +53,7 @@ export function readInput({ options }: Command, argv: readonly string[]): Input 
     positionals,
     rest: terminator < 0 ? undefined : argv.slice(terminator + 1),
     text: (name) => (typeof values[name] === 'string' ? values[name] : undefined),
+    texts: (name) => [values[name] ?? []].flat().filter((value) => typeof value === 'string'),
     flag: (name) => values[name] === true,
   };
 }

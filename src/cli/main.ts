@@ -16,6 +16,15 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   list: { summary: 'List servers or tools', load: async () => (await import('./commands/list.ts')).list },
   call: { summary: 'Call a tool', load: async () => (await import('./commands/call.ts')).call },
   describe: { summary: 'Show a tool in full', load: async () => (await import('./commands/describe.ts')).describe },
+  add: { summary: 'Add a server', load: async () => (await import('./commands/add.ts')).add },
+  remove: { summary: 'Remove a server', load: async () => (await import('./commands/remove.ts')).remove },
+  get: { summary: 'Show one server', load: async () => (await import('./commands/get.ts')).get },
+  enable: { summary: 'Let a server start again', load: async () => (await import('./commands/enable.ts')).enable },
+  disable: {
+    summary: 'Keep a server from starting',
+    load: async () => (await import('./commands/disable.ts')).disable,
+  },
+  secret: { summary: 'Set, list or remove secrets', load: async () => (await import('./commands/secret.ts')).secret },
   config: {
     summary: 'Show what is configured, and where',
     load: async () => (await import('./commands/config.ts')).config,
@@ -32,11 +41,17 @@ const STATUS: Entry = {
 
 /** Runs one command line and sets the exit code. */
 export async function main(argv: readonly string[]): Promise<void> {
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', allowClosedPipe);
   try {
     process.exitCode = await run(argv);
   } catch (thrown) {
     process.exitCode = printError(thrown, argv.includes('--json'));
   }
+}
+
+/** A reader that has seen enough, as in `heddle list tools | head`, is no fault. */
+function allowClosedPipe(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error;
 }
 
 async function run(argv: readonly string[]): Promise<number> {

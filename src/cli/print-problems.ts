@@ -10,3 +10,8 @@ export function printProblems(problems: readonly Problem[]): void {
     process.stderr.write(`${word}: ${where}${inert(message)}\n  fix: ${inert(fix)}\n`);
   }
 }
+
+/** Says what is wrong with whole files: rules in them may be missing from what is in force. */
+export function printFileProblems(problems: readonly Problem[]): void {
+  printProblems(problems.filter(({ server }) => server === undefined));
+}

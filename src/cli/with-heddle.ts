@@ -1,6 +1,7 @@
 import type { Heddle } from '../heddle.ts';
 import { type OpenOptions, openHeddle } from '../open-heddle.ts';
 import type { Input } from './command.ts';
+import { printError } from './print-error.ts';
 
 /** Opens Heddle for the length of one command, and leaves nothing of it behind. */
 export async function withHeddle<T>(options: OpenOptions, use: (heddle: Heddle) => Promise<T>): Promise<T> {
@@ -8,7 +9,8 @@ export async function withHeddle<T>(options: OpenOptions, use: (heddle: Heddle) 
   try {
     return await use(heddle);
   } finally {
-    await heddle.close();
+    // What was asked has its answer by now. What closing could not save is said beside it, never instead of it.
+    await heddle.close().catch((thrown) => printError(thrown, false));
   }
 }
 

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../core/call.ts';
 import type { ErrorCode } from '../core/errors.ts';
 import type { ServerEntry, Settings } from './schema.ts';
 
@@ -11,7 +12,10 @@ export interface Place {
 /** Something wrong with the configuration. It is reported, never thrown: the rest goes on working. */
 export interface Problem {
   readonly level: 'error' | 'warn';
-  readonly code: Extract<ErrorCode, 'CONFIG_INVALID' | 'VARIABLE_UNSET'>;
+  readonly code: Extract<
+    ErrorCode,
+    'CONFIG_INVALID' | 'VARIABLE_UNSET' | 'SERVER_BLOCKED' | 'UPSTREAM_UNREACHABLE' | 'UPSTREAM_TIMEOUT'
+  >;
   readonly message: string;
   readonly fix: string;
   readonly at?: Place;
@@ -19,7 +23,20 @@ export interface Problem {
 }
 
 /** Who says so. */
-export type Scope = 'project' | 'user' | 'config' | 'command' | 'sdk' | 'builtin' | 'default';
+export type Scope =
+  | 'enterprise'
+  | 'sdk'
+  | 'dynamic'
+  | 'command'
+  | 'environment'
+  | 'config'
+  | 'local'
+  | 'project'
+  | 'user'
+  | 'plugin'
+  | 'connector'
+  | 'builtin'
+  | 'default';
 
 /** The same thing written elsewhere too, and not in force. */
 export interface Shadow {
@@ -32,14 +49,33 @@ export interface Origin extends Shadow {
   readonly shadowed: readonly Shadow[];
 }
 
+/** What the organisation's lists say about a server, and the line that says it. */
+export interface PolicyVerdict {
+  readonly effect: 'allow' | 'block';
+  readonly rule: string;
+  readonly at?: Place;
+}
+
 export interface ServerConfig {
   readonly name: string;
   readonly scope: Scope;
   readonly at?: Place;
-  /** Expanded, checked, defaults filled; absent when broken, and then `problem` says why. */
+  /** Expanded, checked, defaults filled; absent when broken. */
   readonly entry?: ServerEntry;
+  /** As the file has it: what a person agrees to when they trust it. */
+  readonly written?: JsonObject;
+  /** Why it must not be started: it is broken, or the organisation forbids it. */
   readonly problem?: Problem;
+  readonly policy?: PolicyVerdict;
+  /** It came with the project's folder, so it is somebody else's code until the user trusts it. */
+  readonly needsTrust?: boolean;
   readonly shadowed: readonly Shadow[];
+}
+
+/** A server that is written somewhere and is not one, and why. */
+export interface Dropped extends Shadow {
+  readonly name: string;
+  readonly why: string;
 }
 
 export interface SourceFile {
@@ -54,8 +90,14 @@ export interface Config {
   /** In order of precedence, those that do not exist included. */
   readonly files: readonly SourceFile[];
   readonly servers: ReadonlyMap<string, ServerConfig>;
+  readonly dropped: readonly Dropped[];
   readonly settings: Settings;
   /** By dotted key (`gateway.port`, `mcpServers.github.env.TOKEN`): what is written somewhere. The rest is default. */
   readonly places: ReadonlyMap<string, Origin>;
   readonly problems: readonly Problem[];
+  /**
+   * What was fetched earlier is used at once and asked for again behind the scenes. Settles, at the
+   * latest after the timeout, with whether an answer has changed: loading again gives another configuration then.
+   */
+  readonly refreshed: Promise<boolean>;
 }

@@ -19,5 +19,6 @@ export const SETTING_DEFAULTS = {
   limits: {},
   connect: { localConcurrency: 3, remoteConcurrency: 20 },
   gateway: { host: '127.0.0.1', port: 7433, allowedHosts: [], allowedOrigins: [], maxBodyBytes: 4_194_304 },
+  connectors: [],
   builtins: { filesystem: { enabled: true, maxFileBytes: 10_485_760 } },
 } as const;

@@ -21,7 +21,7 @@ describe.each([
   ['${env:UNSET:-other}', 'other'],
   ['${EMPTY}', ''],
   ['${EMPTY:-other}', 'other'],
-  ['${workspaceFolder}/x', '/work/x'],
+  ['${workspaceFolder}/x', '/project/x'],
   ['${userHome}', '/home/me'],
   ['${env:workspaceFolder}', 'no'],
   ['$${NAME}', '${NAME}'],

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { Json, JsonObject } from '../core/call.ts';
+import type { HeddleError } from '../core/errors.ts';
 import type { Problem } from './config.ts';
 import type { Document, Finding, Path } from './parse-document.ts';
 
@@ -8,6 +9,8 @@ export interface Variables {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly workspaceFolder: string;
   readonly userHome: string;
+  /** By name, what is set; an error where it is there and cannot be opened. */
+  readonly secrets?: ReadonlyMap<string, string | HeddleError>;
 }
 
 interface Failure {
@@ -37,10 +40,10 @@ export function expandText(text: string, variables: Variables): Expansion {
   return { text: expanded, failures };
 }
 
-function lookUp(inside: string, { env, workspaceFolder, userHome }: Variables): string | Failure {
+function lookUp(inside: string, { env, workspaceFolder, userHome, secrets }: Variables): string | Failure {
   if (inside === 'workspaceFolder') return workspaceFolder;
   if (inside === 'userHome') return userHome;
-  if (inside.startsWith('secret:')) return unsetSecret(inside.slice('secret:'.length));
+  if (inside.startsWith('secret:')) return secretOf(inside.slice('secret:'.length), secrets);
   const [, name, fallback] = VARIABLE.exec(inside) ?? [];
   // Nested references would end up in the value as they stand, and no one would notice.
   if (name === undefined || fallback?.includes('${')) return notUnderstood(inside);
@@ -57,11 +60,17 @@ function unset(name: string): Failure {
   };
 }
 
+function secretOf(name: string, secrets: Variables['secrets']): string | Failure {
+  const found = secrets?.get(name);
+  if (found === undefined || typeof found === 'string') return found ?? unsetSecret(name);
+  return { code: 'CONFIG_INVALID', message: found.message, fix: found.fix };
+}
+
 function unsetSecret(name: string): Failure {
   return {
     code: 'VARIABLE_UNSET',
     message: `The secret \`${name}\` is not set.`,
-    fix: 'Give the value in an environment variable and write `${VARIABLE}` instead.',
+    fix: `Set it with \`heddle secret set ${name}\`.`,
   };
 }
 
@@ -95,7 +104,7 @@ export const ENTRY_FIELDS: Fields = {
 };
 
 export const SETTING_FIELDS: Fields = {
-  expands: ([first]) => first === 'builtins',
+  expands: ([first, , third]) => first === 'builtins' || (first === 'connectors' && third !== 'name'),
   isPath: (path) => isBuiltinPath(path) || (path[0] === 'store' && path.length === 1),
 };
 

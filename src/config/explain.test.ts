@@ -8,8 +8,10 @@ import { type ExplainRow, explain } from './explain.ts';
 import { machineWith } from './fixtures.ts';
 import { toLayer } from './layer.ts';
 import { mergeConfig } from './merge.ts';
+import { mergeSettings } from './merge-settings.ts';
 import { type Document, parseDocument } from './parse-document.ts';
 
+const refreshed = Promise.resolve(false);
 const TWO_FILES = {
   'project/heddle.json': `{
   // the project's own
@@ -152,7 +154,10 @@ describe('for any two files', () => {
     const layers = documents.map((document, index) =>
       toLayer(index === 0 ? 'project' : 'user', { document, foreign: false, variables, folder: '/' }),
     );
-    return { config: mergeConfig({ projectFolder: '/', files: [], layers, problems: [] }), documents };
+    return {
+      config: mergeConfig({ projectFolder: '/', files: [], layers, problems: [], mergeSettings, refreshed }),
+      documents,
+    };
   }
 
   function effective({ servers, settings }: Config, key: string): Json {

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../core/call.ts';
 import { closest } from '../core/did-you-mean.ts';
 import { HeddleError } from '../core/errors.ts';
-import type { Config, Place, Problem, Scope, ServerConfig } from './config.ts';
+import type { Config, Dropped, Place, PolicyVerdict, Problem, Scope, ServerConfig } from './config.ts';
 import { valueAt } from './describe-issue.ts';
 import { isSecretName, REDACTED, redact } from './redact.ts';
 import { settingPaths } from './schema.ts';
@@ -14,15 +14,21 @@ export interface ExplainRow extends Partial<Place> {
   readonly value: Json;
   readonly scope: Scope;
   readonly shadowed: readonly ({ readonly scope: Scope } & Place)[];
-  /** Why the server has no values at all. */
+  /** Why the server is not used: it is broken, or forbidden. */
   readonly problem?: Problem;
+  /** Which line of the organisation's lists allows or blocks the server. */
+  readonly policy?: PolicyVerdict;
+  /** What else there is to know: what it replaces, why it is dropped. */
+  readonly note?: string;
 }
 
 /** Says where every value in force comes from; with a subject (a server, one of its fields, a setting) about that alone. */
 export function explain(config: Config, subject?: string): readonly ExplainRow[] {
   const rows = [
     ...[...config.servers.values()].flatMap((server) => serverRows(config, server)),
+    ...config.dropped.filter(({ name }) => !config.servers.has(name)).map(droppedRow),
     ...settingRows(config),
+    ...connectorRows(config),
   ];
   if (subject === undefined) return rows;
   const wanted = rows.filter(({ key }) => isWithin(key, subject) || isWithin(key, `mcpServers.${subject}`));
@@ -31,15 +37,41 @@ export function explain(config: Config, subject?: string): readonly ExplainRow[]
 }
 
 function serverRows(config: Config, server: ServerConfig): readonly ExplainRow[] {
-  const { name, entry, problem, scope, at, shadowed } = server;
+  const { name, entry, problem, policy, scope, at, shadowed } = server;
   const start = ['mcpServers', name];
-  if (entry === undefined) {
-    const row = { key: start.join('.'), value: null, scope, ...at, shadowed: shadowed.map(flat) };
-    return [problem === undefined ? row : { ...row, problem }];
-  }
+  const note = noteOn(config, server);
+  const facts = { ...(problem && { problem }), ...(policy && { policy }), ...(note !== undefined && { note }) };
+  const whole = { scope, ...at, shadowed: shadowed.map(flat) };
+  if (entry === undefined) return [{ key: start.join('.'), value: null, ...whole, ...facts }];
   return fieldsOf(entry as JsonObject, []).map(({ path, value }) => {
+    const key = [...start, ...path];
     const shown = isSecretField(path) ? REDACTED : redact(value);
-    return { key: [...start, ...path].join('.'), value: shown, ...originOf(config, [...start, ...path]) };
+    // What a program brings along is written nowhere.
+    const origin = at === undefined ? whole : originOf(config, key);
+    return { key: key.join('.'), value: shown, ...origin, ...facts };
+  });
+}
+
+const BUILTINS: ReadonlySet<string> = new Set(['filesystem', 'database']);
+
+function noteOn({ dropped }: Config, { name, scope }: ServerConfig): string | undefined {
+  const replaces = BUILTINS.has(name) && scope !== 'builtin' ? ['It replaces the built-in server of this name.'] : [];
+  const others = dropped
+    .filter((one) => one.name === name)
+    .map(
+      ({ scope: from, at: { file, line }, why }) => `The one of scope ${from} at ${file}:${line} is not used: ${why}`,
+    );
+  return replaces.length + others.length > 0 ? [...replaces, ...others].join(' ') : undefined;
+}
+
+function droppedRow({ name, scope, at, why }: Dropped): ExplainRow {
+  return { key: `mcpServers.${name}`, value: null, scope, ...at, shadowed: [], note: `Not used: ${why}` };
+}
+
+function connectorRows(config: Config): readonly ExplainRow[] {
+  return config.settings.connectors.map(({ name, ...value }) => {
+    const path = ['connectors', name];
+    return { key: path.join('.'), value: redact(value), ...originOf(config, path) };
   });
 }
 

@@ -1,14 +1,72 @@
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { crc32, deflateRawSync } from 'node:zlib';
 import { onTestFinished } from 'vitest';
 import type { Config } from './config.ts';
-import { type LoadOptions, loadConfig } from './load.ts';
+import type { LoadOptions } from './found.ts';
+import { loadConfig } from './load.ts';
 
 export interface Machine {
   readonly folder: string;
   path(name: string): string;
   load(options?: Partial<LoadOptions>): Promise<Config>;
+}
+
+/** A zip archive, packed the plain way. */
+export function zipOf(files: Readonly<Record<string, string>>): Buffer {
+  return packed(Object.entries(files).map(([name, text]) => ({ name, text })));
+}
+
+export interface Packed {
+  readonly name: string;
+  readonly text: string;
+  /** Unix mode, for what is not a plain file. */
+  readonly mode?: number;
+  readonly method?: number;
+  readonly crc?: number;
+  readonly size?: number;
+  readonly flags?: number;
+  readonly localName?: string;
+}
+
+/** A zip archive that may lie about what is in it. */
+export function packed(files: readonly Packed[]): Buffer {
+  const locals: Buffer[] = [];
+  const central: Buffer[] = [];
+  let offset = 0;
+  for (const { name, text, mode = 0o100644, method = 8, flags = 0, localName = name, ...lies } of files) {
+    const plain = Buffer.from(text);
+    const data = method === 8 ? deflateRawSync(plain) : plain;
+    const facts = Buffer.alloc(12);
+    facts.writeUInt32LE(lies.crc ?? crc32(plain), 0);
+    facts.writeUInt32LE(data.length, 4);
+    facts.writeUInt32LE(lies.size ?? plain.length, 8);
+    const local = Buffer.alloc(30);
+    local.writeUInt32LE(0x04034b50, 0);
+    local.writeUInt16LE(method, 8);
+    facts.copy(local, 14);
+    local.writeUInt16LE(Buffer.byteLength(localName), 26);
+    const entry = Buffer.alloc(46);
+    entry.writeUInt32LE(0x02014b50, 0);
+    entry.writeUInt8(3, 5);
+    entry.writeUInt16LE(flags, 8);
+    entry.writeUInt16LE(method, 10);
+    facts.copy(entry, 16);
+    entry.writeUInt16LE(Buffer.byteLength(name), 28);
+    entry.writeUInt32LE(mode * 0x10000, 38);
+    entry.writeUInt32LE(offset, 42);
+    central.push(entry, Buffer.from(name));
+    locals.push(local, Buffer.from(localName), data);
+    offset += local.length + Buffer.byteLength(localName) + data.length;
+  }
+  const end = Buffer.alloc(22);
+  end.writeUInt32LE(0x06054b50, 0);
+  end.writeUInt16LE(files.length, 8);
+  end.writeUInt16LE(files.length, 10);
+  end.writeUInt32LE(Buffer.concat(central).length, 12);
+  end.writeUInt32LE(offset, 16);
+  return Buffer.concat([...locals, ...central, end]);
 }
 
 /** A folder with a project in `project/` and a user in `user/`; gone when the test ends. */
@@ -27,6 +85,13 @@ export async function machineWith(files: Readonly<Record<string, string | Uint8A
     folder,
     path,
     load: (options = {}) =>
-      loadConfig({ cwd: path('project'), home: path('user/.heddle'), userHome: path('user'), env: {}, ...options }),
+      loadConfig({
+        cwd: path('project'),
+        home: path('user/.heddle'),
+        userHome: path('user'),
+        systemFolder: path('etc'),
+        env: {},
+        ...options,
+      }),
   };
 }

@@ -1,18 +1,22 @@
 import type { Json, JsonObject } from '../core/call.ts';
+import { isObject } from '../core/json.ts';
 import type { Place, Problem, Scope } from './config.ts';
 import { describeIssues, valueAt } from './describe-issue.ts';
 import { expandObject, SETTING_FIELDS } from './expand.ts';
-import type { Finding, Path } from './parse-document.ts';
+import type { Document, Finding, Path } from './parse-document.ts';
 import { type EntryReading, readEntry, type Surroundings } from './read-entry.ts';
 import { configSchema, settingPaths } from './schema.ts';
 import { keysAt } from './schema-keys.ts';
+import { serverPlaces } from './server-places.ts';
 
 /** One server as one file has it. */
 export interface LayerServer extends EntryReading {
   readonly name: string;
   readonly at: Place;
-  /** Where each field is written, by its dotted name within the entry. */
-  readonly places: ReadonlyMap<string, Place>;
+  /** As the file has it. */
+  readonly written?: JsonObject;
+  /** Where each field is written, by its dotted name within the entry. Asked for only when it is shown. */
+  readonly places: () => ReadonlyMap<string, Place>;
 }
 
 /** One setting as one file has it. */
@@ -22,16 +26,34 @@ export interface LayerSetting {
   readonly at: Place;
 }
 
+/** One connector as one file has it. */
+export interface LayerConnector {
+  readonly name: string;
+  readonly url: string;
+  readonly token?: string;
+  /** As the file has it. */
+  readonly written: JsonObject;
+  readonly at: Place;
+}
+
 /** What one file says, checked and expanded. */
 export interface Layer {
   readonly scope: Scope;
+  /** It came with the project's folder. */
+  readonly needsTrust?: boolean;
+  readonly connectors: readonly LayerConnector[];
   readonly servers: readonly LayerServer[];
   readonly settings: readonly LayerSetting[];
   readonly problems: readonly Problem[];
 }
 
+export interface LayerOptions extends Surroundings {
+  /** The one place where another program's settings name servers. */
+  readonly serversAt?: Path;
+}
+
 /** Reads one document; each entry and each setting stands or falls alone. */
-export function toLayer(scope: Scope, around: Surroundings): Layer {
+export function toLayer(scope: Scope, around: LayerOptions): Layer {
   const { document, foreign } = around;
   const { at, problems } = serversPath(around);
   const written = at === undefined ? undefined : valueAt(document.root, at);
@@ -44,14 +66,18 @@ export function toLayer(scope: Scope, around: Surroundings): Layer {
   const others = findings.get(undefined) ?? [];
   if (!foreign) {
     const read = readSettings(others, around);
-    return { scope, servers, settings: read.settings, problems: [...problems, ...read.problems] };
+    return { scope, servers, ...read, problems: [...problems, ...read.problems] };
   }
   const ours = others.filter(({ path }) => at !== undefined && overlaps(path, at)).map(({ problem }) => problem);
-  return { scope, servers, settings: [], problems: [...problems, ...ours] };
+  return { scope, servers, settings: [], connectors: [], problems: [...problems, ...ours] };
 }
 
-function serversPath({ document, foreign }: Surroundings): { at?: Path; problems: readonly Problem[] } {
+function serversPath({ document, foreign, serversAt }: LayerOptions): { at?: Path; problems: readonly Problem[] } {
   const { root } = document;
+  if (serversAt !== undefined) {
+    const wrong = !isObject(valueAt(root, serversAt));
+    return wrong ? { problems: [notAMap(document.placeOf(serversAt))] } : { at: serversAt, problems: [] };
+  }
   const all = Object.values(root);
   if (root.mcpServers !== undefined && !isObject(root.mcpServers)) {
     return { problems: foreign ? [notAMap(document.placeOf(['mcpServers']))] : [] };
@@ -68,13 +94,19 @@ function readServer(at: Path, findings: readonly Finding[], around: Surroundings
   const found = findings.map(({ problem }) => ({ ...problem, server: name }));
   const written = valueAt(document.root, at) ?? null;
   const reading = found.some(({ level }) => level === 'error') ? { problems: [] } : readEntry(written, at, around);
-  const places = new Map(
-    fieldsOf(written, []).map((path) => [path.join('.'), document.placeOf([...at, ...path], 'name')]),
-  );
-  return { ...reading, name, at: document.placeOf(at, 'name'), places, problems: [...found, ...reading.problems] };
+  return {
+    ...reading,
+    ...(isObject(written) && { written }),
+    name,
+    at: document.placeOf(at, 'name'),
+    places: () => serverPlaces(document, at, written),
+    problems: [...found, ...reading.problems],
+  };
 }
 
-function readSettings(findings: readonly Finding[], around: Surroundings): Pick<Layer, 'settings' | 'problems'> {
+type SettingsReading = Pick<Layer, 'settings' | 'connectors' | 'problems'>;
+
+function readSettings(findings: readonly Finding[], around: Surroundings): SettingsReading {
   const { document, variables, folder } = around;
   const { mcpServers, ...others } = document.root;
   const { value, failed } = expandObject(others, { document, at: [], fields: SETTING_FIELDS, variables, folder });
@@ -91,7 +123,23 @@ function readSettings(findings: readonly Finding[], around: Surroundings): Pick<
     if (found === undefined || wrong.some((bad) => overlaps(bad.path, path))) return [];
     return [{ path, value: found, at: document.placeOf(path, 'name') }];
   });
-  return { settings: wrong.reduce(closed, sound), problems: [...warnings, ...wrong.map(sayClosed)] };
+  return {
+    settings: wrong.reduce(closed, sound),
+    connectors: connectorsIn(value, wrong, document),
+    problems: [...warnings, ...wrong.map(sayClosed)],
+  };
+}
+
+function connectorsIn(value: JsonObject, wrong: readonly Finding[], document: Document): readonly LayerConnector[] {
+  const items = valueAt(value, ['connectors']);
+  return (Array.isArray(items) ? items : []).flatMap((item: Json, index): LayerConnector[] => {
+    const path = ['connectors', index];
+    const written = valueAt(document.root, path);
+    if (!isObject(item) || !isObject(written) || wrong.some((bad) => overlaps(bad.path, path))) return [];
+    const { name, url, token } = item;
+    const at = document.placeOf(path);
+    return [{ name: String(name), url: String(url), written, at, ...(typeof token === 'string' && { token }) }];
+  });
 }
 
 interface Closing {
@@ -124,15 +172,6 @@ function closed(settings: readonly LayerSetting[], { path: bad, problem: { at } 
 function sayClosed({ path, problem }: Finding): Problem {
   const closing = CLOSINGS.find(({ when }) => overlaps(path, when));
   return closing === undefined ? problem : { ...problem, message: `${problem.message} ${closing.say}` };
-}
-
-function fieldsOf(value: Json | undefined, path: readonly string[]): readonly (readonly string[])[] {
-  if (!isObject(value)) return [path];
-  return Object.entries(value).flatMap(([key, item]) => fieldsOf(item, [...path, key]));
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function startsWith(path: Path, start: Path): boolean {

@@ -13,6 +13,7 @@ verifies('C14', 'finds `{}` a good configuration and fills every default', async
     mode: 'guarded',
     permissions: { allow: [], ask: [], deny: [] },
     limits: {},
+    connectors: [],
     connect: { localConcurrency: 3, remoteConcurrency: 20 },
     gateway: { host: '127.0.0.1', port: 7433, allowedHosts: [], allowedOrigins: [], maxBodyBytes: 4194304 },
   });
@@ -21,11 +22,8 @@ verifies('C14', 'finds `{}` a good configuration and fills every default', async
 it('is content with no file at all', async () => {
   const config = await (await machineWith({})).load();
   expect(config.problems).toEqual([]);
-  expect(config.files.map(({ scope, state }) => [scope, state])).toEqual([
-    ['project', 'absent'],
-    ['project', 'absent'],
-    ['user', 'absent'],
-  ]);
+  expect(new Set(config.files.map(({ state }) => state))).toEqual(new Set(['absent']));
+  await expect(config.refreshed).resolves.toBe(false);
 });
 
 verifies('C6', 'lets the project win over the user, and heddle.json over .mcp.json, by whole entry', async () => {
@@ -79,7 +77,9 @@ describe('with --config', () => {
       'elsewhere/my.json': { store: 'data', mcpServers: { a: { command: 'x', cwd: 'sub' } } },
     });
     const config = await machine.load({ file: '../elsewhere/my.json' });
-    expect(config.files).toEqual([{ file: machine.path('elsewhere/my.json'), scope: 'config', state: 'found' }]);
+    expect(config.files.filter(({ scope }) => scope !== 'enterprise')).toEqual([
+      { file: machine.path('elsewhere/my.json'), scope: 'config', state: 'found' },
+    ]);
     expect(config.servers.get('a')).toMatchObject({ scope: 'config', entry: { cwd: machine.path('elsewhere/sub') } });
     expect(config.settings).toMatchObject({ mode: 'guarded', store: machine.path('elsewhere/data') });
     expect(config.projectFolder).toBe(machine.path('project'));
@@ -148,7 +148,11 @@ verifies('C10', 'lets everything else work beside a broken file', async () => {
   });
   const config = await machine.load();
   expect(config.problems).toMatchObject([{ level: 'error', at: { line: 1, column: 17 } }]);
-  expect(config.files.map(({ state }) => state)).toEqual(['broken', 'found', 'found']);
+  expect(config.files.map(({ state }) => state).filter((state) => state !== 'absent')).toEqual([
+    'broken',
+    'found',
+    'found',
+  ]);
   expect([...config.servers.keys()]).toEqual(['b', 'c']);
   expect(config.settings.mode).toBe('open');
 });

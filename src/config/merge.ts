@@ -1,88 +1,69 @@
-import type { Json } from '../core/call.ts';
-import type { Config, Origin, Problem, Scope, ServerConfig, Shadow, SourceFile } from './config.ts';
-import type { Layer, LayerServer } from './layer.ts';
-import { configSchema, type Settings, settingPaths } from './schema.ts';
+import type { Config, Problem, ServerConfig, SourceFile } from './config.ts';
+import type { Layer } from './layer.ts';
+import { type ManagedRules, mergeServers } from './merge-servers.ts';
+import type { MergeSettings } from './merge-settings.ts';
 
-interface Sources {
+export interface Sources {
   readonly projectFolder: string;
   readonly files: readonly SourceFile[];
   /** The first layer that says something wins. */
   readonly layers: readonly Layer[];
   /** Of files that gave no layer. */
   readonly problems: readonly Problem[];
+  /** Win over all layers but an organisation's. */
+  readonly given?: readonly ServerConfig[];
+  readonly managed?: ManagedRules;
+  readonly mergeSettings: MergeSettings;
+  readonly refreshed: Config['refreshed'];
 }
 
+const UNMANAGED: ManagedRules = { judges: [] };
+
 /** Makes one configuration of all layers: a server's whole entry wins by name, settings win one by one. */
-export function mergeConfig({ projectFolder, files, layers, problems }: Sources): Config {
-  const servers = mergeServers(layers);
-  const settings = mergeSettings(layers, projectFolder);
+export function mergeConfig(sources: Sources): Config {
+  const { projectFolder, files, layers, problems, given = [], managed = UNMANAGED, mergeSettings, refreshed } = sources;
+  const servers = mergeServers({ layers, given, managed });
+  const bound = managed.exclusive === undefined ? { layers, problems: [] } : withoutLoosening(layers);
+  const settings = mergeSettings(bound.layers, projectFolder);
+  let places: Config['places'] | undefined;
   return {
     projectFolder,
     files,
     servers: servers.byName,
+    dropped: servers.dropped,
     settings: settings.inForce,
-    places: new Map([...settings.places, ...servers.places]),
-    problems: [...problems, ...layers.flatMap((layer) => layer.problems), ...servers.problems],
+    // Thousands of them where there are hundreds of servers, and hardly ever looked at.
+    get places() {
+      places ??= new Map([...settings.places, ...servers.places()]);
+      return places;
+    },
+    problems: [...problems, ...layers.flatMap((layer) => layer.problems), ...bound.problems, ...servers.problems],
+    refreshed,
   };
 }
 
-function mergeServers(layers: readonly Layer[]) {
-  const written = Map.groupBy(
-    layers.flatMap(({ scope, servers }) => servers.map((server) => ({ ...server, scope }))),
-    ({ name }) => name,
-  );
-  const byName = new Map<string, ServerConfig>();
-  const places = new Map<string, Origin>();
+// Where an organisation decides which servers there are, nobody else decides that fewer questions are asked.
+function withoutLoosening(layers: readonly Layer[]): { layers: readonly Layer[]; problems: readonly Problem[] } {
   const problems: Problem[] = [];
-  for (const [name, [winner, ...others]] of written) {
-    if (winner === undefined) continue;
-    const shadowed = others.map(({ scope, at }) => ({ scope, at }));
-    byName.set(name, toServer(winner, shadowed));
-    for (const [field, at] of winner.places) {
-      places.set(serverKey(name, field), { scope: winner.scope, at, shadowed });
-    }
-    // What is wrong with an entry that is not in force can wait.
-    const idle = others.flatMap((other) => other.problems.map((problem) => ({ ...problem, level: 'warn' as const })));
-    problems.push(...winner.problems, ...idle);
-  }
-  return { byName, places, problems };
-}
-
-function toServer(winner: LayerServer & { readonly scope: Scope }, shadowed: readonly Shadow[]): ServerConfig {
-  const { name, scope, at, entry } = winner;
-  const problem = winner.problems.find(({ level }) => level === 'error');
-  return { name, scope, at, shadowed, ...(entry && { entry }), ...(problem && { problem }) };
-}
-
-function serverKey(name: string, field: string): string {
-  return field === '' ? `mcpServers.${name}` : `mcpServers.${name}.${field}`;
-}
-
-function mergeSettings(layers: readonly Layer[], projectFolder: string) {
-  const places = new Map<string, Origin>();
-  const chosen: Record<string, unknown> = {};
-  for (const path of settingPaths) {
-    const key = path.join('.');
-    const [winner, ...others] = layers.flatMap(({ scope, settings }) =>
-      settings.filter((setting) => setting.path.join('.') === key).map(({ value, at }) => ({ scope, value, at })),
+  const bound = layers.map((layer) => {
+    if (layer.scope === 'enterprise') return layer;
+    const [loose = [], kept = []] = [true, false].map((wanted) =>
+      layer.settings.filter((setting) => loosens(setting) === wanted),
     );
-    if (winner === undefined) continue;
-    places.set(key, { scope: winner.scope, at: winner.at, shadowed: others.map(({ scope, at }) => ({ scope, at })) });
-    put(chosen, path, winner.value);
-  }
-  const { $schema: _, mcpServers: __, builtins, ...rest } = configSchema.parse(chosen);
-  const { allowedPaths = [projectFolder], ...filesystem } = builtins.filesystem;
-  const inForce: Settings = { ...rest, builtins: { filesystem: { ...filesystem, allowedPaths } } };
-  return { inForce, places };
+    problems.push(...loose.map(ignored));
+    return { ...layer, settings: kept, connectors: [] };
+  });
+  return { layers: bound, problems };
 }
 
-function put(into: Record<string, unknown>, [first, ...rest]: readonly string[], value: Json): void {
-  if (first === undefined) return;
-  if (rest.length === 0) {
-    into[first] = value;
-    return;
-  }
-  const inner = (into[first] ?? {}) as Record<string, unknown>;
-  into[first] = inner;
-  put(inner, rest, value);
+function loosens({ path, value }: Layer['settings'][number]): boolean {
+  const key = path.join('.');
+  return (
+    (key === 'mode' && value === 'open') || (key === 'permissions.allow' && Array.isArray(value) && value.length > 0)
+  );
+}
+
+function ignored({ path, at }: Layer['settings'][number]): Problem {
+  const message = `\`${path.join('.')}\` has no effect here: this machine is managed, and it would mean fewer questions.`;
+  return { level: 'warn', code: 'CONFIG_INVALID', message, fix: 'Remove it, or ask who manages this machine.', at };
 }

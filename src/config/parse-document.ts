@@ -1,6 +1,8 @@
 import { createScanner, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
 import type { Json, JsonObject } from '../core/call.ts';
+import { isObject, parseJson } from '../core/json.ts';
 import type { Place, Problem } from './config.ts';
+import { jsonOffsets } from './json-offsets.ts';
 
 export type Path = readonly (string | number)[];
 
@@ -33,6 +35,11 @@ export function parseDocument(file: string, text: string): Document | Problem {
     at: placeAt(offset),
   });
 
+  const strict = strictObject(text);
+  if (strict !== undefined) {
+    const offsetIn = jsonOffsets(text);
+    return { file, root: strict, findings: [], placeOf: (path, part = 'value') => placeAt(offsetIn(path, part)) };
+  }
   const tooDeep = offsetTooDeep(text);
   if (tooDeep !== undefined) {
     return broken(`is nested deeper than ${MAX_DEPTH} levels.`, 'Flatten the file.', tooDeep);
@@ -54,10 +61,21 @@ export function parseDocument(file: string, text: string): Document | Problem {
   return { file, root, findings, placeOf: (path, part = 'value') => placeAt(offsetOf({ tree, members, path, part })) };
 }
 
+// Most files have no comments and nothing twice; those the quick parser reads.
+function strictObject(text: string): JsonObject | undefined {
+  try {
+    const value = parseJson(text, { maxDepth: MAX_DEPTH });
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 function placesIn(file: string, text: string): (offset: number) => Place {
-  const starts = [0];
-  for (const match of text.matchAll(/\r\n|\n|\r/g)) starts.push(match.index + match[0].length);
+  let known: readonly number[] | undefined;
   return (offset) => {
+    known ??= lineStarts(text);
+    const starts = known;
     let low = 0;
     let high = starts.length - 1;
     while (low < high) {
@@ -67,6 +85,12 @@ function placesIn(file: string, text: string): (offset: number) => Place {
     }
     return { file, line: low + 1, column: offset - (starts[low] ?? 0) + 1 };
   };
+}
+
+function lineStarts(text: string): readonly number[] {
+  const starts = [0];
+  for (const match of text.matchAll(/\r\n|\n|\r/g)) starts.push(match.index + match[0].length);
+  return starts;
 }
 
 // The parser is recursive, so depth is counted before it runs.

@@ -7,6 +7,7 @@ import { ENTRY_FIELDS, expandObject, type Variables } from './expand.ts';
 import type { Document, Path } from './parse-document.ts';
 import type { ServerEntry } from './schema.ts';
 import { keysAt } from './schema-keys.ts';
+import { complaintAboutName } from './server-name.ts';
 import { remoteEntry, sdkEntry, stdioEntry } from './server-schema.ts';
 
 export interface Surroundings {
@@ -59,14 +60,6 @@ export function readEntry(written: Json, at: Path, around: Surroundings): EntryR
     return fail(`The server \`${name}\` has neither \`command\` nor \`url\`.`, 'Add one of them.');
   }
   return checkShape(value, at, { ...around, kind });
-}
-
-function complaintAboutName(name: string): string | undefined {
-  if (!/^[A-Za-z0-9_-]+$/.test(name)) {
-    return `The server name ${JSON.stringify(name)} has characters other than letters, digits, \`-\` and \`_\`.`;
-  }
-  const reserved = name === 'heddle' || name === 'workflow' || name.startsWith('heddle-');
-  return reserved ? `The server name \`${name}\` is reserved for Heddle itself.` : undefined;
 }
 
 function kindOf({ type, command, url, ...others }: JsonObject): Kind | 'both' | 'neither' {

@@ -1,6 +1,8 @@
 import { readFile, stat } from 'node:fs/promises';
+import { isObject } from '../core/json.ts';
 import type { Problem } from './config.ts';
-import { type Document, parseDocument } from './parse-document.ts';
+import { valueAt } from './describe-issue.ts';
+import { type Document, type Path, parseDocument } from './parse-document.ts';
 
 const MAX_BYTES = 5 * 1024 * 1024;
 
@@ -9,26 +11,39 @@ export type Reading =
   | { readonly state: 'broken'; readonly problem: Problem }
   | { readonly state: 'found'; readonly document: Document };
 
-/** Reads one configuration file. Whatever is wrong with it is in the answer; nothing is thrown. */
-export async function readConfigFile(file: string): Promise<Reading> {
+/**
+ * Reads one configuration file. Whatever is wrong with it is in the answer; nothing is thrown.
+ * With `wanted`, a file that holds nothing there is as good as absent.
+ */
+export async function readConfigFile(file: string, wanted?: Path): Promise<Reading> {
   try {
     const found = await stat(file);
     // A pipe or a device would wait for a writer that never comes.
     if (!found.isFile()) return broken(file, `is ${found.isDirectory() ? 'a folder' : 'not a regular file'}`);
     if (found.size > MAX_BYTES) return broken(file, `has ${found.size} bytes; the most Heddle reads is ${MAX_BYTES}`);
-    const bytes = await readFile(file);
-    return parsed(file, bytes);
+    const text = decode(await readFile(file));
+    if (text === undefined) return broken(file, 'is not UTF-8 text');
+    return wanted !== undefined && holdsNothing(text, wanted) ? { state: 'absent' } : readConfigText(file, text);
   } catch (error) {
     const code = codeOf(error);
     return code === 'ENOENT' ? { state: 'absent' } : broken(file, `cannot be read (${code})`);
   }
 }
 
-function parsed(file: string, bytes: Uint8Array): Reading {
-  const text = decode(bytes);
-  if (text === undefined) return broken(file, 'is not UTF-8 text');
+/** Reads text that says where it comes from. */
+export function readConfigText(file: string, text: string): Reading {
   const document = parseDocument(file, text);
   return 'root' in document ? { state: 'found', document } : { state: 'broken', problem: document };
+}
+
+// Settings of other programs grow to megabytes; the quick parser says whether the one that knows lines is needed.
+function holdsNothing(text: string, wanted: Path): boolean {
+  try {
+    const found = valueAt(JSON.parse(text), wanted);
+    return found === undefined || (isObject(found) && Object.keys(found).length === 0);
+  } catch {
+    return false;
+  }
 }
 
 // Fatal: a byte that is replaced silently would be a key or a path that nobody wrote. Drops a byte-order mark.

@@ -39,6 +39,19 @@ const gateway = z.strictObject({
   maxBodyBytes: z.int().positive().default(GATEWAY.maxBodyBytes).describe('Largest request body.'),
 });
 
+const connector = z.strictObject({
+  name: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]+$/, 'must be letters, digits, `-` and `_`')
+    .describe('What the connector is called.'),
+  url: z.url({ protocol: /^https?$/ }).describe('Address that answers with `{ "mcpServers": … }`.'),
+  token: z
+    .string()
+    .regex(/^[\x21-\x7e]+$/, 'must be a token without spaces')
+    .exactOptional()
+    .describe('Bearer token sent to it.'),
+});
+
 /** The whole of `heddle.json`: types, defaults and validation all come from here. */
 export const configSchema = z.strictObject({
   $schema: z.string().exactOptional().describe('Where editors find the JSON Schema of this file.'),
@@ -58,6 +71,7 @@ export const configSchema = z.strictObject({
     .describe('Limits on calls.'),
   connect: connect.prefault({}).describe('How many servers connect at once.'),
   gateway: gateway.prefault({}).describe('The MCP endpoint of `heddle serve`.'),
+  connectors: z.array(connector).default([]).describe('Addresses that more servers are read from.'),
   store: z
     .string()
     .min(1)
@@ -90,7 +104,7 @@ export type Settings = Frozen<
  * half a rate from one file and half from another would be a rate that nobody wrote.
  */
 export const settingPaths: readonly (readonly string[])[] = valuePaths(configSchema, []).filter(
-  ([first]) => first !== '$schema' && first !== 'mcpServers',
+  ([first]) => first !== '$schema' && first !== 'mcpServers' && first !== 'connectors',
 );
 
 function valuePaths(schema: z.core.$ZodType, path: readonly string[]): readonly (readonly string[])[] {

@@ -74,6 +74,7 @@ it('finds a duplicate key exactly where there is one, however it is nested', () 
 it.each([
   ['plainly', '{"a":1,"b":2,"a":3}'],
   ['in another spelling', '{"a":1,"\\u0061":3}'],
+  ['with space around it', '{ "a" : 1,\n"a"\t:\r\n2}'],
   ['deep inside', '[{"x":[{"a":{},"a":[]}]}]'],
   ['after a string that looks like one', '{"x":"{\\"a\\":1,","a":1,"a":2}'],
   ['with an escaped quote in it', '{"a\\"b":1,"a\\u0022b":2}'],

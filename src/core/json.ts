@@ -12,7 +12,12 @@ export interface JsonLimits {
 const MAX_DEPTH = 128;
 const MAX_CHARS = 64 * 1024 * 1024;
 const MAX_SHOWN_CHARS = 80;
-const STRING_OR_BRACKET = /"(?:[^"\\]|\\.)*"|[{}[\]]/g;
+const QUOTE = 0x22;
+const OPEN_ARRAY = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
 const SPACE = 0x20;
 const COLON = 0x3a;
 
@@ -93,18 +98,43 @@ function isKey(text: string, end: number): boolean {
   return text.charCodeAt(next) === COLON;
 }
 
+// By hand, not by a pattern: one that reads escapes overflows the stack on a long string.
 function findRepeatedKey(text: string): string | undefined {
   const open: Set<string>[] = [];
-  for (const { 0: token, index } of text.matchAll(STRING_OR_BRACKET)) {
-    if (token === '{' || token === '[') open.push(new Set());
-    else if (token === '}' || token === ']') open.pop();
-    else if (isKey(text, index + token.length - 1)) {
-      const key: string = JSON.parse(token);
-      if (open.at(-1)?.has(key)) return key.slice(0, MAX_SHOWN_CHARS);
-      open.at(-1)?.add(key);
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === OPEN_OBJECT || code === OPEN_ARRAY) open.push(new Set());
+    else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) open.pop();
+    else if (code === QUOTE) {
+      const end = endOfString(text, at);
+      const key = keyIn(text, at, end);
+      if (key !== undefined && !added(open.at(-1), key)) return key.slice(0, MAX_SHOWN_CHARS);
+      at = end;
     }
   }
   return undefined;
+}
+
+function keyIn(text: string, start: number, end: number): string | undefined {
+  return isKey(text, end) ? JSON.parse(text.slice(start, end + 1)) : undefined;
+}
+
+/** False when it was there already. */
+function added(keys: Set<string> | undefined, key: string): boolean {
+  const before = keys?.size;
+  return keys?.add(key).size !== before;
+}
+
+function endOfString(text: string, start: number): number {
+  let end = text.indexOf('"', start + 1);
+  while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
+  return end;
+}
+
+function isEscaped(text: string, at: number): boolean {
+  let backslashes = 0;
+  while (text.charCodeAt(at - 1 - backslashes) === BACKSLASH) backslashes++;
+  return backslashes % 2 === 1;
 }
 
 const refused = (why: string, cause?: unknown) =>

@@ -18,7 +18,8 @@ export function checkHost(
 ): string | undefined {
   const host = headers.host?.toLowerCase() ?? '';
   const name = host.replace(/:\d+$/, '');
-  if (!LOOPBACK.has(name) && !allowedHosts.includes(host) && !allowedHosts.includes(name)) {
+  const isAllowed = allowedHosts.some((one) => [host, name].includes(one.toLowerCase()));
+  if (!LOOPBACK.has(name) && !isAllowed) {
     return `The host ${JSON.stringify(host.slice(0, 100))} is not served here. Add it to \`gateway.allowedHosts\`.`;
   }
   const { origin } = headers;

@@ -26,16 +26,24 @@ export function isModern(headers: IncomingHttpHeaders, params: JsonObject): bool
   return (isObject(meta) && VERSION_KEY in meta) || headers['mcp-protocol-version'] === MODERN_VERSION;
 }
 
-/** Why a modern request must be refused before anyone looks at it: its headers and body have to say the same. */
-export function checkModern(headers: IncomingHttpHeaders, method: string, params: JsonObject): Refusal | undefined {
-  const meta = isObject(params._meta) ? params._meta : {};
+/** Why the envelope of a modern request will not do, whatever carried it here. */
+export function checkEnvelope({ _meta }: JsonObject): Refusal | undefined {
+  const meta = isObject(_meta) ? _meta : {};
   const requested = meta[VERSION_KEY];
   if (typeof requested !== 'string' || !isObject(meta[META_KEY('clientCapabilities')])) return noEnvelope();
-  if (headers['mcp-protocol-version'] !== requested) return mismatch('MCP-Protocol-Version');
-  if (requested !== MODERN_VERSION) {
-    const data = { supported: [MODERN_VERSION], requested };
-    return { status: 400, code: UNSUPPORTED_VERSION, message: 'Unsupported protocol version.', data };
-  }
+  if (requested === MODERN_VERSION) return undefined;
+  const data = { supported: [MODERN_VERSION], requested };
+  return { status: 400, code: UNSUPPORTED_VERSION, message: 'Unsupported protocol version.', data };
+}
+
+/** Why a modern request must be refused before anyone looks at it: its headers and body have to say the same. */
+export function checkModern(headers: IncomingHttpHeaders, method: string, params: JsonObject): Refusal | undefined {
+  const refusal = checkEnvelope(params);
+  // A version that differs is a mismatch first: which of the two is supported cannot be said.
+  const requested = isObject(params._meta) ? params._meta[VERSION_KEY] : undefined;
+  const versionsAgree = headers['mcp-protocol-version'] === requested;
+  if (refusal && (refusal.code === INVALID_PARAMS || versionsAgree)) return refusal;
+  if (!versionsAgree) return mismatch('MCP-Protocol-Version');
   if (headers['mcp-method'] !== method) return mismatch('Mcp-Method');
   const field = Object.hasOwn(NAMED_BY, method) ? NAMED_BY[method] : undefined;
   const name = field && params[field];

@@ -26,9 +26,9 @@ export async function readMessage(request: IncomingMessage, maxBytes: number): P
     return refuse(400, PARSE_ERROR, HeddleError.from(thrown).message);
   }
   if (!isObject(message)) return refuse(400, INVALID_REQUEST, 'The body has to be one JSON-RPC message.');
-  const { id, method, params = {} } = message;
+  const { jsonrpc, id, method, params = {} } = message;
   const validId = id === undefined || typeof id === 'string' || Number.isInteger(id);
-  if (typeof method !== 'string' || !validId || !isObject(params)) {
+  if (jsonrpc !== '2.0' || typeof method !== 'string' || !validId || !isObject(params)) {
     return refuse(400, INVALID_REQUEST, 'The body is not a JSON-RPC request or notification.');
   }
   return { id: id as string | number | undefined, method, params };

@@ -5,8 +5,8 @@ import type { Refusal } from './check-modern.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
-// What a client that does not read may make us hold before it loses notifications.
-const MAX_HELD_BYTES = 4 * 1024 * 1024;
+/** What a client that does not read may make us hold before it loses notifications. */
+export const MAX_HELD_BYTES = 4 * 1024 * 1024;
 
 /**
  * The way back for one request. Starts as plain JSON, which is cheapest, and

@@ -2,8 +2,10 @@ import type { Readable, Writable } from 'node:stream';
 import type { Caller, JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
 import type { Heddle } from '../heddle.ts';
+import { RpcError } from '../wire/json-rpc.ts';
 import { Peer } from '../wire/peer.ts';
 import { type Asked, META_KEY } from './asked.ts';
+import { checkEnvelope } from './check-modern.ts';
 import { mcpHandler } from './mcp-handler.ts';
 import { StreamLine } from './stream-line.ts';
 
@@ -20,10 +22,13 @@ export async function serveStdio({ heddle, caller, input, output }: StdioFace, s
   let greeted = false;
   const peer = new Peer(new StreamLine(input, output), {
     server: 'the client',
-    answer(method, params, { id, signal }) {
+    async answer(method, params, { id, signal }) {
+      const era = eraOf(params);
+      const refusal = era === 'modern' ? checkEnvelope(params) : undefined;
+      if (refusal) throw new RpcError(refusal.code, refusal.message, refusal.data);
       greeted ||= method === 'initialize';
       const notify = (name: string, said: JsonObject) => void peer.notify(name, said).catch(() => {}); // It has left.
-      return answer(method, params, { id, era: eraOf(params), caller, signal, notify });
+      return answer(method, params, { id, era, caller, signal, notify });
     },
   });
   await peer.start();

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { header } from './read-message.ts';
-import { toEvent } from './reply.ts';
+import { MAX_HELD_BYTES, toEvent } from './reply.ts';
 import type { Session, Sessions } from './sessions.ts';
 
 const KEEP_ALIVE_MS = 25_000;
@@ -28,5 +28,7 @@ export function openStream(
 /** Tells every legacy client that listens. Modern ones hear it on their subscriptions. */
 export function announce(sessions: Sessions, method: string): void {
   const event = toEvent({ jsonrpc: '2.0', method });
-  for (const { streams } of sessions.all()) for (const stream of streams) stream.write(event);
+  for (const { streams } of sessions.all()) {
+    for (const stream of streams) if (stream.writableLength <= MAX_HELD_BYTES) stream.write(event);
+  }
 }

@@ -35,15 +35,13 @@ export function openSessions(clock: Clock = Date.now): Sessions {
     for (const stream of session.streams) stream.end();
   }
 
-  function isStale(session: Session): boolean {
-    const idle = session.running.size === 0 && session.streams.size === 0 && clock() - session.lastUsed > IDLE_MS;
-    return idle || sessions.size > MAX_SESSIONS;
-  }
-
   function endStale(): void {
     for (const session of sessions.values()) {
-      if (!isStale(session)) return;
-      end(session);
+      const old = clock() - session.lastUsed > IDLE_MS;
+      if (!old && sessions.size <= MAX_SESSIONS) return;
+      // One that waits or listens is in use, however long ago it last spoke.
+      const idle = session.running.size === 0 && session.streams.size === 0;
+      if (idle || sessions.size > MAX_SESSIONS) end(session);
     }
   }
 
@@ -61,6 +59,7 @@ export function openSessions(clock: Clock = Date.now): Sessions {
       return session;
     },
     find(id, callerId) {
+      endStale();
       const session = id === undefined ? undefined : sessions.get(id);
       if (!session || session.callerId !== callerId) return undefined;
       session.lastUsed = clock();

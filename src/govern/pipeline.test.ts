@@ -9,7 +9,7 @@ import { stages } from './stages.ts';
 
 async function governed(ends: Partial<Pick<Pipeline, 'resolve' | 'invoke'>> = {}, decide = decides()) {
   const store = await realStore();
-  const limits = { servers: new Map(), perCaller: undefined };
+  const limits = () => ({ servers: new Map(), perCaller: undefined });
   const order = stages({ audit: store.audit, traces: store.traces, decide, limits });
   const resolve = async (call: Call): Promise<ResolvedCall> => ({ ...call, target: aTarget() });
   return { store, dispatch: pipeline({ ...order, resolve, invoke: answers('hi'), ...ends }) };

@@ -3,14 +3,22 @@ import { verifies } from '../../test/requirements.ts';
 import { compose, type RateLimit, type ResolvedCall } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { aCall, ada, answers, aTarget } from '../core/fixtures.ts';
-import { type RateLimitOptions, rateLimit } from './rate-limit.ts';
+import { type RateLimits, rateLimit } from './rate-limit.ts';
 
 const per = (maxCalls: number, windowMs = 1000): RateLimit => ({ maxCalls, windowMs });
 
-function limited(options: Partial<RateLimitOptions> = {}) {
+function limited(options: Partial<RateLimits> = {}) {
   const time = { now: 1_000_000 };
   const limits = { servers: new Map(), perCaller: undefined, ...options };
-  const handle = compose([rateLimit({ ...limits, clock: () => time.now })], answers('ok'));
+  const handle = compose(
+    [
+      rateLimit(
+        () => limits,
+        () => time.now,
+      ),
+    ],
+    answers('ok'),
+  );
   const outcome = (call: ResolvedCall) =>
     handle(call).then(
       () => 'ok',

@@ -2,11 +2,10 @@ import type { RateLimit, ResolvedCall, Stage } from '../core/call.ts';
 import type { Clock } from '../core/clock.ts';
 import { HeddleError } from '../core/errors.ts';
 
-export interface RateLimitOptions {
-  /** By server: how often it may be called. */
+/** How often servers and callers may call. */
+export interface RateLimits {
   readonly servers: ReadonlyMap<string, RateLimit>;
   readonly perCaller: RateLimit | undefined;
-  readonly clock?: Clock;
 }
 
 interface Window {
@@ -18,7 +17,7 @@ interface Window {
 const MAX_WINDOWS = 10_000;
 
 /** Refuses a call when its tool, its server or its caller has spent the calls of the current window. */
-export function rateLimit({ servers, perCaller, clock = Date.now }: RateLimitOptions): Stage<ResolvedCall> {
+export function rateLimit(limits: () => RateLimits, clock: Clock = Date.now): Stage<ResolvedCall> {
   const windows = new Map<string, Window>();
 
   function windowOf(key: string, { windowMs }: RateLimit, now: number): Window {
@@ -30,25 +29,41 @@ export function rateLimit({ servers, perCaller, clock = Date.now }: RateLimitOpt
     return window;
   }
 
-  return function rateLimit(call, next) {
-    const { target, caller } = call;
-    const limits: (readonly [string, string, RateLimit | undefined])[] = [
-      [`tool ${target.publicName}`, target.publicName, target.facts.rateLimit],
-      [`server ${target.servers[0]}`, `The server ${target.servers[0]}`, servers.get(target.servers[0])],
-      [`caller ${caller.id}`, `The caller ${caller.id}`, perCaller],
-    ];
+  function admit(applying: readonly Applying[]): HeddleError | undefined {
     const now = clock();
     const spent: Window[] = [];
-    for (const [key, who, limit] of limits) {
-      if (!limit) continue;
+    for (const { key, who, limit } of applying) {
       const window = windowOf(key, limit, now);
-      if (window.calls >= limit.maxCalls) return Promise.reject(limited(who, window.opensAt + limit.windowMs - now));
+      if (window.calls >= limit.maxCalls) return limited(who, window.opensAt + limit.windowMs - now);
       spent.push(window);
     }
     // Only now: a call that is refused must not use up what others share.
     for (const window of spent) window.calls++;
-    return next(call);
+    return undefined;
+  }
+
+  return function rateLimit(call, next) {
+    const applying = limitsOf(call, limits());
+    const refused = applying.length > 0 ? admit(applying) : undefined;
+    return refused ? Promise.reject(refused) : next(call);
   };
+}
+
+interface Applying {
+  readonly key: string;
+  readonly who: string;
+  readonly limit: RateLimit;
+}
+
+function limitsOf({ target, caller }: ResolvedCall, { servers, perCaller }: RateLimits): readonly Applying[] {
+  const { publicName, facts } = target;
+  const [server] = target.servers;
+  const perServer = servers.get(server);
+  const applying: Applying[] = [];
+  if (facts.rateLimit) applying.push({ key: `tool ${publicName}`, who: publicName, limit: facts.rateLimit });
+  if (perServer) applying.push({ key: `server ${server}`, who: `The server ${server}`, limit: perServer });
+  if (perCaller) applying.push({ key: `caller ${caller.id}`, who: `The caller ${caller.id}`, limit: perCaller });
+  return applying;
 }
 
 const limited = (who: string, retryAfterMs: number) =>

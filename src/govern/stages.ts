@@ -6,7 +6,7 @@ import { audit } from './audit.ts';
 import { deadline } from './deadline.ts';
 import type { Decide } from './decide.ts';
 import { permit } from './permit.ts';
-import { type RateLimitOptions, rateLimit } from './rate-limit.ts';
+import { type RateLimits, rateLimit } from './rate-limit.ts';
 import { recordIntent } from './record-intent.ts';
 import { trace } from './trace.ts';
 import { validateInput } from './validate-input.ts';
@@ -15,7 +15,8 @@ export interface StageOptions {
   readonly audit: AuditLog;
   readonly traces: TraceLog;
   readonly decide: Decide;
-  readonly limits: Omit<RateLimitOptions, 'clock'>;
+  /** Asked at every call: configuration may have changed since. */
+  readonly limits: () => RateLimits;
   readonly clock?: Clock;
 }
 
@@ -28,13 +29,7 @@ export interface Stages {
 export function stages({ audit: log, traces, decide, limits, clock = Date.now }: StageOptions): Stages {
   return {
     outer: [trace(traces, clock), audit(log, clock)],
-    inner: [
-      rateLimit({ ...limits, clock }),
-      validateInput(),
-      permit(decide),
-      recordIntent(log, decide, clock),
-      deadline(),
-    ],
+    inner: [rateLimit(limits, clock), validateInput(), permit(decide), recordIntent(log, decide, clock), deadline()],
   };
 }
 

@@ -13,7 +13,7 @@ export async function discoverTools(peer: Peer, server: string, signal: AbortSig
   let params: JsonObject = {};
   while (cursors.size < MAX_PAGES) {
     const answer = await peer.request('tools/list', params, { deadlineMs: REQUEST_MS, signal });
-    tools.push(...toolsOf(answer));
+    for (const tool of toolsOf(answer)) tools.push(tool); // Spread, a long page would overflow the stack.
     const cursor = answer.nextCursor;
     if (typeof cursor !== 'string' || cursor === '') return tools;
     if (cursors.has(cursor)) throw endless(server, 'it gave the same cursor twice');

@@ -175,8 +175,15 @@ export class HttpLine implements Line {
     return wait(ms, undefined, { signal: this.#closing.signal, ref: false }).catch(() => {});
   }
 
+  // The server has forgotten us, and a session begins with a handshake: on a new line, once this refusal is told.
+  #loseSession(): void {
+    this.sessionId = undefined;
+    setImmediate(() => this.close());
+  }
+
   #refused(head: Head, asked: number | undefined): void {
     if (asked !== undefined) this.#open.delete(asked);
+    if (head.status === 404 && this.sessionId) this.#loseSession();
     const answer = parse(head.text);
     // A modern server puts its JSON-RPC error into a 400 or 404; that is an answer, not a broken line.
     const isAnswer = asked !== undefined && isObject(answer) && answer.id === asked && answer.error !== undefined;

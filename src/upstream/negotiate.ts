@@ -1,5 +1,6 @@
+import { abortable } from '../core/abortable.ts';
 import type { JsonObject } from '../core/call.ts';
-import { HeddleError } from '../core/errors.ts';
+import { HeddleError, UpstreamError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import { RpcError } from '../wire/json-rpc.ts';
 import type { Peer } from '../wire/peer.ts';
@@ -48,7 +49,7 @@ export async function negotiate(peer: Peer, options: NegotiateOptions): Promise<
   let certain = true;
   const discovered = await discover(peer, options).catch((thrown: unknown) => {
     if (!meansLegacy(thrown)) throw thrown;
-    certain = thrown instanceof RpcError;
+    certain = !isSilence(thrown);
     return undefined;
   });
   return discovered ?? { ...(await initialize(peer, options)), certain };
@@ -79,8 +80,20 @@ async function initialize(peer: Peer, options: NegotiateOptions): Promise<Agreem
     throw new RpcError(UNSUPPORTED_VERSION, `The server speaks only ${String(version)}.`);
   }
   onLegacyVersion?.(String(version));
-  await peer.notify('notifications/initialized');
+  await sayInitialized(peer, options);
   return agreement('legacy', String(version), found);
+}
+
+/** Over HTTP this waits until the server has taken it, which a broken one may never do. */
+async function sayInitialized(peer: Peer, { deadlineMs, signal }: NegotiateOptions): Promise<void> {
+  const deadline = AbortSignal.timeout(deadlineMs);
+  try {
+    await abortable(peer.notify('notifications/initialized'), AbortSignal.any([signal, deadline]));
+  } catch (thrown) {
+    if (!deadline.aborted) throw thrown;
+    const message = `The server did not take \`initialized\` within ${deadlineMs} ms.`;
+    throw new UpstreamError('UPSTREAM_TIMEOUT', message, { delivered: 'no', cause: thrown });
+  }
 }
 
 /** Any answer but "come back authorized" and "I am broken" is what servers older than discovery say. */
@@ -89,8 +102,10 @@ function meansLegacy(thrown: unknown): boolean {
   if (!HeddleError.is(thrown)) return false;
   const { status } = thrown.details;
   if (typeof status === 'number') return status < 500 && status !== 401 && status !== 403 && status !== 429;
-  return thrown.code === 'UPSTREAM_TIMEOUT';
+  return isSilence(thrown);
 }
+
+const isSilence = (thrown: unknown): boolean => HeddleError.is(thrown) && thrown.code === 'UPSTREAM_TIMEOUT';
 
 function agreement(era: Era, protocolVersion: string, found: JsonObject): Agreement {
   const { capabilities, serverInfo, instructions } = found;

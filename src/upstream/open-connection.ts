@@ -39,10 +39,18 @@ export async function openConnection(options: OpenOptions): Promise<Connection> 
       lastWords,
       close: () => peer.close(),
       send: (call) => send(peer, server, call),
-      listTools: (signal) => (capabilities.tools ? discoverTools(peer, server, signal) : Promise.resolve([])),
+      listTools: async (signal) => (capabilities.tools ? listTools(peer, server, signal) : []),
     };
   } catch (thrown) {
     await peer.close();
+    throw toFailure(server, thrown);
+  }
+}
+
+async function listTools(peer: Peer, server: string, signal: AbortSignal): Promise<readonly JsonObject[]> {
+  try {
+    return await discoverTools(peer, server, signal);
+  } catch (thrown) {
     throw toFailure(server, thrown);
   }
 }

@@ -1,10 +1,11 @@
 import { abortable } from '../core/abortable.ts';
 import type { JsonObject } from '../core/call.ts';
 import type { Clock } from '../core/clock.ts';
-import { HeddleError } from '../core/errors.ts';
+import { HeddleError, UpstreamError } from '../core/errors.ts';
 import type { ServerStatus } from '../core/server-status.ts';
 import type { ServerMemory } from '../store/server-book.ts';
 import type { Connect, Connection } from './connection.ts';
+import type { Era } from './negotiate.ts';
 
 /** One configured server, before anything is known of it but its entry. */
 export interface ServerPlan {
@@ -44,12 +45,14 @@ export class Server {
   #attempt: Promise<Connection> | undefined;
   #connection: Connection | undefined;
   #failure: { readonly error: HeddleError; readonly at: number } | undefined;
+  #era: Era | undefined;
   #refresh: NodeJS.Timeout | undefined;
 
   constructor(options: ServerOptions) {
     const { plan } = options;
     this.plan = plan;
     this.#options = options;
+    this.#era = options.known?.era;
     this.#status = plainStatus(plan);
     const tools = options.known?.tools.length;
     if (tools !== undefined) this.#status = { ...this.#status, tools };
@@ -69,6 +72,8 @@ export class Server {
     if (this.#connection) return Promise.resolve(this.#connection);
     const { connect, retryAfterMs } = this.plan;
     if (HeddleError.is(connect)) return Promise.reject(connect);
+    // Nothing is started for a caller who has gone, nor after the end.
+    if (signal.aborted || this.#closing.signal.aborted) return Promise.reject(unwanted(this.plan.name));
     const { clock } = this.#options;
     if (this.#failure && clock() - this.#failure.at < retryAfterMs) return Promise.reject(this.#failure.error);
     this.#attempt ??= this.#open(connect).finally(() => {
@@ -86,23 +91,28 @@ export class Server {
 
   async #open(connect: Connect): Promise<Connection> {
     this.#move({ state: 'pending', attempt: [1, 1] });
-    const startedAt = performance.now();
     try {
-      return await this.#options.limited(async () => {
-        const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(CONNECT_MS)]);
-        const connection = await connect({
-          server: this.plan.name,
-          signal,
-          known: this.#options.known?.era,
-          onToolsChanged: () => this.#scheduleRefresh(),
-        });
-        return await this.#adopt(connection, signal, startedAt);
-      });
+      return await this.#options.limited(() => this.#openOnce(connect));
     } catch (thrown) {
       const error = HeddleError.from(thrown);
       this.#failure = { error, at: this.#options.clock() };
       this.#move({ ...failedStatus(error), attempt: [1, 1] });
       throw error;
+    }
+  }
+
+  async #openOnce(connect: Connect): Promise<Connection> {
+    const { name: server } = this.plan;
+    const closing = this.#closing.signal;
+    if (closing.aborted) throw unwanted(server); // It closed while this waited for its place.
+    const startedAt = performance.now();
+    const deadline = AbortSignal.timeout(CONNECT_MS);
+    const signal = AbortSignal.any([closing, deadline]);
+    const onToolsChanged = () => this.#scheduleRefresh();
+    try {
+      return await this.#adopt(await connect({ server, signal, known: this.#era, onToolsChanged }), signal, startedAt);
+    } catch (thrown) {
+      throw deadline.aborted ? tooSlow(server, thrown) : thrown;
     }
   }
 
@@ -113,6 +123,7 @@ export class Server {
       const connectMs = Math.round(performance.now() - startedAt);
       this.#connection = connection;
       this.#failure = undefined;
+      if (connection.agreement.certain) this.#era = era;
       const info = { era, protocolVersion, serverInfo, capabilities, instructions, connectMs };
       this.#options.onTools(tools, connection);
       this.#move({ state: 'connected', attempt: [1, 1], health: 'ok', tools: tools.length, info });
@@ -128,6 +139,7 @@ export class Server {
     if (this.#connection !== connection) return;
     this.#connection = undefined;
     clearTimeout(this.#refresh);
+    this.#refresh = undefined;
     if (!this.#closing.signal.aborted) this.#move({ state: 'pending', attempt: [0, 1], reason: 'its line dropped' });
   }
 
@@ -161,3 +173,12 @@ function failedStatus(error: HeddleError): Pick<ServerStatus, 'state' | 'reason'
   const state = error.code === 'SERVER_DISABLED' ? 'disabled' : error.code === 'AUTH_NEEDED' ? 'needs-auth' : 'failed';
   return { state, reason: error.message, fix: error.fix };
 }
+
+const unwanted = (server: string) =>
+  new HeddleError('CALL_CANCELLED', `${server} was not connected: nobody wants it any more.`);
+const tooSlow = (server: string, cause: unknown) =>
+  new UpstreamError('UPSTREAM_TIMEOUT', `${server} was not ready within ${CONNECT_MS} ms.`, {
+    delivered: 'no',
+    cause,
+    fix: `Run \`heddle doctor ${server}\` to see what it does meanwhile.`,
+  });

@@ -30,10 +30,13 @@ export interface Servers {
   close(): Promise<void>;
 }
 
+// The limits are against many starting at once; one that still waits after this is not starting, it hangs.
+const START_MS = 1000;
+
 export function openServers(options: ServersOptions): Servers {
   const { plans, memories, book, clock = Date.now, onStatus, onTools } = options;
-  const local = limiter(options.localConcurrency);
-  const remote = limiter(options.remoteConcurrency);
+  const local = limiter(options.localConcurrency, START_MS);
+  const remote = limiter(options.remoteConcurrency, START_MS);
   const known = new Map(memories.map((memory) => [memory.server, memory]));
   const closing = new AbortController();
 

@@ -66,8 +66,9 @@ export class StdioLine implements Line {
   }
 
   close(): Promise<void> {
+    if (!this.#group || this.#down) return Promise.resolve(); // Its process id may be somebody else's by now.
     this.#flush();
-    this.#closing ??= Promise.resolve(this.#group?.end()).then(() => this.#drop());
+    this.#closing ??= this.#group.end().then(() => this.#drop());
     return this.#closing;
   }
 

@@ -36,6 +36,7 @@ class LinkedLine implements Line {
     if (this.#closed) return;
     this.#closed = true;
     this.onclose?.();
+    await Promise.resolve(); // What was sent before is delivered first, as on a pipe.
     await this.#far?.close();
   }
 

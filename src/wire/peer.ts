@@ -30,6 +30,9 @@ interface Pending {
   readonly onAbort: (() => void) | undefined;
 }
 
+// A timer told to wait longer fires at once.
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 /** One JSON-RPC conversation over one line. Results come back exactly as the other side wrote them. */
 export class Peer {
   /** Messages nobody was waiting for. `stale`: answered twice, or after we gave up. */
@@ -79,7 +82,8 @@ export class Peer {
     const { promise, resolve, reject } = Promise.withResolvers<JsonObject>();
     const onAbort = ask.signal && (() => this.#giveUp(id, cancelled(server)));
     if (onAbort) ask.signal?.addEventListener('abort', onAbort, { once: true });
-    const timer = setTimeout(() => this.#giveUp(id, late(server, ask.deadlineMs)), ask.deadlineMs).unref();
+    const giveUp = () => this.#giveUp(id, late(server, ask.deadlineMs));
+    const timer = setTimeout(giveUp, Math.min(ask.deadlineMs, LONGEST_TIMER_MS)).unref();
     const lastMoment = ask.onProgress ? performance.now() + (ask.longestMs ?? ask.deadlineMs) : 0;
     this.#pending.set(id, { method, resolve, reject, ask, timer, lastMoment, onAbort });
 
@@ -173,7 +177,12 @@ export class Peer {
       return;
     }
     if (performance.now() + entry.ask.deadlineMs <= entry.lastMoment) entry.timer.refresh();
-    entry.ask.onProgress(params);
+    try {
+      entry.ask.onProgress(params);
+    } catch (thrown) {
+      // The listener belongs to whoever called; the line carries the calls of others too.
+      this.#options.trouble?.(thrown instanceof Error ? thrown : new Error(String(thrown)));
+    }
   }
 }
 

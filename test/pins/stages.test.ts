@@ -20,7 +20,7 @@ const PINNED = [
 verifies('G1', 'every call passes these stages in this order', async () => {
   const store = await openStore({ location: ':memory:' });
   const decide = decider({ mode: 'guarded', permissions: { allow: [], ask: [], deny: [] }, servers: new Map() });
-  const limits = { servers: new Map(), perCaller: undefined };
+  const limits = () => ({ servers: new Map(), perCaller: undefined });
   expect(stageNames(stages({ audit: store.audit, traces: store.traces, decide, limits }))).toEqual(PINNED);
   await store.close();
 });

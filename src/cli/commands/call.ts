@@ -9,6 +9,7 @@ import { CONFIG_OPTION, type Command, type Input, readNumber } from '../command.
 import { inert } from '../inert.ts';
 import { untilInterrupted } from '../interrupt.ts';
 import { localCaller } from '../local-caller.ts';
+import { printFileProblems } from '../print-problems.ts';
 import { printResult } from '../print-result.ts';
 import { readArguments } from '../read-arguments.ts';
 import { openOptions, withHeddle } from '../with-heddle.ts';
@@ -44,7 +45,11 @@ export const call: Command = {
     const { server, tool, words } = readTarget(input);
     const json = input.flag('json');
     const argument = await readArguments(words, input.text('args'));
-    const options: OpenOptions = { ...openOptions(input), ...(server && { servers: { [server.name]: server.entry } }) };
+    const options: OpenOptions = {
+      ...openOptions(input),
+      ...(server && { servers: { [server.name]: server.entry } }),
+      onProblems: printFileProblems,
+    };
     const name = server ? `${server.name}.${tool}` : tool;
     const result = await withHeddle(options, (heddle) => dispatch(heddle, name, argument, input));
     return printResult(result, json);

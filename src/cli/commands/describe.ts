@@ -6,6 +6,7 @@ import { inert } from '../inert.ts';
 import { untilInterrupted } from '../interrupt.ts';
 import { localCaller } from '../local-caller.ts';
 import { printJson } from '../print-json.ts';
+import { printFileProblems } from '../print-problems.ts';
 import { openOptions, withHeddle } from '../with-heddle.ts';
 
 export const describe: Command = {
@@ -17,7 +18,7 @@ export const describe: Command = {
     const [name, ...more] = input.positionals;
     if (name === undefined || more.length > 0) throw new HeddleError('USAGE_INVALID', 'Say which tool to describe.');
     const signal = untilInterrupted();
-    const target = await withHeddle(openOptions(input), (heddle) =>
+    const target = await withHeddle({ ...openOptions(input), onProblems: printFileProblems }, (heddle) =>
       heddle.catalog.describe(localCaller(), name, signal),
     );
     const { publicName, servers, definition, facts, digest } = target;

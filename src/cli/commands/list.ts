@@ -9,7 +9,7 @@ import { CONFIG_OPTION, type Command, type Input, JSON_OPTION } from '../command
 import { untilInterrupted } from '../interrupt.ts';
 import { localCaller } from '../local-caller.ts';
 import { printJson } from '../print-json.ts';
-import { printProblems } from '../print-problems.ts';
+import { printFileProblems } from '../print-problems.ts';
 import { printTable } from '../print-table.ts';
 import { openOptions, withHeddle } from '../with-heddle.ts';
 
@@ -48,7 +48,7 @@ async function listServers(input: Input): Promise<number> {
     ]);
     printTable(['SERVER', 'STATE', 'TRANSPORT', 'SCOPE', 'TOOLS', 'REASON'], rows);
     printFixes(servers);
-    printProblems((await readConfig(openOptions(input))).problems.filter(({ server }) => server === undefined));
+    printFileProblems((await readConfig(openOptions(input))).problems);
   }
   return 0;
 }
@@ -81,7 +81,7 @@ function printFixes(servers: readonly ServerStatus[]): void {
 
 async function listTools(input: Input): Promise<number> {
   const by = localCaller();
-  return withHeddle(openOptions(input), async (heddle) => {
+  return withHeddle({ ...openOptions(input), onProblems: printFileProblems }, async (heddle) => {
     const tools = await allTools(heddle, by);
     if (input.flag('json')) printJson(tools.map(toRow));
     else

@@ -1,0 +1,38 @@
+import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
+import { HeddleError } from '../core/errors.ts';
+import { inert } from './inert.ts';
+
+/** Whether a person is there to be asked. */
+export const canAsk = (): boolean => Boolean(process.stdin.isTTY && process.stderr.isTTY);
+
+/** Asks a question whose answer is yes unless the person says no. */
+export async function askYes(question: string): Promise<boolean> {
+  const answer = await ask(`${inert(question)} [Y/n] `, process.stderr);
+  return !/^n(o)?$/i.test(answer.trim());
+}
+
+/** Asks for something that is not to be seen while it is typed. */
+export async function askHidden(question: string): Promise<string> {
+  process.stderr.write(`${inert(question)} `);
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  try {
+    return await ask('', nowhere);
+  } finally {
+    process.stderr.write('\n');
+  }
+}
+
+async function ask(question: string, output: NodeJS.WritableStream): Promise<string> {
+  const lines = createInterface({ input: process.stdin, output, terminal: true });
+  const stopped = new AbortController();
+  lines.once('SIGINT', () => stopped.abort());
+  lines.once('close', () => stopped.abort()); // Ctrl-D: there will be no answer.
+  try {
+    return await lines.question(question, { signal: stopped.signal });
+  } catch (cause) {
+    throw new HeddleError('CALL_CANCELLED', 'Nothing was answered, so nothing was changed.', { cause });
+  } finally {
+    lines.close();
+  }
+}

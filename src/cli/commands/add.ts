@@ -1,0 +1,140 @@
+import type { Config } from '../../config/config.ts';
+import { checkEntry } from '../../config/edit-check.ts';
+import { readText, replaceFile } from '../../config/edit-file.ts';
+import { type EditTarget, schemaFileOf, targetFor } from '../../config/edit-scopes.ts';
+import { emptyFile, withServer, writtenServers } from '../../config/edit-servers.ts';
+import { configJsonSchema } from '../../config/json-schema.ts';
+import type { JsonObject } from '../../core/call.ts';
+import { closest } from '../../core/did-you-mean.ts';
+import { HeddleError } from '../../core/errors.ts';
+import { homeFolder, readConfig } from '../../open-heddle.ts';
+import { changeFile, DRY_RUN_OPTION, requireJson } from '../change-file.ts';
+import { type Command, JSON_OPTION } from '../command.ts';
+import { uniqueName } from '../derive-name.ts';
+import { placesOf, readScope, SCOPE_OPTION } from '../edit-scope.ts';
+import { type NamedServer, type NewServer, readNewServers } from '../new-servers.ts';
+import { printProblems } from '../print-problems.ts';
+import { settleSecrets } from '../settle-secrets.ts';
+
+const TRANSPORTS = ['http', 'sse', 'ws'];
+
+export const add: Command = {
+  summary: 'Add a server: a command, a URL, pasted JSON, or a server.json.',
+  usage: 'heddle add [name] (-- command args… | URL | JSON | FILE | -)',
+  examples: [
+    'heddle add time -- uvx mcp-server-time',
+    `heddle add https://example.com/mcp --header 'Authorization: Bearer \${TOKEN}'`,
+    `heddle add '{"mcpServers":{"time":{"command":"uvx","args":["mcp-server-time"]}}}' --dry-run`,
+    'heddle add github --secret --env GITHUB_TOKEN=… -- npx -y server-github',
+  ],
+  options: {
+    scope: SCOPE_OPTION,
+    transport: { type: 'string', value: 'KIND', help: 'How a URL is spoken to: http (default), sse or ws' },
+    env: { type: 'string', value: 'NAME=VALUE', multiple: true, help: 'Variable of the program; may be repeated' },
+    header: { type: 'string', value: "'NAME: VALUE'", multiple: true, help: 'Sent to the URL; may be repeated' },
+    secret: { type: 'boolean', help: 'Move secrets into the secret store without asking' },
+    force: { type: 'boolean', help: 'Replace a server of the same name' },
+    'dry-run': DRY_RUN_OPTION,
+    json: JSON_OPTION,
+  },
+  async run(input) {
+    requireTransport(input.text('transport'));
+    const scope = readScope(input);
+    const { servers: given, notes } = await readNewServers(input);
+    const config = await readConfig();
+    const target = await targetFor(placesOf(config), scope);
+    const text = await readText(target.file);
+    const servers = named(given, config, text);
+    for (const note of notes) process.stderr.write(`${note}\n`);
+    for (const { name, entry } of servers) requireSound(name, entry, target);
+
+    const place = edited(target, input.flag('force'));
+    place(requireJson(target.file, text), servers); // Nothing is stored for a server that cannot be written.
+    const settled = await settleSecrets(servers, target.file, input);
+    const names = settled.map(({ name }) => name);
+    const { after } = await changeFile(
+      {
+        file: target.file,
+        edit: (before) => place(before, settled),
+        report: { added: names, scope: target.scope },
+        line: `Added ${names.join(', ')} to ${target.file} (${target.scope}).`,
+      },
+      input,
+    );
+    if (input.flag('dry-run')) return 0;
+    await writeSchema(target, after);
+    await tellShadows(names, target);
+    return 0;
+  },
+};
+
+function named(given: readonly NewServer[], { servers }: Config, text: string): readonly NamedServer[] {
+  const taken = new Set([...servers.keys(), ...(text.trim() === '' ? [] : writtenNames(text))]);
+  return given.map(({ name, derivedName, entry }) => {
+    if (name !== undefined) return { name, entry };
+    const derived = uniqueName(derivedName, taken);
+    taken.add(derived);
+    process.stderr.write(`No name was given, so the server is called ${derived}.\n`);
+    return { name: derived, entry };
+  });
+}
+
+// A file that is broken is reported when it is edited.
+function writtenNames(text: string): Iterable<string> {
+  try {
+    return writtenServers(text).keys();
+  } catch {
+    return [];
+  }
+}
+
+function requireTransport(asked: string | undefined): void {
+  if (asked === undefined || TRANSPORTS.includes(asked)) return;
+  const meant = asked === 'websocket' ? 'ws' : asked === 'streamable-http' ? 'http' : closest(asked, TRANSPORTS);
+  throw new HeddleError('USAGE_INVALID', `There is no transport ${asked}.`, {
+    fix: meant ? `Did you mean ${meant}?` : `Use one of ${TRANSPORTS.join(', ')}.`,
+  });
+}
+
+function requireSound(name: string, entry: JsonObject, { foreign }: EditTarget): void {
+  const { problems, unset } = checkEntry(name, entry, { foreign, env: process.env });
+  const [error, ...more] = problems.filter(({ level }) => level === 'error');
+  if (error) {
+    const others = more.length > 0 ? ` (and ${more.length} more)` : '';
+    throw new HeddleError(error.code, `${error.message}${others}`, { fix: error.fix });
+  }
+  printProblems(problems);
+  for (const variable of unset) {
+    process.stderr.write(`${variable} is not set here; ${name} starts only where it is.\n`);
+  }
+}
+
+function edited({ file, schema }: EditTarget, force: boolean) {
+  return (before: string, servers: readonly NamedServer[]): string => {
+    const start = before.trim() === '' ? emptyFile(schema) : before;
+    const existing = writtenServers(start);
+    return servers.reduce((text, { name, entry }) => {
+      if (!existing.has(name) || force) return withServer(text, name, entry);
+      throw new HeddleError('USAGE_INVALID', `${file} already has a server \`${name}\`.`, {
+        fix: 'Add `--force` to replace it, or give another name.',
+      });
+    }, start);
+  };
+}
+
+async function writeSchema(target: EditTarget, text: string): Promise<void> {
+  const file = schemaFileOf(target);
+  if (file === undefined || !text.includes(JSON.stringify(target.schema))) return;
+  const schema = `${JSON.stringify(configJsonSchema(), null, 2)}\n`;
+  if ((await readText(file)) !== schema) await replaceFile(file, schema, { home: homeFolder(process.env) });
+}
+
+/** A name that a stronger file has too is not what will run. */
+async function tellShadows(names: readonly string[], { file }: EditTarget): Promise<void> {
+  const { servers } = await readConfig();
+  for (const name of names) {
+    const at = servers.get(name)?.at;
+    if (at && at.file !== file)
+      process.stderr.write(`${name} is also in ${at.file}:${at.line}, which wins over ${file}.\n`);
+  }
+}

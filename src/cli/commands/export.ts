@@ -1,0 +1,148 @@
+import { access } from 'node:fs/promises';
+import { backUp, restore } from '../../config/back-up.ts';
+import type { Config, Problem } from '../../config/config.ts';
+import { editFile, readText } from '../../config/edit-file.ts';
+import { HOSTS, type HostFile, type HostName } from '../../config/hosts.ts';
+import type { Exported, Servers } from '../../config/import/host-format.ts';
+import { HeddleError } from '../../core/errors.ts';
+import { isObject } from '../../core/json.ts';
+import { homeFolder, readConfig } from '../../open-heddle.ts';
+import { filesOf, readHost, requireNames } from '../choose-host.ts';
+import { type Command, type Input, JSON_OPTION } from '../command.ts';
+import { readScope, SCOPE_OPTION } from '../edit-scope.ts';
+import { inert } from '../inert.ts';
+import { findInlineSecrets } from '../inline-secrets.ts';
+import { diffText, printDiff } from '../print-diff.ts';
+import { printJson } from '../print-json.ts';
+
+export const exportServers: Command = {
+  summary: 'Show how another host’s file would look with these servers, and write it with --write.',
+  usage: 'heddle export host [name …]',
+  examples: [
+    'heddle export cursor',
+    'heddle export vscode github --scope project --write',
+    'heddle export cursor --rollback',
+  ],
+  options: {
+    write: { type: 'boolean', help: 'Write the file, after a copy of it beside it' },
+    rollback: { type: 'boolean', help: 'Put back the copy that the last --write made' },
+    scope: { ...SCOPE_OPTION, help: 'Which of the host’s files: user, project or local' },
+    file: { type: 'string', value: 'FILE', help: 'Write this file and no other' },
+    json: JSON_OPTION,
+  },
+  async run(input) {
+    const [word, ...names] = input.positionals;
+    if (word === undefined) throw new HeddleError('USAGE_INVALID', 'Say which host to export to.');
+    const host = readHost(word);
+    const config = await readConfig();
+    const where = await targetOf(host, config, input);
+    if (input.flag('rollback')) return rollBack(where, input);
+    const servers = exportable(config, names);
+    return input.flag('write') ? write(where, servers, input) : show(where, servers, input);
+  },
+};
+
+/** The file that was asked for: of several, the one that is there. */
+async function targetOf(host: HostName, { projectFolder }: Config, input: Input): Promise<HostFile> {
+  const all = filesOf(projectFolder, host, input.text('file'));
+  const asked = readScope(input) ?? all[0]?.scope;
+  const [first, ...others] = input.text('file') === undefined ? all.filter(({ scope }) => scope === asked) : all;
+  if (first === undefined) {
+    const scopes = [...new Set(all.map(({ scope }) => scope))].join(' or ');
+    const message = `${HOSTS[host].title} has no file of the ${asked} scope.`;
+    throw new HeddleError('USAGE_INVALID', message, { fix: `Use --scope ${scopes}.` });
+  }
+  if (await exists(first.file)) return first;
+  for (const other of others) if (await exists(other.file)) return other;
+  return first;
+}
+
+const exists = (file: string): Promise<boolean> =>
+  access(file).then(
+    () => true,
+    () => false,
+  );
+
+/** The servers as they are written: what is in force has values in it that belong in no file. */
+function exportable({ servers }: Config, names: readonly string[]): Servers {
+  const written = [...servers].flatMap(([name, { written: entry, problem }]) =>
+    isObject(entry) && problem?.code !== 'CONFIG_INVALID' ? [[name, entry] as const] : [],
+  );
+  requireNames(
+    names,
+    written.map(([name]) => name),
+    'that could be exported',
+  );
+  const chosen = written.filter(([name]) => names.length === 0 || names.includes(name));
+  if (chosen.length > 0) return Object.fromEntries(chosen);
+  throw new HeddleError('USAGE_INVALID', 'No server is configured that could be exported.', {
+    fix: 'Add one with `heddle add`.',
+  });
+}
+
+function exported({ host, ...where }: HostFile, servers: Servers, before: string): Exported {
+  const result = HOSTS[host].to(servers, before, where);
+  const problem = result.problems.find(({ level }) => level === 'error');
+  if (problem === undefined) return result;
+  throw new HeddleError(problem.code, placed(problem), { fix: problem.fix });
+}
+
+function placed({ at, message }: Problem): string {
+  return at === undefined ? message : `${at.file}:${at.line}:${at.column}: ${message}`;
+}
+
+async function show(where: HostFile, servers: Servers, input: Input): Promise<number> {
+  const { host, scope, file } = where;
+  const before = await readText(file);
+  const { text, notes } = exported(where, servers, before);
+  const { redacted } = HOSTS[host];
+  const [old, now] = [redacted(before), redacted(text)];
+  const changed = before !== text;
+  if (input.flag('json')) {
+    printJson({ host, scope, file, changed, notes, diff: diffText(file, old, now) });
+    return 0;
+  }
+  printDiff(file, old, now);
+  tell(notes);
+  if (changed && old === now) process.stderr.write('What would change is in values that are not shown.\n');
+  process.stdout.write(changed ? 'Nothing was changed. To write it: --write\n' : `${file} has all of it already.\n`);
+  return 0;
+}
+
+async function write(where: HostFile, servers: Servers, input: Input): Promise<number> {
+  const { host, scope, file } = where;
+  const before = await readText(file);
+  const { text, notes } = exported(where, servers, before);
+  const changed = before !== text;
+  warnOfSecrets(servers, file);
+  const backup = changed ? await backUp(file) : undefined;
+  if (changed) {
+    await editFile(file, (now) => exported(where, servers, now).text, { home: homeFolder(process.env) });
+  }
+  if (input.flag('json')) printJson({ host, scope, file, changed, notes, backup: backup ?? null });
+  else {
+    tell(notes);
+    process.stdout.write(changed ? `Wrote ${file}.\n` : `${file} has all of it already.\n`);
+    if (backup) process.stdout.write(`As it was: ${backup}. To put it back: heddle export ${host} --rollback\n`);
+  }
+  return 0;
+}
+
+async function rollBack({ host, scope, file }: HostFile, input: Input): Promise<number> {
+  const result = await restore(file);
+  if (input.flag('json')) printJson({ host, scope, file, restored: result });
+  else process.stdout.write(result === 'removed' ? `${file} was new, and is gone again.\n` : `${file} is as it was.\n`);
+  return 0;
+}
+
+function tell(notes: readonly string[]): void {
+  for (const note of notes) process.stderr.write(`${inert(note)}\n`);
+}
+
+function warnOfSecrets(servers: Servers, file: string): void {
+  for (const [name, entry] of Object.entries(servers)) {
+    for (const { field, key } of findInlineSecrets(name, entry)) {
+      process.stderr.write(`warning: ${field}.${key} of ${name} looks like a secret; it goes into ${file} as it is.\n`);
+    }
+  }
+}

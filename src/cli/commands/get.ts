@@ -1,0 +1,52 @@
+import colors from 'picocolors';
+import { previewExpanded, previewValue } from '../../config/edit-preview.ts';
+import type { Json } from '../../core/call.ts';
+import { closest } from '../../core/did-you-mean.ts';
+import { HeddleError } from '../../core/errors.ts';
+import { readConfig } from '../../open-heddle.ts';
+import { CONFIG_OPTION, type Command, JSON_OPTION } from '../command.ts';
+import { oneName } from '../edit-scope.ts';
+import { inert } from '../inert.ts';
+import { printJson } from '../print-json.ts';
+import { printProblems } from '../print-problems.ts';
+import { openOptions } from '../with-heddle.ts';
+
+export const get: Command = {
+  summary: 'Show one server as it is written and as it is in force; secrets stay hidden.',
+  usage: 'heddle get NAME',
+  examples: ['heddle get github', 'heddle get github --json'],
+  options: { config: CONFIG_OPTION, json: JSON_OPTION },
+  async run(input) {
+    const name = oneName(input, 'server to show');
+    const { servers } = await readConfig(openOptions(input));
+    const server = servers.get(name);
+    if (server === undefined) throw unknownServer(name, servers.keys());
+    const { scope, at, shadowed, problem } = server;
+    const written = server.written === undefined ? null : previewValue(server.written);
+    const inForce =
+      server.entry === undefined ? null : previewExpanded(server.entry as unknown as Json, server.written);
+    if (input.flag('json')) {
+      printJson({ name, scope, ...at, written, inForce, shadowed, ...(problem && { problem }) });
+      return 0;
+    }
+    const where = at ? `${scope} ${at.file}:${at.line}:${at.column}` : scope;
+    const others = shadowed.map((other) => `  overrides ${other.scope} ${other.at.file}:${other.at.line}\n`).join('');
+    process.stdout.write(
+      `${colors.bold(name)}  ${where}\n${others}${block('written', written)}${block('in force', inForce)}`,
+    );
+    if (problem) printProblems([problem]);
+    return 0;
+  },
+};
+
+function block(title: string, value: Json): string {
+  if (value === null) return '';
+  return `\n${colors.dim(title)}\n${inert(JSON.stringify(value, null, 2))}\n`;
+}
+
+function unknownServer(name: string, known: Iterable<string>): HeddleError {
+  const meant = closest(name, known);
+  return new HeddleError('NAME_UNKNOWN', `There is no server \`${name}\`.`, {
+    fix: meant === undefined ? 'Run `heddle list servers` to see all.' : `Did you mean \`${meant}\`?`,
+  });
+}

@@ -1,0 +1,174 @@
+import type { Config } from '../../config/config.ts';
+import { previewValue } from '../../config/edit-preview.ts';
+import { type EditTarget, editTargets } from '../../config/edit-scopes.ts';
+import { emptyFile, withServer, writtenServers } from '../../config/edit-servers.ts';
+import { type Comparison, compareEntry, type FoundFile, findImports } from '../../config/find-imports.ts';
+import { HOSTS } from '../../config/hosts.ts';
+import type { Json, JsonObject } from '../../core/call.ts';
+import { ERRORS, HeddleError } from '../../core/errors.ts';
+import { readConfig } from '../../open-heddle.ts';
+import { changeFile } from '../change-file.ts';
+import { filesOf, readHost, requireNames } from '../choose-host.ts';
+import { type Command, type Input, JSON_OPTION } from '../command.ts';
+import { placesOf, readScope, SCOPE_OPTION } from '../edit-scope.ts';
+import { inert } from '../inert.ts';
+import { printJson } from '../print-json.ts';
+import { printProblems } from '../print-problems.ts';
+import { printTable } from '../print-table.ts';
+import { settleSecrets } from '../settle-secrets.ts';
+
+/** One server that could be imported. */
+interface Candidate {
+  readonly name: string;
+  readonly entry: JsonObject;
+  readonly found: FoundFile;
+  readonly state: Comparison;
+}
+
+export const importServers: Command = {
+  summary: 'Show the servers that other hosts have, and take them over with --write.',
+  usage: 'heddle import [host [name …]]',
+  examples: ['heddle import', 'heddle import cursor', 'heddle import vscode github --write --scope project'],
+  options: {
+    write: { type: 'boolean', help: 'Write them down; without it nothing is changed' },
+    scope: { ...SCOPE_OPTION, help: 'Where to write: user (default), project or local' },
+    force: { type: 'boolean', help: 'Replace servers that are there under the same name' },
+    secret: { type: 'boolean', help: 'Move secrets into the secret store without asking' },
+    file: { type: 'string', value: 'FILE', help: 'Read this file of the host and no other' },
+    json: JSON_OPTION,
+  },
+  async run(input) {
+    const [word, ...names] = input.positionals;
+    const host = word === undefined ? undefined : readHost(word);
+    const scope = readScope(input) ?? 'user';
+    const file = input.text('file');
+    if (file !== undefined && host === undefined) {
+      throw new HeddleError('USAGE_INVALID', '--file does not say whose file it is.', { fix: 'Name the host first.' });
+    }
+    const config = await readConfig();
+    const found = await findImports(filesOf(config.projectFolder, host, file));
+    const candidates = found.flatMap((one) => candidatesIn(one, config));
+    requireNames(
+      names,
+      candidates.map(({ name }) => name),
+      host ? `in what ${HOSTS[host].title} has` : '',
+    );
+    const wanted = candidates.filter(({ name }) => names.length === 0 || names.includes(name));
+    const report = { files: found.map((one) => describeFile(one, candidates)) };
+
+    if (host === undefined && !input.flag('write')) return overview(found, candidates, report, input);
+    if (!input.flag('json')) showServers(wanted);
+    tell(found, input);
+    const target = (await editTargets(placesOf(config))).find((one) => one.scope === scope && !one.foreign);
+    if (target === undefined) throw new HeddleError('USAGE_INVALID', `There is no ${scope} scope here.`);
+    if (wanted.length > 0) await take(wanted, { target, report, input });
+    else if (input.flag('json')) printJson({ ...report, file: target.file, changed: false });
+    return wanted.length === 0 && hasErrors(found) ? ERRORS.CONFIG_INVALID.exit : 0;
+  },
+};
+
+function candidatesIn(found: FoundFile, config: Config): readonly Candidate[] {
+  return Object.entries(found.servers).map(([name, entry]) => {
+    const state = compareEntry(entry, config.servers.get(name)?.written);
+    return { name, entry, found, state };
+  });
+}
+
+function describeFile(found: FoundFile, candidates: readonly Candidate[]) {
+  const { host, scope, file, notes, problems } = found;
+  const servers = candidates
+    .filter((one) => one.found === found)
+    .map(({ name, entry, state }) => ({ name, state, entry: previewValue(entry) }));
+  return { host, scope, file, servers, notes, problems };
+}
+
+function overview(found: readonly FoundFile[], candidates: readonly Candidate[], report: object, input: Input): number {
+  if (input.flag('json')) {
+    printJson(report);
+    return 0;
+  }
+  const names = (file: FoundFile, state: Comparison) =>
+    candidates
+      .filter((one) => one.found === file && one.state === state)
+      .map(({ name }) => name)
+      .join(', ');
+  const shown = found.filter(({ servers }) => Object.keys(servers).length > 0);
+  if (shown.length === 0) process.stdout.write('No other host on this machine has servers to import.\n');
+  else {
+    const rows = shown.map((one) => [
+      one.host,
+      one.scope,
+      one.file,
+      ...(['new', 'same', 'different'] as const).map((state) => names(one, state)),
+    ]);
+    printTable(['HOST', 'SCOPE', 'FILE', 'NEW', 'SAME', 'DIFFERENT'], rows);
+    process.stdout.write('\nNothing was changed. One host in full: heddle import <host>. To take over: --write\n');
+  }
+  printProblems(found.flatMap(({ problems }) => problems));
+  return 0;
+}
+
+function showServers(candidates: readonly Candidate[]): void {
+  if (candidates.length === 0) return;
+  const rows = candidates.map(({ name, state, entry, found }) => [name, state, found.host, runs(entry), found.file]);
+  printTable(['SERVER', 'STATE', 'HOST', 'RUNS', 'FILE'], rows);
+}
+
+function runs({ command, args, url }: JsonObject): string {
+  const words = command === undefined ? [url ?? ''] : [command, ...(Array.isArray(args) ? args : [])];
+  return (previewValue(words) as readonly Json[]).join(' ');
+}
+
+function tell(found: readonly FoundFile[], input: Input): void {
+  if (input.flag('json')) return;
+  for (const { file, notes } of found) for (const note of notes) process.stderr.write(`${file}: ${inert(note)}\n`);
+  printProblems(found.flatMap(({ problems }) => problems));
+}
+
+const hasErrors = (found: readonly FoundFile[]) =>
+  found.some(({ problems }) => problems.some(({ level }) => level === 'error'));
+
+interface Taking {
+  readonly target: EditTarget;
+  readonly report: Readonly<Record<string, unknown>>;
+  readonly input: Input;
+}
+
+async function take(wanted: readonly Candidate[], { target, report, input }: Taking): Promise<void> {
+  const dryRun = !input.flag('write');
+  const asked: Input = { ...input, flag: (name) => (name === 'dry-run' ? dryRun : input.flag(name)) };
+  const chosen = firstOfEach(wanted);
+  const servers = await settleSecrets(chosen, target.file, asked);
+  const force = input.flag('force');
+  const kept: string[] = [];
+  const edit = (before: string): string => {
+    const start = before.trim() === '' ? emptyFile() : before;
+    const existing = writtenServers(start);
+    kept.splice(0, kept.length, ...servers.filter(({ name }) => existing.has(name) && !force).map(({ name }) => name));
+    return servers.reduce(
+      (text, { name, entry }) => (kept.includes(name) ? text : withServer(text, name, entry)),
+      // A file that would get nothing is not begun.
+      servers.length === kept.length ? before : start,
+    );
+  };
+  const { file, scope } = target;
+  const line = `${chosen.map(({ name }) => name).join(', ')} → ${file} (${scope})`;
+  await changeFile({ file, edit, report: { ...report, scope, kept }, line }, asked);
+  for (const name of kept) process.stderr.write(`${file} has ${name} already; it was kept. --force replaces it.\n`);
+  if (dryRun && !input.flag('json')) process.stdout.write('Nothing was changed. To take over: --write\n');
+}
+
+/** Of several hosts that have a name, the first one counts; the others are told of. */
+function firstOfEach(wanted: readonly Candidate[]): readonly Candidate[] {
+  const chosen = new Map<string, Candidate>();
+  for (const one of wanted) {
+    const first = chosen.get(one.name);
+    if (first === undefined) chosen.set(one.name, one);
+    else if (compareEntry(one.entry, first.entry) === 'different') {
+      process.stderr.write(
+        `${one.name} in ${one.found.file} differs from the one in ${first.found.file}, which is taken.\n`,
+      );
+    }
+  }
+  return [...chosen.values()];
+}

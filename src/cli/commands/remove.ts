@@ -1,0 +1,32 @@
+import { holderOf } from '../../config/edit-scopes.ts';
+import { withoutServer } from '../../config/edit-servers.ts';
+import { readConfig } from '../../open-heddle.ts';
+import { changeFile, DRY_RUN_OPTION } from '../change-file.ts';
+import { type Command, JSON_OPTION } from '../command.ts';
+import { oneName, placesOf, readScope, SCOPE_OPTION } from '../edit-scope.ts';
+import { explainUnknown } from '../explain-unknown.ts';
+
+export const remove: Command = {
+  summary: 'Remove a server from the file that has it.',
+  usage: 'heddle remove NAME [--scope SCOPE]',
+  examples: ['heddle remove time', 'heddle remove time --scope user --dry-run'],
+  options: { scope: SCOPE_OPTION, 'dry-run': DRY_RUN_OPTION, json: JSON_OPTION },
+  async run(input) {
+    const name = oneName(input, 'server to remove');
+    const config = await readConfig();
+    const { file, scope } = await explainUnknown(config, name, holderOf(placesOf(config), name, readScope(input)));
+    await changeFile(
+      {
+        file,
+        edit: (before) => withoutServer(before, name),
+        report: { removed: name, scope },
+        line: `Removed ${name} from ${file} (${scope}).`,
+      },
+      input,
+    );
+    if (input.flag('dry-run')) return 0;
+    const left = (await readConfig()).servers.get(name)?.at;
+    if (left) process.stderr.write(`${name} is still in ${left.file}:${left.line}, which is in force now.\n`);
+    return 0;
+  },
+};

@@ -1,0 +1,79 @@
+import { text as readAll } from 'node:stream/consumers';
+import { closest } from '../../core/did-you-mean.ts';
+import { HeddleError } from '../../core/errors.ts';
+import { openSecretStore } from '../../open-heddle.ts';
+import { askHidden, canAsk } from '../ask.ts';
+import { type Command, type Input, JSON_OPTION } from '../command.ts';
+import { printJson } from '../print-json.ts';
+import { printTable } from '../print-table.ts';
+
+const VERBS = { set, list, rm } as const;
+type Verb = keyof typeof VERBS;
+
+export const secret: Command = {
+  summary: 'Keep the secrets that configurations name as ${secret:NAME}. Values are never shown.',
+  usage: 'heddle secret set NAME | heddle secret list | heddle secret rm NAME',
+  examples: [
+    'heddle secret set github.TOKEN',
+    'heddle secret set github.TOKEN < token.txt',
+    'heddle secret list --json',
+  ],
+  options: { json: JSON_OPTION },
+  async run(input) {
+    const [verb = '', ...words] = input.positionals;
+    if (Object.hasOwn(VERBS, verb) && input.rest === undefined) return VERBS[verb as Verb](words, input);
+    const meant = closest(verb, Object.keys(VERBS));
+    throw new HeddleError('USAGE_INVALID', 'Say `heddle secret set`, `list` or `rm`.', {
+      ...(meant && { fix: `Did you mean \`heddle secret ${meant}\`?` }),
+    });
+  },
+};
+
+async function set([name, ...more]: readonly string[], input: Input): Promise<number> {
+  if (name === undefined) throw new HeddleError('USAGE_INVALID', 'Say which secret to set.');
+  if (more.length > 0) {
+    throw new HeddleError(
+      'USAGE_INVALID',
+      'The value of a secret is not taken from the command line: others see that.',
+      {
+        fix: `Run \`heddle secret set ${name}\` and type the value, or give it on stdin.`,
+      },
+    );
+  }
+  const secrets = await openSecretStore();
+  const value = canAsk() ? await askHidden(`Value of ${name}:`) : (await readAll(process.stdin)).replace(/\r?\n$/, '');
+  await secrets.set(name, value);
+  if (input.flag('json')) printJson({ name, backend: secrets.backend });
+  else process.stdout.write(`${name} is set (${secrets.backend}). Write \${secret:${name}} where it is needed.\n`);
+  return 0;
+}
+
+async function list(words: readonly string[], input: Input): Promise<number> {
+  if (words.length > 0) throw new HeddleError('USAGE_INVALID', '`heddle secret list` takes no name.');
+  const secrets = await openSecretStore();
+  const names = await secrets.names();
+  if (input.flag('json')) printJson(names.map((one) => ({ ...one, backend: secrets.backend })));
+  else
+    printTable(
+      ['SECRET', 'SET', 'IN'],
+      names.map(({ name, at }) => [name, at ?? '', secrets.backend]),
+    );
+  return 0;
+}
+
+async function rm([name, ...more]: readonly string[], input: Input): Promise<number> {
+  if (name === undefined || more.length > 0) throw new HeddleError('USAGE_INVALID', 'Say which one secret to remove.');
+  const secrets = await openSecretStore();
+  if (!(await secrets.remove(name))) {
+    const meant = closest(
+      name,
+      (await secrets.names()).map((one) => one.name),
+    );
+    throw new HeddleError('NAME_UNKNOWN', `There is no secret \`${name}\`.`, {
+      fix: meant === undefined ? 'Run `heddle secret list` to see all.' : `Did you mean \`${meant}\`?`,
+    });
+  }
+  if (input.flag('json')) printJson({ removed: name });
+  else process.stdout.write(`${name} is gone.\n`);
+  return 0;
+}

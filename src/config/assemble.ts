@@ -1,0 +1,119 @@
+import type { Config } from './config.ts';
+import type { Fetched } from './connectors.ts';
+import { defaultSettings } from './default-settings.ts';
+import type { Variables } from './expand.ts';
+import { isManaged } from './find-managed.ts';
+import type { Found, LoadOptions } from './found.ts';
+import type { Layer, LayerOptions } from './layer.ts';
+import type { Managed } from './managed.ts';
+import { mergeConfig } from './merge.ts';
+import { connectorsOf } from './merge-connectors.ts';
+import type { MergeSettings } from './merge-settings.ts';
+import { plainLayer } from './plain-layer.ts';
+import type { PluginReading } from './plugins.ts';
+import type { Remote } from './remote-document.ts';
+
+/** Makes a configuration of what was found: reads each source on its own, asks the connectors, and merges it all. */
+export async function assembleConfig(found: Found, options: LoadOptions): Promise<Config> {
+  const { projectFolder, home } = found;
+  const { env, userHome, clock = Date.now, fetchTimeoutMs: timeoutMs, signal } = options;
+  const variables = { env, workspaceFolder: projectFolder, userHome };
+  const remote = { home, clock, ...(timeoutMs !== undefined && { timeoutMs }), ...(signal && { signal }) };
+
+  const managed = await managedOf(found, variables, remote);
+  // What others wrote (an organisation, plugins, connectors) is not given the user's secrets.
+  const withSecrets = { ...variables, secrets: await secretsOf(found, options) };
+  const own = await Promise.all(found.sources.map((source) => layersOf(source, withSecrets)));
+  const written = [...managed.layers, ...own.flat()];
+  const [plugins, connectors] = await Promise.all([
+    pluginsOf(found, variables),
+    fetchedBy(askable(written, managed), { options, remote, variables }),
+  ]);
+
+  const layers = [
+    ...written,
+    ...plugins.flatMap(({ layer }) => layer ?? []),
+    ...connectors.flatMap(({ layers: more }) => more),
+  ];
+  const pending = [managed.refreshed, ...connectors.map(({ refreshed }) => refreshed)];
+  return mergeConfig({
+    projectFolder,
+    files: [...found.files, ...plugins.map(({ file }) => file), ...connectors.flatMap(({ files }) => files)],
+    layers,
+    problems: [
+      ...managed.problems,
+      ...found.problems,
+      ...plugins.flatMap(({ problem }) => problem ?? []),
+      ...connectors.flatMap(({ problems }) => problems),
+    ],
+    given: options.given ?? [],
+    managed,
+    mergeSettings: await settingsMerger(layers),
+    refreshed: Promise.all(pending).then((changes) => changes.includes(true)),
+  });
+}
+
+// What follows loads each part only where it is needed: most machines have one or two files of servers and no more.
+
+async function managedOf({ managed }: Found, variables: Variables, remote: Remote): Promise<Managed> {
+  if (!isManaged(managed)) return { layers: [], judges: [], problems: [], refreshed: Promise.resolve(false) };
+  const { readManaged } = await import('./managed.ts');
+  return readManaged(managed, { variables, remote });
+}
+
+const SECRET = /(?<!\$)\$\{secret:([^}]*)\}/g;
+
+async function secretsOf({ sources }: Found, { secrets }: LoadOptions): Promise<NonNullable<Variables['secrets']>> {
+  const names = sources.flatMap(({ reading }) => {
+    const text = reading.state === 'found' ? JSON.stringify(reading.document.root) : '';
+    return [...text.matchAll(SECRET)].map(([, name = '']) => name);
+  });
+  return names.length === 0 || secrets === undefined ? new Map() : secrets(names);
+}
+
+async function layersOf(
+  { source, reading }: Found['sources'][number],
+  variables: Variables,
+): Promise<readonly Layer[]> {
+  if (reading.state !== 'found') return [];
+  const { scope, foreign, folder, serversAt, needsTrust = false } = source;
+  const { document } = reading;
+  const around: LayerOptions = { document, foreign, variables, folder, ...(serversAt && { serversAt }) };
+  const layer = plainLayer(scope, around) ?? (await import('./layer.ts')).toLayer(scope, around);
+  return [{ ...layer, needsTrust }];
+}
+
+async function pluginsOf({ plugins, home }: Found, variables: Variables): Promise<readonly PluginReading[]> {
+  if (plugins.length === 0) return [];
+  const { readPlugins } = await import('./plugins.ts');
+  return readPlugins(plugins, { home, variables });
+}
+
+interface Asking {
+  readonly options: LoadOptions;
+  readonly remote: Remote;
+  readonly variables: Variables;
+}
+
+async function fetchedBy(
+  layers: readonly Layer[],
+  { options, remote, variables }: Asking,
+): Promise<readonly Fetched[]> {
+  const connectors = connectorsOf(layers);
+  if (connectors.length === 0) return [];
+  const { readConnectors } = await import('./connectors.ts');
+  const { workspaceFolder: folder } = variables;
+  const trusts = (connector: (typeof connectors)[number]) => options.trustsConnector?.(connector, folder) ?? false;
+  return readConnectors(connectors, { remote, variables, folder, trusts });
+}
+
+async function settingsMerger(layers: readonly Layer[]): Promise<MergeSettings> {
+  const said = layers.some(({ settings, connectors }) => settings.length > 0 || connectors.length > 0);
+  if (said) return (await import('./merge-settings.ts')).mergeSettings;
+  return (_layers, projectFolder) => ({ inForce: defaultSettings(projectFolder), places: new Map() });
+}
+
+/** Where an organisation's file is the only source of servers, only its connectors are asked. */
+function askable(layers: readonly Layer[], { exclusive }: Managed): readonly Layer[] {
+  return exclusive === undefined ? layers : layers.filter(({ scope }) => scope === 'enterprise');
+}

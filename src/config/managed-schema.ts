@@ -1,0 +1,38 @@
+import * as z from 'zod';
+import { isUrlPattern } from './url-pattern.ts';
+
+const rule = z
+  .strictObject({
+    serverUrl: z
+      .string()
+      .refine(isUrlPattern, 'must be a pattern such as `https://*.example.com/*`')
+      .exactOptional()
+      .describe('Address of a server; `*` stands for any characters, and without a path all paths are meant.'),
+    serverCommand: z.array(z.string()).min(1).exactOptional().describe('The program and all its arguments, exactly.'),
+    serverName: z.string().min(1).exactOptional().describe('What people call the server. Anybody can choose a name.'),
+  })
+  .refine(
+    (written) => Object.keys(written).length === 1,
+    'must have one of `serverUrl`, `serverCommand`, `serverName`',
+  );
+
+const lists = {
+  allowedServers: z.array(rule).exactOptional().describe('The servers that may be used; without it all may.'),
+  allowedMcpServers: z.array(rule).exactOptional().describe('The same as `allowedServers`.'),
+  deniedServers: z.array(rule).exactOptional().describe('Servers that may not be used, whatever else says so.'),
+  deniedMcpServers: z.array(rule).exactOptional().describe('The same as `deniedServers`.'),
+};
+
+/** `managed-settings.json`: what an organisation allows on this machine. */
+export const managedSchema = z.strictObject({
+  $schema: z.string().exactOptional().describe('Where editors find the JSON Schema of this file.'),
+  ...lists,
+  managedUrl: z
+    .url({ protocol: /^https?$/ })
+    .exactOptional()
+    .describe('Where more of the same is fetched from.'),
+  managedToken: z.string().min(1).exactOptional().describe('Bearer token for `managedUrl`.'),
+});
+
+/** What `managedUrl` answers. */
+export const managedAnswer = z.strictObject({ ...lists, mcpServers: z.record(z.string(), z.json()).exactOptional() });

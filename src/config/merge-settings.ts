@@ -1,0 +1,60 @@
+import type { Json } from '../core/call.ts';
+import type { Origin } from './config.ts';
+import type { Layer } from './layer.ts';
+import { connectorsOf } from './merge-connectors.ts';
+import { configSchema, type Settings, settingPaths } from './schema.ts';
+
+/** The settings in force, and where they are written. */
+export interface MergedSettings {
+  readonly inForce: Settings;
+  readonly places: ReadonlyMap<string, Origin>;
+}
+
+export type MergeSettings = (layers: readonly Layer[], projectFolder: string) => MergedSettings;
+
+/** Settings win one by one; what no layer says is default. */
+export function mergeSettings(layers: readonly Layer[], projectFolder: string): MergedSettings {
+  const places = new Map<string, Origin>();
+  const chosen: Record<string, unknown> = {};
+  const written = Map.groupBy(
+    layers.flatMap(({ scope, settings }) => settings.map((setting) => ({ ...setting, scope }))),
+    ({ path }) => path.join('.'),
+  );
+  for (const path of settingPaths) {
+    const key = path.join('.');
+    const [winner, ...others] = written.get(key) ?? [];
+    if (winner === undefined) continue;
+    places.set(key, { scope: winner.scope, at: winner.at, shadowed: others.map(({ scope, at }) => ({ scope, at })) });
+    put(chosen, path, winner.value);
+  }
+  const { $schema: _, mcpServers: __, builtins, ...rest } = configSchema.parse(chosen);
+  const { allowedPaths = [projectFolder], ...filesystem } = builtins.filesystem;
+  const connectors = mergeConnectors(layers, places);
+  const inForce: Settings = { ...rest, connectors, builtins: { filesystem: { ...filesystem, allowedPaths } } };
+  return { inForce, places };
+}
+
+/** Each connector stands alone, as servers do: a project's list does not take away the user's. */
+function mergeConnectors(layers: readonly Layer[], places: Map<string, Origin>): Settings['connectors'] {
+  const all = layers.flatMap(({ scope, connectors }) => connectors.map(({ name, at }) => ({ name, scope, at })));
+  return connectorsOf(layers).map(({ name, url, token, scope, at }) => {
+    const shadowed = all.filter((other) => other.name === name).slice(1);
+    places.set(`connectors.${name}`, {
+      scope,
+      at,
+      shadowed: shadowed.map((other) => ({ scope: other.scope, at: other.at })),
+    });
+    return { name, url, ...(token !== undefined && { token }) };
+  });
+}
+
+function put(into: Record<string, unknown>, [first, ...rest]: readonly string[], value: Json): void {
+  if (first === undefined) return;
+  if (rest.length === 0) {
+    into[first] = value;
+    return;
+  }
+  const inner = (into[first] ?? {}) as Record<string, unknown>;
+  into[first] = inner;
+  put(inner, rest, value);
+}

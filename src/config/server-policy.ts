@@ -1,0 +1,86 @@
+import type { JsonObject } from '../core/call.ts';
+import type { Place, PolicyVerdict, Problem, Scope } from './config.ts';
+import type { ServerEntry } from './schema.ts';
+import { matchesUrl } from './url-pattern.ts';
+
+/** One line of a list. */
+export interface PolicyRule {
+  readonly kind: 'serverUrl' | 'serverCommand' | 'serverName';
+  readonly value: string | readonly string[];
+  /** `deniedServers[0].serverUrl` */
+  readonly key: string;
+  readonly at: Place;
+}
+
+/** The lists of one managed file. Without `allowed` everything is allowed that is not denied. */
+export interface ServerPolicy {
+  readonly allowed?: { readonly rules: readonly PolicyRule[]; readonly at: Place };
+  readonly denied: readonly PolicyRule[];
+  readonly at: Place;
+}
+
+/** A server that the lists are asked about, as it is written and as it would be started. */
+export interface Judged {
+  readonly name: string;
+  readonly entry: ServerEntry;
+  readonly written?: JsonObject;
+}
+
+export type Judge = (server: Judged) => PolicyVerdict;
+
+/** Asks the lists: deny wins, and where anything is allowed only that is. */
+export function judgeBy({ allowed, denied, at }: ServerPolicy): Judge {
+  // A name is a label that anybody can choose, so it counts only where nothing firmer is said.
+  const firm = new Set<PolicyRule['kind'] | undefined>(allowed?.rules.map(({ kind }) => kind));
+  return (server) => {
+    const against = denied.find((rule) => matches(rule, server) || isWritten(rule, server));
+    if (against !== undefined) return { effect: 'block', rule: against.key, at: against.at };
+    if (allowed === undefined) return { effect: 'allow', rule: 'nothing denies it', at };
+    const nameCounts = !firm.has(firmKind(server.entry));
+    const pro = allowed.rules.find(
+      (rule) => (rule.kind !== 'serverName' || nameCounts) && (matches(rule, server) || isTemplate(rule, server)),
+    );
+    if (pro !== undefined) return { effect: 'allow', rule: pro.key, at: pro.at };
+    return { effect: 'block', rule: 'allowedServers does not name it', at: allowed.at };
+  };
+}
+
+/** Blocks everything: a rule that cannot be read must not mean that there is none. */
+export function closedBecause({ message, at }: Problem): Judge {
+  const rule = `the managed settings cannot be read: ${message}`;
+  return () => ({ effect: 'block', rule, ...(at && { at }) });
+}
+
+/** What all managed files say together: each of them may block. */
+export function verdictOf(judges: readonly Judge[], server: Judged, scope: Scope): PolicyVerdict | undefined {
+  if (scope === 'sdk') return undefined;
+  const verdicts = judges.map((judge) => judge(server));
+  return verdicts.find(({ effect }) => effect === 'block') ?? verdicts[0];
+}
+
+function firmKind(entry: ServerEntry): PolicyRule['kind'] | undefined {
+  if (entry.type === 'sdk') return undefined;
+  return entry.type === 'stdio' ? 'serverCommand' : 'serverUrl';
+}
+
+function matches({ kind, value }: PolicyRule, { name, entry }: Judged): boolean {
+  if (kind === 'serverName') return value === name;
+  if (kind === 'serverCommand') return entry.type === 'stdio' && sameArguments(value, [entry.command, ...entry.args]);
+  return 'url' in entry && matchesUrl(String(value), entry.url);
+}
+
+/** Whether the line and the file say the same before anything is expanded. */
+function isWritten({ kind, value }: PolicyRule, { written = {} }: Judged): boolean {
+  const { command, args, url } = written;
+  if (kind === 'serverCommand') return sameArguments(value, [command, ...(Array.isArray(args) ? args : [])]);
+  return kind === 'serverUrl' && value === url;
+}
+
+// `https://${X}.example.com/` may become anything, so what is written allows only where the line has the same variables.
+function isTemplate(rule: PolicyRule, server: Judged): boolean {
+  return [rule.value].flat().some((text) => text.includes('${')) && isWritten(rule, server);
+}
+
+function sameArguments(rule: PolicyRule['value'], found: readonly unknown[]): boolean {
+  return Array.isArray(rule) && rule.length === found.length && rule.every((text, index) => text === found[index]);
+}

@@ -1,0 +1,129 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { type IncomingMessage, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { onTestFinished } from 'vitest';
+import { consoleApi } from '../console/api.ts';
+import type { Caller, JsonObject } from '../core/call.ts';
+import type { Heddle } from '../heddle.ts';
+import { type OpenOptions, openHeddle } from '../open-heddle.ts';
+import type { Authenticate } from './authenticate.ts';
+import { bearerToken } from './authenticate.ts';
+import { type GatewayOptions, openGateway } from './open-gateway.ts';
+
+export const TOKEN = 'open-sesame';
+export const OWNER: Caller = { id: 'owner', roles: ['owner'], via: 'gateway' };
+
+interface Setting {
+  readonly servers?: NonNullable<OpenOptions['servers']>;
+  /** What heddle.json says. */
+  readonly config?: JsonObject;
+  readonly gateway?: Partial<GatewayOptions>;
+  readonly authenticate?: Authenticate;
+}
+
+export interface GatewayUnderTest {
+  readonly url: string;
+  readonly port: number;
+  readonly heddle: Heddle;
+  /** One HTTP request, as raw as it gets. */
+  send(sending: Sending): Promise<Answered>;
+  /** Posts one JSON-RPC message with the right token. */
+  post(message: JsonObject, headers?: Readonly<Record<string, string>>): Promise<Answered>;
+  close(): Promise<void>;
+}
+
+interface Sending {
+  readonly method?: string;
+  readonly path?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer;
+}
+
+export interface Answered {
+  readonly status: number;
+  readonly headers: IncomingMessage['headers'];
+  readonly text: string;
+  /** The body as JSON; of an event stream the last message. */
+  readonly json: JsonObject;
+}
+
+/** A folder of its own, gone when the test ends. */
+export async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'heddle-gateway-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** A real gateway on a free port over a real Heddle in an empty folder; both gone when the test ends. */
+export async function gatewayUnderTest(setting: Setting = {}): Promise<GatewayUnderTest> {
+  const folder = await temporaryFolder();
+  await writeFile(join(folder, 'heddle.json'), JSON.stringify(setting.config ?? {}));
+  const heddle = await openHeddle({
+    cwd: folder,
+    env: { HEDDLE_HOME: join(folder, 'home') },
+    servers: setting.servers ?? {},
+  });
+  const gateway = await openGateway({
+    heddle,
+    host: '127.0.0.1',
+    port: 0,
+    maxBodyBytes: 4 * 1024 * 1024,
+    allowedHosts: [],
+    allowedOrigins: [],
+    authenticate: setting.authenticate ?? bearerToken(TOKEN, OWNER),
+    api: consoleApi(heddle),
+    ...setting.gateway,
+  });
+  const close = async () => {
+    await gateway.close();
+    await heddle.close();
+  };
+  onTestFinished(close);
+  const { port, url } = gateway;
+  const send = (sending: Sending) => exchange(port, sending);
+  const post = (message: JsonObject, headers: Readonly<Record<string, string>> = {}) =>
+    send({ headers: { ...JSON_HEADERS, ...headers }, body: JSON.stringify({ jsonrpc: '2.0', ...message }) });
+  return { url, port, heddle, send, post, close };
+}
+
+export const JSON_HEADERS = { 'content-type': 'application/json', authorization: `Bearer ${TOKEN}` };
+
+function exchange(port: number, { method = 'POST', path = '/mcp', headers = {}, body }: Sending): Promise<Answered> {
+  return new Promise((resolve, reject) => {
+    const sent = request({ host: '127.0.0.1', port, method, path, headers, agent: false }, (response) => {
+      const { statusCode: status = 0, headers } = response;
+      text(response).then((text) => resolve({ status, headers, text, json: lastMessage(text) }), reject);
+    });
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}
+
+function lastMessage(body: string): JsonObject {
+  const events = body.split('\n').filter((line) => line.startsWith('data: '));
+  const text = events.at(-1)?.slice('data: '.length) ?? body;
+  return text.startsWith('{') ? JSON.parse(text) : {};
+}
+
+const ENVELOPE = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientCapabilities': {},
+};
+
+/** A request of the stateless protocol: the message and the headers that have to agree with it. */
+export function modern(method: string, params: JsonObject = {}): [JsonObject, Record<string, string>] {
+  const name = typeof params.name === 'string' ? { 'mcp-name': params.name } : {};
+  return [
+    { id: 1, method, params: { ...params, _meta: { ...(params._meta as JsonObject), ...ENVELOPE } } },
+    { 'mcp-protocol-version': '2026-07-28', 'mcp-method': method, ...name },
+  ];
+}
+
+/** Opens a session of the older protocol; gives back the header that names it. */
+export async function openSession({ post }: Pick<GatewayUnderTest, 'post'>): Promise<{ 'mcp-session-id': string }> {
+  const hello = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '0' } };
+  const { headers } = await post({ id: 0, method: 'initialize', params: hello });
+  return { 'mcp-session-id': String(headers['mcp-session-id']) };
+}

@@ -1,0 +1,151 @@
+import { expect, it } from 'vitest';
+import { verifies } from '../../test/requirements.ts';
+import type { JsonObject } from '../core/call.ts';
+import { UpstreamError } from '../core/errors.ts';
+import type { Line } from '../wire/json-rpc.ts';
+import { Peer } from '../wire/peer.ts';
+import { type NegotiateOptions, negotiate } from './negotiate.ts';
+
+const SILENCE = Symbol('silence');
+type Reply = JsonObject | Error | typeof SILENCE;
+
+/** A server that replies by method; what it does not know it refuses as servers before discovery do. */
+async function server(replies: Readonly<Record<string, Reply>>) {
+  const asked: unknown[] = [];
+  const line: Line = {
+    start: async () => {},
+    close: async () => {},
+    async send({ id, method, params }) {
+      const meta = (params as JsonObject)._meta as JsonObject | undefined;
+      asked.push([method, meta?.['io.modelcontextprotocol/protocolVersion']]);
+      const reply = replies[method as string];
+      if (reply === SILENCE) return id === undefined ? new Promise<void>(() => {}) : undefined;
+      if (reply instanceof Error) throw reply;
+      const outcome = reply ? { result: reply } : { error: { code: -32601, message: 'no' } };
+      if (id !== undefined) line.onmessage?.({ jsonrpc: '2.0', id, ...outcome });
+    },
+  };
+  const peer = new Peer(line, { server: 'demo' });
+  await peer.start();
+  const methods = () => asked.map((one) => (one as unknown[])[0]);
+  return { peer, asked, methods };
+}
+
+const options: NegotiateOptions = {
+  client: { name: 'heddle', version: '0' },
+  deadlineMs: 1000,
+  signal: new AbortController().signal,
+};
+const HELLO = { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 'old' } };
+const MODERN = {
+  supportedVersions: ['2027-01-01', '2026-07-28'],
+  capabilities: { tools: {} },
+  instructions: 'Be kind.',
+};
+const refusal = (code: 'UPSTREAM_FAILED' | 'AUTH_NEEDED', status: number) =>
+  new UpstreamError(code, 'no', { delivered: 'no', details: { status } });
+
+verifies('T11', 'speaks modern from the first call on when the server offers it', async () => {
+  const serverInfo = { name: 'new' };
+  const found = { ...MODERN, _meta: { 'io.modelcontextprotocol/serverInfo': serverInfo } };
+  const { peer, asked } = await server({ 'server/discover': found, 'tools/list': {} });
+  await expect(negotiate(peer, options)).resolves.toEqual({
+    era: 'modern',
+    certain: true,
+    protocolVersion: '2026-07-28',
+    capabilities: { tools: {} },
+    serverInfo,
+    instructions: 'Be kind.',
+  });
+  await peer.request('tools/list', {}, options);
+  expect(asked).toEqual([
+    ['server/discover', '2026-07-28'],
+    ['tools/list', '2026-07-28'],
+  ]);
+});
+
+verifies(
+  'T11',
+  'falls back to initialize on the same line, and names the version before it says initialized',
+  async () => {
+    const { peer, asked } = await server({ initialize: HELLO });
+    const onLegacyVersion = (version: string) => asked.push(version);
+    const agreement = { era: 'legacy', certain: true, protocolVersion: '2025-06-18' };
+    await expect(negotiate(peer, { ...options, onLegacyVersion })).resolves.toMatchObject(agreement);
+    expect(asked.flat().filter(Boolean)).toEqual([
+      'server/discover',
+      '2026-07-28',
+      'initialize',
+      '2025-06-18',
+      'notifications/initialized',
+    ]);
+  },
+);
+
+for (const protocolVersion of ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25']) {
+  verifies('T11', `agrees on ${protocolVersion} with a server that speaks nothing newer`, async () => {
+    const { peer } = await server({ initialize: { ...HELLO, protocolVersion } });
+    await expect(negotiate(peer, options)).resolves.toMatchObject({ era: 'legacy', protocolVersion });
+  });
+}
+
+it('does not agree on a version it does not know', async () => {
+  const { peer, methods } = await server({ initialize: { ...HELLO, protocolVersion: '1999-01-01' } });
+  await expect(negotiate(peer, options)).rejects.toThrow('speaks only 1999-01-01');
+  expect(methods()).not.toContain('notifications/initialized');
+});
+
+verifies('T11', 'takes discovery without a version of ours for the older era', async () => {
+  const { peer } = await server({ 'server/discover': { supportedVersions: ['2027-01-01'] }, initialize: HELLO });
+  await expect(negotiate(peer, options)).resolves.toMatchObject({ era: 'legacy', certain: true });
+});
+
+verifies('T11', 'does not probe a server whose era is known', async () => {
+  const legacy = await server({ initialize: HELLO });
+  await expect(negotiate(legacy.peer, { ...options, known: 'legacy' })).resolves.toMatchObject({ certain: true });
+  expect(legacy.methods()).toEqual(['initialize', 'notifications/initialized']);
+  const modern = await server({ 'server/discover': MODERN });
+  await negotiate(modern.peer, { ...options, known: 'modern', probeMs: 0 });
+  expect(modern.methods()).toEqual(['server/discover']);
+});
+
+verifies('T11', 'finds out again when a server that was old has been renewed, or the other way round', async () => {
+  const renewed = await server({ 'server/discover': MODERN });
+  await expect(negotiate(renewed.peer, { ...options, known: 'legacy' })).resolves.toMatchObject({ era: 'modern' });
+  const restored = await server({ initialize: HELLO });
+  await expect(negotiate(restored.peer, { ...options, known: 'modern' })).resolves.toMatchObject({ era: 'legacy' });
+});
+
+verifies('T11', 'guesses from silence, and says that it is a guess', async () => {
+  const { peer, methods } = await server({ 'server/discover': SILENCE, initialize: HELLO });
+  const agreement = await negotiate(peer, { ...options, probeMs: 20 });
+  expect(agreement).toMatchObject({ era: 'legacy', certain: false });
+  expect(methods()).toEqual(['server/discover', 'notifications/cancelled', 'initialize', 'notifications/initialized']);
+});
+
+it.each([
+  [401, refusal('AUTH_NEEDED', 401)],
+  [403, refusal('UPSTREAM_FAILED', 403)],
+  [429, refusal('UPSTREAM_FAILED', 429)],
+  [500, refusal('UPSTREAM_FAILED', 500)],
+])('does not take a %s for an old server', async (_status, refused) => {
+  const { peer, methods } = await server({ 'server/discover': refused, initialize: HELLO });
+  await expect(negotiate(peer, options)).rejects.toBe(refused);
+  expect(methods()).toEqual(['server/discover']);
+});
+
+it.each([400, 404, 405, 406])('takes a %s for the answer of an old server', async (status) => {
+  const { peer } = await server({ 'server/discover': refusal('UPSTREAM_FAILED', status), initialize: HELLO });
+  await expect(negotiate(peer, options)).resolves.toMatchObject({ era: 'legacy', certain: true });
+});
+
+verifies('T3', 'does not wait for ever for a server that never takes `initialized`', async () => {
+  const { peer } = await server({ initialize: HELLO, 'notifications/initialized': SILENCE });
+  const late = { code: 'UPSTREAM_TIMEOUT', delivered: 'no' };
+  await expect(negotiate(peer, { ...options, deadlineMs: 50 })).rejects.toMatchObject(late);
+  const abort = new AbortController();
+  const waiting = negotiate(peer, { ...options, signal: abort.signal, known: 'legacy' });
+  await new Promise(setImmediate);
+  abort.abort();
+  await expect(waiting).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
+});

@@ -1,0 +1,188 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, expect, it } from 'vitest';
+import { carriersOf } from '../../test/alive.ts';
+import { verifies } from '../../test/requirements.ts';
+import { oldSessionServer } from '../../test/servers/http-servers.ts';
+import { until } from '../../test/until.ts';
+import type { JsonObject } from '../core/call.ts';
+import { openWatchdog } from '../process/watchdog.ts';
+import type { ServerMemory } from '../store/server-book.ts';
+import type { Serve } from './connect-in-memory.ts';
+import { examineServer } from './examine.ts';
+import { entryOf, memoryBook, toolCall } from './fixtures.ts';
+import { httpPool } from './http-pool.ts';
+import { planServer } from './plan.ts';
+import { openServers } from './servers.ts';
+
+const SERVER = fileURLToPath(new URL('../../test/servers/odd-stdio-server.mjs', import.meta.url));
+const signal = new AbortController().signal;
+const closers: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+interface Setting {
+  readonly memories?: readonly ServerMemory[];
+  readonly inProcess?: ReadonlyMap<string, Serve>;
+  readonly localConcurrency?: number;
+  readonly scope?: 'project' | 'builtin';
+}
+
+/** Real servers by entry, with everything they need. */
+async function open(entries: Readonly<Record<string, JsonObject>>, setting: Setting = {}) {
+  const { memories = [], inProcess = new Map(), localConcurrency = 3, scope = 'project' } = setting;
+  const [watchdog, pool, book] = [openWatchdog(), httpPool(), memoryBook()];
+  const env = { PATH: process.env.PATH };
+  const plans = Object.entries(entries).map(([name, written]) =>
+    planServer({ name, scope, entry: entryOf(written), shadowed: [] }, { watchdog, pool, env, inProcess }),
+  );
+  const listed: string[] = [];
+  const onTools = (server: string, tools: readonly JsonObject[]) => void listed.push(`${server}: ${tools.length}`);
+  const limits = { localConcurrency, remoteConcurrency: 20 };
+  const servers = openServers({ plans, memories, book, ...limits, onStatus: () => {}, onTools });
+  closers.push(
+    () => watchdog.close(),
+    () => pool.close(),
+    () => servers.close(),
+  );
+  return {
+    servers,
+    book,
+    listed,
+    states: () => Object.fromEntries(servers.status().map(({ name, state }) => [name, state])),
+  };
+}
+
+async function startLog() {
+  const folder = await mkdtemp(join(tmpdir(), 'heddle-'));
+  closers.push(() => rm(folder, { recursive: true }));
+  const log = join(folder, 'starts');
+  const odd = (...ways: string[]) => ({ command: process.execPath, args: [SERVER, ...ways], env: { START_LOG: log } });
+  const pids = async () => (await readFile(log, 'utf8').catch(() => '')).split('\n').filter(Boolean).map(Number);
+  return { log, odd, pids };
+}
+
+verifies('T3', 'starts nothing until it is needed, and then only that, once for all who ask', async () => {
+  const { odd, pids } = await startLog();
+  const { servers, listed, states } = await open({ one: odd(), other: odd() });
+  expect(states()).toEqual({ one: 'pending', other: 'pending' });
+  servers.start();
+  expect(await pids()).toEqual([]);
+  const connections = await Promise.all(Array.from({ length: 20 }, () => servers.connect('one', signal)));
+  expect(new Set(connections).size).toBe(1);
+  expect(servers.connected('one')).toBe(connections[0]);
+  expect(servers.connected('other')).toBeUndefined();
+  expect([await pids(), listed, states()]).toMatchObject([
+    { length: 1 },
+    ['one: 5'],
+    { one: 'connected', other: 'pending' },
+  ]);
+});
+
+verifies('T3', 'starts by itself those that ask for it', async () => {
+  const { odd, pids } = await startLog();
+  const { servers, states } = await open({ eager: { ...odd(), autoConnect: true }, lazy: odd() });
+  servers.start();
+  await until('the eager one is connected', () => states().eager === 'connected');
+  expect(states().lazy).toBe('pending');
+  expect(await pids()).toHaveLength(1);
+});
+
+verifies('T3', 'lets no server that fails or hangs stop another', async () => {
+  const { odd } = await startLog();
+  const broken = { gone: { command: 'no-such-program' }, dies: odd('dies'), listless: odd('listless') };
+  const hung = { silent1: odd('silent'), silent2: odd('silent'), silent3: odd('silent') };
+  const { servers, states } = await open({ ...broken, ...hung, good: odd() });
+  const all = Object.keys(states()).filter((name) => name !== 'good');
+  for (const name of all) servers.connect(name, signal).catch(() => {});
+  const started = performance.now();
+  const connection = await servers.connect('good', signal);
+  expect(performance.now() - started).toBeLessThan(5000);
+  await expect(connection.send(toolCall('echo'))).resolves.toMatchObject({ isError: false });
+  expect(states()).toMatchObject({ gone: 'failed', dies: 'failed', silent1: 'pending', good: 'connected' });
+});
+
+verifies('T2', 'knows no server that is not configured', async () => {
+  const { servers } = await open({});
+  const unknown = { code: 'NAME_UNKNOWN', message: 'No server is named x.' };
+  await expect(servers.connect('x', signal)).rejects.toMatchObject(unknown);
+  await expect(examineServer(servers, 'x', signal)).rejects.toMatchObject(unknown);
+  expect(servers.connected('x')).toBeUndefined();
+});
+
+verifies('T11', 'remembers era and tools of a local and of a remote server, and uses them the next time', async () => {
+  const { odd } = await startLog();
+  const { url, close } = await oldSessionServer();
+  closers.push(close);
+  const entries = { local: odd('modern'), remote: { url } };
+  const first = await open(entries);
+  await Promise.all([first.servers.connect('local', signal), first.servers.connect('remote', signal)]);
+  const { memories } = first.book;
+  expect(memories.map(({ server, era, tools }) => [server, era, tools.length]).sort()).toEqual([
+    ['local', 'modern', 5],
+    ['remote', 'legacy', 1],
+  ]);
+  const second = await open(entries, { memories });
+  expect(second.servers.status().map(({ state, tools }) => [state, tools])).toEqual([
+    ['pending', 5],
+    ['pending', 1],
+  ]);
+  const changed = await open({ local: odd('noisy') }, { memories });
+  expect(changed.servers.status()[0]?.tools).toBeUndefined();
+});
+
+verifies('T11', 'remembers neither a guess nor what comes with Heddle', async () => {
+  const { odd } = await startLog();
+  const guessed = await open({ guessed: odd('undiscoverable') });
+  await guessed.servers.connect('guessed', signal);
+  const builtin = await open({ builtin: odd() }, { scope: 'builtin' });
+  await builtin.servers.connect('builtin', signal);
+  expect([guessed.book.memories, builtin.book.memories]).toEqual([[], []]);
+});
+
+verifies(
+  'T4',
+  'leaves no process when it is closed while servers connect, and starts none of those that waited',
+  async () => {
+    const { odd, pids, log } = await startLog();
+    const entries = Object.fromEntries(['a', 'b', 'c', 'd'].map((name) => [name, odd('silent', 'stubborn')]));
+    const { servers } = await open(entries, { localConcurrency: 1 });
+    const attempts = Object.keys(entries).map((name) => servers.connect(name, signal).catch(({ code }) => code));
+    await until('the first has started', async () => (await pids()).length === 1);
+    await servers.close();
+    expect(await Promise.all(attempts)).toEqual(Array(4).fill('CALL_CANCELLED'));
+    await until('all of it is gone', () => carriersOf(log).length === 0, 500);
+    expect(await pids()).toHaveLength(1);
+  },
+);
+
+verifies('F1', 'opens a new line for the next call after a server died', async () => {
+  const { odd, pids } = await startLog();
+  const { servers, states } = await open({ one: odd(), other: odd() });
+  const [first, other] = await Promise.all([servers.connect('one', signal), servers.connect('other', signal)]);
+  await expect(first.send(toolCall('exit'))).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' });
+  await until('it has noticed', () => states().one === 'pending');
+  await expect((await servers.connect('one', signal)).send(toolCall('echo'))).resolves.toMatchObject({
+    isError: false,
+  });
+  await expect(other.send(toolCall('echo'))).resolves.toMatchObject({ isError: false });
+  expect(await pids()).toHaveLength(3);
+});
+
+it('examines a server: what it agreed on, or why it failed and what to do', async () => {
+  const { odd } = await startLog();
+  const { servers } = await open({ good: odd(), dies: odd('dies'), off: { ...odd(), enabled: false } });
+  await expect(examineServer(servers, 'good', signal)).resolves.toMatchObject({
+    level: 'ok',
+    message: expect.stringMatching(/^connected in \d+ ms, protocol 2025-11-25 \(legacy\), 5 tools$/),
+  });
+  await expect(examineServer(servers, 'dies', signal)).resolves.toMatchObject({
+    level: 'error',
+    message: expect.stringMatching(/^failed: dies ended before it was ready: .*license file$/),
+    fix: expect.stringContaining('heddle doctor dies'),
+  });
+  await expect(examineServer(servers, 'off', signal)).resolves.toMatchObject({ level: 'ok', message: 'disabled' });
+});

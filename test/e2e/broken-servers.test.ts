@@ -1,0 +1,91 @@
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { carriersOf } from '../alive.ts';
+import { verifies } from '../requirements.ts';
+import { until } from '../until.ts';
+import { project, SERVERS } from './heddle-command.ts';
+
+interface Status {
+  readonly name: string;
+  readonly state: string;
+  readonly reason?: string;
+  readonly fix?: string;
+}
+
+const MARK = `${process.pid}.broken`;
+const env = { HEDDLE_E2E: MARK };
+const broken = (how: string) => ({
+  command: process.execPath,
+  args: [join(SERVERS, 'broken-handshake.mjs'), how],
+  env,
+});
+const odd = { command: process.execPath, args: [join(SERVERS, 'odd-tools.mjs')], env };
+const BROKEN = {
+  garbage: broken('garbage'),
+  exits: broken('exit'),
+  missing: { command: 'no-such-program-anywhere' },
+  silent: broken('silent'),
+};
+// All at once, so that the patience with one is not added to the patience with another.
+const connect = { localConcurrency: 10 };
+const CONFIG = { 'heddle.json': { mcpServers: { ...BROKEN, odd }, connect } };
+
+describe('servers that do not work', () => {
+  verifies(
+    'T2',
+    'are each shown as failed, with the reason and what to do; the others are connected',
+    async () => {
+      const { heddle } = project(CONFIG);
+      const { code, stdout, stderr } = await heddle(['list', 'servers', '--check', '--json']);
+      const servers = JSON.parse(stdout) as Status[];
+      const states = servers.map(({ name, state }) => [name, state]);
+      expect([code, stderr, states]).toEqual([
+        0,
+        '',
+        [
+          ['garbage', 'failed'],
+          ['exits', 'failed'],
+          ['missing', 'failed'],
+          ['silent', 'failed'],
+          ['odd', 'connected'],
+          ['filesystem', 'connected'],
+        ],
+      ]);
+      const reasons = Object.fromEntries(servers.map(({ name, reason }) => [name, reason]));
+      expect(reasons.missing).toContain('no-such-program-anywhere');
+      expect(reasons.exits).toContain('The database is on fire.');
+      expect(reasons.silent).toMatch(/did not answer/);
+      expect(reasons.garbage).toMatch(/did not answer|not JSON|JSON/);
+      for (const { name, state, fix } of servers)
+        if (state === 'failed') expect([name, fix]).toEqual([name, expect.stringMatching(/\w/)]);
+      await until('no process is left', () => carriersOf(`HEDDLE_E2E=${MARK}`).length === 0);
+    },
+    60_000,
+  );
+
+  verifies(
+    'T3',
+    'hold up no list: the tools of the rest come before the silent one has timed out',
+    async () => {
+      const { heddle } = project(CONFIG);
+      // A server that never answers takes 15 s to fail. Whoever lists before that has not waited for it.
+      const checked = heddle(['list', 'servers', '--check', '--json']).then(() => 'the check');
+      const listed = heddle(['list', 'tools', '--json']);
+      expect(await Promise.race([checked, listed.then(() => 'the list')])).toBe('the list');
+      const { code, stdout, stderr } = await listed;
+      const names = (JSON.parse(stdout) as { name: string }[]).map(({ name }) => name);
+      expect([code, names]).toEqual([0, expect.arrayContaining(['mcp__odd__echo', 'mcp__filesystem__fs_read_file'])]);
+      expect(stderr).toContain('missing failed: ');
+      expect(stderr).toContain('silent is still connecting');
+      await checked;
+    },
+    60_000,
+  );
+
+  verifies('T3', 'do not keep a call to another server from its answer', async () => {
+    const { heddle } = project(CONFIG);
+    expect(await heddle(['call', 'odd.plain', 'message=works'])).toEqual({ code: 0, stdout: 'works\n', stderr: '' });
+    const failed = await heddle(['call', 'exits.anything']);
+    expect([failed.code, failed.stderr]).toEqual([8, expect.stringContaining('The database is on fire.')]);
+  });
+});

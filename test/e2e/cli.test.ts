@@ -1,0 +1,154 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { describe, expect, it } from 'vitest';
+import { verifies } from '../requirements.ts';
+import { BIN, project, SERVERS } from './heddle-command.ts';
+
+const COMMANDS = ['up', 'serve', 'list', 'call', 'describe', 'config', 'doctor'];
+const odd = { command: process.execPath, args: [join(SERVERS, 'odd-tools.mjs')] };
+const CONFIG = { 'heddle.json': { mcpServers: { odd } } };
+
+describe('every read command', () => {
+  it.each([
+    [[]],
+    [['list', 'servers']],
+    [['list', 'servers', '--check']],
+    [['list', 'tools']],
+    [['describe', 'odd.echo']],
+    [['call', 'odd.echo', 'message=x']],
+    [['config', 'explain']],
+    [['config', 'explain', 'odd']],
+    [['doctor']],
+    [['doctor', 'odd']],
+  ])('L3: %j prints text for people, and with --json one JSON value and nothing else', async (args) => {
+    const { heddle } = project(CONFIG);
+    const plain = await heddle([...args]);
+    expect(plain.code).toBe(0);
+    expect(plain.stdout).toMatch(/\S\n$/);
+    const json = await heddle([...args, '--json']);
+    expect([json.code, json.stderr]).toEqual([0, '']);
+    expect(JSON.parse(json.stdout)).toBeTypeOf('object');
+    expect(json.stdout.trimEnd()).not.toContain('\n');
+  });
+
+  verifies('L3', 'puts its errors on stderr, as JSON when that was asked for', async () => {
+    const { code, stdout, stderr } = await project().heddle(['describe', 'no.tool', '--json']);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(JSON.parse(stderr)).toMatchObject({
+      error: { code: 'NAME_UNKNOWN', message: expect.any(String), fix: expect.any(String) },
+    });
+  });
+});
+
+describe('the words of a command line', () => {
+  it.each([
+    [['lst'], 'Did you mean `heddle list`?'],
+    [['docter'], 'Did you mean `heddle doctor`?'],
+    [['help', 'cal'], 'Did you mean `heddle call`?'],
+    [['qwertz'], 'Run `heddle --help` to see the commands.'],
+    [['constructor'], 'Run `heddle --help` to see the commands.'],
+    [['list', 'tools', '--jsn'], 'Did you mean --json?'],
+    [['call', 'odd.echo', '--timout', '5'], 'Did you mean --timeout?'],
+    [['call', 'odd.ecko', 'message=x'], 'Did you mean odd.echo?'],
+    [['describe', 'mcp__odd__ech'], 'Did you mean mcp__odd__echo?'],
+    [['list'], 'heddle list servers'],
+    [['list', 'everything'], 'heddle list servers'],
+    [['serve'], 'heddle serve --stdio'],
+    [['describe'], '--help'],
+    [['config', 'explian'], 'heddle config explain'],
+    [['doctor', 'a', 'b'], '--help'],
+    [['up', '--port', '70000'], '--help'],
+  ])('L3: %j is refused with the next step: %s', async (args, fix) => {
+    const { code, stdout, stderr } = await project(CONFIG).heddle(args);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain('  fix: ');
+    expect(stderr).toContain(fix);
+  });
+
+  it.each(COMMANDS)('L5: the help of %s has its usage and an example of it', async (command) => {
+    const { heddle } = project();
+    const asked = await heddle([command, '--help']);
+    expect([asked.code, asked.stderr]).toEqual([0, '']);
+    expect(asked.stdout).toMatch(
+      new RegExp(`Usage: heddle ${command}[^]*\n {2}--config FILE[^]*Examples?:\n {2}.*${command}`),
+    );
+    expect(await heddle(['help', command])).toEqual(asked);
+    expect((await heddle(['--help'])).stdout).toContain(`heddle ${command}`);
+  });
+
+  verifies('L1', 'include --version', async () => {
+    expect((await project().heddle(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+});
+
+describe('output', () => {
+  verifies('L3', 'has colours only where they are asked for', async () => {
+    const { heddle } = project(CONFIG);
+    const paint = '\u001b[';
+    for (const args of [['doctor'], ['list', 'tools'], ['describe', 'odd.echo'], ['lst']]) {
+      const plain = await heddle(args, { env: { NO_COLOR: '1', FORCE_COLOR: '' } });
+      const piped = await heddle(args);
+      const forced = await heddle(args, { env: { FORCE_COLOR: '1' } });
+      expect(plain.stdout + plain.stderr + piped.stdout + piped.stderr).not.toContain(paint);
+      expect(forced.stdout + forced.stderr).toContain(paint);
+    }
+  });
+
+  verifies('L3', 'may be cut short by its reader', async () => {
+    const { folder, env } = project({ big: 'x'.repeat(3_000_000) });
+    const args = [BIN, 'call', 'filesystem.fs_read_file', 'path=big'];
+    const child = spawn(process.execPath, args, { cwd: folder, env });
+    const stderr = text(child.stderr);
+    const closed = once(child, 'close');
+    await once(child.stdout, 'data');
+    child.stdout.destroy();
+    await closed;
+    expect([child.exitCode, await stderr]).toEqual([0, '']);
+  });
+
+  verifies('L3', 'of a tool is not asked about when there is nobody to ask', async () => {
+    const { heddle } = project({ 'heddle.json': { mcpServers: { odd }, mode: 'strict' } });
+    const { code, stderr } = await heddle(['call', 'odd.echo', 'message=x'], { stdin: 'y\n' });
+    expect([code, stderr]).toEqual([6, expect.stringContaining('APPROVAL_REQUIRED')]);
+  });
+});
+
+describe('what is wrong with the configuration', () => {
+  verifies('C7', 'and what is right, is explained with its place', async () => {
+    const { heddle, folder } = project({
+      'heddle.json': '{\n  "gateway": { "port": 8123 },\n  "mcpServers": { "a": { "command": "x" } }\n}',
+      '.mcp.json': '{ "mcpServers": { "a": { "command": "y" } } }',
+    });
+    const one = await heddle(['config', 'explain', 'gateway.port', '--json']);
+    expect(JSON.parse(one.stdout)).toMatchObject([
+      { key: 'gateway.port', value: 8123, scope: 'project', file: join(folder, 'heddle.json'), line: 2 },
+    ]);
+    const all = await heddle(['config', 'explain', 'a']);
+    expect(all.stdout).toContain(`${join(folder, '.mcp.json')}:1`);
+    expect((await heddle(['config', 'explain', 'nothing'])).code).toBe(2);
+  });
+
+  verifies('C10', 'is said on stderr by a call, which goes on', async () => {
+    const { heddle, folder } = project({ 'heddle.json': '{ "permissions": }', '.mcp.json': { mcpServers: { odd } } });
+    const { code, stdout, stderr } = await heddle(['call', 'odd.plain', 'message=x']);
+    expect([code, stdout]).toEqual([0, 'x\n']);
+    expect(stderr).toContain(`config error: ${join(folder, 'heddle.json')}:1:18`);
+  });
+
+  verifies('L4', 'and every broken server makes doctor exit with 1 and say what to do', async () => {
+    const { heddle } = project({ 'heddle.json': { mcpServers: { odd, bad: { command: 'no-such-program' } } } });
+    const { code, stdout } = await heddle(['doctor', '--json']);
+    expect(code).toBe(1);
+    const findings = JSON.parse(stdout) as { level: string; subject: string; message: string; fix?: string }[];
+    expect(findings.filter(({ level }) => level === 'error')).toMatchObject([
+      { subject: 'server bad', message: expect.stringContaining('no-such-program'), fix: expect.stringMatching(/\S/) },
+    ]);
+    expect(findings).toContainEqual(expect.objectContaining({ level: 'ok', subject: 'server odd' }));
+    expect((await heddle(['doctor', 'odd'])).code).toBe(0);
+    expect((await heddle(['doctor', 'bad'])).code).toBe(1);
+    const broken = await project({ 'heddle.json': '{ "mode": "lenient" }' }).heddle(['doctor']);
+    expect([broken.code, broken.stdout]).toEqual([1, expect.stringContaining('mode')]);
+  });
+});

@@ -1,0 +1,145 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished } from 'vitest';
+import { verifies } from '../requirements.ts';
+import { EVERYTHING, type HttpEverything, startEverything } from '../servers/everything.ts';
+import { type Place, SDK_CLIENTS, type SdkClient } from '../servers/sdk-clients.ts';
+import { until } from '../until.ts';
+import { project, SERVERS } from './heddle-command.ts';
+
+type Input = Readonly<Record<string, unknown>>;
+
+/** Every tool of the reference server, and something sensible to say to it. */
+const CALLS: readonly (readonly [string, Input])[] = [
+  ['echo', { message: 'hällo ✓' }],
+  ['get-annotated-message', { messageType: 'error', includeImage: true }],
+  ['get-env', {}],
+  ['get-resource-links', { count: 4 }],
+  ['get-resource-reference', { resourceType: 'Text', resourceId: 3 }],
+  ['get-resource-reference', { resourceType: 'Blob', resourceId: 2 }],
+  ['get-structured-content', { location: 'Chicago' }],
+  ['get-sum', { a: 2, b: 40.5 }],
+  ['get-tiny-image', {}],
+  ['gzip-file-as-resource', { data: 'data:text/plain,hello', outputType: 'resource' }],
+  ['toggle-simulated-logging', {}],
+  ['toggle-simulated-logging', {}], // Twice: on, and off again.
+  ['toggle-subscriber-updates', {}],
+  ['toggle-subscriber-updates', {}],
+  ['trigger-long-running-operation', { duration: 0.05, steps: 2 }],
+  // Works only as a task, which none of these clients asks for: the refusal has to be the same.
+  ['simulate-research-query', { topic: 'looms' }],
+];
+
+/** Takes out what differs between any two connections or moments; everything else has to be the same. */
+function comparable(name: string, result: Input): unknown {
+  const { resultType: _, _meta, ...rest } = result;
+  const meta = Object.entries(_meta ?? {}).filter(([key]) => !key.startsWith('io.modelcontextprotocol/'));
+  const text = JSON.stringify({ ...rest, ...(meta.length > 0 && { _meta: Object.fromEntries(meta) }) })
+    .replaceAll(/\d{1,2}:\d\d:\d\d [AP]M/g, 'a time of day') // Resources say when they were made.
+    .replaceAll(/mcp__(stdio|http)__/g, '')
+    .replaceAll(/for session (undefined|[0-9a-f-]{36})/g, 'for some session'); // Ours is not the other's.
+  const value = JSON.parse(text);
+  // Blobs are made when they are asked for, and say so inside their base64.
+  for (const { resource } of value.content)
+    if (resource?.blob && name !== 'gzip-file-as-resource') resource.blob = 'a blob';
+  // The environment is the one that whoever started the server gave it: a few safe names here, others there.
+  if (name === 'get-env') value.content[0].text = typeof JSON.parse(value.content[0].text).PATH;
+  return value;
+}
+
+/** SDK 1.32 refuses by itself to call a tool that works only as a task; that has to be the same, too. */
+const answerOf = (client: SdkClient, name: string, input: Input): Promise<Input> =>
+  client.call(name, input).catch(({ code, message }) => ({ content: [], error: { code, message } }));
+
+let http: HttpEverything;
+beforeAll(async () => {
+  http = await startEverything();
+});
+afterAll(() => http.close());
+
+const direct: Record<string, () => Place> = {
+  stdio: () => ({ command: process.execPath, args: [EVERYTHING, 'stdio'] }),
+  http: () => ({ url: http.url }),
+};
+
+async function open(connect: (place: Place) => Promise<SdkClient>, place: Place): Promise<SdkClient> {
+  const client = await connect(place);
+  onTestFinished(() => client.close());
+  return client;
+}
+
+/** The server as it is, behind no gateway. It speaks the older protocol only, so a client of that era asks. */
+function openDirect(name: string, server: string): Promise<SdkClient> {
+  const speaker = SDK_CLIENTS.find(([one]) => one === name && one !== 'SDK 2.4 without sessions') ?? SDK_CLIENTS[0];
+  return open((speaker as (typeof SDK_CLIENTS)[number])[1], (direct[server] as () => Place)());
+}
+
+async function openBehind(connect: (place: Place) => Promise<SdkClient>) {
+  const { up, folder } = project();
+  const tapped = join(folder, 'tapped');
+  const stdio = {
+    command: process.execPath,
+    args: [join(SERVERS, 'wiretap.mjs'), tapped, process.execPath, EVERYTHING],
+  };
+  const servers = { stdio, http: { type: 'http', url: http.tappedUrl } };
+  writeFileSync(join(folder, '.mcp.json'), JSON.stringify({ mcpServers: servers }));
+  const { url, token } = await up();
+  const heard: Record<string, () => string> = {
+    stdio: () => (existsSync(tapped) ? readFileSync(tapped, 'utf8') : ''),
+    http: http.heard,
+  };
+  return { client: await open(connect, { url, token }), heard };
+}
+
+describe.each(SDK_CLIENTS)('%s, with the reference server behind heddle up,', (name, connect) => {
+  const bare = ({ name: _, execution: __, ...rest }: Input) => rest; // `execution` is unknown to the newer protocol.
+
+  verifies(
+    'P1',
+    'sees every tool, and gets from every tool what a direct connection gets',
+    async () => {
+      const { client } = await openBehind(connect);
+      const listed = await client.list();
+      for (const server of ['stdio', 'http']) {
+        const other = await openDirect(name, server);
+        const tools = await other.list();
+        expect(new Set(tools.map((tool) => tool.name))).toEqual(new Set(CALLS.map(([tool]) => tool)));
+        for (const tool of tools) {
+          const same = listed.find((one) => one.name === `mcp__${server}__${tool.name}`);
+          expect([tool.name, same && bare(same)]).toEqual([tool.name, bare(tool)]);
+        }
+        for (const [tool, input] of CALLS) {
+          const through = await answerOf(client, `mcp__${server}__${tool}`, input);
+          const straight = await answerOf(other, tool, input);
+          expect([server, tool, comparable(tool, through)]).toEqual([server, tool, comparable(tool, straight)]);
+        }
+      }
+    },
+    60_000,
+  );
+
+  verifies(
+    'P1',
+    'hears the progress of a long operation, and its cancellation reaches the server',
+    async () => {
+      const { client, heard } = await openBehind(connect);
+      for (const server of ['stdio', 'http']) {
+        const tool = `mcp__${server}__trigger-long-running-operation`;
+        const steps: unknown[] = [];
+        const onprogress = (step: unknown) => void steps.push(step);
+        await client.call(tool, { duration: 0.3, steps: 3 }, { onprogress });
+        expect(steps).toEqual([1, 2, 3].map((progress) => ({ progress, total: 3 })));
+        const before = (heard[server] as () => string)().split('notifications/cancelled').length;
+        const abort = new AbortController();
+        const watching = { signal: abort.signal, onprogress: () => abort.abort() };
+        await expect(client.call(tool, { duration: 60, steps: 600 }, watching)).rejects.toBeDefined();
+        const cancelled = () => (heard[server] as () => string)().split('notifications/cancelled').length > before;
+        await until(`${server} is told that the call is cancelled`, cancelled);
+        expect(await client.call(`mcp__${server}__get-sum`, { a: 1, b: 1 })).toMatchObject({
+          content: [{ type: 'text' }],
+        });
+      }
+    },
+    60_000,
+  );
+});

@@ -1,0 +1,98 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { onTestFinished } from 'vitest';
+import { until } from '../until.ts';
+
+export const ROOT = join(import.meta.dirname, '..', '..');
+export const BIN = join(ROOT, 'bin', 'heddle');
+/** The folder of tiny servers. */
+export const SERVERS = join(ROOT, 'test', 'servers');
+
+export interface Outcome {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+interface RunOptions {
+  readonly stdin?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Done to the running command. */
+  readonly meanwhile?: (child: ChildProcess) => Promise<void>;
+}
+
+export interface RunningUp {
+  readonly url: string;
+  readonly token: string;
+  readonly pid: number;
+  readonly stderr: () => string;
+  /** Ctrl-C, and how it ended. */
+  stop(): Promise<number | null>;
+}
+
+/** A folder with files in it, and a Heddle that knows only that folder and a home of its own. */
+export interface Project {
+  readonly folder: string;
+  readonly home: string;
+  readonly env: Readonly<Record<string, string>>;
+  heddle(args: readonly string[], options?: RunOptions): Promise<Outcome>;
+  /** `heddle up --json`, once it is ready. */
+  up(args?: readonly string[], env?: Readonly<Record<string, string>>): Promise<RunningUp>;
+}
+
+/** Makes a project from files: path → text, or what becomes JSON. It is gone when the test ends, and all it started. */
+export function project(files: Readonly<Record<string, string | object>> = {}): Project {
+  const root = mkdtempSync(join(tmpdir(), 'heddle-e2e-'));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const folder = join(root, 'project');
+  const home = join(root, 'home');
+  mkdirSync(folder);
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), typeof content === 'string' ? content : JSON.stringify(content));
+  }
+  const env = { PATH: process.env.PATH ?? '', HOME: root, HEDDLE_HOME: home };
+  const start = (args: readonly string[], extra: Readonly<Record<string, string>> = {}) =>
+    spawn(process.execPath, [BIN, ...args], { cwd: folder, env: { ...env, ...extra } });
+  return {
+    folder,
+    home,
+    env,
+    async heddle(args, { stdin = '', env: extra, meanwhile } = {}) {
+      const child = start(args, extra);
+      child.stdin.on('error', () => {}).end(stdin);
+      const ended = once(child, 'close');
+      const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), meanwhile?.(child)]);
+      const [code] = await ended;
+      return { code, stdout, stderr };
+    },
+    up: (args = ['--port', '0'], extra = {}) => startUp(start(['up', ...args, '--json'], extra)),
+  };
+}
+
+async function startUp(child: ReturnType<typeof spawn>): Promise<RunningUp> {
+  const ended = once(child, 'exit');
+  let stdout = '';
+  let stderr = '';
+  child.stdout?.on('data', (chunk) => (stdout += chunk));
+  child.stderr?.on('data', (chunk) => (stderr += chunk));
+  const stop = async () => {
+    if (child.exitCode === null) child.kill('SIGINT');
+    await ended;
+    return child.exitCode;
+  };
+  onTestFinished(async () => void (await stop()));
+  await until(
+    'the gateway is ready',
+    () => {
+      if (child.exitCode !== null) throw new Error(`heddle up ended with ${child.exitCode}: ${stderr}`);
+      return stdout.includes('\n');
+    },
+    20_000,
+  );
+  return { ...JSON.parse(stdout), stderr: () => stderr, stop };
+}

@@ -1,0 +1,133 @@
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { afterEach, expect } from 'vitest';
+import { alive, carriersOf, watchdogsOf } from '../alive.ts';
+import { verifies } from '../requirements.ts';
+import { until } from '../until.ts';
+
+const HEDDLE = fileURLToPath(new URL('../../bin/heddle', import.meta.url));
+const SERVER = fileURLToPath(new URL('../servers/odd-stdio-server.mjs', import.meta.url));
+const closers: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+interface Place {
+  readonly folder: string;
+  run(...args: string[]): ChildProcess;
+}
+
+/** An empty home and project whose one server ignores signals and has two deaf children, one of them in its own session. */
+async function stubbornPlace(): Promise<Place> {
+  const folder = await mkdtemp(join(tmpdir(), 'heddle-'));
+  closers.push(() => rm(folder, { recursive: true, force: true }));
+  const config = join(folder, 'heddle.json');
+  const stubborn = { command: process.execPath, args: [SERVER, 'stubborn'], env: { TEST_PLACE: folder } };
+  await writeFile(config, JSON.stringify({ mode: 'open', mcpServers: { odd: stubborn } }));
+  const env = { PATH: process.env.PATH, HOME: folder, HEDDLE_HOME: join(folder, 'home') };
+  return {
+    folder,
+    run(command, ...args) {
+      const all = [HEDDLE, command as string, '--config', config, '--json', ...args];
+      const stdio: StdioOptions = ['ignore', 'pipe', 'inherit'];
+      const child = spawn(process.execPath, all, { cwd: folder, env, stdio, detached: true });
+      closers.push(() => child.kill('SIGKILL'));
+      return child;
+    },
+  };
+}
+
+async function outputOf(child: ChildProcess): Promise<string> {
+  const chunks = (await child.stdout?.toArray()) as Buffer[];
+  return Buffer.concat(chunks).toString();
+}
+
+/** What a tool of the server said, which is JSON in a text. */
+const saidIn = (result: unknown): unknown =>
+  JSON.parse((result as { content: { text: string }[] }).content[0]?.text ?? '');
+
+interface Gateway {
+  readonly child: ChildProcess;
+  readonly pid: number;
+  readonly call: (tool: string) => Promise<unknown>;
+}
+
+async function up(place: Place): Promise<Gateway> {
+  const child = place.run('up', '--port', '0');
+  const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
+  const [line] = (await once(lines, 'line')) as [string];
+  const { url, token, pid } = JSON.parse(line) as { url: string; token: string; pid: number };
+  const call = async (tool: string) => {
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': {},
+    };
+    const name = `mcp__odd__${tool}`;
+    const answer = await fetch(url, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        'mcp-protocol-version': '2026-07-28',
+        'mcp-method': 'tools/call',
+        'mcp-name': name,
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: {}, _meta } }),
+    });
+    return saidIn(((await answer.json()) as { result: unknown }).result);
+  };
+  return { child, pid, call };
+}
+
+/** The server, its children and the mark they carry, all running. */
+async function familyOf({ call }: Gateway) {
+  const pids = (await call('family')) as number[];
+  expect(pids.map(alive)).toEqual([true, true, true]);
+  const { HEDDLE_LINE: mark = '' } = (await call('environment')) as { HEDDLE_LINE?: string };
+  await until('a watchdog guards them', () => watchdogsOf(mark).length === 1);
+  return { pids, mark };
+}
+
+const left = (place: Place, mark: string) => [...carriersOf(`TEST_PLACE=${place.folder}`), ...watchdogsOf(mark)];
+
+verifies('T4', 'leaves nothing of a stubborn server alive when `heddle call` has ended', async () => {
+  const place = await stubbornPlace();
+  const child = place.run('call', 'odd.family');
+  const exited = once(child, 'exit');
+  const pids = saidIn(JSON.parse(await outputOf(child))) as number[];
+  expect(await exited).toEqual([0, null]);
+  expect(pids).toHaveLength(3);
+  await until('the kernel has removed them', () => !pids.some(alive), 500);
+  expect(carriersOf(`TEST_PLACE=${place.folder}`)).toEqual([]);
+});
+
+for (const whom of ['the gateway', 'its whole process group']) {
+  verifies('T4', `leaves nothing alive when ${whom} is killed with SIGKILL`, async () => {
+    const place = await stubbornPlace();
+    const gateway = await up(place);
+    const { pids, mark } = await familyOf(gateway);
+    expect(gateway.pid).toBe(gateway.child.pid);
+    process.kill(whom === 'the gateway' ? gateway.pid : -gateway.pid, 'SIGKILL');
+    await until('all of the family are gone', () => !pids.some(alive), 3000);
+    await until('the watchdog is gone too', () => left(place, mark).length === 0, 1000);
+  });
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  verifies('L6', `ends the gateway in under a second on ${signal}, and leaves nothing`, async () => {
+    const place = await stubbornPlace();
+    const gateway = await up(place);
+    const { mark } = await familyOf(gateway);
+    const started = performance.now();
+    process.kill(-gateway.pid, signal); // As a terminal does it: to all that it started.
+    await once(gateway.child, 'exit');
+    expect(performance.now() - started).toBeLessThan(1000);
+    await until('nothing is left', () => left(place, mark).length === 0, 1000);
+  });
+}

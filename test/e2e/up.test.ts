@@ -1,0 +1,108 @@
+import { existsSync } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished } from 'vitest';
+import { alive, carriersOf } from '../alive.ts';
+import { verifies } from '../requirements.ts';
+import { SDK_CLIENTS } from '../servers/sdk-clients.ts';
+import { until } from '../until.ts';
+import { BIN, project, SERVERS } from './heddle-command.ts';
+
+const odd = { command: process.execPath, args: [join(SERVERS, 'odd-tools.mjs')] };
+
+async function takenPort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+describe('heddle up', () => {
+  verifies('L7', 'prints one line with its url, token and pid, leaves a private note, and takes it away', async () => {
+    const { up, home } = project();
+    const running = await up();
+    const { url, token, pid } = running;
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/mcp$/);
+    const note = join(home, 'gateway.json');
+    expect(JSON.parse(await readFile(note, 'utf8'))).toMatchObject({ url, token, pid });
+    expect((await stat(note)).mode & 0o777).toBe(0o600);
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' });
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    expect(await (await fetch(url, { method: 'POST', headers, body })).json()).toMatchObject({ result: {} });
+    expect(alive(pid)).toBe(true);
+    expect(await running.stop()).toBe(0);
+    expect([existsSync(note), alive(pid)]).toEqual([false, false]);
+  });
+
+  verifies('L7', 'keeps its token from one start to the next, and takes a preset one', async () => {
+    const { up } = project();
+    const first = await up();
+    await first.stop();
+    expect((await up()).token).toBe(first.token);
+    const preset = await up(['--port', '0'], { HEDDLE_TOKEN: 'my-own-token' });
+    expect(preset.token).toBe('my-own-token');
+    const response = await fetch(preset.url, { headers: { authorization: `Bearer ${first.token}` } });
+    expect(response.status).toBe(401);
+  });
+
+  verifies(
+    'L7',
+    'moves on from a taken port of its own choice and says so, but not from one it was given',
+    async () => {
+      const port = await takenPort();
+      const { up, heddle } = project({ 'heddle.json': { gateway: { port } } });
+      const running = await up([]);
+      expect(Number(new URL(running.url).port)).toBeGreaterThan(port);
+      expect(running.stderr()).toContain(`Port ${port} is taken; using ${new URL(running.url).port}.`);
+      const refused = await heddle(['up', '--port', String(port)]);
+      expect([refused.code, refused.stdout]).toEqual([3, '']);
+      expect(refused.stderr).toContain(`127.0.0.1:${port}: the port is taken`);
+    },
+  );
+
+  verifies('L7', 'reads the file it is given and no other', async () => {
+    const { up, heddle } = project({
+      'heddle.json': { mcpServers: { odd } },
+      'only.json': { mcpServers: { one: odd } },
+    });
+    const { url, token } = await up(['--port', '0', '--config', 'only.json']);
+    const response = await fetch(new URL('/api/servers', url), { headers: { authorization: `Bearer ${token}` } });
+    const { servers } = (await response.json()) as { servers: { name: string }[] };
+    expect(servers.map(({ name }) => name)).toEqual(['one', 'filesystem']);
+    expect((await heddle(['up', '--port', '0', '--config', 'none.json'])).code).toBe(3);
+  });
+
+  verifies('L7', 'is found by other commands, which then show what is live', async () => {
+    const { up, heddle } = project({ 'heddle.json': { mcpServers: { odd } } });
+    const { url, token, pid } = await up();
+    const before = JSON.parse((await heddle(['list', 'servers', '--json'])).stdout);
+    expect(before).toMatchObject([{ name: 'odd', state: 'pending', attempt: [0, 1] }, { name: 'filesystem' }]);
+    const [[, connect] = []] = SDK_CLIENTS;
+    const client = await connect?.({ url, token });
+    await client?.call('mcp__odd__plain', { message: 'x' });
+    await client?.close();
+    const after = JSON.parse((await heddle(['list', 'servers', '--json'])).stdout);
+    expect(after).toMatchObject([{ name: 'odd', state: 'connected', tools: 7 }, { name: 'filesystem' }]);
+    expect(JSON.parse((await heddle(['--json'])).stdout)).toMatchObject({ gateway: { url, pid } });
+  });
+});
+
+describe.each(SDK_CLIENTS)('heddle serve --stdio, started by %s', (name, connect) => {
+  verifies('P1', 'lists, calls, and is gone with all it started when its client is', async () => {
+    const mark = `${process.pid}.${name.replace(/\W/g, '-')}`;
+    const { folder, env } = project({ 'heddle.json': { mcpServers: { odd: { ...odd, env: { HEDDLE_E2E: mark } } } } });
+    const start = { command: process.execPath, args: [BIN, 'serve', '--stdio'], cwd: folder };
+    const client = await connect({ ...start, env: { ...env, HEDDLE_E2E: mark } });
+    onTestFinished(() => client.close());
+    const names = (await client.list()).map((tool) => tool.name);
+    expect(names).toEqual(expect.arrayContaining(['mcp__odd__echo', 'mcp__filesystem__fs_read_file']));
+    expect(await client.call('mcp__odd__plain', { message: 'hello' })).toMatchObject({
+      content: [{ type: 'text', text: 'hello' }],
+    });
+    expect(carriersOf(`HEDDLE_E2E=${mark}`).length).toBeGreaterThanOrEqual(2);
+    await client.close();
+    await until('nothing is left', () => carriersOf(`HEDDLE_E2E=${mark}`).length === 0);
+  });
+});
