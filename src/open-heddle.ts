@@ -2,20 +2,23 @@ import { homedir } from 'node:os';
 import { join, resolve as resolvePath } from 'node:path';
 import { invoke } from './catalog/invoke.ts';
 import { discover, pageOf } from './catalog/list.ts';
-import { type LiveCatalog, liveCatalog } from './catalog/refresh.ts';
+import { type LiveCatalog, liveCatalog, ownersOf } from './catalog/refresh.ts';
 import { resolver, withTarget } from './catalog/resolve.ts';
 import type { Config, Problem, ServerConfig } from './config/config.ts';
 import { TREATMENT_DEFAULTS } from './config/defaults.ts';
 import { examineConfig } from './config/examine.ts';
+import { followConfig } from './config/follow.ts';
 import { loadConfig } from './config/load.ts';
-import type { Caller, JsonObject, Role } from './core/call.ts';
+import type { Caller, JsonObject, Target } from './core/call.ts';
+import { requireRole } from './core/caller.ts';
 import type { Clock } from './core/clock.ts';
 import { HeddleError } from './core/errors.ts';
 import { type Feed, feed } from './core/feed.ts';
 import type { Finding } from './core/finding.ts';
 import type { Change, ServerStatus } from './core/server-status.ts';
-import { decider, deniesServer, type Policy } from './govern/decide.ts';
+import { type Decide, decider, deniesServer, type Policy, policyOf } from './govern/decide.ts';
 import { pipeline } from './govern/pipeline.ts';
+import { type RateLimits, rateLimitsOf } from './govern/rate-limit.ts';
 import { stageNames, stages } from './govern/stages.ts';
 import type { Heddle } from './heddle.ts';
 import { openWatchdog } from './process/watchdog.ts';
@@ -39,6 +42,8 @@ export interface OpenOptions {
   readonly clock?: Clock;
   /** Told what is wrong with the configuration. The rest of it is in force all the same. */
   readonly onProblems?: (problems: readonly Problem[]) => void;
+  /** Read the configuration again when one of its files changes. */
+  readonly watch?: boolean;
 }
 
 /** A server that lives in this program: an SDK server is `{ connect: (line) => server.connect(line) }`. */
@@ -91,6 +96,15 @@ function requireFile({ files, problems }: Config, asked: string | undefined): vo
   throw new HeddleError(code, at ? `${at.file}:${at.line}:${at.column}: ${message}` : message, { fix });
 }
 
+/** What follows from one reading of the configuration; replaced whole by the next. */
+interface Situation {
+  readonly config: Config;
+  readonly configs: ReadonlyMap<string, ServerConfig>;
+  readonly policy: Policy;
+  readonly decide: Decide;
+  readonly limits: RateLimits;
+}
+
 interface Parts {
   readonly config: Config;
   readonly store: Store;
@@ -99,21 +113,32 @@ interface Parts {
   readonly clock: Clock;
 }
 
+interface Running {
+  readonly now: () => Situation;
+  readonly store: Store;
+  readonly changes: Feed<Change>;
+  readonly catalog: LiveCatalog;
+  readonly servers: Servers;
+  readonly clock: Clock;
+}
+
 async function assemble({ config, store, options, env, clock }: Parts): Promise<Heddle> {
   const inProcess = new Map<string, Serve>();
-  const configs = new Map(config.servers);
-  for (const server of builtIns(config, inProcess)) if (!configs.has(server.name)) configs.set(server.name, server);
-  for (const server of await given(options.servers ?? {}, inProcess)) configs.set(server.name, server);
+  const builtin = builtIns(() => situation.config, inProcess);
+  const others = await given(options.servers ?? {}, inProcess);
+  let situation = situationOf(config, builtin, others);
 
   const changes = feed<Change>();
   const watchdog = openWatchdog();
   const pool = httpPool();
-  const plans = [...configs.values()].map((server) => planServer(server, { watchdog, pool, env, inProcess }));
-  const signatures = new Map(plans.map(({ name, signature }) => [name, signature]));
+  const plan = () =>
+    [...situation.configs.values()].map((server) => planServer(server, { watchdog, pool, env, inProcess }));
+  const signatures = new Map(plan().map(({ name, signature }) => [name, signature]));
   const memories = (await store.servers.all()).filter(({ server, signature }) => signatures.get(server) === signature);
-  const catalog = liveCatalog({ owners: ownersOf(configs), remembered: memories, onChange: () => publish(changes) });
+  const onChange = () => changes.publish({ kind: 'catalog', subject: 'tools', detail: {} });
+  const catalog = liveCatalog({ owners: ownersOf(situation.configs), remembered: memories, onChange });
   const servers = openServers({
-    plans,
+    plans: plan(),
     memories,
     book: store.servers,
     ...config.settings.connect,
@@ -122,7 +147,18 @@ async function assemble({ config, store, options, env, clock }: Parts): Promise<
     onTools: (server, tools) => catalog.update(server, tools),
   });
   servers.start();
-  return govern({ config, configs, store, changes, catalog, servers, clock }, async () => {
+
+  const apply = (next: Config) => {
+    situation = situationOf(next, builtin, others);
+    servers.update(plan());
+    catalog.configure(ownersOf(situation.configs));
+    changes.publish({ kind: 'config', subject: 'configuration', detail: { problems: next.problems.length } });
+  };
+  const { onProblems = () => {} } = options;
+  const following =
+    options.watch && followConfig({ first: config, read: () => readConfig(options), apply, onProblems });
+  return govern({ now: () => situation, store, changes, catalog, servers, clock }, async () => {
+    if (following) following.close();
     changes.close();
     await servers.close();
     await pool.close();
@@ -131,32 +167,33 @@ async function assemble({ config, store, options, env, clock }: Parts): Promise<
   });
 }
 
-interface Running {
-  readonly config: Config;
-  readonly configs: ReadonlyMap<string, ServerConfig>;
-  readonly store: Store;
-  readonly changes: Feed<Change>;
-  readonly catalog: LiveCatalog;
-  readonly servers: Servers;
-  readonly clock: Clock;
+/** By precedence: what a program or a command line gave, what is configured, what comes with Heddle. */
+function situationOf(config: Config, builtin: readonly ServerConfig[], others: readonly ServerConfig[]): Situation {
+  const { enabled, allowedPaths } = config.settings.builtins.filesystem;
+  const description = `Files below ${allowedPaths.join(', ')}`;
+  const shipped = builtin.flatMap(({ entry, ...rest }): ServerConfig[] =>
+    enabled && entry ? [{ ...rest, entry: { ...entry, description } }] : [],
+  );
+  const all = [...shipped, ...config.servers.values(), ...others];
+  const configs = new Map(all.map((server) => [server.name, server]));
+  const policy = policyOf(config.settings, configs);
+  return { config, configs, policy, decide: decider(policy), limits: rateLimitsOf(config.settings, configs) };
 }
 
 function govern(running: Running, shutDown: () => Promise<void>): Heddle {
-  const { config, configs, store, changes, catalog, servers, clock } = running;
-  const policy = policyOf(config, configs);
-  const decide = decider(policy);
+  const { now, store, changes, catalog, servers, clock } = running;
+  const decide: Decide = (caller, target, input) => now().decide(caller, target, input);
   const view = {
     catalog,
     servers,
-    visible: (caller: Caller, target: Parameters<typeof decide>[1]) => decide(caller, target).effect !== 'deny',
-    serverVisible: (_caller: Caller, server: string) => !deniesServer(policy, server),
+    visible: (caller: Caller, target: Target) => decide(caller, target).effect !== 'deny',
+    serverVisible: (_caller: Caller, server: string) => !deniesServer(now().policy, server),
   };
   const resolve = resolver({
     ...view,
     discover: (caller, signal) => discover(view, caller, LIST_WAIT_MS, signal),
   });
-  const limits = { servers: rateLimitsOf(configs), perCaller: config.settings.limits.perCaller };
-  const order = stages({ audit: store.audit, traces: store.traces, decide, limits: () => limits, clock });
+  const order = stages({ audit: store.audit, traces: store.traces, decide, limits: () => now().limits, clock });
   let closing: Promise<void> | undefined;
 
   return {
@@ -185,7 +222,7 @@ function govern(running: Running, shutDown: () => Promise<void>): Heddle {
       if (server !== undefined) return [await examineServer(servers, server, signal)];
       return Promise.all([
         runtime(),
-        ...examineConfig(config),
+        ...examineConfig(now().config),
         examineAudit(store.audit, signal),
         { level: 'ok' as const, subject: 'pipeline', message: stageNames(order).join(' → ') },
         ...servers.status().map(({ name }) => examineServer(servers, name, signal)),
@@ -216,34 +253,10 @@ const runtime = (): Finding => ({
   message: `${process.version} on ${process.platform} ${process.arch}`,
 });
 
-const publish = (changes: Feed<Change>) => changes.publish({ kind: 'catalog', subject: 'tools', detail: {} });
-
-function requireRole(by: Caller, roles: readonly Role[]): void {
-  if (by.roles.some((role) => roles.includes(role))) return;
-  throw new HeddleError('PERMISSION_DENIED', `${by.id} has none of the roles ${roles.join(', ')}.`, {
-    fix: 'Ask an owner for one of them.',
-  });
-}
-
-function policyOf({ settings }: Config, configs: ReadonlyMap<string, ServerConfig>): Policy {
-  const { mode, permissions } = settings;
-  const servers = new Map(
-    [...configs].flatMap(([name, { entry }]) => (entry ? [[name, entry.permissions] as const] : [])),
-  );
-  return { mode, permissions, servers };
-}
-
-const rateLimitsOf = (configs: ReadonlyMap<string, ServerConfig>) =>
-  new Map([...configs].flatMap(([name, { entry }]) => (entry?.limits ? [[name, entry.limits] as const] : [])));
-
-const ownersOf = (configs: ReadonlyMap<string, ServerConfig>) =>
-  new Map([...configs].map(([name, { entry, scope }]) => [name, { entry, builtin: scope === 'builtin' }]));
-
 /** The servers that come with Heddle. Their privileges belong to these objects, not to their names. */
-function builtIns({ settings }: Config, inProcess: Map<string, Serve>): readonly ServerConfig[] {
-  const { enabled, allowedPaths, maxFileBytes } = settings.builtins.filesystem;
-  if (!enabled) return [];
+function builtIns(config: () => Config, inProcess: Map<string, Serve>): readonly ServerConfig[] {
   inProcess.set('heddle-filesystem', async (line) => {
+    const { allowedPaths, maxFileBytes } = config().settings.builtins.filesystem;
     const { serveFilesystem } = await import('./builtin/filesystem/serve-filesystem.ts');
     await serveFilesystem(line, { roots: allowedPaths, maxFileBytes });
   });

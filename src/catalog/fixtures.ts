@@ -97,6 +97,7 @@ const planOf = (name: string, retryAfterMs: number, connect: Connect): ServerPla
   transport: 'in-process',
   sandbox: 'none',
   signature: name,
+  revision: '1',
   local: false,
   autoConnect: false,
   retryAfterMs,

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { ServerConfig } from '../config/config.ts';
 import type { ServerEntry } from '../config/schema.ts';
 import type { JsonObject } from '../core/call.ts';
 import { buildCatalog, buildPart, type Part } from './build.ts';
@@ -11,6 +12,9 @@ export interface Definitions {
 
 /** The servers there are, and whose word their tools' facts rest on. */
 export type Owners = ReadonlyMap<string, { readonly entry: ServerEntry | undefined; readonly builtin: boolean }>;
+
+export const ownersOf = (configs: ReadonlyMap<string, Pick<ServerConfig, 'entry' | 'scope'>>): Owners =>
+  new Map([...configs].map(([name, { entry, scope }]) => [name, { entry, builtin: scope === 'builtin' }]));
 
 export interface CatalogOptions {
   readonly owners: Owners;

@@ -5,7 +5,7 @@ import { machineWith } from './fixtures.ts';
 
 const variables = {
   env: { NAME: 'value', EMPTY: '', TRICKY: '${NAME} $& $1', workspaceFolder: 'no' },
-  workspaceFolder: '/work',
+  workspaceFolder: '/project',
   userHome: '/home/me',
 };
 

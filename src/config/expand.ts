@@ -29,6 +29,7 @@ const VARIABLE = /^(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
 
 /** Expands one string in one pass: what a variable brings in is not looked at again. */
 export function expandText(text: string, variables: Variables): Expansion {
+  if (!text.includes('${')) return { text, failures: [] };
   const failures: Failure[] = [];
   const expanded = text.replace(REFERENCE, (whole, inside: string | undefined, closed: string) => {
     if (inside === undefined) return '${';

@@ -1,4 +1,4 @@
-import type { Path } from './parse-document.ts';
+type Path = readonly (string | number)[];
 
 /** Where something is written in a JSON text: its value, and its name if it has one. */
 interface Written {
@@ -40,13 +40,20 @@ function membersOf(text: string, at: number): ReadonlyMap<string | number, Writt
   let here = skipSpace(text, at + 1);
   while (text[here] !== '}' && text[here] !== ']') {
     const name = here;
-    if (object) here = skipSpace(text, skipSpace(text, endOfText(text, here)) + 1);
-    const key = object ? String(JSON.parse(text.slice(name, endOfText(text, name)))) : members.size;
-    members.set(key, object ? { name, value: here } : { value: here });
+    const nameEnd = object ? endOfText(text, here) : here;
+    if (object) here = skipSpace(text, skipSpace(text, nameEnd) + 1);
+    members.set(
+      object ? unquoted(text.slice(name, nameEnd)) : members.size,
+      object ? { name, value: here } : { value: here },
+    );
     here = skipSpace(text, endOfValue(text, here));
     if (text[here] === ',') here = skipSpace(text, here + 1);
   }
   return members;
+}
+
+function unquoted(name: string): string {
+  return name.includes('\\') ? String(JSON.parse(name)) : name.slice(1, -1);
 }
 
 function skipSpace(text: string, at: number): number {
@@ -69,22 +76,21 @@ function isEscaped(text: string, at: number): boolean {
 }
 
 function endOfValue(text: string, at: number): number {
+  if (text[at] === '"') return endOfText(text, at);
+  if (text[at] !== '{' && text[at] !== '[') return find(/[,}\]\s]/g, text, at);
   let depth = 0;
-  for (let here = at; here < text.length; ) {
+  let here = at;
+  do {
+    here = find(/["{}[\]]/g, text, here);
     const letter = text[here];
-    if (letter === '"') here = endOfText(text, here);
-    else if (letter === '{' || letter === '[') here = deeper(here);
-    else if (letter === '}' || letter === ']') {
-      if (depth === 0) return here;
-      here++;
-      depth--;
-    } else if (letter === ',' && depth === 0) return here;
-    else here++;
-  }
-  return text.length;
+    here = letter === '"' ? endOfText(text, here) : here + 1;
+    if (letter !== '"') depth += letter === '{' || letter === '[' ? 1 : -1;
+  } while (depth > 0);
+  return here;
+}
 
-  function deeper(here: number): number {
-    depth++;
-    return here + 1;
-  }
+// Letter by letter would be slow in code that runs once.
+function find(pattern: RegExp, text: string, from: number): number {
+  pattern.lastIndex = from;
+  return pattern.exec(text)?.index ?? text.length;
 }

@@ -32,7 +32,10 @@ function plainServer(name: string, written: JsonObject, around: LayerOptions): L
   const { document, variables, folder, serversAt = ['mcpServers'] } = around;
   if (complaintAboutName(name) !== undefined) return undefined;
   const at = [...serversAt, name];
-  const { value, failed } = expandObject(written, { document, at, fields: ENTRY_FIELDS, variables, folder });
+  const plain = !JSON.stringify(written).includes('${');
+  const { value, failed } = plain
+    ? { value: written, failed: [] }
+    : expandObject(written, { document, at, fields: ENTRY_FIELDS, variables, folder });
   const entry = failed.length === 0 ? plainEntry(value) : undefined;
   if (entry === undefined) return undefined;
   const places = () => serverPlaces(document, at, written);

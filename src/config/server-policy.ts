@@ -38,7 +38,7 @@ export function judgeBy({ allowed, denied, at }: ServerPolicy): Judge {
     if (allowed === undefined) return { effect: 'allow', rule: 'nothing denies it', at };
     const nameCounts = !firm.has(firmKind(server.entry));
     const pro = allowed.rules.find(
-      (rule) => (rule.kind !== 'serverName' || nameCounts) && (matches(rule, server) || isTemplate(rule, server)),
+      (rule) => (rule.kind !== 'serverName' || nameCounts) && (matches(rule, server) || isWritten(rule, server)),
     );
     if (pro !== undefined) return { effect: 'allow', rule: pro.key, at: pro.at };
     return { effect: 'block', rule: 'allowedServers does not name it', at: allowed.at };
@@ -69,16 +69,14 @@ function matches({ kind, value }: PolicyRule, { name, entry }: Judged): boolean 
   return 'url' in entry && matchesUrl(String(value), entry.url);
 }
 
-/** Whether the line and the file say the same before anything is expanded. */
+/**
+ * Whether the line and the file say the same before anything is expanded. Letter by letter: a wildcard
+ * must not allow `https://${X}.example.com/`, which may become anything.
+ */
 function isWritten({ kind, value }: PolicyRule, { written = {} }: Judged): boolean {
   const { command, args, url } = written;
   if (kind === 'serverCommand') return sameArguments(value, [command, ...(Array.isArray(args) ? args : [])]);
   return kind === 'serverUrl' && value === url;
-}
-
-// `https://${X}.example.com/` may become anything, so what is written allows only where the line has the same variables.
-function isTemplate(rule: PolicyRule, server: Judged): boolean {
-  return [rule.value].flat().some((text) => text.includes('${')) && isWritten(rule, server);
 }
 
 function sameArguments(rule: PolicyRule['value'], found: readonly unknown[]): boolean {

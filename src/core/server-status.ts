@@ -19,9 +19,9 @@ export interface ServerStatus {
   readonly info?: JsonObject;
 }
 
-/** Something happened to a server or to the catalog. */
+/** Something happened to a server, to the catalog or to the configuration. */
 export interface Change {
-  readonly kind: 'server' | 'catalog';
+  readonly kind: 'server' | 'catalog' | 'config';
   readonly subject: string;
   readonly detail: JsonObject;
 }

@@ -81,6 +81,9 @@ verifies('A7', 'checks the target of a redirect like any other', async () => {
     const { url } = await serverThat(redirectTo(location));
     await expect(guardedFetch(url, LOCAL)).rejects.toMatchObject({ code: 'UPSTREAM_UNREACHABLE' });
   }
+  const inward = await serverThat(redirectTo('https://10.0.0.1/'));
+  const generous = { ...LOCAL, allowPrivate: true, timeoutMs: 1000 };
+  await expect(guardedFetch(inward.url, generous)).rejects.toThrow('10.0.0.1 is at an address of a private network');
   const hop = { url: new URL('https://a.example/'), headers: {}, allowed: new Set(['public'] as const) };
   expect(() => redirected(hop, 'http://a.example/')).toThrow('from https to http');
   expect([...redirected(hop, 'https://b.example/').allowed]).toEqual(['public']);

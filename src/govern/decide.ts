@@ -1,3 +1,4 @@
+import type { ServerConfig } from '../config/config.ts';
 import type { ServerEntry, Settings } from '../config/schema.ts';
 import type { Caller, JsonObject, Target } from '../core/call.ts';
 import { sensitiveWord } from './sensitive.ts';
@@ -14,6 +15,15 @@ export interface Decision {
   /** What decided, so that a person can find and change it: `permissions.deny: mcp__x`, `mode guarded`, … */
   readonly rule: string;
   readonly reason: string;
+}
+
+/** The rules that a configuration makes: its own, and those of each server's entry. */
+export function policyOf(
+  { mode, permissions }: Settings,
+  configs: ReadonlyMap<string, Pick<ServerConfig, 'entry'>>,
+): Policy {
+  const servers = [...configs].flatMap(([name, { entry }]) => (entry ? [[name, entry.permissions] as const] : []));
+  return { mode, permissions, servers: new Map(servers) };
 }
 
 /**

@@ -1,3 +1,5 @@
+import type { ServerConfig } from '../config/config.ts';
+import type { Settings } from '../config/schema.ts';
 import type { RateLimit, ResolvedCall, Stage } from '../core/call.ts';
 import type { Clock } from '../core/clock.ts';
 import { HeddleError } from '../core/errors.ts';
@@ -6,6 +8,15 @@ import { HeddleError } from '../core/errors.ts';
 export interface RateLimits {
   readonly servers: ReadonlyMap<string, RateLimit>;
   readonly perCaller: RateLimit | undefined;
+}
+
+/** The limits that a configuration sets. */
+export function rateLimitsOf(
+  { limits }: Settings,
+  configs: ReadonlyMap<string, Pick<ServerConfig, 'entry'>>,
+): RateLimits {
+  const servers = [...configs].flatMap(([name, { entry }]) => (entry?.limits ? [[name, entry.limits] as const] : []));
+  return { servers: new Map(servers), perCaller: limits.perCaller };
 }
 
 interface Window {

@@ -10,6 +10,8 @@ export interface Connection {
   /** All pages of the server's tools, each as the server wrote it. */
   listTools(signal: AbortSignal): Promise<readonly JsonObject[]>;
   close(): Promise<void>;
+  /** Lets what is under way come to its end, then closes. */
+  finish(): Promise<void>;
   /** Settles when the line drops, for whatever reason. Never rejects. */
   readonly closed: Promise<void>;
   /** What the server said last on stderr, where it has one. */

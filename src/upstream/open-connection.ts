@@ -38,6 +38,7 @@ export async function openConnection(options: OpenOptions): Promise<Connection> 
       closed: peer.closed,
       lastWords,
       close: () => peer.close(),
+      finish: () => peer.idle().then(() => peer.close()),
       send: (call) => send(peer, server, call),
       listTools: async (signal) => (capabilities.tools ? listTools(peer, server, signal) : []),
     };

@@ -1,7 +1,9 @@
 import type { ServerConfig } from '../config/config.ts';
 import type { RemoteEntry, ServerEntry, StdioEntry } from '../config/schema.ts';
 import { signatureOf } from '../config/signature.ts';
+import type { JsonObject } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
+import { canonicalJson } from '../core/json.ts';
 import type { ServerStatus } from '../core/server-status.ts';
 import type { Watchdog } from '../process/watchdog.ts';
 import { connectHttp } from './connect-http.ts';
@@ -28,6 +30,7 @@ export function planServer(config: ServerConfig, options: PlanOptions): ServerPl
     transport: entry?.type === 'sdk' ? 'in-process' : (entry?.type ?? 'unknown'),
     sandbox: sandboxOf(entry),
     signature: entry ? signatureOf(entry) : '',
+    revision: canonicalJson({ scope, entry, problem: config.problem?.message } as unknown as JsonObject),
     local: entry?.type === 'stdio',
     autoConnect: entry?.autoConnect ?? false,
     retryAfterMs: entry?.reconnect.delayMs ?? 0,

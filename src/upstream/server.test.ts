@@ -30,6 +30,7 @@ function serverOf(tiny: TinyServer, { connect, ...more }: Partial<ServerOptions>
       transport: 'stdio',
       sandbox: 'none',
       signature: 'sig',
+      revision: '1',
       local: true,
       autoConnect: false,
       retryAfterMs: 5000,

@@ -15,6 +15,8 @@ export interface ServerPlan {
   readonly sandbox: ServerStatus['sandbox'];
   /** Another command or URL is another server: nothing is remembered across. */
   readonly signature: string;
+  /** Of the whole entry: with another one the server is started anew. */
+  readonly revision: string;
   /** Child processes are started a few at a time. */
   readonly local: boolean;
   readonly autoConnect: boolean;
@@ -87,6 +89,14 @@ export class Server {
     clearTimeout(this.#refresh);
     await this.#attempt?.catch(() => {}); // It closes its own line.
     await this.#connection?.close();
+  }
+
+  /** Takes no new callers, lets those it has come to their end, then closes. */
+  async retire(): Promise<void> {
+    this.#closing.abort();
+    clearTimeout(this.#refresh);
+    await this.#attempt?.catch(() => {});
+    await this.#connection?.finish();
   }
 
   async #open(connect: Connect): Promise<Connection> {

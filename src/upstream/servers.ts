@@ -27,6 +27,8 @@ export interface Servers {
   connected(name: string): Connection | undefined;
   /** Starts those whose entries say `autoConnect`. */
   start(): void;
+  /** Takes the servers of a new configuration. Only what changed is started anew; live calls come to their end. */
+  update(plans: readonly ServerPlan[]): void;
   close(): Promise<void>;
 }
 
@@ -44,7 +46,9 @@ export function openServers(options: ServersOptions): Servers {
     const { name: server, signature } = plan;
     if (plan.scope === 'builtin' || !agreement.certain) return;
     // What is forgotten is learnt again: never worth failing a connect for.
-    book.remember({ server, signature, era: agreement.era, tools, at: clock() }).catch(() => {});
+    const memory = { server, signature, era: agreement.era, tools, at: clock() };
+    known.set(server, memory);
+    book.remember(memory).catch(() => {});
   }
 
   function open(plan: ServerPlan): Server {
@@ -62,7 +66,19 @@ export function openServers(options: ServersOptions): Servers {
     });
   }
 
-  const servers = new Map(plans.map((plan) => [plan.name, open(plan)]));
+  let servers = new Map(plans.map((plan) => [plan.name, open(plan)]));
+  const retiring = new Set<Server>();
+
+  function retire(server: Server): void {
+    retiring.add(server);
+    server.retire().finally(() => retiring.delete(server));
+  }
+
+  function start(): void {
+    for (const server of servers.values()) {
+      if (server.plan.autoConnect) server.connect(closing.signal).catch(() => {}); // Its status says why.
+    }
+  }
 
   return {
     status: () => [...servers.values()].map((server) => server.status),
@@ -72,14 +88,21 @@ export function openServers(options: ServersOptions): Servers {
       if (!server) throw new HeddleError('NAME_UNKNOWN', `No server is named ${name}.`, { fix: LIST_SERVERS });
       return server.connect(signal);
     },
-    start() {
-      for (const server of servers.values()) {
-        if (server.plan.autoConnect) server.connect(closing.signal).catch(() => {}); // Its status says why.
-      }
+    start,
+    update(next) {
+      const before = servers;
+      servers = new Map(
+        next.map((plan) => {
+          const known = before.get(plan.name);
+          return [plan.name, known?.plan.revision === plan.revision ? known : open(plan)];
+        }),
+      );
+      for (const [name, server] of before) if (servers.get(name) !== server) retire(server);
+      start();
     },
     async close() {
       closing.abort();
-      await Promise.all([...servers.values()].map((server) => server.close()));
+      await Promise.all([...servers.values(), ...retiring].map((server) => server.close()));
     },
   };
 }

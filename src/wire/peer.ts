@@ -43,6 +43,7 @@ export class Peer {
   readonly #options: PeerOptions;
   readonly #answering: AnsweringSide;
   readonly #pending = new Map<number, Pending>();
+  #whenIdle: PromiseWithResolvers<void> | undefined;
   #envelope: JsonObject | undefined;
   #lastId = 0;
   #down = false;
@@ -67,6 +68,13 @@ export class Peer {
 
   close(): Promise<void> {
     return this.#line.close();
+  }
+
+  /** Settles when nothing is under way any more. */
+  idle(): Promise<void> {
+    if (this.#pending.size === 0) return Promise.resolve();
+    this.#whenIdle ??= Promise.withResolvers<void>();
+    return this.#whenIdle.promise;
   }
 
   /** From now on every message carries this envelope, and cancelling closes the stream where there is one. */
@@ -112,6 +120,7 @@ export class Peer {
     const entry = this.#pending.get(id);
     if (!entry) return undefined;
     this.#pending.delete(id);
+    if (this.#whenIdle && this.#pending.size === 0) this.#whenIdle.resolve();
     clearTimeout(entry.timer);
     if (entry.onAbort) entry.ask.signal?.removeEventListener('abort', entry.onAbort);
     return entry;

@@ -3,6 +3,7 @@ import { serveStdio } from '../../gateway/serve-stdio.ts';
 import { CONFIG_OPTION, type Command } from '../command.ts';
 import { untilInterrupted } from '../interrupt.ts';
 import { localCaller } from '../local-caller.ts';
+import { printProblems } from '../print-problems.ts';
 import { openOptions, withHeddle } from '../with-heddle.ts';
 
 export const serve: Command = {
@@ -22,7 +23,7 @@ export const serve: Command = {
     const signal = untilInterrupted();
     const caller = { ...localCaller(), via: 'gateway' as const };
     const { stdin, stdout } = process;
-    await withHeddle(openOptions(input), (heddle) =>
+    await withHeddle({ ...openOptions(input), watch: true, onProblems: printProblems }, (heddle) =>
       serveStdio({ heddle, caller, input: stdin, output: stdout }, signal),
     );
     return 0;

@@ -30,7 +30,7 @@ export const up: Command = {
   },
   async run(input) {
     const signal = untilInterrupted();
-    const heddle = await openHeddle(openOptions(input));
+    const heddle = await openHeddle({ ...openOptions(input), watch: true, onProblems: printProblems });
     try {
       return await serveUntil(signal, heddle, input);
     } finally {
@@ -56,7 +56,6 @@ async function serveUntil(signal: AbortSignal, heddle: Heddle, input: Input): Pr
     await announceGateway(home, { url, token, pid, project: config.projectFolder });
     if (input.flag('json')) process.stdout.write(`${JSON.stringify({ url, token, pid })}\n`);
     else welcome(url, token);
-    printProblems(config.problems);
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
     return 0;
   } finally {

@@ -25,7 +25,7 @@ export interface Dialect {
   /** The host tries http and sse in turn and has no word for either. */
   readonly untyped?: boolean;
   readonly lenses: readonly Lens[];
-  /** Keys of the host that mean nothing to us, with the reason, or `silent` when there is nothing to say. */
+  /** Keys of the host that mean nothing to us, with the reason; empty when there is nothing to say. */
   readonly others?: Readonly<Record<string, string>>;
   /** Why an entry is none of ours at all. */
   skips?(written: JsonObject): string | undefined;
@@ -64,8 +64,6 @@ export interface Edit {
   readonly path: Path;
   readonly value: JsonObject[string];
 }
-
-export const silent = '';
 
 export const lens = (host: string, as: Kind, ours = host): Lens => ({ host, as, ours });
 

@@ -1,0 +1,61 @@
+import { HeddleError } from '../core/errors.ts';
+import type { Config, Problem } from './config.ts';
+import { watchFiles } from './watch.ts';
+
+export interface FollowOptions {
+  readonly first: Config;
+  readonly read: () => Promise<Config>;
+  /** Given each new configuration that can be used. */
+  readonly apply: (config: Config) => void;
+  readonly onProblems: (problems: readonly Problem[]) => void;
+}
+
+/** Reads the configuration again when its files change. A file that became unreadable leaves the last good one in force. */
+export function followConfig({ first, read, apply, onProblems }: FollowOptions): { close(): void } {
+  const readable = new Set<string>();
+  let reading: Promise<void> = Promise.resolve();
+  let closed = false;
+
+  function note({ files }: Config): void {
+    watch.follow(files.map(({ file }) => file));
+    for (const { file, state } of files) if (state === 'found') readable.add(file);
+  }
+
+  async function readAgain(): Promise<void> {
+    try {
+      const config = await read();
+      if (closed) return;
+      const ruined = config.files.find(({ file, state }) => state === 'broken' && readable.has(file));
+      onProblems(ruined ? [...config.problems, stillInForce(ruined.file)] : config.problems);
+      note(config);
+      if (!ruined) apply(config);
+    } catch (thrown) {
+      onProblems([unreadable(thrown)]);
+    }
+  }
+
+  const watch = watchFiles({
+    onChange() {
+      reading = reading.then(readAgain); // One after the other: an older reading must not overtake a newer one.
+    },
+  });
+  note(first);
+  return {
+    close() {
+      closed = true;
+      watch.close();
+    },
+  };
+}
+
+const stillInForce = (file: string): Problem => ({
+  level: 'warn',
+  code: 'CONFIG_INVALID',
+  message: `${file} cannot be read any more, so the last good configuration stays in force.`,
+  fix: 'Correct the file; it is read again by itself.',
+});
+
+function unreadable(thrown: unknown): Problem {
+  const { message, fix } = HeddleError.from(thrown);
+  return { level: 'error', code: 'CONFIG_INVALID', message: `The configuration cannot be read again: ${message}`, fix };
+}
