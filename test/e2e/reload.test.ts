@@ -1,0 +1,127 @@
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect } from 'vitest';
+import type { Problem } from '../../src/config/config.ts';
+import { type HeddleClient, openHeddle } from '../../src/index.ts';
+import { alive } from '../alive.ts';
+import { verifies } from '../requirements.ts';
+import { until } from '../until.ts';
+
+const SERVER = join(import.meta.dirname, '../servers/pid-server.mjs');
+const EDITS = process.env.HEDDLE_TEST_SCALE === 'full' ? 100 : 10;
+
+let folder: string;
+let file: string;
+let heddle: HeddleClient;
+let problems: readonly Problem[];
+
+const entry = (generation: number | string) => ({ command: process.execPath, args: [SERVER, `${generation}`] });
+const write = (servers: object) => writeFileSync(file, JSON.stringify({ mcpServers: servers }));
+const names = async () => (await heddle.servers.list()).map(({ name }) => name);
+const settings = () => ({ cwd: folder, env: { ...process.env, HEDDLE_HOME: join(folder, 'home') } });
+
+async function who(server: string, input = {}): Promise<number> {
+  const { value } = await heddle.call(`${server}.who`, input);
+  return Number((value.content as { text: string }[])[0]?.text);
+}
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'heddle-reload-'));
+  file = join(folder, 'heddle.json');
+  problems = [];
+  write({ steady: entry('steady'), changing: entry(0) });
+  const onProblems = (found: readonly Problem[]) => {
+    problems = found;
+  };
+  heddle = await openHeddle({ ...settings(), configFile: file, watch: true, onProblems });
+});
+afterEach(async () => {
+  await heddle.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+verifies(
+  'C13',
+  'edits restart only what they change, and no call to anything else fails',
+  async () => {
+    const steady = await who('steady');
+    const seen = new Set([await who('changing')]);
+    let loading = true;
+    let calls = 0;
+    const load = (async () => {
+      for (; loading; calls++) expect(await who('steady')).toBe(steady);
+    })();
+    for (let edit = 1; edit <= EDITS; edit++) {
+      const before = seen.size;
+      // Editors either write over a file or rename a new one into its place.
+      const text = JSON.stringify({ mcpServers: { steady: entry('steady'), changing: entry(edit) } });
+      if (edit % 2 === 0) writeFileSync(file, text);
+      else {
+        writeFileSync(`${file}.new`, text);
+        renameSync(`${file}.new`, file);
+      }
+      await until(`edit ${edit} is in force`, async () => seen.add(await who('changing')).size > before, 10_000);
+    }
+    loading = false;
+    await load;
+    expect(calls).toBeGreaterThan(EDITS);
+    expect(seen.size).toBe(EDITS + 1);
+    await until('no earlier one is left', () => [...seen].filter(alive).length === 1);
+  },
+  120_000,
+);
+
+verifies('C13', 'a call under way comes to its end on the server it began with', async () => {
+  const first = await who('changing');
+  const gate = join(folder, 'gate');
+  const waiting = who('changing', { after: gate });
+  write({ steady: entry('steady'), changing: entry('next') });
+  await until('the new one answers', async () => (await who('changing')) !== first, 10_000);
+  expect(alive(first)).toBe(true);
+  writeFileSync(gate, '');
+  expect(await waiting).toBe(first);
+  await until('the old one is gone', () => !alive(first));
+});
+
+verifies('C13', 'servers come and go, and clients are told', async () => {
+  const told: string[] = [];
+  const ended = new AbortController();
+  const listening = (async () => {
+    for await (const { kind } of heddle.changes(ended.signal)) told.push(kind);
+  })();
+  write({ changing: entry(0), added: entry('added') });
+  await until('the new ones are there', async () => (await names()).includes('added'), 10_000);
+  expect(await names()).not.toContain('steady');
+  await expect(who('added')).resolves.toBeGreaterThan(0);
+  await expect(who('steady')).rejects.toMatchObject({ code: 'NAME_UNKNOWN' });
+  expect(told).toContain('catalog');
+  ended.abort();
+  await listening;
+});
+
+verifies('C13', 'a file that becomes unreadable keeps the last good configuration, and says so', async () => {
+  const steady = await who('steady');
+  writeFileSync(file, '{ "mcpServers": { "ste');
+  await until('it is noticed', () => problems.length > 0, 10_000);
+  expect(problems.map(({ message }) => message).join(' ')).toMatch(/is not valid JSON.*last good configuration/s);
+  expect(await who('steady')).toBe(steady);
+  write({ steady: entry('steady') });
+  await until('it is mended', async () => !(await names()).includes('changing'), 10_000);
+  expect(await who('steady')).toBe(steady);
+});
+
+verifies('C13', 'rules change for calls that come after', async () => {
+  await who('steady');
+  const text = { mcpServers: { steady: entry('steady') }, permissions: { deny: ['mcp__steady'] } };
+  writeFileSync(file, JSON.stringify(text));
+  await until(
+    'it is denied',
+    () =>
+      who('steady').then(
+        () => false,
+        ({ code }) => code === 'NAME_UNKNOWN',
+      ),
+    10_000,
+  );
+});
