@@ -8,7 +8,8 @@ import { type OpenOptions, openHeddle as open } from './open-heddle.ts';
 export type { Facts, JsonObject, Progress } from './core/call.ts';
 export { type ErrorCode, type Fault, HeddleError, UpstreamError } from './core/errors.ts';
 export type { Change, ServerStatus } from './core/server-status.ts';
-export type { InProcessServer, OpenOptions } from './open-heddle.ts';
+export type { OpenOptions } from './open-heddle.ts';
+export type { InProcessServer } from './upstream/given.ts';
 
 /** One tool, under the name it is called by. */
 export interface Tool {

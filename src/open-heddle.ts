@@ -5,11 +5,11 @@ import { discover, pageOf } from './catalog/list.ts';
 import { type LiveCatalog, liveCatalog, ownersOf } from './catalog/refresh.ts';
 import { resolver, withTarget } from './catalog/resolve.ts';
 import type { Config, Problem, ServerConfig } from './config/config.ts';
-import { TREATMENT_DEFAULTS } from './config/defaults.ts';
 import { examineConfig } from './config/examine.ts';
 import { followConfig } from './config/follow.ts';
 import { loadConfig } from './config/load.ts';
-import type { Caller, JsonObject, Target } from './core/call.ts';
+import { requireFile } from './config/require-file.ts';
+import type { Caller, Target } from './core/call.ts';
 import { requireRole } from './core/caller.ts';
 import type { Clock } from './core/clock.ts';
 import { HeddleError } from './core/errors.ts';
@@ -28,6 +28,7 @@ import type { Secrets } from './store/secrets.ts';
 import type { Store } from './store/store.ts';
 import type { Serve } from './upstream/connect-in-memory.ts';
 import { examineServer } from './upstream/examine.ts';
+import { FILESYSTEM, type Given, givenConfigs, inProcessOf, inProcessServer } from './upstream/given.ts';
 import { httpPool } from './upstream/http-pool.ts';
 import { planServer } from './upstream/plan.ts';
 import { openServers, type Servers } from './upstream/servers.ts';
@@ -38,17 +39,16 @@ export interface OpenOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Servers besides the configured ones: entries as in `mcpServers`, or in-process servers. */
-  readonly servers?: Readonly<Record<string, JsonObject | InProcessServer>>;
+  readonly servers?: Given;
+  /** Who brings those: the program that embeds Heddle, or somebody at its command line. */
+  readonly scope?: 'sdk' | 'command';
+  /** Believe what came with the project's folder without asking the user. */
+  readonly trustProject?: boolean;
   readonly clock?: Clock;
   /** Told what is wrong with the configuration. The rest of it is in force all the same. */
   readonly onProblems?: (problems: readonly Problem[]) => void;
   /** Read the configuration again when one of its files changes. */
   readonly watch?: boolean;
-}
-
-/** A server that lives in this program: an SDK server is `{ connect: (line) => server.connect(line) }`. */
-export interface InProcessServer {
-  readonly connect: Serve;
 }
 
 const LIST_WAIT_MS = 2000;
@@ -59,12 +59,20 @@ export const homeFolder = (env: Readonly<Record<string, string | undefined>>): s
   resolvePath(env.HEDDLE_HOME || join(homedir(), '.heddle'));
 
 /** Reads the configuration that `openHeddle` would use. */
-export function readConfig({ configFile, cwd = process.cwd(), env = process.env }: OpenOptions = {}): Promise<Config> {
+export async function readConfig(options: OpenOptions = {}, signal?: AbortSignal): Promise<Config> {
+  const { configFile: file, cwd = process.cwd(), env = process.env, trustProject } = options;
   const home = homeFolder(env);
-  const secrets = async (names: readonly string[]) =>
-    (await import('./store/secret-store.ts')).readSecretsFor(names, { home, env });
-  const options = { cwd, home, env, userHome: homedir(), secrets };
-  return loadConfig(configFile === undefined ? options : { ...options, file: configFile });
+  return loadConfig({
+    cwd,
+    home,
+    env,
+    userHome: homedir(),
+    given: await givenConfigs(options.servers ?? {}, options.scope ?? 'sdk'),
+    secrets: async (names) => (await import('./store/secret-store.ts')).readSecretsFor(names, { home, env }),
+    ...(!trustProject && { trust: async () => (await import('./config/trust-book.ts')).openTrustBook(home) }),
+    ...(file !== undefined && { file }),
+    ...(signal && { signal }),
+  });
 }
 
 /** Opens the secrets that configurations name as `${secret:name}`. */
@@ -76,24 +84,18 @@ export async function openSecretStore(env: NonNullable<OpenOptions['env']> = pro
 /** Puts all parts together. Nothing is started yet but what asks for `autoConnect`. */
 export async function openHeddle(options: OpenOptions = {}): Promise<Heddle> {
   const { env = process.env, clock = Date.now } = options;
-  const config = await readConfig(options);
+  const closing = new AbortController();
+  const config = await readConfig(options, closing.signal);
   requireFile(config, options.configFile);
   options.onProblems?.(config.problems);
   const store = await openStore({ location: config.settings.store ?? join(homeFolder(env), 'heddle.sqlite'), clock });
   try {
-    return await assemble({ config, store, options, env, clock });
+    return await assemble({ config, store, options, env, clock, closing });
   } catch (thrown) {
+    closing.abort();
     await store.close();
     throw thrown;
   }
-}
-
-/** The rules in a file that was asked for must not be missing without a word. */
-function requireFile({ files, problems }: Config, asked: string | undefined): void {
-  const [problem] = problems;
-  if (asked === undefined || !problem || files.some(({ state }) => state === 'found')) return;
-  const { code, message, fix, at } = problem;
-  throw new HeddleError(code, at ? `${at.file}:${at.line}:${at.column}: ${message}` : message, { fix });
 }
 
 /** What follows from one reading of the configuration; replaced whole by the next. */
@@ -111,6 +113,7 @@ interface Parts {
   readonly options: OpenOptions;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
+  readonly closing: AbortController;
 }
 
 interface Running {
@@ -122,11 +125,10 @@ interface Running {
   readonly clock: Clock;
 }
 
-async function assemble({ config, store, options, env, clock }: Parts): Promise<Heddle> {
-  const inProcess = new Map<string, Serve>();
+async function assemble({ config, store, options, env, clock, closing }: Parts): Promise<Heddle> {
+  const inProcess = inProcessOf(options.servers ?? {});
   const builtin = builtIns(() => situation.config, inProcess);
-  const others = await given(options.servers ?? {}, inProcess);
-  let situation = situationOf(config, builtin, others);
+  let situation = situationOf(config, builtin);
 
   const changes = feed<Change>();
   const watchdog = openWatchdog();
@@ -149,15 +151,17 @@ async function assemble({ config, store, options, env, clock }: Parts): Promise<
   servers.start();
 
   const apply = (next: Config) => {
-    situation = situationOf(next, builtin, others);
+    situation = situationOf(next, builtin);
     servers.update(plan());
     catalog.configure(ownersOf(situation.configs));
     changes.publish({ kind: 'config', subject: 'configuration', detail: { problems: next.problems.length } });
   };
   const { onProblems = () => {} } = options;
   const following =
-    options.watch && followConfig({ first: config, read: () => readConfig(options), apply, onProblems });
+    options.watch &&
+    followConfig({ first: config, read: () => readConfig(options, closing.signal), apply, onProblems });
   return govern({ now: () => situation, store, changes, catalog, servers, clock }, async () => {
+    closing.abort();
     if (following) following.close();
     changes.close();
     await servers.close();
@@ -167,14 +171,14 @@ async function assemble({ config, store, options, env, clock }: Parts): Promise<
   });
 }
 
-/** By precedence: what a program or a command line gave, what is configured, what comes with Heddle. */
-function situationOf(config: Config, builtin: readonly ServerConfig[], others: readonly ServerConfig[]): Situation {
+/** What is configured takes the place of what comes with Heddle. */
+function situationOf(config: Config, builtin: readonly ServerConfig[]): Situation {
   const { enabled, allowedPaths } = config.settings.builtins.filesystem;
   const description = `Files below ${allowedPaths.join(', ')}`;
   const shipped = builtin.flatMap(({ entry, ...rest }): ServerConfig[] =>
     enabled && entry ? [{ ...rest, entry: { ...entry, description } }] : [],
   );
-  const all = [...shipped, ...config.servers.values(), ...others];
+  const all = [...shipped, ...config.servers.values()];
   const configs = new Map(all.map((server) => [server.name, server]));
   const policy = policyOf(config.settings, configs);
   return { config, configs, policy, decide: decider(policy), limits: rateLimitsOf(config.settings, configs) };
@@ -255,38 +259,10 @@ const runtime = (): Finding => ({
 
 /** The servers that come with Heddle. Their privileges belong to these objects, not to their names. */
 function builtIns(config: () => Config, inProcess: Map<string, Serve>): readonly ServerConfig[] {
-  inProcess.set('heddle-filesystem', async (line) => {
+  inProcess.set(FILESYSTEM, async (line) => {
     const { allowedPaths, maxFileBytes } = config().settings.builtins.filesystem;
     const { serveFilesystem } = await import('./builtin/filesystem/serve-filesystem.ts');
     await serveFilesystem(line, { roots: allowedPaths, maxFileBytes });
   });
-  return [inProcessServer('filesystem', 'heddle-filesystem', 'builtin')];
+  return [inProcessServer('filesystem', FILESYSTEM, 'builtin')];
 }
-
-async function given(
-  servers: NonNullable<OpenOptions['servers']>,
-  inProcess: Map<string, Serve>,
-): Promise<readonly ServerConfig[]> {
-  const configs = Object.entries(servers).map(async ([name, server]) => {
-    if (isInProcess(server)) {
-      // Built-ins are there already: whoever took such a name would be called in their place, with their privileges.
-      if (inProcess.has(name))
-        throw new HeddleError('CONFIG_INVALID', `The name ${name} is that of a built-in server.`);
-      inProcess.set(name, server.connect);
-      return [inProcessServer(name, name, 'sdk')];
-    }
-    const { givenServers } = await import('./config/given-servers.ts');
-    return givenServers('command', { [name]: server });
-  });
-  return (await Promise.all(configs)).flat();
-}
-
-const inProcessServer = (name: string, serves: string, scope: 'builtin' | 'sdk'): ServerConfig => ({
-  name,
-  scope,
-  entry: { type: 'sdk', name: serves, ...TREATMENT_DEFAULTS },
-  shadowed: [],
-});
-
-const isInProcess = (server: JsonObject | InProcessServer): server is InProcessServer =>
-  typeof server.connect === 'function';

@@ -12,6 +12,12 @@ export async function askYes(question: string): Promise<boolean> {
   return !/^n(o)?$/i.test(answer.trim());
 }
 
+/** Asks a question whose answer is no unless the person says yes. */
+export async function askNo(question: string): Promise<boolean> {
+  const answer = await ask(`${inert(question)} [y/N] `, process.stderr);
+  return /^y(es)?$/i.test(answer.trim());
+}
+
 /** Asks for something that is not to be seen while it is typed. */
 export async function askHidden(question: string): Promise<string> {
   process.stderr.write(`${inert(question)} `);

@@ -34,6 +34,10 @@ export const CONFIG_OPTION: Option = {
   value: 'FILE',
   help: 'Read this configuration file and no other',
 };
+export const TRUST_OPTION: Option = {
+  type: 'boolean',
+  help: 'Believe what came with the project without asking (for CI)',
+};
 export const JSON_OPTION: Option = { type: 'boolean', help: 'Print JSON' };
 const HELP_OPTION: Option = { type: 'boolean', short: 'h', help: 'Show this help' };
 

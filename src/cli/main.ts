@@ -25,6 +25,18 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./commands/disable.ts')).disable,
   },
   secret: { summary: 'Set, list or remove secrets', load: async () => (await import('./commands/secret.ts')).secret },
+  trust: {
+    summary: 'Agree to what came with the project',
+    load: async () => (await import('./commands/trust.ts')).trust,
+  },
+  import: {
+    summary: 'Show or take over other hosts’ servers',
+    load: async () => (await import('./commands/import.ts')).importServers,
+  },
+  export: {
+    summary: 'Write servers into another host’s file',
+    load: async () => (await import('./commands/export.ts')).exportServers,
+  },
   config: {
     summary: 'Show what is configured, and where',
     load: async () => (await import('./commands/config.ts')).config,

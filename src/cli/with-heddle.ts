@@ -14,8 +14,11 @@ export async function withHeddle<T>(options: OpenOptions, use: (heddle: Heddle) 
   }
 }
 
-/** What every command takes: `--config FILE`. */
+/** What every command takes: `--config FILE` and `--trust-project`. */
 export function openOptions(input: Input): OpenOptions {
   const configFile = input.text('config');
-  return configFile === undefined ? {} : { configFile };
+  return {
+    ...(configFile !== undefined && { configFile }),
+    ...(input.flag('trust-project') && { trustProject: true }),
+  };
 }

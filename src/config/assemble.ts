@@ -12,6 +12,7 @@ import type { MergeSettings } from './merge-settings.ts';
 import { plainLayer } from './plain-layer.ts';
 import type { PluginReading } from './plugins.ts';
 import type { Remote } from './remote-document.ts';
+import { openTrust, restrained, type Trust, untrustedConnector } from './trust.ts';
 
 /** Makes a configuration of what was found: reads each source on its own, asks the connectors, and merges it all. */
 export async function assembleConfig(found: Found, options: LoadOptions): Promise<Config> {
@@ -23,11 +24,13 @@ export async function assembleConfig(found: Found, options: LoadOptions): Promis
   const managed = await managedOf(found, variables, remote);
   // What others wrote (an organisation, plugins, connectors) is not given the user's secrets.
   const withSecrets = { ...variables, secrets: await secretsOf(found, options) };
-  const own = await Promise.all(found.sources.map((source) => layersOf(source, withSecrets)));
-  const written = [...managed.layers, ...own.flat()];
+  const book = await options.trust?.();
+  const trust = openTrust((thing, hash) => book?.agrees(projectFolder, thing, hash) ?? true);
+  const own = (await Promise.all(found.sources.map((source) => layersOf(source, withSecrets)))).flat();
+  const written = [...managed.layers, ...own.map((layer) => restrained(layer, trust, projectFolder))];
   const [plugins, connectors] = await Promise.all([
     pluginsOf(found, variables),
-    fetchedBy(askable(written, managed), { options, remote, variables }),
+    fetchedBy(askable(written, managed), { remote, variables, trust }),
   ]);
 
   const layers = [
@@ -48,6 +51,7 @@ export async function assembleConfig(found: Found, options: LoadOptions): Promis
     ],
     given: options.given ?? [],
     managed,
+    trust,
     mergeSettings: await settingsMerger(layers),
     refreshed: Promise.all(pending).then((changes) => changes.includes(true)),
   });
@@ -90,20 +94,18 @@ async function pluginsOf({ plugins, home }: Found, variables: Variables): Promis
 }
 
 interface Asking {
-  readonly options: LoadOptions;
+  readonly trust: Trust;
   readonly remote: Remote;
   readonly variables: Variables;
 }
 
-async function fetchedBy(
-  layers: readonly Layer[],
-  { options, remote, variables }: Asking,
-): Promise<readonly Fetched[]> {
+async function fetchedBy(layers: readonly Layer[], { trust, remote, variables }: Asking): Promise<readonly Fetched[]> {
   const connectors = connectorsOf(layers);
   if (connectors.length === 0) return [];
   const { readConnectors } = await import('./connectors.ts');
   const { workspaceFolder: folder } = variables;
-  const trusts = (connector: (typeof connectors)[number]) => options.trustsConnector?.(connector, folder) ?? false;
+  const trusts = ({ name, url, written, at }: (typeof connectors)[number]) =>
+    trust.agreed(untrustedConnector(name, url, written, at));
   return readConnectors(connectors, { remote, variables, folder, trusts });
 }
 

@@ -14,7 +14,12 @@ export interface Problem {
   readonly level: 'error' | 'warn';
   readonly code: Extract<
     ErrorCode,
-    'CONFIG_INVALID' | 'VARIABLE_UNSET' | 'SERVER_BLOCKED' | 'UPSTREAM_UNREACHABLE' | 'UPSTREAM_TIMEOUT'
+    | 'CONFIG_INVALID'
+    | 'VARIABLE_UNSET'
+    | 'SERVER_BLOCKED'
+    | 'SERVER_UNTRUSTED'
+    | 'UPSTREAM_UNREACHABLE'
+    | 'UPSTREAM_TIMEOUT'
   >;
   readonly message: string;
   readonly fix: string;
@@ -84,6 +89,16 @@ export interface SourceFile {
   readonly state: 'found' | 'broken' | 'absent';
 }
 
+/** Something that came with the project's folder and counts only once the user has agreed to it. */
+export interface Untrusted {
+  /** `server github`, `settings heddle.json`, `connector corp`. */
+  readonly thing: string;
+  /** What agreeing would let happen, in words. */
+  readonly would: string;
+  readonly hash: string;
+  readonly at?: Place;
+}
+
 /** Everything the files say, in force. */
 export interface Config {
   readonly projectFolder: string;
@@ -100,4 +115,6 @@ export interface Config {
    * latest after the timeout, with whether an answer has changed: loading again gives another configuration then.
    */
   readonly refreshed: Promise<boolean>;
+  /** What came with the project and counts only once the user has agreed to it. */
+  readonly untrusted: readonly Untrusted[];
 }

@@ -8,6 +8,7 @@ import { verifies } from '../../test/requirements.ts';
 import type { Config } from './config.ts';
 import { explain } from './explain.ts';
 import { type Machine, machineWith } from './fixtures.ts';
+import { trustHash } from './trust-book.ts';
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 const MINUTES = 60_000;
@@ -136,11 +137,13 @@ it('asks nothing on behalf of a project that is not trusted', async () => {
   const { url, asked } = await connector(ONE);
   const connectors = [{ name: 'theirs', url, token: '${CORP_TOKEN}' }];
   const machine = await machineWith({ 'project/heddle.json': { connectors } });
-  const config = await machine.load({ env: ENV });
+  const config = await machine.load({ env: ENV, trust: async () => ({ agrees: () => false }) });
   expect(asked).toEqual([]);
   expect(config.problems).toMatchObject([{ level: 'warn', fix: 'Run `heddle trust` if you want its servers.' }]);
-  const trusted = await machine.load({ env: ENV, trustsConnector: ({ written }) => written.token === '${CORP_TOKEN}' });
-  expect(trusted.servers.get('remote')).toMatchObject({ needsTrust: true });
+  const hash = trustHash({ name: 'theirs', url, token: '${CORP_TOKEN}' });
+  const agrees = (_project: string, thing: string, said: string) => thing === 'connector theirs' && said === hash;
+  const trusted = await machine.load({ env: ENV, trust: async () => ({ agrees }) });
+  expect(trusted.servers.get('remote')).toMatchObject({ needsTrust: true, problem: { code: 'SERVER_UNTRUSTED' } });
 });
 
 describe('connectors of several files', () => {
@@ -154,7 +157,7 @@ describe('connectors of several files', () => {
         ],
       },
     });
-    const config = await machine.load({ env: ENV, trustsConnector: () => true });
+    const config = await machine.load({ env: ENV });
     expect(config.settings.connectors.map(({ name, url }) => [name, url])).toEqual([
       ['theirs', two.url],
       ['corp', two.url],

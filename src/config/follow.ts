@@ -1,3 +1,4 @@
+import { isAbsolute } from 'node:path';
 import { HeddleError } from '../core/errors.ts';
 import type { Config, Problem } from './config.ts';
 import { watchFiles } from './watch.ts';
@@ -16,12 +17,20 @@ export function followConfig({ first, read, apply, onProblems }: FollowOptions):
   let reading: Promise<void> = Promise.resolve();
   let closed = false;
 
-  function note({ files }: Config): void {
-    watch.follow(files.map(({ file }) => file));
+  function note({ files, refreshed }: Config): void {
+    const paths = files.map(({ file }) => file).filter(isAbsolute); // Not variables, nor addresses.
+    watch.follow(paths);
     for (const { file, state } of files) if (state === 'found') readable.add(file);
+    refreshed.then((changed) => changed && readNext());
+  }
+
+  // One after the other: an older reading must not overtake a newer one.
+  function readNext(): void {
+    reading = reading.then(readAgain);
   }
 
   async function readAgain(): Promise<void> {
+    if (closed) return;
     try {
       const config = await read();
       if (closed) return;
@@ -34,11 +43,7 @@ export function followConfig({ first, read, apply, onProblems }: FollowOptions):
     }
   }
 
-  const watch = watchFiles({
-    onChange() {
-      reading = reading.then(readAgain); // One after the other: an older reading must not overtake a newer one.
-    },
-  });
+  const watch = watchFiles({ onChange: readNext });
   note(first);
   return {
     close() {

@@ -2,9 +2,9 @@ import type { Clock } from '../core/clock.ts';
 import type { HeddleError } from '../core/errors.ts';
 import type { Config, Problem, ServerConfig } from './config.ts';
 import type { ManagedFiles } from './find-managed.ts';
-import type { LayerConnector } from './layer.ts';
 import type { Reading } from './read-file.ts';
 import type { PluginPath, Source } from './sources.ts';
+import type { TrustBook } from './trust-book.ts';
 
 export interface LoadOptions {
   readonly cwd: string;
@@ -20,8 +20,8 @@ export interface LoadOptions {
   readonly given?: readonly ServerConfig[];
   /** Where an organisation's files are. */
   readonly systemFolder?: string;
-  /** Whether the user agrees that a connector which came with the project is asked; by default none is. */
-  readonly trustsConnector?: (connector: LayerConnector, projectFolder: string) => boolean;
+  /** What the user has agreed to of what came with the project; without it, everything. */
+  readonly trust?: () => Promise<TrustBook>;
   readonly clock?: Clock;
   /** How long a connector may take. */
   readonly fetchTimeoutMs?: number;

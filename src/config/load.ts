@@ -52,7 +52,17 @@ function unwritten({ projectFolder, files, problems }: Found, given: readonly Se
   const settings = defaultSettings(projectFolder);
   const servers = new Map(given.map((server) => [server.name, server]));
   const refreshed = Promise.resolve(false);
-  return { projectFolder, files, servers, dropped: [], settings, places: new Map(), problems, refreshed };
+  return {
+    projectFolder,
+    files,
+    servers,
+    dropped: [],
+    settings,
+    places: new Map(),
+    problems,
+    refreshed,
+    untrusted: [],
+  };
 }
 
 function problemsOf({ file, asked, serversAt }: Source, reading: Reading): readonly Problem[] {

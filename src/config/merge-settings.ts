@@ -12,7 +12,7 @@ export interface MergedSettings {
 
 export type MergeSettings = (layers: readonly Layer[], projectFolder: string) => MergedSettings;
 
-/** Settings win one by one; what no layer says is default. */
+/** Settings win one by one, but rules add up; what no layer says is default. */
 export function mergeSettings(layers: readonly Layer[], projectFolder: string): MergedSettings {
   const places = new Map<string, Origin>();
   const chosen: Record<string, unknown> = {};
@@ -25,7 +25,7 @@ export function mergeSettings(layers: readonly Layer[], projectFolder: string): 
     const [winner, ...others] = written.get(key) ?? [];
     if (winner === undefined) continue;
     places.set(key, { scope: winner.scope, at: winner.at, shadowed: others.map(({ scope, at }) => ({ scope, at })) });
-    put(chosen, path, winner.value);
+    put(chosen, path, path[0] === 'permissions' ? union([winner, ...others]) : winner.value);
   }
   const { $schema: _, mcpServers: __, builtins, ...rest } = configSchema.parse(chosen);
   const { allowedPaths = [projectFolder], ...filesystem } = builtins.filesystem;
@@ -33,6 +33,11 @@ export function mergeSettings(layers: readonly Layer[], projectFolder: string): 
   const inForce: Settings = { ...rest, connectors, builtins: { filesystem: { ...filesystem, allowedPaths } } };
   return { inForce, places };
 }
+
+/** Rules add up: a project's list of what is denied does not take away the user's. */
+const union = (written: readonly { readonly value: Json }[]): Json => [
+  ...new Set(written.flatMap(({ value }) => value)),
+];
 
 /** Each connector stands alone, as servers do: a project's list does not take away the user's. */
 function mergeConnectors(layers: readonly Layer[], places: Map<string, Origin>): Settings['connectors'] {

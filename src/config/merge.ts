@@ -2,6 +2,7 @@ import type { Config, Problem, ServerConfig, SourceFile } from './config.ts';
 import type { Layer } from './layer.ts';
 import { type ManagedRules, mergeServers } from './merge-servers.ts';
 import type { MergeSettings } from './merge-settings.ts';
+import { openTrust, type Trust, trustedServers } from './trust.ts';
 
 export interface Sources {
   readonly projectFolder: string;
@@ -13,6 +14,8 @@ export interface Sources {
   /** Win over all layers but an organisation's. */
   readonly given?: readonly ServerConfig[];
   readonly managed?: ManagedRules;
+  /** What the user has agreed to; without it, everything. */
+  readonly trust?: Trust;
   readonly mergeSettings: MergeSettings;
   readonly refreshed: Config['refreshed'];
 }
@@ -22,6 +25,7 @@ const UNMANAGED: ManagedRules = { judges: [] };
 /** Makes one configuration of all layers: a server's whole entry wins by name, settings win one by one. */
 export function mergeConfig(sources: Sources): Config {
   const { projectFolder, files, layers, problems, given = [], managed = UNMANAGED, mergeSettings, refreshed } = sources;
+  const { trust = openTrust(() => true) } = sources;
   const servers = mergeServers({ layers, given, managed });
   const bound = managed.exclusive === undefined ? { layers, problems: [] } : withoutLoosening(layers);
   const settings = mergeSettings(bound.layers, projectFolder);
@@ -29,7 +33,8 @@ export function mergeConfig(sources: Sources): Config {
   return {
     projectFolder,
     files,
-    servers: servers.byName,
+    servers: trustedServers(servers.byName, trust),
+    untrusted: trust.refused,
     dropped: servers.dropped,
     settings: settings.inForce,
     // Thousands of them where there are hundreds of servers, and hardly ever looked at.

@@ -1,48 +1,95 @@
-import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { JsonObject } from '../core/call.ts';
-import { canonicalJson, isObject, parseJson } from '../core/json.ts';
-import { replaceFile } from './edit-file.ts';
+import { relative } from 'node:path';
+import type { Json, JsonObject } from '../core/call.ts';
+import type { Config, Place, Problem, ServerConfig, Untrusted } from './config.ts';
+import type { Layer, LayerSetting } from './layer.ts';
+import { trustHash } from './trust-book.ts';
 
-/**
- * What the user has agreed to, by project folder, thing and the hash of what it
- * said then: a changed command is a new question.
- */
-export interface TrustBook {
-  trusts(project: string, thing: string, hash: string): boolean;
+/** Asks whether the user has agreed to things of one project, and notes those they have not. */
+export interface Trust {
+  agreed(thing: Untrusted): boolean;
+  readonly refused: readonly Untrusted[];
 }
 
-const fileIn = (home: string) => join(home, 'trust.json');
-
-/** The hash of what would be run or put in force: whatever could change what happens changes it. */
-export const trustHash = (written: JsonObject): string =>
-  createHash('sha256').update(canonicalJson(written)).digest('hex');
-
-/** Reads what has been agreed to. A book that cannot be read agrees to nothing. */
-export async function openTrustBook(home: string): Promise<TrustBook> {
-  const pages = await readPages(home);
+export function openTrust(agrees: (thing: string, hash: string) => boolean): Trust {
+  const refused: Untrusted[] = [];
   return {
-    trusts: (project, thing, hash) => Object.hasOwn(pages, project) && pages[project]?.[thing] === hash,
+    refused,
+    agreed(asked) {
+      const yes = agrees(asked.thing, asked.hash);
+      if (!yes) refused.push(asked);
+      return yes;
+    },
   };
 }
 
-/** Remembers agreements, keyed by thing; `undefined` takes one back. */
-export async function writeTrust(
-  home: string,
-  project: string,
-  agreements: Readonly<Record<string, string | undefined>>,
-): Promise<void> {
-  const pages = await readPages(home);
-  const page = { ...pages[project], ...agreements };
-  await replaceFile(fileIn(home), `${JSON.stringify({ ...pages, [project]: page }, null, 2)}\n`);
+/** What a project may say without being trusted: whatever makes Heddle stricter, and nothing else. */
+const HARMLESS: Readonly<Record<string, (value: Json) => boolean>> = {
+  'permissions.deny': () => true,
+  'permissions.ask': () => true,
+  'limits.perCaller': () => true,
+  mode: (value) => value === 'strict',
+  'builtins.filesystem.enabled': (value) => value === false,
+};
+
+const isHarmless = ({ path, value }: LayerSetting) => HARMLESS[path.join('.')]?.(value) === true;
+
+/** A layer of the project without what it may not say yet. */
+export function restrained(layer: Layer, trust: Trust, projectFolder: string): Layer {
+  const { settings, needsTrust } = layer;
+  const [first] = settings.filter((setting) => !isHarmless(setting));
+  if (!needsTrust || !first) return layer;
+  const keys = settings.map(({ path }) => path.join('.'));
+  const hash = trustHash(Object.fromEntries(settings.map(({ path, value }) => [path.join('.'), value])));
+  const file = relative(projectFolder, first.at.file);
+  const thing = { thing: `settings ${file}`, would: `put ${keys.join(', ')} in force`, hash, at: first.at };
+  if (trust.agreed(thing)) return layer;
+  return {
+    ...layer,
+    settings: settings.filter(isHarmless),
+    problems: [...layer.problems, settingsProblem(file, thing)],
+  };
 }
 
-async function readPages(home: string): Promise<Record<string, Record<string, string | undefined>>> {
-  try {
-    const pages = parseJson(await readFile(fileIn(home), 'utf8'));
-    return isObject(pages) ? (pages as Record<string, Record<string, string>>) : {};
-  } catch {
-    return {};
-  }
+/** The same servers, those that the user has not agreed to marked so. */
+export function trustedServers(servers: Config['servers'], trust: Trust): Config['servers'] {
+  const marked = [...servers].map(([name, server]): readonly [string, ServerConfig] => {
+    const asked = server.needsTrust && !server.problem ? untrusted(server) : undefined;
+    return [name, !asked || trust.agreed(asked) ? server : { ...server, problem: serverProblem(server, asked) }];
+  });
+  return new Map(marked);
 }
+
+function untrusted({ name, entry, written = {}, at }: ServerConfig): Untrusted {
+  const would =
+    entry?.type === 'stdio' ? `run ${[entry.command, ...entry.args].join(' ')}` : `connect to ${urlOf(entry)}`;
+  return { thing: `server ${name}`, would, hash: trustHash(written), ...(at && { at }) };
+}
+
+const urlOf = (entry: ServerConfig['entry']) => (entry && 'url' in entry ? entry.url : 'it');
+
+/** A connector of the project, as a thing to agree to. */
+export const untrustedConnector = (name: string, url: string, written: JsonObject, at: Place): Untrusted => ({
+  thing: `connector ${name}`,
+  would: `ask ${url} for servers`,
+  hash: trustHash(written),
+  at,
+});
+
+function serverProblem({ name }: ServerConfig, { would, at }: Untrusted): Problem {
+  return {
+    level: 'error',
+    code: 'SERVER_UNTRUSTED',
+    message: `${name} is untrusted: it came with this project and would ${would}.`,
+    fix: `Look at it, then run \`heddle trust ${name}\` once (in CI: pass --trust-project).`,
+    ...(at && { at }),
+    server: name,
+  };
+}
+
+const settingsProblem = (file: string, { would, at }: Untrusted): Problem => ({
+  level: 'warn',
+  code: 'CONFIG_INVALID',
+  message: `${file} came with this project and is untrusted: it would ${would}.`,
+  fix: 'Look at it, then run `heddle trust` once (in CI: pass --trust-project).',
+  ...(at && { at }),
+});

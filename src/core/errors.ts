@@ -69,6 +69,12 @@ export const ERRORS = {
     when: 'The store needs a database driver that is not installed.',
     fix: 'Install it beside heddle: `npm install pg`.',
   },
+  SERVER_UNTRUSTED: {
+    fault: 'caller',
+    exit: 3,
+    when: 'The server came with the project’s folder, and the user has not agreed to it, or it has changed since.',
+    fix: 'Look at its entry, then run `heddle trust` once, or pass --trust-project.',
+  },
   SERVER_DISABLED: {
     fault: 'caller',
     exit: 3,

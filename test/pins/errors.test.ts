@@ -13,6 +13,7 @@ const PINNED = {
   TRANSPORT_UNSUPPORTED: ['caller', 3],
   SANDBOX_UNAVAILABLE: ['caller', 3],
   DRIVER_MISSING: ['caller', 3],
+  SERVER_UNTRUSTED: ['caller', 3],
   SERVER_DISABLED: ['caller', 3],
   AUTH_NEEDED: ['upstream', 4],
   PERMISSION_DENIED: ['denied', 5],

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../src/core/call.ts';
-import type { InProcessServer } from '../../src/open-heddle.ts';
+import type { InProcessServer } from '../../src/upstream/given.ts';
 import type { Line } from '../../src/wire/json-rpc.ts';
 import { INVALID_PARAMS, RpcError } from '../../src/wire/json-rpc.ts';
 import { Peer } from '../../src/wire/peer.ts';

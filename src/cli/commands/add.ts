@@ -4,6 +4,7 @@ import { readText, replaceFile } from '../../config/edit-file.ts';
 import { type EditTarget, schemaFileOf, targetFor } from '../../config/edit-scopes.ts';
 import { emptyFile, withServer, writtenServers } from '../../config/edit-servers.ts';
 import { configJsonSchema } from '../../config/json-schema.ts';
+import { trustHash, writeAgreements } from '../../config/trust-book.ts';
 import type { JsonObject } from '../../core/call.ts';
 import { closest } from '../../core/did-you-mean.ts';
 import { HeddleError } from '../../core/errors.ts';
@@ -63,10 +64,18 @@ export const add: Command = {
     );
     if (input.flag('dry-run')) return 0;
     await writeSchema(target, after);
+    await trustOwn(target, settled, config.projectFolder);
     await tellShadows(names, target);
     return 0;
   },
 };
+
+/** What somebody has typed themselves need not be asked about again. */
+async function trustOwn({ scope }: EditTarget, servers: readonly NamedServer[], project: string): Promise<void> {
+  if (scope === 'user') return;
+  const agreed = servers.map(({ name, entry }) => [`server ${name}`, trustHash(entry)]);
+  await writeAgreements(homeFolder(process.env), project, Object.fromEntries(agreed));
+}
 
 function named(given: readonly NewServer[], { servers }: Config, text: string): readonly NamedServer[] {
   const taken = new Set([...servers.keys(), ...(text.trim() === '' ? [] : writtenNames(text))]);

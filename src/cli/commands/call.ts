@@ -1,11 +1,11 @@
-import { createInterface } from 'node:readline/promises';
 import type { Call, JsonObject, Result } from '../../core/call.ts';
 import { newCallId } from '../../core/call-id.ts';
 import { HeddleError } from '../../core/errors.ts';
 import type { Heddle } from '../../heddle.ts';
 import type { OpenOptions } from '../../open-heddle.ts';
 import { type AdHocServer, isUrl, serverAt, splitCommand } from '../ad-hoc-server.ts';
-import { CONFIG_OPTION, type Command, type Input, readNumber } from '../command.ts';
+import { askNo, canAsk } from '../ask.ts';
+import { CONFIG_OPTION, type Command, type Input, readNumber, TRUST_OPTION } from '../command.ts';
 import { inert } from '../inert.ts';
 import { untilInterrupted } from '../interrupt.ts';
 import { localCaller } from '../local-caller.ts';
@@ -39,6 +39,7 @@ export const call: Command = {
     },
     yes: { type: 'boolean', help: 'Agree beforehand when the call needs approval' },
     config: CONFIG_OPTION,
+    'trust-project': TRUST_OPTION,
     json: { type: 'boolean', help: 'Print the whole answer as JSON' },
   },
   async run(input) {
@@ -47,7 +48,7 @@ export const call: Command = {
     const argument = await readArguments(words, input.text('args'));
     const options: OpenOptions = {
       ...openOptions(input),
-      ...(server && { servers: { [server.name]: server.entry } }),
+      ...(server && { servers: { [server.name]: server.entry }, scope: 'command' as const }),
       onProblems: printFileProblems,
     };
     const name = server ? `${server.name}.${tool}` : tool;
@@ -93,19 +94,14 @@ async function dispatch(heddle: Heddle, name: string, argument: JsonObject, inpu
   try {
     return await heddle.dispatch(call);
   } catch (thrown) {
-    const asks = HeddleError.from(thrown).code === 'APPROVAL_REQUIRED' && process.stdin.isTTY && !input.flag('json');
+    const asks = HeddleError.from(thrown).code === 'APPROVAL_REQUIRED' && canAsk() && !input.flag('json');
     if (!asks || !(await agrees(HeddleError.from(thrown).message, argument))) throw thrown;
     return heddle.dispatch({ ...call, approved: 'self' });
   }
 }
 
-async function agrees(why: string, argument: JsonObject): Promise<boolean> {
-  const prompt = createInterface({ input: process.stdin, output: process.stderr });
-  const shown = inert(JSON.stringify(argument, null, 2));
-  const answer = await prompt.question(`${inert(why)}\nArguments: ${shown}\nRun it? [y/N] `);
-  prompt.close();
-  return /^y(es)?$/i.test(answer.trim());
-}
+const agrees = (why: string, argument: JsonObject): Promise<boolean> =>
+  askNo(`${why}\nArguments: ${JSON.stringify(argument, null, 2)}\nRun it?`);
 
 function showProgress({ progress, total, message }: JsonObject): void {
   const share = typeof total === 'number' ? `${progress}/${total}` : String(progress);

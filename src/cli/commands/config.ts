@@ -3,7 +3,7 @@ import { explain } from '../../config/explain.ts';
 import { closest } from '../../core/did-you-mean.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { readConfig } from '../../open-heddle.ts';
-import { CONFIG_OPTION, type Command, type Input, JSON_OPTION } from '../command.ts';
+import { CONFIG_OPTION, type Command, type Input, JSON_OPTION, TRUST_OPTION } from '../command.ts';
 import { printJson } from '../print-json.ts';
 import { printProblems } from '../print-problems.ts';
 import { printTable } from '../print-table.ts';
@@ -22,7 +22,7 @@ export const config: Command = {
     'heddle config schema > heddle.schema.json',
     'heddle config path',
   ],
-  options: { config: CONFIG_OPTION, json: JSON_OPTION },
+  options: { config: CONFIG_OPTION, 'trust-project': TRUST_OPTION, json: JSON_OPTION },
   async run(input) {
     const [verb = '', ...words] = input.positionals;
     const most = verb === 'explain' ? 1 : 0;

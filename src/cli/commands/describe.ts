@@ -1,7 +1,7 @@
 import colors from 'picocolors';
 import type { Target } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
-import { CONFIG_OPTION, type Command, JSON_OPTION } from '../command.ts';
+import { CONFIG_OPTION, type Command, JSON_OPTION, TRUST_OPTION } from '../command.ts';
 import { inert } from '../inert.ts';
 import { untilInterrupted } from '../interrupt.ts';
 import { localCaller } from '../local-caller.ts';
@@ -13,7 +13,7 @@ export const describe: Command = {
   summary: 'Show a tool in full: what it does, what it takes, what Heddle knows of it.',
   usage: 'heddle describe <server.tool>',
   examples: ['heddle describe filesystem.fs_read_file'],
-  options: { config: CONFIG_OPTION, json: JSON_OPTION },
+  options: { config: CONFIG_OPTION, 'trust-project': TRUST_OPTION, json: JSON_OPTION },
   async run(input) {
     const [name, ...more] = input.positionals;
     if (name === undefined || more.length > 0) throw new HeddleError('USAGE_INVALID', 'Say which tool to describe.');

@@ -1,6 +1,6 @@
 import colors from 'picocolors';
 import { HeddleError } from '../../core/errors.ts';
-import { CONFIG_OPTION, type Command, JSON_OPTION } from '../command.ts';
+import { CONFIG_OPTION, type Command, JSON_OPTION, TRUST_OPTION } from '../command.ts';
 import { inert } from '../inert.ts';
 import { untilInterrupted } from '../interrupt.ts';
 import { localCaller } from '../local-caller.ts';
@@ -13,7 +13,7 @@ export const doctor: Command = {
   summary: 'Check everything, or one server: connects it and says what is wrong and what to do.',
   usage: 'heddle doctor [server]',
   examples: ['heddle doctor', 'heddle doctor github --json'],
-  options: { config: CONFIG_OPTION, json: JSON_OPTION },
+  options: { config: CONFIG_OPTION, 'trust-project': TRUST_OPTION, json: JSON_OPTION },
   async run(input) {
     const [server, ...more] = input.positionals;
     if (more.length > 0) throw new HeddleError('USAGE_INVALID', 'One server at a time.');

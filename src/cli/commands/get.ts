@@ -4,7 +4,7 @@ import type { Json } from '../../core/call.ts';
 import { closest } from '../../core/did-you-mean.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { readConfig } from '../../open-heddle.ts';
-import { CONFIG_OPTION, type Command, JSON_OPTION } from '../command.ts';
+import { CONFIG_OPTION, type Command, JSON_OPTION, TRUST_OPTION } from '../command.ts';
 import { oneName } from '../edit-scope.ts';
 import { inert } from '../inert.ts';
 import { printJson } from '../print-json.ts';
@@ -15,7 +15,7 @@ export const get: Command = {
   summary: 'Show one server as it is written and as it is in force; secrets stay hidden.',
   usage: 'heddle get NAME',
   examples: ['heddle get github', 'heddle get github --json'],
-  options: { config: CONFIG_OPTION, json: JSON_OPTION },
+  options: { config: CONFIG_OPTION, 'trust-project': TRUST_OPTION, json: JSON_OPTION },
   async run(input) {
     const name = oneName(input, 'server to show');
     const { servers } = await readConfig(openOptions(input));

@@ -1,3 +1,4 @@
+import type { Problem } from '../../config/config.ts';
 import type { Caller, Target } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
@@ -5,7 +6,7 @@ import type { ServerStatus } from '../../core/server-status.ts';
 import { askGateway, findGateway } from '../../gateway/running-gateway.ts';
 import type { Heddle } from '../../heddle.ts';
 import { homeFolder, readConfig } from '../../open-heddle.ts';
-import { CONFIG_OPTION, type Command, type Input, JSON_OPTION } from '../command.ts';
+import { CONFIG_OPTION, type Command, type Input, JSON_OPTION, TRUST_OPTION } from '../command.ts';
 import { untilInterrupted } from '../interrupt.ts';
 import { localCaller } from '../local-caller.ts';
 import { printJson } from '../print-json.ts';
@@ -20,6 +21,7 @@ export const list: Command = {
   options: {
     check: { type: 'boolean', help: 'Connect every server first, to see whether it works' },
     config: CONFIG_OPTION,
+    'trust-project': TRUST_OPTION,
     json: JSON_OPTION,
   },
   async run(input) {
@@ -34,8 +36,13 @@ export const list: Command = {
 
 async function listServers(input: Input): Promise<number> {
   const signal = untilInterrupted();
-  const live = input.flag('check') ? undefined : await liveServers(input);
-  const servers = live ?? (await withHeddle(openOptions(input), (heddle) => ownServers(heddle, input, signal)));
+  let problems: readonly Problem[] = [];
+  const onProblems = (found: readonly Problem[]) => {
+    problems = found;
+  };
+  const live = input.flag('check') ? undefined : await liveServers(input, onProblems);
+  const options = { ...openOptions(input), onProblems };
+  const servers = live ?? (await withHeddle(options, (heddle) => ownServers(heddle, input, signal)));
   if (input.flag('json')) printJson(servers);
   else {
     const rows = servers.map((one) => [
@@ -48,7 +55,7 @@ async function listServers(input: Input): Promise<number> {
     ]);
     printTable(['SERVER', 'STATE', 'TRANSPORT', 'SCOPE', 'TOOLS', 'REASON'], rows);
     printFixes(servers);
-    printFileProblems((await readConfig(openOptions(input))).problems);
+    printFileProblems(problems);
   }
   return 0;
 }
@@ -61,12 +68,18 @@ async function ownServers(heddle: Heddle, input: Input, signal: AbortSignal): Pr
 }
 
 /** What a running gateway of this project says; it alone knows what is connected now. */
-async function liveServers(input: Input): Promise<readonly ServerStatus[] | undefined> {
+async function liveServers(
+  input: Input,
+  onProblems: (problems: readonly Problem[]) => void,
+): Promise<readonly ServerStatus[] | undefined> {
   if (input.text('config') !== undefined) return undefined;
   const gateway = await findGateway(homeFolder(process.env));
-  if (gateway?.project !== (await readConfig()).projectFolder) return undefined;
-  const answer = gateway && (await askGateway(gateway, '/api/servers'));
-  return isObject(answer) && Array.isArray(answer.servers) ? (answer.servers as unknown as ServerStatus[]) : undefined;
+  if (!gateway) return undefined;
+  const { projectFolder, problems } = await readConfig();
+  const answer = gateway.project === projectFolder ? await askGateway(gateway, '/api/servers') : undefined;
+  if (!isObject(answer) || !Array.isArray(answer.servers)) return undefined;
+  onProblems(problems);
+  return answer.servers as unknown as ServerStatus[];
 }
 
 function stateOf({ state, attempt }: ServerStatus): string {

@@ -1,6 +1,6 @@
 import { HeddleError } from '../../core/errors.ts';
 import { serveStdio } from '../../gateway/serve-stdio.ts';
-import { CONFIG_OPTION, type Command } from '../command.ts';
+import { CONFIG_OPTION, type Command, TRUST_OPTION } from '../command.ts';
 import { untilInterrupted } from '../interrupt.ts';
 import { localCaller } from '../local-caller.ts';
 import { printProblems } from '../print-problems.ts';
@@ -13,7 +13,11 @@ export const serve: Command = {
     'heddle serve --stdio',
     '{ "mcpServers": { "heddle": { "command": "npx", "args": ["heddle", "serve", "--stdio"] } } }',
   ],
-  options: { stdio: { type: 'boolean', help: 'Speak over stdin and stdout' }, config: CONFIG_OPTION },
+  options: {
+    stdio: { type: 'boolean', help: 'Speak over stdin and stdout' },
+    config: CONFIG_OPTION,
+    'trust-project': TRUST_OPTION,
+  },
   async run(input) {
     if (!input.flag('stdio')) {
       throw new HeddleError('USAGE_INVALID', '`heddle serve` needs to know how.', {

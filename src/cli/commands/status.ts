@@ -4,7 +4,7 @@ import { VERSION } from '../../core/version.ts';
 import { findGateway } from '../../gateway/running-gateway.ts';
 import type { ToolStats } from '../../heddle.ts';
 import { homeFolder, readConfig } from '../../open-heddle.ts';
-import { CONFIG_OPTION, type Command, JSON_OPTION } from '../command.ts';
+import { CONFIG_OPTION, type Command, JSON_OPTION, TRUST_OPTION } from '../command.ts';
 import { localCaller } from '../local-caller.ts';
 import { printJson } from '../print-json.ts';
 import { printProblems } from '../print-problems.ts';
@@ -16,7 +16,7 @@ export const status: Command = {
   summary: 'Show how things are.',
   usage: 'heddle [--json]',
   examples: ['heddle', 'heddle --json'],
-  options: { config: CONFIG_OPTION, json: JSON_OPTION },
+  options: { config: CONFIG_OPTION, 'trust-project': TRUST_OPTION, json: JSON_OPTION },
   async run(input) {
     const by = localCaller();
     const [config, gateway, [servers, stats]] = await Promise.all([

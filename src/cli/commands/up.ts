@@ -7,7 +7,7 @@ import { type Gateway, type GatewayOptions, openGateway } from '../../gateway/op
 import { announceGateway, withdrawGateway } from '../../gateway/running-gateway.ts';
 import type { Heddle } from '../../heddle.ts';
 import { homeFolder, openHeddle, readConfig } from '../../open-heddle.ts';
-import { CONFIG_OPTION, type Command, type Input, readNumber } from '../command.ts';
+import { CONFIG_OPTION, type Command, type Input, readNumber, TRUST_OPTION } from '../command.ts';
 import { untilInterrupted } from '../interrupt.ts';
 import { printProblems } from '../print-problems.ts';
 import { openOptions } from '../with-heddle.ts';
@@ -26,6 +26,7 @@ export const up: Command = {
       help: 'Listen on this port; 0 takes any free one (default: 7433 or the next free)',
     },
     config: CONFIG_OPTION,
+    'trust-project': TRUST_OPTION,
     json: { type: 'boolean', help: 'When ready, print one line of JSON: url, token, pid' },
   },
   async run(input) {

@@ -1,0 +1,62 @@
+import type { Untrusted } from '../../config/config.ts';
+import { forgetAgreements, writeAgreements } from '../../config/trust-book.ts';
+import { closest } from '../../core/did-you-mean.ts';
+import { HeddleError } from '../../core/errors.ts';
+import { homeFolder, readConfig } from '../../open-heddle.ts';
+import { askNo, canAsk } from '../ask.ts';
+import { type Command, JSON_OPTION } from '../command.ts';
+import { printJson } from '../print-json.ts';
+import { printTable } from '../print-table.ts';
+
+export const trust: Command = {
+  summary: 'Agree, once, to servers and settings that came with this project. What changes later asks again.',
+  usage: 'heddle trust [server …] [--yes] | heddle trust --forget',
+  examples: ['heddle trust', 'heddle trust github --yes', 'heddle trust --forget'],
+  options: {
+    yes: { type: 'boolean', help: 'Agree without being asked' },
+    forget: { type: 'boolean', help: 'Take back every agreement about this project' },
+    json: JSON_OPTION,
+  },
+  async run(input) {
+    const { projectFolder, untrusted } = await readConfig();
+    const home = homeFolder(process.env);
+    if (input.flag('forget')) {
+      await forgetAgreements(home, projectFolder);
+      process.stderr.write(`Nothing of ${projectFolder} is trusted any more.\n`);
+      return 0;
+    }
+    const things = chosen(untrusted, input.positionals);
+    if (input.flag('json')) printJson(things);
+    else if (things.length > 0) printTable(['THING', 'WOULD', 'WRITTEN IN'], things.map(toCells));
+    if (things.length === 0) {
+      process.stderr.write(`Nothing of ${projectFolder} waits to be trusted.\n`);
+      return 0;
+    }
+    if (!input.flag('yes') && !(await agrees())) return 3;
+    await writeAgreements(home, projectFolder, Object.fromEntries(things.map(({ thing, hash }) => [thing, hash])));
+    process.stderr.write(`Trusted: ${things.map(({ thing }) => thing).join(', ')}.\n`);
+    return 0;
+  },
+};
+
+function chosen(untrusted: readonly Untrusted[], names: readonly string[]): readonly Untrusted[] {
+  if (names.length === 0) return untrusted;
+  return names.map((name) => {
+    const found = untrusted.find(({ thing }) => thing === `server ${name}` || thing.endsWith(` ${name}`));
+    if (found) return found;
+    const guess = closest(
+      name,
+      untrusted.map(({ thing }) => thing.slice(thing.indexOf(' ') + 1)),
+    );
+    const fix = guess ? `Did you mean ${guess}?` : 'Run `heddle trust` to see what does.';
+    throw new HeddleError('NAME_UNKNOWN', `Nothing named ${name} waits to be trusted.`, { fix });
+  });
+}
+
+async function agrees(): Promise<boolean> {
+  if (canAsk()) return askNo('Trust all of this?');
+  process.stderr.write('Nothing was trusted. Look at it, then run the command again with --yes.\n');
+  return false;
+}
+
+const toCells = ({ thing, would, at }: Untrusted) => [thing, would, at ? `${at.file}:${at.line}` : ''];
