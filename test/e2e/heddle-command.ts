@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
+import { writeAgreements } from '../../src/config/trust-book.ts';
+import { homeFolder, readConfig } from '../../src/open-heddle.ts';
 import { until } from '../until.ts';
 
 export const ROOT = join(import.meta.dirname, '..', '..');
@@ -44,8 +46,14 @@ export interface Project {
   up(args?: readonly string[], env?: Readonly<Record<string, string>>): Promise<RunningUp>;
 }
 
-/** Makes a project from files: path → text, or what becomes JSON. It is gone when the test ends, and all it started. */
-export function project(files: Readonly<Record<string, string | object>> = {}): Project {
+/**
+ * Makes a project from files: path → text, or what becomes JSON. It is gone when the test ends, and all it started.
+ * Its user has agreed to what is in it, unless the test is about that.
+ */
+export function project(
+  files: Readonly<Record<string, string | object>> = {},
+  { trusted = true }: { readonly trusted?: boolean } = {},
+): Project {
   const root = mkdtempSync(join(tmpdir(), 'heddle-e2e-'));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   const folder = join(root, 'project');
@@ -58,11 +66,17 @@ export function project(files: Readonly<Record<string, string | object>> = {}): 
   const env = { PATH: process.env.PATH ?? '', HOME: root, HEDDLE_HOME: home };
   const start = (args: readonly string[], extra: Readonly<Record<string, string>> = {}) =>
     spawn(process.execPath, [BIN, ...args], { cwd: folder, env: { ...env, ...extra } });
+  let agreed: Promise<void> | undefined;
+  const agree = () => {
+    agreed ??= trusted ? trustAll(folder, env) : Promise.resolve();
+    return agreed;
+  };
   return {
     folder,
     home,
     env,
     async heddle(args, { stdin = '', env: extra, meanwhile } = {}) {
+      await agree();
       const child = start(args, extra);
       child.stdin.on('error', () => {}).end(stdin);
       const ended = once(child, 'close');
@@ -70,8 +84,19 @@ export function project(files: Readonly<Record<string, string | object>> = {}): 
       const [code] = await ended;
       return { code, stdout, stderr };
     },
-    up: (args = ['--port', '0'], extra = {}) => startUp(start(['up', ...args, '--json'], extra)),
+    async up(args = ['--port', '0'], extra = {}) {
+      await agree();
+      return startUp(start(['up', ...args, '--json'], extra));
+    },
   };
+}
+
+/** What `heddle trust --yes` does, without the time it takes to start. */
+async function trustAll(cwd: string, env: Readonly<Record<string, string>>): Promise<void> {
+  const { projectFolder, untrusted } = await readConfig({ cwd, env });
+  if (untrusted.length === 0) return;
+  const agreements = Object.fromEntries(untrusted.map(({ thing, hash }) => [thing, hash]));
+  await writeAgreements(homeFolder(env), projectFolder, agreements);
 }
 
 async function startUp(child: ReturnType<typeof spawn>): Promise<RunningUp> {

@@ -1,0 +1,92 @@
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { openHeddle } from '../../src/index.ts';
+import { verifies } from '../requirements.ts';
+import { project, SERVERS } from './heddle-command.ts';
+
+const entry = (...args: string[]) => ({ command: process.execPath, args: [join(SERVERS, 'pid-server.mjs'), ...args] });
+const strange = (files: Record<string, object>) => project(files, { trusted: false });
+
+verifies('C11', 'a server that came with the project does not start before the user has agreed', async () => {
+  const mark = 'started';
+  const command = `require('fs').writeFileSync(${JSON.stringify(mark)}, '')`;
+  const { heddle, folder } = strange({
+    '.mcp.json': { mcpServers: { evil: { command: 'node', args: ['-e', command] } } },
+  });
+  const called = await heddle(['call', 'evil.tool']);
+  expect(called).toMatchObject({ code: 3, stdout: '' });
+  expect(called.stderr).toMatch(/SERVER_UNTRUSTED.*would run node -e.*heddle trust evil/s);
+  for (const args of [['list', 'tools'], ['list', 'servers', '--check'], ['doctor'], ['doctor', 'evil']]) {
+    const { stdout, stderr } = await heddle(args);
+    expect(stdout + stderr).toContain('untrusted');
+  }
+  expect(existsSync(join(folder, mark))).toBe(false);
+});
+
+verifies('C11', 'is asked about once, and again when what it would run has changed', async () => {
+  const { heddle, folder, home } = strange({ 'heddle.json': { mcpServers: { one: entry(), two: entry() } } });
+  expect(await heddle(['trust'])).toMatchObject({ code: 3, stderr: expect.stringContaining('--yes') });
+  expect(await heddle(['trust', 'one', '--yes'])).toMatchObject({ code: 0 });
+  expect(await heddle(['call', 'one.who'])).toMatchObject({ code: 0 });
+  expect(await heddle(['call', 'two.who'])).toMatchObject({ code: 3 });
+  expect(statSync(join(home, 'trust.json')).mode & 0o777).toBe(0o600);
+
+  writeFileSync(join(folder, 'heddle.json'), JSON.stringify({ mcpServers: { one: entry('--other') } }));
+  expect(await heddle(['call', 'one.who'])).toMatchObject({ code: 3 });
+  expect(JSON.parse((await heddle(['trust', '--json'])).stdout)).toMatchObject([{ thing: 'server one' }]);
+  expect(await heddle(['trust', '--yes'])).toMatchObject({ code: 0 });
+  expect(await heddle(['call', 'one.who'])).toMatchObject({ code: 0 });
+  expect(await heddle(['trust', '--forget'])).toMatchObject({ code: 0 });
+  expect(await heddle(['call', 'one.who'])).toMatchObject({ code: 3 });
+});
+
+verifies(
+  'C11',
+  'what was asked for by name is trusted: a file, a flag, the command line, one’s own words',
+  async () => {
+    const files = { 'heddle.json': { mcpServers: { one: entry() } } };
+    const { heddle } = strange(files);
+    expect(await heddle(['call', 'one.who', '--config', 'heddle.json'])).toMatchObject({ code: 0 });
+    expect(await heddle(['call', 'one.who', '--trust-project'])).toMatchObject({ code: 0 });
+    const [script] = entry().args;
+    expect(await heddle(['call', '--', process.execPath, script as string, '::', 'who'])).toMatchObject({ code: 0 });
+    expect(await heddle(['add', 'mine', '--', process.execPath, script as string])).toMatchObject({ code: 0 });
+    expect(await heddle(['call', 'mine.who'])).toMatchObject({ code: 0 });
+    expect(await heddle(['call', 'one.who'])).toMatchObject({ code: 3 });
+  },
+);
+
+verifies('C11', 'a program that embeds Heddle gets the project’s servers only when it says so', async () => {
+  const { folder, env } = strange({ '.mcp.json': { one: entry() } });
+  const careful = await openHeddle({ cwd: folder, env });
+  await expect(careful.call('one.who')).rejects.toMatchObject({ code: 'SERVER_UNTRUSTED' });
+  await careful.close();
+  const trusting = await openHeddle({ cwd: folder, env, trustProject: true });
+  await expect(trusting.call('one.who')).resolves.toMatchObject({ isError: false });
+  await trusting.close();
+});
+
+it('lets an untrusted project make Heddle stricter, never looser', async () => {
+  const settings = { mode: 'open', permissions: { allow: ['mcp__x'], deny: ['mcp__y'] }, gateway: { host: '0.0.0.0' } };
+  const { heddle } = strange({ 'heddle.json': settings });
+  const effective = async (key: string) => {
+    const { stdout } = await heddle(['config', 'explain', key, '--json']);
+    return JSON.parse(stdout)[0].value;
+  };
+  expect(await effective('mode')).toBe('guarded');
+  expect(await effective('permissions.allow')).toEqual([]);
+  expect(await effective('permissions.deny')).toEqual(['mcp__y']);
+  expect(await effective('gateway.host')).toBe('127.0.0.1');
+  expect((await heddle([])).stderr).toMatch(/heddle\.json came with this project and is untrusted.*heddle trust/s);
+  await heddle(['trust', '--yes']);
+  expect(await effective('mode')).toBe('open');
+});
+
+it('a book that was tampered with agrees to nothing', async () => {
+  const { heddle, home } = strange({ '.mcp.json': { one: entry() } });
+  await heddle(['trust', '--yes']);
+  const file = join(home, 'trust.json');
+  writeFileSync(file, readFileSync(file, 'utf8').slice(0, -5));
+  expect(await heddle(['call', 'one.who'])).toMatchObject({ code: 3 });
+});
