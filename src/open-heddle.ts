@@ -178,8 +178,8 @@ function situationOf(config: Config, builtin: readonly ServerConfig[]): Situatio
   const shipped = builtin.flatMap(({ entry, ...rest }): ServerConfig[] =>
     enabled && entry ? [{ ...rest, entry: { ...entry, description } }] : [],
   );
-  const all = [...shipped, ...config.servers.values()];
-  const configs = new Map(all.map((server) => [server.name, server]));
+  const unreplaced = shipped.filter(({ name }) => !config.servers.has(name));
+  const configs = new Map([...config.servers, ...unreplaced.map((server) => [server.name, server] as const)]);
   const policy = policyOf(config.settings, configs);
   return { config, configs, policy, decide: decider(policy), limits: rateLimitsOf(config.settings, configs) };
 }

@@ -1,6 +1,6 @@
 import { type Node, parseTree } from 'jsonc-parser';
-import type { Json, JsonObject } from '../core/call.ts';
-import { isSecretName, REDACTED, redact } from './redact.ts';
+import type { Json } from '../core/call.ts';
+import { isSecretName, REDACTED, redact, withoutSecrets } from './redact.ts';
 
 // A default may be the secret itself, so `${NAME:-default}` is not shown.
 const REFERENCE = /^(?:[A-Za-z]+ )?\$\{(?:env:|secret:)?[A-Za-z0-9_.-]+\}$/;
@@ -22,15 +22,7 @@ export function previewValue(value: Json): Json {
 
 /** An expanded value fit to be shown: what a `${secret:…}` was written for is hidden too, wherever it stands. */
 export function previewExpanded(value: Json, written: Json | undefined): Json {
-  return previewValue(concealed(value, written));
-}
-
-function concealed(value: Json, written: Json | undefined): Json {
-  if (typeof written === 'string' && written.includes('${secret:')) return REDACTED;
-  if (typeof value !== 'object' || value === null || typeof written !== 'object' || written === null) return value;
-  const at = (key: string) => (written as JsonObject)[key];
-  const members = Object.entries(value).map(([key, item]) => [key, concealed(item as Json, at(key))] as const);
-  return Array.isArray(value) ? members.map(([, item]) => item) : Object.fromEntries(members);
+  return previewValue(withoutSecrets(value, written));
 }
 
 interface Hidden {

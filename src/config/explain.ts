@@ -3,7 +3,7 @@ import { closest } from '../core/did-you-mean.ts';
 import { HeddleError } from '../core/errors.ts';
 import type { Config, Dropped, Place, PolicyVerdict, Problem, Scope, ServerConfig } from './config.ts';
 import { valueAt } from './describe-issue.ts';
-import { isSecretName, REDACTED, redact } from './redact.ts';
+import { isSecretName, REDACTED, redact, withoutSecrets } from './redact.ts';
 import { settingPaths } from './schema.ts';
 
 /** One value in force: what it is, who said so and where, and who else said something. */
@@ -37,13 +37,13 @@ export function explain(config: Config, subject?: string): readonly ExplainRow[]
 }
 
 function serverRows(config: Config, server: ServerConfig): readonly ExplainRow[] {
-  const { name, entry, problem, policy, scope, at, shadowed } = server;
+  const { name, entry, written, problem, policy, scope, at, shadowed } = server;
   const start = ['mcpServers', name];
   const note = noteOn(config, server);
   const facts = { ...(problem && { problem }), ...(policy && { policy }), ...(note !== undefined && { note }) };
   const whole = { scope, ...at, shadowed: shadowed.map(flat) };
   if (entry === undefined) return [{ key: start.join('.'), value: null, ...whole, ...facts }];
-  return fieldsOf(entry as JsonObject, []).map(({ path, value }) => {
+  return fieldsOf(withoutSecrets(entry as JsonObject, written) as JsonObject, []).map(({ path, value }) => {
     const key = [...start, ...path];
     const shown = isSecretField(path) ? REDACTED : redact(value);
     // What a program brings along is written nowhere.

@@ -45,7 +45,7 @@ verifies('C6', 'lets the project win over the user, and heddle.json over .mcp.js
   ]);
 });
 
-verifies('C6', 'merges settings one by one, the project first', async () => {
+verifies('C6', 'merges settings one by one, the project first; rules add up', async () => {
   const machine = await machineWith({
     'project/heddle.json': { gateway: { port: 1 }, permissions: { deny: ['x'] } },
     'user/.heddle/heddle.json': {
@@ -56,7 +56,7 @@ verifies('C6', 'merges settings one by one, the project first', async () => {
   });
   const { settings } = await machine.load();
   expect(settings.gateway).toMatchObject({ port: 1, host: '::1' });
-  expect(settings.permissions).toEqual({ deny: ['x'], allow: ['z'], ask: [] });
+  expect(settings.permissions).toEqual({ deny: ['x', 'y'], allow: ['z'], ask: [] });
   expect(settings.limits.perCaller).toEqual({ maxCalls: 5, windowMs: 1000 });
 });
 

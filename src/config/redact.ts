@@ -26,6 +26,15 @@ export function redact(value: Json): Json {
   );
 }
 
+/** An expanded value without what a `${secret:…}` was written for, wherever that stands. */
+export function withoutSecrets(value: Json, written: Json | undefined): Json {
+  if (typeof written === 'string' && written.includes('${secret:')) return REDACTED;
+  if (typeof value !== 'object' || value === null || typeof written !== 'object' || written === null) return value;
+  const at = (key: string) => (written as JsonObject)[key];
+  const members = Object.entries(value).map(([key, item]) => [key, withoutSecrets(item as Json, at(key))] as const);
+  return Array.isArray(value) ? members.map(([, item]) => item) : Object.fromEntries(members);
+}
+
 function redactItem(item: Json, before: Json | undefined): Json {
   const named = typeof before === 'string' && SECRET_FLAG.test(before);
   return named && typeof item === 'string' && !item.startsWith('-') ? REDACTED : redact(item);

@@ -53,19 +53,20 @@ export function restrained(layer: Layer, trust: Trust, projectFolder: string): L
 /** The same servers, those that the user has not agreed to marked so. */
 export function trustedServers(servers: Config['servers'], trust: Trust): Config['servers'] {
   const marked = [...servers].map(([name, server]): readonly [string, ServerConfig] => {
-    const asked = server.needsTrust && !server.problem ? untrusted(server) : undefined;
+    const starts = server.needsTrust && !server.problem && server.entry?.enabled;
+    const asked = starts ? untrusted(server) : undefined;
     return [name, !asked || trust.agreed(asked) ? server : { ...server, problem: serverProblem(server, asked) }];
   });
   return new Map(marked);
 }
 
-function untrusted({ name, entry, written = {}, at }: ServerConfig): Untrusted {
-  const would =
-    entry?.type === 'stdio' ? `run ${[entry.command, ...entry.args].join(' ')}` : `connect to ${urlOf(entry)}`;
+// As it is written: what a variable or a secret stands for here is not for the eye.
+function untrusted({ name, written = {}, at }: ServerConfig): Untrusted {
+  const { command, args, url } = written;
+  const words = [command, ...(Array.isArray(args) ? args : [])].map(String);
+  const would = url === undefined ? `run ${words.join(' ')}` : `connect to ${String(url)}`;
   return { thing: `server ${name}`, would, hash: trustHash(written), ...(at && { at }) };
 }
-
-const urlOf = (entry: ServerConfig['entry']) => (entry && 'url' in entry ? entry.url : 'it');
 
 /** A connector of the project, as a thing to agree to. */
 export const untrustedConnector = (name: string, url: string, written: JsonObject, at: Place): Untrusted => ({

@@ -93,7 +93,7 @@ describe.each(SDK_CLIENTS)('heddle serve --stdio, started by %s', (name, connect
   verifies('P1', 'lists, calls, and is gone with all it started when its client is', async () => {
     const mark = `${process.pid}.${name.replace(/\W/g, '-')}`;
     const { folder, env } = project({ 'heddle.json': { mcpServers: { odd: { ...odd, env: { HEDDLE_E2E: mark } } } } });
-    const start = { command: process.execPath, args: [BIN, 'serve', '--stdio'], cwd: folder };
+    const start = { command: process.execPath, args: [BIN, 'serve', '--stdio', '--trust-project'], cwd: folder };
     const client = await connect({ ...start, env: { ...env, HEDDLE_E2E: mark } });
     onTestFinished(() => client.close());
     const names = (await client.list()).map((tool) => tool.name);
