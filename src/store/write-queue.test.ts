@@ -27,13 +27,12 @@ const writtenNames = () => written.flatMap(({ records }) => records.map(({ name 
 
 const sizes = () => written.map(({ records, spans }) => [records.length, spans.length]);
 
-it('writes nothing within the turn, and everything of it at once after', async () => {
+it('writes nothing within the turn, and every record of it at once after', async () => {
   queue.append(recordOf());
-  queue.appendSpan(spanOf());
   const durable = queue.appendDurably(recordOf());
   expect(attempts).toBe(0);
   await durable;
-  expect(sizes()).toEqual([[2, 1]]);
+  expect(sizes()).toEqual([[2, 0]]);
 });
 
 it('lets what nobody waits for linger a moment, and no longer', async () => {
@@ -45,7 +44,21 @@ it('lets what nobody waits for linger a moment, and no longer', async () => {
   vi.advanceTimersByTime(1);
   await nextTurn();
   expect(sizes()).toEqual([[1, 1]]);
+});
+
+it('writes spans by the hundred, not with each record, and all of them at the end', async () => {
+  queue.appendSpan(spanOf());
   await queue.appendDurably(recordOf());
+  expect(sizes()).toEqual([[1, 0]]);
+  for (let span = 0; span < 499; span++) queue.appendSpan(spanOf());
+  await queue.appendDurably(recordOf());
+  queue.appendSpan(spanOf());
+  await queue.close();
+  expect(sizes()).toEqual([
+    [1, 0],
+    [1, 500],
+    [0, 1],
+  ]);
   expect(vi.getTimerCount()).toBe(0);
 });
 

@@ -10,6 +10,7 @@ const KEPT_RECORDS = 10_000;
 const RETRY_MS = 1_000;
 // How long what nobody waits for may wait for company. Most of it goes with the next call's own record.
 const LINGER_MS = 25;
+const MANY_SPANS = 500;
 
 /** What one transaction writes. */
 export interface Batch {
@@ -39,6 +40,7 @@ export class WriteQueue {
   #running: Promise<void> | undefined;
   #scheduled: NodeJS.Immediate | undefined;
   #lingering: NodeJS.Timeout | undefined;
+  #lingered = false;
   #retry: NodeJS.Timeout | undefined;
   #closing: Promise<void> | undefined;
 
@@ -72,8 +74,12 @@ export class WriteQueue {
   }
 
   #linger(): void {
-    if (this.#scheduled || this.#closing) return;
-    this.#lingering ??= setTimeout(() => this.#wake(), LINGER_MS).unref();
+    if (this.#closing) return;
+    this.#lingering ??= setTimeout(() => {
+      this.#lingering = undefined;
+      this.#lingered = true;
+      this.#wake();
+    }, LINGER_MS).unref();
   }
 
   #wake(): void {
@@ -86,11 +92,9 @@ export class WriteQueue {
 
   async #run(): Promise<void> {
     clearTimeout(this.#retry);
-    clearTimeout(this.#lingering);
-    this.#lingering = undefined;
     const kept = await this.#flush();
     this.#running = undefined;
-    const arrived = this.#entries.length + this.#spans.length > kept;
+    const arrived = this.#entries.length > kept || this.#lingered;
     if (arrived) this.#wake();
     else if (kept > 0 && !this.#closing) this.#retry = setTimeout(() => this.#wake(), RETRY_MS).unref();
   }
@@ -98,10 +102,9 @@ export class WriteQueue {
   /** Returns how many entries of this batch are kept for the next one. */
   async #flush(): Promise<number> {
     const batch = this.#entries;
-    const spans = this.#spans;
+    const spans = this.#dueSpans();
     const lost = this.#lost;
     this.#entries = [];
-    this.#spans = [];
     const rows = batch.map((entry) => entry.row);
     if (lost > 0) rows.unshift(lossOf(lost, this.#clock()));
     const { sealed, head } = seal(this.#head, rows);
@@ -116,6 +119,15 @@ export class WriteQueue {
     this.#lost -= lost;
     for (const entry of batch) entry.waiting?.resolve();
     return 0;
+  }
+
+  // A span is in no hurry, and among many it costs a fraction of what it costs alone.
+  #dueSpans(): readonly SpanRow[] {
+    if (!this.#lingered && !this.#closing && this.#spans.length < MANY_SPANS) return [];
+    const spans = this.#spans;
+    this.#lingered = false;
+    this.#spans = [];
+    return spans;
   }
 
   #keep(batch: readonly Entry[], cause: unknown): number {

@@ -1,8 +1,8 @@
 import type { Migration } from '../migration.ts';
 
 /**
- * The SQLite schema, step by step; `PRAGMA user_version` holds how many are done. Each index is one more page to
- * write in every transaction of the hot path, so there are few: searches go from the newest row backwards.
+ * The SQLite schema, step by step; `PRAGMA user_version` holds how many are done. An index would be one more page to
+ * write in every transaction of the hot path, so there are none: searches go from the newest row backwards.
  */
 export const MIGRATIONS: readonly Migration[] = [
   ({ schema }) => [
@@ -19,7 +19,6 @@ export const MIGRATIONS: readonly Migration[] = [
       .addColumn('via', 'text', (column) => column.notNull())
       .addColumn('name', 'text', (column) => column.notNull())
       .addColumn('detail', 'text', (column) => column.notNull()),
-    schema.createIndex('audit_call').on('audit').column('call_id'),
     schema
       .createTable('spans')
       .addColumn('id', 'integer', (id) => id.primaryKey())
