@@ -108,7 +108,7 @@ async function callTool(heddle: Heddle, name: string, input: JsonObject, options
     id: newCallId(),
     kind: 'tool',
     name,
-    input,
+    input: structuredClone(input), // A call is a fact: what the program does to its object later is not part of it.
     meta: {},
     caller: PROGRAM,
     options: rest,

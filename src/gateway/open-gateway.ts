@@ -39,13 +39,14 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const { heddle, host } = options;
   const sessions = openSessions();
   const mcp = mcpHttp({ answer: mcpHandler(heddle), sessions, maxBodyBytes: options.maxBodyBytes });
+  const doors = { ...options, mcp };
   const server = createServer({
     keepAliveTimeout: KEEP_ALIVE_MS,
     headersTimeout: HEADERS_MS,
     requestTimeout: REQUEST_MS,
   });
   server.on('request', (request, response) => {
-    receive(request, response, { ...options, mcp }).catch((thrown) => fail(response, thrown));
+    receive(request, response, doors).catch((thrown) => fail(response, thrown));
   });
   await listening(server, options);
   const { port } = server.address() as AddressInfo;

@@ -52,11 +52,21 @@ export function decider(policy: Policy): Decide {
     return decision;
   }
 
-  return function decide(_caller, target, input) {
+  function decideAnew(target: Target, input: JsonObject | undefined): Decision {
     const decision = byRules(target);
     const { builtin, readOnly } = target.facts;
     if (builtin && readOnly && (decision === 'none' || decision.effect !== 'deny')) return BUILT_IN;
     return decision === 'none' ? byMode(policy.mode, target, input) : decision;
+  }
+
+  // One call is decided on by more than one stage, right after another.
+  let last:
+    | { readonly target: Target; readonly input: JsonObject | undefined; readonly decision: Decision }
+    | undefined;
+  return function decide(_caller, target, input) {
+    if (last?.target === target && last.input === input) return last.decision;
+    last = { target, input, decision: decideAnew(target, input) };
+    return last.decision;
   };
 }
 

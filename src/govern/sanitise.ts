@@ -4,6 +4,9 @@ const SECRET_KEY = /password|secret|token|api[-_ ]?key|authorization/i;
 const MAX_TEXT_CHARS = 200;
 const MAX_TOTAL_CHARS = 4096;
 const MAX_DEPTH = 8;
+// What a number or a bracket and its comma take at the most, and what is short enough even if every character is escaped.
+const PLAIN_CHARS = 30;
+const SURELY_SHORT_CHARS = MAX_TOTAL_CHARS / 6;
 
 const known = new WeakMap<JsonObject, Json>(); // One call's arguments are kept in more than one place.
 
@@ -17,21 +20,28 @@ export function sanitised(input: JsonObject): Json {
 }
 
 function cut(input: JsonObject): Json {
-  const clean = sanitise(input, 0);
+  const seen = { chars: 0 };
+  const clean = sanitise(input, 0, seen);
+  if (seen.chars <= SURELY_SHORT_CHARS) return clean;
   const text = JSON.stringify(clean);
   return text.length <= MAX_TOTAL_CHARS ? clean : `${text.slice(0, MAX_TOTAL_CHARS)}...[truncated]`;
 }
 
-function sanitise(value: Json | undefined, depth: number): Json {
+function sanitise(value: Json | undefined, depth: number, seen: { chars: number }): Json {
+  seen.chars += typeof value === 'string' ? value.length : PLAIN_CHARS;
   if (typeof value === 'string') {
     return value.length > MAX_TEXT_CHARS ? `${value.slice(0, MAX_TEXT_CHARS)}...[truncated]` : value;
   }
   if (typeof value !== 'object' || value === null) return value ?? null;
   if (depth === MAX_DEPTH) return '[deeper]';
-  if (Array.isArray(value)) return value.map((item: Json) => sanitise(item, depth + 1));
-  const clean: Record<string, Json> = Object.create(null); // So that a key named __proto__ is a key like any other.
+  if (Array.isArray(value)) return value.map((item: Json) => sanitise(item, depth + 1, seen));
+  const clean: Record<string, Json> = {};
   for (const key in value) {
-    clean[key] = SECRET_KEY.test(key) ? '[REDACTED]' : sanitise((value as JsonObject)[key], depth + 1);
+    seen.chars += key.length;
+    const kept = SECRET_KEY.test(key) ? '[REDACTED]' : sanitise((value as JsonObject)[key], depth + 1, seen);
+    // So that a key named __proto__ is a key like any other.
+    if (key === '__proto__') Object.defineProperty(clean, key, { value: kept, enumerable: true });
+    else clean[key] = kept;
   }
   return clean;
 }

@@ -1,0 +1,56 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import { verifies } from '../test/requirements.ts';
+import { recordingServer, text } from '../test/servers/recording-server.ts';
+import { openHeddle } from './index.ts';
+import { openStore } from './store/open-store.ts';
+
+async function opened() {
+  const folder = mkdtempSync(join(tmpdir(), 'heddle-library-'));
+  const server = recordingServer({ say: ({ words }) => text(String(words)) });
+  const env = { HEDDLE_HOME: join(folder, 'home') };
+  const heddle = await openHeddle({ cwd: folder, env, servers: { demo: server } });
+  onTestFinished(async () => {
+    await heddle.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return { heddle, server, store: join(folder, 'home', 'heddle.sqlite') };
+}
+
+verifies('X1', 'a program lists and calls tools, and sees who answered and how', async () => {
+  const { heddle } = await opened();
+  expect((await heddle.tools()).map(({ name }) => name)).toContain('mcp__demo__say');
+  const result = await heddle.call('demo.say', { words: 'hello' });
+  expect(result).toMatchObject({ value: text('hello'), isError: false, server: 'demo', attempts: 1 });
+  expect(result.latencyMs).toBeGreaterThan(0);
+});
+
+verifies('X1', 'servers connect when they are first called, and not before', async () => {
+  const { heddle } = await opened();
+  const states = async () => (await heddle.servers.list()).map(({ name, state }) => `${name} ${state}`);
+  expect(await states()).toEqual(['demo pending', 'filesystem pending']);
+  await heddle.call('demo.say', { words: 'hello' });
+  expect(await states()).toEqual(['demo connected', 'filesystem pending']);
+});
+
+verifies(
+  'G11',
+  'each call is judged and recorded as it was made, even when the program uses one object again',
+  async () => {
+    const { heddle, store: location } = await opened();
+    const input = { words: 'harmless' };
+    await heddle.call('demo.say', input);
+    input.words = 'please delete it';
+    await expect(heddle.call('demo.say', input)).rejects.toMatchObject({ code: 'APPROVAL_REQUIRED' });
+    input.words = 'again';
+    await heddle.call('demo.say', input);
+    await heddle.close();
+    const store = await openStore({ location });
+    const records = await store.audit.search({ limit: 10 });
+    await store.close();
+    const said = records.filter(({ phase }) => phase === 'intent').map(({ detail }) => detail.arguments);
+    expect(said).toEqual([{ words: 'again' }, { words: 'harmless' }]);
+  },
+);
