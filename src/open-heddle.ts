@@ -9,6 +9,7 @@ import { examineConfig } from './config/examine.ts';
 import { followConfig } from './config/follow.ts';
 import { loadConfig } from './config/load.ts';
 import { requireFile } from './config/require-file.ts';
+import { trustFile } from './config/trust-file.ts';
 import type { Caller, Target } from './core/call.ts';
 import { requireRole } from './core/caller.ts';
 import type { Clock } from './core/clock.ts';
@@ -157,9 +158,9 @@ async function assemble({ config, store, options, env, clock, closing }: Parts):
     changes.publish({ kind: 'config', subject: 'configuration', detail: { problems: next.problems.length } });
   };
   const { onProblems = () => {} } = options;
-  const following =
-    options.watch &&
-    followConfig({ first: config, read: () => readConfig(options, closing.signal), apply, onProblems });
+  const read = () => readConfig(options, closing.signal);
+  const also = [trustFile(homeFolder(env))];
+  const following = options.watch && followConfig({ first: config, read, also, apply, onProblems });
   return govern({ now: () => situation, store, changes, catalog, servers, clock }, async () => {
     closing.abort();
     if (following) following.close();

@@ -15,6 +15,8 @@ export interface Command {
   readonly usage: string;
   readonly examples: readonly string[];
   readonly options: Readonly<Record<string, Option>>;
+  /** How many words it takes besides its options; none unless said. */
+  readonly words?: number;
   /** Resolves to the exit code. */
   run(input: Input): Promise<number>;
 }
@@ -42,7 +44,7 @@ export const JSON_OPTION: Option = { type: 'boolean', help: 'Print JSON' };
 const HELP_OPTION: Option = { type: 'boolean', short: 'h', help: 'Show this help' };
 
 /** Reads the arguments of a command. Throws USAGE_INVALID for whatever it does not know. */
-export function readInput({ options }: Command, argv: readonly string[]): Input {
+export function readInput({ options, words = 0, usage }: Command, argv: readonly string[]): Input {
   const terminator = argv.indexOf('--');
   const own = terminator < 0 ? argv : argv.slice(0, terminator);
   const all = { ...options, help: HELP_OPTION };
@@ -53,6 +55,9 @@ export function readInput({ options }: Command, argv: readonly string[]): Input 
     throw misunderstood(cause, Object.keys(all));
   }
   const { values, positionals } = read;
+  if (positionals.length > words) {
+    throw new HeddleError('USAGE_INVALID', `${positionals[words]} is one word too many.`, { fix: `Usage: ${usage}` });
+  }
   return {
     positionals,
     rest: terminator < 0 ? undefined : argv.slice(terminator + 1),

@@ -16,13 +16,13 @@ export async function readArguments(words: readonly string[], whole: string | un
   return input;
 }
 
+const EXAMPLE = `Write one JSON object: --args '{"key":"value"}'.`;
+
 /** A JSON object, `@file`, or `-` for stdin. */
 async function readWhole(whole: string): Promise<JsonObject> {
-  const value = readJson(await sourceOf(whole), '--args');
+  const value = readJson(await sourceOf(whole), '--args', EXAMPLE);
   if (isObject(value)) return value;
-  throw new HeddleError('INPUT_INVALID', '--args is not a JSON object.', {
-    fix: `Write it as --args '{"key":"value"}'.`,
-  });
+  throw new HeddleError('INPUT_INVALID', '--args is not a JSON object.', { fix: EXAMPLE });
 }
 
 async function sourceOf(whole: string): Promise<string> {
@@ -38,14 +38,14 @@ async function sourceOf(whole: string): Promise<string> {
   }
 }
 
-function readJson(text: string, what: string): Json {
+function readJson(text: string, what: string, fix = 'Use key=text for plain text.'): Json {
   try {
     return parseJson(text);
   } catch (cause) {
     const why = HeddleError.from(cause).message.replace('The JSON cannot be accepted: ', '');
     throw new HeddleError('INPUT_INVALID', `${what} is not JSON: ${why}`, {
       cause,
-      fix: 'Use key=text for plain text.',
+      fix,
     });
   }
 }

@@ -6,20 +6,23 @@ import { watchFiles } from './watch.ts';
 export interface FollowOptions {
   readonly first: Config;
   readonly read: () => Promise<Config>;
+  /** Further files whose change gives another configuration. */
+  readonly also: readonly string[];
   /** Given each new configuration that can be used. */
   readonly apply: (config: Config) => void;
   readonly onProblems: (problems: readonly Problem[]) => void;
 }
 
 /** Reads the configuration again when its files change. A file that became unreadable leaves the last good one in force. */
-export function followConfig({ first, read, apply, onProblems }: FollowOptions): { close(): void } {
+export function followConfig({ first, read, also, apply, onProblems }: FollowOptions): { close(): void } {
   const readable = new Set<string>();
   let reading: Promise<void> = Promise.resolve();
   let closed = false;
+  let told = new Set(first.problems.map(({ message }) => message));
 
   function note({ files, refreshed }: Config): void {
     const paths = files.map(({ file }) => file).filter(isAbsolute); // Not variables, nor addresses.
-    watch.follow(paths);
+    watch.follow([...paths, ...also]);
     for (const { file, state } of files) if (state === 'found') readable.add(file);
     refreshed.then((changed) => changed && readNext());
   }
@@ -29,17 +32,24 @@ export function followConfig({ first, read, apply, onProblems }: FollowOptions):
     reading = reading.then(readAgain);
   }
 
+  // What was said before need not be said at every save.
+  function tell(problems: readonly Problem[]): void {
+    const fresh = problems.filter(({ message }) => !told.has(message));
+    told = new Set(problems.map(({ message }) => message));
+    if (fresh.length > 0) onProblems(fresh);
+  }
+
   async function readAgain(): Promise<void> {
     if (closed) return;
     try {
       const config = await read();
       if (closed) return;
       const ruined = config.files.find(({ file, state }) => state === 'broken' && readable.has(file));
-      onProblems(ruined ? [...config.problems, stillInForce(ruined.file)] : config.problems);
+      tell(ruined ? [...config.problems, stillInForce(ruined.file)] : config.problems);
       note(config);
       if (!ruined) apply(config);
     } catch (thrown) {
-      onProblems([unreadable(thrown)]);
+      tell([unreadable(thrown)]);
     }
   }
 

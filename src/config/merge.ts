@@ -42,8 +42,22 @@ export function mergeConfig(sources: Sources): Config {
       places ??= new Map([...settings.places, ...servers.places()]);
       return places;
     },
-    problems: [...problems, ...layers.flatMap((layer) => layer.problems), ...bound.problems, ...servers.problems],
+    problems: [
+      ...problems,
+      ...layers.flatMap((layer) => layer.problems),
+      ...bound.problems,
+      ...servers.problems,
+    ].filter(unsaid()),
     refreshed,
+  };
+}
+
+/** Keeps the first of several problems that say the same of the same place: one file may be read for two reasons. */
+function unsaid(): (problem: Problem) => boolean {
+  const said = new Set<string>();
+  return ({ message, at }) => {
+    const key = JSON.stringify([message, at]);
+    return !said.has(key) && said.add(key).size > 0;
   };
 }
 

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { JsonObject } from '../core/call.ts';
 import { canonicalJson, isObject, parseJson } from '../core/json.ts';
 import { editFile } from './edit-file.ts';
+import { trustFile } from './trust-file.ts';
 
 type Page = Readonly<Record<string, string>>;
 
@@ -12,15 +12,18 @@ export interface TrustBook {
   agrees(project: string, thing: string, hash: string): boolean;
 }
 
-const fileIn = (home: string) => join(home, 'trust.json');
+// What a server is called and whether it is switched on lets nothing happen that was not agreed to.
+const INDIFFERENT = { enabled: undefined, description: undefined, category: undefined, priority: undefined };
 
 /** Of what would be run or put in force, as it is written. */
 export const trustHash = (written: JsonObject): string =>
-  createHash('sha256').update(canonicalJson(written)).digest('hex');
+  createHash('sha256')
+    .update(canonicalJson({ ...written, ...INDIFFERENT }))
+    .digest('hex');
 
 /** Reads what has been agreed to. A book that cannot be read agrees to nothing. */
 export async function openTrustBook(home: string): Promise<TrustBook> {
-  const pages = readPages(await readFile(fileIn(home), 'utf8').catch(() => ''));
+  const pages = readPages(await readFile(trustFile(home), 'utf8').catch(() => ''));
   return {
     agrees(project, thing, hash) {
       const page = Object.hasOwn(pages, project) ? pages[project] : undefined;
@@ -44,7 +47,7 @@ async function changePage(home: string, project: string, change: (page: Page) =>
     const pages = readPages(text);
     return `${JSON.stringify({ ...pages, [project]: change(pages[project] ?? {}) }, null, 2)}\n`;
   };
-  await editFile(fileIn(home), edit, { home });
+  await editFile(trustFile(home), edit, { home });
 }
 
 function readPages(text: string): Record<string, Page> {

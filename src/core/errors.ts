@@ -157,7 +157,7 @@ export const ERRORS = {
     fault: 'caller',
     exit: 130,
     when: 'The caller cancelled the call or went away.',
-    fix: 'Nothing to do.',
+    fix: 'If the tool changes things, look whether it has: a call that was sent may have taken effect.',
   },
   STORE_UNAVAILABLE: {
     fault: 'internal',

@@ -25,13 +25,14 @@ export interface Gateway {
   /** The MCP endpoint. */
   readonly url: string;
   readonly port: number;
-  /** Cuts every connection and stops listening. */
+  /** Stops listening, and a moment later cuts every connection. Close Heddle at the same time: its calls then end. */
   close(): Promise<void>;
 }
 
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 30_000;
 const KEEP_ALIVE_MS = 65_000;
+const GOODBYE_MS = 300;
 const CHANGES: Caller = { id: 'gateway', roles: [], via: 'gateway' };
 
 /** Serves MCP at `/mcp` to whoever shows the right credential. Rejects when the port is taken. */
@@ -60,8 +61,10 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       closing.abort();
       await announcing;
       const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
+      // Whoever waits for an answer gets one, if it comes at once; what only listens is cut.
+      const timer = setTimeout(() => server.closeAllConnections(), GOODBYE_MS);
       await closed;
+      clearTimeout(timer);
     },
   };
 }

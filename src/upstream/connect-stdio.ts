@@ -42,7 +42,7 @@ function explained(server: string, error: HeddleError, line: StdioLine): HeddleE
   return new UpstreamError('UPSTREAM_UNREACHABLE', facts.filter(Boolean).join(' '), {
     delivered: 'no',
     cause: error,
-    fix: `Run its command by hand, or \`heddle doctor ${server}\`, to see what it prints.`,
+    fix: 'Run its command by hand to see what it prints.',
   });
 }
 

@@ -28,6 +28,7 @@ export const add: Command = {
     `heddle add '{"mcpServers":{"time":{"command":"uvx","args":["mcp-server-time"]}}}' --dry-run`,
     'heddle add github --secret --env GITHUB_TOKEN=… -- npx -y server-github',
   ],
+  words: Number.POSITIVE_INFINITY,
   options: {
     scope: SCOPE_OPTION,
     transport: { type: 'string', value: 'KIND', help: 'How a URL is spoken to: http (default), sse or ws' },

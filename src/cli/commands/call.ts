@@ -26,6 +26,7 @@ export const call: Command = {
     'heddle call http://localhost:3001/mcp echo message=hi',
     'heddle call -- npx -y @modelcontextprotocol/server-everything :: get-sum a:=1 b:=2',
   ],
+  words: Number.POSITIVE_INFINITY,
   options: {
     args: {
       type: 'string',
@@ -52,7 +53,9 @@ export const call: Command = {
       onProblems: printFileProblems,
     };
     const name = server ? `${server.name}.${tool}` : tool;
-    const result = await withHeddle(options, (heddle) => dispatch(heddle, name, argument, input));
+    const result = await withHeddle(options, (heddle) => dispatch(heddle, name, argument, input)).catch((thrown) => {
+      throw advised(HeddleError.from(thrown), { tool, words, ...(server && { server }) });
+    });
     return printResult(result, json);
   },
 };
@@ -77,6 +80,16 @@ function byUrl(words: readonly string[]): { readonly server?: AdHocServer; reado
   return first !== undefined && isUrl(first) ? { server: serverAt(first), call: others } : { call: words };
 }
 
+/** The same failure, with advice for somebody who typed it all on one line. */
+function advised(error: HeddleError, { server, words }: CallTarget): HeddleError {
+  const { code, message, details, cause } = error;
+  const asText = code === 'INPUT_INVALID' && words.some((word) => /^[^:=]+=/.test(word));
+  const fix = asText
+    ? `${error.fix} Here key=value is text; write key:=value for numbers, booleans, lists and objects.`
+    : server && code === 'UPSTREAM_UNREACHABLE' && 'Check the command or address, and run it by hand.';
+  return fix ? new HeddleError(code, message, { fix, details, cause }) : error;
+}
+
 async function dispatch(heddle: Heddle, name: string, argument: JsonObject, input: Input): Promise<Result> {
   const timeoutMs = readNumber('timeout', input.text('timeout'), MAX_TIMEOUT_MS);
   const call: Call = {
@@ -96,7 +109,7 @@ async function dispatch(heddle: Heddle, name: string, argument: JsonObject, inpu
   } catch (thrown) {
     const asks = HeddleError.from(thrown).code === 'APPROVAL_REQUIRED' && canAsk() && !input.flag('json');
     if (!asks || !(await agrees(HeddleError.from(thrown).message, argument))) throw thrown;
-    return heddle.dispatch({ ...call, approved: 'self' });
+    return heddle.dispatch({ ...call, id: newCallId(), approved: 'self' });
   }
 }
 

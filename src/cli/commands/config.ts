@@ -22,6 +22,7 @@ export const config: Command = {
     'heddle config schema > heddle.schema.json',
     'heddle config path',
   ],
+  words: 2,
   options: { config: CONFIG_OPTION, 'trust-project': TRUST_OPTION, json: JSON_OPTION },
   async run(input) {
     const [verb = '', ...words] = input.positionals;

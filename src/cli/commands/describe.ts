@@ -13,6 +13,7 @@ export const describe: Command = {
   summary: 'Show a tool in full: what it does, what it takes, what Heddle knows of it.',
   usage: 'heddle describe <server.tool>',
   examples: ['heddle describe filesystem.fs_read_file'],
+  words: 1,
   options: { config: CONFIG_OPTION, 'trust-project': TRUST_OPTION, json: JSON_OPTION },
   async run(input) {
     const [name, ...more] = input.positionals;

@@ -13,6 +13,7 @@ export const doctor: Command = {
   summary: 'Check everything, or one server: connects it and says what is wrong and what to do.',
   usage: 'heddle doctor [server]',
   examples: ['heddle doctor', 'heddle doctor github --json'],
+  words: 1,
   options: { config: CONFIG_OPTION, 'trust-project': TRUST_OPTION, json: JSON_OPTION },
   async run(input) {
     const [server, ...more] = input.positionals;

@@ -23,6 +23,7 @@ export const exportServers: Command = {
     'heddle export vscode github --scope project --write',
     'heddle export cursor --rollback',
   ],
+  words: Number.POSITIVE_INFINITY,
   options: {
     write: { type: 'boolean', help: 'Write the file, after a copy of it beside it' },
     rollback: { type: 'boolean', help: 'Put back the copy that the last --write made' },

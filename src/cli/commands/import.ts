@@ -29,6 +29,7 @@ export const importServers: Command = {
   summary: 'Show the servers that other hosts have, and take them over with --write.',
   usage: 'heddle import [host [name …]]',
   examples: ['heddle import', 'heddle import cursor', 'heddle import vscode github --write --scope project'],
+  words: Number.POSITIVE_INFINITY,
   options: {
     write: { type: 'boolean', help: 'Write them down; without it nothing is changed' },
     scope: { ...SCOPE_OPTION, help: 'Where to write: user (default), project or local' },

@@ -7,6 +7,7 @@ import { askGateway, findGateway } from '../../gateway/running-gateway.ts';
 import type { Heddle } from '../../heddle.ts';
 import { homeFolder, readConfig } from '../../open-heddle.ts';
 import { CONFIG_OPTION, type Command, type Input, JSON_OPTION, TRUST_OPTION } from '../command.ts';
+import { inert } from '../inert.ts';
 import { untilInterrupted } from '../interrupt.ts';
 import { localCaller } from '../local-caller.ts';
 import { printJson } from '../print-json.ts';
@@ -18,6 +19,7 @@ export const list: Command = {
   summary: 'List servers (starts none) or tools (starts only servers never seen before).',
   usage: 'heddle list servers [--check] | heddle list tools',
   examples: ['heddle list tools', 'heddle list servers --check --json'],
+  words: 1,
   options: {
     check: { type: 'boolean', help: 'Connect every server first, to see whether it works' },
     config: CONFIG_OPTION,
@@ -45,16 +47,9 @@ async function listServers(input: Input): Promise<number> {
   const servers = live ?? (await withHeddle(options, (heddle) => ownServers(heddle, input, signal)));
   if (input.flag('json')) printJson(servers);
   else {
-    const rows = servers.map((one) => [
-      one.name,
-      stateOf(one),
-      one.transport,
-      one.scope,
-      String(one.tools ?? '?'),
-      one.reason ?? '',
-    ]);
-    printTable(['SERVER', 'STATE', 'TRANSPORT', 'SCOPE', 'TOOLS', 'REASON'], rows);
-    printFixes(servers);
+    const rows = servers.map((one) => [one.name, stateOf(one), one.transport, one.scope, String(one.tools ?? '?')]);
+    printTable(['SERVER', 'STATE', 'TRANSPORT', 'SCOPE', 'TOOLS'], rows);
+    printReasons(servers);
     printFileProblems(problems);
   }
   return 0;
@@ -86,9 +81,11 @@ function stateOf({ state, attempt }: ServerStatus): string {
   return state === 'pending' && attempt[0] === 0 ? 'not started' : state;
 }
 
-function printFixes(servers: readonly ServerStatus[]): void {
-  for (const { name, state, fix } of servers) {
-    if (fix && state !== 'disabled') process.stderr.write(`${name}: ${fix}\n`);
+/** Under the table, where there is room for a whole sentence. */
+function printReasons(servers: readonly ServerStatus[]): void {
+  for (const { name, state, reason, fix } of servers) {
+    if (!reason || state === 'disabled') continue;
+    process.stdout.write(`\n${name}: ${inert(reason)}\n${fix ? `  fix: ${inert(fix)}\n` : ''}`);
   }
 }
 

@@ -10,6 +10,7 @@ export const remove: Command = {
   summary: 'Remove a server from the file that has it.',
   usage: 'heddle remove NAME [--scope SCOPE]',
   examples: ['heddle remove time', 'heddle remove time --scope user --dry-run'],
+  words: Number.POSITIVE_INFINITY,
   options: { scope: SCOPE_OPTION, 'dry-run': DRY_RUN_OPTION, json: JSON_OPTION },
   async run(input) {
     const name = oneName(input, 'server to remove');

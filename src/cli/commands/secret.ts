@@ -18,6 +18,7 @@ export const secret: Command = {
     'heddle secret set github.TOKEN < token.txt',
     'heddle secret list --json',
   ],
+  words: Number.POSITIVE_INFINITY,
   options: { json: JSON_OPTION },
   async run(input) {
     const [verb = '', ...words] = input.positionals;

@@ -12,6 +12,7 @@ export const trust: Command = {
   summary: 'Agree, once, to servers and settings that came with this project. What changes later asks again.',
   usage: 'heddle trust [server …] [--yes] | heddle trust --forget',
   examples: ['heddle trust', 'heddle trust github --yes', 'heddle trust --forget'],
+  words: Number.POSITIVE_INFINITY,
   options: {
     yes: { type: 'boolean', help: 'Agree without being asked' },
     forget: { type: 'boolean', help: 'Take back every agreement about this project' },
@@ -54,9 +55,10 @@ function chosen(untrusted: readonly Untrusted[], names: readonly string[]): read
 }
 
 async function agrees(): Promise<boolean> {
-  if (canAsk()) return askNo('Trust all of this?');
-  process.stderr.write('Nothing was trusted. Look at it, then run the command again with --yes.\n');
-  return false;
+  const yes = canAsk() && (await askNo('Trust all of this?'));
+  if (!yes)
+    process.stderr.write('Nothing was trusted. When you have looked at it, run the command again with --yes.\n');
+  return yes;
 }
 
 const toCells = ({ thing, would, at }: Untrusted) => [thing, would, at ? `${at.file}:${at.line}` : ''];

@@ -4,7 +4,7 @@ import { HeddleError } from '../../core/errors.ts';
 import { bearerToken } from '../../gateway/authenticate.ts';
 import { gatewayToken } from '../../gateway/gateway-token.ts';
 import { type Gateway, type GatewayOptions, openGateway } from '../../gateway/open-gateway.ts';
-import { announceGateway, withdrawGateway } from '../../gateway/running-gateway.ts';
+import { announceGateway, findGateway, withdrawGateway } from '../../gateway/running-gateway.ts';
 import type { Heddle } from '../../heddle.ts';
 import { homeFolder, openHeddle, readConfig } from '../../open-heddle.ts';
 import { CONFIG_OPTION, type Command, type Input, readNumber, TRUST_OPTION } from '../command.ts';
@@ -54,13 +54,16 @@ async function serveUntil(signal: AbortSignal, heddle: Heddle, input: Input): Pr
   const { url } = gateway;
   const { pid } = process;
   try {
-    await announceGateway(home, { url, token, pid, project: config.projectFolder });
+    const other = await findGateway(home);
+    if (other)
+      process.stderr.write(`Another gateway runs already, at ${other.url}; other commands go on asking that one.\n`);
+    else await announceGateway(home, { url, token, pid, project: config.projectFolder });
     if (input.flag('json')) process.stdout.write(`${JSON.stringify({ url, token, pid })}\n`);
     else welcome(url, token);
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
     return 0;
   } finally {
-    await gateway.close();
+    await Promise.all([gateway.close(), heddle.close()]);
     await withdrawGateway(home, pid);
   }
 }
