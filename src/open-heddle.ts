@@ -1,5 +1,5 @@
 import { homedir } from 'node:os';
-import { join, resolve as resolvePath } from 'node:path';
+import { join, parse as parsePath, resolve as resolvePath } from 'node:path';
 import { invoke } from './catalog/invoke.ts';
 import { discover, pageOf } from './catalog/list.ts';
 import { type LiveCatalog, liveCatalog, ownersOf } from './catalog/refresh.ts';
@@ -128,7 +128,7 @@ interface Running {
 
 async function assemble({ config, store, options, env, clock, closing }: Parts): Promise<Heddle> {
   const inProcess = inProcessOf(options.servers ?? {});
-  const builtin = builtIns(() => situation.config, inProcess);
+  const builtin = builtIns(() => situation.config, inProcess, env);
   let situation = situationOf(config, builtin);
 
   const changes = feed<Change>();
@@ -137,9 +137,14 @@ async function assemble({ config, store, options, env, clock, closing }: Parts):
   const plan = () =>
     [...situation.configs.values()].map((server) => planServer(server, { watchdog, pool, env, inProcess }));
   const signatures = new Map(plan().map(({ name, signature }) => [name, signature]));
+  // What cannot be called is not listed, whatever it had when it last could.
+  const owners = () => {
+    const callable = new Set(plan().flatMap(({ name, connect }) => (HeddleError.is(connect) ? [] : [name])));
+    return new Map([...ownersOf(situation.configs)].filter(([name]) => callable.has(name)));
+  };
   const memories = (await store.servers.all()).filter(({ server, signature }) => signatures.get(server) === signature);
   const onChange = () => changes.publish({ kind: 'catalog', subject: 'tools', detail: {} });
-  const catalog = liveCatalog({ owners: ownersOf(situation.configs), remembered: memories, onChange });
+  const catalog = liveCatalog({ owners: owners(), remembered: memories, onChange });
   const servers = openServers({
     plans: plan(),
     memories,
@@ -154,7 +159,7 @@ async function assemble({ config, store, options, env, clock, closing }: Parts):
   const apply = (next: Config) => {
     situation = situationOf(next, builtin);
     servers.update(plan());
-    catalog.configure(ownersOf(situation.configs));
+    catalog.configure(owners());
     changes.publish({ kind: 'config', subject: 'configuration', detail: { problems: next.problems.length } });
   };
   const { onProblems = () => {} } = options;
@@ -172,12 +177,18 @@ async function assemble({ config, store, options, env, clock, closing }: Parts):
   });
 }
 
+/** Standing at the top of the disk or of the user's folder is no wish to show all of it to a model. */
+function isTooWide({ projectFolder, settings }: Config): boolean {
+  const chosen = settings.builtins.filesystem.allowedPaths.some((path) => path !== projectFolder);
+  return !chosen && [parsePath(projectFolder).root, homedir()].includes(projectFolder);
+}
+
 /** What is configured takes the place of what comes with Heddle. */
 function situationOf(config: Config, builtin: readonly ServerConfig[]): Situation {
   const { enabled, allowedPaths } = config.settings.builtins.filesystem;
   const description = `Files below ${allowedPaths.join(', ')}`;
   const shipped = builtin.flatMap(({ entry, ...rest }): ServerConfig[] =>
-    enabled && entry ? [{ ...rest, entry: { ...entry, description } }] : [],
+    enabled && entry && !isTooWide(config) ? [{ ...rest, entry: { ...entry, description } }] : [],
   );
   const unreplaced = shipped.filter(({ name }) => !config.servers.has(name));
   const configs = new Map([...config.servers, ...unreplaced.map((server) => [server.name, server] as const)]);
@@ -259,11 +270,11 @@ const runtime = (): Finding => ({
 });
 
 /** The servers that come with Heddle. Their privileges belong to these objects, not to their names. */
-function builtIns(config: () => Config, inProcess: Map<string, Serve>): readonly ServerConfig[] {
+function builtIns(config: () => Config, inProcess: Map<string, Serve>, env: Parts['env']): readonly ServerConfig[] {
   inProcess.set(FILESYSTEM, async (line) => {
     const { allowedPaths, maxFileBytes } = config().settings.builtins.filesystem;
     const { serveFilesystem } = await import('./builtin/filesystem/serve-filesystem.ts');
-    await serveFilesystem(line, { roots: allowedPaths, maxFileBytes });
+    await serveFilesystem(line, { roots: allowedPaths, maxFileBytes, hidden: [homeFolder(env)] });
   });
   return [inProcessServer('filesystem', FILESYSTEM, 'builtin')];
 }

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ServerConfig } from '../config/config.ts';
 import type { ServerEntry } from '../config/schema.ts';
+import { signatureOf } from '../config/signature.ts';
 import type { JsonObject } from '../core/call.ts';
 import { buildCatalog, buildPart, type Part } from './build.ts';
 import type { Catalog } from './catalog.ts';
@@ -32,6 +33,9 @@ export interface LiveCatalog {
   /** Takes new servers and new entries. What is not named any more is gone, what changed is worked out again. */
   configure(owners: Owners): void;
 }
+
+// Another command or address is another server: what the one had says nothing of the other.
+const signature = (entry: ServerEntry | undefined) => entry && signatureOf(entry);
 
 /** Holds the one catalog there is, and replaces it when a server's list, or its entry, changes. */
 export function liveCatalog({ owners: first, remembered, onChange }: CatalogOptions): LiveCatalog {
@@ -71,7 +75,8 @@ export function liveCatalog({ owners: first, remembered, onChange }: CatalogOpti
       owners = next;
       for (const [server, { tools }] of [...lists]) {
         const owner = next.get(server);
-        if (!owner) forget(server);
+        const known = before.get(server)?.entry;
+        if (!owner || signature(owner.entry) !== signature(known)) forget(server);
         else if (!isDeepStrictEqual(owner, before.get(server))) parts.set(server, buildPart(server, tools, owner));
       }
       current = undefined;

@@ -56,7 +56,9 @@ export function readInput({ options, words = 0, usage }: Command, argv: readonly
   }
   const { values, positionals } = read;
   if (positionals.length > words) {
-    throw new HeddleError('USAGE_INVALID', `${positionals[words]} is one word too many.`, { fix: `Usage: ${usage}` });
+    throw new HeddleError('USAGE_INVALID', `${positionals[words]} is one word too many.`, {
+      fix: `Usage: ${usage}; --help shows an example.`,
+    });
   }
   return {
     positionals,

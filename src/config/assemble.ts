@@ -12,7 +12,7 @@ import type { MergeSettings } from './merge-settings.ts';
 import { plainLayer } from './plain-layer.ts';
 import type { PluginReading } from './plugins.ts';
 import type { Remote } from './remote-document.ts';
-import { openTrust, restrained, type Trust, untrustedConnector } from './trust.ts';
+import { openTrust, restrained, type Trust, untrustedBundle, untrustedConnector } from './trust.ts';
 
 /** Makes a configuration of what was found: reads each source on its own, asks the connectors, and merges it all. */
 export async function assembleConfig(found: Found, options: LoadOptions): Promise<Config> {
@@ -29,7 +29,7 @@ export async function assembleConfig(found: Found, options: LoadOptions): Promis
   const own = (await Promise.all(found.sources.map((source) => layersOf(source, withSecrets)))).flat();
   const written = [...managed.layers, ...own.map((layer) => restrained(layer, trust, projectFolder))];
   const [plugins, connectors] = await Promise.all([
-    pluginsOf(found, variables),
+    pluginsOf(found, variables, trust),
     fetchedBy(askable(written, managed), { remote, variables, trust }),
   ]);
 
@@ -87,10 +87,15 @@ async function layersOf(
   return [{ ...layer, needsTrust }];
 }
 
-async function pluginsOf({ plugins, home }: Found, variables: Variables): Promise<readonly PluginReading[]> {
+async function pluginsOf(
+  { plugins, home }: Found,
+  variables: Variables,
+  trust: Trust,
+): Promise<readonly PluginReading[]> {
   if (plugins.length === 0) return [];
   const { readPlugins } = await import('./plugins.ts');
-  return readPlugins(plugins, { home, variables });
+  const trusts = (file: string, digest: string) => trust.agreed(untrustedBundle(file, digest));
+  return readPlugins(plugins, { home, variables, trusts });
 }
 
 interface Asking {
@@ -104,8 +109,8 @@ async function fetchedBy(layers: readonly Layer[], { trust, remote, variables }:
   if (connectors.length === 0) return [];
   const { readConnectors } = await import('./connectors.ts');
   const { workspaceFolder: folder } = variables;
-  const trusts = ({ name, url, written, at }: (typeof connectors)[number]) =>
-    trust.agreed(untrustedConnector(name, url, written, at));
+  const trusts = ({ name, written, at }: (typeof connectors)[number]) =>
+    trust.agreed(untrustedConnector(name, written, at));
   return readConnectors(connectors, { remote, variables, folder, trusts });
 }
 

@@ -20,13 +20,20 @@ export interface Bundle {
 
 const MAX_BYTES = 100 * 1024 * 1024;
 
-/** Opens an `.mcpb` file: unpacks it below `home` the first time, and reads its manifest. */
-export async function openBundle(file: string, home: string): Promise<Bundle | Problem> {
+/** Opens an `.mcpb` file: unpacks it below `home` the first time, once it is trusted, and reads its manifest. */
+export async function openBundle(
+  file: string,
+  home: string,
+  trusts: (digest: string) => boolean,
+): Promise<Bundle | Problem> {
   try {
     const found = await stat(file);
     if (!found.isFile() || found.size > MAX_BYTES)
       throw unusable(`${file} is not a file of at most ${MAX_BYTES} bytes.`);
-    const folder = await unpacked(await readFile(file), join(home, 'bundles'));
+    const bytes = await readFile(file);
+    const digest = createHash('sha256').update(bytes).digest('hex');
+    if (!trusts(digest)) return untrusted(file);
+    const folder = await unpacked(bytes, join(home, 'bundles', digest));
     const manifest = await readConfigFile(join(folder, 'manifest.json'));
     if (manifest.state === 'broken')
       return { ...manifest.problem, at: { ...start(file), ...manifest.problem.at, file } };
@@ -46,8 +53,8 @@ export async function openBundle(file: string, home: string): Promise<Bundle | P
   }
 }
 
-async function unpacked(bytes: Buffer, bundles: string): Promise<string> {
-  const folder = join(bundles, createHash('sha256').update(bytes).digest('hex'));
+async function unpacked(bytes: Buffer, folder: string): Promise<string> {
+  const bundles = dirname(folder);
   const done = await access(folder).then(
     () => true,
     () => false,
@@ -113,6 +120,14 @@ function mapText(value: Json, change: (text: string) => string): Json {
   if (!isObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, mapText(item ?? null, change)]));
 }
+
+const untrusted = (file: string): Problem => ({
+  level: 'warn',
+  code: 'SERVER_UNTRUSTED',
+  message: `${file} came with this project and is untrusted: its server is not used.`,
+  fix: 'Run `heddle trust` if you want it.',
+  at: start(file),
+});
 
 const start = (file: string) => ({ file, line: 1, column: 1 });
 

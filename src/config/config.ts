@@ -95,6 +95,8 @@ export interface Untrusted {
   readonly thing: string;
   /** What agreeing would let happen, in words. */
   readonly would: string;
+  /** What else it says, line by line. */
+  readonly also: readonly string[];
   readonly hash: string;
   readonly at?: Place;
 }

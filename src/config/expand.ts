@@ -95,6 +95,8 @@ function unclosed(whole: string): Failure {
 export interface Fields {
   readonly expands: (path: Path) => boolean;
   readonly isPath: (path: Path) => boolean;
+  /** Where a secret has no place, because what stands there is shown. */
+  readonly isShown?: (path: Path) => boolean;
 }
 
 const WHOLLY_EXPANDED = new Set<string | number>(['command', 'args', 'env', 'cwd', 'url', 'headers', 'oauth']);
@@ -104,9 +106,13 @@ export const ENTRY_FIELDS: Fields = {
   isPath: (path) => (path[0] === 'cwd' && path.length === 1) || isSandboxPath(path),
 };
 
+// An address, or SQLite's name for a database that is never written to a disk.
+const NO_PATH = /:\/\/|^:memory:$/;
+
 export const SETTING_FIELDS: Fields = {
   expands: ([first, , third]) => first === 'builtins' || (first === 'connectors' && third !== 'name'),
   isPath: (path) => isBuiltinPath(path) || (path[0] === 'store' && path.length === 1),
+  isShown: ([first, , third]) => first === 'connectors' && third === 'url',
 };
 
 function isSandboxPath([first, second]: Path): boolean {
@@ -148,10 +154,14 @@ export function expandObject(written: JsonObject, options: ExpandOptions): Expan
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, visit(item ?? null, [...path, key])]));
   }
 
+  const withoutSecrets: Variables = { ...variables, secrets: new Map() };
+
   function visitText(text: string, path: Path): string {
-    const expansion: Expansion = fields.expands(path) ? expandText(text, variables) : { text, failures: [] };
+    const expansion: Expansion = fields.expands(path)
+      ? expandText(text, fields.isShown?.(path) ? withoutSecrets : variables)
+      : { text, failures: [] };
     for (const failure of expansion.failures) failed.push({ path, problem: placed(failure, path) });
-    const isPath = fields.isPath(path) && expansion.text !== '' && !expansion.text.includes('://');
+    const isPath = fields.isPath(path) && expansion.text !== '' && !NO_PATH.test(expansion.text);
     return isPath ? resolve(folder, expansion.text) : expansion.text;
   }
 

@@ -1,4 +1,5 @@
 import { isAbsolute } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { HeddleError } from '../core/errors.ts';
 import type { Config, Problem } from './config.ts';
 import { watchFiles } from './watch.ts';
@@ -45,7 +46,8 @@ export function followConfig({ first, read, also, apply, onProblems }: FollowOpt
       const config = await read();
       if (closed) return;
       const ruined = config.files.find(({ file, state }) => state === 'broken' && readable.has(file));
-      tell(ruined ? [...config.problems, stillInForce(ruined.file)] : config.problems);
+      const more = ruined ? [stillInForce(ruined.file)] : atNextStart(first, config);
+      tell([...config.problems, ...more]);
       note(config);
       if (!ruined) apply(config);
     } catch (thrown) {
@@ -61,6 +63,16 @@ export function followConfig({ first, read, also, apply, onProblems }: FollowOpt
       watch.close();
     },
   };
+}
+
+// These were used when things were opened, and are not opened again.
+const OPENED_ONCE = ['gateway', 'connect', 'store'] as const;
+
+function atNextStart(first: Config, next: Config): readonly Problem[] {
+  const changed = OPENED_ONCE.filter((key) => !isDeepStrictEqual(first.settings[key], next.settings[key]));
+  if (changed.length === 0) return [];
+  const message = `A change of ${changed.join(', ')} counts from the next start on.`;
+  return [{ level: 'warn', code: 'CONFIG_INVALID', message, fix: 'Start the gateway again when it suits you.' }];
 }
 
 const stillInForce = (file: string): Problem => ({

@@ -16,6 +16,8 @@ export interface PluginReading {
 export interface PluginOptions {
   readonly home: string;
   readonly variables: Variables;
+  /** Whether the user has agreed to a bundle of the project, by its digest. */
+  readonly trusts: (file: string, digest: string) => boolean;
 }
 
 /** Reads what plugins bring along; a broken one is a problem and stops none of the others. */
@@ -36,10 +38,11 @@ async function readFolder({ path, needsTrust }: PluginPath, { variables }: Plugi
 }
 
 async function readBundle({ path, needsTrust }: PluginPath, options: PluginOptions): Promise<PluginReading> {
-  const bundle = await openBundle(path, options.home);
+  const trusts = (digest: string) => !needsTrust || options.trusts(path, digest);
+  const bundle = await openBundle(path, options.home, trusts);
   const source = { file: path, scope: 'plugin' as const };
   if (!('document' in bundle)) return { file: { ...source, state: 'broken' }, problem: bundle };
-  return { file: { ...source, state: 'found' }, layer: { ...layerOf(bundle, options.variables), needsTrust } };
+  return { file: { ...source, state: 'found' }, layer: layerOf(bundle, options.variables) };
 }
 
 interface Brought {

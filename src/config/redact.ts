@@ -4,8 +4,10 @@ export const REDACTED = '[REDACTED]';
 
 const SECRET_WORDS = 'password|secret|token|api[-_]?key|authorization|private[-_]?key';
 const SECRET_NAME = new RegExp(SECRET_WORDS, 'i');
-const SECRET_FLAG = new RegExp(`^--?[\\w-]*(?:${SECRET_WORDS})[\\w-]*$`, 'i');
-const NAMED_SECRET = new RegExp(`([\\w-]*(?:${SECRET_WORDS})[\\w-]*=)[^&\\s#]+`, 'gi');
+const SECRET_FLAG = new RegExp(`^--?[\\w-]{0,64}(?:${SECRET_WORDS})[\\w-]{0,64}$`, 'i');
+// The names are bounded: without that, a long run of such words would take forever.
+const NAMED_SECRET = new RegExp(`((?:${SECRET_WORDS})[\\w-]{0,64}(?:=|:\\s{0,8}))[^&#\\r\\n]+`, 'gi');
+const BEARER = /\b(bearer\s{1,8})\S+/gi;
 const URL_PASSWORD = /(:\/\/[^\s/?#:@]*:)[^\s/?#]*(?=@)/g;
 
 /** Whether what stands under this name is nobody's business. */
@@ -41,5 +43,8 @@ function redactItem(item: Json, before: Json | undefined): Json {
 }
 
 function redactText(text: string): string {
-  return text.replace(URL_PASSWORD, `$1${REDACTED}`).replace(NAMED_SECRET, `$1${REDACTED}`);
+  return text
+    .replace(URL_PASSWORD, `$1${REDACTED}`)
+    .replace(NAMED_SECRET, `$1${REDACTED}`)
+    .replace(BEARER, `$1${REDACTED}`);
 }

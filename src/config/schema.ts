@@ -77,7 +77,7 @@ export const configSchema = z.strictObject({
     .min(1)
     .refine((value) => !FOREIGN_SCHEME.test(value), 'must be a path or a postgres:// URL')
     .exactOptional()
-    .describe('Where Heddle remembers things: a folder or file, or a postgres:// URL.'),
+    .describe('Where Heddle remembers things: a SQLite file, or a postgres:// URL.'),
 });
 
 type Frozen<T> = T extends readonly (infer Item)[]

@@ -1,4 +1,4 @@
-import { relative } from 'node:path';
+import { basename, relative } from 'node:path';
 import type { Json, JsonObject } from '../core/call.ts';
 import type { Config, Place, Problem, ServerConfig, Untrusted } from './config.ts';
 import type { Layer, LayerSetting } from './layer.ts';
@@ -26,7 +26,6 @@ export function openTrust(agrees: (thing: string, hash: string) => boolean): Tru
 const HARMLESS: Readonly<Record<string, (value: Json) => boolean>> = {
   'permissions.deny': () => true,
   'permissions.ask': () => true,
-  'limits.perCaller': () => true,
   mode: (value) => value === 'strict',
   'builtins.filesystem.enabled': (value) => value === false,
 };
@@ -38,10 +37,11 @@ export function restrained(layer: Layer, trust: Trust, projectFolder: string): L
   const { settings, needsTrust } = layer;
   const [first] = settings.filter((setting) => !isHarmless(setting));
   if (!needsTrust || !first) return layer;
-  const keys = settings.map(({ path }) => path.join('.'));
+  const said = settings.map(({ path, value }) => `${path.join('.')}: ${JSON.stringify(value)}`);
   const hash = trustHash(Object.fromEntries(settings.map(({ path, value }) => [path.join('.'), value])));
   const file = relative(projectFolder, first.at.file);
-  const thing = { thing: `settings ${file}`, would: `put ${keys.join(', ')} in force`, hash, at: first.at };
+  const would = 'put its settings in force';
+  const thing = { thing: `settings ${file}`, would, also: said, hash, at: first.at };
   if (trust.agreed(thing)) return layer;
   return {
     ...layer,
@@ -61,19 +61,30 @@ export function trustedServers(servers: Config['servers'], trust: Trust): Config
 }
 
 // As it is written: what a variable or a secret stands for here is not for the eye.
-function untrusted({ name, written = {}, at }: ServerConfig): Untrusted {
-  const { command, args, url } = written;
+function untrusted({ name, entry, written = {}, at }: ServerConfig): Untrusted {
+  const { command, args, url, ...others } = written;
   const words = [command, ...(Array.isArray(args) ? args : [])].map(String);
-  const would = url === undefined ? `run ${words.join(' ')}` : `connect to ${String(url)}`;
-  return { thing: `server ${name}`, would, hash: trustHash(written), ...(at && { at }) };
+  const would = entry?.type === 'stdio' ? `run ${words.join(' ')}` : `connect to ${String(url)}`;
+  const also = Object.entries(others).map(([key, value]) => `${key}: ${JSON.stringify(value)}`);
+  return { thing: `server ${name}`, would, also, hash: trustHash(written), ...(at && { at }) };
 }
 
 /** A connector of the project, as a thing to agree to. */
-export const untrustedConnector = (name: string, url: string, written: JsonObject, at: Place): Untrusted => ({
+export const untrustedConnector = (name: string, written: JsonObject, at: Place): Untrusted => ({
   thing: `connector ${name}`,
-  would: `ask ${url} for servers`,
+  would: `ask ${String(written.url)} for servers`,
+  also: [],
   hash: trustHash(written),
   at,
+});
+
+/** A bundle of the project, as a thing to agree to: all of it, by its content. */
+export const untrustedBundle = (file: string, digest: string): Untrusted => ({
+  thing: `bundle ${basename(file)}`,
+  would: 'unpack it and run the server in it',
+  also: [`SHA-256 ${digest}`],
+  hash: digest,
+  at: { file, line: 1, column: 1 },
 });
 
 function serverProblem({ name }: ServerConfig, { would, at }: Untrusted): Problem {

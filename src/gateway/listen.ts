@@ -7,10 +7,11 @@ import { type Asked, META_KEY } from './asked.ts';
 export async function listen(heddle: Heddle, { notifications }: JsonObject, asked: Asked): Promise<JsonObject> {
   const wanted = isObject(notifications) && notifications.toolsListChanged === true;
   const _meta = { [META_KEY('subscriptionId')]: asked.id };
-  const changes = heddle.changes(asked.caller, asked.signal);
+  // Before the acknowledgement: what happens right after it must not be missed.
+  const changes = wanted ? heddle.changes(asked.caller, asked.signal) : undefined;
   const honoured = wanted ? { toolsListChanged: true } : {};
   asked.notify('notifications/subscriptions/acknowledged', { notifications: honoured, _meta });
-  if (!wanted) return { _meta };
+  if (!changes) return { _meta };
   for await (const { kind } of changes) {
     if (kind === 'catalog') asked.notify('notifications/tools/list_changed', { _meta });
   }

@@ -96,7 +96,10 @@ function globalRules(permissions: Settings['permissions'], target: Target, serve
 /** An exact public name, `mcp__server`, or `mcp__server__*`; a pool is named like a server. */
 function allows(pattern: string, { publicName, servers, name }: Target, server: string): boolean {
   const group = groupOf(pattern);
-  if (pattern === publicName || group === `mcp__${server}`) return true;
+  if (pattern === publicName) return true;
+  // `mcp__a__b` may be meant for the tool b of a: it does not open the server a__b, which `mcp__a__b__*` would.
+  const wholeServer = group === `mcp__${server}` && (pattern !== group || !server.includes('__'));
+  if (wholeServer) return true;
   return servers.length > 1 && publicName === `${group}__${name}`;
 }
 

@@ -77,7 +77,7 @@ verifies('T2', 'says how a server ended that dies in the handshake, and what it 
     code: 'UPSTREAM_UNREACHABLE',
     delivered: 'no',
     message: 'odd ended before it was ready: it exited with code 3. Its last words: cannot find the license file',
-    fix: expect.stringContaining('heddle doctor odd'),
+    fix: expect.stringContaining('by hand'),
   });
 });
 

@@ -10,6 +10,8 @@ const UNSENT = new Set([
   'ENETUNREACH',
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
+// What says that the request was not even looked at. Any other refusal may have come after it was carried out.
+const NOT_DONE = new Set([307, 308, 400, 401, 403, 404, 405, 406, 413, 415, 429]);
 const MAX_QUOTE_CHARS = 300;
 
 /** The server was not heard at all. */
@@ -37,7 +39,7 @@ export function toRefusal(server: string, { status, headers, text }: Head): Upst
     return new UpstreamError('AUTH_NEEDED', message, { delivered: 'no', details });
   }
   const message = `${server} refused the message with HTTP ${status}${quote && `: ${quote}`}`;
-  return new UpstreamError('UPSTREAM_FAILED', message, { delivered: status < 500 ? 'no' : 'maybe', details });
+  return new UpstreamError('UPSTREAM_FAILED', message, { delivered: NOT_DONE.has(status) ? 'no' : 'maybe', details });
 }
 
 const one = (value: string | string[] | undefined): string | undefined => (Array.isArray(value) ? value[0] : value);

@@ -176,12 +176,18 @@ verifies('A1', 'says that a credential is wanted, and with which challenge', asy
   await expect(ask('tools/call')).rejects.toMatchObject({ code: 'AUTH_NEEDED', exit: 4, delivered: 'no', details });
 });
 
-it.each([302, 307, 308])('follows no redirect (%s): the token is not for another address', async (status) => {
+// A 303 is what a server says after it has done what was asked.
+it.each([
+  [302, 'maybe'],
+  [303, 'maybe'],
+  [307, 'no'],
+  [308, 'no'],
+] as const)('follows no redirect (%s): the token is not for another address', async (status, delivered) => {
   const { requests, url } = closing(await listen((_, response) => response.end('{}')));
   const { ask } = await serve((_, response) => response.writeHead(status, { location: url }).end());
   await expect(ask('tools/call')).rejects.toMatchObject({
     code: 'UPSTREAM_FAILED',
-    delivered: 'no',
+    delivered,
     details: { status },
   });
   expect(requests).toEqual([]);

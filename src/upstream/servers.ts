@@ -45,10 +45,9 @@ export function openServers(options: ServersOptions): Servers {
   function remember(plan: ServerPlan, tools: readonly JsonObject[], { agreement }: Connection): void {
     const { name: server, signature } = plan;
     if (plan.scope === 'builtin' || !agreement.certain) return;
-    // What is forgotten is learnt again: never worth failing a connect for.
     const memory = { server, signature, era: agreement.era, tools, at: clock() };
     known.set(server, memory);
-    book.remember(memory).catch(() => {});
+    book.remember(memory).catch(() => {}); // What is forgotten is learnt again: never worth failing a connect for.
   }
 
   function open(plan: ServerPlan): Server {
@@ -69,10 +68,10 @@ export function openServers(options: ServersOptions): Servers {
   let servers = new Map(plans.map((plan) => [plan.name, open(plan)]));
   const retiring = new Set<Server>();
 
-  function retire(server: Server): void {
+  const retire = (server: Server) => {
     retiring.add(server);
     server.retire().finally(() => retiring.delete(server));
-  }
+  };
 
   function start(): void {
     for (const server of servers.values()) {
@@ -84,9 +83,16 @@ export function openServers(options: ServersOptions): Servers {
     status: () => [...servers.values()].map((server) => server.status),
     connected: (name) => servers.get(name)?.connection,
     async connect(name, signal) {
-      const server = servers.get(name);
-      if (!server) throw new HeddleError('NAME_UNKNOWN', `No server is named ${name}.`, { fix: LIST_SERVERS });
-      return server.connect(signal);
+      for (;;) {
+        const server = servers.get(name);
+        if (!server) throw unknownServer(name);
+        try {
+          return await server.connect(signal);
+        } catch (thrown) {
+          // Replaced while we waited, by a newer configuration: nothing was sent yet, so its successor is asked.
+          if (servers.get(name) === server || signal.aborted || closing.signal.aborted) throw thrown;
+        }
+      }
     },
     start,
     update(next) {
@@ -100,11 +106,14 @@ export function openServers(options: ServersOptions): Servers {
       for (const [name, server] of before) if (servers.get(name) !== server) retire(server);
       start();
     },
-    async close() {
+    close() {
       closing.abort();
-      await Promise.all([...servers.values(), ...retiring].map((server) => server.close()));
+      return Promise.all([...servers.values(), ...retiring].map((server) => server.close())).then(() => {});
     },
   };
 }
 
-const LIST_SERVERS = 'Run `heddle list servers` to see their names.';
+const unknownServer = (name: string) =>
+  new HeddleError('NAME_UNKNOWN', `No server is named ${name}.`, {
+    fix: 'Run `heddle list servers` to see their names.',
+  });

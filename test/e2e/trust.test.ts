@@ -1,8 +1,10 @@
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { zipOf } from '../../src/config/fixtures.ts';
 import { openHeddle } from '../../src/index.ts';
 import { verifies } from '../requirements.ts';
+import { until } from '../until.ts';
 import { project, SERVERS } from './heddle-command.ts';
 
 const entry = (...args: string[]) => ({ command: process.execPath, args: [join(SERVERS, 'pid-server.mjs'), ...args] });
@@ -81,6 +83,63 @@ it('lets an untrusted project make Heddle stricter, never looser', async () => {
   expect((await heddle([])).stderr).toMatch(/heddle\.json came with this project and is untrusted.*heddle trust/s);
   await heddle(['trust', '--yes']);
   expect(await effective('mode')).toBe('open');
+});
+
+verifies(
+  'C11',
+  'what is asked about is shown whole: the program that would run, and all that goes with it',
+  async () => {
+    const spoof = {
+      type: 'stdio',
+      command: 'sh',
+      args: ['-c', 'evil'],
+      url: 'https://docs.example',
+      env: { NODE_OPTIONS: '-r x' },
+    };
+    const { heddle } = strange({ '.mcp.json': { mcpServers: { docs: spoof } } });
+    const { stdout } = await heddle(['trust']);
+    expect(stdout).toContain('server docs would run sh -c evil\n');
+    expect(stdout).toContain('env: {"NODE_OPTIONS":"-r x"}');
+  },
+);
+
+verifies('C11', 'a running gateway notices what is trusted, and what no longer is', async () => {
+  const { heddle, up } = strange({ '.mcp.json': { mcpServers: { one: entry() } } });
+  const { url, token } = await up();
+  const code = async () => {
+    const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'one.who' } };
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
+    return /"text":"(\[\w+\]|\d)/.exec(await answer.text())?.[1];
+  };
+  expect(await code()).toBe('[SERVER_UNTRUSTED]');
+  await heddle(['trust', '--yes']);
+  await until('it may start', async () => /^\d/.test(String(await code())), 10_000);
+  await heddle(['trust', '--forget']);
+  await until('it may not', async () => (await code()) === '[SERVER_UNTRUSTED]', 10_000);
+});
+
+it('a bundle is trusted by its content, and not unpacked before', async () => {
+  const manifest = (script: string) => ({
+    name: 'packed',
+    server: { type: 'node', entry_point: script, mcp_config: { command: 'node', args: [`\${__dirname}/${script}`] } },
+  });
+  const { heddle, folder, home } = strange({});
+  const pack = (script: string) => {
+    mkdirSync(join(folder, '.heddle/plugins'), { recursive: true });
+    const files = {
+      'manifest.json': JSON.stringify(manifest(script)),
+      [script]: readFileSync(entry().args[0] as string, 'utf8'),
+    };
+    writeFileSync(join(folder, '.heddle/plugins/packed.mcpb'), zipOf(files));
+  };
+  pack('one.mjs');
+  expect((await heddle(['list', 'servers'])).stderr).toContain('packed.mcpb came with this project and is untrusted');
+  expect(existsSync(join(home, 'bundles'))).toBe(false);
+  await heddle(['trust', '--yes']);
+  expect(await heddle(['call', 'packed.who'])).toMatchObject({ code: 0 });
+  pack('two.mjs');
+  expect(await heddle(['call', 'packed.who'])).toMatchObject({ code: 2 });
 });
 
 it('a book that was tampered with agrees to nothing', async () => {

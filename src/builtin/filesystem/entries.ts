@@ -3,7 +3,6 @@ import { lstat, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Json } from '../../core/call.ts';
 import type { Place } from './place.ts';
-import { isKernelPath } from './roots.ts';
 
 // Names are sorted before the list is cut, so they are all held at once: this bounds that.
 const MAX_NAMES = 100_000;
@@ -21,6 +20,8 @@ interface ListOptions {
   readonly depth: number;
   readonly maxEntries: number;
   readonly maxNames?: number;
+  /** What is not looked into. */
+  readonly hides: (absolute: string) => boolean;
   readonly signal: AbortSignal;
 }
 
@@ -29,13 +30,14 @@ interface Budget {
   left: number;
   truncated: boolean;
   readonly maxNames: number;
+  readonly hides: (absolute: string) => boolean;
   readonly signal: AbortSignal;
 }
 
 /** Lists a directory sorted by name. A directory that cannot be looked into has no `children`. */
 export async function listEntries(place: Place, options: ListOptions) {
-  const { depth, maxEntries, maxNames = MAX_NAMES, signal } = options;
-  const budget: Budget = { left: maxEntries, truncated: false, maxNames, signal };
+  const { depth, maxEntries, maxNames = MAX_NAMES, hides, signal } = options;
+  const budget: Budget = { left: maxEntries, truncated: false, maxNames, hides, signal };
   const entries: readonly Json[] = await list(place, depth, budget);
   return { entries, truncated: budget.truncated };
 }
@@ -61,7 +63,7 @@ async function list(place: Place, depth: number, budget: Budget): Promise<Entry[
 }
 
 async function lookInto(parent: Place, entry: Entry, depth: number, budget: Budget): Promise<void> {
-  if (isKernelPath(join(parent.real, entry.name))) return;
+  if (budget.hides(join(parent.real, entry.name))) return;
   if (budget.left === 0) {
     budget.truncated = true;
     return;

@@ -200,3 +200,22 @@ async function startSwapping(root: string): Promise<Worker> {
   });
   return worker;
 }
+
+it('hides what it is told to, by name, by link and in a listing, though it be inside a root', async () => {
+  const hidden = join(tree.root, 'home');
+  mkdirSync(hidden);
+  writeFileSync(join(hidden, 'secret-key'), SECRET);
+  symlinkSync(hidden, join(tree.root, 'way-in'));
+  const { read, list } = await serve({ roots: [tree.root], hidden: [hidden] });
+  for (const path of [
+    'home/secret-key',
+    'way-in/secret-key',
+    join(hidden, 'secret-key'),
+    './home/../home/secret-key',
+  ]) {
+    const answer = await read(path);
+    expect(answer).toMatchObject({ isError: true });
+    expect(answer.text).not.toContain(SECRET);
+  }
+  expect((await list({ recursive: true })).text).not.toContain('secret-key');
+});

@@ -17,12 +17,12 @@ const onLinux = process.platform === 'linux';
 
 describe.each(onLinux ? (['linux', 'darwin'] as const) : [process.platform])('with the rules for %s', (platform) => {
   it('stops looking when the call is cancelled', async () => {
-    const roots = await openRoots([tree.root], platform);
+    const roots = await openRoots([tree.root], { platform });
     await expect(findPlace(roots, 'hello.txt', AbortSignal.abort())).rejects.toMatchObject({ name: 'AbortError' });
   });
 
   it('never opens a file that took the place of the one it found', async () => {
-    const place = await findPlace(await openRoots([tree.root], platform), 'hello.txt', signal);
+    const place = await findPlace(await openRoots([tree.root], { platform }), 'hello.txt', signal);
     writeFileSync(join(tree.root, 'new.txt'), SECRET);
     renameSync(join(tree.root, 'new.txt'), join(tree.root, 'hello.txt'));
     if (platform === 'linux') {

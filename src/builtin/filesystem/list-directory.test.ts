@@ -76,7 +76,7 @@ describe('listing', () => {
 it('does not look into a directory that became a link in the meantime', async () => {
   const { root, outside } = tree;
   const { signal } = new AbortController();
-  const place = await findPlace(await openRoots([root], 'darwin'), '.', signal);
+  const place = await findPlace(await openRoots([root], { platform: 'darwin' }), '.', signal);
   const late: Place = {
     ...place,
     child(name) {
@@ -85,7 +85,7 @@ it('does not look into a directory that became a link in the meantime', async ()
       return place.child(name);
     },
   };
-  const { entries } = await listEntries(late, { depth: 3, maxEntries: 10, signal });
+  const { entries } = await listEntries(late, { depth: 3, maxEntries: 10, hides: () => false, signal });
   await place.close();
   expect(JSON.stringify(entries)).not.toContain('secret.txt');
 });
@@ -112,7 +112,13 @@ describe('a list that is too long', () => {
   it('is not even collected when there are too many names to sort', async () => {
     const { signal } = new AbortController();
     const place = await findPlace(await openRoots([tree.root]), '.', signal);
-    const { entries, truncated } = await listEntries(place, { depth: 1, maxEntries: 10, maxNames: 1, signal });
+    const { entries, truncated } = await listEntries(place, {
+      depth: 1,
+      maxEntries: 10,
+      maxNames: 1,
+      hides: () => false,
+      signal,
+    });
     await place.close();
     expect(entries).toHaveLength(1);
     expect(truncated).toBe(true);

@@ -31,6 +31,7 @@ export function listDirectoryTool({ roots, maxEntries = MAX_ENTRIES }: Limits): 
           throw new ToolFailure(`${quote(path)} is not a directory. Use fs_read_file for files.`);
         }
         const { entries, truncated } = await listEntries(place, {
+          hides: roots.hides,
           depth: recursive ? maxDepth : 1,
           maxEntries,
           signal,

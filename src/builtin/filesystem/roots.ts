@@ -1,5 +1,5 @@
 import { access, realpath, stat } from 'node:fs/promises';
-import { isAbsolute, resolve, sep } from 'node:path';
+import { isAbsolute, join, resolve, sep } from 'node:path';
 import { HeddleError } from '../../core/errors.ts';
 import { quote, ToolFailure } from '../tool-failure.ts';
 
@@ -19,6 +19,8 @@ export interface Roots {
   locate(written: string): Location;
   /** Where an absolute path leads that came out of a link; undefined when that is outside. */
   find(absolute: string): Location | undefined;
+  /** True for what is never shown, though it be inside a root: the kernel's files, and what was asked to be hidden. */
+  hides(absolute: string): boolean;
 }
 
 interface Root {
@@ -29,8 +31,17 @@ interface Root {
 // Kernel interfaces, not files: reading one can act, block, or show the memory and environment of this process.
 const NOT_FILES = ['/proc', '/sys', '/dev'];
 
+export interface RootOptions {
+  readonly platform?: NodeJS.Platform | undefined;
+  /** Absolute paths inside the roots that are none of the caller's business. */
+  readonly hidden?: readonly string[] | undefined;
+}
+
 /** Looks the roots up once, at the start. Throws CONFIG_INVALID for one that is not an absolute, existing directory. */
-export async function openRoots(paths: readonly string[], platform = process.platform): Promise<Roots> {
+export async function openRoots(
+  paths: readonly string[],
+  { platform = process.platform, hidden = [] }: RootOptions = {},
+): Promise<Roots> {
   const holdable = platform === 'linux';
   if (holdable) await needHandlePaths();
   const roots = await Promise.all(paths.map(openRoot));
@@ -38,11 +49,16 @@ export async function openRoots(paths: readonly string[], platform = process.pla
   if (!first) throw unusable('The filesystem server has no roots.', 'Name at least one directory it may read.');
   const shown = roots.map((root) => root.written).join(', ');
 
+  const secret = [...hidden, ...(await Promise.all(hidden.map((path) => realpath(path).catch(() => path))))];
+  const hides = (absolute: string) => isKernelPath(absolute) || secret.some((one) => isInside(one, absolute));
+
   const find = (absolute: string): Location | undefined => {
-    if (isKernelPath(absolute)) return undefined;
+    if (hides(absolute)) return undefined;
     for (const { written, real } of roots) {
       const base = [real, written].find((one) => isInside(one, absolute));
-      if (base !== undefined) return { root: real, names: absolute.slice(base.length).split(sep).filter(Boolean) };
+      if (base === undefined) continue;
+      const names = absolute.slice(base.length).split(sep).filter(Boolean);
+      return hides(join(real, ...names)) ? undefined : { root: real, names };
     }
     return undefined;
   };
@@ -51,6 +67,7 @@ export async function openRoots(paths: readonly string[], platform = process.pla
     shown,
     holdable,
     find,
+    hides,
     locate(written) {
       if (written === '') throw new ToolFailure('The path is empty. Write "." for the first root.');
       if (written.includes('\0')) throw new ToolFailure('The path contains a NUL character. Write it without.');

@@ -12,6 +12,8 @@ export interface FilesystemOptions {
   readonly roots: readonly string[];
   /** The most that one call reads; larger files are read in parts. */
   readonly maxFileBytes: number;
+  /** Absolute paths that are never shown, though they be inside a root. */
+  readonly hidden?: readonly string[];
   /** Where it runs: Linux alone lets a directory be held while its entries are looked up. */
   readonly platform?: NodeJS.Platform;
   readonly trouble?: (error: Error) => void;
@@ -19,8 +21,8 @@ export interface FilesystemOptions {
 
 /** Serves the filesystem tools on one line. Throws CONFIG_INVALID when a root cannot be used. */
 export async function serveFilesystem(line: Line, options: FilesystemOptions): Promise<void> {
-  const { maxFileBytes, platform, trouble } = options;
-  const roots = await openRoots(options.roots, platform);
+  const { maxFileBytes, platform, hidden, trouble } = options;
+  const roots = await openRoots(options.roots, { platform, hidden });
   await serveTools(line, {
     name: 'filesystem',
     version: VERSION,

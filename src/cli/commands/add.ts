@@ -1,3 +1,4 @@
+import { lstat } from 'node:fs/promises';
 import type { Config } from '../../config/config.ts';
 import { checkEntry } from '../../config/edit-check.ts';
 import { readText, replaceFile } from '../../config/edit-file.ts';
@@ -132,9 +133,16 @@ function edited({ file, schema }: EditTarget, force: boolean) {
   };
 }
 
+const isLink = (file: string): Promise<boolean> =>
+  lstat(file).then(
+    (found) => found.isSymbolicLink(),
+    () => false,
+  );
+
 async function writeSchema(target: EditTarget, text: string): Promise<void> {
   const file = schemaFileOf(target);
   if (file === undefined || !text.includes(JSON.stringify(target.schema))) return;
+  if (await isLink(file)) return; // It may lead anywhere: a repository can ship one.
   const schema = `${JSON.stringify(configJsonSchema(), null, 2)}\n`;
   if ((await readText(file)) !== schema) await replaceFile(file, schema, { home: homeFolder(process.env) });
 }

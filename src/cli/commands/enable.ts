@@ -5,6 +5,7 @@ export const enable: Command = {
   summary: 'Let a server start again.',
   usage: 'heddle enable NAME [--scope SCOPE]',
   examples: ['heddle enable github'],
+  words: 1,
   options: SWITCH_OPTIONS,
   run: (input) => switchServer(input, true),
 };

@@ -124,7 +124,7 @@ function toRow({ publicName, servers, definition, facts }: Target): object {
 async function tellMissing(heddle: Heddle, by: Caller): Promise<void> {
   for (const { name, state, reason, fix, attempt } of await heddle.servers.list(by)) {
     if (state === 'failed' || state === 'needs-auth')
-      process.stderr.write(`${name} ${state}: ${reason}\n  fix: ${fix}\n`);
+      process.stderr.write(`${inert(`${name} ${state}: ${reason}\n  fix: ${fix}`)}\n`);
     if (state === 'pending' && attempt[0] > 0)
       process.stderr.write(`${name} is still connecting; its tools are not listed.\n`);
   }

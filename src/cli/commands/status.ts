@@ -5,6 +5,7 @@ import { findGateway } from '../../gateway/running-gateway.ts';
 import type { ToolStats } from '../../heddle.ts';
 import { homeFolder, readConfig } from '../../open-heddle.ts';
 import { CONFIG_OPTION, type Command, JSON_OPTION, TRUST_OPTION } from '../command.ts';
+import { inert } from '../inert.ts';
 import { localCaller } from '../local-caller.ts';
 import { printJson } from '../print-json.ts';
 import { printProblems } from '../print-problems.ts';
@@ -48,7 +49,8 @@ export const status: Command = {
   },
 };
 
-const named = ({ name, scope, state }: ServerStatus) => `${name} (${scope}${state === 'failed' ? ', failed' : ''})`;
+const named = ({ name, scope, state }: ServerStatus) =>
+  inert(`${name} (${scope}${state === 'failed' ? ', failed' : ''})`);
 
 function summary(stats: readonly ToolStats[]): string {
   const sum = (pick: (one: ToolStats) => number) => stats.reduce((total, one) => total + pick(one), 0);

@@ -5,8 +5,8 @@ import { HeddleError } from '../../core/errors.ts';
 import { homeFolder, readConfig } from '../../open-heddle.ts';
 import { askNo, canAsk } from '../ask.ts';
 import { type Command, JSON_OPTION } from '../command.ts';
+import { inert } from '../inert.ts';
 import { printJson } from '../print-json.ts';
-import { printTable } from '../print-table.ts';
 
 export const trust: Command = {
   summary: 'Agree, once, to servers and settings that came with this project. What changes later asks again.',
@@ -28,7 +28,7 @@ export const trust: Command = {
     }
     const things = chosen(untrusted, input.positionals);
     if (input.flag('json')) printJson(things);
-    else if (things.length > 0) printTable(['THING', 'WOULD', 'WRITTEN IN'], things.map(toCells));
+    else for (const thing of things) process.stdout.write(inText(thing));
     if (things.length === 0) {
       process.stderr.write(`Nothing of ${projectFolder} waits to be trusted.\n`);
       return 0;
@@ -61,4 +61,8 @@ async function agrees(): Promise<boolean> {
   return yes;
 }
 
-const toCells = ({ thing, would, at }: Untrusted) => [thing, would, at ? `${at.file}:${at.line}` : ''];
+/** All of it, however long: what is not shown has not been agreed to. */
+function inText({ thing, would, also, at }: Untrusted): string {
+  const lines = [`${thing} would ${would}`, ...also, ...(at ? [`written in ${at.file}:${at.line}`] : [])];
+  return `${lines.map((line, index) => `${index === 0 ? '' : '    '}${inert(line)}`).join('\n')}\n`;
+}
