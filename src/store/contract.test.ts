@@ -152,7 +152,7 @@ function chainsContract(bench: Bench): void {
 
 function failureContract(bench: Bench): void {
   verifies('G11', 'a durable record that cannot be written is refused, the others follow later', async () => {
-    const { audit, traces } = bench.store;
+    const { audit } = bench.store;
     await audit.appendDurably(recordOf({ name: 'before' }));
     await bench.database.run('ALTER TABLE audit RENAME TO away');
     audit.append(recordOf({ name: 'kept' }));
@@ -164,7 +164,6 @@ function failureContract(bench: Bench): void {
     await audit.appendDurably(recordOf({ name: 'after' }));
     const names = (await audit.search({ limit: 9 })).map(({ name }) => name);
     expect(names).toEqual(['after', 'kept', 'before']);
-    expect(await countOf(bench, 'spans')).toBe(0);
     expect((await audit.verify(FOREVER)).broken).toEqual([]);
   });
 

@@ -92,6 +92,18 @@ verifies('G11', 'what could not be written is tried again after a second', async
   expect(writtenNames()).toEqual(['kept']);
 });
 
+it('drops spans that cannot be written: a trace is never worth a call', async () => {
+  broken = true;
+  queue.appendSpan(spanOf());
+  queue.append(recordOf({ name: 'kept' }));
+  vi.advanceTimersByTime(25);
+  await nextTurn();
+  broken = false;
+  await queue.appendDurably(recordOf({ name: 'next' }));
+  await queue.close();
+  expect([sizes(), writtenNames()]).toEqual([[[2, 0]], ['kept', 'next']]);
+});
+
 verifies('G11', 'the next record brings along what could not be written', async () => {
   broken = true;
   queue.append(recordOf({ name: 'kept' }));
