@@ -12,20 +12,20 @@ export const REQUIREMENTS = {
   // Configuration and discovery
   C1: {
     does: 'One schema gives the types, the defaults, the validation and the reference of heddle.json.',
-    done: false,
+    done: true,
   },
   C2: { does: 'A server entry says how to reach it: a command, a URL of any transport, or in process.', done: false },
   C3: { does: 'A server entry also says how Heddle treats it: limits, sandbox, timeouts, tool facts.', done: false },
   C4: { does: 'A tool may state its own facts; only a trusted server may state milder ones than ours.', done: false },
   C5: { does: 'Servers are found in every file, variable and program that is known to define them.', done: false },
   C6: { does: 'Enterprise files rule alone; otherwise one order of scopes decides who wins a name.', done: false },
-  C7: { does: 'Every entry knows its file and line, and `config explain` says what won and why.', done: false },
-  C8: { does: 'A person’s entry may replace a built-in, without its privileges; our names are reserved.', done: false },
-  C9: { does: 'Variables are expanded once; an unset one fails its own server and names file and line.', done: false },
-  C10: { does: 'A broken file or entry is reported with its place and a fix, and stops nothing else.', done: false },
-  C11: { does: 'Servers of a project start only after the user has trusted them once.', done: false },
-  C12: { does: 'Configurations of other hosts are imported and exported, dialects and all.', done: false },
-  C13: { does: 'Editing a file restarts just the servers it changes; live calls finish.', done: false },
+  C7: { does: 'Every entry knows its file and line, and `config explain` says what won and why.', done: true },
+  C8: { does: 'A person’s entry may replace a built-in, without its privileges; our names are reserved.', done: true },
+  C9: { does: 'Variables are expanded once; an unset one fails its own server and names file and line.', done: true },
+  C10: { does: 'A broken file or entry is reported with its place and a fix, and stops nothing else.', done: true },
+  C11: { does: 'Servers of a project start only after the user has trusted them once.', done: true },
+  C12: { does: 'Configurations of other hosts are imported and exported, dialects and all.', done: true },
+  C13: { does: 'Editing a file restarts just the servers it changes; live calls finish.', done: true },
   C14: { does: 'heddle.json has one documented top level, and `{}` is a good configuration.', done: false },
 
   // Connections
@@ -126,10 +126,10 @@ export const REQUIREMENTS = {
   L1: { does: 'There is one command for everything that Heddle does.', done: false },
   L2: { does: '`heddle call` takes arguments in every handy form and works with no configuration.', done: false },
   L3: { does: 'stdout is data, stderr the rest, and scripts are never prompted.', done: false },
-  L4: { does: 'Exit codes come from one pinned table.', done: false },
+  L4: { does: 'Exit codes come from one pinned table.', done: true },
   L5: { does: 'Errors say what happened, why, and the one thing to do, and each has a page.', done: false },
   L6: { does: 'A fresh clone starts with `npm start` and is tested with `npm test`.', done: false },
-  L7: { does: 'Scripts can start the gateway and learn its URL, token and pid from one line.', done: false },
+  L7: { does: 'Scripts can start the gateway and learn its URL, token and pid from one line.', done: true },
 
   // Web console
   U1: { does: 'The console shows and steers servers, tools, approvals, traces, runs and the audit log.', done: false },
