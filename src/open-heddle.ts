@@ -2,7 +2,7 @@ import { homedir } from 'node:os';
 import { join, parse as parsePath, resolve as resolvePath } from 'node:path';
 import { invoke } from './catalog/invoke.ts';
 import { discover, pageOf } from './catalog/list.ts';
-import { type LiveCatalog, liveCatalog, ownersOf } from './catalog/refresh.ts';
+import { type LiveCatalog, liveCatalog, type Owners, ownersOf } from './catalog/refresh.ts';
 import { resolver, withTarget } from './catalog/resolve.ts';
 import type { Config, Problem, ServerConfig } from './config/config.ts';
 import { examineConfig } from './config/examine.ts';
@@ -32,6 +32,7 @@ import { examineServer } from './upstream/examine.ts';
 import { FILESYSTEM, type Given, givenConfigs, inProcessOf, inProcessServer } from './upstream/given.ts';
 import { httpPool } from './upstream/http-pool.ts';
 import { planServer } from './upstream/plan.ts';
+import type { ServerPlan } from './upstream/server.ts';
 import { openServers, type Servers } from './upstream/servers.ts';
 
 export interface OpenOptions {
@@ -134,19 +135,15 @@ async function assemble({ config, store, options, env, clock, closing }: Parts):
   const changes = feed<Change>();
   const watchdog = openWatchdog();
   const pool = httpPool();
-  const plan = () =>
+  const planAll = () =>
     [...situation.configs.values()].map((server) => planServer(server, { watchdog, pool, env, inProcess }));
-  const signatures = new Map(plan().map(({ name, signature }) => [name, signature]));
-  // What cannot be called is not listed, whatever it had when it last could.
-  const owners = () => {
-    const callable = new Set(plan().flatMap(({ name, connect }) => (HeddleError.is(connect) ? [] : [name])));
-    return new Map([...ownersOf(situation.configs)].filter(([name]) => callable.has(name)));
-  };
-  const memories = (await store.servers.all()).filter(({ server, signature }) => signatures.get(server) === signature);
+  const plans = planAll();
+  const byName = new Map(plans.map((plan) => [plan.name, plan]));
+  const memories = (await store.servers.all()).filter((one) => byName.get(one.server)?.signature === one.signature);
   const onChange = () => changes.publish({ kind: 'catalog', subject: 'tools', detail: {} });
-  const catalog = liveCatalog({ owners: owners(), remembered: memories, onChange });
+  const catalog = liveCatalog({ owners: callable(situation.configs, plans), remembered: memories, onChange });
   const servers = openServers({
-    plans: plan(),
+    plans,
     memories,
     book: store.servers,
     ...config.settings.connect,
@@ -156,11 +153,12 @@ async function assemble({ config, store, options, env, clock, closing }: Parts):
   });
   servers.start();
 
-  const apply = (next: Config) => {
-    situation = situationOf(next, builtin);
-    servers.update(plan());
-    catalog.configure(owners());
-    changes.publish({ kind: 'config', subject: 'configuration', detail: { problems: next.problems.length } });
+  const apply = (read: Config) => {
+    situation = situationOf(read, builtin);
+    const next = planAll();
+    servers.update(next);
+    catalog.configure(callable(situation.configs, next));
+    changes.publish({ kind: 'config', subject: 'configuration', detail: { problems: read.problems.length } });
   };
   const { onProblems = () => {} } = options;
   const read = () => readConfig(options, closing.signal);
@@ -175,6 +173,12 @@ async function assemble({ config, store, options, env, clock, closing }: Parts):
     watchdog.close();
     await store.close();
   });
+}
+
+/** What cannot be called is not listed, whatever it had when it last could. */
+function callable(configs: Situation['configs'], plans: readonly ServerPlan[]): Owners {
+  const reachable = new Set(plans.flatMap(({ name, connect }) => (HeddleError.is(connect) ? [] : [name])));
+  return new Map([...ownersOf(configs)].filter(([name]) => reachable.has(name)));
 }
 
 /** Standing at the top of the disk or of the user's folder is no wish to show all of it to a model. */

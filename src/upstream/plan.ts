@@ -29,8 +29,13 @@ export function planServer(config: ServerConfig, options: PlanOptions): ServerPl
     scope,
     transport: entry?.type === 'sdk' ? 'in-process' : (entry?.type ?? 'unknown'),
     sandbox: sandboxOf(entry),
-    signature: entry ? signatureOf(entry) : '',
-    revision: canonicalJson({ scope, entry, problem: config.problem?.message } as unknown as JsonObject),
+    // Worked out when asked for: of hundreds of servers few are started, and fewer change.
+    get signature() {
+      return entry ? signatureOf(entry) : '';
+    },
+    get revision() {
+      return canonicalJson({ scope, entry, problem: config.problem?.message } as unknown as JsonObject);
+    },
     local: entry?.type === 'stdio',
     autoConnect: entry?.autoConnect ?? false,
     retryAfterMs: entry?.reconnect.delayMs ?? 0,

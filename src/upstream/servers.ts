@@ -54,7 +54,7 @@ export function openServers(options: ServersOptions): Servers {
     const memory = known.get(plan.name);
     return new Server({
       plan,
-      known: memory?.signature === plan.signature ? memory : undefined,
+      known: memory && memory.signature === plan.signature ? memory : undefined,
       limited: plan.local ? local : remote,
       clock,
       onStatus,
