@@ -1,6 +1,6 @@
-import { basename } from 'node:path';
 import type { JsonObject } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
+import { nameOfCommand, nameOfUrl } from './derive-name.ts';
 
 /** A server named by its command or URL alone, on the command line. */
 export interface AdHocServer {
@@ -29,24 +29,5 @@ export function isUrl(word: string): boolean {
 
 export function serverAt(url: string): AdHocServer {
   if (!URL.canParse(url)) throw new HeddleError('USAGE_INVALID', `${url} is not a URL.`);
-  const { hostname } = new URL(url);
-  const [label = 'server'] = /[a-z]/i.test(hostname) ? hostname.split('.') : [hostname];
-  return { name: safe(label), entry: { type: 'http', url } };
-}
-
-/** The package or program, without scope and version: `@x/server-time@1` is `server-time`. */
-function nameOfCommand(command: string, args: readonly string[]): string {
-  const runsOthers = /^(npx|bunx|uvx|pnpm|yarn|node|deno|python3?)$/.test(basename(command));
-  const said = (runsOthers && args.find((word) => !word.startsWith('-'))) || command;
-  return safe(
-    basename(said)
-      .replace(/(?<=.)@.*$/, '')
-      .replace(/\.[a-z]+$/, ''),
-  );
-}
-
-// Two letters in front keep it clear of the names that Heddle has reserved for itself.
-function safe(label: string): string {
-  const name = label.replace(/[^A-Za-z0-9_-]/g, '-') || 'server';
-  return /^(heddle|workflow)/.test(name) ? `a-${name}` : name;
+  return { name: nameOfUrl(url), entry: { type: 'http', url } };
 }

@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { isReserved } from '../config/server-name.ts';
 
 // Programs that run another: its name, and the words before it that are theirs.
 const RUNNERS: Readonly<Record<string, readonly string[]>> = {
@@ -54,5 +55,5 @@ function withoutExtension(word: string): string {
 // Two letters in front keep it clear of the names that Heddle has reserved for itself.
 function legal(label: string): string {
   const name = label.replace(/[^A-Za-z0-9_-]+/g, '-').replace(/^-+|-+$/g, '') || 'server';
-  return /^(heddle(-|$)|workflow$)/.test(name) ? `a-${name}` : name;
+  return isReserved(name) ? `a-${name}` : name;
 }

@@ -1,8 +1,10 @@
+/** Whether Heddle keeps a name for itself. */
+export const isReserved = (name: string): boolean => /^(heddle(-.*)?|workflow)$/s.test(name);
+
 /** What is wrong with a name for a server; undefined when nothing is. */
 export function complaintAboutName(name: string): string | undefined {
   if (!/^[A-Za-z0-9_-]+$/.test(name)) {
     return `The server name ${JSON.stringify(name)} has characters other than letters, digits, \`-\` and \`_\`.`;
   }
-  const reserved = name === 'heddle' || name === 'workflow' || name.startsWith('heddle-');
-  return reserved ? `The server name \`${name}\` is reserved for Heddle itself.` : undefined;
+  return isReserved(name) ? `The server name \`${name}\` is reserved for Heddle itself.` : undefined;
 }

@@ -3,6 +3,7 @@ import { isObject } from '../../core/json.ts';
 import type { Place, Problem } from '../config.ts';
 import { valueAt } from '../describe-issue.ts';
 import type { Path } from '../parse-document.ts';
+import { isReserved } from '../server-name.ts';
 import type { Dialect } from './dialect.ts';
 import { fromEntry, type Report } from './from-entry.ts';
 import type { Imported } from './host-format.ts';
@@ -72,6 +73,5 @@ export function wrong(message: string, fix: string, at: Place): Problem {
 export function nameFor(written: string): string | undefined {
   const legal = /^[A-Za-z0-9_-]+$/.test(written);
   const name = legal ? written : written.replace(/[^A-Za-z0-9_-]+/g, '-').replace(/^-+|-+$/g, '');
-  const taken = name === '' || name === 'heddle' || name === 'workflow' || name.startsWith('heddle-');
-  return taken ? undefined : name;
+  return name === '' || isReserved(name) ? undefined : name;
 }
