@@ -57,7 +57,9 @@ function unsaid(): (problem: Problem) => boolean {
   const said = new Set<string>();
   return ({ message, at }) => {
     const key = JSON.stringify([message, at]);
-    return !said.has(key) && said.add(key).size > 0;
+    if (said.has(key)) return false;
+    said.add(key);
+    return true;
   };
 }
 

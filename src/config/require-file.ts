@@ -5,7 +5,8 @@ import type { Config } from './config.ts';
 export function requireFile({ files, problems }: Config, asked: string | undefined): void {
   const file = files.find(({ scope }) => scope === 'config');
   if (asked === undefined || file?.state === 'found') return;
-  const problem = problems.find(({ message, at }) => at?.file === file?.file || message.includes(String(file?.file)));
+  // One without a place is about a file that is not there at all.
+  const problem = problems.find(({ at }) => at === undefined || at.file === file?.file);
   const { code = 'CONFIG_INVALID', message = `${asked} cannot be read.`, fix, at } = problem ?? {};
   throw new HeddleError(code, at ? `${at.file}:${at.line}:${at.column}: ${message}` : message, fix ? { fix } : {});
 }

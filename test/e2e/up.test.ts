@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
@@ -88,6 +88,20 @@ describe('heddle up', () => {
     expect(JSON.parse((await heddle(['--json'])).stdout)).toMatchObject({ gateway: { url, pid } });
   });
 });
+
+verifies(
+  'L7',
+  'a note that a killed gateway left is replaced, even when its process number is in use again',
+  async () => {
+    const { home, up } = project();
+    mkdirSync(home, { recursive: true });
+    const stale = { url: 'http://127.0.0.1:1/mcp', token: 'gone', pid: process.pid, project: '/gone' };
+    writeFileSync(join(home, 'gateway.json'), JSON.stringify(stale));
+    const { url, pid, stderr } = await up();
+    expect(JSON.parse(readFileSync(join(home, 'gateway.json'), 'utf8'))).toMatchObject({ url, pid });
+    expect(stderr()).toBe('');
+  },
+);
 
 describe.each(SDK_CLIENTS)('heddle serve --stdio, started by %s', (name, connect) => {
   verifies('P1', 'lists, calls, and is gone with all it started when its client is', async () => {

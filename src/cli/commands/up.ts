@@ -4,7 +4,7 @@ import { HeddleError } from '../../core/errors.ts';
 import { bearerToken } from '../../gateway/authenticate.ts';
 import { gatewayToken } from '../../gateway/gateway-token.ts';
 import { type Gateway, type GatewayOptions, openGateway } from '../../gateway/open-gateway.ts';
-import { announceGateway, findGateway, withdrawGateway } from '../../gateway/running-gateway.ts';
+import { announceGateway, askGateway, findGateway, withdrawGateway } from '../../gateway/running-gateway.ts';
 import type { Heddle } from '../../heddle.ts';
 import { homeFolder, openHeddle, readConfig } from '../../open-heddle.ts';
 import { CONFIG_OPTION, type Command, type Input, readNumber, TRUST_OPTION } from '../command.ts';
@@ -55,7 +55,8 @@ async function serveUntil(signal: AbortSignal, heddle: Heddle, input: Input): Pr
   const { pid } = process;
   try {
     const other = await findGateway(home);
-    if (other)
+    // Asked, not believed: the process that a killed gateway's note names may be another program by now.
+    if (other && (await askGateway(other, '/api/version')))
       process.stderr.write(`Another gateway runs already, at ${other.url}; other commands go on asking that one.\n`);
     else await announceGateway(home, { url, token, pid, project: config.projectFolder });
     if (input.flag('json')) process.stdout.write(`${JSON.stringify({ url, token, pid })}\n`);
@@ -63,8 +64,8 @@ async function serveUntil(signal: AbortSignal, heddle: Heddle, input: Input): Pr
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
     return 0;
   } finally {
+    await withdrawGateway(home, pid); // First: closing may fail, and nobody is to be sent here any more.
     await Promise.all([gateway.close(), heddle.close()]);
-    await withdrawGateway(home, pid);
   }
 }
 
