@@ -1,6 +1,8 @@
-// node bench/run.ts [--reps 5] [--calls 3000] [--only heddle,naive-sdk] [--suites stdio,http,start-up] [--json]
+// node bench/run.ts [--reps 5] [--calls 3000] [--only heddle,naive-sdk] [--suites stdio,http,start-up,connect,list] [--json]
 import { parseArgs } from 'node:util';
+import { runConnectSuite, showConnectSuite } from './connect-suite.ts';
 import { runGatewaySuite, showGatewaySuite } from './gateway-suite.ts';
+import { runListSuite, showListSuite } from './list-suite.ts';
 import { runStartUpSuite, showStartUpSuite } from './start-up-suite.ts';
 
 const { values } = parseArgs({
@@ -8,7 +10,7 @@ const { values } = parseArgs({
     reps: { type: 'string', default: '5' },
     calls: { type: 'string', default: '3000' },
     only: { type: 'string' },
-    suites: { type: 'string', default: 'stdio,http,start-up' },
+    suites: { type: 'string', default: 'stdio,http,start-up,connect,list' },
     json: { type: 'boolean', default: false },
   },
 });
@@ -21,12 +23,20 @@ for (const suite of values.suites.split(',')) {
     const measured = await runStartUpSuite(reps);
     results[suite] = measured;
     if (!values.json) process.stdout.write(showStartUpSuite(measured));
+  } else if (suite === 'connect') {
+    const measured = await runConnectSuite(reps);
+    results[suite] = measured;
+    if (!values.json) process.stdout.write(showConnectSuite(measured));
+  } else if (suite === 'list') {
+    const measured = await runListSuite(reps);
+    results[suite] = measured;
+    if (!values.json) process.stdout.write(showListSuite(measured));
   } else if (suite === 'stdio' || suite === 'http') {
     const measured = await runGatewaySuite({ kind: suite, reps, calls, only });
     results[suite] = measured;
     if (!values.json) process.stdout.write(showGatewaySuite(suite, measured));
   } else {
-    throw new Error(`${suite} is not a suite; those are stdio, http and start-up.`);
+    throw new Error(`${suite} is not a suite; those are stdio, http, start-up, connect and list.`);
   }
 }
 if (values.json) process.stdout.write(`${JSON.stringify(results)}\n`);

@@ -1,5 +1,6 @@
-import type { Caller, Handler, Target } from './core/call.ts';
+import type { Caller, Handler, JsonObject, Target } from './core/call.ts';
 import type { Finding } from './core/finding.ts';
+import type { NotificationFilter, NotificationHandler } from './core/notification.ts';
 import type { Change, ServerStatus } from './core/server-status.ts';
 
 /** What a face may touch: types only, nothing here runs. `by` is checked against a role where it matters. */
@@ -17,12 +18,16 @@ export interface Heddle {
     list(by: Caller): Promise<readonly ServerStatus[]>;
     /** Connects when it is not connected yet; a failure is a status, not an exception. */
     connect(by: Caller, name: string, signal: AbortSignal): Promise<ServerStatus>;
+    /** Tells a server something, connecting it first. Throws INPUT_INVALID for what MCP itself means otherwise. */
+    notify(by: Caller, name: string, said: { readonly method: string; readonly params: JsonObject }): Promise<void>;
   };
   readonly traces: {
     stats(by: Caller, since: number): Promise<readonly ToolStats[]>;
   };
   /** What happens to servers and the catalog, from now on, until the signal aborts or Heddle closes. */
   changes(by: Caller, signal: AbortSignal): AsyncIterable<Change>;
+  /** What servers say of their own accord, from now on, until the function that comes back is called. */
+  onNotification(by: Caller, filter: NotificationFilter, handler: NotificationHandler): () => void;
   /** Everything worth knowing when something does not work; with a server's name, about that server alone. */
   doctor(by: Caller, server: string | undefined, signal: AbortSignal): Promise<readonly Finding[]>;
   close(): Promise<void>;
@@ -37,6 +42,8 @@ export interface ListQuery {
   readonly cursor?: string;
   readonly limit?: number;
   readonly waitMs?: number;
+  /** Also tools that nobody can call because their definition is broken; `invalid` says why. */
+  readonly includeInvalid?: boolean;
 }
 
 export interface ToolStats {

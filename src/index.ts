@@ -1,15 +1,30 @@
-import type { Caller, Facts, JsonObject, Progress, Target } from './core/call.ts';
+import { abilitiesOf, type HostOptions, hostAsker } from './ask-host.ts';
+import type { Call, Caller, Facts, JsonObject, Progress, Target } from './core/call.ts';
 import { newCallId } from './core/call-id.ts';
 import { HeddleError } from './core/errors.ts';
+import type { NotificationFilter, NotificationHandler } from './core/notification.ts';
+import { throughRounds } from './core/rounds.ts';
 import type { Change, ServerStatus } from './core/server-status.ts';
 import type { Heddle } from './heddle.ts';
-import { type OpenOptions, openHeddle as open } from './open-heddle.ts';
+import { type OpenOptions as OpenHeddleOptions, openHeddle as open } from './open-heddle.ts';
 
-export type { Facts, JsonObject, Progress } from './core/call.ts';
+export type {
+  AskedQuestion,
+  Asking,
+  Elicitation,
+  ElicitationAnswer,
+  HostOptions,
+  Sampling,
+} from './ask-host.ts';
+export type { Answer, Facts, JsonObject, Progress, Question } from './core/call.ts';
 export { type ErrorCode, type Fault, HeddleError, UpstreamError } from './core/errors.ts';
+export type { Choice, Field } from './core/form.ts';
+export type { Notification, NotificationFilter, NotificationHandler } from './core/notification.ts';
 export type { Change, ServerStatus } from './core/server-status.ts';
-export type { OpenOptions } from './open-heddle.ts';
 export type { InProcessServer } from './upstream/given.ts';
+
+/** How Heddle is opened, and how the program answers what servers ask. */
+export interface OpenOptions extends Omit<OpenHeddleOptions, 'user'>, HostOptions {}
 
 /** One tool, under the name it is called by. */
 export interface Tool {
@@ -51,9 +66,19 @@ export interface HeddleClient extends AsyncDisposable {
     list(): Promise<readonly ServerStatus[]>;
     /** Connects one server; a failure is a status, not an exception. */
     connect(name: string, signal?: AbortSignal): Promise<ServerStatus>;
+    /** Sends a notification of the program's own, as hosts do that bring their own servers; connects it first. */
+    notify(name: string, method: string, params?: JsonObject): Promise<void>;
   };
   /** What happens to servers and the catalog from now on. */
   changes(signal: AbortSignal): AsyncIterable<Change>;
+  /**
+   * Hears what connected servers say of their own accord: log lines, changed lists and resources, and whatever else.
+   * Any number may; the function that comes back ends it.
+   *
+   * @example
+   * heddle.onNotification({ method: 'notifications/message' }, ({ server, params }) => console.log(server, params.data));
+   */
+  onNotification(filter: NotificationFilter, handler: NotificationHandler): () => void;
   /** Ends every connection and every process that was started. */
   close(): Promise<void>;
 }
@@ -69,16 +94,19 @@ const PROGRAM: Caller = { id: 'library', roles: ['owner'], via: 'library' };
  * const { value } = await heddle.call('filesystem.fs_read_file', { path: 'README.md' });
  */
 export async function openHeddle(options: OpenOptions = {}): Promise<HeddleClient> {
-  const heddle = await open(options);
+  const can = abilitiesOf(options);
+  const heddle = await open({ ...options, ...(can && { user: { principal: PROGRAM.id, can } }) });
   const close = () => heddle.close();
   return {
     tools: () => listTools(heddle),
-    call: (name, input = {}, callOptions = {}) => callTool(heddle, name, input, callOptions),
+    call: (name, input = {}, callOptions = {}) => send(heddle, toCall(name, input, callOptions), options),
     servers: {
       list: () => heddle.servers.list(PROGRAM),
       connect: (name, signal = new AbortController().signal) => heddle.servers.connect(PROGRAM, name, signal),
+      notify: (name, method, params = {}) => heddle.servers.notify(PROGRAM, name, { method, params }),
     },
     changes: (signal) => heddle.changes(PROGRAM, signal),
+    onNotification: (filter, handler) => heddle.onNotification(PROGRAM, filter, handler),
     close,
     [Symbol.asyncDispose]: close,
   };
@@ -102,9 +130,9 @@ const toTool = ({ publicName, servers, definition, facts }: Target): Tool => ({
   facts,
 });
 
-async function callTool(heddle: Heddle, name: string, input: JsonObject, options: CallOptions): Promise<CallResult> {
+function toCall(name: string, input: JsonObject, options: CallOptions): Call {
   const { signal = new AbortController().signal, onProgress: report, ...rest } = options;
-  const result = await heddle.dispatch({
+  return {
     id: newCallId(),
     kind: 'tool',
     name,
@@ -114,7 +142,17 @@ async function callTool(heddle: Heddle, name: string, input: JsonObject, options
     options: rest,
     signal,
     ...(report && { report }),
-  });
+  };
+}
+
+async function send(heddle: Heddle, call: Call, host: HostOptions): Promise<CallResult> {
+  const can = abilitiesOf(host);
+  const result = can
+    ? await throughRounds(heddle.dispatch, { ...call, can }, { ask: hostAsker(host, call.name) })
+    : await heddle.dispatch(call);
   if (result.kind === 'complete') return { value: result.value, isError: result.isError, ...result.from };
-  throw new HeddleError('APPROVAL_REQUIRED', `${name} has a question for the user, which this program cannot ask.`);
+  throw new HeddleError(
+    'APPROVAL_REQUIRED',
+    `${call.name} has a question for the user, which this program cannot ask.`,
+  );
 }

@@ -1,8 +1,8 @@
 import { homedir } from 'node:os';
-import { join, parse as parsePath, resolve as resolvePath } from 'node:path';
+import { join, resolve as resolvePath } from 'node:path';
 import { invoke } from './catalog/invoke.ts';
 import { discover, pageOf } from './catalog/list.ts';
-import { type LiveCatalog, liveCatalog, type Owners, ownersOf } from './catalog/refresh.ts';
+import { type LiveCatalog, liveCatalog } from './catalog/refresh.ts';
 import { resolver, withTarget } from './catalog/resolve.ts';
 import type { Config, Problem, ServerConfig } from './config/config.ts';
 import { examineConfig } from './config/examine.ts';
@@ -10,19 +10,19 @@ import { followConfig } from './config/follow.ts';
 import { loadConfig } from './config/load.ts';
 import { requireFile } from './config/require-file.ts';
 import { trustFile } from './config/trust-file.ts';
-import type { Caller, Target } from './core/call.ts';
+import type { Caller, JsonObject, Target } from './core/call.ts';
 import { requireRole } from './core/caller.ts';
 import type { Clock } from './core/clock.ts';
 import { HeddleError } from './core/errors.ts';
 import { type Feed, feed } from './core/feed.ts';
-import type { Finding } from './core/finding.ts';
-import type { Change, ServerStatus } from './core/server-status.ts';
-import { type Decide, decider, deniesServer, type Policy, policyOf } from './govern/decide.ts';
+import type { Change, ServerEvent, ServerStatus } from './core/server-status.ts';
+import { type Decide, deniesServer } from './govern/decide.ts';
 import { pipeline } from './govern/pipeline.ts';
-import { type RateLimits, rateLimitsOf } from './govern/rate-limit.ts';
 import { stageNames, stages } from './govern/stages.ts';
 import type { Heddle } from './heddle.ts';
-import { openWatchdog } from './process/watchdog.ts';
+import { examineEnclosure, examineNode } from './process/examine.ts';
+import { openWatchdog, type Watchdog } from './process/watchdog.ts';
+import { callable, type Situation, situationOf } from './situation.ts';
 import { examineAudit } from './store/examine.ts';
 import { openStore } from './store/open-store.ts';
 import type { Secrets } from './store/secrets.ts';
@@ -31,8 +31,12 @@ import type { Serve } from './upstream/connect-in-memory.ts';
 import { examineServer } from './upstream/examine.ts';
 import { FILESYSTEM, type Given, givenConfigs, inProcessOf, inProcessServer } from './upstream/given.ts';
 import { httpPool } from './upstream/http-pool.ts';
+import { inspectServer } from './upstream/inspect-server.ts';
+import type { OnlyUser } from './upstream/lines.ts';
+import { type Notifications, notifications, requireCustom } from './upstream/notifications.ts';
+import { parking } from './upstream/parking.ts';
 import { planServer } from './upstream/plan.ts';
-import type { ServerPlan } from './upstream/server.ts';
+import { openQuestions, type Questions } from './upstream/questions.ts';
 import { openServers, type Servers } from './upstream/servers.ts';
 
 export interface OpenOptions {
@@ -51,6 +55,8 @@ export interface OpenOptions {
   readonly onProblems?: (problems: readonly Problem[]) => void;
   /** Read the configuration again when one of its files changes. */
   readonly watch?: boolean;
+  /** The one user there is, when every call is theirs: servers are told what they can be asked. */
+  readonly user?: OnlyUser;
 }
 
 const LIST_WAIT_MS = 2000;
@@ -100,15 +106,6 @@ export async function openHeddle(options: OpenOptions = {}): Promise<Heddle> {
   }
 }
 
-/** What follows from one reading of the configuration; replaced whole by the next. */
-interface Situation {
-  readonly config: Config;
-  readonly configs: ReadonlyMap<string, ServerConfig>;
-  readonly policy: Policy;
-  readonly decide: Decide;
-  readonly limits: RateLimits;
-}
-
 interface Parts {
   readonly config: Config;
   readonly store: Store;
@@ -122,9 +119,13 @@ interface Running {
   readonly now: () => Situation;
   readonly store: Store;
   readonly changes: Feed<Change>;
+  readonly heard: Notifications;
   readonly catalog: LiveCatalog;
   readonly servers: Servers;
+  readonly questions: Questions;
   readonly clock: Clock;
+  readonly watchdog: Watchdog;
+  readonly env: Parts['env'];
 }
 
 async function assemble({ config, store, options, env, clock, closing }: Parts): Promise<Heddle> {
@@ -132,24 +133,42 @@ async function assemble({ config, store, options, env, clock, closing }: Parts):
   const builtin = builtIns(() => situation.config, inProcess, env);
   let situation = situationOf(config, builtin);
 
-  const changes = feed<Change>();
-  const watchdog = openWatchdog();
+  // What servers say may come by the thousand, and must not push out what happens to them.
+  const changes = feed<Change>(({ detail }) => detail.event === 'notification');
+  const heard = notifications();
+  const watchdog = openWatchdog(env);
   const pool = httpPool();
+  const questions = openQuestions({
+    parking: parking(),
+    roots: () => situation.config.settings.roots,
+    sampling: () => situation.config.settings.sampling,
+    clock,
+  });
   const planAll = () =>
-    [...situation.configs.values()].map((server) => planServer(server, { watchdog, pool, env, inProcess }));
+    [...situation.configs.values()].map((server) => planServer(server, { watchdog, pool, env, inProcess, questions }));
   const plans = planAll();
   const byName = new Map(plans.map((plan) => [plan.name, plan]));
   const memories = (await store.servers.all()).filter((one) => byName.get(one.server)?.signature === one.signature);
   const onChange = () => changes.publish({ kind: 'catalog', subject: 'tools', detail: {} });
-  const catalog = liveCatalog({ owners: callable(situation.configs, plans), remembered: memories, onChange });
+  const remembered = memories.map(({ server, lists }) => ({ server, tools: lists.tools }));
+  const catalog = liveCatalog({ owners: callable(situation.configs, plans), remembered, onChange });
+  const publish = (subject: string, event: ServerEvent, detail: JsonObject) =>
+    changes.publish({ kind: 'server', subject, detail: { ...detail, event } });
   const servers = openServers({
     plans,
     memories,
     book: store.servers,
     ...config.settings.connect,
     clock,
-    onStatus: (status) => changes.publish({ kind: 'server', subject: status.name, detail: { ...status } }),
-    onTools: (server, tools) => catalog.update(server, tools),
+    user: options.user,
+    onStatus: (status, event, more) => publish(status.name, event, { ...status, ...more }),
+    onList: (server, kind, items) => {
+      if (kind === 'tools') catalog.update(server, items);
+    },
+    onNotification: (server, method, params) => {
+      publish(server, 'notification', { method, params });
+      heard.tell(server, method, params);
+    },
   });
   servers.start();
 
@@ -164,40 +183,18 @@ async function assemble({ config, store, options, env, clock, closing }: Parts):
   const read = () => readConfig(options, closing.signal);
   const also = [trustFile(homeFolder(env))];
   const following = options.watch && followConfig({ first: config, read, also, apply, onProblems });
-  return govern({ now: () => situation, store, changes, catalog, servers, clock }, async () => {
+  const running = { now: () => situation, store, changes, heard, catalog, servers, questions, clock, watchdog, env };
+  return govern(running, async () => {
     closing.abort();
+    questions.parking.close();
     if (following) following.close();
-    changes.close();
-    await servers.close();
+    const closed = servers.close();
+    changes.close(); // Whoever listens has heard by now that they are closing.
+    await closed;
     await pool.close();
     watchdog.close();
     await store.close();
   });
-}
-
-/** What cannot be called is not listed, whatever it had when it last could. */
-function callable(configs: Situation['configs'], plans: readonly ServerPlan[]): Owners {
-  const reachable = new Set(plans.flatMap(({ name, connect }) => (HeddleError.is(connect) ? [] : [name])));
-  return new Map([...ownersOf(configs)].filter(([name]) => reachable.has(name)));
-}
-
-/** Standing at the top of the disk or of the user's folder is no wish to show all of it to a model. */
-function isTooWide({ projectFolder, settings }: Config): boolean {
-  const chosen = settings.builtins.filesystem.allowedPaths.some((path) => path !== projectFolder);
-  return !chosen && [parsePath(projectFolder).root, homedir()].includes(projectFolder);
-}
-
-/** What is configured takes the place of what comes with Heddle. */
-function situationOf(config: Config, builtin: readonly ServerConfig[]): Situation {
-  const { enabled, allowedPaths } = config.settings.builtins.filesystem;
-  const description = `Files below ${allowedPaths.join(', ')}`;
-  const shipped = builtin.flatMap(({ entry, ...rest }): ServerConfig[] =>
-    enabled && entry && !isTooWide(config) ? [{ ...rest, entry: { ...entry, description } }] : [],
-  );
-  const unreplaced = shipped.filter(({ name }) => !config.servers.has(name));
-  const configs = new Map([...config.servers, ...unreplaced.map((server) => [server.name, server] as const)]);
-  const policy = policyOf(config.settings, configs);
-  return { config, configs, policy, decide: decider(policy), limits: rateLimitsOf(config.settings, configs) };
 }
 
 function govern(running: Running, shutDown: () => Promise<void>): Heddle {
@@ -208,6 +205,7 @@ function govern(running: Running, shutDown: () => Promise<void>): Heddle {
     servers,
     visible: (caller: Caller, target: Target) => decide(caller, target).effect !== 'deny',
     serverVisible: (_caller: Caller, server: string) => !deniesServer(now().policy, server),
+    rules: () => now().decide,
   };
   const resolve = resolver({
     ...view,
@@ -220,16 +218,16 @@ function govern(running: Running, shutDown: () => Promise<void>): Heddle {
     dispatch: pipeline({
       ...order,
       resolve: async (call) => withTarget(call, await resolve(call)),
-      invoke: invoke(servers),
+      invoke: invoke(servers, running.questions.parking),
     }),
     catalog: {
-      async list(by, { cursor, limit = PAGE_SIZE, waitMs = LIST_WAIT_MS }) {
+      async list(by, { waitMs = LIST_WAIT_MS, limit = PAGE_SIZE, ...query }) {
         await discover(view, by, waitMs, new AbortController().signal);
-        return pageOf(view, by, cursor === undefined ? { limit } : { cursor, limit });
+        return pageOf(view, by, { limit, ...query });
       },
       describe: (by, name, signal) => resolve({ name, caller: by, signal }),
     },
-    servers: { list: async () => servers.status(), connect: connector(running) },
+    servers: { list: async () => servers.status(), connect: connector(running), notify: notifier(running) },
     traces: {
       async stats(by, since) {
         requireRole(by, ['owner', 'operator', 'auditor']);
@@ -237,13 +235,21 @@ function govern(running: Running, shutDown: () => Promise<void>): Heddle {
       },
     },
     changes: (_by, signal) => changes.read(signal),
+    onNotification(by, filter, handler) {
+      requireRole(by, ['owner', 'operator']);
+      return running.heard.on(filter, handler);
+    },
     async doctor(by, server, signal) {
       requireRole(by, ['owner', 'operator']);
-      if (server !== undefined) return [await examineServer(servers, server, signal)];
+      const { watchdog, env } = running;
+      const configOf = (name: string) => now().configs.get(name);
+      if (server !== undefined) return inspectServer({ servers, watchdog, env, configOf }, server, signal);
       return Promise.all([
-        runtime(),
+        examineNode(),
         ...examineConfig(now().config),
         examineAudit(store.audit, signal),
+        watchdog.enclosure().then(examineEnclosure),
+        ...catalog.current().problems.map((message) => ({ level: 'warn' as const, subject: 'catalog', message })),
         { level: 'ok' as const, subject: 'pipeline', message: stageNames(order).join(' → ') },
         ...servers.status().map(({ name }) => examineServer(servers, name, signal)),
       ]);
@@ -267,11 +273,18 @@ function connector({ servers, store, clock }: Running): Heddle['servers']['conne
   };
 }
 
-const runtime = (): Finding => ({
-  level: 'ok',
-  subject: 'node',
-  message: `${process.version} on ${process.platform} ${process.arch}`,
-});
+/** No tool is called by it, so no stage sees it: it is judged and written down here. */
+function notifier({ now, servers, store, clock }: Running): Heddle['servers']['notify'] {
+  return async function notify(by, server, { method, params }) {
+    requireRole(by, ['owner', 'operator']);
+    requireCustom(method);
+    if (deniesServer(now().policy, server)) throw new HeddleError('PERMISSION_DENIED', `A rule denies ${server}.`);
+    const said = structuredClone(params); // What is written down is what is sent.
+    const who = { caller: by.id, via: by.via, at: clock(), callId: '', phase: 'intent' as const };
+    await store.audit.appendDurably({ ...who, name: 'servers.notify', detail: { server, method } });
+    await servers.notify(server, method, said);
+  };
+}
 
 /** The servers that come with Heddle. Their privileges belong to these objects, not to their names. */
 function builtIns(config: () => Config, inProcess: Map<string, Serve>, env: Parts['env']): readonly ServerConfig[] {

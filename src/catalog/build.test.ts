@@ -2,19 +2,22 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import type { JsonObject } from '../core/call.ts';
-import { buildCatalog, buildPart } from './build.ts';
+import { buildCatalog } from './build.ts';
 import type { Catalog } from './catalog.ts';
 import { anEntry, catalogOf, tool } from './fixtures.ts';
 import { distinctName } from './naming.ts';
+import { buildPart, type Part } from './part.ts';
 
 const namesOf = ({ targets }: Catalog) => targets.map(({ publicName }) => publicName);
 const origins = ({ targets }: Catalog) =>
   Object.fromEntries(targets.map(({ publicName, servers, name }) => [publicName, [...servers, name]]));
+const flagged = ({ targets }: Catalog) => targets.map(({ publicName, flags }) => [publicName, flags]);
 
 // Few letters, so that names meet often; and anything at all.
 const nasty = fc.oneof(
   fc.string({ unit: fc.constantFrom('a', '_', '__', '.', 'é'), minLength: 1, maxLength: 6 }),
   fc.string({ unit: 'binary', minLength: 1, maxLength: 90 }),
+  fc.string({ unit: fc.constantFrom('\ud800', '\udc00', '\u200b', '\0', 'а', 'a'), minLength: 1, maxLength: 4 }),
 );
 const someParts = fc.uniqueArray(
   fc.record({
@@ -50,13 +53,22 @@ verifies('R2', 'every tool has exactly one public name, no two share one, and al
   );
 });
 
-verifies('R2', 'the same servers in any order give the same names', () => {
-  const shuffled = someParts.chain((some) =>
-    fc.tuple(fc.constant(some), fc.shuffledSubarray(some, { minLength: some.length })),
-  );
+verifies('R2', 'the same servers and tools in any order give the same names and flags', () => {
+  const inAnyOrder = <T>(some: readonly T[]) => fc.shuffledSubarray([...some], { minLength: some.length });
+  const once = ({ tools, ...rest }: SomePart): SomePart => {
+    const byName = new Map(tools.map((one) => [one.name, one])); // Configuration says one thing of one name.
+    return { ...rest, tools: [...byName.values()] };
+  };
+  const shuffled = someParts.chain((some) => {
+    const parts = some.map(once);
+    const mixed = parts.map((part) => inAnyOrder(part.tools).map((tools): SomePart => ({ ...part, tools })));
+    return fc.tuple(fc.constant(parts), fc.tuple(...mixed).chain(inAnyOrder));
+  });
   fc.assert(
     fc.property(shuffled, ([some, other]) => {
-      expect(origins(buildCatalog(other.map(partOf)))).toEqual(origins(buildCatalog(some.map(partOf))));
+      const [one, same] = [buildCatalog(some.map(partOf)), buildCatalog(other.map(partOf))];
+      expect(origins(same)).toEqual(origins(one));
+      expect(flagged(same)).toEqual(flagged(one));
     }),
     { numRuns: 300 },
   );
@@ -93,9 +105,57 @@ verifies('R2', 'a tool is renamed or hidden where configuration says so, and kee
   expect(catalog.find('s.secret')).toBeUndefined();
 });
 
-verifies('R2', 'a tool that is listed twice is one tool, the first', () => {
-  const catalog = catalogOf({ s: [[tool('echo', { title: 'first' }), tool('echo', { title: 'second' })]] });
-  expect(catalog.targets.map(({ definition }) => definition.title)).toEqual(['first']);
+verifies('R2', 'names that can be taken for one another are flagged on both sides, and each still has its own', () => {
+  const catalog = catalogOf({ github: [[tool('get_issue')]], gіthub: [[tool('get_lssue')]], other: [[tool('x')]] });
+  const [plain, forged] = ['mcp__github__get_issue', distinctName('gіthub', 'get_lssue')];
+  expect(Object.fromEntries(flagged(catalog))).toEqual({
+    [plain]: [`looks-like: ${forged}`],
+    [forged]: [`looks-like: ${plain}`],
+    mcp__other__x: [],
+  });
+});
+
+verifies('R2', 'collisions, and names made to look like a changed one, are flagged', () => {
+  const changed = distinctName('s', 'get.user');
+  const catalog = catalogOf({ s: [[tool('get.user'), tool(changed.slice('mcp__s__'.length))]] });
+  expect(catalog.find(changed)).toMatchObject({ name: 'get.user' });
+  expect(catalog.targets.map(({ flags }) => flags.length)).toEqual([1, 1]);
+  const meeting = catalogOf({ a: [[tool('b__c')]], a__b: [[tool('c')]] });
+  expect(meeting.targets.map(({ flags }) => flags.length)).toEqual([1, 1]);
+});
+
+verifies('R2', 'a crowd of look-alikes has one flag each', () => {
+  const crowd = Array.from({ length: 50 }, (_, index) => tool(`t${'\u200b'.repeat(index)}`));
+  for (const { flags } of catalogOf({ s: [crowd] }).targets) {
+    expect(flags.filter((flag) => flag.startsWith('looks-like: '))).toHaveLength(1);
+  }
+});
+
+verifies('R2', 'a name that cannot be shown is flagged, and a person is told the public one alone', () => {
+  const catalog = catalogOf({ s: [[tool('do\u001b[2Jit')]] });
+  const [target] = catalog.targets;
+  expect(target).toMatchObject({ name: 'do\u001b[2Jit', flags: ['unprintable'] });
+  expect(target && catalog.spellings(target)).toEqual([target?.publicName]);
+});
+
+verifies('R1', 'a change in one server keeps every other target, the very object', () => {
+  const [one, two] = ['a', 'b'].map((server) =>
+    buildPart(server, [tool('x'), tool('y')], { entry: undefined, builtin: false }),
+  );
+  const changed = buildPart('b', [tool('z')], { entry: undefined, builtin: false });
+  if (!one || !two) throw new Error('There are two parts.');
+  const [before, after] = [buildCatalog([one, two]), buildCatalog([one, changed])];
+  for (const name of ['a.x', 'a.y']) expect(after.find(name)).toBe(before.find(name));
+  expect(after.find('b.x')).toBeUndefined();
+});
+
+verifies('R3', 'a pool is worked out again only when one of its servers changes', () => {
+  const owner = { entry: anEntry({ pool: 'p' }), builtin: false };
+  const [a, b, c] = ['a', 'b', 'c'].map((server) => buildPart(server, [tool('x')], owner)) as [Part, Part, Part];
+  const outside = buildPart('d', [tool('x')], { entry: undefined, builtin: false });
+  const before = buildCatalog([a, b]).find('p.x');
+  expect(buildCatalog([b, outside, a]).find('p.x')).toBe(before);
+  expect(buildCatalog([a, b, c]).find('p.x')?.servers).toEqual(['a', 'b', 'c']);
 });
 
 verifies('R3', 'a pool offers what its servers have in common, best priority first, then by name', () => {

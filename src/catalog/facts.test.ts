@@ -29,6 +29,11 @@ const CASES: readonly Case[] = [
   ['trusted: read-only', hints({ readOnlyHint: true }), trusted, { readOnly: true, riskLevel: 'low' }],
   ['trusted: the older words', hints({ readOnly: true }), trusted, { readOnly: true, riskLevel: 'low' }],
   ['trusted: destructive of old', hints({ destructive: true }), trusted, { destructive: true, riskLevel: 'high' }],
+  ['read-only tools may run side by side', {}, set({ readOnly: true }), { concurrent: true }],
+  ['side by side is not believed', hints({ safeToRunConcurrently: true }), untrusted, { concurrent: false }],
+  ['trusted: side by side', hints({ safeToRunConcurrently: true }), trusted, { concurrent: true, readOnly: false }],
+  ['a closed world is not believed', hints({ openWorldHint: false }), untrusted, { openWorld: true }],
+  ['trusted: a closed world', hints({ openWorldHint: false }), trusted, { openWorld: false }],
   ['trusted: idempotent', hints({ idempotentHint: true }), trusted, { idempotent: true }],
   [
     'trusted: a milder risk',

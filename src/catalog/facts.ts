@@ -36,6 +36,8 @@ export function factsOf(definition: JsonObject, { entry, builtin }: Owner): Fact
     readOnly,
     destructive,
     idempotent: set.idempotent ?? (trusted && oneIsTrue(own.idempotent, hints.idempotentHint)),
+    concurrent: readOnly || (trusted && hints.safeToRunConcurrently === true),
+    openWorld: !trusted || hints.openWorldHint !== false,
     requiresApproval: set.requiresApproval ?? own.requiresApproval === true,
     builtin,
     ...defined({
@@ -58,6 +60,8 @@ export function strictest(all: readonly [Facts, ...Facts[]]): Facts {
     readOnly: all.every(({ readOnly }) => readOnly),
     destructive: all.some(({ destructive }) => destructive),
     idempotent: all.every(({ idempotent }) => idempotent),
+    concurrent: all.every(({ concurrent }) => concurrent),
+    openWorld: all.some(({ openWorld }) => openWorld),
     requiresApproval: all.some(({ requiresApproval }) => requiresApproval),
     builtin: all.every(({ builtin }) => builtin),
   };

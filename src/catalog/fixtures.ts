@@ -5,12 +5,13 @@ import type { Caller, JsonObject, Target } from '../core/call.ts';
 import { openStore } from '../store/open-store.ts';
 import { connectInMemory } from '../upstream/connect-in-memory.ts';
 import type { Connect } from '../upstream/connection.ts';
-import type { ServerPlan } from '../upstream/server.ts';
+import type { ServerPlan } from '../upstream/server-plan.ts';
 import { openServers, type Servers } from '../upstream/servers.ts';
 import type { Line } from '../wire/json-rpc.ts';
-import { buildCatalog, buildPart } from './build.ts';
+import { buildCatalog } from './build.ts';
 import type { Catalog } from './catalog.ts';
 import { discover, type ListOptions } from './list.ts';
+import { buildPart } from './part.ts';
 import { type Definitions, type LiveCatalog, liveCatalog } from './refresh.ts';
 import { type Resolve, resolver } from './resolve.ts';
 
@@ -75,7 +76,10 @@ export async function openWorld(
     localConcurrency: 10,
     remoteConcurrency: 10,
     onStatus: () => {},
-    onTools: (server, tools) => catalog.update(server, tools),
+    onList: (server, kind, items) => {
+      if (kind === 'tools') catalog.update(server, items);
+    },
+    onNotification: () => {},
   });
   onTestFinished(async () => {
     await servers.close();
@@ -100,6 +104,6 @@ const planOf = (name: string, retryAfterMs: number, connect: Connect): ServerPla
   revision: '1',
   local: false,
   autoConnect: false,
-  retryAfterMs,
+  reconnect: { maxAttempts: 0, delayMs: retryAfterMs },
   connect,
 });

@@ -4,6 +4,7 @@ import { verifies } from '../../test/requirements.ts';
 import { FAULTS, faultyServer } from '../../test/servers/faulty-server.ts';
 import { HeddleError } from '../core/errors.ts';
 import { aCall, aTarget } from '../core/fixtures.ts';
+import { parking } from '../upstream/parking.ts';
 import { openWorld } from './fixtures.ts';
 import { invoke } from './invoke.ts';
 
@@ -32,7 +33,7 @@ async function run(calls: readonly SomeCall[], open: Record<(typeof SERVERS)[num
     return [name, faultyServer({ name, onAct, accepts: () => open[name].shift() ?? true })] as const;
   });
   const { servers } = await openWorld(Object.fromEntries(connects));
-  const send = invoke(servers);
+  const send = invoke(servers, parking());
   const answers = calls.map(async ({ facts, faults, preferredServer, failover }, id) => {
     const target = aTarget({ servers: SERVERS, name: 'act', facts });
     const options = { preferredServer, failover, timeoutMs: 25 };

@@ -4,7 +4,8 @@ import { type Fault, faultyServer } from '../../test/servers/faulty-server.ts';
 import type { CallOptions, Facts, Handler, ResolvedCall, Result } from '../core/call.ts';
 import { HeddleError, UpstreamError } from '../core/errors.ts';
 import { aCall, aTarget } from '../core/fixtures.ts';
-import type { Connect } from '../upstream/connection.ts';
+import type { Connect, Connection } from '../upstream/connection.ts';
+import { parking } from '../upstream/parking.ts';
 import { openWorld } from './fixtures.ts';
 import { invoke } from './invoke.ts';
 
@@ -19,7 +20,7 @@ async function openPool(instead: Readonly<Record<string, Connect>> = {}): Promis
   const acted: string[] = [];
   const server = (name: string) => instead[name] ?? faultyServer({ name, onAct: () => acted.push(name) });
   const world = await openWorld({ a: server('a'), b: server('b') });
-  return { acted, started: world.started, send: invoke(world.servers) };
+  return { acted, started: world.started, send: invoke(world.servers, parking()) };
 }
 
 interface Asked extends CallOptions {
@@ -138,4 +139,54 @@ verifies('T6', 'a cancelled call is not passed on', async () => {
   abort.abort();
   await expect(sent).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
   expect(started).toEqual(['a']);
+});
+
+const NEXT = { kind: 'upstream', server: 'b', state: 's' } as const;
+
+verifies('T10', 'a call that goes on stays with the server that asked, whatever happens to it there', async () => {
+  const { send, started } = await openPool();
+  expect(from(await send({ ...asked({ preferredServer: 'a' }), from: NEXT }))).toEqual(['b', 1]);
+  const failed = send({ ...asked({ b: 'not-delivered' }), from: NEXT });
+  await expect(failed).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' });
+  expect(started).toEqual(['b']);
+  const elsewhere = send({ ...asked({}), from: { ...NEXT, server: 'z' } });
+  await expect(elsewhere).rejects.toMatchObject({ code: 'INPUT_INVALID' });
+});
+
+/** Lines that fail in these ways, one after the other, and then work. */
+function failing(...errors: readonly UpstreamError[]) {
+  const tries: string[] = [];
+  const line = (name: string) => ({
+    async send(): Promise<Result> {
+      tries.push(name);
+      const error = errors[tries.length - 1];
+      if (error) throw error;
+      return { kind: 'complete', value: {}, isError: false, from: { server: name, attempts: 1, latencyMs: 0 } };
+    },
+  });
+  const lines = {
+    ready: () => undefined,
+    lineFor: async (name: string) => line(name) as unknown as Connection,
+    health: (name: string) => (name === 'a' ? ('unhealthy' as const) : ('ok' as const)),
+  };
+  return { tries, send: invoke(lines, parking()) };
+}
+const gone = (delivered: 'no' | 'maybe') =>
+  new UpstreamError('UPSTREAM_FAILED', 'The session is gone.', { delivered, details: { sessionGone: true } });
+
+verifies('T5', 'a session that is gone is begun anew, and the call repeated once', async () => {
+  const once = failing(gone('no'));
+  expect(from(await once.send(asked({ preferredServer: 'a', failover: false })))).toEqual(['a', 1]);
+  expect(once.tries).toEqual(['a', 'a']);
+  const twice = failing(gone('no'), gone('no'));
+  await expect(twice.send(asked({ failover: false }))).rejects.toMatchObject({ details: { sessionGone: true } });
+  const unsure = failing(gone('maybe'));
+  await expect(unsure.send(asked({ failover: false }))).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
+  expect(unsure.tries).toHaveLength(1);
+});
+
+verifies('T7', 'a server that is not well is asked last, unless it is preferred', async () => {
+  const { send } = failing();
+  expect(from(await send(asked({})))).toEqual(['b', 1]);
+  expect(from(await send(asked({ preferredServer: 'a' })))).toEqual(['a', 1]);
 });

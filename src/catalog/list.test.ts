@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import { recordingServer, text } from '../../test/servers/recording-server.ts';
-import { ada } from '../core/fixtures.ts';
+import type { Caller, Target } from '../core/call.ts';
+import { ada, grace } from '../core/fixtures.ts';
 import type { Connect } from '../upstream/connection.ts';
 import { openWorld, tool, type World } from './fixtures.ts';
 import { discover, pageOf } from './list.ts';
@@ -63,6 +64,33 @@ verifies('R1', 'a cursor whose tool is gone goes on after its place', async () =
   world.catalog.update('a', [tool('a'), tool('c'), tool('d')]);
   const page = pageOf(world, ada, { limit: 2, ...(next !== undefined && { cursor: next }) });
   expect(page.items.map(({ name }) => name)).toEqual(['c', 'd']);
+});
+
+verifies(
+  'G2',
+  'a page that is remembered is forgotten with the rules, the catalog and the caller it was made for',
+  async () => {
+    const tools = [tool('one'), tool('two')];
+    const world = await openWorld({ a: echo() }, { remembered: [{ server: 'a', tools }] });
+    let [rules, hidden] = [{}, 'none'];
+    const visible = (caller: Caller, { name }: Target) => caller.id !== grace.id && name !== hidden;
+    const view = { ...world, visible, rules: () => rules };
+    const seen = (caller: Caller) => pageOf(view, caller, { limit: 9 }).items.map(({ name }) => name);
+    const [first, again] = [pageOf(view, ada, { limit: 9 }), pageOf(view, ada, { limit: 9 })];
+    expect(again).toBe(first);
+    expect([seen(ada), seen(grace)]).toEqual([['one', 'two'], []]);
+    [rules, hidden] = [{}, 'one'];
+    expect(seen(ada)).toEqual(['two']);
+    world.catalog.update('a', [tool('three')]);
+    expect(seen(ada)).toEqual(['three']);
+  },
+);
+
+verifies('R1', 'what nobody can call is on a page only when it is asked for', async () => {
+  const tools = [tool('bad', { inputSchema: false }), tool('good')];
+  const world = await openWorld({ a: echo() }, { remembered: [{ server: 'a', tools }] });
+  const seen = (includeInvalid: boolean) => pageOf(world, ada, { limit: 9, includeInvalid }).items.length;
+  expect([seen(false), seen(true)]).toEqual([1, 2]);
 });
 
 verifies('T3', 'listing starts the servers that were never seen and leaves the others alone', async () => {

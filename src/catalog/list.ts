@@ -1,5 +1,6 @@
 import type { Caller, Target } from '../core/call.ts';
 import type { Servers } from '../upstream/servers.ts';
+import type { Catalog } from './catalog.ts';
 import type { LiveCatalog } from './refresh.ts';
 
 export interface ListOptions {
@@ -7,11 +8,20 @@ export interface ListOptions {
   readonly servers: Servers;
   readonly visible: (caller: Caller, target: Target) => boolean;
   readonly serverVisible: (caller: Caller, server: string) => boolean;
+  /** What `visible` goes by: another object once it may answer otherwise. Without it no page is remembered. */
+  readonly rules?: () => object;
 }
 
 export interface Page {
   readonly items: readonly Target[];
   readonly next?: string;
+}
+
+export interface PageQuery {
+  readonly cursor?: string;
+  readonly limit: number;
+  /** Also what nobody can call. */
+  readonly includeInvalid?: boolean;
 }
 
 /**
@@ -39,17 +49,44 @@ export async function discover(
 
 const IGNORE = () => {};
 
+interface Remembered {
+  readonly catalog: Catalog;
+  readonly rules: object;
+  readonly pages: Map<string, Page>;
+}
+
+// By the caller itself, not by its name: whatever a rule may ask about a caller is then the same.
+const remembered = new WeakMap<Caller, Remembered>();
+const MAX_REMEMBERED = 100;
+
 /** One page of what the caller may see, after `cursor`. A cursor stays good when the catalog changes. */
-export function pageOf(
-  options: ListOptions,
-  caller: Caller,
-  { cursor, limit }: { cursor?: string; limit: number },
-): Page {
+export function pageOf(options: ListOptions, caller: Caller, query: PageQuery): Page {
+  const catalog = options.catalog.current();
+  const pages = pagesOf(catalog, options.rules?.(), caller);
+  const key = JSON.stringify([query.cursor, query.limit, query.includeInvalid]);
+  const known = pages?.get(key);
+  if (known) return known;
+  const page = pageAnew(options, caller, query);
+  if (pages && pages.size >= MAX_REMEMBERED) pages.clear(); // Cursors are the client's to choose.
+  pages?.set(key, page);
+  return page;
+}
+
+function pagesOf(catalog: Catalog, rules: object | undefined, caller: Caller): Map<string, Page> | undefined {
+  if (!rules) return undefined;
+  const known = remembered.get(caller);
+  if (known?.catalog === catalog && known.rules === rules) return known.pages;
+  const pages = new Map<string, Page>();
+  remembered.set(caller, { catalog, rules, pages });
+  return pages;
+}
+
+function pageAnew(options: ListOptions, caller: Caller, { cursor, limit, includeInvalid = false }: PageQuery): Page {
   const { targets } = options.catalog.current();
   const items: Target[] = [];
   for (let at = cursor === undefined ? 0 : firstAfter(targets, cursor); at < targets.length; at++) {
     const target = targets[at] as Target;
-    if (!options.visible(caller, target)) continue;
+    if (!options.visible(caller, target) || (!includeInvalid && target.invalid !== undefined)) continue;
     if (items.length === limit) return { items, next: (items.at(-1) as Target).publicName };
     items.push(target);
   }

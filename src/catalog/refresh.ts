@@ -3,8 +3,9 @@ import type { ServerConfig } from '../config/config.ts';
 import type { ServerEntry } from '../config/schema.ts';
 import { signatureOf } from '../config/signature.ts';
 import type { JsonObject } from '../core/call.ts';
-import { buildCatalog, buildPart, type Part } from './build.ts';
+import { buildCatalog } from './build.ts';
 import type { Catalog } from './catalog.ts';
+import { buildPart, type Part } from './part.ts';
 
 export interface Definitions {
   readonly server: string;

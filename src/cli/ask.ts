@@ -18,6 +18,45 @@ export async function askNo(question: string): Promise<boolean> {
   return /^y(es)?$/i.test(answer.trim());
 }
 
+/** A person at the terminal who is asked more than one thing. What they type ahead is not lost. */
+export interface Conversation {
+  ask(question: string): Promise<string>;
+  close(): void;
+}
+
+export function openConversation(): Conversation {
+  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: true });
+  const typed: string[] = [];
+  let waiting: PromiseWithResolvers<string> | undefined;
+  let left = false;
+  const leave = () => {
+    left = true;
+    waiting?.reject(leftOff());
+  };
+  lines.on('line', (line) => {
+    if (waiting) waiting.resolve(line);
+    else typed.push(line);
+  });
+  lines.once('SIGINT', leave);
+  lines.once('close', leave); // Ctrl-D: there will be no answer.
+  return {
+    async ask(question) {
+      if (left) throw leftOff();
+      lines.setPrompt(`${inert(question)} `);
+      lines.prompt();
+      const early = typed.shift();
+      if (early !== undefined) return early;
+      waiting = Promise.withResolvers();
+      try {
+        return await waiting.promise;
+      } finally {
+        waiting = undefined;
+      }
+    },
+    close: () => lines.close(),
+  };
+}
+
 /** Asks for something that is not to be seen while it is typed. */
 export async function askHidden(question: string): Promise<string> {
   process.stderr.write(`${inert(question)} `);
@@ -37,8 +76,12 @@ async function ask(question: string, output: NodeJS.WritableStream): Promise<str
   try {
     return await lines.question(question, { signal: stopped.signal });
   } catch (cause) {
-    throw new HeddleError('CALL_CANCELLED', 'Nothing was answered, so nothing was changed.', { cause });
+    throw unanswered(cause);
   } finally {
     lines.close();
   }
 }
+
+const unanswered = (cause?: unknown) =>
+  new HeddleError('CALL_CANCELLED', 'Nothing was answered, so nothing was changed.', { cause });
+const leftOff = () => new HeddleError('CALL_CANCELLED', 'Nothing was answered, so the call was cancelled.');

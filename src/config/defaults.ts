@@ -19,6 +19,8 @@ export const SETTING_DEFAULTS = {
   limits: {},
   connect: { localConcurrency: 3, remoteConcurrency: 20 },
   gateway: { host: '127.0.0.1', port: 7433, allowedHosts: [], allowedOrigins: [], maxBodyBytes: 4_194_304 },
+  roots: [],
+  sampling: { maxCalls: 10, windowMs: 60_000, maxTokens: 4096 },
   connectors: [],
   builtins: { filesystem: { enabled: true, maxFileBytes: 10_485_760 } },
 } as const;

@@ -110,9 +110,11 @@ export const ENTRY_FIELDS: Fields = {
 const NO_PATH = /:\/\/|^:memory:$/;
 
 export const SETTING_FIELDS: Fields = {
-  expands: ([first, , third]) => first === 'builtins' || (first === 'connectors' && third !== 'name'),
-  isPath: (path) => isBuiltinPath(path) || (path[0] === 'store' && path.length === 1),
-  isShown: ([first, , third]) => first === 'connectors' && third === 'url',
+  expands: ([first, , third]) =>
+    first === 'builtins' || first === 'roots' || (first === 'connectors' && third !== 'name'),
+  isPath: (path) => isBuiltinPath(path) || path[0] === 'roots' || (path[0] === 'store' && path.length === 1),
+  // Roots are told to every server.
+  isShown: ([first, , third]) => first === 'roots' || (first === 'connectors' && third === 'url'),
 };
 
 function isSandboxPath([first, second]: Path): boolean {

@@ -14,9 +14,20 @@ verifies('C14', 'finds `{}` a good configuration and fills every default', async
     permissions: { allow: [], ask: [], deny: [] },
     limits: {},
     connectors: [],
+    roots: [],
+    sampling: { maxCalls: 10, windowMs: 60_000, maxTokens: 4096 },
     connect: { localConcurrency: 3, remoteConcurrency: 20 },
     gateway: { host: '127.0.0.1', port: 7433, allowedHosts: [], allowedOrigins: [], maxBodyBytes: 4194304 },
   });
+});
+
+verifies('T10', 'roots start from the folder of their file, and are folders', async () => {
+  const machine = await machineWith({ 'project/heddle.json': { roots: ['src', '${workspaceFolder}', 'file:///srv'] } });
+  const { settings, problems } = await machine.load();
+  expect(problems).toEqual([]);
+  expect(settings.roots).toEqual([machine.path('project/src'), machine.path('project'), 'file:///srv']);
+  const wrong = await machineWith({ 'project/heddle.json': { roots: ['https://example.com/'] } });
+  expect(await wrong.load()).toMatchObject({ settings: { roots: [] }, problems: [{ code: 'CONFIG_INVALID' }] });
 });
 
 it('is content with no file at all', async () => {

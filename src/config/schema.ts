@@ -2,9 +2,10 @@ import * as z from 'zod';
 import { SETTING_DEFAULTS } from './defaults.ts';
 import { rate, type remoteEntry, type sdkEntry, serverEntry, type stdioEntry } from './server-schema.ts';
 
-const { builtins: BUILTINS, connect: CONNECT, gateway: GATEWAY } = SETTING_DEFAULTS;
+const { builtins: BUILTINS, connect: CONNECT, gateway: GATEWAY, sampling: SAMPLING } = SETTING_DEFAULTS;
 const FILES = BUILTINS.filesystem;
 const rules = z.array(z.string().min(1)).default([]);
+const NO_FOLDER = /^(?!file:)[a-z][a-z0-9+.-]+:\/\//i;
 const FOREIGN_SCHEME = /^(?!postgres(?:ql)?:)[a-z][a-z0-9+.-]+:\/\//i;
 
 const filesystem = z.strictObject({
@@ -29,6 +30,16 @@ const connect = z.strictObject({
     .positive()
     .default(CONNECT.remoteConcurrency)
     .describe('Remote servers connected at the same time.'),
+});
+
+const sampling = z.strictObject({
+  maxCalls: z
+    .int()
+    .nonnegative()
+    .default(SAMPLING.maxCalls)
+    .describe('How often one server may ask in one window; 0 means never.'),
+  windowMs: z.int().positive().default(SAMPLING.windowMs).describe('Length of the window in milliseconds.'),
+  maxTokens: z.int().positive().default(SAMPLING.maxTokens).describe('The most that is written for one request.'),
 });
 
 const gateway = z.strictObject({
@@ -71,6 +82,16 @@ export const configSchema = z.strictObject({
     .describe('Limits on calls.'),
   connect: connect.prefault({}).describe('How many servers connect at once.'),
   gateway: gateway.prefault({}).describe('The MCP endpoint of `heddle serve`.'),
+  roots: z
+    .array(
+      z
+        .string()
+        .min(1)
+        .refine((root) => !NO_FOLDER.test(root), 'must be a folder or a file:// URI'),
+    )
+    .default([])
+    .describe('Folders, or file:// URIs, that servers are told they may work in; a client’s own roots come first.'),
+  sampling: sampling.prefault({}).describe('How much servers may let the user’s model write, where there is one.'),
   connectors: z.array(connector).default([]).describe('Addresses that more servers are read from.'),
   store: z
     .string()

@@ -76,6 +76,18 @@ const oauth = z.strictObject({
   xaa: z.boolean().exactOptional().describe('Whether the token comes from the organisation’s sign-in.'),
 });
 
+const ide = z.strictObject({
+  lockFolder: text
+    .min(1)
+    .exactOptional()
+    .describe('Folder in which running IDEs announce themselves; `~/.claude/ide` when left out.'),
+  tokenHeader: z
+    .string()
+    .regex(/^[\w-]+$/, 'must be the name of a header')
+    .exactOptional()
+    .describe('Header that carries the token of the IDE; `X-Claude-Code-Ide-Authorization` when left out.'),
+});
+
 /** What any server may say about how Heddle treats it. */
 const treatment = {
   description: z.string().exactOptional().describe('What the server is for.'),
@@ -117,6 +129,9 @@ export const remoteEntry = z.strictObject({
   headers: z.record(z.string(), line).default({}).describe('Sent with every request.'),
   headersHelper: text.min(1).exactOptional().describe('Command that prints more headers as JSON.'),
   oauth: oauth.exactOptional().describe('How to sign in.'),
+  ide: ide
+    .exactOptional()
+    .describe('How an IDE is found, for `sse-ide` and `ws-ide`; a port in `url` names a certain one.'),
   ...treatment,
 });
 

@@ -12,6 +12,11 @@ export interface JsonObject {
 export interface Call {
   readonly id: string;
   readonly kind: 'tool';
+  /** What this caller's client can be asked, in this request; nothing when absent. */
+  readonly can?: Abilities;
+  /** Later rounds of a call that answered `input-required`: the answers, and where it stopped. */
+  readonly answers?: Answers;
+  readonly from?: Continuation;
   /** The public name, `server.tool`, or a bare tool name, as the caller wrote it. */
   readonly name: string;
   readonly input: JsonObject;
@@ -64,6 +69,10 @@ export interface Target {
   /** SHA-256 of the definition's canonical JSON. */
   readonly digest: string;
   readonly facts: Facts;
+  /** What a person should know before trusting it: `looks-like: <public name>`, `unprintable`. */
+  readonly flags: readonly string[];
+  /** Why nobody can call it. Such a tool is shown to people and offered to no program. */
+  readonly invalid?: string | undefined;
 }
 
 /** What Heddle holds to be true of a tool: configuration first, then the server's word as far as it is trusted. */
@@ -73,6 +82,10 @@ export interface Facts {
   readonly readOnly: boolean;
   readonly destructive: boolean;
   readonly idempotent: boolean;
+  /** May run beside other calls of the same tool. */
+  readonly concurrent: boolean;
+  /** Reaches beyond what is known beforehand: the web, other people. */
+  readonly openWorld: boolean;
   readonly requiresApproval: boolean;
   /** Comes with Heddle itself: an in-process object, not merely a name. */
   readonly builtin: boolean;
@@ -85,13 +98,33 @@ export interface RateLimit {
   readonly windowMs: number;
 }
 
-export type Question = {
+/** What the user behind a client can be asked. */
+export interface Abilities {
+  readonly form: boolean;
+  readonly url: boolean;
+  readonly sampling: boolean;
+  readonly samplingTools: boolean;
+  readonly roots: boolean;
+}
+
+/** Something a server wants to know in the middle of a call, in MCP's own words. */
+export interface Question {
   readonly method: 'elicitation/create' | 'sampling/createMessage' | 'roots/list';
   readonly params?: JsonObject;
-};
+}
 
-/** How a call that stopped to ask goes on. Plain data. */
-export type Continuation = { readonly kind: 'upstream'; readonly server: string; readonly state?: string };
+/** What the user's side says to a question: MCP's result, or that its client could not put it. */
+export type Answer = JsonObject | { readonly failed: { readonly code: number; readonly message: string } };
+export type Answers = Readonly<Record<string, Answer>>;
+
+/** How a call that stopped to ask goes on. Plain data; only the gateway seals it for a client. */
+export type Continuation =
+  /** A stateless server: any replica can go on. */
+  | { readonly kind: 'upstream'; readonly server: string; readonly state?: string }
+  /** A server that asked in the middle of an open request: this process, once. */
+  | { readonly kind: 'parked'; readonly server: string; readonly ticket: string }
+  /** A server that refused until the user has visited its URLs. */
+  | { readonly kind: 'call-again'; readonly server: string; readonly after: readonly string[] };
 
 /** Who really answered; never put on the wire. */
 export interface Provenance {

@@ -78,3 +78,12 @@ it('lets a reader leave while it waits', async () => {
   await iterator.return?.();
   await expect(waiting).resolves.toMatchObject({ done: true });
 });
+
+it('loses what is expendable before anything else', async () => {
+  const numbers = feed<number>((number) => number % 2 === 0);
+  const items = numbers.read(never());
+  for (let number = 1; number <= 1500; number++) numbers.publish(number);
+  numbers.close();
+  const seen = await all(items);
+  expect([seen.length, seen.filter((number) => number % 2 === 1).length]).toEqual([1000, 750]);
+});

@@ -1,14 +1,17 @@
 /** One publisher, any number of readers, each at its own pace. */
 export interface Feed<T> {
   publish(item: T): void;
-  /** What is published from now on, until the signal aborts or the feed closes. A reader too slow loses the oldest. */
+  /**
+   * What is published from now on, until the signal aborts or the feed closes. A reader too slow loses the oldest, and
+   * first of all what is expendable.
+   */
   read(signal: AbortSignal): AsyncIterable<T>;
   close(): void;
 }
 
 const MAX_WAITING = 1000;
 
-export function feed<T>(): Feed<T> {
+export function feed<T>(isExpendable: (item: T) => boolean = () => false): Feed<T> {
   const readers = new Set<(item: T) => void>();
   const closers = new Set<() => void>();
 
@@ -29,7 +32,7 @@ export function feed<T>(): Feed<T> {
       let open = !signal.aborted;
       const read = (item: T) => {
         waiting.push(item);
-        if (waiting.length > MAX_WAITING) waiting.shift();
+        if (waiting.length > MAX_WAITING) waiting.splice(Math.max(0, waiting.findIndex(isExpendable)), 1);
         wake.call();
       };
       const close = () => {

@@ -12,6 +12,8 @@ export const plainFacts: Facts = {
   readOnly: false,
   destructive: false,
   idempotent: false,
+  concurrent: false,
+  openWorld: true,
   requiresApproval: false,
   builtin: false,
 };
@@ -27,6 +29,7 @@ export function aTarget({
     name: 'echo',
     definition: { name: 'echo', inputSchema: { type: 'object' } },
     digest: 'f00d',
+    flags: [],
     ...overrides,
     facts: { ...plainFacts, ...facts },
   };

@@ -11,15 +11,35 @@ export interface ServerStatus {
   readonly fix?: string;
   /** Attempt n of m; 0 = not started. */
   readonly attempt: readonly [number, number];
+  /** When the next attempt is made by itself, in milliseconds since the epoch. */
+  readonly retryAt?: number;
   readonly health: 'ok' | 'unhealthy' | 'unknown';
   readonly sandbox: 'enforced' | 'unsandboxed' | 'none';
-  /** How many tools it has, or had when it was last seen. */
+  /** How many of each it has, or had when it was last seen. */
   readonly tools?: number;
+  readonly resources?: number;
+  readonly templates?: number;
+  readonly prompts?: number;
+  /** Lines opened for single users besides the common one. */
+  readonly privateLines?: number;
   /** Of a connected server: serverInfo, capabilities, instructions, protocolVersion, era, connectMs. */
   readonly info?: JsonObject;
 }
 
-/** Something happened to a server, to the catalog or to the configuration. */
+/** What can happen to a server: it came or went, it changed its state, or it said something. */
+export type ServerEvent =
+  | 'registered'
+  | ServerStatus['state']
+  | 'disconnected'
+  | 'health'
+  | 'list-changed'
+  | 'notification'
+  | 'closed';
+
+/**
+ * Something happened to a server, to the catalog or to the configuration. Of a server, `detail.event` is a
+ * `ServerEvent`; beside it are its status, for `list-changed` also `list`, and for `notification` only `method` and `params`.
+ */
 export interface Change {
   readonly kind: 'server' | 'catalog' | 'config';
   readonly subject: string;

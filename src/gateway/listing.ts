@@ -1,13 +1,48 @@
 import type { JsonObject, Target } from '../core/call.ts';
 import type { Page } from '../heddle.ts';
 import { INVALID_PARAMS, RpcError } from '../wire/json-rpc.ts';
+import type { Era } from './asked.ts';
+import { presentTool } from './present-tool.ts';
 
-const listed = new WeakMap<Target, JsonObject>();
+interface Listing extends Page<Target> {
+  readonly answer: JsonObject;
+}
 
-/** A page of the catalog as `tools/list` gives it: definitions as their servers wrote them, under their public names. */
-export function toListing({ items, next }: Page<Target>): JsonObject {
-  const tools = items.map(toTool);
-  return next === undefined ? { tools } : { tools, nextCursor: toCursor(next) };
+/** Ask again each time: what a caller may see can change at any moment. */
+export const UNCACHED = { ttlMs: 0, cacheScope: 'private' };
+
+type ByTarget<T> = Readonly<Record<Era, WeakMap<Target, T>>>;
+
+const tools: ByTarget<JsonObject> = { legacy: new WeakMap(), modern: new WeakMap() };
+// The last page that began with a target. It is compared item by item, so it is right whatever the catalog and the
+// caller: a page that has the same tools is the same page.
+const listings: ByTarget<Listing> = { legacy: new WeakMap(), modern: new WeakMap() };
+const written = new WeakMap<JsonObject, Buffer | undefined>();
+
+/** A page of the catalog as `tools/list` gives it; the same object as long as nothing on it has changed. */
+export function toListing({ items, next }: Page<Target>, era: Era): JsonObject {
+  const [first] = items;
+  const known = first && listings[era].get(first);
+  if (known && known.next === next && isSame(known.items, items)) return known.answer;
+  const answer: JsonObject = {
+    ...(era === 'modern' && { resultType: 'complete', ...UNCACHED }),
+    tools: items.map((target) => toTool(target, era)),
+    ...(next !== undefined && { nextCursor: toCursor(next) }),
+  };
+  written.set(answer, undefined);
+  if (first) listings[era].set(first, { items, answer, ...(next !== undefined && { next }) });
+  return answer;
+}
+
+/**
+ * The JSON of a listing, written once and kept: it is large and always the same,
+ * and copying it for each client keeps the collector busy. Undefined for anything else.
+ */
+export function bytesOf(result: JsonObject): Buffer | undefined {
+  if (!written.has(result)) return undefined;
+  const bytes = written.get(result) ?? Buffer.from(JSON.stringify(result));
+  written.set(result, bytes);
+  return bytes;
 }
 
 export function fromCursor(cursor: unknown): string | undefined {
@@ -19,10 +54,13 @@ export function fromCursor(cursor: unknown): string | undefined {
 
 const toCursor = (name: string) => Buffer.from(name, 'utf8').toString('base64url');
 
-function toTool(target: Target): JsonObject {
-  const known = listed.get(target);
+const isSame = (some: readonly Target[], others: readonly Target[]) =>
+  some.length === others.length && some.every((target, index) => target === others[index]);
+
+function toTool(target: Target, era: Era): JsonObject {
+  const known = tools[era].get(target);
   if (known) return known;
-  const tool = { ...target.definition, name: target.publicName };
-  listed.set(target, tool);
+  const tool = presentTool(target, era);
+  tools[era].set(target, tool);
   return tool;
 }

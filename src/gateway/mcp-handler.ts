@@ -8,21 +8,19 @@ import { INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts'
 import { type Answer, type Asked, LEGACY_VERSIONS, META_KEY, MODERN_VERSION } from './asked.ts';
 import { failedCall } from './error-answer.ts';
 import { listen } from './listen.ts';
-import { fromCursor, toListing } from './listing.ts';
+import { fromCursor, toListing, UNCACHED } from './listing.ts';
 
 const SERVER = { name: 'heddle', title: 'Heddle', version: VERSION };
 const CAPABILITIES = { tools: { listChanged: true } };
 const RESERVED = 'io.modelcontextprotocol/';
 const NOTHING: JsonObject = {};
-const UNCACHED = { ttlMs: 0, cacheScope: 'private' };
 
 /** Says Heddle in MCP, in both eras. Knows the protocol and nothing about policy: it only dispatches. */
 export function mcpHandler(heddle: Heddle): Answer {
   const both: Record<string, Answer> = {
     'tools/list': async (_method, { cursor }, { caller, era }) => {
       const from = fromCursor(cursor);
-      const page = toListing(await heddle.catalog.list(caller, from === undefined ? {} : { cursor: from }));
-      return era === 'modern' ? { ...page, ...UNCACHED } : page;
+      return toListing(await heddle.catalog.list(caller, from === undefined ? {} : { cursor: from }), era);
     },
     'tools/call': (_method, params, asked) => callTool(heddle, params, asked),
   };

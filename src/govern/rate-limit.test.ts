@@ -88,3 +88,10 @@ verifies('G5', 'of ever new callers only so many are remembered, and whoever is 
   expect(await outcome(from('caller 11999'))).toBe(1e9);
   expect(await outcome(from('caller 0'))).toBe('ok');
 });
+
+verifies('G5', 'a call that goes on after a question was counted when it began', async () => {
+  const { outcome } = limited({ perCaller: per(1) });
+  const next = { kind: 'upstream', server: 'demo' } as const;
+  expect([await outcome(from('ann')), await outcome(from('ann', { from: next }))]).toEqual(['ok', 'ok']);
+  expect(await outcome(from('ann'))).toBe(1000);
+});

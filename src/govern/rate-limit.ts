@@ -27,7 +27,10 @@ interface Window {
 // Bounds memory: past this, the windows idle the longest are forgotten.
 const MAX_WINDOWS = 10_000;
 
-/** Refuses a call when its tool, its server or its caller has spent the calls of the current window. */
+/**
+ * Refuses a call when its tool, its server or its caller has spent the calls of the current window. A call that goes on
+ * after a question was counted when it began.
+ */
 export function rateLimit(limits: () => RateLimits, clock: Clock = Date.now): Stage<ResolvedCall> {
   const windows = new Map<string, Window>();
 
@@ -54,7 +57,7 @@ export function rateLimit(limits: () => RateLimits, clock: Clock = Date.now): St
   }
 
   return function rateLimit(call, next) {
-    const applying = limitsOf(call, limits());
+    const applying = call.from ? [] : limitsOf(call, limits());
     const refused = applying.length > 0 ? admit(applying) : undefined;
     return refused ? Promise.reject(refused) : next(call);
   };

@@ -93,3 +93,16 @@ verifies('G2', 'what a person agreed to for themselves is recorded as that', asy
   const [record] = await store.audit.search({ limit: 1 });
   expect(record?.detail).toMatchObject({ decision: 'self-approved', rule: 'mode strict' });
 });
+
+verifies('G2', 'every round of a call that asks leaves a record under the one id', async () => {
+  const store = await realStore();
+  const { send } = watched(store, decides({ permissions: { allow: ['mcp__demo'] } }));
+  await send(of({}));
+  await send(of({}, { from: { kind: 'parked', server: 'demo', ticket: 't' } }));
+  const records = await store.audit.search({ limit: 2 });
+  expect(records.map(({ callId, detail }) => [callId, detail.goesOn])).toEqual([
+    [writes.id, 'parked'],
+    [writes.id, undefined],
+  ]);
+  expect(JSON.stringify(records)).not.toContain('ticket');
+});

@@ -29,6 +29,7 @@ export function recordIntent(log: AuditLog, decide: Decide, clock: Clock = Date.
         rule,
         input: hash('sha256', JSON.stringify(input)),
         arguments: sanitised(input),
+        ...(call.from && { goesOn: call.from.kind }),
       },
     };
   }

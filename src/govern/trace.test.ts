@@ -58,3 +58,13 @@ for (const traceparent of BROKEN) {
     expect((await spanOf({ traceparent }, OWN))?.parentId).toBeUndefined();
   });
 }
+
+verifies('V1', 'each round of a call that asks is a span of its own, below that of the first', async () => {
+  const store = await realStore();
+  const stage = trace(store.traces, () => 9);
+  await stage(aCall(), async () => text('hi'));
+  await stage(aCall({ from: { kind: 'upstream', server: 'demo' } }), async () => text('hi'));
+  await expect.poll(async () => (await store.traces.get(OWN)).length).toBe(2);
+  const [first, second] = await store.traces.get(OWN);
+  expect([second?.parentId, second?.spanId === first?.spanId]).toEqual([first?.spanId, false]);
+});

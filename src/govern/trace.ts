@@ -1,6 +1,6 @@
 import type { Call, Stage } from '../core/call.ts';
 import type { Clock } from '../core/clock.ts';
-import type { TraceLog } from '../store/trace-log.ts';
+import type { Span, TraceLog } from '../store/trace-log.ts';
 import { observed } from './outcome.ts';
 import { sanitised } from './sanitise.ts';
 
@@ -20,8 +20,7 @@ export function trace(log: TraceLog, clock: Clock = Date.now): Stage<Call> {
         const id = call.id.replaceAll('-', '');
         log.append({
           traceId: parent?.[1] ?? id,
-          spanId: id.slice(-SPAN_ID_CHARS), // The random end of the call's id.
-          ...(parent?.[2] && { parentId: parent[2] }),
+          ...spanOf(call, parent?.[2]),
           name: call.name,
           startedAt,
           durationMs,
@@ -38,3 +37,12 @@ export function trace(log: TraceLog, clock: Clock = Date.now): Stage<Call> {
     );
   };
 }
+
+/** The random end of the call's id; a round after a question is a span of its own, below that of the first. */
+function spanOf({ id, from }: Call, parentId: string | undefined): Pick<Span, 'spanId' | 'parentId'> {
+  const spanId = spanIdOf(id);
+  if (from) return { spanId: spanIdOf(crypto.randomUUID()), parentId: spanId };
+  return { spanId, ...(parentId !== undefined && { parentId }) };
+}
+
+const spanIdOf = (id: string) => id.replaceAll('-', '').slice(-SPAN_ID_CHARS);

@@ -59,3 +59,10 @@ verifies('G4', 'a definition that changes is checked by its new schema', async (
   await expect(send({ required: ['a'] }, {})).rejects.toMatchObject({ code: 'INPUT_INVALID' });
   await expect(send({ required: [] }, {})).resolves.toEqual(text('done'));
 });
+
+verifies('R1', 'a tool that was found invalid when it was listed is refused with the reason', async () => {
+  expect(await attempt(aTarget({ invalid: 'it has no name' }))).toMatchObject({
+    code: 'TOOL_INVALID',
+    message: 'mcp__demo__echo cannot be called: it has no name.',
+  });
+});

@@ -20,7 +20,8 @@ export function validateInput(): Stage<ResolvedCall> {
   }
 
   return async function validateInput(call, next) {
-    const { definition } = call.target;
+    const { definition, invalid } = call.target;
+    if (invalid !== undefined) throw invalidTool(call.target.publicName, invalid);
     const check = checks.get(definition) ?? (await prepare(call.target));
     const wrong = check(call.input);
     if (wrong) throw invalidInput(call, wrong);
@@ -40,6 +41,8 @@ function compiled(compile: Awaited<ReturnType<typeof loadCompiler>>, definition:
 }
 
 const schemaOf = ({ inputSchema }: JsonObject): JsonObject => (isObject(inputSchema) ? inputSchema : ANY_INPUT);
+
+const invalidTool = (tool: string, why: string) => new HeddleError('TOOL_INVALID', `${tool} cannot be called: ${why}.`);
 
 function invalidInput({ target }: ResolvedCall, wrong: string): HeddleError {
   const example = JSON.stringify(exampleOf(schemaOf(target.definition)));

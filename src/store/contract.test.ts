@@ -236,27 +236,44 @@ function tracesContract(bench: Bench): void {
 
 function serversContract(bench: Bench): void {
   const tools = [{ name: 'echo', inputSchema: { type: 'object' }, 'x-unknown': { b: 1, a: [null] } }];
-  const memory = { server: 'demo', signature: 'sha', era: 'modern', tools, at: 1_000 } as const;
+  const lists = { tools, resources: [{ uri: 'a:b' }], templates: [{ uriTemplate: 'a:{b}' }], prompts: [{ name: 'p' }] };
+  const memory = { server: 'demo', signature: 'sha', era: 'modern', lists, at: 1_000 } as const;
 
   verifies('T3', 'the definitions of a server are remembered as it wrote them', async () => {
     const { servers } = bench.store;
     await servers.remember({ ...memory, server: 'other' });
     await servers.remember(memory);
     expect(await servers.all()).toEqual([memory, { ...memory, server: 'other' }]);
-    expect(JSON.stringify((await servers.all())[0]?.tools)).toBe(JSON.stringify(tools));
+    expect(JSON.stringify((await servers.all())[0]?.lists)).toBe(JSON.stringify(lists));
   });
 
   verifies('T11', 'the newest verdict on a server replaces the one before', async () => {
     const { servers } = bench.store;
     await servers.remember(memory);
-    await servers.remember({ ...memory, era: 'legacy', signature: 'new', tools: [], at: 2_000 });
-    expect(await servers.all()).toEqual([{ server: 'demo', signature: 'new', era: 'legacy', tools: [], at: 2_000 }]);
+    const newer = {
+      server: 'demo',
+      signature: 'new',
+      era: 'legacy',
+      lists: { ...lists, tools: [] },
+      at: 2_000,
+    } as const;
+    await servers.remember(newer);
+    expect(await servers.all()).toEqual([newer]);
   });
 
-  it('a memory that cannot be read is none', async () => {
+  it.each(['tools', 'resources', 'templates', 'prompts'])('a memory whose %s cannot be read is none', async (list) => {
     await bench.store.servers.remember(memory);
-    await bench.database.run("UPDATE servers SET tools = 'gone'");
+    await bench.database.run(`UPDATE servers SET ${list} = 'gone'`);
     expect(await bench.store.servers.all()).toEqual([]);
+  });
+
+  it('a memory from before the other lists were remembered has none of them', async () => {
+    const { server, signature, era, at } = memory;
+    await bench.database.run(
+      `INSERT INTO servers (server, signature, era, tools, at) VALUES ('${server}', '${signature}', '${era}', '[]', ${at})`,
+    );
+    const none = { tools: [], resources: [], templates: [], prompts: [] };
+    expect(await bench.store.servers.all()).toEqual([{ server, signature, era, at, lists: none }]);
   });
 }
 

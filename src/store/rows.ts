@@ -60,17 +60,27 @@ export function toServerRow(memory: ServerMemory): ServerRow {
     server: storable(memory.server),
     signature: storable(memory.signature),
     era: memory.era,
-    tools: JSON.stringify(memory.tools),
+    tools: JSON.stringify(memory.lists.tools),
+    resources: JSON.stringify(memory.lists.resources),
+    templates: JSON.stringify(memory.lists.templates),
+    prompts: JSON.stringify(memory.lists.prompts),
     at: finite(memory.at),
   };
 }
 
 /** A memory that cannot be read is none: the server is asked again. */
 export function fromServerRows(rows: readonly ServerRow[]): readonly ServerMemory[] {
-  return rows.flatMap((row) => {
-    const tools = parse(row.tools);
-    return Array.isArray(tools) ? [{ ...row, tools }] : [];
+  return rows.flatMap(({ server, signature, era, at, ...texts }) => {
+    const [tools, resources, templates, prompts] = [texts.tools, texts.resources, texts.templates, texts.prompts].map(
+      parse,
+    );
+    const lists = { tools, resources, templates, prompts };
+    return hasAll(lists) ? [{ server, signature, era, at, lists }] : [];
   });
+}
+
+function hasAll(lists: Readonly<Record<string, unknown>>): lists is ServerMemory['lists'] {
+  return Object.values(lists).every(Array.isArray);
 }
 
 // Names come from callers. Postgres refuses NUL and both databases replace half a surrogate pair: the first would

@@ -55,7 +55,7 @@ export async function readStats(db: Kysely<Tables>, since: number): Promise<read
     .select(({ fn }) => [
       'name',
       fn.countAll().as('calls'),
-      fn.countAll().filterWhere('outcome', '<>', 'ok').as('errors'),
+      fn.countAll().filterWhere('outcome', 'not in', ['ok', 'input-required']).as('errors'),
       fn.avg('duration_ms').as('average'),
       fn.max('started_at').as('last'),
     ])

@@ -6,9 +6,10 @@ export interface ServerMemory {
   /** Of the entry that was connected: another command or URL is another server. */
   readonly signature: string;
   readonly era: 'legacy' | 'modern';
-  /** Its tools as it wrote them. */
-  readonly tools: readonly JsonObject[];
+  /** When its era was asked for. */
   readonly at: number;
+  /** What it had, as it wrote it. */
+  readonly lists: Readonly<Record<'tools' | 'resources' | 'templates' | 'prompts', readonly JsonObject[]>>;
 }
 
 /** Lets a server be listed before it is started, and be started without asking for its era again. */

@@ -34,6 +34,9 @@ export interface ServerRow {
   readonly signature: string;
   readonly era: 'legacy' | 'modern';
   readonly tools: string;
+  readonly resources: string;
+  readonly templates: string;
+  readonly prompts: string;
   readonly at: number;
 }
 

@@ -7,6 +7,7 @@ import {
   sessionServer,
   statelessServer,
 } from '../../test/servers/http-servers.ts';
+import { until } from '../../test/until.ts';
 import type { RemoteEntry } from '../config/schema.ts';
 import type { JsonObject } from '../core/call.ts';
 import { connectHttp } from './connect-http.ts';
@@ -24,7 +25,8 @@ async function connect(url: string, options: Partial<ConnectOptions> = {}, heade
   closers.push(() => pool.close());
   const open = connectHttp(entryOf<RemoteEntry>({ url, headers }), pool);
   const { signal } = new AbortController();
-  const connection = await open({ server: 'demo', signal, known: undefined, onToolsChanged: () => {}, ...options });
+  const can = { form: false, url: false, sampling: false, samplingTools: false, roots: false };
+  const connection = await open({ server: 'demo', signal, known: undefined, can, hear: () => {}, ...options });
   closers.push(() => connection.close());
   return connection;
 }
@@ -46,7 +48,7 @@ for (const [kind, open, era, protocolVersion, name] of KINDS) {
     const { url } = await started(open());
     const connection = await connect(url);
     expect(connection.agreement).toMatchObject({ era, certain: true, protocolVersion, serverInfo: { name } });
-    const tools = await connection.listTools(new AbortController().signal);
+    const tools = await connection.list('tools', new AbortController().signal);
     expect(tools.map((tool) => tool.name)).toEqual(['echo']);
     const result = await connection.send(toolCall('echo', { text: 'é✓' }));
     expect(result).toMatchObject({ kind: 'complete', isError: false, from: { server: 'demo', attempts: 1 } });
@@ -58,8 +60,10 @@ for (const [kind, open, era, protocolVersion, name] of KINDS) {
     await connect(url, { known: era });
     const { certain } = (await connect(url, { known: era })).agreement;
     expect(certain).toBe(true);
-    // Modern: one discovery each. Legacy: initialize, initialized and the stream each, and no refused discovery.
-    expect(requests.filter((method) => method === 'POST')).toHaveLength(era === 'modern' ? 2 : 4);
+    // Modern: discovery and the listening for changes. Legacy: initialize and initialized, and no refused discovery.
+    const posts = () => requests.filter((method) => method === 'POST');
+    await until('both have said what they have to say', () => posts().length >= 4);
+    expect(posts()).toHaveLength(4);
   });
 }
 
@@ -96,9 +100,13 @@ verifies('T5', 'drops the line when the server has forgotten its session, and sa
   const connection = await connect(url);
   await expect(connection.send(toolCall('echo'))).resolves.toMatchObject({ kind: 'complete' });
   restart();
-  const forgotten = { code: 'UPSTREAM_FAILED', delivered: 'no', details: { status: 404 } };
-  await expect(connection.send(toolCall('echo'))).rejects.toMatchObject(forgotten);
-  await connection.closed;
+  let closed = false;
+  void connection.closed.then(() => {
+    closed = true;
+  });
+  const forgotten = { code: 'UPSTREAM_FAILED', delivered: 'no', details: { status: 404, sessionGone: true } };
+  const closedFirst = connection.send(toolCall('echo')).finally(() => expect(closed).toBe(true));
+  await expect(closedFirst).rejects.toMatchObject(forgotten);
   await expect((await connect(url)).send(toolCall('echo'))).resolves.toMatchObject({ kind: 'complete' });
 });
 

@@ -1,3 +1,4 @@
+import { abortable } from '../core/abortable.ts';
 import type { Line } from '../wire/json-rpc.ts';
 import { linkedPair } from '../wire/linked-pair.ts';
 import type { Connect } from './connection.ts';
@@ -10,7 +11,12 @@ export type Serve = (line: Line) => Promise<void>;
 export function connectInMemory(serve: Serve): Connect {
   return async function connectInMemory(options) {
     const [near, far] = linkedPair();
-    await serve(far);
+    try {
+      await abortable(serve(far), options.signal); // It may never settle, and nobody waits for ever.
+    } catch (thrown) {
+      await near.close();
+      throw thrown;
+    }
     return openConnection({ ...options, line: near });
   };
 }

@@ -8,6 +8,7 @@ import { verifies } from '../../test/requirements.ts';
 import { until } from '../../test/until.ts';
 import type { StdioEntry } from '../config/schema.ts';
 import { openWatchdog } from '../process/watchdog.ts';
+import { NO_ABILITIES } from './abilities-key.ts';
 import { connectStdio } from './connect-stdio.ts';
 import type { Connection, ConnectOptions } from './connection.ts';
 import { entryOf, toolCall } from './fixtures.ts';
@@ -38,7 +39,8 @@ async function connect(ways: readonly string[], options: Partial<ConnectOptions>
     server: 'odd',
     signal: new AbortController().signal,
     known: undefined,
-    onToolsChanged: () => {},
+    can: NO_ABILITIES,
+    hear: () => {},
     ...options,
   });
   open.push(connection);
@@ -61,7 +63,7 @@ for (const [ways, era, certain] of [
     const connection = await connect(ways);
     expect(connection.agreement).toMatchObject({ era, certain, serverInfo: { name: 'odd' } });
     await expect(answer(connection, 'echo')).resolves.toEqual({ x: 1 });
-    expect(await connection.listTools(new AbortController().signal)).toHaveLength(5);
+    expect(await connection.list('tools', new AbortController().signal)).toHaveLength(5);
     expect(await starts()).toBe(1);
   });
 }

@@ -19,6 +19,7 @@ export function connectStdio(entry: StdioEntry, watchdog: Watchdog, env = proces
       args,
       cwd,
       env: childEnvironment(env, entry.env),
+      onTrouble: options.onTrouble,
     });
     try {
       return await openConnection({ ...options, line, lastWords: () => line.stderr() });

@@ -1,14 +1,27 @@
-import type { JsonObject, ResolvedCall, Result } from '../core/call.ts';
+import type { Abilities, JsonObject, ResolvedCall, Result } from '../core/call.ts';
 import type { Agreement, Era } from './negotiate.ts';
+
+/** What a server can be asked to list. */
+export type ListKind = 'tools' | 'resources' | 'templates' | 'prompts';
 
 /** One open line to one MCP server. Closed once, never reopened: open a new one. */
 export interface Connection {
   readonly server: string;
   readonly agreement: Agreement;
-  /** Sends a call and brings the answer, verbatim. Throws UpstreamError when the line fails it. */
+  /** One round of a call: the answer, verbatim, or what the server asks first. Throws UpstreamError when the line fails it. */
   send(call: ResolvedCall): Promise<Result>;
-  /** All pages of the server's tools, each as the server wrote it. */
-  listTools(signal: AbortSignal): Promise<readonly JsonObject[]>;
+  /** All pages of one list, each item as the server wrote it; empty when the server has no such thing. */
+  list(kind: ListKind, signal: AbortSignal): Promise<readonly JsonObject[]>;
+  /** A question so cheap that only a server in trouble does not answer it. */
+  probe(signal: AbortSignal): Promise<void>;
+  /** Asks to be told when a resource changes; heard as `notifications/resources/updated`. */
+  subscribe(uri: string, signal: AbortSignal): Promise<void>;
+  unsubscribe(uri: string, signal: AbortSignal): Promise<void>;
+  notify(method: string, params: JsonObject): Promise<void>;
+  /** True once the server has asked something without saying during which call: then only one call at a time is certain. */
+  asksBlindly(): boolean;
+  /** How many requests wait for their answer, those parked behind a question included. */
+  underWay(): number;
   close(): Promise<void>;
   /** Lets what is under way come to its end, then closes. */
   finish(): Promise<void>;
@@ -22,7 +35,12 @@ export interface ConnectOptions {
   readonly server: string;
   readonly signal: AbortSignal;
   readonly known: Era | undefined;
-  readonly onToolsChanged: () => void;
+  /** What the server is told that the user can be asked. */
+  readonly can: Abilities;
+  /** Every notification that belongs to no call: changed lists and resources, log lines, and whatever else it says. */
+  readonly hear: (method: string, params: JsonObject) => void;
+  /** Told of something that is wrong with the server although its line holds, such as a message too long to read. */
+  readonly onTrouble?: (reason: string) => void;
 }
 
 /** Opens a new line each time it is called. */

@@ -1,30 +1,48 @@
+import type { JsonObject } from '../core/call.ts';
 import type { Finding } from '../core/finding.ts';
 import type { ServerStatus } from '../core/server-status.ts';
 import type { Servers } from './servers.ts';
 
 const MAX_QUOTE_CHARS = 200;
 
-/** Connects one server and tells how that went. Throws NAME_UNKNOWN when there is none of that name. */
+/** Connects one server and tells in one line how that went. Throws NAME_UNKNOWN when there is none of that name. */
 export async function examineServer(servers: Servers, name: string, signal: AbortSignal): Promise<Finding> {
-  const status = () => servers.status().find((one) => one.name === name);
-  const lastWords = await servers.connect(name, signal).then(
-    (connection) => connection.lastWords().trim().split('\n').at(-1),
-    (thrown) => {
-      if (!status()) throw thrown;
-      return undefined; // The status says why it failed.
-    },
-  );
-  return findingOf(status() as ServerStatus, lastWords);
+  const { status, lastWords } = await connectAndLook(servers, name, signal);
+  const finding = verdictOf(status);
+  if (status.state !== 'connected') return finding;
+  const { tools = 0 } = status;
+  const quote = lastWords.at(-1) ? `; it last said on stderr: ${lastWords.at(-1)}` : '';
+  return { ...finding, message: `${finding.message}, ${count(tools, 'tool')}${quote}` };
 }
 
-function findingOf({ name, state, reason, fix, info, tools }: ServerStatus, lastWords: string | undefined): Finding {
+/** Connects it; the state it is in afterwards, whatever came of that, and the last it said on stderr, by line. */
+export async function connectAndLook(servers: Servers, name: string, signal: AbortSignal) {
+  const statusNow = () => servers.status().find((one) => one.name === name);
+  const words = await servers.connect(name, signal).then(
+    (connection) => connection.lastWords(),
+    (thrown) => {
+      if (!statusNow()) throw thrown;
+      return ''; // The status says why it failed, and quotes it.
+    },
+  );
+  const lines = words.split('\n').map((line) => line.trim().slice(0, MAX_QUOTE_CHARS));
+  return { status: statusNow() as ServerStatus, lastWords: lines.filter((line) => line !== '') };
+}
+
+/** How a server is, in one line. */
+export function verdictOf({ name, state, reason, fix, health, info }: ServerStatus): Finding {
   const subject = `server ${name}`;
-  if (state === 'disabled') return { level: 'ok', subject, message: 'disabled' };
+  const facts = { state, health, ...(reason !== undefined && { reason }) };
+  if (state === 'disabled') return { level: 'ok', subject, message: 'disabled', facts };
+  const advice = fix === undefined ? {} : { fix };
   if (state !== 'connected') {
-    return { level: 'error', subject, message: `${state}: ${reason ?? 'no reason known'}`, ...(fix && { fix }) };
+    return { level: 'error', subject, message: `${state}: ${reason ?? 'no reason known'}`, ...advice, facts };
   }
   const { era, protocolVersion, connectMs } = info ?? {};
-  const message = `connected in ${connectMs} ms, protocol ${protocolVersion} (${era}), ${tools} tools`;
-  const quote = lastWords && `; it last said on stderr: ${lastWords.slice(0, MAX_QUOTE_CHARS)}`;
-  return { level: 'ok', subject, message: `${message}${quote ?? ''}` };
+  const trouble = reason === undefined ? '' : `, but ${health === 'unhealthy' ? 'unhealthy: ' : ''}${reason}`;
+  const message = `connected in ${connectMs} ms, protocol ${protocolVersion} (${era})${trouble}`;
+  const level = trouble === '' && health !== 'unhealthy' ? 'ok' : 'warn';
+  return { level, subject, message, ...advice, facts: { ...facts, connectMs, protocolVersion, era } as JsonObject };
 }
+
+export const count = (number: number, what: string): string => `${number} ${what}${number === 1 ? '' : 's'}`;

@@ -1,9 +1,17 @@
+import { onTestFinished } from 'vitest';
 import { serverEntry } from '../config/server-schema.ts';
+import type { Time } from '../core/alarm.ts';
 import type { JsonObject, ResolvedCall } from '../core/call.ts';
+import type { ServerEvent } from '../core/server-status.ts';
 import type { ServerBook, ServerMemory } from '../store/server-book.ts';
 import { RpcError } from '../wire/json-rpc.ts';
 import { Peer } from '../wire/peer.ts';
-import type { Serve } from './connect-in-memory.ts';
+import { connectInMemory, type Serve } from './connect-in-memory.ts';
+import type { Connect, ConnectOptions, ListKind } from './connection.ts';
+import { PrivateLines } from './lines.ts';
+import { Server, type ServerOptions } from './server.ts';
+import type { ServerPlan } from './server-plan.ts';
+import { subscriptions } from './subscriptions.ts';
 
 export type Answer = (params: JsonObject) => JsonObject | Promise<JsonObject>;
 
@@ -11,6 +19,8 @@ export interface TinyServer {
   readonly serve: Serve;
   /** The methods it was asked, in order, over all lines. */
   readonly asked: string[];
+  /** The notifications it was sent. */
+  readonly heard: [string, JsonObject][];
   /** Its end of every line it was ever given. */
   readonly lines: Peer[];
 }
@@ -30,12 +40,15 @@ export function tinyServer(answers: Readonly<Record<string, Answer>> = {}): Tiny
   };
   const asked: string[] = [];
   const lines: Peer[] = [];
+  const heard: [string, JsonObject][] = [];
   return {
     asked,
+    heard,
     lines,
     async serve(line) {
       const peer = new Peer(line, {
         server: 'Heddle',
+        hear: (method, params) => heard.push([method, params]),
         async answer(method, params) {
           asked.push(method);
           const answer = all[method];
@@ -69,7 +82,8 @@ export function toolCall(name: string, input: JsonObject = {}, more: Partial<Res
       name,
       definition: { name },
       digest: '',
-      facts: { ...facts, requiresApproval: false, builtin: false },
+      facts: { ...facts, concurrent: true, openWorld: false, requiresApproval: false, builtin: false },
+      flags: [],
     },
     ...more,
   };
@@ -86,4 +100,90 @@ export interface MemoryBook extends ServerBook {
 export function memoryBook(): MemoryBook {
   const memories: ServerMemory[] = [];
   return { memories, all: async () => memories, remember: async (memory) => void memories.push(memory) };
+}
+
+/** Time that passes when the test says so. */
+export interface FakeTime extends Time {
+  pass(ms: number): void;
+  /** How many alarms are set. */
+  alarms(): number;
+}
+
+export function fakeTime(start = 1_000_000): FakeTime {
+  let now = start;
+  const set = new Set<{ readonly at: number; readonly ring: () => void }>();
+  const nextBefore = (end: number) => [...set].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)[0];
+  return {
+    clock: () => now,
+    random: () => 0.5,
+    alarm(delayMs, ring) {
+      const alarm = { at: now + delayMs, ring };
+      set.add(alarm);
+      return () => void set.delete(alarm);
+    },
+    alarms: () => set.size,
+    pass(ms) {
+      const end = now + ms;
+      for (let next = nextBefore(end); next; next = nextBefore(end)) {
+        set.delete(next);
+        now = Math.max(now, next.at);
+        next.ring();
+      }
+      now = end;
+    },
+  };
+}
+
+/** The plan of a server; say only how it is reached, and what your test is about. */
+export const planOf = (plan: Partial<ServerPlan> & Pick<ServerPlan, 'connect'>): ServerPlan => ({
+  name: 'demo',
+  scope: 'project',
+  transport: 'stdio',
+  sandbox: 'none',
+  signature: 'sig',
+  revision: '1',
+  local: true,
+  autoConnect: false,
+  reconnect: { maxAttempts: 3, delayMs: 5000 },
+  ...plan,
+});
+
+interface Setting extends Partial<Omit<ServerOptions, 'plan' | 'time'>> {
+  readonly connect?: Connect;
+  readonly plan?: Partial<ServerPlan>;
+  /** What the clock says at first. */
+  readonly start?: number;
+}
+
+/** A server over the tiny one, or whatever `connect` is given, with all it tells. Closed when the test ends. */
+export function serverOf(tiny: TinyServer, { connect, plan, start, ...more }: Setting = {}) {
+  const asked: ConnectOptions[] = [];
+  const events: ServerEvent[] = [];
+  const lists: [ListKind, readonly JsonObject[]][] = [];
+  const notes: string[] = [];
+  const memories: ServerMemory[] = [];
+  const reach = connect ?? connectInMemory(tiny.serve);
+  const time = fakeTime(start);
+  const server = new Server({
+    plan: planOf({
+      connect(options) {
+        asked.push(options);
+        return reach(options);
+      },
+      ...plan,
+    }),
+    known: undefined,
+    limited: (task) => task(),
+    lines: new PrivateLines(time),
+    subscriptions: subscriptions(),
+    user: undefined,
+    time,
+    onStatus: (_, event) => events.push(event),
+    onList: (kind, items) => lists.push([kind, items]),
+    onNotification: (method) => notes.push(method),
+    remember: (memory) => memories.push(memory),
+    ...more,
+  });
+  onTestFinished(() => server.close());
+  return { server, asked, events, lists, notes, memories, time };
 }

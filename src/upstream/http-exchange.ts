@@ -16,6 +16,8 @@ export interface ExchangeOptions {
   /** Called before the first message, so that what the headers say is known by then. */
   readonly onAccepted?: ((headers: Head['headers']) => void) | undefined;
   readonly onMessage: (message: unknown) => void;
+  /** Events of a stream that are no messages. */
+  readonly onEvent?: (event: string, data: string) => void;
 }
 
 const MAX_ERROR_CHARS = 64 * 1024;
@@ -45,6 +47,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.head = this.#head.promise;
     this.ended = this.#ended.promise;
     this.head.catch(() => {}); // Whoever only waits for the end learns of the failure there.
+  }
+
+  get isEventStream(): boolean {
+    return this.#parser !== undefined;
   }
 
   abort(): void {
@@ -93,10 +99,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #readEvents(): void {
     this.#decoder = new TextDecoder();
     this.#parser = createParser({
-      onEvent: ({ data, event, id }) => {
+      onId: (id) => {
+        if (id) this.lastEventId = id; // Also of an event without data, which is never told.
+      },
+      onEvent: ({ data, event = 'message' }) => {
         this.#bytes = 0; // The limit is per message; a stream may live for days.
-        if (id) this.lastEventId = id;
-        if (data !== '' && (event === undefined || event === 'message')) this.#deliver(data);
+        if (event !== 'message') this.#options.onEvent?.(event, data);
+        else if (data !== '') this.#deliver(data);
       },
       onRetry: (ms) => {
         this.retryMs = ms;

@@ -1,5 +1,6 @@
 import { UpstreamError } from '../core/errors.ts';
 import type { Head } from './http-exchange.ts';
+import { certificateProblem } from './tls-failure.ts';
 
 // Failures that happen before a byte of the request leaves.
 const UNSENT = new Set([
@@ -10,36 +11,92 @@ const UNSENT = new Set([
   'ENETUNREACH',
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
+// What makes a line worth replacing when it goes on. A call given up by us is no such thing.
+const TERMINAL = new Set([...UNSENT, 'ECONNRESET', 'ECONNABORTED', 'ETIMEDOUT', 'EPIPE', 'UND_ERR_SOCKET']);
 // What says that the request was not even looked at. Any other refusal may have come after it was carried out.
 const NOT_DONE = new Set([307, 308, 400, 401, 403, 404, 405, 406, 413, 415, 429]);
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 const MAX_QUOTE_CHARS = 300;
+const MAX_RETRY_AFTER_MS = 60_000;
+
+type Coded = Error & { readonly code?: string };
 
 /** The server was not heard at all. */
-export function toLineFailure(server: string, cause: Error & { readonly code?: string }): UpstreamError {
-  return UNSENT.has(cause.code ?? '')
-    ? new UpstreamError('UPSTREAM_UNREACHABLE', `${server} cannot be reached (${cause.code}).`, {
+export function toLineFailure(server: string, cause: Coded): UpstreamError {
+  const { code = '' } = cause;
+  const certificate = certificateProblem(server, cause);
+  if (certificate) return certificate;
+  return UNSENT.has(code)
+    ? new UpstreamError('UPSTREAM_UNREACHABLE', `${server} cannot be reached (${code}).`, {
         delivered: 'no',
         cause,
+        details: { server, code },
         fix: `Check that the server runs and that \`url\` of ${server} is right.`,
       })
-    : new UpstreamError('UPSTREAM_FAILED', `The line to ${server} was lost.`, { delivered: 'maybe', cause });
+    : new UpstreamError('UPSTREAM_FAILED', `The line to ${server} was lost (${cause.message}).`, {
+        delivered: 'maybe',
+        cause,
+        details: { server, ...(code && { code }) },
+      });
 }
 
+/** Whether the network failed, rather than the server's answer or our patience. */
+export const isTerminal = (error: Coded): boolean => TERMINAL.has(error.code ?? '');
+
 /** The server answered with an HTTP status instead of a message. `status` and `challenge` tell what to do about it. */
-export function toRefusal(server: string, { status, headers, text }: Head): UpstreamError {
-  const quote = text.replace(/\s+/g, ' ').trim().slice(0, MAX_QUOTE_CHARS);
-  const details = {
-    server,
-    status,
-    challenge: one(headers['www-authenticate']),
-    retryAfter: one(headers['retry-after']),
-  };
+export function toRefusal(server: string, { status, headers, text }: Head, url: URL): UpstreamError {
+  const retryAfterMs = wantedWait({ status, headers });
+  const [challenge, retryAfter] = [one(headers['www-authenticate']), one(headers['retry-after'])];
+  const details = { server, status, challenge, retryAfter, retryAfterMs };
   if (status === 401) {
     const message = `${server} wants a credential (HTTP 401).`;
     return new UpstreamError('AUTH_NEEDED', message, { delivered: 'no', details });
   }
+  // A server that says when to come back has not done it yet.
+  const delivered = NOT_DONE.has(status) || retryAfterMs !== undefined ? 'no' : 'maybe';
+  if (REDIRECTS.has(status)) {
+    const target = redirectTarget(one(headers.location), url);
+    const message = `${server} points to ${target ?? 'another address'} (HTTP ${status}), and redirects are not followed.`;
+    const fix = `Put the new address into \`url\` of ${server}, if you trust it.`;
+    return new UpstreamError('UPSTREAM_FAILED', message, { delivered, details: { ...details, target }, fix });
+  }
+  const quote = text.replace(/\s+/g, ' ').trim().slice(0, MAX_QUOTE_CHARS);
   const message = `${server} refused the message with HTTP ${status}${quote && `: ${quote}`}`;
-  return new UpstreamError('UPSTREAM_FAILED', message, { delivered: NOT_DONE.has(status) ? 'no' : 'maybe', details });
+  return new UpstreamError('UPSTREAM_FAILED', message, { delivered, details });
+}
+
+/** The server has forgotten the session. Nothing was done: a new line may ask once more. */
+export function toSessionGone(server: string, status: number): UpstreamError {
+  const message = `${server} no longer knows the session (HTTP ${status}).`;
+  return new UpstreamError('UPSTREAM_FAILED', message, {
+    delivered: 'no',
+    details: { server, status, sessionGone: true },
+    fix: 'Call again: a new session is begun by itself.',
+  });
+}
+
+/** How long the server wants a request to wait that it has not looked at, if that is over before the deadline. */
+export function waitBeforeRetry(head: Head, deadlineAt: number): number | undefined {
+  const waitMs = head.ok ? undefined : wantedWait(head);
+  return waitMs !== undefined && performance.now() + waitMs < deadlineAt ? waitMs : undefined;
+}
+
+const wantedWait = ({ status, headers }: Pick<Head, 'status' | 'headers'>): number | undefined =>
+  status === 429 || status === 503 ? waitOf(one(headers['retry-after'])) : undefined;
+
+/** `Retry-After` in milliseconds: seconds or a date, at least 0 and at most a minute. */
+export function waitOf(retryAfter: string | undefined, now = Date.now()): number | undefined {
+  if (retryAfter === undefined) return undefined;
+  const isDate = /^[a-z]/i.test(retryAfter); // Anything else that looks like a date to JavaScript is none in HTTP.
+  const ms = isDate ? Date.parse(retryAfter) - now : /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1000 : Number.NaN;
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS);
+}
+
+// Without its query, where servers put what is secret.
+function redirectTarget(location: string | undefined, from: URL): string | undefined {
+  if (location === undefined || !URL.canParse(location, from.href)) return undefined;
+  const to = new URL(location, from);
+  return to.origin === from.origin ? to.origin + to.pathname : to.origin;
 }
 
 const one = (value: string | string[] | undefined): string | undefined => (Array.isArray(value) ? value[0] : value);

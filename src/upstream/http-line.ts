@@ -2,10 +2,13 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import type { JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
-import type { Line, Message, SendOptions } from '../wire/json-rpc.ts';
+import { type Line, METHOD_NOT_FOUND, type Message, type SendOptions } from '../wire/json-rpc.ts';
+import { answeredStreams } from './answered-streams.ts';
+import { failureStreak } from './failure-streak.ts';
 import { Exchange, type Head } from './http-exchange.ts';
-import { toLineFailure, toRefusal } from './http-failure.ts';
+import { toLineFailure, toRefusal, toSessionGone, waitBeforeRetry } from './http-failure.ts';
 import { headersOfBody } from './http-headers.ts';
+import { requestWaits } from './request-waits.ts';
 
 type Headers = Record<string, string>;
 
@@ -27,10 +30,18 @@ interface Sending {
   readonly headers?: Readonly<Headers> | undefined;
 }
 
+interface Purpose {
+  readonly opensSession?: boolean;
+  /** A stream that was opened for one answer, and that a server may leave open after it. */
+  readonly resumes?: boolean;
+}
+
 const MIB = 1024 * 1024;
 const MAX_RETRY_MS = 30_000;
 const MAX_RESUMES = 3;
 const GOODBYE_MS = 2000;
+const FORGOTTEN_MS = 1000;
+const FORGOTTEN = 'It no longer knew the session.';
 
 /** Streamable HTTP in both eras, one POST per message; for legacy servers also the GET stream and resumption. */
 export class HttpLine implements Line {
@@ -42,9 +53,14 @@ export class HttpLine implements Line {
   readonly #options: HttpOptions;
   readonly #path: string;
   readonly #open = new Map<number, Exchange>();
+  readonly #answered = answeredStreams();
   readonly #closing = new AbortController();
   #listener: Exchange | undefined;
   #version: string | undefined;
+  readonly #waits = requestWaits();
+  readonly #failures = failureStreak((reason) => this.#end(reason));
+  #forgotten = false;
+  #ending = '';
 
   constructor(options: HttpOptions) {
     this.#options = options;
@@ -58,30 +74,63 @@ export class HttpLine implements Line {
     this.#version = version;
   }
 
+  /** Why the line closed by itself; empty when it did not. */
+  ending(): string {
+    return this.#ending;
+  }
+
   /** Settles when the server has accepted the message; the answer comes by `onmessage`. */
-  async send(message: Message, options?: SendOptions): Promise<void> {
-    const { id, method, params } = message as { id?: number; method?: string; params?: JsonObject };
-    const asked = method === undefined ? undefined : id;
-    const exchange = this.#exchange(asked, method === 'initialize');
-    const head = await this.#dispatch(exchange, {
+  send(message: Message, options: SendOptions = {}): Promise<void> {
+    const { id, method = '', params } = message as { id?: number; method?: string; params?: JsonObject };
+    if (this.#forgotten) return Promise.reject(toSessionGone(this.#options.server, 404));
+    const sending: Sending = {
       method: 'POST',
       body: JSON.stringify(message),
-      headers: { ...headersOfBody(method ?? '', params), 'content-type': 'application/json' },
-    });
-    if (!head.ok) return this.#refused(head, asked);
-    if (asked !== undefined) void this.#follow(exchange, asked, options?.onRequestStreamEnd);
+      headers: { ...headersOfBody(method, params), ...options.headers, 'content-type': 'application/json' },
+    };
+    if (id === undefined || method === '') return this.#tell(sending, method);
+    return this.#ask(id, sending, { ...options, opensSession: method === 'initialize' });
+  }
+
+  async #tell(sending: Sending, method: string): Promise<void> {
+    const head = await this.#dispatch(this.#exchange(undefined), sending);
+    if (!head.ok) return this.#refused(head, undefined);
+    this.#failures.end();
     if (method === 'notifications/initialized') void this.#listen();
+  }
+
+  async #ask(id: number, sending: Sending, options: SendOptions & Purpose): Promise<void> {
+    const { deadlineMs = 0, onRequestStreamEnd } = options;
+    const deadlineAt = performance.now() + deadlineMs;
+    try {
+      let exchange = this.#exchange(id, options);
+      let head = await this.#dispatch(exchange, sending);
+      const waitMs = waitBeforeRetry(head, deadlineAt);
+      if (waitMs !== undefined) {
+        await this.#waits.wait(id, waitMs);
+        if (!this.#open.has(id)) throw new Error('abandoned while it waited');
+        exchange = this.#exchange(id, options);
+        head = await this.#dispatch(exchange, sending);
+      }
+      if (!head.ok) return this.#refused(head, id);
+      void this.#follow(exchange, id, onRequestStreamEnd);
+    } catch (error) {
+      this.#settle(id);
+      throw error;
+    }
   }
 
   abandon(id: number): void {
     this.#open.get(id)?.abort();
-    this.#open.delete(id);
+    this.#settle(id);
+    this.#waits.end(id);
   }
 
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort();
     for (const id of this.#open.keys()) this.abandon(id);
+    this.#answered.abort();
     this.#listener?.abort();
     if (this.sessionId) this.#sayGoodbye();
     this.onclose?.();
@@ -96,15 +145,19 @@ export class HttpLine implements Line {
   }
 
   /** Registered before anything is awaited, so that a call abandoned meanwhile is never sent. */
-  #exchange(asked: number | undefined, opensSession = false): Exchange {
-    const exchange = new Exchange({
+  #exchange(asked: number | undefined, { opensSession, resumes }: Purpose = {}): Exchange {
+    const exchange: Exchange = new Exchange({
       maxMessageBytes: this.#options.maxMessageBytes ?? 16 * MIB,
       onAccepted: (headers) => {
         if (opensSession) this.sessionId = headers['mcp-session-id'] as string | undefined;
       },
       onMessage: (message) => {
-        if (asked !== undefined && isObject(message) && message.id === asked && !message.method)
-          this.#open.delete(asked);
+        this.#failures.end();
+        if (asked !== undefined && isObject(message) && message.id === asked && !message.method) {
+          this.#settle(asked);
+          if (resumes) exchange.abort();
+          else this.#answered.add(exchange);
+        }
         this.onmessage?.(message as Message, { askedBy: asked });
       },
     });
@@ -122,8 +175,11 @@ export class HttpLine implements Line {
     Object.assign(all, headers);
     const { origin } = url;
     if (exchange.aborted) throw toLineFailure(server, new Error('abandoned before it was sent'));
-    dispatcher.dispatch({ origin, path: this.#path, method, headers: all, body: body ?? null }, exchange);
+    // Said here again, because a pool behind a proxy does not pass on what its agent was told.
+    const patient = { headersTimeout: 0, bodyTimeout: 0 };
+    dispatcher.dispatch({ origin, path: this.#path, method, headers: all, body: body ?? null, ...patient }, exchange);
     return exchange.head.catch((error) => {
+      this.#failures.count(error);
       throw toLineFailure(server, error);
     });
   }
@@ -133,17 +189,21 @@ export class HttpLine implements Line {
     let exchange = first;
     for (let resumes = 0; ; resumes++) {
       const error = await exchange.ended;
+      this.#answered.delete(exchange);
       if (!this.#open.has(id)) return;
-      if (error) this.onerror?.(error);
+      if (error) {
+        this.#failures.count(error);
+        this.onerror?.(error);
+      }
       const { lastEventId, retryMs = this.#options.retryMs ?? 1000 } = exchange;
       // Modern lines have no version of their own, and no resumption.
       if (!this.#version || lastEventId === undefined || resumes === MAX_RESUMES) break;
-      await this.#pause(retryMs);
+      await this.#waits.wait(id, retryMs);
       if (!this.#open.has(id)) return;
-      exchange = this.#exchange(id);
+      exchange = this.#exchange(id, { resumes: true });
       if (!(await this.#resume(exchange, lastEventId))?.ok) break;
     }
-    this.#open.delete(id);
+    this.#settle(id);
     unanswered?.();
   }
 
@@ -175,20 +235,38 @@ export class HttpLine implements Line {
     return wait(ms, undefined, { signal: this.#closing.signal, ref: false }).catch(() => {});
   }
 
-  // The server has forgotten us, and a session begins with a handshake: on a new line, once this refusal is told.
-  #loseSession(): void {
-    this.sessionId = undefined;
-    setImmediate(() => this.close());
-  }
-
   #refused(head: Head, asked: number | undefined): void {
-    if (asked !== undefined) this.#open.delete(asked);
-    if (head.status === 404 && this.sessionId) this.#loseSession();
+    const { server, url } = this.#options;
+    this.#failures.end();
+    if (asked !== undefined) this.#settle(asked);
     const answer = parse(head.text);
     // A modern server puts its JSON-RPC error into a 400 or 404; that is an answer, not a broken line.
     const isAnswer = asked !== undefined && isObject(answer) && answer.id === asked && answer.error !== undefined;
-    if (!isAnswer) throw toRefusal(this.#options.server, head);
+    const isUnderstood = isAnswer && isObject(answer.error) && answer.error.code === METHOD_NOT_FOUND;
+    if (head.status === 404 && (this.sessionId || this.#forgotten) && !isUnderstood) {
+      this.#loseSession();
+      throw toSessionGone(server, head.status);
+    }
+    if (!isAnswer) throw toRefusal(server, head, url);
     this.onmessage?.(answer, { askedBy: asked });
+  }
+
+  #settle(id: number): void {
+    this.#open.delete(id);
+    if (this.#forgotten && this.#open.size === 0) setImmediate(() => this.#end(FORGOTTEN));
+  }
+
+  // A session begins with a handshake: on a new line. Calls under way get a moment to hear the same for themselves.
+  #loseSession(): void {
+    if (this.#forgotten) return;
+    this.#forgotten = true;
+    this.sessionId = undefined;
+    setTimeout(() => this.#end(FORGOTTEN), this.#open.size === 0 ? 0 : FORGOTTEN_MS);
+  }
+
+  #end(reason: string): void {
+    this.#ending ||= reason;
+    void this.close();
   }
 }
 

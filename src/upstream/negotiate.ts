@@ -1,5 +1,5 @@
 import { abortable } from '../core/abortable.ts';
-import type { JsonObject } from '../core/call.ts';
+import type { Abilities, JsonObject } from '../core/call.ts';
 import { HeddleError, UpstreamError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import { RpcError } from '../wire/json-rpc.ts';
@@ -21,6 +21,8 @@ export interface Agreement {
 
 export interface NegotiateOptions {
   readonly client: { readonly name: string; readonly version: string };
+  /** What the user can be asked, in MCP's words; nothing unless said. */
+  readonly capabilities?: JsonObject;
   readonly deadlineMs: number;
   readonly signal: AbortSignal;
   /** The verdict of an earlier connect: asked first, and given the whole deadline. */
@@ -35,7 +37,15 @@ const MODERN_VERSION = '2026-07-28';
 const LEGACY_VERSION = '2025-11-25';
 const LEGACY_VERSIONS: readonly unknown[] = [LEGACY_VERSION, '2025-06-18', '2025-03-26', '2024-11-05'];
 const UNSUPPORTED_VERSION = -32022;
-const KEY = (name: string) => `io.modelcontextprotocol/${name}`;
+/** A key of the envelope. */
+export const KEY = (name: string) => `io.modelcontextprotocol/${name}`;
+
+/** How a server is told what the user can be asked, in both eras. */
+export const capabilitiesOf = (can: Abilities, hasRoots: boolean): JsonObject => ({
+  ...((can.form || can.url) && { elicitation: { ...(can.form && { form: {} }), ...(can.url && { url: {} }) } }),
+  ...(can.sampling && { sampling: can.samplingTools ? { tools: {} } : {} }),
+  ...((can.roots || hasRoots) && { roots: {} }),
+});
 
 /** Finds the newest era both sides speak, on the one line there is. Leaves the peer speaking it. */
 export async function negotiate(peer: Peer, options: NegotiateOptions): Promise<Agreement> {
@@ -56,11 +66,11 @@ export async function negotiate(peer: Peer, options: NegotiateOptions): Promise<
 }
 
 async function discover(peer: Peer, options: NegotiateOptions): Promise<Agreement | undefined> {
-  const { client, known, deadlineMs, signal, probeMs = 2000 } = options;
+  const { client, capabilities = {}, known, deadlineMs, signal, probeMs = 2000 } = options;
   const envelope = {
     [PROTOCOL_VERSION_KEY]: MODERN_VERSION,
     [KEY('clientInfo')]: client,
-    [KEY('clientCapabilities')]: {},
+    [KEY('clientCapabilities')]: capabilities,
   };
   const ask = { deadlineMs: known ? deadlineMs : Math.min(probeMs, deadlineMs), signal };
   const found = await peer.request('server/discover', { _meta: envelope }, ask);
@@ -72,8 +82,8 @@ async function discover(peer: Peer, options: NegotiateOptions): Promise<Agreemen
 }
 
 async function initialize(peer: Peer, options: NegotiateOptions): Promise<Agreement> {
-  const { client, deadlineMs, signal, onLegacyVersion } = options;
-  const hello = { protocolVersion: LEGACY_VERSION, capabilities: {}, clientInfo: client };
+  const { client, capabilities = {}, deadlineMs, signal, onLegacyVersion } = options;
+  const hello = { protocolVersion: LEGACY_VERSION, capabilities, clientInfo: client };
   const found = await peer.request('initialize', hello, { deadlineMs, signal });
   const version = found.protocolVersion;
   if (!LEGACY_VERSIONS.includes(version)) {

@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { verifies } from '../../test/requirements.ts';
 import type { JsonObject } from '../core/call.ts';
 import type { Line } from '../wire/json-rpc.ts';
+import { NO_ABILITIES } from './abilities-key.ts';
 import { connectInMemory } from './connect-in-memory.ts';
 import type { ConnectOptions } from './connection.ts';
 import { HELLO, never, tinyServer, toolCall } from './fixtures.ts';
@@ -13,7 +14,8 @@ const base = (): ConnectOptions => ({
   server: 'demo',
   signal: new AbortController().signal,
   known: 'legacy',
-  onToolsChanged: () => {},
+  can: NO_ABILITIES,
+  hear: () => {},
 });
 
 verifies('T1', 'connects a server of the SDK that lives in this process', async () => {
@@ -75,20 +77,39 @@ it('does not pass on a question it did not invite', async () => {
 verifies('T8', 'does not ask a server without tools for them', async () => {
   const tiny = tinyServer({ initialize: () => ({ ...HELLO, capabilities: { prompts: {} } }) });
   const connection = await connectInMemory(tiny.serve)(base());
-  await expect(connection.listTools(new AbortController().signal)).resolves.toEqual([]);
+  await expect(connection.list('tools', new AbortController().signal)).resolves.toEqual([]);
   expect(tiny.asked).toEqual(['initialize']);
   await connection.close();
 });
 
-verifies('T8', 'tells when the tools have changed, and of nothing else', async () => {
+verifies('T9', 'passes on what the server says of its own accord, custom words included', async () => {
   const tiny = tinyServer();
-  let changes = 0;
-  const connection = await connectInMemory(tiny.serve)({ ...base(), onToolsChanged: () => changes++ });
-  await tiny.lines[0]?.notify('notifications/prompts/list_changed');
+  const heard: unknown[] = [];
+  const hear = (method: string, params: JsonObject) => heard.push([method, params]);
+  const connection = await connectInMemory(tiny.serve)({ ...base(), hear });
   await tiny.lines[0]?.notify('notifications/tools/list_changed');
+  await tiny.lines[0]?.notify('x-editor/selection', { line: 3 });
   await new Promise(setImmediate);
-  expect(changes).toBe(1);
+  expect(heard).toEqual([
+    ['notifications/tools/list_changed', {}],
+    ['x-editor/selection', { line: 3 }],
+  ]);
   await connection.close();
+});
+
+verifies('T7', 'probes with the cheapest request of the era', async () => {
+  const tiny = tinyServer();
+  const connection = await connectInMemory(tiny.serve)(base());
+  await connection.probe(new AbortController().signal);
+  await connection.close();
+  await expect(connection.probe(new AbortController().signal)).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' });
+});
+
+verifies('T3', 'an in-process server that never takes its line does not keep anybody waiting', async () => {
+  const abort = new AbortController();
+  const connecting = connectInMemory(() => new Promise(() => {}))({ ...base(), signal: abort.signal });
+  abort.abort();
+  await expect(connecting).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
 });
 
 for (const [what, answers, code] of [

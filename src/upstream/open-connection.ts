@@ -1,86 +1,141 @@
-import type { JsonObject, ResolvedCall, Result } from '../core/call.ts';
-import { UpstreamError } from '../core/errors.ts';
+import type { JsonObject } from '../core/call.ts';
 import { VERSION } from '../core/version.ts';
 import type { Line } from '../wire/json-rpc.ts';
 import { Peer } from '../wire/peer.ts';
-import type { Connection, ConnectOptions } from './connection.ts';
-import { discoverTools } from './discover-tools.ts';
+import { type Calls, legacyCalls } from './call-legacy.ts';
+import { modernCalls } from './call-modern.ts';
+import type { Connect, Connection, ConnectOptions, ListKind } from './connection.ts';
+import { discover } from './discover.ts';
 import { toFailure } from './failure.ts';
-import { negotiate } from './negotiate.ts';
+import { type Changes, followChanges } from './follow-changes.ts';
+import { hasLegalParamHeaders } from './http-headers.ts';
+import { type Agreement, capabilitiesOf, negotiate } from './negotiate.ts';
+import { parking } from './parking.ts';
+import { openQuestions, type Questions } from './questions.ts';
 
 export interface OpenOptions extends ConnectOptions {
   readonly line: Line;
   readonly onLegacyVersion?: (version: string) => void;
   readonly lastWords?: () => string;
+  /** Given by `sharing`, through the way to connect; a line that shares with nobody has its own. */
+  readonly questions?: Questions;
 }
 
 const HANDSHAKE_MS = 15_000;
-const CALL_MS = 30_000;
-const LONGEST_CALL_MS = 600_000;
+const CAPABILITY: Readonly<Record<ListKind, string>> = {
+  tools: 'tools',
+  resources: 'resources',
+  templates: 'resources',
+  prompts: 'prompts',
+};
 
 /** Starts a line, shakes hands and gives back a connection. When that fails nothing is left open. */
 export async function openConnection(options: OpenOptions): Promise<Connection> {
-  const { server, line, signal, known, onLegacyVersion, onToolsChanged, lastWords = () => '' } = options;
-  const peer = new Peer(line, {
+  const { server, line, signal, known, can, onLegacyVersion, questions = ownQuestions() } = options;
+  let changes: Changes | undefined;
+  const peer: Peer = new Peer(line, {
     server,
-    hear: (method) => {
-      if (method === 'notifications/tools/list_changed') onToolsChanged();
+    answer: (method, params, asked) => calls.answer(method, params, asked),
+    hear(method, params, askedBy) {
+      calls.hear(method, params);
+      if (changes) changes.hear(method, params, askedBy);
+      else options.hear(method, params);
     },
   });
+  let calls: Calls = legacyCalls({ peer, server, can, questions });
   try {
     await peer.start();
-    const client = { name: 'heddle', version: VERSION };
-    const agreement = await negotiate(peer, { client, deadlineMs: HANDSHAKE_MS, signal, known, onLegacyVersion });
-    const { capabilities } = agreement;
-    return {
-      server,
-      agreement,
-      closed: peer.closed,
-      lastWords,
-      close: () => peer.close(),
-      finish: () => peer.idle().then(() => peer.close()),
-      send: (call) => send(peer, server, call),
-      listTools: async (signal) => (capabilities.tools ? listTools(peer, server, signal) : []),
-    };
+    const agreement = await negotiate(peer, {
+      client: { name: 'heddle', version: VERSION },
+      capabilities: capabilitiesOf(can, questions.roots().length > 0),
+      deadlineMs: HANDSHAKE_MS,
+      signal,
+      known,
+      onLegacyVersion,
+    });
+    const list = lister(peer, agreement, options);
+    if (agreement.era === 'modern') {
+      const listTools = (during: AbortSignal) => {
+        options.hear('notifications/tools/list_changed', {}); // Whoever holds the old list has to know, too.
+        return list('tools', during);
+      };
+      calls = modernCalls({ peer, server, can, questions, listTools });
+    }
+    changes = followChanges(peer, { server, agreement, hear: options.hear });
+    return toConnection({ peer, agreement, calls, changes, list }, options);
   } catch (thrown) {
+    changes?.close();
     await peer.close();
     throw toFailure(server, thrown);
   }
 }
 
-async function listTools(peer: Peer, server: string, signal: AbortSignal): Promise<readonly JsonObject[]> {
-  try {
-    return await discoverTools(peer, server, signal);
-  } catch (thrown) {
-    throw toFailure(server, thrown);
-  }
+interface Parts {
+  readonly peer: Peer;
+  readonly agreement: Agreement;
+  readonly calls: Calls;
+  readonly changes: Changes;
+  readonly list: Connection['list'];
 }
 
-async function send(peer: Peer, server: string, call: ResolvedCall): Promise<Result> {
-  const startedAt = performance.now();
-  const params: JsonObject = { name: call.target.name, arguments: call.input };
-  try {
-    const value = await peer.request('tools/call', hasKeys(call.meta) ? { ...params, _meta: call.meta } : params, {
-      deadlineMs: call.options.timeoutMs ?? CALL_MS,
-      longestMs: LONGEST_CALL_MS,
-      signal: call.signal,
-      onProgress: call.report,
-    });
-    if (value.resultType === 'input_required') throw askedUninvited(server);
-    const latencyMs = performance.now() - startedAt;
-    return { kind: 'complete', value, isError: value.isError === true, from: { server, attempts: 1, latencyMs } };
-  } catch (thrown) {
-    throw toFailure(server, thrown);
-  }
-}
-
-// We declare no ability to be asked, so the protocol forbids it to ask.
-const askedUninvited = (server: string) =>
-  new UpstreamError('UPSTREAM_FAILED', `${server} asked the user a question, which it was not invited to do.`, {
-    delivered: 'maybe',
+function toConnection({ peer, agreement, calls, changes, list }: Parts, options: OpenOptions): Connection {
+  const { server, lastWords = () => '' } = options;
+  peer.closed.then(() => {
+    calls.close();
+    changes.close();
   });
+  return {
+    server,
+    agreement,
+    list,
+    closed: peer.closed,
+    lastWords,
+    send: calls.send,
+    asksBlindly: calls.asksBlindly,
+    underWay: calls.underWay,
+    subscribe: changes.subscribe,
+    unsubscribe: changes.unsubscribe,
+    notify: (method, params) => peer.notify(method, params),
+    async probe(signal) {
+      const method = agreement.era === 'modern' ? 'server/discover' : 'ping';
+      try {
+        await peer.request(method, {}, { deadlineMs: HANDSHAKE_MS, signal });
+      } catch (thrown) {
+        throw toFailure(server, thrown);
+      }
+    },
+    close: () => peer.close(),
+    async finish() {
+      changes.close(); // A listen never ends by itself.
+      await peer.idle();
+      await peer.close();
+    },
+  };
+}
 
-function hasKeys(object: JsonObject): boolean {
-  for (const _ in object) return true;
-  return false;
+function lister(peer: Peer, { era, capabilities }: Agreement, { server, line }: OpenOptions): Connection['list'] {
+  // Over HTTP, where arguments are repeated as headers, a tool that says so in an illegal way must not be offered.
+  const checksHeaders = era === 'modern' && line.hasPerRequestStream === true;
+  const isLegal = ({ inputSchema }: JsonObject) => hasLegalParamHeaders(inputSchema);
+  return async function list(kind, signal) {
+    if (!capabilities[CAPABILITY[kind]]) return [];
+    try {
+      const items = await discover(peer, { server, kind, signal });
+      return kind === 'tools' && checksHeaders ? items.filter(isLegal) : items;
+    } catch (thrown) {
+      throw toFailure(server, thrown);
+    }
+  };
+}
+
+const NO_SAMPLING = { maxCalls: 0, windowMs: 1, maxTokens: 0 };
+const ownQuestions = (): Questions =>
+  openQuestions({ parking: parking(), roots: () => [], sampling: () => NO_SAMPLING });
+
+/** The same way to connect, for lines that share what is asked on them with others. */
+export function sharing(connect: Connect, questions: Questions): Connect {
+  return (options) => {
+    const withQuestions: ConnectOptions & Pick<OpenOptions, 'questions'> = { ...options, questions };
+    return connect(withQuestions);
+  };
 }

@@ -21,10 +21,18 @@ const planOf = (written: JsonObject, more: Partial<ServerConfig> = {}) =>
 it('plans a server of each kind without starting anything', () => {
   const stdio = planOf({ command: 'no-such-program', autoConnect: true, reconnect: { delayMs: 7 } });
   expect(stdio).toMatchObject({ name: 'demo', scope: 'project', transport: 'stdio', sandbox: 'none', local: true });
-  expect(stdio).toMatchObject({ autoConnect: true, retryAfterMs: 7, connect: expect.any(Function) });
+  expect(stdio).toMatchObject({
+    autoConnect: true,
+    reconnect: { maxAttempts: 3, delayMs: 7 },
+    connect: expect.any(Function),
+  });
   const http = planOf({ url: 'http://127.0.0.1:1/' });
-  expect(http).toMatchObject({ transport: 'http', local: false, autoConnect: false, retryAfterMs: 5000 });
+  expect(http).toMatchObject({ transport: 'http', local: false, autoConnect: false, reconnect: { delayMs: 5000 } });
   expect(http.connect).toBeTypeOf('function');
+  for (const type of ['sse', 'ws', 'sse-ide', 'ws-ide']) {
+    const url = type.startsWith('ws') ? 'ws://localhost' : 'http://localhost';
+    expect(planOf({ type, url })).toMatchObject({ transport: type, local: false, connect: expect.any(Function) });
+  }
   expect(planOf({ type: 'sdk', name: 'mine' })).toMatchObject({ transport: 'in-process', local: false });
   expect(planOf({ type: 'sdk', name: 'mine' }).connect).toBeTypeOf('function');
 });
@@ -42,10 +50,9 @@ const OBSTACLES = [
   ['names no in-process server', { type: 'sdk', name: 'other' }, 'TRANSPORT_UNSUPPORTED', /is named other/],
   ['wants oauth', { url: 'https://x/', oauth: {} }, 'TRANSPORT_UNSUPPORTED', /`oauth` is not supported/],
   ['wants a helper', { url: 'https://x/', headersHelper: 'x' }, 'TRANSPORT_UNSUPPORTED', /`headersHelper`/],
-  ['speaks sse', { type: 'sse', url: 'https://x/' }, 'TRANSPORT_UNSUPPORTED', /transport sse/],
-  ['speaks ws', { type: 'ws', url: 'wss://x/' }, 'TRANSPORT_UNSUPPORTED', /transport ws/],
-  ['speaks sse-ide', { type: 'sse-ide', url: 'http://x/' }, 'TRANSPORT_UNSUPPORTED', /transport sse-ide/],
-  ['speaks ws-ide', { type: 'ws-ide', url: 'ws://x/' }, 'TRANSPORT_UNSUPPORTED', /transport ws-ide/],
+  ['wants oauth over sse', { type: 'sse', url: 'https://x/', oauth: {} }, 'TRANSPORT_UNSUPPORTED', /`oauth`/],
+  ['wants a helper over ws', { type: 'ws', url: 'wss://x/', headersHelper: 'x' }, 'TRANSPORT_UNSUPPORTED', /Helper`/],
+  ['is an IDE elsewhere', { type: 'ws-ide', url: 'ws://x/' }, 'CONFIG_INVALID', /has to be on this machine/],
   ['is behind a connector', { type: 'proxy', url: 'https://x/' }, 'TRANSPORT_UNSUPPORTED', /transport proxy/],
 ] as const;
 

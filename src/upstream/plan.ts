@@ -1,4 +1,5 @@
 import type { ServerConfig } from '../config/config.ts';
+import { TREATMENT_DEFAULTS } from '../config/defaults.ts';
 import type { RemoteEntry, ServerEntry, StdioEntry } from '../config/schema.ts';
 import { signatureOf } from '../config/signature.ts';
 import type { JsonObject } from '../core/call.ts';
@@ -7,18 +8,27 @@ import { canonicalJson } from '../core/json.ts';
 import type { ServerStatus } from '../core/server-status.ts';
 import type { Watchdog } from '../process/watchdog.ts';
 import { connectHttp } from './connect-http.ts';
+import { connectIde } from './connect-ide.ts';
 import { connectInMemory, type Serve } from './connect-in-memory.ts';
+import { connectSse } from './connect-sse.ts';
 import { connectStdio } from './connect-stdio.ts';
+import { connectWs } from './connect-ws.ts';
 import type { Connect } from './connection.ts';
-import type { HttpPool } from './http-pool.ts';
-import type { ServerPlan } from './server.ts';
+import { type HttpPool, isLoopback } from './http-pool.ts';
+import { sharing } from './open-connection.ts';
+import type { Questions } from './questions.ts';
+import type { ServerPlan } from './server-plan.ts';
 
 export interface PlanOptions {
   readonly watchdog: Watchdog;
   readonly pool: HttpPool;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** What the lines share to put what servers ask to their users. */
+  readonly questions?: Questions;
   /** In-process servers, by the name their entries use. */
   readonly inProcess: ReadonlyMap<string, Serve>;
+  /** The folder that is worked in. */
+  readonly cwd?: string;
 }
 
 /** How a configured server would be reached, or why it cannot be. Starts nothing. */
@@ -38,10 +48,13 @@ export function planServer(config: ServerConfig, options: PlanOptions): ServerPl
     },
     local: entry?.type === 'stdio',
     autoConnect: entry?.autoConnect ?? false,
-    retryAfterMs: entry?.reconnect.delayMs ?? 0,
-    connect: obstacle(config) ?? connectorOf(config, options),
+    reconnect: entry?.reconnect ?? TREATMENT_DEFAULTS.reconnect,
+    connect: obstacle(config) ?? withQuestions(connectorOf(config, options), options),
   };
 }
+
+const withQuestions = (connect: Connect | HeddleError, { questions }: PlanOptions): Connect | HeddleError =>
+  questions && !HeddleError.is(connect) ? sharing(connect, questions) : connect;
 
 function obstacle({ name, entry, problem }: ServerConfig): HeddleError | undefined {
   if (problem || !entry) {
@@ -62,6 +75,13 @@ function connectorOf({ name, entry }: ServerConfig, options: PlanOptions): Conne
       return connectStdio(entry as StdioEntry, options.watchdog, options.env);
     case 'http':
       return unsupportedField(name, entry) ?? connectHttp(entry, options.pool);
+    case 'sse':
+      return unsupportedField(name, entry) ?? connectSse(entry, options.pool);
+    case 'ws':
+      return unsupportedField(name, entry) ?? connectWs(entry);
+    case 'sse-ide':
+    case 'ws-ide':
+      return unsupportedField(name, entry) ?? elsewhere(name, entry) ?? connectIde(entry, surroundings(options));
     case 'sdk': {
       const serve = options.inProcess.get(entry.name);
       return serve ? connectInMemory(serve) : unsupported(name, `no in-process server is named ${entry.name}`);
@@ -70,6 +90,19 @@ function connectorOf({ name, entry }: ServerConfig, options: PlanOptions): Conne
       return unsupported(name, `the transport ${entry?.type} is not supported yet`);
   }
 }
+
+function elsewhere(name: string, { type, url }: RemoteEntry): HeddleError | undefined {
+  if (isLoopback(new URL(url).hostname)) return undefined;
+  return new HeddleError(
+    'CONFIG_INVALID',
+    `${name} is of type \`${type}\`, so its \`url\` has to be on this machine.`,
+    {
+      fix: 'Write 127.0.0.1 as the host of its `url`, without a port to find the IDE by its lockfile.',
+    },
+  );
+}
+
+const surroundings = ({ pool, env, cwd = process.cwd() }: PlanOptions) => ({ pool, env, workspace: cwd });
 
 // Saying nothing would be worse: the server would answer as if the field were wrong.
 function unsupportedField(name: string, { oauth, headersHelper }: RemoteEntry): HeddleError | undefined {

@@ -1,63 +1,20 @@
 import { getEventListeners } from 'node:events';
-import { afterEach, expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import { until } from '../../test/until.ts';
 import type { JsonObject } from '../core/call.ts';
 import { HeddleError, UpstreamError } from '../core/errors.ts';
-import type { ServerStatus } from '../core/server-status.ts';
-import { connectInMemory } from './connect-in-memory.ts';
-import type { Connect, ConnectOptions } from './connection.ts';
-import { never, type TinyServer, tinyServer } from './fixtures.ts';
-import { Server, type ServerOptions } from './server.ts';
+import { HELLO, never, serverOf, tinyServer } from './fixtures.ts';
 
 const signal = new AbortController().signal;
-const open: Server[] = [];
-afterEach(async () => {
-  vi.restoreAllMocks();
-  await Promise.all(open.splice(0).map((server) => server.close()));
-});
-
-/** A server whose connects are counted, over the tiny server or whatever `connect` is given. */
-function serverOf(tiny: TinyServer, { connect, ...more }: Partial<ServerOptions> & { connect?: Connect } = {}) {
-  const asked: ConnectOptions[] = [];
-  const states: ServerStatus['state'][] = [];
-  const listed: (readonly JsonObject[])[] = [];
-  const reach = connect ?? connectInMemory(tiny.serve);
-  const server = new Server({
-    plan: {
-      name: 'demo',
-      scope: 'project',
-      transport: 'stdio',
-      sandbox: 'none',
-      signature: 'sig',
-      revision: '1',
-      local: true,
-      autoConnect: false,
-      retryAfterMs: 5000,
-      connect: (options) => {
-        asked.push(options);
-        return reach(options);
-      },
-    },
-    known: undefined,
-    limited: (task) => task(),
-    clock: Date.now,
-    onStatus: ({ state }) => states.push(state),
-    onTools: (tools) => listed.push(tools),
-    ...more,
-  });
-  open.push(server);
-  return { server, asked, states, listed };
-}
-
 const twoTools = () => ({ tools: [{ name: 'a' }, { name: 'b' }] });
 const refused = new UpstreamError('UPSTREAM_UNREACHABLE', 'demo cannot be reached.', {
   delivered: 'no',
   fix: 'Plug it.',
 });
-
+const wantsAuth = new UpstreamError('AUTH_NEEDED', 'demo wants a credential.', { delivered: 'no', fix: 'Sign in.' });
 verifies('T2', 'tells what it knows of itself before, while and after it connects', async () => {
-  const { server, asked, states, listed } = serverOf(tinyServer({ 'tools/list': twoTools }));
+  const { server, asked, events, lists } = serverOf(tinyServer({ 'tools/list': twoTools }));
   const plain = { name: 'demo', scope: 'project', transport: 'stdio', sandbox: 'none' };
   expect(server.status).toEqual({ ...plain, state: 'pending', attempt: [0, 1], health: 'unknown' });
   expect(asked).toEqual([]);
@@ -69,20 +26,22 @@ verifies('T2', 'tells what it knows of itself before, while and after it connect
     state: 'connected',
     health: 'ok',
     tools: 2,
+    prompts: 0,
     info: { era: 'legacy', protocolVersion: '2025-06-18', serverInfo: { name: 'tiny' }, capabilities: { tools: {} } },
   });
   expect(server.status.info?.connectMs).toBeTypeOf('number');
-  expect([states, listed.length]).toEqual([['pending', 'connected'], 1]);
+  expect([events, lists.length]).toEqual([['pending', 'list-changed', 'connected'], 4]);
 });
 
 for (const [error, state] of [
   [refused, 'failed'],
-  [new UpstreamError('AUTH_NEEDED', 'demo wants a credential.', { delivered: 'no', fix: 'Sign in.' }), 'needs-auth'],
+  [wantsAuth, 'needs-auth'],
 ] as const) {
   verifies('T2', `is ${state} with the reason and the fix when ${error.code} stops it`, async () => {
-    const { server } = serverOf(tinyServer(), { connect: () => Promise.reject(error) });
+    const { server, events } = serverOf(tinyServer(), { connect: () => Promise.reject(error) });
     await expect(server.connect(signal)).rejects.toBe(error);
     expect(server.status).toMatchObject({ state, reason: error.message, fix: error.fix, attempt: [1, 1] });
+    expect(events).toEqual(['pending', state]);
   });
 }
 
@@ -91,11 +50,11 @@ for (const [error, state] of [
   [new HeddleError('CONFIG_INVALID', 'It is broken.', { fix: 'Mend it.' }), 'failed'],
 ] as const) {
   verifies('T2', `is ${state} from the start when its plan says ${error.code}`, async () => {
-    const { plan } = serverOf(tinyServer()).server;
-    const { server, states } = serverOf(tinyServer(), { plan: { ...plan, connect: error } });
+    const { server, events, time } = serverOf(tinyServer(), { plan: { connect: error } });
     expect(server.status).toMatchObject({ state, reason: error.message, fix: error.fix, attempt: [0, 1] });
+    time.pass(1_000_000);
     await expect(server.connect(signal)).rejects.toBe(error);
-    expect(states).toEqual([]);
+    expect(events).toEqual([]);
   });
 }
 
@@ -124,88 +83,12 @@ it('starts nothing for a caller who has gone already, nor after it was closed', 
 
 it('starts nothing when it was closed while it waited for its place', async () => {
   const place = Promise.withResolvers<void>();
-  const { server, asked } = serverOf(tinyServer(), { limited: (task) => place.promise.then(task) });
+  const { server, asked, time } = serverOf(tinyServer(), { limited: (task) => place.promise.then(task) });
   const failed = expect(server.connect(signal)).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
   const closing = server.close();
   place.resolve();
   await Promise.all([failed, closing]);
-  expect(asked).toEqual([]);
-});
-
-verifies('T5', 'tries a failed server again only after the delay', async () => {
-  let now = 1000;
-  const tiny = tinyServer();
-  const attempts: Connect[] = [() => Promise.reject(refused), connectInMemory(tiny.serve)];
-  const connect: Connect = (options) => (attempts.shift() as Connect)(options);
-  const { server, asked } = serverOf(tiny, { connect, clock: () => now });
-  await expect(server.connect(signal)).rejects.toBe(refused);
-  now += 4999;
-  await expect(server.connect(signal)).rejects.toBe(refused);
-  expect(asked).toHaveLength(1);
-  now += 1;
-  await expect(server.connect(signal)).resolves.toBeDefined();
-  expect(server.status).toMatchObject({ state: 'connected' });
-  expect(server.status.reason).toBeUndefined();
-});
-
-verifies('T5', 'is pending when its line drops, and the next call opens a new one', async () => {
-  const tiny = tinyServer({ 'tools/list': twoTools });
-  const { server, asked } = serverOf(tiny);
-  const first = await server.connect(signal);
-  await tiny.lines[0]?.close();
-  await until('it has noticed', () => server.status.state === 'pending');
-  expect(server.status).toMatchObject({ reason: 'its line dropped', tools: 2, attempt: [0, 1] });
-  expect(server.connection).toBeUndefined();
-  const second = await server.connect(signal);
-  expect(second).not.toBe(first);
-  expect(asked).toHaveLength(2);
-});
-
-verifies('T11', 'asks for the era once: the next line opens with what the first has learnt', async () => {
-  const tiny = tinyServer();
-  const { server, asked } = serverOf(tiny);
-  await server.connect(signal);
-  await tiny.lines[0]?.close();
-  await until('it has noticed', () => server.connection === undefined);
-  await server.connect(signal);
-  expect(asked.map(({ known }) => known)).toEqual([undefined, 'legacy']);
-  expect(tiny.asked.filter((method) => method === 'server/discover')).toHaveLength(1);
-});
-
-verifies('T8', 'turns a storm of changes into one refresh', async () => {
-  let names = ['a'];
-  const tiny = tinyServer({ 'tools/list': () => ({ tools: names.map((name) => ({ name })) }) });
-  const { server, listed } = serverOf(tiny);
-  await server.connect(signal);
-  names = ['a', 'b', 'c'];
-  for (let n = 0; n < 1000; n++) await tiny.lines[0]?.notify('notifications/tools/list_changed');
-  await until('it has refreshed', () => listed.length > 1);
-  expect(server.status).toMatchObject({ state: 'connected', tools: 3, info: { era: 'legacy' } });
-  expect(tiny.asked.filter((method) => method === 'tools/list')).toHaveLength(2);
-});
-
-verifies('T8', 'still refreshes after a line dropped while a refresh was due', async () => {
-  const tiny = tinyServer({ 'tools/list': twoTools });
-  const { server, listed } = serverOf(tiny);
-  await server.connect(signal);
-  await tiny.lines[0]?.notify('notifications/tools/list_changed');
-  await tiny.lines[0]?.close();
-  await until('it has noticed', () => server.connection === undefined);
-  await server.connect(signal);
-  await tiny.lines[1]?.notify('notifications/tools/list_changed');
-  await until('it has refreshed', () => listed.length === 3, 2000);
-});
-
-it('keeps the old list when a refresh fails', async () => {
-  let refuse = false;
-  const tiny = tinyServer({ 'tools/list': () => (refuse ? Promise.reject(new Error('no')) : twoTools()) });
-  const { server, listed } = serverOf(tiny);
-  await server.connect(signal);
-  refuse = true;
-  await tiny.lines[0]?.notify('notifications/tools/list_changed');
-  await until('it has asked', () => tiny.asked.filter((method) => method === 'tools/list').length === 2);
-  await new Promise(setImmediate);
-  expect([server.status.state, server.status.tools, listed.length]).toEqual(['connected', 2, 1]);
+  expect([asked, time.alarms()]).toEqual([[], 0]);
 });
 
 verifies('T3', 'closes the line when the tools cannot be listed', async () => {
@@ -217,20 +100,19 @@ verifies('T3', 'closes the line when the tools cannot be listed', async () => {
 });
 
 verifies('T3', 'says that it was too slow when the whole connect takes too long', async () => {
-  const deadline = new AbortController();
-  vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => {
-    return ms === 30_000 ? deadline.signal : new AbortController().signal;
-  });
-  const { server } = serverOf(tinyServer({ 'tools/list': never }));
+  const tiny = tinyServer({ 'tools/list': never });
+  const { server, time } = serverOf(tiny);
   const connecting = server.connect(signal);
-  setImmediate(() => deadline.abort());
+  await until('it is being asked', () => tiny.asked.includes('tools/list'));
+  time.pass(30_000);
   await expect(connecting).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT', delivered: 'no' });
   expect(server.status).toMatchObject({ state: 'failed', reason: 'demo was not ready within 30000 ms.' });
+  expect(time.alarms()).toBe(0);
 });
 
 it('leaves nothing open when it is closed while it connects', async () => {
   const tiny = tinyServer({ initialize: never });
-  const { server } = serverOf(tiny);
+  const { server, time } = serverOf(tiny);
   const connecting = server.connect(signal);
   await until('it is being asked', () => tiny.asked.includes('initialize'));
   const failed = expect(connecting).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
@@ -239,5 +121,94 @@ it('leaves nothing open when it is closed while it connects', async () => {
   await server.close().then(() => order.push('server'));
   await Promise.all([failed, lineClosed]);
   expect(order).toEqual(['line', 'server']);
-  expect(server.connection).toBeUndefined();
+  expect([server.connection, time.alarms()]).toEqual([undefined, 0]);
+});
+
+verifies('T2', 'can be disconnected, is then not started, and connects anew when it is needed', async () => {
+  const tiny = tinyServer();
+  const { server, asked, time, events } = serverOf(tiny);
+  await server.connect(signal);
+  await server.disconnect();
+  expect(server.status).toMatchObject({ state: 'pending', attempt: [0, 1], health: 'unknown' });
+  expect(server.status).not.toHaveProperty('info');
+  expect(events.slice(-2)).toEqual(['disconnected', 'pending']);
+  time.pass(1_000_000);
+  expect(asked).toHaveLength(1);
+  await server.connect(signal);
+  expect(asked).toHaveLength(2);
+});
+
+it('ends an attempt under way when it is disconnected', async () => {
+  const tiny = tinyServer({ initialize: never });
+  const { server, time } = serverOf(tiny);
+  const failed = expect(server.connect(signal)).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
+  await until('it is being asked', () => tiny.asked.includes('initialize'));
+  await server.disconnect();
+  await failed;
+  expect(server.status).toMatchObject({ state: 'pending', attempt: [0, 1] });
+  expect(time.alarms()).toBe(0);
+});
+
+verifies('T11', 'asks for the era once: the next line opens with what the first has learnt', async () => {
+  const tiny = tinyServer();
+  const { server, asked } = serverOf(tiny);
+  await server.connect(signal);
+  await server.disconnect();
+  await server.connect(signal);
+  expect(asked.map(({ known }) => known)).toEqual([undefined, 'legacy']);
+  expect(tiny.asked.filter((method) => method === 'server/discover')).toHaveLength(1);
+});
+
+const lists = { tools: [], resources: [], templates: [], prompts: [] };
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+verifies('T11', 'believes a remembered era for thirty days, and keeps the date it was found', async () => {
+  const remembered = { server: 'demo', signature: 'sig', era: 'legacy', lists, at: 0 } as const;
+  const { server, asked, memories, time } = serverOf(tinyServer(), { known: remembered, start: 30 * DAY_MS - 1 });
+  await server.connect(signal);
+  await server.disconnect();
+  time.pass(1);
+  await server.connect(signal);
+  expect(asked.map(({ known }) => known)).toEqual(['legacy', undefined]);
+  expect(memories.map(({ at }) => at)).toEqual([0, 30 * DAY_MS]);
+});
+
+verifies('T11', 'asks for the era again when a remembered one met with silence', async () => {
+  const remembered = { server: 'demo', signature: 'sig', era: 'modern', lists, at: 0 } as const;
+  const late = new UpstreamError('UPSTREAM_TIMEOUT', 'Nothing came.', { delivered: 'no' });
+  const { server, asked, time } = serverOf(tinyServer(), { known: remembered, connect: () => Promise.reject(late) });
+  await expect(server.connect(signal)).rejects.toBe(late);
+  time.pass(5000);
+  await expect(server.connect(signal)).rejects.toBe(late);
+  expect(asked.map(({ known }) => known)).toEqual(['modern', undefined]);
+});
+
+const all = { ...HELLO, capabilities: { tools: {}, resources: {}, prompts: {} } };
+const everything = {
+  initialize: () => all,
+  'tools/list': twoTools,
+  'resources/list': () => ({ resources: [{ uri: 'a:b', name: 'b' }] }),
+  'resources/templates/list': () => ({ resourceTemplates: [{ uriTemplate: 'a:{b}', name: 'b' }] }),
+  'prompts/list': () => ({ prompts: [{ name: 'p' }, { name: 'q' }] }),
+};
+
+verifies('T8', 'learns and remembers all four lists', async () => {
+  const { server, memories, lists } = serverOf(tinyServer(everything));
+  await server.connect(signal);
+  expect(server.status).toMatchObject({ tools: 2, resources: 1, templates: 1, prompts: 2 });
+  expect(lists.map(([kind]) => kind).sort()).toEqual(['prompts', 'resources', 'templates', 'tools']);
+  expect(memories.at(-1)).toMatchObject({ server: 'demo', era: 'legacy', lists: { prompts: [{ name: 'p' }, {}] } });
+});
+
+verifies('T8', 'connects although another list fails or never comes, and says so', async () => {
+  const no = () => Promise.reject(new Error('no'));
+  const tiny = tinyServer({ ...everything, 'prompts/list': no, 'resources/list': never });
+  const { server, time } = serverOf(tiny);
+  const connecting = server.connect(signal);
+  await until('it has all it will get', () => server.status.templates === 1 && server.status.tools === 2);
+  time.pass(500);
+  await connecting;
+  const reason = 'Its prompts could not be listed: The request could not be handled.';
+  expect(server.status).toMatchObject({ state: 'connected', health: 'ok', tools: 2, reason });
+  expect(server.status.resources).toBeUndefined();
 });

@@ -1,194 +1,298 @@
 import { abortable } from '../core/abortable.ts';
-import type { JsonObject } from '../core/call.ts';
-import type { Clock } from '../core/clock.ts';
+import type { Time } from '../core/alarm.ts';
+import { backoffMs } from '../core/backoff.ts';
+import type { Abilities, JsonObject } from '../core/call.ts';
 import { HeddleError, UpstreamError } from '../core/errors.ts';
-import type { ServerStatus } from '../core/server-status.ts';
+import type { ServerEvent, ServerStatus } from '../core/server-status.ts';
 import type { ServerMemory } from '../store/server-book.ts';
-import type { Connect, Connection } from './connection.ts';
+import { NO_ABILITIES } from './abilities-key.ts';
+import type { Connection, ListKind } from './connection.ts';
+import { describeServer, eventsBetween } from './describe-server.ts';
+import { type Health, watchHealth } from './health.ts';
+import { inTime, unwanted } from './in-time.ts';
+import { type Knowledge, knowledge } from './knowledge.ts';
+import { fitsMainLine, type LineOwner, type LineUser, type OnlyUser, type PrivateLines } from './lines.ts';
+import { type MainLine, openMainLine } from './main-line.ts';
 import type { Era } from './negotiate.ts';
-
-/** One configured server, before anything is known of it but its entry. */
-export interface ServerPlan {
-  readonly name: string;
-  readonly scope: string;
-  readonly transport: string;
-  readonly sandbox: ServerStatus['sandbox'];
-  /** Another command or URL is another server: nothing is remembered across. */
-  readonly signature: string;
-  /** Of the whole entry: with another one the server is started anew. */
-  readonly revision: string;
-  /** Child processes are started a few at a time. */
-  readonly local: boolean;
-  readonly autoConnect: boolean;
-  /** A failed server is tried again by a call, but not sooner than this. */
-  readonly retryAfterMs: number;
-  /** How to reach it, or why it cannot be. */
-  readonly connect: Connect | HeddleError;
-}
+import type { ServerPlan } from './server-plan.ts';
+import { type Effect, NEW, type Rules, reduce, type ServerState, type StateEvent } from './server-state.ts';
+import type { Subscriptions } from './subscriptions.ts';
 
 export interface ServerOptions {
   readonly plan: ServerPlan;
   readonly known: ServerMemory | undefined;
   readonly limited: <T>(task: () => Promise<T>) => Promise<T>;
-  readonly clock: Clock;
-  readonly onStatus: (status: ServerStatus) => void;
-  readonly onTools: (tools: readonly JsonObject[], connection: Connection) => void;
+  readonly lines: PrivateLines;
+  readonly subscriptions: Subscriptions;
+  readonly user: OnlyUser | undefined;
+  readonly time: Time;
+  readonly onStatus: (status: ServerStatus, event: ServerEvent, detail?: JsonObject) => void;
+  readonly onList: (kind: ListKind, items: readonly JsonObject[]) => void;
+  readonly onNotification: (method: string, params: JsonObject) => void;
+  readonly remember: (memory: ServerMemory) => void;
 }
 
-const CONNECT_MS = 30_000;
-const REFRESH_MS = 300;
+interface Attempt {
+  readonly promise: Promise<Connection>;
+  readonly abort: AbortController;
+}
 
-/** A server over its whole life: at most one line at a time, shared by all callers, opened when it is needed. */
-export class Server {
+/** A server over its whole life: one line for all who cannot be asked anything, opened when it is needed. */
+export class Server implements LineOwner {
   readonly plan: ServerPlan;
   readonly #options: ServerOptions;
+  readonly #rules: Rules;
+  readonly #known: Knowledge;
+  readonly #health: Health;
   readonly #closing = new AbortController();
+  #state: ServerState = NEW;
   #status: ServerStatus;
-  #attempt: Promise<Connection> | undefined;
-  #connection: Connection | undefined;
-  #failure: { readonly error: HeddleError; readonly at: number } | undefined;
-  #era: Era | undefined;
-  #refresh: NodeJS.Timeout | undefined;
+  #attempt: Attempt | undefined;
+  #main: MainLine | undefined;
+  #retry: { readonly at: number; readonly cancel: () => void } | undefined;
 
   constructor(options: ServerOptions) {
-    const { plan } = options;
+    const { plan, known, time } = options;
+    const { connect: error, reconnect, autoConnect } = plan;
     this.plan = plan;
     this.#options = options;
-    this.#era = options.known?.era;
-    this.#status = plainStatus(plan);
-    const tools = options.known?.tools.length;
-    if (tools !== undefined) this.#status = { ...this.#status, tools };
-    if (HeddleError.is(plan.connect)) this.#status = { ...this.#status, ...failedStatus(plan.connect) };
+    this.#rules = { ...reconnect, autoConnect };
+    this.#known = knowledge(plan, known, time.clock);
+    this.#health = watchHealth({
+      time,
+      connection: () => this.connection,
+      state: () => this.#state,
+      on: (event) => this.#on(event),
+    });
+    if (HeddleError.is(error)) {
+      const kind = error.code === 'SERVER_DISABLED' ? 'disabled' : 'barred';
+      this.#state = reduce(NEW, { kind, error }, this.#rules).state;
+    }
+    this.#status = this.#describe();
+  }
+
+  get name(): string {
+    return this.plan.name;
   }
 
   get status(): ServerStatus {
     return this.#status;
   }
 
+  get subscriptions(): Subscriptions {
+    return this.#options.subscriptions;
+  }
+
+  /** The main line, if it is open. */
   get connection(): Connection | undefined {
-    return this.#connection;
+    return this.#main?.connection;
   }
 
-  /** The open line, or the attempt under way, or a new one. An abort ends the wait, not the attempt. */
+  /** The line a call may use at once, if there is one. */
+  ready(user: LineUser): Connection | undefined {
+    const main = this.#main?.connection;
+    const { lines, user: only } = this.#options;
+    // What comes with Heddle never asks.
+    if (!main || this.plan.scope === 'builtin' || fitsMainLine(main, only, user)) return main;
+    return lines.ready(this, user);
+  }
+
+  /** The open main line, or the attempt under way, or a new one. An abort ends the wait, not the attempt. */
   connect(signal: AbortSignal): Promise<Connection> {
-    if (this.#connection) return Promise.resolve(this.#connection);
-    const { connect, retryAfterMs } = this.plan;
-    if (HeddleError.is(connect)) return Promise.reject(connect);
-    // Nothing is started for a caller who has gone, nor after the end.
-    if (signal.aborted || this.#closing.signal.aborted) return Promise.reject(unwanted(this.plan.name));
-    const { clock } = this.#options;
-    if (this.#failure && clock() - this.#failure.at < retryAfterMs) return Promise.reject(this.#failure.error);
-    this.#attempt ??= this.#open(connect).finally(() => {
-      this.#attempt = undefined;
-    });
-    return abortable(this.#attempt, signal);
+    if (this.#main) return Promise.resolve(this.#main.connection);
+    // Nothing is started for a caller who has gone.
+    if (signal.aborted) return Promise.reject(unwanted(this.name));
+    this.#on({ kind: 'wanted', at: this.#options.time.clock() });
+    if (this.#attempt) return abortable(this.#attempt.promise, signal);
+    return Promise.reject('error' in this.#state ? this.#state.error : unwanted(this.name));
   }
 
-  async close(): Promise<void> {
+  /** One more line to the same server, for those whose calls may not share the main one. */
+  openLine(can: Abilities): Promise<Connection> {
+    const { connect, name: server } = this.plan;
+    if (HeddleError.is(connect)) return Promise.reject(connect);
+    // What it says there is said to one user only, and its lists come on the main line.
+    const options = { server, known: this.#known.era.known(), can, hear: () => {}, onTrouble: this.#onTrouble };
+    return this.#inTime(this.#closing.signal, (signal) => connect({ ...options, signal }));
+  }
+
+  /** Asks an idle server whether it is still there. */
+  check(): Promise<void> {
+    return this.#health.check();
+  }
+
+  /** Ends all lines; the next call opens new ones. */
+  disconnect(): Promise<void> {
+    return this.#end({ kind: 'disconnected' }, 'close');
+  }
+
+  close(): Promise<void> {
     this.#closing.abort();
-    clearTimeout(this.#refresh);
-    await this.#attempt?.catch(() => {}); // It closes its own line.
-    await this.#connection?.close();
+    return this.#end({ kind: 'closed' }, 'close');
   }
 
   /** Takes no new callers, lets those it has come to their end, then closes. */
-  async retire(): Promise<void> {
+  retire(): Promise<void> {
     this.#closing.abort();
-    clearTimeout(this.#refresh);
-    await this.#attempt?.catch(() => {});
-    await this.#connection?.finish();
+    return this.#end({ kind: 'closed' }, 'finish');
   }
 
-  async #open(connect: Connect): Promise<Connection> {
-    this.#move({ state: 'pending', attempt: [1, 1] });
+  async #end(event: StateEvent, how: 'close' | 'finish'): Promise<void> {
+    const attempt = this.#attempt?.promise;
+    const main = this.#letGo();
+    this.#on(event);
+    // The attempt closes its own line.
+    await Promise.all([attempt?.catch(() => {}), main?.[how](), this.#options.lines.end(this, how)]);
+  }
+
+  #on(event: StateEvent): void {
+    const [before, status] = [this.#state, this.#status];
+    const { state, effects } = reduce(before, event, this.#rules);
+    if (state === before) return;
+    this.#state = state;
+    for (const effect of effects) this.#perform(effect);
+    this.#status = this.#describe();
+    for (const told of eventsBetween(before, state)) {
+      this.#options.onStatus(told === 'closed' ? status : this.#status, told);
+    }
+  }
+
+  #perform(effect: Effect): void {
+    if (effect === 'open') this.#begin();
+    else if (effect === 'wait') this.#wait();
+    else if (effect === 'hang-up') void this.#letGo()?.close();
+    else {
+      this.#retry?.cancel();
+      this.#attempt?.abort.abort();
+      this.#attempt = undefined;
+    }
+  }
+
+  #wait(): void {
+    const { clock, alarm, random } = this.#options.time;
+    const attempt = 'attempt' in this.#state ? this.#state.attempt : 1;
+    const delayMs = backoffMs(this.#rules.delayMs, attempt, random);
+    this.#retry = { at: clock() + delayMs, cancel: alarm(delayMs, () => this.#on({ kind: 'retry-due' })) };
+  }
+
+  #begin(): void {
+    const abort = new AbortController();
+    const attempt: Attempt = { abort, promise: this.#open(abort.signal) };
+    attempt.promise.catch(() => {}); // Its status says why, when nobody waits for it.
+    this.#attempt = attempt;
+  }
+
+  async #open(wanted: AbortSignal): Promise<Connection> {
     try {
-      return await this.#options.limited(() => this.#openOnce(connect));
+      const known = this.#known.era.known();
+      const main = await this.#inTime(wanted, (signal) => this.#openMain(known, signal));
+      if (!wanted.aborted) return this.#adopt(main, known);
+      main.lists.close();
+      await main.connection.close();
+      throw unwanted(this.name);
     } catch (thrown) {
       const error = HeddleError.from(thrown);
-      this.#failure = { error, at: this.#options.clock() };
-      this.#move({ ...failedStatus(error), attempt: [1, 1] });
+      if (!wanted.aborted) this.#fail(error);
       throw error;
     }
   }
 
-  async #openOnce(connect: Connect): Promise<Connection> {
-    const { name: server } = this.plan;
-    const closing = this.#closing.signal;
-    if (closing.aborted) throw unwanted(server); // It closed while this waited for its place.
-    const startedAt = performance.now();
-    const deadline = AbortSignal.timeout(CONNECT_MS);
-    const signal = AbortSignal.any([closing, deadline]);
-    const onToolsChanged = () => this.#scheduleRefresh();
-    try {
-      return await this.#adopt(await connect({ server, signal, known: this.#era, onToolsChanged }), signal, startedAt);
-    } catch (thrown) {
-      throw deadline.aborted ? tooSlow(server, thrown) : thrown;
-    }
+  async #openMain(known: Era | undefined, signal: AbortSignal): Promise<MainLine> {
+    const { connect, name: server } = this.plan;
+    if (HeddleError.is(connect)) throw connect;
+    const { user, time } = this.#options;
+    const hear = (method: string, params: JsonObject) => this.#hear(method, params);
+    return openMainLine(
+      connect,
+      { server, signal, known, can: user?.can ?? NO_ABILITIES, hear, onTrouble: this.#onTrouble },
+      {
+        ...time,
+        signal: this.#closing.signal,
+        onList: (kind, items) => this.#take(kind, items),
+        onFailure: (kind, thrown) => {
+          this.#known.miss(kind, HeddleError.from(thrown));
+          this.#status = this.#describe();
+        },
+      },
+    );
   }
 
-  async #adopt(connection: Connection, signal: AbortSignal, startedAt: number): Promise<Connection> {
-    try {
-      const tools = await connection.listTools(signal);
-      const { era, protocolVersion, serverInfo, capabilities, instructions } = connection.agreement;
-      const connectMs = Math.round(performance.now() - startedAt);
-      this.#connection = connection;
-      this.#failure = undefined;
-      if (connection.agreement.certain) this.#era = era;
-      const info = { era, protocolVersion, serverInfo, capabilities, instructions, connectMs };
-      this.#options.onTools(tools, connection);
-      this.#move({ state: 'connected', attempt: [1, 1], health: 'ok', tools: tools.length, info });
-    } catch (thrown) {
-      await connection.close();
-      throw thrown;
-    }
-    connection.closed.then(() => this.#lose(connection));
+  #adopt(main: MainLine, known: Era | undefined): Connection {
+    const { connection } = main;
+    const { clock } = this.#options.time;
+    this.#attempt = undefined;
+    this.#main = main;
+    this.#known.era.learn(known, connection.agreement);
+    this.#on({ kind: 'opened' });
+    this.#remember();
+    void this.#options.subscriptions.attach(connection);
+    connection.closed.then(() => {
+      if (this.#main !== main) return;
+      this.#letGo();
+      this.#on({ kind: 'dropped', error: dropped(this.name), upMs: clock() - main.openedAt, at: clock() });
+    });
     return connection;
   }
 
-  #lose(connection: Connection): void {
-    if (this.#connection !== connection) return;
-    this.#connection = undefined;
-    clearTimeout(this.#refresh);
-    this.#refresh = undefined;
-    if (!this.#closing.signal.aborted) this.#move({ state: 'pending', attempt: [0, 1], reason: 'its line dropped' });
+  #fail(error: HeddleError): void {
+    const at = this.#options.time.clock();
+    this.#attempt = undefined;
+    this.#known.era.doubt(error);
+    // What was answered with a refusal will be so again; what was not reached, or broke, may come back.
+    const mayTryAgain = error instanceof UpstreamError && error.code !== 'UPSTREAM_REFUSED';
+    const needsAuth = error.code === 'AUTH_NEEDED';
+    this.#on(needsAuth ? { kind: 'auth-needed', error, at } : { kind: 'refused', error, mayTryAgain, at });
   }
 
-  // One refresh for a storm of notifications.
-  #scheduleRefresh(): void {
-    this.#refresh ??= setTimeout(() => {
-      this.#refresh = undefined;
-      const connection = this.#connection;
-      connection?.listTools(this.#closing.signal).then(
-        (tools) => {
-          this.#options.onTools(tools, connection);
-          this.#move({ ...this.#status, tools: tools.length });
-        },
-        () => {}, // The old list stays: a line that really broke says so by closing.
-      );
-    }, REFRESH_MS).unref();
+  /** Forgets the main line, without closing it. */
+  #letGo(): Connection | undefined {
+    const main = this.#main;
+    if (!main) return undefined;
+    this.#main = undefined;
+    this.#known.forgetTroubles();
+    main.lists.close();
+    this.#options.subscriptions.detach();
+    return main.connection;
   }
 
-  #move(change: Partial<ServerStatus> & Pick<ServerStatus, 'state'>): void {
-    const { tools } = this.#status; // What it had when last seen stays worth showing.
-    this.#status = { ...plainStatus(this.plan), ...(tools !== undefined && { tools }), ...change };
-    this.#options.onStatus(this.#status);
+  readonly #onTrouble = (reason: string): void => this.#on({ kind: 'trouble', reason });
+
+  #hear(method: string, params: JsonObject): void {
+    if (this.#state.state === 'closed') return; // Its successor speaks for this name now.
+    this.#health.heard();
+    this.#options.onNotification(method, params);
+  }
+
+  #take(kind: ListKind, items: readonly JsonObject[]): void {
+    const isNew = this.#known.take(kind, items);
+    this.#status = this.#describe();
+    this.#options.onList(kind, items);
+    if (isNew) this.#options.onStatus(this.#status, 'list-changed', { list: kind });
+    if (this.#main) this.#remember();
+  }
+
+  #remember(): void {
+    const memory = this.#known.memory();
+    if (memory) this.#options.remember(memory);
+  }
+
+  #inTime<T>(wanted: AbortSignal, task: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const { limited, time } = this.#options;
+    return inTime({ server: this.name, limited, alarm: time.alarm, wanted }, task);
+  }
+
+  #describe(): ServerStatus {
+    return describeServer(this.plan, this.#state, {
+      lists: this.#known.lists(),
+      trouble: this.#known.trouble(),
+      retryAt: this.#retry?.at,
+      info: this.#main?.info,
+    });
   }
 }
 
-function plainStatus({ name, scope, transport, sandbox }: ServerPlan): ServerStatus {
-  return { name, scope, transport, state: 'pending', attempt: [0, 1], health: 'unknown', sandbox };
-}
-
-function failedStatus(error: HeddleError): Pick<ServerStatus, 'state' | 'reason' | 'fix'> {
-  const state = error.code === 'SERVER_DISABLED' ? 'disabled' : error.code === 'AUTH_NEEDED' ? 'needs-auth' : 'failed';
-  return { state, reason: error.message, fix: error.fix };
-}
-
-const unwanted = (server: string) =>
-  new HeddleError('CALL_CANCELLED', `${server} was not connected: nobody wants it any more.`);
-const tooSlow = (server: string, cause: unknown) =>
-  new UpstreamError('UPSTREAM_TIMEOUT', `${server} was not ready within ${CONNECT_MS} ms.`, {
+const dropped = (server: string) =>
+  new UpstreamError('UPSTREAM_FAILED', `The line to ${server} dropped.`, {
     delivered: 'no',
-    cause,
-    fix: `Run \`heddle doctor ${server}\` to see what it does meanwhile.`,
+    fix: `Run \`heddle doctor ${server}\` to see why.`,
   });

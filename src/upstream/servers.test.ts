@@ -11,6 +11,7 @@ import type { JsonObject } from '../core/call.ts';
 import { openWatchdog } from '../process/watchdog.ts';
 import type { ServerMemory } from '../store/server-book.ts';
 import type { Serve } from './connect-in-memory.ts';
+import type { ListKind } from './connection.ts';
 import { examineServer } from './examine.ts';
 import { entryOf, memoryBook, toolCall } from './fixtures.ts';
 import { httpPool } from './http-pool.ts';
@@ -40,9 +41,12 @@ async function open(entries: Readonly<Record<string, JsonObject>>, setting: Sett
     planServer({ name, scope, entry: entryOf(written), shadowed: [] }, { watchdog, pool, env, inProcess }),
   );
   const listed: string[] = [];
-  const onTools = (server: string, tools: readonly JsonObject[]) => void listed.push(`${server}: ${tools.length}`);
+  const onList = (server: string, kind: ListKind, items: readonly JsonObject[]) => {
+    if (kind === 'tools') listed.push(`${server}: ${items.length}`);
+  };
   const limits = { localConcurrency, remoteConcurrency: 20 };
-  const servers = openServers({ plans, memories, book, ...limits, onStatus: () => {}, onTools });
+  const quiet = { onStatus: () => {}, onNotification: () => {} };
+  const servers = openServers({ plans, memories, book, ...limits, ...quiet, onList });
   closers.push(
     () => watchdog.close(),
     () => pool.close(),
@@ -121,7 +125,7 @@ verifies('T11', 'remembers era and tools of a local and of a remote server, and 
   const first = await open(entries);
   await Promise.all([first.servers.connect('local', signal), first.servers.connect('remote', signal)]);
   const { memories } = first.book;
-  expect(memories.map(({ server, era, tools }) => [server, era, tools.length]).sort()).toEqual([
+  expect(memories.map(({ server, era, lists }) => [server, era, lists.tools.length]).sort()).toEqual([
     ['local', 'modern', 5],
     ['remote', 'legacy', 1],
   ]);
@@ -159,7 +163,7 @@ verifies(
   },
 );
 
-verifies('F1', 'opens a new line for the next call after a server died', async () => {
+verifies('F1', 'opens a new line for the next call after a server died, and leaves the others alone', async () => {
   const { odd, pids } = await startLog();
   const { servers, states } = await open({ one: odd(), other: odd() });
   const [first, other] = await Promise.all([servers.connect('one', signal), servers.connect('other', signal)]);

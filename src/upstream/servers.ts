@@ -1,30 +1,49 @@
+import { realAlarm, repeat, type Time } from '../core/alarm.ts';
 import type { JsonObject } from '../core/call.ts';
-import type { Clock } from '../core/clock.ts';
 import { HeddleError } from '../core/errors.ts';
 import { limiter } from '../core/limiter.ts';
-import type { ServerStatus } from '../core/server-status.ts';
+import type { ServerEvent, ServerStatus } from '../core/server-status.ts';
 import type { ServerBook, ServerMemory } from '../store/server-book.ts';
-import type { Connection } from './connection.ts';
-import { Server, type ServerPlan } from './server.ts';
+import type { Connection, ListKind } from './connection.ts';
+import { PROBE_EVERY_MS } from './health.ts';
+import { type LineUser, type OnlyUser, PrivateLines } from './lines.ts';
+import { Server } from './server.ts';
+import type { ServerPlan } from './server-plan.ts';
+import { type Subscriptions, subscriptions } from './subscriptions.ts';
 
-export interface ServersOptions {
+export interface ServersOptions extends Partial<Time> {
   readonly plans: readonly ServerPlan[];
   readonly memories: readonly ServerMemory[];
   readonly book: ServerBook;
   readonly localConcurrency: number;
   readonly remoteConcurrency: number;
-  readonly clock?: Clock;
-  readonly onStatus: (status: ServerStatus) => void;
-  readonly onTools: (server: string, tools: readonly JsonObject[]) => void;
+  /** Whoever this process belongs to, when it serves nobody else: servers may ask on the line that all calls share. */
+  readonly user?: OnlyUser | undefined;
+  /** `detail` says which list changed. */
+  readonly onStatus: (status: ServerStatus, event: ServerEvent, detail?: JsonObject) => void;
+  readonly onList: (server: string, kind: ListKind, items: readonly JsonObject[]) => void;
+  readonly onNotification: (server: string, method: string, params: JsonObject) => void;
 }
 
 /** All configured servers. None is started before it is needed, except those that ask for it. */
 export interface Servers {
   status(): readonly ServerStatus[];
+  health(name: string): ServerStatus['health'];
   /** Throws NAME_UNKNOWN for a server that is not configured, or whatever kept it from connecting. */
   connect(name: string, signal: AbortSignal): Promise<Connection>;
-  /** The open line, if there is one. */
+  /** The open main line, if there is one. */
   connected(name: string): Connection | undefined;
+  /** The open line that this call may use, if there is one. */
+  ready(name: string, call: LineUser): Connection | undefined;
+  /** The line that this call may use, opened when there is none. */
+  lineFor(name: string, call: LineUser, signal: AbortSignal): Promise<Connection>;
+  /** Ends all lines to a server. It is connected again when it is needed. */
+  disconnect(name: string): Promise<void>;
+  /** Asks to be told when a resource changes, as often as it is asked for, over reconnects. */
+  subscribe(name: string, uri: string, signal: AbortSignal): Promise<void>;
+  unsubscribe(name: string, uri: string, signal: AbortSignal): Promise<void>;
+  /** Tells a server something, connecting it when needed. */
+  notify(name: string, method: string, params: JsonObject): Promise<void>;
   /** Starts those whose entries say `autoConnect`. */
   start(): void;
   /** Takes the servers of a new configuration. Only what changed is started anew; live calls come to their end. */
@@ -36,42 +55,37 @@ export interface Servers {
 const START_MS = 1000;
 
 export function openServers(options: ServersOptions): Servers {
-  const { plans, memories, book, clock = Date.now, onStatus, onTools } = options;
-  const local = limiter(options.localConcurrency, START_MS);
-  const remote = limiter(options.remoteConcurrency, START_MS);
-  const known = new Map(memories.map((memory) => [memory.server, memory]));
+  const { clock = Date.now, alarm = realAlarm, random = Math.random } = options;
+  const lines = new PrivateLines({ clock });
   const closing = new AbortController();
-
-  function remember(plan: ServerPlan, tools: readonly JsonObject[], { agreement }: Connection): void {
-    const { name: server, signature } = plan;
-    if (plan.scope === 'builtin' || !agreement.certain) return;
-    const memory = { server, signature, era: agreement.era, tools, at: clock() };
-    known.set(server, memory);
-    book.remember(memory).catch(() => {}); // What is forgotten is learnt again: never worth failing a connect for.
-  }
-
-  function open(plan: ServerPlan): Server {
-    const memory = known.get(plan.name);
-    return new Server({
-      plan,
-      known: memory && memory.signature === plan.signature ? memory : undefined,
-      limited: plan.local ? local : remote,
-      clock,
-      onStatus,
-      onTools(tools, connection) {
-        remember(plan, tools, connection);
-        onTools(plan.name, tools);
-      },
-    });
-  }
-
-  let servers = new Map(plans.map((plan) => [plan.name, open(plan)]));
+  const open = opener(options, { clock, alarm, random }, lines);
+  let servers = new Map(options.plans.map((plan) => [plan.name, open(plan)]));
   const retiring = new Set<Server>();
 
-  const retire = (server: Server) => {
+  const stopLooking = repeat(alarm, PROBE_EVERY_MS, () => {
+    for (const server of servers.values()) void server.check();
+    lines.sweep();
+  });
+
+  function retire(server: Server): void {
     retiring.add(server);
     server.retire().finally(() => retiring.delete(server));
-  };
+  }
+
+  /** Asks a server, and its successor when a newer configuration replaced it meanwhile: nothing was sent yet. */
+  async function ask<T>(name: string, signal: AbortSignal, question: (server: Server) => Promise<T>): Promise<T> {
+    for (;;) {
+      const server = servers.get(name);
+      if (!server) throw unknownServer(name);
+      try {
+        return await question(server);
+      } catch (thrown) {
+        if (servers.get(name) === server || signal.aborted || closing.signal.aborted) throw thrown;
+      }
+    }
+  }
+
+  const connect = (name: string, signal: AbortSignal) => ask(name, signal, (server) => server.connect(signal));
 
   function start(): void {
     for (const server of servers.values()) {
@@ -80,38 +94,81 @@ export function openServers(options: ServersOptions): Servers {
   }
 
   return {
-    status: () => [...servers.values()].map((server) => server.status),
+    status: () => [...servers.values()].map((server) => withLines(server.status, lines.count(server))),
+    health: (name) => servers.get(name)?.status.health ?? 'unknown',
     connected: (name) => servers.get(name)?.connection,
-    async connect(name, signal) {
-      for (;;) {
-        const server = servers.get(name);
-        if (!server) throw unknownServer(name);
-        try {
-          return await server.connect(signal);
-        } catch (thrown) {
-          // Replaced while we waited, by a newer configuration: nothing was sent yet, so its successor is asked.
-          if (servers.get(name) === server || signal.aborted || closing.signal.aborted) throw thrown;
-        }
-      }
-    },
+    ready: (name, call) => servers.get(name)?.ready(call),
+    connect,
+    lineFor: (name, call, signal) =>
+      ask(name, signal, async (server) => {
+        await server.connect(signal);
+        return server.ready(call) ?? lines.open(server, call, signal);
+      }),
+    disconnect: async (name) => servers.get(name)?.disconnect(),
+    subscribe: (name, uri, signal) =>
+      ask(name, signal, async (server) => {
+        await server.connect(signal);
+        await server.subscriptions.add(uri, signal);
+      }),
+    unsubscribe: async (name, uri, signal) => servers.get(name)?.subscriptions.remove(uri, signal),
+    notify: async (name, method, params) => (await connect(name, closing.signal)).notify(method, params),
     start,
     update(next) {
       const before = servers;
-      servers = new Map(
-        next.map((plan) => {
-          const known = before.get(plan.name);
-          return [plan.name, known?.plan.revision === plan.revision ? known : open(plan)];
-        }),
-      );
-      for (const [name, server] of before) if (servers.get(name) !== server) retire(server);
+      const kept = unchanged(before, next);
+      for (const server of before.values()) if (!kept.has(server.name)) retire(server);
+      const opened = next.map((plan) => kept.get(plan.name) ?? open(plan, before.get(plan.name)?.subscriptions));
+      servers = new Map(opened.map((server) => [server.name, server]));
       start();
     },
-    close() {
+    async close() {
       closing.abort();
-      return Promise.all([...servers.values(), ...retiring].map((server) => server.close())).then(() => {});
+      stopLooking();
+      await Promise.all([...servers.values(), ...retiring].map((server) => server.close()));
     },
   };
 }
+
+function unchanged(servers: ReadonlyMap<string, Server>, plans: readonly ServerPlan[]): ReadonlyMap<string, Server> {
+  const revisions = new Map(plans.map(({ name, revision }) => [name, revision]));
+  return new Map([...servers].filter(([name, { plan }]) => revisions.get(name) === plan.revision));
+}
+
+/** Makes servers, each with what was remembered of it. */
+function opener(options: ServersOptions, time: Time, lines: PrivateLines) {
+  const { memories, book, user, onStatus, onList, onNotification } = options;
+  const local = limiter(options.localConcurrency, START_MS);
+  const remote = limiter(options.remoteConcurrency, START_MS);
+  const known = new Map(memories.map((memory) => [memory.server, memory]));
+
+  return function open(plan: ServerPlan, inherited?: Subscriptions): Server {
+    const { name, signature } = plan;
+    const memory = known.get(name);
+    const missed = (uri: string) => onNotification(name, 'notifications/resources/updated', { uri });
+    const server = new Server({
+      plan,
+      known: memory && memory.signature === signature ? memory : undefined,
+      limited: plan.local ? local : remote,
+      lines,
+      subscriptions: inherited ?? subscriptions(missed),
+      user,
+      time,
+      onStatus,
+      onList: (kind, items) => onList(name, kind, items),
+      onNotification: (method, params) => onNotification(name, method, params),
+      remember(memory) {
+        known.set(name, memory);
+        book.remember(memory).catch(() => {}); // What is forgotten is learnt again: never worth failing a connect for.
+      },
+    });
+    onStatus(server.status, 'registered');
+    if (server.status.state !== 'pending') onStatus(server.status, server.status.state);
+    return server;
+  };
+}
+
+const withLines = (status: ServerStatus, privateLines: number): ServerStatus =>
+  privateLines === 0 ? status : { ...status, privateLines };
 
 const unknownServer = (name: string) =>
   new HeddleError('NAME_UNKNOWN', `No server is named ${name}.`, {

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect, it, vi } from 'vitest';
-import { alive } from '../../test/alive.ts';
+import { alive, hostPids } from '../../test/alive.ts';
 import { verifies } from '../../test/requirements.ts';
 import { until } from '../../test/until.ts';
 import { openWatchdog } from '../process/watchdog.ts';
@@ -41,8 +41,9 @@ async function child(body: string, options: Partial<StdioOptions> = {}) {
   return { line, peer, ask: (method: string) => peer.request(method, {}, { deadlineMs: 10_000 }) };
 }
 
-async function familyOf(ask: (method: string) => Promise<unknown>): Promise<number[]> {
-  const { pids } = (await ask('family')) as { pids: number[] };
+async function familyOf(ask: (method: string) => Promise<unknown>): Promise<readonly number[]> {
+  const { own, mark } = (await ask('family')) as { own: number[]; mark: string };
+  const pids = hostPids(own, `HEDDLE_LINE=${mark}`);
   expect(pids.map(alive)).toEqual([true, true, true]);
   return pids;
 }
@@ -86,18 +87,23 @@ for (const [where, head, tail] of [
   ['last', `'{"result":{"x":"'`, `'"},"jsonrpc":"2.0","id":' + id + '}'`],
 ]) {
   verifies('F3', `refuses a 100 MB line in bounded memory and fails only its call, id ${where}`, async () => {
+    const troubles: string[] = [];
     const { line, ask } = await child(
-      `function ask({ id, method }) {
+      `let pouring = false;
+      function ask({ id, method }) {
+        if (pouring) return setTimeout(ask, 1, { id, method });
         if (method !== 'flood') return answer(id, {});
         process.stdout.write(${head});
+        pouring = true;
         let left = 100;
         const pour = () => {
           while (left-- > 0) if (!process.stdout.write('y'.repeat(1e6))) return process.stdout.once('drain', pour);
           say(${tail});
+          pouring = false;
         };
         pour();
       }`,
-      { maxLineBytes: 4 * 1024 * 1024 },
+      { maxLineBytes: 4 * 1024 * 1024, onTrouble: (reason) => troubles.push(reason) },
     );
     await ask('warm');
     const before = process.memoryUsage.rss();
@@ -105,11 +111,12 @@ for (const [where, head, tail] of [
     const sampler = setInterval(() => {
       peak = Math.max(peak, process.memoryUsage.rss());
     }, 5);
-    await expect(ask('flood')).rejects.toThrow(/100000\d\d\d bytes in one message/);
+    await expect(ask('flood')).rejects.toThrow(/demo sent a message of more than 4194304 bytes/);
+    await expect(ask('after')).resolves.toEqual({});
     clearInterval(sampler);
     expect((peak - before) / 1024 ** 2).toBeLessThan(60);
     expect(line.counts.oversized).toBe(1);
-    await expect(ask('after')).resolves.toEqual({});
+    expect(troubles).toEqual([expect.stringContaining('more than 4194304 bytes')]);
   });
 }
 
@@ -118,7 +125,7 @@ verifies('T4', 'ends a stubborn family within 600 ms, one that left the group in
     `for (const name of ['SIGINT', 'SIGTERM']) process.on(name, () => {});
     ${DEAF}
     setInterval(() => {}, 1000);
-    function ask({ id }) { answer(id, { pids: [process.pid, ...kids] }); }`,
+    function ask({ id }) { answer(id, { own: [process.pid, ...kids], mark: process.env.HEDDLE_LINE }); }`,
   );
   const pids = await familyOf(ask);
   const started = performance.now();
@@ -131,7 +138,7 @@ verifies('T4', 'takes the family of a server that ends by itself', async () => {
   const { peer, ask } = await child(
     `${DEAF} function ask({ id, method }) {
       if (method === 'die') process.exit(0);
-      answer(id, { pids: [process.pid, ...kids] });
+      answer(id, { own: [process.pid, ...kids], mark: process.env.HEDDLE_LINE });
     }`,
   );
   const pids = await familyOf(ask);
@@ -187,7 +194,7 @@ it('still hears the last answer of a child that ends right after it', async () =
 for (const [what, options, message] of [
   ['a program', { command: 'no-such-program' }, /its command `no-such-program` does not exist/],
   ['a folder', { cwd: '/no/such/folder' }, /its folder \/no\/such\/folder does not exist/],
-  ['the right to start it', { command: '/etc/passwd' }, /`\/etc\/passwd` could not be started/],
+  ['the right to start it', { command: '/etc/passwd' }, /\/etc\/passwd is no program that may be run/],
 ] as const) {
   verifies('T4', `says plainly that ${what} is missing`, async () => {
     const line = new StdioLine({ server: 'demo', watchdog, command: process.execPath, env: {}, ...options });
@@ -196,6 +203,21 @@ for (const [what, options, message] of [
     await line.close();
   });
 }
+
+verifies('F3', 'fails the call at the limit already, before an endless line has ended', async () => {
+  const { ask } = await child(
+    `function ask({ id }) { process.stdout.write('{"jsonrpc":"2.0","id":' + id + ',"result":"' + 'y'.repeat(3000)); }`,
+    { maxLineBytes: 2000 },
+  );
+  await expect(ask('endless')).rejects.toThrow(/demo sent a message of more than 2000 bytes/);
+});
+
+it('starts nothing when it was closed while it looked for its program', async () => {
+  const line = new StdioLine({ server: 'demo', watchdog, command: process.execPath, env: {} });
+  const starting = line.start();
+  await line.close();
+  await expect(starting).rejects.toMatchObject({ code: 'UPSTREAM_UNREACHABLE', delivered: 'no' });
+});
 
 verifies('F3', 'stops queueing for a child that does not read', async () => {
   const { peer } = await child(`process.stdin.removeAllListeners('data'); process.stdin.pause(); function ask() {}`, {

@@ -1,12 +1,15 @@
 import { existsSync } from 'node:fs';
 import { UpstreamError } from '../core/errors.ts';
 import { isObject, parseJson } from '../core/json.ts';
+import { findProgram } from '../process/find-program.ts';
+import { entering } from '../process/pid-namespace.ts';
 import { type ProcessGroup, type Program, startGroup } from '../process/process-group.ts';
 import type { Watchdog } from '../process/watchdog.ts';
 import { INTERNAL_ERROR, type Line, type Message } from '../wire/json-rpc.ts';
 import { lineFramer } from '../wire/line-framer.ts';
+import { type LastWords, lastWords } from './last-words.ts';
 
-export interface StdioOptions extends Omit<Program, 'mark'> {
+export interface StdioOptions extends Omit<Program, 'mark' | 'enter'> {
   readonly server: string;
   readonly watchdog: Watchdog;
   /** A longer line is refused; the call it answers fails at once. */
@@ -14,6 +17,8 @@ export interface StdioOptions extends Omit<Program, 'mark'> {
   /** How much may wait for a child that does not read. */
   readonly maxQueuedChars?: number;
   readonly stderrBytes?: number;
+  /** Told what a server does that one in good health does not. */
+  readonly onTrouble?: ((reason: string) => void) | undefined;
 }
 
 const MIB = 1024 * 1024;
@@ -29,21 +34,27 @@ export class StdioLine implements Line {
   onerror: Line['onerror'];
   readonly counts = { garbage: 0, oversized: 0 };
   readonly #options: StdioOptions;
-  #lastWords: Buffer = Buffer.alloc(0);
+  readonly #lastWords: LastWords;
   #group: ProcessGroup | undefined;
   #outgoing = '';
   #scheduled = false;
   #blocked = false;
   #closing: Promise<void> | undefined;
   #down = true;
+  /** Whether whoever waits for the overlong line that is coming in knows already. */
+  #refused = false;
 
   constructor(options: StdioOptions) {
     this.#options = options;
+    this.#lastWords = lastWords(options.stderrBytes ?? 64 * 1024);
   }
 
   async start(): Promise<void> {
-    const { watchdog } = this.#options;
-    const group = startGroup({ ...this.#options, mark: watchdog.mark() });
+    const { watchdog, env } = this.#options;
+    const [command, namespace] = await Promise.all([fileOf(this.#options), watchdog.enclosure()]);
+    if (this.#closing) throw unreachable(this.#options.server, 'it was closed before it had started');
+    const enter = entering(namespace, env);
+    const group = startGroup({ ...this.#options, command, mark: watchdog.mark(), enter });
     await spawned(group, this.#options);
     const pid = group.child.pid as number;
     watchdog.watch(pid);
@@ -53,6 +64,7 @@ export class StdioLine implements Line {
     // What the child wrote before it died is still in the pipe; a survivor holding that pipe must not keep us.
     const drained = new Promise((resolve) => group.child.once('close', resolve));
     group.exited.then(() => Promise.race([drained, after(DRAIN_MS)])).then(() => this.#drop());
+    if (this.#closing) await group.end();
   }
 
   async send(message: Message): Promise<void> {
@@ -66,22 +78,24 @@ export class StdioLine implements Line {
   }
 
   close(): Promise<void> {
-    if (!this.#group || this.#down) return Promise.resolve(); // Its process id may be somebody else's by now.
-    this.#flush();
-    this.#closing ??= this.#group.end().then(() => this.#drop());
+    if (this.#group && !this.#down) {
+      this.#flush();
+      this.#closing ??= this.#group.end().then(() => this.#drop());
+    }
+    this.#closing ??= Promise.resolve(); // Its process id may be somebody else's by now.
     return this.#closing;
   }
 
   /** The last words of the child on stderr. */
   stderr(): string {
-    return this.#lastWords.toString('utf8');
+    return this.#lastWords.text();
   }
 
   /** How the child ended, in words; undefined while it runs. */
   ending(): string | undefined {
-    const { exitCode = null, signalCode = null } = this.#group?.child ?? {};
-    if (signalCode !== null) return `it was ended by ${signalCode}`;
-    return exitCode === null ? undefined : `it exited with code ${exitCode}`;
+    const ending = this.#group?.ending();
+    if (!ending) return undefined;
+    return 'signal' in ending ? `it was ended by ${ending.signal}` : `it exited with code ${ending.code}`;
   }
 
   #flush(): void {
@@ -93,16 +107,17 @@ export class StdioLine implements Line {
   }
 
   #listen({ child }: ProcessGroup): void {
-    const { maxLineBytes = 16 * MIB, stderrBytes = 64 * 1024 } = this.#options;
+    const { maxLineBytes = 16 * MIB } = this.#options;
     const push = lineFramer({
       maxLineBytes,
       onLine: (line) => this.#read(line),
-      onOversized: (bytes, edges) => this.#refuse(bytes, maxLineBytes, edges),
+      onTooLong: (head) => this.#refuse(maxLineBytes, head),
+      onOversized: (_bytes, [, tail]) => {
+        if (!this.#refused) this.#fail(ID_AT_END.exec(tail)?.[1], maxLineBytes);
+      },
     });
     child.stdout.on('data', push);
-    child.stderr.on('data', (chunk: Buffer) => {
-      this.#lastWords = Buffer.from(Buffer.concat([this.#lastWords, chunk]).subarray(-stderrBytes));
-    });
+    child.stderr.on('data', this.#lastWords.hear);
     child.stdin.on('drain', () => {
       this.#blocked = false;
       this.#flush();
@@ -123,12 +138,19 @@ export class StdioLine implements Line {
     else this.counts.garbage++;
   }
 
-  #refuse(bytes: number, limit: number, [head, tail]: readonly [string, string]): void {
+  #refuse(limit: number, head: string): void {
     this.counts.oversized++;
-    const text = `${this.#options.server} sent ${bytes} bytes in one message; the limit is ${limit}.`;
-    this.onerror?.(new Error(text));
-    const id = ID_AT_START.exec(head)?.[1] ?? ID_AT_END.exec(tail)?.[1];
-    if (id) this.onmessage?.({ jsonrpc: '2.0', id: Number(id), error: { code: INTERNAL_ERROR, message: text } });
+    const reason = tooLong(this.#options.server, limit);
+    this.onerror?.(new Error(reason));
+    this.#options.onTrouble?.(reason);
+    this.#refused = this.#fail(ID_AT_START.exec(head)?.[1], limit);
+  }
+
+  #fail(id: string | undefined, limit: number): boolean {
+    if (id === undefined) return false;
+    const message = tooLong(this.#options.server, limit);
+    this.onmessage?.({ jsonrpc: '2.0', id: Number(id), error: { code: INTERNAL_ERROR, message } });
+    return true;
   }
 
   #drop(): void {
@@ -140,17 +162,29 @@ export class StdioLine implements Line {
   }
 }
 
+/** Looked for before it is started: what starts it in a namespace could not say in our words that it is not there. */
+async function fileOf({ server, command, cwd, env }: StdioOptions): Promise<string> {
+  const found = await findProgram(command, { path: env.PATH, cwd });
+  if ('file' in found) return found.file;
+  const folderless = cwd !== undefined && !existsSync(cwd);
+  const missing = folderless ? `its folder ${cwd} does not exist` : `its command \`${command}\` does not exist`;
+  const why = 'forbidden' in found ? `${found.forbidden} is no program that may be run` : missing;
+  throw unreachable(server, why, { fix: `Correct \`command\` of ${server}, or install that program.` });
+}
+
 function spawned({ child }: ProcessGroup, { server, command, cwd }: StdioOptions): Promise<void> {
   return new Promise((resolve, reject) => {
     child.once('spawn', resolve);
-    child.once('error', (cause: NodeJS.ErrnoException) => {
-      const missing = cwd !== undefined && !existsSync(cwd) ? `its folder ${cwd}` : `its command \`${command}\``;
-      const why = cause.code === 'ENOENT' ? `${missing} does not exist` : `\`${command}\` could not be started`;
+    child.once('error', (cause) => {
+      const folderless = cwd !== undefined && !existsSync(cwd);
+      const why = folderless ? `its folder ${cwd} does not exist` : `\`${command}\` could not be started`;
       reject(unreachable(server, why, { cause, fix: `Correct \`command\` of ${server}, or install that program.` }));
     });
   });
 }
 
+const tooLong = (server: string, limit: number) =>
+  `${server} sent a message of more than ${limit} bytes, which is the limit.`;
 const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const unreachable = (server: string, why: string, options: { cause?: unknown; fix?: string } = {}) =>
   new UpstreamError('UPSTREAM_UNREACHABLE', `${server} cannot be reached: ${why}.`, {

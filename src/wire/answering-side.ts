@@ -5,6 +5,16 @@ import { INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, type Message, RpcErr
 export interface Asked {
   readonly id: string | number;
   readonly signal: AbortSignal;
+  /** Our request id, when the line knows on whose stream the question came. */
+  readonly askedBy: number | undefined;
+}
+
+/** A request of the other side, as it came. */
+export interface Arrived {
+  readonly id: string | number;
+  readonly method: string;
+  readonly params: JsonObject;
+  readonly askedBy: number | undefined;
 }
 
 export interface AnswerOptions {
@@ -25,14 +35,14 @@ export class AnsweringSide {
     this.#send = send;
   }
 
-  async answer(id: string | number, method: string, params: JsonObject): Promise<void> {
+  async answer({ id, method, params, askedBy }: Arrived): Promise<void> {
     if (this.#running.has(id)) {
       const message = `The id ${JSON.stringify(id)} is still in use.`;
       return this.#say({ jsonrpc: '2.0', id, error: { code: INVALID_REQUEST, message } });
     }
     const abort = new AbortController();
     this.#running.set(id, abort);
-    const outcome = await this.#outcome(method, params, { id, signal: abort.signal });
+    const outcome = await this.#outcome(method, params, { id, signal: abort.signal, askedBy });
     this.#running.delete(id);
     if (abort.signal.aborted) return; // Whoever cancelled no longer wants the answer.
     await this.#say({ jsonrpc: '2.0', id, ...outcome });

@@ -28,6 +28,10 @@ export interface Origin {
 
 export interface SendOptions {
   readonly onRequestStreamEnd?: () => void;
+  /** Further headers for this message, where the line has any. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** How long the answer is waited for: a line that was told to come back later does so only within that. */
+  readonly deadlineMs?: number;
 }
 
 /** The peer understood the request and answered with an error. Its words pass through unharmed. */

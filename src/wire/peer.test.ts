@@ -198,3 +198,64 @@ verifies('T6', 'never keeps the process alive by a timer', async () => {
   expect(held()).toBe(before);
   await peer.close();
 });
+
+verifies('T6', 'progress extends the deadline up to the longest there is, and not a moment longer', async () => {
+  ownTime();
+  const { peer, say } = await talk();
+  const answer = peer.request('tools/call', {}, { deadlineMs: 60, longestMs: 100, onProgress: () => {} });
+  const failing = expect(answer).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
+  let ended = false;
+  answer.catch(() => (ended = true));
+  const at = async (ms: number) => {
+    await vi.advanceTimersByTimeAsync(ms);
+    say({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken: 1, progress: 1 } });
+  };
+  await at(50);
+  await at(45);
+  await vi.advanceTimersByTimeAsync(4);
+  expect(ended).toBe(false);
+  await vi.advanceTimersByTimeAsync(1);
+  await failing;
+});
+
+verifies('T6', 'a request that is held has no deadline, and goes on under another', async () => {
+  ownTime();
+  const { peer, sent, say } = await talk();
+  const first = new AbortController();
+  const second = new AbortController();
+  const reports: unknown[] = [];
+  let told: Promise<void> | undefined;
+  const ask = { deadlineMs: 50, signal: first.signal, onProgress: () => reports.push('first') };
+  const answer = peer.request('tools/call', {}, ask);
+  const progress = { jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken: 1, progress: 1 } };
+  peer.hold(1);
+  say(progress);
+  vi.advanceTimersByTime(10_000);
+  const onGivenUp = (promise: Promise<void>) => (told = promise);
+  peer.resume(1, { deadlineMs: 50, signal: second.signal, onProgress: () => reports.push('second'), onGivenUp });
+  say(progress);
+  first.abort();
+  expect(getEventListeners(first.signal, 'abort')).toHaveLength(0);
+  vi.advanceTimersByTime(49);
+  expect([sent.length, reports]).toEqual([1, ['first', 'second']]);
+  second.abort();
+  await expect(answer).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
+  await told;
+  expect(sent[1]).toMatchObject({ method: 'notifications/cancelled', params: { requestId: 1 } });
+  peer.hold(1);
+  peer.resume(1, soon);
+});
+
+it('says in one request what the line does not say in the others, to modern servers only', async () => {
+  const { peer, sent } = await talk();
+  const ask = { ...soon, envelope: { extra: 1 } };
+  void peer.request('a', {}, ask);
+  peer.speakModern(ENVELOPE);
+  void peer.request('a', { _meta: { extra: 0, own: true } }, ask);
+  void peer.request('a', {}, soon);
+  expect(sent.map(({ params }) => (params as JsonObject)._meta)).toEqual([
+    undefined,
+    { ...ENVELOPE, extra: 1, own: true },
+    ENVELOPE,
+  ]);
+});

@@ -11,6 +11,14 @@ export interface Ask {
   readonly longestMs?: number;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((progress: JsonObject) => void) | undefined;
+  /** Said in the envelope of this request instead of what the line says; only modern servers see it. */
+  readonly envelope?: JsonObject | undefined;
+  /** Further headers, where the line has any. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Told the id of the request before it is sent. */
+  readonly onId?: ((id: number) => void) | undefined;
+  /** Told when we gave up on the request, with a promise that the other side has been told, too. */
+  readonly onGivenUp?: ((told: Promise<void>) => void) | undefined;
 }
 
 export interface PeerOptions extends AnswerOptions {
@@ -20,14 +28,20 @@ export interface PeerOptions extends AnswerOptions {
   readonly hear?: (method: string, params: JsonObject, askedBy: number | undefined) => void;
 }
 
-interface Pending {
+interface Asking {
   readonly method: string;
   readonly resolve: (result: JsonObject) => void;
   readonly reject: (error: Error) => void;
+}
+
+interface Pending extends Asking {
   readonly ask: Ask;
-  readonly timer: NodeJS.Timeout;
   readonly lastMoment: number;
+  readonly giveUp: () => void;
   readonly onAbort: (() => void) | undefined;
+  timer: NodeJS.Timeout;
+  /** Its clock stands still. */
+  held: boolean;
 }
 
 // A timer told to wait longer fires at once.
@@ -88,32 +102,67 @@ export class Peer {
     if (ask.signal?.aborted) return Promise.reject(cancelled(server));
     const id = ++this.#lastId;
     const { promise, resolve, reject } = Promise.withResolvers<JsonObject>();
-    const onAbort = ask.signal && (() => this.#giveUp(id, cancelled(server)));
-    if (onAbort) ask.signal?.addEventListener('abort', onAbort, { once: true });
-    const giveUp = () => this.#giveUp(id, late(server, ask.deadlineMs));
-    const timer = setTimeout(giveUp, Math.min(ask.deadlineMs, LONGEST_TIMER_MS)).unref();
-    const lastMoment = ask.onProgress ? performance.now() + (ask.longestMs ?? ask.deadlineMs) : 0;
-    this.#pending.set(id, { method, resolve, reject, ask, timer, lastMoment, onAbort });
+    this.#pending.set(id, this.#watch(id, ask, { method, resolve, reject }));
+    ask.onId?.(id);
 
-    const message = { jsonrpc: '2.0', id, method, params: this.#withMeta(params, ask.onProgress && id) };
+    const message = { jsonrpc: '2.0', id, method, params: this.#withMeta(params, ask, id) };
     const fail = (error: Error) => this.#take(id)?.reject(error);
+    const { headers, deadlineMs } = ask;
     const options = this.#line.hasPerRequestStream
-      ? { onRequestStreamEnd: () => fail(lost(server, 'maybe')) }
+      ? { onRequestStreamEnd: () => fail(lost(server, 'maybe')), deadlineMs, ...(headers && { headers }) }
       : undefined;
     this.#line.send(message, options).catch(fail);
     return promise;
   }
 
+  /** Stops the clock of a request: the other side waits for a person. Its signal still ends it. */
+  hold(id: number): void {
+    const entry = this.#pending.get(id);
+    if (!entry) return;
+    clearTimeout(entry.timer);
+    entry.held = true;
+  }
+
+  /** Goes on with a request that was held, under another deadline, signal and progress listener. */
+  resume(id: number, ask: Ask): void {
+    const entry = this.#pending.get(id);
+    if (!entry) return;
+    this.#unwatch(entry);
+    if (ask.signal?.aborted) this.#giveUp(id, cancelled(this.#options.server));
+    else this.#pending.set(id, this.#watch(id, ask, entry));
+  }
+
+  /** Gives up on a request that is still under way, and says so to the other side. */
+  cancel(id: number, error: Error): void {
+    this.#giveUp(id, error);
+  }
+
   notify(method: string, params: JsonObject = {}): Promise<void> {
-    return this.#line.send({ jsonrpc: '2.0', method, params: this.#withMeta(params, undefined) });
+    return this.#line.send({ jsonrpc: '2.0', method, params: this.#withMeta(params) });
+  }
+
+  #watch(id: number, ask: Ask, { method, resolve, reject }: Asking): Pending {
+    const { server } = this.#options;
+    const onAbort = ask.signal && (() => this.#giveUp(id, cancelled(server)));
+    if (onAbort) ask.signal?.addEventListener('abort', onAbort, { once: true });
+    const giveUp = () => this.#giveUp(id, late(server, ask.deadlineMs));
+    const timer = setTimeout(giveUp, Math.min(ask.deadlineMs, LONGEST_TIMER_MS)).unref();
+    const lastMoment = ask.onProgress ? performance.now() + (ask.longestMs ?? ask.deadlineMs) : 0;
+    return { method, resolve, reject, ask, timer, lastMoment, giveUp, held: false, onAbort };
+  }
+
+  #unwatch({ timer, onAbort, ask }: Pending): void {
+    clearTimeout(timer);
+    if (onAbort) ask.signal?.removeEventListener('abort', onAbort);
   }
 
   // Ours win over the caller's: a forwarded token or envelope would speak for somebody else.
-  #withMeta(params: JsonObject, progressToken: number | undefined): JsonObject {
+  #withMeta(params: JsonObject, ask?: Ask, id?: number): JsonObject {
     const envelope = this.#envelope;
+    const progressToken = ask?.onProgress && id;
     if (!envelope && progressToken === undefined) return params;
-    const own = progressToken === undefined ? envelope : { ...envelope, progressToken };
-    return { ...params, _meta: { ...(params._meta as JsonObject | undefined), ...own } };
+    const meta = { ...(params._meta as JsonObject | undefined), ...envelope, ...(envelope && ask?.envelope) };
+    return { ...params, _meta: progressToken === undefined ? meta : { ...meta, progressToken } };
   }
 
   #take(id: number): Pending | undefined {
@@ -121,8 +170,7 @@ export class Peer {
     if (!entry) return undefined;
     this.#pending.delete(id);
     if (this.#whenIdle && this.#pending.size === 0) this.#whenIdle.resolve();
-    clearTimeout(entry.timer);
-    if (entry.onAbort) entry.ask.signal?.removeEventListener('abort', entry.onAbort);
+    this.#unwatch(entry);
     return entry;
   }
 
@@ -132,10 +180,12 @@ export class Peer {
     entry.reject(error);
     const closesStream = this.#envelope !== undefined && this.#line.hasPerRequestStream === true;
     // The protocol forbids cancelling `initialize`: whoever gives up on that closes the line.
-    if (!closesStream && entry.method !== 'initialize') {
-      this.notify('notifications/cancelled', { requestId: id, reason: error.message }).catch(() => {});
-    }
+    const told =
+      closesStream || entry.method === 'initialize'
+        ? Promise.resolve()
+        : this.notify('notifications/cancelled', { requestId: id, reason: error.message }).catch(() => {});
     this.#line.abandon?.(id);
+    entry.ask.onGivenUp?.(told);
   }
 
   #lose(): void {
@@ -155,8 +205,9 @@ export class Peer {
       const params = isObject(message.params) ? message.params : {};
       const { id, method } = message;
       if (id === undefined) this.#hear(method, params, askedBy);
-      else if (typeof id === 'string' || typeof id === 'number') void this.#answering.answer(id, method, params);
-      else this.dropped.malformed++;
+      else if (typeof id === 'string' || typeof id === 'number') {
+        void this.#answering.answer({ id, method, params, askedBy });
+      } else this.dropped.malformed++;
     }
   }
 
@@ -179,13 +230,25 @@ export class Peer {
     }
   }
 
+  /** Silence begins anew, but never lasts past the last moment. */
+  #extend(entry: Pending): void {
+    const { ask, timer, lastMoment, giveUp, held } = entry;
+    if (held) return;
+    const left = lastMoment - performance.now();
+    if (left >= ask.deadlineMs) timer.refresh();
+    else {
+      clearTimeout(timer);
+      entry.timer = setTimeout(giveUp, Math.max(left, 0)).unref();
+    }
+  }
+
   #progress(params: JsonObject): void {
     const entry = this.#pending.get(params.progressToken as number);
     if (!entry?.ask.onProgress) {
       this.dropped.stale++;
       return;
     }
-    if (performance.now() + entry.ask.deadlineMs <= entry.lastMoment) entry.timer.refresh();
+    this.#extend(entry);
     try {
       entry.ask.onProgress(params);
     } catch (thrown) {

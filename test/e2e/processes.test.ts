@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect } from 'vitest';
-import { alive, carriersOf, watchdogsOf } from '../alive.ts';
+import { probePidNamespace } from '../../src/process/pid-namespace.ts';
+import { alive, carriersOf, hostPids, runningWith, watchdogsOf } from '../alive.ts';
 import { verifies } from '../requirements.ts';
 import { until } from '../until.ts';
 
@@ -23,11 +24,11 @@ interface Place {
 }
 
 /** An empty home and project whose one server ignores signals and has two deaf children, one of them in its own session. */
-async function stubbornPlace(): Promise<Place> {
+async function stubbornPlace(...ways: string[]): Promise<Place> {
   const folder = await mkdtemp(join(tmpdir(), 'heddle-'));
   closers.push(() => rm(folder, { recursive: true, force: true }));
   const config = join(folder, 'heddle.json');
-  const stubborn = { command: process.execPath, args: [SERVER, 'stubborn'], env: { TEST_PLACE: folder } };
+  const stubborn = { command: process.execPath, args: [SERVER, 'stubborn', ...ways], env: { TEST_PLACE: folder } };
   await writeFile(config, JSON.stringify({ mode: 'open', mcpServers: { odd: stubborn } }));
   const env = { PATH: process.env.PATH, HOME: folder, HEDDLE_HOME: join(folder, 'home') };
   return {
@@ -87,9 +88,10 @@ async function up(place: Place): Promise<Gateway> {
 
 /** The server, its children and the mark they carry, all running. */
 async function familyOf({ call }: Gateway) {
-  const pids = (await call('family')) as number[];
-  expect(pids.map(alive)).toEqual([true, true, true]);
+  const own = (await call('family')) as number[];
   const { HEDDLE_LINE: mark = '' } = (await call('environment')) as { HEDDLE_LINE?: string };
+  const pids = hostPids(own, `HEDDLE_LINE=${mark}`);
+  expect(pids.map(alive)).toEqual(own.map(() => true));
   await until('a watchdog guards them', () => watchdogsOf(mark).length === 1);
   return { pids, mark };
 }
@@ -103,8 +105,7 @@ verifies('T4', 'leaves nothing of a stubborn server alive when `heddle call` has
   const pids = saidIn(JSON.parse(await outputOf(child))) as number[];
   expect(await exited).toEqual([0, null]);
   expect(pids).toHaveLength(3);
-  await until('the kernel has removed them', () => !pids.some(alive), 500);
-  expect(carriersOf(`TEST_PLACE=${place.folder}`)).toEqual([]);
+  await until('the kernel has removed them', () => carriersOf(`TEST_PLACE=${place.folder}`).length === 0, 500);
 });
 
 for (const whom of ['the gateway', 'its whole process group']) {
@@ -116,6 +117,18 @@ for (const whom of ['the gateway', 'its whole process group']) {
     process.kill(whom === 'the gateway' ? gateway.pid : -gateway.pid, 'SIGKILL');
     await until('all of the family are gone', () => !pids.some(alive), 3000);
     await until('the watchdog is gone too', () => left(place, mark).length === 0, 1000);
+  });
+}
+
+if ('enter' in (await probePidNamespace())) {
+  verifies('T4', 'leaves not even a daemon without variables alive when the gateway is killed', async () => {
+    const place = await stubbornPlace('escaping');
+    const { pid, call } = await up(place);
+    await call('family');
+    const daemons = () => runningWith(`daemon of ${place.folder}`);
+    await until('the daemon runs', () => daemons().length > 0);
+    process.kill(pid, 'SIGKILL');
+    await until('the daemon is gone', () => daemons().length === 0, 3000);
   });
 }
 

@@ -20,19 +20,20 @@ export interface HttpEverything {
   close(): Promise<void>;
 }
 
-/** Starts the reference server over Streamable HTTP on a free port. */
-export async function startEverything(): Promise<HttpEverything> {
+/** Starts the reference server over one of its HTTP transports on a free port. */
+export async function startEverything(transport: 'streamableHttp' | 'sse' = 'streamableHttp'): Promise<HttpEverything> {
+  const path = transport === 'sse' ? '/sse' : '/mcp';
   const port = await freePort();
   const env = { PATH: process.env.PATH, PORT: String(port) };
-  const child = spawn(process.execPath, [EVERYTHING, 'streamableHttp'], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(process.execPath, [EVERYTHING, transport], { env, stdio: ['ignore', 'ignore', 'pipe'] });
   const ended = once(child, 'exit');
   let stderr = '';
   child.stderr.on('data', (chunk) => (stderr += chunk));
-  await until('the reference server listens', () => stderr.includes('listening'), 20_000);
+  await until('the reference server listens', () => /listening|is running/.test(stderr), 20_000);
   const proxy = await tap(port);
   return {
-    url: `http://127.0.0.1:${port}/mcp`,
-    tappedUrl: `http://127.0.0.1:${proxy.port}/mcp`,
+    url: `http://127.0.0.1:${port}${path}`,
+    tappedUrl: `http://127.0.0.1:${proxy.port}${path}`,
     heard: proxy.heard,
     async close() {
       proxy.close();

@@ -54,7 +54,8 @@ interface Transport {
   handleRequest(request: IncomingMessage, response: ServerResponse): Promise<void>;
 }
 
-async function withSessions(open: (onSession: (id: string) => void) => Promise<Transport>): Promise<HttpServer> {
+/** An HTTP server that keeps one transport for each session. */
+export async function withSessions(open: (onSession: (id: string) => void) => Promise<Transport>): Promise<HttpServer> {
   const sessions = new Map<string, Transport>();
   return listen(async (request, response) => {
     const known = sessions.get(String(request.headers['mcp-session-id']));

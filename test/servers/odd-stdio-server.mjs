@@ -21,6 +21,10 @@ if (ways.has('stubborn')) {
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => {});
   setInterval(() => {}, 1000);
 }
+if (ways.has('escaping')) {
+  const daemon = ['env', '-i', 'sh', '-c', DEAF, `daemon of ${process.env.TEST_PLACE}`];
+  spawn('setsid', daemon, { stdio: 'ignore' });
+}
 if (ways.has('noisy')) process.stdout.write('Starting up…\nListening on stdio\n');
 if (ways.has('dies')) {
   process.stderr.write('cannot find the license file\n');

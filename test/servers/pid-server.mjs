@@ -1,4 +1,4 @@
-// A server that says which process it is, and on request only once a file exists.
+// A server that says which start of it this is, by the mark Heddle gave it, and on request only once a file exists.
 import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
@@ -8,7 +8,7 @@ const answers = {
   'tools/list': () => ({ tools: [{ name: 'who', inputSchema }] }),
   async 'tools/call'({ arguments: { after } }) {
     while (after && !existsSync(after)) await new Promise((resolve) => setTimeout(resolve, 5));
-    return { content: [{ type: 'text', text: String(process.pid) }] };
+    return { content: [{ type: 'text', text: process.env.HEDDLE_LINE }] };
   },
 };
 

@@ -1,6 +1,7 @@
-import type { Call, JsonObject, Result } from '../../core/call.ts';
+import type { Abilities, Call, Caller, JsonObject } from '../../core/call.ts';
 import { newCallId } from '../../core/call-id.ts';
 import { HeddleError } from '../../core/errors.ts';
+import { type AskUser, type Complete, throughRounds } from '../../core/rounds.ts';
 import type { Heddle } from '../../heddle.ts';
 import type { OpenOptions } from '../../open-heddle.ts';
 import { type AdHocServer, isUrl, serverAt, splitCommand } from '../ad-hoc-server.ts';
@@ -15,6 +16,8 @@ import { readArguments } from '../read-arguments.ts';
 import { openOptions, withHeddle } from '../with-heddle.ts';
 
 const MAX_TIMEOUT_MS = 600_000;
+// Told to servers even where there is no terminal: they then hear a clear no, and the user why.
+const ASKABLE: Abilities = { form: true, url: true, sampling: false, samplingTools: false, roots: false };
 
 export const call: Command = {
   summary: 'Call a tool and print its answer.',
@@ -47,13 +50,16 @@ export const call: Command = {
     const { server, tool, words } = readTarget(input);
     const json = input.flag('json');
     const argument = await readArguments(words, input.text('args'));
+    const caller = localCaller();
     const options: OpenOptions = {
       ...openOptions(input),
+      user: { principal: caller.id, can: ASKABLE },
       ...(server && { servers: { [server.name]: server.entry }, scope: 'command' as const }),
       onProblems: printFileProblems,
     };
     const name = server ? `${server.name}.${tool}` : tool;
-    const result = await withHeddle(options, (heddle) => dispatch(heddle, name, argument, input)).catch((thrown) => {
+    const call = toCall(name, argument, { caller, input });
+    const result = await withHeddle(options, (heddle) => run(heddle, call, input)).catch((thrown) => {
       throw advised(HeddleError.from(thrown), { tool, words, ...(server && { server }) });
     });
     return printResult(result, json);
@@ -90,28 +96,39 @@ function advised(error: HeddleError, { server, words }: CallTarget): HeddleError
   return fix ? new HeddleError(code, message, { fix, details, cause }) : error;
 }
 
-async function dispatch(heddle: Heddle, name: string, argument: JsonObject, input: Input): Promise<Result> {
+function toCall(name: string, argument: JsonObject, { caller, input }: { caller: Caller; input: Input }): Call {
   const timeoutMs = readNumber('timeout', input.text('timeout'), MAX_TIMEOUT_MS);
-  const call: Call = {
+  return {
     id: newCallId(),
     kind: 'tool',
     name,
     input: argument,
     meta: {},
-    caller: localCaller(),
+    caller,
+    can: ASKABLE,
     options: timeoutMs === undefined ? {} : { timeoutMs },
     signal: untilInterrupted(),
     ...(input.flag('yes') && { approved: 'self' as const }),
     ...(process.stderr.isTTY && { report: showProgress }),
   };
+}
+
+async function run(heddle: Heddle, call: Call, input: Input): Promise<Complete> {
+  const through = (one: Call) => throughRounds(heddle.dispatch, one, { ask: askUser });
   try {
-    return await heddle.dispatch(call);
+    return await through(call);
   } catch (thrown) {
     const asks = HeddleError.from(thrown).code === 'APPROVAL_REQUIRED' && canAsk() && !input.flag('json');
-    if (!asks || !(await agrees(HeddleError.from(thrown).message, argument))) throw thrown;
-    return heddle.dispatch({ ...call, id: newCallId(), approved: 'self' });
+    if (!asks || !(await agrees(HeddleError.from(thrown).message, call.input))) throw thrown;
+    return through({ ...call, id: newCallId(), approved: 'self' });
   }
 }
+
+const askUser: AskUser = async (questions, server) => {
+  if (process.stderr.isTTY) process.stderr.write('\r\x1b[K'); // A line of progress may stand there.
+  const { askAtTerminal } = await import('../ask-question.ts');
+  return askAtTerminal(questions, server);
+};
 
 const agrees = (why: string, argument: JsonObject): Promise<boolean> =>
   askNo(`${why}\nArguments: ${JSON.stringify(argument, null, 2)}\nRun it?`);

@@ -25,7 +25,8 @@ export const doctor: Command = {
     else {
       for (const { level, subject, message, fix } of findings) {
         const advice = fix && level !== 'ok' ? `\n    fix: ${inert(fix)}` : '';
-        process.stdout.write(`${MARKS[level]} ${colors.bold(inert(subject))}: ${inert(message)}${advice}\n`);
+        const said = inert(message).replaceAll('\n', '\n    ');
+        process.stdout.write(`${MARKS[level]} ${colors.bold(inert(subject))}: ${said}${advice}\n`);
       }
     }
     return findings.some(({ level }) => level === 'error') ? 1 : 0;

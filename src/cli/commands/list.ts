@@ -77,8 +77,11 @@ async function liveServers(
   return answer.servers as unknown as ServerStatus[];
 }
 
-function stateOf({ state, attempt }: ServerStatus): string {
-  return state === 'pending' && attempt[0] === 0 ? 'not started' : state;
+function stateOf({ state, attempt: [attempt, of], retryAt, health }: ServerStatus): string {
+  if (state === 'connected' && health === 'unhealthy') return 'connected, unhealthy';
+  if (state !== 'pending') return state;
+  if (attempt === 0) return 'not started';
+  return `${retryAt === undefined ? 'connecting' : 'waiting'}, attempt ${attempt} of ${of}`;
 }
 
 /** Under the table, where there is room for a whole sentence. */
@@ -97,7 +100,7 @@ async function listTools(input: Input): Promise<number> {
     else
       printTable(
         ['TOOL', 'DESCRIPTION'],
-        tools.map((tool) => [tool.publicName, String(tool.definition.description ?? '')]),
+        tools.map((tool) => [tool.publicName, inBrief(tool)]),
       );
     await tellMissing(heddle, by);
     return 0;
@@ -108,16 +111,21 @@ async function allTools(heddle: Heddle, by: Caller): Promise<readonly Target[]> 
   const tools: Target[] = [];
   let cursor: string | undefined;
   do {
-    const page = await heddle.catalog.list(by, cursor === undefined ? {} : { cursor });
+    const page = await heddle.catalog.list(by, { includeInvalid: true, ...(cursor !== undefined && { cursor }) });
     tools.push(...page.items);
     cursor = page.next;
   } while (cursor !== undefined);
   return tools;
 }
 
-function toRow({ publicName, servers, definition, facts }: Target): object {
+function toRow({ publicName, servers, definition, facts, flags, invalid }: Target): object {
   const { title, description, inputSchema } = definition;
-  return { name: publicName, servers, title, description, facts, inputSchema };
+  return { name: publicName, servers, title, description, facts, flags, invalid, inputSchema };
+}
+
+function inBrief({ definition, flags, invalid }: Target): string {
+  const warnings = [...(invalid === undefined ? [] : [`invalid: ${invalid}`]), ...flags].map((one) => `[${one}] `);
+  return `${warnings.join('')}${definition.description ?? ''}`;
 }
 
 /** Whose tools are not in the list, and why. */

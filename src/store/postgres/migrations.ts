@@ -40,4 +40,8 @@ export const MIGRATIONS: readonly Migration[] = [
       .addColumn('tools', 'text', (column) => column.notNull())
       .addColumn('at', 'double precision', (column) => column.notNull()),
   ],
+  ({ schema }) =>
+    (['resources', 'templates', 'prompts'] as const).map((list) =>
+      schema.alterTable('servers').addColumn(list, 'text', (column) => column.notNull().defaultTo('[]')),
+    ),
 ];

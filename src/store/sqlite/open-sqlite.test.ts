@@ -46,6 +46,21 @@ describe('a store in a SQLite file', () => {
     expect(complaintsOf(program(`${appending} await store.traces.stats(0); await store.close();`))).toBe('kysely');
   });
 
+  verifies('T3', 'takes over what an older Heddle remembered of servers', async () => {
+    const old = new DatabaseSync(database.location);
+    for (const list of ['resources', 'templates', 'prompts']) old.exec(`ALTER TABLE servers DROP COLUMN ${list}`);
+    const tables = old.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
+    const later = tables.filter(({ name }) => !['audit', 'spans', 'servers'].includes(String(name)));
+    for (const { name } of later) old.exec(`DROP TABLE ${name}`);
+    old.exec(`INSERT INTO servers VALUES ('demo', 'sha', 'legacy', '[{"name":"echo"}]', 1000)`);
+    old.exec('PRAGMA user_version = 1');
+    old.close();
+    const store = await openStore({ location: database.location });
+    const lists = { tools: [{ name: 'echo' }], resources: [], templates: [], prompts: [] };
+    expect(await store.servers.all()).toEqual([{ server: 'demo', signature: 'sha', era: 'legacy', at: 1000, lists }]);
+    await store.close();
+  });
+
   verifies('G11', 'a durable record outlives kill -9', async () => {
     const child = spawn(
       process.execPath,

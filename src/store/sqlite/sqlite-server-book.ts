@@ -3,22 +3,19 @@ import { fromServerRows, toServerRow } from '../rows.ts';
 import type { ServerBook } from '../server-book.ts';
 import type { ServerRow } from '../tables.ts';
 
+const COLUMNS = 'server, signature, era, at, tools, resources, templates, prompts';
+
 /** Prepared by hand: it is read at every start, where the query builder would be too slow to load. */
 export function sqliteServerBook(db: DatabaseSync): ServerBook {
   return {
     async all() {
-      const rows = db.prepare('SELECT server, signature, era, tools, at FROM servers ORDER BY server').all();
+      const rows = db.prepare(`SELECT ${COLUMNS} FROM servers ORDER BY server`).all();
       return fromServerRows(rows as unknown as ServerRow[]);
     },
     async remember(memory) {
-      const { server, signature, era, tools, at } = toServerRow(memory);
-      db.prepare('INSERT OR REPLACE INTO servers (server, signature, era, tools, at) VALUES (?, ?, ?, ?, ?)').run(
-        server,
-        signature,
-        era,
-        tools,
-        at,
-      );
+      const { server, signature, era, at, tools, resources, templates, prompts } = toServerRow(memory);
+      const insert = `INSERT OR REPLACE INTO servers (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
+      db.prepare(insert).run(server, signature, era, at, tools, resources, templates, prompts);
     },
   };
 }

@@ -1,0 +1,82 @@
+// For each Latin letter what looks like it elsewhere: Cyrillic, Greek, Armenian, and stray Latin. What Unicode itself
+// calls compatible (full width, mathematical, superscript) is not here: normalising does that.
+const LOOKS_LIKE: Readonly<Record<string, string>> = {
+  a: 'аαɑ',
+  b: 'вβʙ',
+  c: 'сϲ',
+  d: 'ԁđ',
+  e: 'еєεɛ',
+  f: 'ƒ',
+  g: 'ɡց',
+  h: 'һнհ',
+  i: 'іιıɩӏ',
+  j: 'јϳ',
+  k: 'кκ',
+  l: 'łǀⵏ',
+  m: 'мʍ',
+  n: 'ηпոռ',
+  o: 'оοσօøө',
+  p: 'рρ',
+  q: 'ԛգ',
+  r: 'гʀ',
+  s: 'ѕςꜱ',
+  t: 'тτ',
+  u: 'υսʋц',
+  v: 'νѵ',
+  w: 'ωшѡԝա',
+  x: 'хχ×',
+  y: 'уγү',
+  z: 'ζᴢ',
+  A: 'АΑ',
+  B: 'ВΒ',
+  C: 'СϹ',
+  D: 'Đ',
+  E: 'ЕΕ',
+  F: 'Ϝ',
+  G: 'Ԍ',
+  H: 'НΗ',
+  I: 'ІΙӀ',
+  J: 'ЈͿ',
+  K: 'КΚ',
+  L: 'Ł',
+  M: 'МΜ',
+  N: 'Ν',
+  O: 'ОΟՕØ',
+  P: 'РΡ',
+  S: 'ЅՏ',
+  T: 'ТΤ',
+  U: 'Ս',
+  V: 'Ѵ',
+  W: 'Ԝ',
+  X: 'ХΧ',
+  Y: 'УΥҮ',
+  Z: 'Ζ',
+  '3': 'зЗ',
+};
+const LATIN = new Map(Object.entries(LOOKS_LIKE).flatMap(([latin, others]) => [...others].map((one) => [one, latin])));
+
+// Far more than anybody reads; a server may send far more than that.
+const MAX_CHARS = 256;
+const IS_PLAIN = /^[\x20-\x7e]*$/;
+// Accents, and what leaves no mark on a screen: zero-width and control characters, variation selectors, tags.
+const UNSEEN = /[\p{M}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
+
+/** What a name looks like at a glance: names with one skeleton are easily taken for each other. */
+export function skeleton(name: string): string {
+  return inLatin(name.slice(0, MAX_CHARS))
+    .toLowerCase()
+    .replace(/[il1|!]/g, 'l')
+    .replaceAll('0', 'o')
+    .replaceAll('rn', 'm')
+    .replaceAll('vv', 'w')
+    .replace(/[\s._\p{Pd}/:]+/gu, '_');
+}
+
+function inLatin(name: string): string {
+  if (IS_PLAIN.test(name)) return name;
+  const seen = name.normalize('NFKD').replace(UNSEEN, '');
+  return Array.from(seen, (character) => LATIN.get(character) ?? character).join('');
+}
+
+/** Whether a name has characters that act on a screen or do not show, so that a person cannot be told to write it. */
+export const isUnprintable = (name: string): boolean => /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(name);

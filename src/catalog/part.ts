@@ -1,0 +1,62 @@
+import type { ServerEntry } from '../config/schema.ts';
+import type { JsonObject } from '../core/call.ts';
+import { canonicalJson } from '../core/json.ts';
+import { factsOf, settingsOf } from './facts.ts';
+import { makeOffer, type Offer, type Tool } from './offer.ts';
+
+/** The tools of one server, worked out once and shared by every catalog until they change. */
+export interface Part {
+  readonly server: string;
+  readonly pool: string | undefined;
+  readonly priority: number;
+  readonly tools: readonly Tool[];
+  /** What of the server's list could not be taken as it is. */
+  readonly problems: readonly string[];
+  /** In the order of their names, so that a catalog of many parts is all but sorted already. */
+  readonly offers: readonly Offer[];
+}
+
+// Beyond it a list is a mistake or an attack, and working it out would hold up everybody.
+const MAX_TOOLS = 10_000;
+
+export function buildPart(
+  server: string,
+  definitions: readonly JsonObject[],
+  owner: { readonly entry: ServerEntry | undefined; readonly builtin: boolean },
+): Part {
+  const { entry } = owner;
+  const byName = Map.groupBy(definitions, ({ name }) => String(name));
+  const tools = atMost(byName).flatMap(([name, same]): Tool[] => {
+    const { hidden, rename } = settingsOf(entry, name);
+    if (hidden) return [];
+    const [definition, contradicted] = oneOf(same);
+    return [{ name, shownAs: rename ?? name, definition, facts: factsOf(definition, owner), contradicted }];
+  });
+  const offers = tools.map((tool) => makeOffer({ group: server, servers: [server], tool }));
+  return {
+    server,
+    pool: entry?.pool,
+    priority: entry?.priority ?? 0,
+    problems: byName.size > MAX_TOOLS ? [tooMany(server, byName.size)] : [],
+    tools,
+    offers: offers.sort((a, b) => (a.name < b.name ? -1 : 1)),
+  };
+}
+
+/** The first by name, or the server's order would decide. */
+function atMost(byName: ReadonlyMap<string, JsonObject[]>): readonly [string, JsonObject[]][] {
+  const all = [...byName];
+  return all.length <= MAX_TOOLS ? all : all.sort(([a], [b]) => (a < b ? -1 : 1)).slice(0, MAX_TOOLS);
+}
+
+const tooMany = (server: string, count: number) =>
+  `${server} lists ${count} tools; the first ${MAX_TOOLS} by name are used, the others do not exist here.`;
+
+/** Of definitions that share a name: one, not depending on their order, and whether another says something else. */
+function oneOf(same: readonly JsonObject[]): readonly [JsonObject, boolean] {
+  const [first] = same as [JsonObject];
+  if (same.length === 1) return [first, false];
+  const texts = new Map(same.map((definition) => [canonicalJson(definition), definition]));
+  const [least] = [...texts.keys()].sort() as [string];
+  return [texts.get(least) as JsonObject, texts.size > 1];
+}

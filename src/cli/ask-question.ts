@@ -1,0 +1,127 @@
+import type { Answer, Answers, Json, Question } from '../core/call.ts';
+import { type Field, readForm, wrongValue } from '../core/form.ts';
+import type { Questions } from '../core/rounds.ts';
+import { type Conversation, canAsk, openConversation } from './ask.ts';
+import { inert } from './inert.ts';
+
+type Action = 'accept' | 'decline' | 'cancel';
+
+/** Puts what a server asks to the person at the terminal, one thing after the other; where there is none, declines. */
+export async function askAtTerminal(questions: Questions, server: string): Promise<Answers> {
+  const all = Object.entries(questions);
+  if (!canAsk()) return Object.fromEntries(all.map(([key, question]) => [key, decline(server, question)]));
+  const conversation = openConversation();
+  try {
+    const answers: Record<string, Answer> = {};
+    for (const [key, question] of all) answers[key] = await ask(server, question, conversation);
+    return answers;
+  } finally {
+    conversation.close();
+  }
+}
+
+function decline(server: string, { params = {} }: Question): Answer {
+  say(`${server} asks: ${String(params.message)}`);
+  say('Declined: there is no terminal here to ask at. Run the command in one, or pass what it asks for as arguments.');
+  return { action: 'decline' };
+}
+
+async function ask(server: string, { params = {} }: Question, conversation: Conversation): Promise<Answer> {
+  const { mode, url, message, requestedSchema } = params;
+  say(`\n${server} asks:\n${indented(String(message))}`);
+  if (mode === 'url') return { action: await askVisit(String(url), conversation) };
+  const fields = readForm(requestedSchema);
+  const action = await askAction('Answer?', 'yes', conversation);
+  if (action !== 'accept' || typeof fields === 'string') return { action };
+  const content: Record<string, Json> = {};
+  for (const field of fields) {
+    const value = await askField(field, conversation);
+    if (value !== undefined) content[field.name] = value;
+  }
+  return { action, content };
+}
+
+/** Nothing is opened for the user: where it leads is theirs to judge. */
+function askVisit(url: string, conversation: Conversation): Promise<Action> {
+  const { host, href } = new URL(url);
+  say(`It wants you to visit a page on ${host}:\n  ${href}\nOpen it yourself if you trust that host.`);
+  return askAction('Have you opened it?', 'no', conversation);
+}
+
+async function askAction(question: string, otherwise: 'yes' | 'no', conversation: Conversation): Promise<Action> {
+  const choices = otherwise === 'yes' ? '[Y]es, [n]o, [c]ancel' : '[y]es, [N]o, [c]ancel';
+  for (;;) {
+    const text = (await conversation.ask(`${question} ${choices}:`)).trim().toLowerCase() || otherwise;
+    if (/^y(es)?$/.test(text)) return 'accept';
+    if (/^(n(o)?|decline)$/.test(text)) return 'decline';
+    if (/^c(ancel)?$/.test(text)) return 'cancel';
+  }
+}
+
+async function askField(field: Field, conversation: Conversation): Promise<Json | undefined> {
+  if (field.description !== undefined) say(indented(field.description));
+  for (const [at, { title, value }] of field.choices.entries()) {
+    say(`  ${at + 1}  ${title}${title === value ? '' : ` (${value})`}`);
+  }
+  for (;;) {
+    const text = (await conversation.ask(`${labelOf(field)}:`)).trim();
+    if (text === '' && (field.default !== undefined || !field.required)) return field.default;
+    const value = readValue(field, text);
+    const wrong = value === undefined ? `has to be ${expected(field)}` : wrongValue(field, value);
+    if (wrong === undefined) return value;
+    say(`  That does not fit: ${field.title ?? field.name} ${wrong}.`);
+  }
+}
+
+function labelOf(field: Field): string {
+  const preset = field.default === undefined ? '' : ` [${shown(field.default)}]`;
+  const optional = field.required || field.default !== undefined ? '' : ', may be left empty';
+  return `${field.title ?? field.name} (${expected(field)}${optional})${preset}`;
+}
+
+const shown = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
+function expected({ kind, format, choices, min, max }: Field): string {
+  const bounds = [min !== undefined && `at least ${min}`, max !== undefined && `at most ${max}`].filter(Boolean);
+  const within = bounds.length === 0 ? '' : `, ${bounds.join(', ')}`;
+  switch (kind) {
+    case 'boolean':
+      return 'yes or no';
+    case 'choice':
+      return `1 to ${choices.length}`;
+    case 'choices':
+      return `some of 1 to ${choices.length}, with commas${within}`;
+    case 'text':
+      return `${format ?? 'text'}${bounds.length === 0 ? '' : `${within} characters`}`;
+    default:
+      return `${kind === 'integer' ? 'whole number' : 'number'}${within}`;
+  }
+}
+
+/** What was typed, as the field has it; undefined when it can be nothing of the kind. */
+function readValue(field: Field, text: string): Json | undefined {
+  switch (field.kind) {
+    case 'boolean':
+      return /^(y(es)?|true)$/i.test(text) ? true : /^(n(o)?|false)$/i.test(text) ? false : undefined;
+    case 'choice':
+      return chosen(field, text);
+    case 'choices': {
+      const all = text === '' ? [] : text.split(',').map((one) => chosen(field, one.trim()));
+      return all.every((one) => one !== undefined) ? all : undefined;
+    }
+    case 'text':
+      return text;
+    default:
+      return text === '' || Number.isNaN(Number(text)) ? undefined : Number(text);
+  }
+}
+
+function chosen({ choices }: Field, text: string): string | undefined {
+  const named = choices.find(({ value }) => value === text);
+  return (named ?? choices[Number(text) - 1])?.value;
+}
+
+// Indented, so that no line of theirs looks like one of ours.
+const indented = (text: string): string => text.replace(/^/gm, '  | ');
+
+const say = (text: string): void => void process.stderr.write(`${inert(text)}\n`);

@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto';
+import type { Json, JsonObject } from '../core/call.ts';
+import { isObject } from '../core/json.ts';
+import type { AddLoss } from './loss.ts';
+
+/** A tool as MCP defines it; what else it carries is of no use to a model. */
+export interface McpTool {
+  readonly name: string;
+  readonly description?: string;
+  readonly inputSchema: JsonObject;
+}
+
+export interface TextLimits {
+  readonly name: RegExp;
+  readonly maxNameChars: number;
+  readonly maxDescriptionChars?: number;
+}
+
+const CUT_MARK = '…';
+const CARRIED = new Set(['name', 'description', 'inputSchema']);
+
+/** Name and description of a tool as a dialect takes them; the rest of the definition is listed as lost. */
+export function toTexts(tool: JsonObject, limits: TextLimits, lose: AddLoss): { name: string; description: string } {
+  for (const key of Object.keys(tool)) {
+    if (!CARRIED.has(key) && tool[key] !== undefined) {
+      lose(`/${key}`, key, 'note', 'The dialect has no place for it.');
+    }
+  }
+  return { name: legalName(tool, limits, lose), description: describe(tool, limits, lose) };
+}
+
+function legalName({ name }: JsonObject, { name: legal, maxNameChars }: TextLimits, lose: AddLoss): string {
+  const given = typeof name === 'string' && name !== '' ? name : 'tool';
+  if (legal.test(given)) return given;
+  lose('/name', 'name', 'note', 'The dialect does not allow this name.');
+  // The digest keeps two names apart that are alike once their odd characters are gone.
+  const digest = createHash('sha256').update(given).digest('hex').slice(0, 8);
+  const plain = given.slice(0, maxNameChars).replace(/[^a-zA-Z0-9_-]/g, '_');
+  return `${/^[a-zA-Z_]/.test(plain) ? '' : '_'}${plain}`.slice(0, maxNameChars - 9).concat('_', digest);
+}
+
+function describe({ description, title, name }: JsonObject, limits: TextLimits, lose: AddLoss): string {
+  const given = [description, title, name].find((text) => typeof text === 'string' && text !== '') ?? 'tool';
+  const text = String(given);
+  const max = limits.maxDescriptionChars ?? Number.POSITIVE_INFINITY;
+  if (text.length <= max) return text;
+  lose('/description', 'description', 'note', `The dialect takes ${max} characters; the rest is cut.`);
+  return text.slice(0, max - CUT_MARK.length).toWellFormed() + CUT_MARK;
+}
+
+/** The other direction: a tool whose schema is JSON Schema already. */
+export function toMcp(tool: { name?: Json; description?: Json; schema?: Json }): McpTool {
+  const { name, description, schema } = tool;
+  return {
+    name: typeof name === 'string' ? name : 'tool',
+    ...(typeof description === 'string' && { description }),
+    inputSchema: isObject(schema) ? schema : { type: 'object' },
+  };
+}

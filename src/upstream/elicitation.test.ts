@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../core/call.ts';
+import { objectionTo } from './elicitation.ts';
+
+const formWith = (name: string, property: JsonObject) => ({
+  message: 'Please',
+  requestedSchema: { type: 'object', properties: { [name]: { type: 'string', ...property } } },
+});
+
+describe('what is not put to anybody', () => {
+  it.each<[string, JsonObject]>([
+    ['password', {}],
+    ['newPassword', {}],
+    ['user_passwd', {}],
+    ['APIKey', {}],
+    ['api-key', {}],
+    ['githubToken', {}],
+    ['clientSecret', {}],
+    ['ＰＡＳＳＷＯＲＤ', {}],
+    ['pin', { type: 'integer' }],
+    ['card_number', { type: 'number' }],
+    ['cvv', {}],
+    ['otp', { type: 'integer' }],
+    ['value', { title: 'Your pass phrase' }],
+    ['value', { title: 'Seed phrase' }],
+    ['value', { description: 'Paste your access token here.' }],
+    ['value', { description: 'The password of your account' }],
+    ['value', { format: 'password' }],
+  ])('T10: a field that looks like a secret: %s %j', (name, property) => {
+    expect(objectionTo(formWith(name, property))).toContain('asks for a secret');
+  });
+
+  it.each<[string, JsonObject]>([
+    ['monkey', {}],
+    ['keyboard', {}],
+    ['maxTokens', { type: 'integer' }],
+    ['tokenLimit', { type: 'integer' }],
+    ['tokenType', {}],
+    ['passwordPolicy', {}],
+    ['savePassword', { type: 'boolean' }],
+    ['auth', { enum: ['token', 'password'] }],
+    ['message', { description: 'Pin it to the board' }],
+    ['opinion', {}],
+    ['passenger', {}],
+    ['secretary', {}],
+  ])('T10: but not one that only sounds like one: %s %j', (name, property) => {
+    expect(objectionTo(formWith(name, property))).toBeUndefined();
+  });
+
+  it.each<[string, unknown]>([
+    ['no message', { requestedSchema: { type: 'object', properties: {} } }],
+    ['an endless message', { message: 'x'.repeat(10_001), requestedSchema: { type: 'object', properties: {} } }],
+    ['another mode', { mode: 'hologram', message: 'x' }],
+    ['no form', { message: 'x' }],
+    ...['http://example.com', 'javascript:alert(1)', 'file:///etc/passwd', 'no', 7, 'https://bank.com@evil.com/'].map(
+      (url): [string, unknown] => [`the URL ${url}`, { mode: 'url', message: 'x', url }],
+    ),
+  ])('T10: %s', (_, params) => {
+    expect(objectionTo(params as JsonObject)).toEqual(expect.any(String));
+  });
+
+  it.each(['https://example.com/a?b', 'http://localhost:3000/', 'http://127.0.0.1/', 'http://[::1]:8/'])(
+    'T10: but the URL %s is shown',
+    (url) => {
+      expect(objectionTo({ mode: 'url', message: 'x', url })).toBeUndefined();
+    },
+  );
+});

@@ -1,0 +1,41 @@
+import type { Clock } from '../core/clock.ts';
+import { HeddleError } from '../core/errors.ts';
+import type { Agreement, Era } from './negotiate.ts';
+
+interface Verdict {
+  readonly era: Era;
+  /** When the server was last asked for it, not when it was last believed. */
+  readonly at: number;
+}
+
+/** What is believed of a server's era, and since when. */
+export interface EraBook {
+  /** The era to begin with; undefined when the server is to be asked. */
+  known(): Era | undefined;
+  /** Takes what came of a connect that began with `known`. */
+  learn(known: Era | undefined, agreement: Agreement): void;
+  /** A connect failed: after silence the server is asked for its era the next time. */
+  doubt(error: HeddleError): void;
+  /** Undefined when there is nothing worth remembering. */
+  verdict(): Verdict | undefined;
+}
+
+const BELIEVED_MS = 30 * 24 * 60 * 60 * 1000;
+
+export function eraBook(remembered: Verdict | undefined, clock: Clock): EraBook {
+  let verdict = remembered;
+  let certain = false;
+  return {
+    known: () => (verdict && clock() - verdict.at < BELIEVED_MS ? verdict.era : undefined),
+    learn(known, { era, certain: isCertain }) {
+      certain = isCertain;
+      if (isCertain && (known !== era || !verdict)) verdict = { era, at: clock() };
+    },
+    doubt(error) {
+      if (isSilence(error) || (HeddleError.is(error.cause) && isSilence(error.cause))) verdict = undefined;
+    },
+    verdict: () => (certain ? verdict : undefined),
+  };
+}
+
+const isSilence = ({ code }: HeddleError) => code === 'UPSTREAM_TIMEOUT';

@@ -1,0 +1,159 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Answer, Answers, JsonObject, Question, ResolvedCall } from '../core/call.ts';
+import { UpstreamError } from '../core/errors.ts';
+import { INTERNAL_ERROR, RpcError } from '../wire/json-rpc.ts';
+import type { Ask, Peer } from '../wire/peer.ts';
+import { checkedAnswer } from './elicitation.ts';
+import { askOf, paramsOf } from './tool-call.ts';
+
+/** Where a call stands: answered, or stopped to ask. */
+export type Stop =
+  | { readonly kind: 'answered'; readonly value: JsonObject }
+  | { readonly kind: 'asks'; readonly questions: Readonly<Record<string, Question>> };
+
+export interface ExchangeOptions {
+  readonly peer: Peer;
+  readonly server: string;
+  readonly call: ResolvedCall;
+  /** Told when the request is over, however it ended. */
+  readonly onEnd: () => void;
+}
+
+interface Open {
+  readonly question: Question;
+  readonly resolve: (answer: JsonObject) => void;
+  readonly reject: (error: Error) => void;
+}
+
+type Outcome = { readonly value: JsonObject } | { readonly error: unknown };
+
+// Servers that ask several things at once send them one after the other.
+const GATHER_MS = 5;
+
+/** One call to a legacy server, from its request to its answer, over all the questions between. */
+export class Exchange {
+  readonly server: string;
+  readonly #options: ExchangeOptions;
+  readonly #open = new Map<string, Open>();
+  #id = 0;
+  #asked = 0;
+  #active = true;
+  #outcome: Outcome | undefined;
+  #told: Promise<void> = Promise.resolve();
+  #wake = () => {};
+
+  /** Sends the call. */
+  constructor(options: ExchangeOptions) {
+    const { peer, server, call } = options;
+    this.server = server;
+    this.#options = options;
+    peer.request('tools/call', paramsOf(call), this.#asking(call)).then(
+      (value) => this.#settle({ value }),
+      (error) => this.#settle({ error: this.#active ? error : stoppedWaiting(server, error) }),
+    );
+  }
+
+  /** Our request id. */
+  get id(): number {
+    return this.#id;
+  }
+
+  /** A round is running: it began or went on, and has not come to its stop. */
+  get isActive(): boolean {
+    return this.#active;
+  }
+
+  get isAsking(): boolean {
+    return this.#open.size > 0;
+  }
+
+  /** Takes a question of the server; settles with what the server is to be told. */
+  put(question: Question, withdrawn: AbortSignal): Promise<JsonObject> {
+    const key = `q${++this.#asked}`;
+    const { promise, resolve, reject } = Promise.withResolvers<JsonObject>();
+    this.#open.set(key, { question, resolve, reject });
+    withdrawn.addEventListener('abort', () => this.#open.delete(key) && resolve({}), { once: true });
+    this.#wake();
+    return promise;
+  }
+
+  /** The next stop. Throws what the line threw when there will be none. */
+  async next(): Promise<Stop> {
+    while (!this.#outcome) {
+      if (!this.isAsking) await new Promise<void>((resolve) => (this.#wake = resolve));
+      if (!this.#outcome) await wait(GATHER_MS);
+      if (this.isAsking) break; // Else it has withdrawn what it asked.
+    }
+    this.#active = false;
+    const outcome = this.#outcome;
+    if (!outcome) {
+      this.#options.peer.hold(this.#id);
+      return { kind: 'asks', questions: this.#questions() };
+    }
+    if ('error' in outcome) throw outcome.error;
+    return { kind: 'answered', value: outcome.value };
+  }
+
+  /** The answers that fit an open question. Throws INPUT_INVALID. */
+  check(answers: Answers): Answers {
+    const fitting = Object.entries(answers).flatMap(([key, answer]) => {
+      const question = this.#open.get(key)?.question;
+      return question ? [[key, checkedAnswer(question, answer)] as const] : [];
+    });
+    return Object.fromEntries(fitting);
+  }
+
+  /** Goes on, in another round, with answers that were checked. */
+  proceed(call: ResolvedCall, answers: Answers): void {
+    this.#active = true;
+    this.#options.peer.resume(this.#id, this.#asking(call));
+    if (call.signal.aborted) return;
+    for (const [key, answer] of Object.entries(answers)) {
+      const one = this.#open.get(key);
+      this.#open.delete(key);
+      if (one) tell(one, answer);
+    }
+  }
+
+  cancel(error: Error): void {
+    this.#options.peer.cancel(this.#id, error);
+  }
+
+  #asking(call: ResolvedCall): Ask {
+    return {
+      ...askOf(call),
+      onId: (id) => (this.#id = id),
+      onGivenUp: (told) => (this.#told = told),
+    };
+  }
+
+  #questions(): Readonly<Record<string, Question>> {
+    return Object.fromEntries([...this.#open].map(([key, { question }]) => [key, question]));
+  }
+
+  async #settle(outcome: Outcome): Promise<void> {
+    this.#outcome = outcome;
+    this.#options.onEnd();
+    this.#wake();
+    // A server that hears of its question before it hears that the call is cancelled takes it for the user's decision.
+    await this.#told;
+    for (const { reject } of this.#open.values()) reject(new RpcError(INTERNAL_ERROR, 'The call has ended.'));
+    this.#open.clear();
+  }
+}
+
+function tell({ resolve, reject }: Open, answer: Answer): void {
+  const { failed } = answer as { failed?: { code: number; message: string } };
+  if (failed) reject(new RpcError(failed.code, failed.message));
+  else resolve(answer as JsonObject);
+}
+
+/** Only a lost line has nothing better to say of itself. */
+function stoppedWaiting(server: string, error: unknown): unknown {
+  if (!(error instanceof UpstreamError) || error.code !== 'UPSTREAM_FAILED') return error;
+  return new UpstreamError('UPSTREAM_FAILED', `${server} stopped while it waited for the answer.`, {
+    delivered: 'maybe',
+    cause: error,
+    fix: 'Look whether the call has had effects, then call again.',
+  });
+}

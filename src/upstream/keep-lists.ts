@@ -1,0 +1,115 @@
+import type { Alarm } from '../core/alarm.ts';
+import type { JsonObject } from '../core/call.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Connection, ListKind } from './connection.ts';
+
+export const LIST_KINDS: readonly ListKind[] = ['tools', 'resources', 'templates', 'prompts'];
+
+export interface KeepListsOptions {
+  readonly clock: Clock;
+  readonly alarm: Alarm;
+  /** Ends whatever is being asked. */
+  readonly signal: AbortSignal;
+  readonly onList: (kind: ListKind, items: readonly JsonObject[]) => void;
+  /** A list that could not be had; the one before stays. */
+  readonly onFailure: (kind: ListKind, thrown: unknown) => void;
+}
+
+/** The lists of one line, asked for once and again whenever the server says that one has changed. */
+export interface KeptLists {
+  /** Takes a notification of the server, from its very first moment. */
+  hear(method: string): void;
+  /** Asks for every list. Settles with the tools, or fails as they do; the others are waited for no more than a moment. */
+  begin(connection: Connection, signal: AbortSignal): Promise<void>;
+  close(): void;
+}
+
+interface Keeping {
+  /** Busy from the start: what changes before the first list is there is asked for again after it. */
+  busy: boolean;
+  again: boolean;
+  firstHeard: number;
+  lastHeard: number;
+  cancel: (() => void) | undefined;
+}
+
+const QUIET_MS = 300;
+const LONGEST_QUIET_MS = 2000;
+const OTHERS_MS = 500;
+const CHANGED: Readonly<Record<string, readonly ListKind[]>> = {
+  'notifications/tools/list_changed': ['tools'],
+  'notifications/resources/list_changed': ['resources', 'templates'],
+  'notifications/prompts/list_changed': ['prompts'],
+};
+
+/**
+ * One refresh for a storm of changes: it waits until the storm is over, but never for long, and while one is under
+ * way the next is only remembered.
+ */
+export function keepLists(options: KeepListsOptions): KeptLists {
+  const { clock, alarm, onList } = options;
+  const kept = new Map<ListKind, Keeping>(
+    LIST_KINDS.map((kind) => [kind, { busy: true, again: false, firstHeard: 0, lastHeard: 0, cancel: undefined }]),
+  );
+  let line: Connection | undefined;
+  let closed = false;
+
+  const fail = (kind: ListKind, thrown: unknown) => {
+    if (!closed) options.onFailure(kind, thrown);
+  };
+
+  function change(kind: ListKind, one: Keeping): void {
+    one.lastHeard = clock();
+    if (one.busy) one.again = true;
+    else if (!one.cancel) {
+      one.firstHeard = one.lastHeard;
+      wait(kind, one, QUIET_MS);
+    }
+  }
+
+  // A timer for each notification would cost more than the storm itself: the one there is looks again when it rings.
+  function wait(kind: ListKind, one: Keeping, delayMs: number): void {
+    one.cancel = alarm(delayMs, () => {
+      one.cancel = undefined;
+      const quietAt = Math.min(one.lastHeard + QUIET_MS, one.firstHeard + LONGEST_QUIET_MS);
+      if (quietAt > clock()) wait(kind, one, quietAt - clock());
+      else void ask(kind, one, options.signal).catch((thrown) => fail(kind, thrown));
+    });
+  }
+
+  async function ask(kind: ListKind, one: Keeping, signal: AbortSignal): Promise<void> {
+    one.busy = true;
+    try {
+      const items = await line?.list(kind, signal);
+      if (items && !closed) onList(kind, items);
+    } finally {
+      one.busy = false;
+      const again = one.again && !closed;
+      one.again = false;
+      if (again) change(kind, one);
+    }
+  }
+
+  return {
+    hear(method) {
+      if (closed || !Object.hasOwn(CHANGED, method)) return;
+      for (const kind of CHANGED[method] ?? []) change(kind, kept.get(kind) as Keeping);
+    },
+    async begin(connection, signal) {
+      line = connection;
+      const others = [...kept].map(([kind, one]) => {
+        const asked = ask(kind, one, signal);
+        return kind === 'tools' ? asked : asked.catch((thrown) => fail(kind, thrown));
+      });
+      await others[0];
+      const enough = Promise.withResolvers<void>();
+      const cancel = alarm(OTHERS_MS, enough.resolve);
+      await Promise.race([Promise.all(others), enough.promise]);
+      cancel();
+    },
+    close() {
+      closed = true;
+      for (const one of kept.values()) one.cancel?.();
+    },
+  };
+}

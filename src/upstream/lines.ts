@@ -1,0 +1,177 @@
+import { abortable } from '../core/abortable.ts';
+import type { Abilities, ResolvedCall } from '../core/call.ts';
+import type { Clock } from '../core/clock.ts';
+import { UpstreamError } from '../core/errors.ts';
+import { abilitiesKey, NO_ABILITIES } from './abilities-key.ts';
+import type { Connection } from './connection.ts';
+
+/** A server as this sees it: its identity, and how one more line to it is opened. */
+export interface LineOwner {
+  readonly name: string;
+  openLine(can: Abilities): Promise<Connection>;
+}
+
+/** What decides which line a call may use. */
+export type LineUser = Pick<ResolvedCall, 'caller' | 'can'>;
+
+/** The one user of a process that serves nobody else. */
+export interface OnlyUser {
+  readonly principal: string;
+  readonly can: Abilities;
+}
+
+/** Whether a call may use the main line: whoever can be asked something may not share it with those who cannot. */
+export function fitsMainLine(main: Connection, only: OnlyUser | undefined, { caller, can }: LineUser): boolean {
+  if (main.agreement.era === 'modern') return true; // There each request says what its user can be asked.
+  if (!only || abilitiesKey(only.can) === 0) return abilitiesKey(can) === 0;
+  if (caller.id !== only.principal) return false;
+  return !main.asksBlindly() || main.underWay() === 0;
+}
+
+interface PrivateLine {
+  readonly owner: LineOwner;
+  readonly principal: string;
+  readonly key: number;
+  readonly opening: Promise<Connection>;
+  connection: Connection | undefined;
+  /** Calls it was opened for or handed to that are about to be sent. */
+  claims: number;
+  usedAt: number;
+}
+
+export interface PrivateLinesOptions {
+  readonly clock: Clock;
+  readonly max?: number;
+  readonly maxPerPrincipal?: number;
+}
+
+const MAX_LINES = 64;
+const MAX_PER_PRINCIPAL = 8;
+const IDLE_MS = 300_000;
+
+/**
+ * Lines that belong to one principal, so that what a server of the older era asks can only reach the user it is about.
+ * One for each set of abilities: a server is told exactly what its user can be asked.
+ */
+export class PrivateLines {
+  readonly #clock: Clock;
+  readonly #max: number;
+  readonly #maxPerPrincipal: number;
+  readonly #lines = new Set<PrivateLine>();
+  // Whoever once asked without saying during which call will do so on its next line, too.
+  readonly #blind = new WeakSet<LineOwner>();
+
+  constructor({ clock, max = MAX_LINES, maxPerPrincipal = MAX_PER_PRINCIPAL }: PrivateLinesOptions) {
+    this.#clock = clock;
+    this.#max = max;
+    this.#maxPerPrincipal = maxPerPrincipal;
+  }
+
+  /** The open line that fits, if there is one. */
+  ready(owner: LineOwner, user: LineUser): Connection | undefined {
+    const line = this.#find(owner, user);
+    return line?.connection && this.#take(line, line.connection);
+  }
+
+  /** The line that fits, opened when there is none. An abort ends the wait, not the opening. */
+  async open(owner: LineOwner, user: LineUser, signal: AbortSignal): Promise<Connection> {
+    for (;;) {
+      const found = this.#find(owner, user);
+      const line = found ?? this.#add(owner, user);
+      const connection = await abortable(line.opening, signal);
+      const isTaken = found && this.#blind.has(owner) && isBusy(found);
+      if (!isTaken) return this.#take(line, connection);
+    }
+  }
+
+  count(owner: LineOwner): number {
+    return this.#of((line) => line.owner === owner).length;
+  }
+
+  /** Lets go of the lines nobody has used for a while. */
+  sweep(): void {
+    const now = this.#clock();
+    for (const line of this.#lines) {
+      if (isBusy(line)) line.usedAt = now;
+      else if (now - line.usedAt >= IDLE_MS) void this.#release(line, 'finish');
+    }
+  }
+
+  /** Ends all lines of a server: at once, or after what is under way on them. */
+  async end(owner: LineOwner, how: 'close' | 'finish'): Promise<void> {
+    await Promise.all(this.#of((line) => line.owner === owner).map((line) => this.#release(line, how)));
+  }
+
+  #of(isWanted: (line: PrivateLine) => boolean): PrivateLine[] {
+    return [...this.#lines].filter(isWanted);
+  }
+
+  #find(owner: LineOwner, { caller, can }: LineUser): PrivateLine | undefined {
+    const key = abilitiesKey(can);
+    for (const line of this.#lines) {
+      if (line.owner !== owner || line.principal !== caller.id || line.key !== key) continue;
+      if (line.connection?.asksBlindly()) this.#blind.add(owner);
+      if (!this.#blind.has(owner) || !isBusy(line)) return line;
+    }
+    return undefined;
+  }
+
+  #take(line: PrivateLine, connection: Connection): Connection {
+    line.usedAt = this.#clock();
+    line.claims++;
+    unclaimSoon(line);
+    return connection;
+  }
+
+  #add(owner: LineOwner, { caller, can = NO_ABILITIES }: LineUser): PrivateLine {
+    this.#makeRoom(owner, caller.id);
+    const opening = owner.openLine(can);
+    const which = { owner, principal: caller.id, key: abilitiesKey(can), opening };
+    const line: PrivateLine = { ...which, connection: undefined, claims: 1, usedAt: 0 };
+    this.#lines.add(line);
+    opening.then(
+      (connection) => {
+        line.connection = connection;
+        line.usedAt = this.#clock();
+        unclaimSoon(line);
+        connection.closed.then(() => this.#lines.delete(line));
+      },
+      () => this.#lines.delete(line),
+    );
+    return line;
+  }
+
+  #makeRoom({ name }: LineOwner, principal: string): void {
+    const own = this.#of((line) => line.principal === principal);
+    if (own.length >= this.#maxPerPrincipal && !this.#releaseOne(own)) {
+      throw full(name, `${principal} has ${this.#maxPerPrincipal} lines of its own, all in use`);
+    }
+    if (this.#lines.size >= this.#max && !this.#releaseOne([...this.#lines])) {
+      throw full(name, `all ${this.#max} private lines are in use`);
+    }
+  }
+
+  /** Gives up the line that has been idle longest; false when all are in use. */
+  #releaseOne(among: readonly PrivateLine[]): boolean {
+    const [oldest] = among.filter((line) => !isBusy(line)).sort((a, b) => a.usedAt - b.usedAt);
+    if (oldest) void this.#release(oldest, 'finish');
+    return oldest !== undefined;
+  }
+
+  async #release(line: PrivateLine, how: 'close' | 'finish'): Promise<void> {
+    this.#lines.delete(line);
+    const connection = await line.opening.catch(() => undefined);
+    await connection?.[how]();
+  }
+}
+
+const isBusy = ({ connection, claims }: PrivateLine) => claims > 0 || (connection?.underWay() ?? 1) > 0;
+
+// Whoever was given a line sends at once, and is then seen as under way.
+const unclaimSoon = (line: PrivateLine) => void setImmediate(() => line.claims--);
+
+const full = (server: string, why: string) =>
+  new UpstreamError('UPSTREAM_UNREACHABLE', `No line to ${server} can be opened for this call: ${why}.`, {
+    delivered: 'no',
+    fix: 'Wait until one of the calls under way has ended, then call again.',
+  });

@@ -1,0 +1,115 @@
+import { randomUUID } from 'node:crypto';
+import type { Answers, ResolvedCall } from '../core/call.ts';
+import { HeddleError, UpstreamError } from '../core/errors.ts';
+import { canonicalJson } from '../core/json.ts';
+import type { Exchange } from './exchange.ts';
+
+/** Where calls wait whose server has asked something in the middle of them. In this process only: they are open requests. */
+export interface Parking {
+  /** A ticket that is good for one round. Throws, and ends the call, when there is no room. */
+  park(exchange: Exchange, call: ResolvedCall): string;
+  /** The call that waits behind a ticket, and the answers it can use. Bad answers leave it where it is. */
+  take(call: ResolvedCall): { readonly exchange: Exchange; readonly answers: Answers };
+  close(): void;
+}
+
+export interface ParkingOptions {
+  /** How long a person may think. */
+  readonly ttlMs?: number;
+  readonly max?: number;
+  readonly maxPerPrincipal?: number;
+}
+
+interface Parked {
+  readonly exchange: Exchange;
+  readonly call: ResolvedCall;
+  readonly timer: NodeJS.Timeout;
+}
+
+const TTL_MS = 300_000;
+const MAX = 1000;
+const MAX_PER_PRINCIPAL = 16;
+
+export function parking(options: ParkingOptions = {}): Parking {
+  const { ttlMs = TTL_MS, max = MAX, maxPerPrincipal = MAX_PER_PRINCIPAL } = options;
+  const parked = new Map<string, Parked>();
+
+  function leave(ticket: string): Parked | undefined {
+    const entry = parked.get(ticket);
+    clearTimeout(entry?.timer);
+    parked.delete(ticket);
+    return entry;
+  }
+
+  function expire(ticket: string): void {
+    const entry = leave(ticket);
+    entry?.exchange.cancel(unanswered(entry.exchange.server, ttlMs));
+  }
+
+  function hasRoom(principal: string): boolean {
+    if (parked.size >= max) return false;
+    let own = 0;
+    for (const { call } of parked.values()) if (call.caller.id === principal) own++;
+    return own < maxPerPrincipal;
+  }
+
+  return {
+    park(exchange, call) {
+      if (!hasRoom(call.caller.id)) {
+        const error = tooMany(exchange.server);
+        exchange.cancel(error);
+        throw error;
+      }
+      const ticket = randomUUID();
+      const timer = setTimeout(() => expire(ticket), ttlMs).unref();
+      parked.set(ticket, { exchange, call, timer });
+      return ticket;
+    },
+    take(call) {
+      const ticket = call.from?.kind === 'parked' ? call.from.ticket : '';
+      const entry = parked.get(ticket);
+      if (!entry || !isSame(entry, call)) throw notHere(call);
+      const answers = entry.exchange.check(call.answers ?? {});
+      leave(ticket);
+      return { exchange: entry.exchange, answers };
+    },
+    close() {
+      for (const ticket of [...parked.keys()]) {
+        const entry = leave(ticket);
+        entry?.exchange.cancel(new HeddleError('CALL_CANCELLED', 'Heddle is closing.'));
+      }
+    },
+  };
+}
+
+/** A ticket is worth nothing to another caller, nor for another call. */
+function isSame({ exchange, call: first }: Parked, call: ResolvedCall): boolean {
+  return (
+    first.caller.id === call.caller.id &&
+    exchange.server === call.from?.server &&
+    first.target.name === call.target.name &&
+    canonicalJson(first.input) === canonicalJson(call.input)
+  );
+}
+
+const notHere = ({ target }: ResolvedCall) =>
+  new HeddleError(
+    'INPUT_INVALID',
+    `${target.publicName} waits for no such answer: it was given already, or too late.`,
+    {
+      fix: 'Look whether the call has had effects, then call again.',
+    },
+  );
+const unanswered = (server: string, ttlMs: number) =>
+  new UpstreamError('UPSTREAM_TIMEOUT', `Nobody answered ${server} within ${ttlMs} ms, so the call was cancelled.`, {
+    delivered: 'maybe',
+  });
+const tooMany = (server: string) =>
+  new UpstreamError(
+    'UPSTREAM_FAILED',
+    `Too many calls wait for answers already, so the one to ${server} was cancelled.`,
+    {
+      delivered: 'maybe',
+      fix: 'Answer or cancel what is waiting, then call again.',
+    },
+  );

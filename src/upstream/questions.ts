@@ -1,0 +1,95 @@
+import { basename } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { isAble } from '../core/abilities.ts';
+import type { Abilities, JsonObject, Question } from '../core/call.ts';
+import type { Clock } from '../core/clock.ts';
+import { isObject } from '../core/json.ts';
+import { INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
+import { objectionTo } from './elicitation.ts';
+import type { Parking } from './parking.ts';
+
+/** How much servers may let the user's model write. */
+export interface SamplingLimits {
+  readonly maxCalls: number;
+  readonly windowMs: number;
+  readonly maxTokens: number;
+}
+
+/** What all lines of one Heddle share to put what servers ask to their users. */
+export interface Questions {
+  readonly parking: Parking;
+  /** The configured roots, in MCP's words; offered to every server when there are any. */
+  roots(): readonly JsonObject[];
+  /** The question as it may be put to somebody with these abilities. Throws an `RpcError` for the server when it may not. */
+  admit(server: string, question: Question, can: Abilities): Question;
+}
+
+export interface QuestionsOptions {
+  readonly parking: Parking;
+  /** Configured folders and file:// URIs. */
+  readonly roots: () => readonly string[];
+  readonly sampling: () => SamplingLimits;
+  readonly clock?: Clock;
+}
+
+const METHODS: readonly unknown[] = ['elicitation/create', 'sampling/createMessage', 'roots/list'];
+const RESERVED = 'io.modelcontextprotocol/';
+// The code of a request that the user has rejected; in this place the limits speak for the user.
+const REJECTED = -1;
+
+export const isQuestion = (method: unknown): method is Question['method'] => METHODS.includes(method);
+
+export function openQuestions(options: QuestionsOptions): Questions {
+  const { parking, roots, sampling, clock = Date.now } = options;
+  let known: { readonly from: readonly string[]; readonly roots: readonly JsonObject[] } = { from: [], roots: [] };
+  const windows = new Map<string, { readonly opensAt: number; calls: number }>();
+
+  function admitSampling(server: string, params: JsonObject): JsonObject {
+    const { maxCalls, windowMs, maxTokens } = sampling();
+    const now = clock();
+    const known = windows.get(server);
+    const window = known && now - known.opensAt < windowMs ? known : { opensAt: now, calls: 0 };
+    if (window.calls >= maxCalls) {
+      throw new RpcError(
+        REJECTED,
+        `${server} may ask the user's model ${maxCalls} times in ${windowMs} ms, not oftener.`,
+      );
+    }
+    window.calls++;
+    windows.set(server, window);
+    const wanted = typeof params.maxTokens === 'number' ? params.maxTokens : maxTokens;
+    return { ...params, maxTokens: Math.min(wanted, maxTokens) };
+  }
+
+  return {
+    parking,
+    roots() {
+      const from = roots();
+      if (from !== known.from) known = { from, roots: from.map(toRoot) }; // Asked for at every call.
+      return known.roots;
+    },
+    admit(server, question, can) {
+      if (!isAble(can, question)) throw new RpcError(METHOD_NOT_FOUND, `The user cannot be asked: ${question.method}.`);
+      const { method, params } = withoutReserved(question);
+      if (method === 'sampling/createMessage') return { method, params: admitSampling(server, params) };
+      const objection = method === 'elicitation/create' ? objectionTo(params) : undefined;
+      if (objection)
+        throw new RpcError(INVALID_PARAMS, `The user is not asked what ${server} wants to know: ${objection}.`);
+      return { method, params };
+    },
+  };
+}
+
+/** A folder or a file:// URI as a server is told of it. */
+export function toRoot(place: string): JsonObject {
+  return place.includes('://') ? { uri: place } : { uri: pathToFileURL(place).href, name: basename(place) };
+}
+
+/** Without what is between the server and us alone. */
+function withoutReserved({ method, params = {} }: Question): Required<Question> {
+  const { _meta, ...rest } = params;
+  const kept = Object.entries(isObject(_meta) ? _meta : {}).filter(
+    ([key]) => key !== 'progressToken' && !key.startsWith(RESERVED),
+  );
+  return { method, params: kept.length === 0 ? rest : { ...rest, _meta: Object.fromEntries(kept) } };
+}

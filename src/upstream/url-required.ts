@@ -1,0 +1,93 @@
+import type { Abilities, JsonObject, Question, ResolvedCall, Result } from '../core/call.ts';
+import { isObject } from '../core/json.ts';
+import { RpcError } from '../wire/json-rpc.ts';
+import type { Questions } from './questions.ts';
+import { answeredByUs } from './tool-call.ts';
+
+const URL_REQUIRED = -32042;
+const COMPLETE = 'notifications/elicitation/complete';
+const MAX_URLS = 16;
+const MAX_REMEMBERED = 1000;
+const WAIT_MS = 20_000;
+
+interface Refused {
+  readonly server: string;
+  readonly thrown: unknown;
+  readonly can: Abilities;
+  readonly questions: Questions;
+}
+
+/** What a refusal asks the user to visit first; undefined for any other failure, or when the user cannot be asked. */
+export function urlsToVisit({ server, thrown, can, questions }: Refused): Result | undefined {
+  if (!(thrown instanceof RpcError) || thrown.code !== URL_REQUIRED || !can.url) return undefined;
+  const listed = isObject(thrown.data) ? thrown.data.elicitations : undefined;
+  const elicitations = (Array.isArray(listed) ? listed : []).filter(isNamed).slice(0, MAX_URLS);
+  if (elicitations.length === 0) return undefined;
+  const after = elicitations.map(({ elicitationId }) => elicitationId);
+  try {
+    const asked = elicitations.map((params, at): [string, Question] => [
+      `q${at + 1}`,
+      questions.admit(server, { method: 'elicitation/create', params: { ...params, mode: 'url' } }, can),
+    ]);
+    return {
+      kind: 'input-required',
+      questions: Object.fromEntries(asked),
+      next: { kind: 'call-again', server, after },
+    };
+  } catch (objection) {
+    if (objection instanceof RpcError) return answeredByUs(server, objection.message, performance.now());
+    throw objection;
+  }
+}
+
+const isNamed = (one: unknown): one is JsonObject & { readonly elicitationId: string } =>
+  isObject(one) && typeof one.elicitationId === 'string';
+
+/** Whether the user agreed to every URL. */
+export function hasAgreed({ answers = {}, from }: ResolvedCall): boolean {
+  const given = Object.values(answers);
+  const wanted = from?.kind === 'call-again' ? from.after.length : 0;
+  return given.length >= wanted && given.every((answer) => (answer as JsonObject).action === 'accept');
+}
+
+/** What a line has heard of visits that are over. */
+export interface Visits {
+  hear(method: string, params: JsonObject): void;
+  /** Waits until all of these are over, but not for ever: not every server says so. Ends early when the signal aborts. */
+  over(ids: readonly string[], signal: AbortSignal): Promise<void>;
+  /** Ends every wait. */
+  close(): void;
+}
+
+export function visits(waitMs = WAIT_MS): Visits {
+  const heard = new Set<string>();
+  const waiting = new Set<() => void>();
+  const closed = new AbortController();
+  return {
+    hear(method, { elicitationId }) {
+      if (method !== COMPLETE || typeof elicitationId !== 'string') return;
+      heard.add(elicitationId);
+      if (heard.size > MAX_REMEMBERED) heard.delete(heard.values().next().value as string);
+      for (const look of waiting) look();
+    },
+    over(ids, signal) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const look = () => {
+        if (ids.every((id) => heard.has(id))) resolve();
+      };
+      const timer = setTimeout(resolve, waitMs);
+      const ended = AbortSignal.any([signal, closed.signal]);
+      const onAbort = () => resolve();
+      waiting.add(look);
+      ended.addEventListener('abort', onAbort, { once: true });
+      if (ended.aborted) resolve();
+      look();
+      return promise.finally(() => {
+        clearTimeout(timer);
+        waiting.delete(look);
+        ended.removeEventListener('abort', onAbort);
+      });
+    },
+    close: () => closed.abort(),
+  };
+}

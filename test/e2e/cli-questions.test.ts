@@ -1,0 +1,117 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { expect, onTestFinished } from 'vitest';
+import { verifies } from '../requirements.ts';
+import { until } from '../until.ts';
+import { BIN, type Project, project, SERVERS } from './heddle-command.ts';
+
+const ASKING = { command: process.execPath, args: [join(SERVERS, 'asking-server.ts')] };
+const asking = () => project({ 'heddle.json': { mcpServers: { demo: ASKING } } });
+const SLOW_MS = 20_000;
+
+interface Terminal {
+  /** All that was shown so far, without colours. */
+  readonly screen: () => string;
+  /** Waits for a prompt, then types a line. */
+  type(after: string, line: string): Promise<void>;
+  /** Its exit code. */
+  ended(): Promise<number | null>;
+}
+
+/** A command in a terminal of its own. */
+async function terminal({ folder, env, heddle }: Project, args: readonly string[]): Promise<Terminal> {
+  await heddle(['--version']); // Whereby the project is trusted.
+  const quoted = [process.execPath, BIN, ...args].map((word) => `'${word}'`).join(' ');
+  const child: ChildProcess = spawn('script', ['-qefc', quoted, '/dev/null'], { cwd: folder, env: { ...env } });
+  const exit = once(child, 'close');
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let shown = '';
+  let read = 0;
+  child.stdout?.on('data', (chunk) => (shown += chunk));
+  const screen = () => stripVTControlCharacters(shown).replaceAll('\r', '');
+  return {
+    screen,
+    async type(after, line) {
+      await until(
+        `${after} is shown in ${JSON.stringify(screen())}`,
+        () => screen().indexOf(after, read) >= 0,
+        SLOW_MS,
+      );
+      read = screen().indexOf(after, read) + after.length;
+      child.stdin?.write(`${line}\r`);
+    },
+    async ended() {
+      const [code] = await exit;
+      return code;
+    },
+  };
+}
+
+verifies(
+  'T10',
+  'a form is asked at the terminal, field by field, until each answer fits',
+  async () => {
+    const { type, ended, screen } = await terminal(asking(), ['call', 'demo.book']);
+    await type('Answer? [Y]es, [n]o, [c]ancel:', '');
+    await type('Your name (text, at least 2 characters):', 'A');
+    await type('That does not fit: Your name has to have at least 2 characters.', 'Ann');
+    await type('seats (whole number, at least 1, at most 9) [2]:', 'ten');
+    await type('seats (whole number, at least 1, at most 9) [2]:', '');
+    await type('class (1 to 2):', '2');
+    await type('meal (yes or no, may be left empty):', 'y');
+    expect(await ended()).toBe(0);
+    expect(screen()).toContain('demo asks:\n  | Who is travelling?');
+    expect(screen()).toContain('  1  first\n  2  second');
+    expect(screen()).toContain('{"action":"accept","content":{"name":"Ann","seats":2,"class":"second","meal":true}}');
+  },
+  60_000,
+);
+
+verifies(
+  'T10',
+  'a person at the terminal may decline, cancel, or leave',
+  async () => {
+    const one = asking();
+    const twice = await terminal(one, ['call', 'demo.twice']);
+    await twice.type('Answer? [Y]es, [n]o, [c]ancel:', 'n');
+    await twice.type('Answer? [Y]es, [n]o, [c]ancel:', 'cancel');
+    expect(await twice.ended()).toBe(0);
+    expect(twice.screen()).toContain('[{"action":"decline"},{"action":"cancel"}]');
+    const left = await terminal(one, ['call', 'demo.book']);
+    await left.type('Answer? [Y]es, [n]o, [c]ancel:', '\x03');
+    expect(await left.ended()).toBe(130);
+  },
+  60_000,
+);
+
+verifies(
+  'T10',
+  'a URL is shown with its host and never opened; the user says whether they have',
+  async () => {
+    const { type, ended, screen } = await terminal(asking(), ['call', 'demo.visit']);
+    await type('Have you opened it? [y]es, [N]o, [c]ancel:', 'y');
+    expect(await ended()).toBe(0);
+    expect(screen()).toContain(
+      'It wants you to visit a page on example.com:\n  https://example.com/sign-in?for=book\n',
+    );
+    expect(screen()).toContain('{"action":"accept"}');
+  },
+  60_000,
+);
+
+verifies(
+  'T10',
+  'without a terminal the answer is no, and the user hears why',
+  async () => {
+    const { heddle } = asking();
+    const { code, stdout, stderr } = await heddle(['call', 'demo.book']);
+    expect([code, stdout]).toEqual([0, '{"action":"decline"}\n']);
+    expect(stderr).toBe(
+      'demo asks: Who is travelling?\nDeclined: there is no terminal here to ask at. ' +
+        'Run the command in one, or pass what it asks for as arguments.\n',
+    );
+  },
+  60_000,
+);

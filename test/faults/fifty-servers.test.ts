@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import { openHeddle } from '../../src/index.ts';
+import { runningWith } from '../alive.ts';
+import { verifies } from '../requirements.ts';
+import { until } from '../until.ts';
+
+const TINY = join(import.meta.dirname, '../servers/tiny-server.sh');
+const LIST_WAIT_MS = 2000;
+
+/** Forty servers that work, and ten that are dead in every way a process can be. */
+function fifty(tag: string): Record<string, { command: string; args: string[] }> {
+  const dead = [
+    { command: 'no-such-program', args: [] },
+    { command: '/bin/sh', args: ['-c', 'exit 3', tag] },
+    { command: '/bin/sh', args: ['-c', 'while read -r line; do echo garbage; done', tag] },
+    { command: '/bin/sh', args: ['-c', 'trap "" INT TERM; exec sleep 60', tag] },
+    { command: '/bin/sh', args: ['-c', 'exec 1>&-; cat', tag] },
+  ];
+  const servers: Record<string, { command: string; args: string[] }> = {};
+  // The dead come first, so that whoever waited for them would wait.
+  for (let at = 0; at < 10; at++) servers[`dead${at}`] = dead[at % dead.length] as (typeof dead)[number];
+  for (let at = 0; at < 40; at++) servers[`live${at}`] = { command: '/bin/sh', args: [TINY, tag] };
+  return servers;
+}
+
+verifies(
+  'F10',
+  'with ten of fifty servers dead the list comes in two seconds, and the rest work',
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'heddle-fifty-'));
+    const tag = `fifty-${randomUUID()}`;
+    const env = { PATH: process.env.PATH, HEDDLE_HOME: join(folder, 'home') };
+    const heddle = await openHeddle({ cwd: folder, env, servers: fifty(tag) });
+    onTestFinished(async () => {
+      await heddle.close();
+      await until('no process is left', () => runningWith(tag).length === 0, 1000);
+      rmSync(folder, { recursive: true, force: true });
+    });
+    const startedAt = performance.now();
+    const first = await heddle.tools();
+    // The wait is two seconds; the rest is what this machine needs to look at its own timers while it starts processes.
+    expect(performance.now() - startedAt).toBeLessThan(LIST_WAIT_MS + 1000);
+    expect(first.length).toBeGreaterThan(0);
+    const live = async () => (await heddle.tools()).filter(({ name }) => name.startsWith('mcp__live')).length;
+    await until('all forty are listed', async () => (await live()) === 40, 20_000);
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, at) => heddle.call(`live${at}.one`).then(({ isError }) => isError)),
+    );
+    expect(answers.filter((isError) => isError)).toEqual([]);
+    const states = (await heddle.servers.list()).filter(({ name }) => name.startsWith('dead'));
+    expect(states).toHaveLength(10);
+    expect(states.filter(({ state }) => state === 'connected')).toEqual([]);
+  },
+  60_000,
+);

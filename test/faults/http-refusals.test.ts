@@ -1,0 +1,146 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import { type HeddleClient, openHeddle } from '../../src/index.ts';
+import { verifies } from '../requirements.ts';
+import { type FaultyHttp, faultyHttp, refuse } from '../servers/faulty-http.ts';
+import { listen } from '../servers/http-servers.ts';
+import { selfSigned } from '../servers/self-signed.ts';
+
+async function open(url: string): Promise<HeddleClient> {
+  const cwd = mkdtempSync(join(tmpdir(), 'heddle-faults-'));
+  const env = { PATH: process.env.PATH, HEDDLE_HOME: join(cwd, 'home') };
+  const heddle = await openHeddle({ cwd, env, servers: { up: { url, trusted: true } } });
+  onTestFinished(async () => {
+    await heddle.close();
+    rmSync(cwd, { recursive: true });
+  });
+  return heddle;
+}
+
+async function started(): Promise<FaultyHttp & { readonly heddle: HeddleClient; act(): Promise<unknown> }> {
+  const server = await faultyHttp();
+  onTestFinished(() => server.close());
+  const heddle = await open(server.url);
+  const act = (timeoutMs = 10_000) => heddle.call('up.act', {}, { timeoutMs });
+  await act();
+  return { ...server, heddle, act };
+}
+
+const done = { isError: false, value: { content: [{ type: 'text', text: 'done' }] } };
+const soon = () => new Date(Date.now() + 1000).toUTCString();
+
+for (const [status, when, retryAfter] of [
+  [429, 'seconds', () => '1'],
+  [429, 'a date', soon],
+  [503, 'seconds', () => '1'],
+  [503, 'a date', soon],
+] as const) {
+  verifies('F4', `comes back once when a ${status} says when, in ${when}`, async () => {
+    const { act, faults, calls } = await started();
+    faults.push((response) => response.writeHead(status, { 'retry-after': retryAfter() }).end());
+    const startedAt = performance.now();
+    await expect(act()).resolves.toMatchObject(done);
+    expect(calls()).toBe(3);
+    if (when === 'seconds') expect(performance.now() - startedAt).toBeGreaterThan(990);
+  });
+}
+
+verifies('F4', 'does not come back a second time, and says how long the server wants to be left alone', async () => {
+  const { act, faults, calls } = await started();
+  faults.push(refuse(429, { 'retry-after': '0' }), refuse(429, { 'retry-after': '30' }));
+  await expect(act()).rejects.toMatchObject({
+    code: 'UPSTREAM_FAILED',
+    details: { status: 429, retryAfterMs: 30_000 },
+  });
+  expect(calls()).toBe(3);
+});
+
+verifies('F4', 'does not wait longer than the caller would', async () => {
+  const { heddle, faults, calls } = await started();
+  faults.push(refuse(503, { 'retry-after': '30' }));
+  const failure = { code: 'UPSTREAM_FAILED', details: { status: 503, retryAfterMs: 30_000 } };
+  await expect(heddle.call('up.act', {}, { timeoutMs: 2000 })).rejects.toMatchObject(failure);
+  expect(calls()).toBe(2);
+});
+
+verifies('F4', 'never sends a call that was cancelled while it waited', async () => {
+  const { heddle, act, faults, calls } = await started();
+  const abort = new AbortController();
+  const refused = Promise.withResolvers<void>();
+  faults.push((response) => void response.writeHead(429, { 'retry-after': '1' }).end(() => refused.resolve()));
+  const call = heddle.call('up.act', {}, { timeoutMs: 10_000, signal: abort.signal });
+  await refused.promise;
+  await act(); // Its answer was sent after the refusal, so that is known by now.
+  abort.abort();
+  await expect(call).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
+  await act();
+  expect(calls()).toBe(4); // The first of all, the cancelled one, and these two.
+});
+
+verifies('F4', 'does not repeat a call after a 503 that does not say when to come back', async () => {
+  const { act, faults, calls } = await started();
+  faults.push(refuse(503));
+  await expect(act()).rejects.toMatchObject({ code: 'UPSTREAM_FAILED', details: { status: 503 } });
+  expect(calls()).toBe(2);
+});
+
+const GONE = '{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}';
+for (const [what, body] of [
+  ['with -32001', GONE],
+  ['without a word', ''],
+] as const) {
+  verifies('T5', `begins a new session and calls again when the old one is gone: 404 ${what}`, async () => {
+    const { act, faults, calls, handshakes } = await started();
+    faults.push(refuse(404, { 'content-type': 'application/json' }, body));
+    await expect(act()).resolves.toMatchObject(done);
+    expect([calls(), handshakes()]).toEqual([3, 2]);
+  });
+}
+
+verifies('T5', 'begins one new session for all the calls that have lost the old one', async () => {
+  const { act, forget, handshakes } = await started();
+  forget();
+  const results = await Promise.all(Array.from({ length: 20 }, () => act()));
+  for (const result of results) expect(result).toMatchObject(done);
+  expect(handshakes()).toBe(2);
+});
+
+verifies('T5', 'calls again only once when each new session is gone at once', async () => {
+  const { act, faults, calls } = await started();
+  faults.push(refuse(404), refuse(404));
+  await expect(act()).rejects.toMatchObject({ details: { status: 404, sessionGone: true } });
+  expect(calls()).toBe(3);
+  await expect(act()).resolves.toMatchObject(done);
+});
+
+verifies('F4', 'gives nothing to an address that a redirect names', async () => {
+  const { act, faults } = await started();
+  const { url, requests, close } = await listen((_, response) => response.end('{}'));
+  onTestFinished(() => close());
+  faults.push(refuse(307, { location: `${url}?token=x` }));
+  const message = expect.stringContaining(`points to ${new URL(url).origin} (HTTP 307)`);
+  await expect(act()).rejects.toMatchObject({
+    code: 'UPSTREAM_FAILED',
+    message,
+    fix: expect.stringContaining('`url`'),
+  });
+  expect(requests).toEqual([]);
+});
+
+verifies('T1', 'does not speak to a server whose certificate nobody has signed, and says so', async () => {
+  let requests = 0;
+  const server = createServer(selfSigned(), (_, response) => {
+    requests++;
+    response.end();
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  onTestFinished(() => void server.close());
+  const heddle = await open(`https://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`);
+  const status = await heddle.servers.connect('up');
+  expect(status).toMatchObject({ state: 'failed', reason: expect.stringContaining('its certificate is self-signed') });
+  expect(requests).toBe(0);
+});

@@ -1,0 +1,43 @@
+// Holds one flooding server in a process of its own, and says how it fared: `node measure-flood.mjs KIND MEGABYTES`.
+import { fileURLToPath } from 'node:url';
+import { openWatchdog } from '../../src/process/watchdog.ts';
+import { StdioLine } from '../../src/upstream/stdio-line.ts';
+import { Peer } from '../../src/wire/peer.ts';
+
+const [kind, megabytes] = process.argv.slice(2);
+const server = fileURLToPath(new URL('../servers/flooding-server.mjs', import.meta.url));
+const watchdog = openWatchdog();
+const troubles = [];
+const line = new StdioLine({
+  server: 'flood',
+  watchdog,
+  command: process.execPath,
+  args: [server],
+  env: {},
+  onTrouble: (reason) => troubles.push(reason),
+});
+let heard = 0;
+const peer = new Peer(line, { server: 'flood', hear: () => void heard++ });
+await peer.start();
+const ask = (method, params = {}) => peer.request(method, params, { deadlineMs: 240_000 });
+
+await ask('warm-up');
+await ask(kind, { megabytes: 1 });
+const before = process.memoryUsage.rss();
+let peak = before;
+const sampler = setInterval(() => {
+  peak = Math.max(peak, process.memoryUsage.rss());
+}, 2);
+const flood = ask(kind, { megabytes: Number(megabytes) }).then(
+  () => 'answered',
+  (error) => error.message,
+);
+// Nobody reads meanwhile: what cannot be written has to wait at the server, not here.
+if (kind === 'notifications') for (const end = performance.now() + 300; performance.now() < end; );
+const outcome = await flood;
+await ask('still there?');
+clearInterval(sampler);
+const grownMegabytes = (peak - before) / 1024 ** 2;
+process.stdout.write(JSON.stringify({ grownMegabytes, outcome, heard, troubles, stderr: line.stderr().length }));
+await peer.close();
+watchdog.close();

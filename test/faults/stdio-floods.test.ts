@@ -1,0 +1,45 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect } from 'vitest';
+import { verifies } from '../requirements.ts';
+
+const whole = process.env.HEDDLE_TEST_SCALE === 'full';
+const STDERR_MEGABYTES = whole ? 1000 : 100;
+const ALLOWED_MEGABYTES = 50;
+
+interface Fared {
+  readonly grownMegabytes: number;
+  readonly outcome: string;
+  readonly heard: number;
+  readonly troubles: readonly string[];
+  readonly stderr: number;
+}
+
+/** In a process of its own: what else a test has in memory would hide what one line adds to it. */
+async function flood(kind: string, megabytes: number): Promise<Fared> {
+  const args = ['--no-warnings', join(import.meta.dirname, 'measure-flood.mjs'), kind, `${megabytes}`];
+  const { stdout } = await promisify(execFile)(process.execPath, args);
+  const fared = JSON.parse(stdout) as Fared;
+  expect(fared.grownMegabytes).toBeLessThan(ALLOWED_MEGABYTES);
+  return fared;
+}
+
+verifies('F3', 'a line of 100 MB is refused at the limit, and the server is known to be in trouble', async () => {
+  const limit = 'flood sent a message of more than 16777216 bytes, which is the limit.';
+  expect(await flood('line', 100)).toMatchObject({ outcome: expect.stringContaining(limit), troubles: [limit] });
+});
+
+verifies(
+  'F3',
+  `${STDERR_MEGABYTES} MB on stderr cost no more memory than the end of them`,
+  async () => {
+    expect(await flood('stderr', STDERR_MEGABYTES)).toMatchObject({ outcome: 'answered', stderr: 64 * 1024 });
+  },
+  300_000,
+);
+
+verifies('F3', 'a flood of messages while nobody reads waits at the server', async () => {
+  const { outcome, heard } = await flood('notifications', 100);
+  expect([outcome, heard]).toEqual(['answered', 1000 + 100_000]);
+});

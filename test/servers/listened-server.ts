@@ -1,0 +1,95 @@
+import { onTestFinished } from 'vitest';
+import type { JsonObject } from '../../src/core/call.ts';
+import { followChanges } from '../../src/upstream/follow-changes.ts';
+import type { Era } from '../../src/upstream/negotiate.ts';
+import type { RpcError } from '../../src/wire/json-rpc.ts';
+import { linkedPair } from '../../src/wire/linked-pair.ts';
+import { Peer } from '../../src/wire/peer.ts';
+
+export const TAG = 'io.modelcontextprotocol/subscriptionId';
+export const TOOLS = 'notifications/tools/list_changed';
+export const PROMPTS = 'notifications/prompts/list_changed';
+export const UPDATED = 'notifications/resources/updated';
+const ALL = { tools: { listChanged: true }, prompts: { listChanged: true }, resources: { subscribe: true } };
+export const anySignal = new AbortController().signal;
+
+interface Heard {
+  readonly id: number;
+  readonly filter: JsonObject;
+  readonly signal: AbortSignal;
+  end(): void;
+  fail(error: Error): void;
+}
+
+interface Setting {
+  readonly era?: Era;
+  readonly capabilities?: JsonObject;
+  readonly refusal?: RpcError;
+  /** What the server says to a listen, before anything else; `undefined` for nothing. */
+  readonly honours?: (filter: JsonObject) => JsonObject | undefined;
+}
+
+/** A line to a server that is listened to, and all that happens on it. */
+export async function following({ era = 'modern', capabilities = ALL, refusal, honours = (all) => all }: Setting = {}) {
+  const [near, far] = linkedPair();
+  const listens: Heard[] = [];
+  const requests: string[] = [];
+  const server = new Peer(far, {
+    server: 'Heddle',
+    answer(method, params, { id, signal }) {
+      requests.push(`${method} ${params.uri ?? ''}`.trim());
+      if (refusal) return Promise.reject(refusal);
+      if (method !== 'subscriptions/listen') return Promise.resolve({});
+      const { promise, resolve, reject } = Promise.withResolvers<JsonObject>();
+      const filter = params.notifications as JsonObject;
+      listens.push({ id: Number(id), filter, signal, end: () => resolve({}), fail: reject });
+      const notifications = honours(filter);
+      const _meta = { [TAG]: id };
+      if (notifications) void server.notify('notifications/subscriptions/acknowledged', { notifications, _meta });
+      return promise;
+    },
+  });
+  const heard: [string, JsonObject][] = [];
+  const delays: number[] = [];
+  let now = 0;
+  let retry = () => {};
+  const peer = new Peer(near, { server: 'demo', hear: (...said) => changes.hear(...said) });
+  await Promise.all([server.start(), peer.start()]);
+  const changes = followChanges(peer, {
+    server: 'demo',
+    agreement: { era, certain: true, protocolVersion: '', capabilities, serverInfo: {}, instructions: undefined },
+    hear: (method, params) => void heard.push([method, params]),
+    clock: () => now,
+    wait(ms, signal) {
+      delays.push(ms);
+      const { promise, resolve } = Promise.withResolvers<void>();
+      retry = resolve;
+      signal.addEventListener('abort', () => resolve(), { once: true });
+      return promise;
+    },
+  });
+  onTestFinished(() => peer.close());
+  await settled();
+  return {
+    changes,
+    peer,
+    server,
+    listens,
+    requests,
+    heard,
+    delays,
+    say: (method: string, params: JsonObject, tag = listens.at(-1)?.id) =>
+      server.notify(method, { ...params, _meta: { [TAG]: tag, ...(params._meta as JsonObject) } }).then(settled),
+    retry: () => {
+      retry();
+      return settled();
+    },
+    pass: (ms: number) => {
+      now += ms;
+    },
+    isOpen: () => listens.map(({ signal }) => !signal.aborted),
+  };
+}
+
+/** In-process lines deliver on microtasks: after one turn of the loop all is said. */
+export const settled = () => new Promise<void>((resolve) => setImmediate(resolve));

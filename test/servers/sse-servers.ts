@@ -1,0 +1,43 @@
+import type { ServerResponse } from 'node:http';
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js';
+import * as z from 'zod';
+import { type HttpServer, listen } from './http-servers.ts';
+
+export interface SseServer extends HttpServer {
+  /** The streams that are open now. */
+  readonly streams: ReadonlySet<ServerResponse>;
+  /** The `authorization` of every request so far. */
+  readonly credentials: (string | undefined)[];
+}
+
+/** An SDK 1 server over HTTP+SSE with the tools `echo` and `wait`, which never answers. */
+export async function sseServer(): Promise<SseServer> {
+  const sessions = new Map<string, SSEServerTransport>();
+  const streams = new Set<ServerResponse>();
+  const credentials: (string | undefined)[] = [];
+  const server = await listen(async (request, response) => {
+    credentials.push(request.headers.authorization);
+    if (request.method === 'GET') {
+      streams.add(response);
+      response.on('close', () => streams.delete(response));
+      const transport = new SSEServerTransport('/messages', response);
+      sessions.set(transport.sessionId, transport);
+      await mcp().connect(transport);
+      return;
+    }
+    const session = new URL(String(request.url), 'http://x').searchParams.get('sessionId');
+    const transport = sessions.get(String(session));
+    if (transport) await transport.handlePostMessage(request as never, response);
+    else response.writeHead(404).end();
+  });
+  return { ...server, streams, credentials };
+}
+
+function mcp(): McpServer {
+  const server = new McpServer({ name: 'sdk-1-sse', version: '1' });
+  const content = (text: string) => ({ content: [{ type: 'text' as const, text }] });
+  server.registerTool('echo', { inputSchema: { text: z.string() } }, ({ text }) => content(text));
+  server.registerTool('wait', {}, () => new Promise(() => {}));
+  return server;
+}
