@@ -7,9 +7,13 @@ import { install, ROOT, toolEnvironment } from './install.mjs';
 
 const LIST_TOOLS = `
 import { openHeddle } from 'heddle';
+import { toOpenAiStrict } from 'heddle/translate';
 const heddle = await openHeddle();
 try {
-  for (const tool of await heddle.tools()) console.log(tool.name);
+  for (const tool of await heddle.tools()) {
+    const { value } = toOpenAiStrict({ ...tool.definition, name: tool.name });
+    console.log(value.function.name, value.function.strict);
+  }
 } finally {
   await heddle.close();
 }
@@ -47,7 +51,7 @@ async function smoke() {
     ['npx', '--no', 'heddle', 'call', 'filesystem.fs_read_file', 'path=hello.txt'],
     /Hello from the packed/,
   );
-  await run(folder, ['node', 'list-tools.mjs'], /^mcp__filesystem__fs_read_file$/m);
+  await run(folder, ['node', 'list-tools.mjs'], /^mcp__filesystem__fs_read_file true$/m);
 }
 
 /** Runs a command; an exit other than 0, or an output that does not match, is an error that shows all of it. */

@@ -33,6 +33,12 @@ export const ERRORS = {
     when: 'A bare tool name belongs to more than one server.',
     fix: 'Write it as `server.tool`; the message lists the candidates.',
   },
+  NAME_TAKEN: {
+    fault: 'caller',
+    exit: 2,
+    when: 'A server is to be registered under a name that another server has.',
+    fix: 'Choose another name, or unregister the other server first.',
+  },
   INPUT_INVALID: {
     fault: 'caller',
     exit: 2,

@@ -7,6 +7,7 @@ const PINNED = {
   USAGE_INVALID: ['caller', 2],
   NAME_UNKNOWN: ['caller', 2],
   NAME_AMBIGUOUS: ['caller', 2],
+  NAME_TAKEN: ['caller', 2],
   INPUT_INVALID: ['caller', 2],
   CONFIG_INVALID: ['caller', 3],
   VARIABLE_UNSET: ['caller', 3],
