@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { JsonObject } from '../core/call.ts';
 import { INTERNAL_ERROR } from '../wire/json-rpc.ts';
 import type { Refusal } from './check-modern.ts';
+import { bytesOf } from './listing.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -49,6 +50,8 @@ export class Reply {
   }
 
   result(result: JsonObject, headers?: Headers): void {
+    const bytes = this.#streaming ? undefined : bytesOf(result);
+    if (bytes) return this.#endWith(bytes, headers);
     let text: string;
     try {
       text = JSON.stringify({ jsonrpc: '2.0', id: this.#id, result });
@@ -62,6 +65,18 @@ export class Reply {
   error({ status, code, message, data }: Refusal, headers?: Headers): void {
     const error = data === undefined ? { code, message } : { code, message, data };
     this.#end(status, JSON.stringify({ jsonrpc: '2.0', id: this.#id, error }), headers);
+  }
+
+  /** The same as `#end` for what is written already: it goes out as it lies, uncopied. */
+  #endWith(result: Buffer, headers?: Headers): void {
+    const response = this.#response;
+    if (response.writableEnded || response.destroyed) return;
+    const head = `{"jsonrpc":"2.0","id":${JSON.stringify(this.#id)},"result":`;
+    const length = Buffer.byteLength(head) + result.length + 1;
+    response.writeHead(200, { ...headers, 'content-type': 'application/json', 'content-length': length });
+    response.write(head);
+    response.write(result);
+    response.end('}');
   }
 
   #end(status: number, text: string, headers?: Headers): void {
