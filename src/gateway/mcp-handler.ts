@@ -33,12 +33,12 @@ export function mcpHandler(heddle: Heddle): Answer {
     },
   };
 
-  return async function answer(method, params, asked) {
+  return function answer(method, params, asked) {
     const known = methods[asked.era];
     const handle = Object.hasOwn(known, method) ? known[method] : undefined;
-    if (!handle) throw new RpcError(METHOD_NOT_FOUND, `${method} is not supported.`);
-    const result = await handle(method, params, asked);
-    return asked.era === 'modern' ? forModern(result) : result;
+    if (!handle) return Promise.reject(new RpcError(METHOD_NOT_FOUND, `${method} is not supported.`));
+    const result = handle(method, params, asked);
+    return asked.era === 'modern' ? result.then(forModern) : result;
   };
 }
 

@@ -32,30 +32,31 @@ interface Received extends Arrival {
 const SESSION_NOT_FOUND = -32001;
 
 /** MCP over node:http: legacy sessions and modern stateless requests on one path, no framework between. */
-export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<void> {
+export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<void> | void {
   const { answer, sessions } = options;
   const sessionOf = ({ request, caller }: Arrival) => sessions.find(header(request, 'mcp-session-id'), caller.id);
 
+  // Every call comes this way, and each function that is async costs it a promise: only those that wait are.
   async function post(arrival: Arrival): Promise<void> {
     const body = await readMessage(arrival.request, options.maxBodyBytes);
     if ('refusal' in body) return new Reply(arrival.response, null).error(body.refusal, { connection: 'close' });
+    const { request, response, caller } = arrival;
     const { id, method, params } = body;
-    const received = { ...arrival, id, method, params, reply: new Reply(arrival.response, id ?? null) };
-    return isModern(arrival.request.headers, params) ? postModern(received) : postLegacy(received);
+    const received = { request, response, caller, id, method, params, reply: new Reply(response, id ?? null) };
+    await (isModern(request.headers, params) ? postModern(received) : postLegacy(received));
   }
 
-  async function postModern(received: Received): Promise<void> {
+  function postModern(received: Received): Promise<void> | void {
     const { request, response, id, method, params, reply } = received;
     if (id === undefined) {
       response.writeHead(202).end(); // Nothing a modern client can notify concerns us over HTTP.
       return;
     }
     const refusal = checkModern(request.headers, method, params);
-    if (refusal) reply.error(refusal);
-    else await respond('modern', received, id);
+    return refusal ? reply.error(refusal) : respond('modern', received, id);
   }
 
-  async function postLegacy(received: Received): Promise<void> {
+  function postLegacy(received: Received): Promise<void> | void {
     const { response, id, method, params, reply } = received;
     const session = method === 'initialize' ? undefined : sessionOf(received);
     const refusal = checkLegacy(received.request, method, session);
@@ -88,7 +89,7 @@ export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<
     }
   }
 
-  return async function handle(arrival) {
+  return function handle(arrival) {
     const { request, response } = arrival;
     if (request.method === 'POST') return post(arrival);
     if (request.method === 'GET') return openStream(arrival, sessionOf(arrival));

@@ -46,8 +46,12 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     headersTimeout: HEADERS_MS,
     requestTimeout: REQUEST_MS,
   });
-  server.on('request', (request, response) => {
-    receive(request, response, doors).catch((thrown) => fail(response, thrown));
+  server.on('request', async (request, response) => {
+    try {
+      await receive(request, response, doors);
+    } catch (thrown) {
+      fail(response, thrown);
+    }
   });
   await listening(server, options);
   const { port } = server.address() as AddressInfo;
@@ -70,10 +74,10 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
 }
 
 interface Doors extends GatewayOptions {
-  readonly mcp: (arrival: Arrival) => Promise<void>;
+  readonly mcp: (arrival: Arrival) => Promise<void> | void;
 }
 
-async function receive(request: IncomingMessage, response: ServerResponse, doors: Doors): Promise<void> {
+function receive(request: IncomingMessage, response: ServerResponse, doors: Doors): Promise<void> | void {
   const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
   const trouble = checkHost(request, doors);
   if (trouble) return say(response, 403, trouble);

@@ -4,10 +4,10 @@ import type { Decide, Decision } from './decide.ts';
 
 /** Refuses what a rule denies, and what nobody has agreed to yet. */
 export function permit(decide: Decide): Stage<ResolvedCall> {
-  return async function permit(call, next) {
+  return function permit(call, next) {
     const decision = decide(call.caller, call.target, call.input);
     if (decision.effect === 'allow' || (decision.effect === 'ask' && isSelfApproved(call))) return next(call);
-    throw decision.effect === 'ask' ? needsApproval(call, decision) : denied(call, decision);
+    return Promise.reject(decision.effect === 'ask' ? needsApproval(call, decision) : denied(call, decision));
   };
 }
 

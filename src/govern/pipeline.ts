@@ -12,5 +12,5 @@ export interface Pipeline {
 /** Two rings and the step between them: the only way to a server. */
 export function pipeline({ outer, resolve, inner, invoke }: Pipeline): Handler {
   const governed = compose(inner, invoke);
-  return compose(outer, async (call) => governed(await resolve(call)));
+  return compose(outer, async (call) => await governed(await resolve(call)));
 }

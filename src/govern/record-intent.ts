@@ -37,6 +37,6 @@ export function recordIntent(log: AuditLog, decide: Decide, clock: Clock = Date.
   return async function recordIntent(call, next) {
     if (call.target.facts.readOnly) log.append(recordOf(call));
     else await log.appendDurably(recordOf(call));
-    return next(call);
+    return await next(call);
   };
 }

@@ -8,18 +8,8 @@ const MAX_DEPTH = 8;
 const PLAIN_CHARS = 30;
 const SURELY_SHORT_CHARS = MAX_TOTAL_CHARS / 6;
 
-const known = new WeakMap<JsonObject, Json>(); // One call's arguments are kept in more than one place.
-
 /** Arguments as they may be kept: secrets by name gone, long texts cut, at most 4 KB in all. */
 export function sanitised(input: JsonObject): Json {
-  const before = known.get(input);
-  if (before !== undefined) return before;
-  const clean = cut(input);
-  known.set(input, clean);
-  return clean;
-}
-
-function cut(input: JsonObject): Json {
   const seen = { chars: 0 };
   const clean = sanitise(input, 0, seen);
   if (seen.chars <= SURELY_SHORT_CHARS) return clean;

@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../core/call.ts';
 
 const WORD = /password|secret|token|key|delete|drop|destroy/gi;
+const ANY_WORD = new RegExp(WORD, 'i');
 
 /** What makes arguments look sensitive, in words. Names always count, values only where the tool may write. */
 export function sensitiveWord(input: JsonObject, valuesToo: boolean): string | undefined {
@@ -30,6 +31,7 @@ function sensitiveValue(value: Json | undefined, valuesToo: boolean): string | u
 
 /** Whole words only, after splitting camelCase, snake_case and punctuation: `apiKey` has one, `monkey` has none. */
 function wordIn(text: string): string | undefined {
+  if (!ANY_WORD.test(text)) return undefined; // Most texts have none, and to look for all is dear.
   for (const { 0: word, index } of text.matchAll(WORD)) {
     if (isBoundary(text, index) && isBoundary(text, index + word.length)) return word.toLowerCase();
   }

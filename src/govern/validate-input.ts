@@ -25,7 +25,7 @@ export function validateInput(): Stage<ResolvedCall> {
     const check = checks.get(definition) ?? (await prepare(call.target));
     const wrong = check(call.input);
     if (wrong) throw invalidInput(call, wrong);
-    return next(call);
+    return await next(call);
   };
 }
 

@@ -116,6 +116,7 @@ function chainsContract(bench: Bench): void {
   const tampering: readonly [what: string, sql: string, broken: readonly number[]][] = [
     ['changed name', "UPDATE audit SET name = 'harmless' WHERE sequence = 3", [3]],
     ['changed detail', `UPDATE audit SET detail = '{"outcome": "ok"}' WHERE sequence = 3`, [3]],
+    ['word moved to the next column', "UPDATE audit SET caller = '', via = caller || via WHERE sequence = 3", [3]],
     ['forged hash', `UPDATE audit SET hash = '${'0'.repeat(64)}' WHERE sequence = 3`, [3, 4]],
     ['removed record', 'DELETE FROM audit WHERE sequence = 3', [4]],
     ['removed beginning', 'DELETE FROM audit WHERE sequence = 1', [2]],

@@ -17,18 +17,17 @@ export function startChain(segment: string = randomUUID()): ChainHead {
 
 /** Links rows to the chain; the head it returns counts only once these rows are committed. */
 export function seal(head: ChainHead, rows: readonly AuditRow[]): { sealed: readonly SealedRow[]; head: ChainHead } {
-  let last = head;
+  const { segment } = head;
+  let { sequence, hash: previous } = head;
   const sealed = rows.map((row) => {
-    const sequence = last.sequence + 1;
-    const link = {
-      segment: head.segment,
-      sequence,
-      hash: hashOf(last.hash, { ...row, segment: head.segment, sequence }),
-    };
-    last = link;
-    return { ...row, ...link };
+    sequence += 1;
+    const { call_id, phase, at, caller, via, name, detail } = row;
+    const link = { segment, sequence, hash: '', call_id, phase, at, caller, via, name, detail };
+    previous = hashOf(previous, link);
+    link.hash = previous;
+    return link;
   });
-  return { sealed, head: last };
+  return { sealed, head: { segment, sequence, hash: previous } };
 }
 
 /** Reads the rows written after the row of this id, in the order they were written; none means the end. */
@@ -50,7 +49,8 @@ export async function verifyChains(read: ReadChain, signal: AbortSignal): Promis
     if (rows.length === 0) return { records, segments: heads.size, broken };
     for (const row of rows) {
       const { id, segment, sequence } = row;
-      if (row.hash !== hashOf(heads.get(segment) ?? startChain(segment).hash, row)) broken.push({ segment, sequence });
+      const previous = heads.get(segment) ?? startChain(segment).hash;
+      if (row.hash !== hashOf(previous, row)) broken.push({ segment, sequence });
       heads.set(segment, row.hash);
       last = id;
     }
@@ -60,8 +60,12 @@ export async function verifyChains(read: ReadChain, signal: AbortSignal): Promis
   }
 }
 
-// The sequence is part of what is hashed, so a record cannot take another one's place.
+// The sequence is part of what is hashed, so a record cannot take another one's place. No column that we write holds a
+// NUL, so nothing can move from one column to the next without changing the text.
 function hashOf(previous: string, row: Omit<SealedRow, 'hash'>): string {
   const { segment, sequence, call_id, phase, at, caller, via, name, detail } = row;
-  return hash('sha256', previous + JSON.stringify([segment, sequence, call_id, phase, at, caller, via, name, detail]));
+  return hash(
+    'sha256',
+    `${previous}\0${segment}\0${sequence}\0${call_id}\0${phase}\0${at}\0${caller}\0${via}\0${name}\0${detail}`,
+  );
 }

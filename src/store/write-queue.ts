@@ -54,12 +54,12 @@ export class WriteQueue {
     this.#linger();
   }
 
-  async appendDurably(record: AuditRecord): Promise<void> {
-    if (this.#closing) throw auditUnavailable('The store is closed');
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.#entries.push({ row: toAuditRow(record), waiting: { resolve, reject } });
+  appendDurably(record: AuditRecord): Promise<void> {
+    if (this.#closing) return Promise.reject(auditUnavailable('The store is closed'));
+    const waiting = Promise.withResolvers<void>();
+    this.#entries.push({ row: toAuditRow(record), waiting });
     this.#wake();
-    return promise;
+    return waiting.promise;
   }
 
   appendSpan(span: Span): void {

@@ -4,14 +4,15 @@ import { DatabaseSync } from 'node:sqlite';
 import type { Kysely } from 'kysely';
 import type { Database } from '../database.ts';
 import type { Tables } from '../tables.ts';
+import { idleCheckpoint } from './idle-checkpoint.ts';
 import { loadQueries } from './load-queries.ts';
 import { migrateSqlite } from './migrate-sqlite.ts';
 import { sqliteServerBook } from './sqlite-server-book.ts';
 import { sqliteWriter } from './sqlite-writer.ts';
 
 const LOCK_WAIT_MS = 5_000;
-// 16 MB of log between two checkpoints: each one stops the process for some milliseconds.
-const CHECKPOINT_PAGES = 4_000;
+// 64 MB of log, and it is moved into the database whether or not anybody is waiting.
+const CHECKPOINT_PAGES = 16_000;
 
 /** Opens a SQLite file for this user alone, or a database in memory. */
 export async function openSqlite(location: string, place: string): Promise<Database> {
@@ -23,15 +24,20 @@ export async function openSqlite(location: string, place: string): Promise<Datab
     // a moment later. FULL would wait for the disk at every turn, which costs more than all the rest of a call.
     db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
     const write = sqliteWriter(db, LOCK_WAIT_MS);
+    const checkpoint = idleCheckpoint(db);
     let queries: Promise<Kysely<Tables>> | undefined;
     return {
-      write,
+      write(batch) {
+        write(batch);
+        checkpoint.wrote(batch.records.length + batch.spans.length);
+      },
       servers: sqliteServerBook(db),
       queries() {
         queries ??= loadQueries(db);
         return queries;
       },
       async close() {
+        checkpoint.close();
         if (db.isOpen) db.close();
       },
     };
