@@ -20,6 +20,15 @@ export interface Heddle {
     connect(by: Caller, name: string, signal: AbortSignal): Promise<ServerStatus>;
     /** Tells a server something, connecting it first. Throws INPUT_INVALID for what MCP itself means otherwise. */
     notify(by: Caller, name: string, said: { readonly method: string; readonly params: JsonObject }): Promise<void>;
+    /**
+     * Brings a server while Heddle runs: an entry as in `mcpServers`, taken literally, or one in this process. It
+     * wins over files that name it later. Throws NAME_TAKEN, CONFIG_INVALID or SERVER_BLOCKED.
+     */
+    register(by: Caller, name: string, server: JsonObject | LocalServer): Promise<ServerStatus>;
+    /** Replaces a server that was registered; calls under way end on the line they began with. */
+    update(by: Caller, name: string, server: JsonObject | LocalServer): Promise<ServerStatus>;
+    /** Takes a registered server away again; calls under way come to their end. Throws NAME_UNKNOWN for any other. */
+    unregister(by: Caller, name: string): Promise<void>;
   };
   readonly traces: {
     stats(by: Caller, since: number): Promise<readonly ToolStats[]>;
@@ -31,6 +40,11 @@ export interface Heddle {
   /** Everything worth knowing when something does not work; with a server's name, about that server alone. */
   doctor(by: Caller, server: string | undefined, signal: AbortSignal): Promise<readonly Finding[]>;
   close(): Promise<void>;
+}
+
+/** A server in this process, which only its own program can bring: it is given its end of a line. */
+export interface LocalServer {
+  readonly connect: (line: never) => Promise<void>;
 }
 
 export interface Page<T> {

@@ -1,9 +1,11 @@
 import { homedir } from 'node:os';
 import { join, resolve as resolvePath } from 'node:path';
+import { administration } from './administration.ts';
 import { invoke } from './catalog/invoke.ts';
 import { discover, pageOf } from './catalog/list.ts';
 import { type LiveCatalog, liveCatalog } from './catalog/refresh.ts';
 import { resolver, withTarget } from './catalog/resolve.ts';
+import { subjectOf } from './catalog/subject.ts';
 import type { Config, Problem, ServerConfig } from './config/config.ts';
 import { examineConfig } from './config/examine.ts';
 import { followConfig } from './config/follow.ts';
@@ -22,6 +24,7 @@ import { stageNames, stages } from './govern/stages.ts';
 import type { Heddle } from './heddle.ts';
 import { examineEnclosure, examineNode } from './process/examine.ts';
 import { openWatchdog, type Watchdog } from './process/watchdog.ts';
+import { type RegisteredServers, registeredServers } from './registered-servers.ts';
 import { callable, type Situation, situationOf } from './situation.ts';
 import { examineAudit } from './store/examine.ts';
 import { openStore } from './store/open-store.ts';
@@ -67,7 +70,11 @@ export const homeFolder = (env: Readonly<Record<string, string | undefined>>): s
   resolvePath(env.HEDDLE_HOME || join(homedir(), '.heddle'));
 
 /** Reads the configuration that `openHeddle` would use. */
-export async function readConfig(options: OpenOptions = {}, signal?: AbortSignal): Promise<Config> {
+export async function readConfig(
+  options: OpenOptions = {},
+  signal?: AbortSignal,
+  registered: readonly ServerConfig[] = [],
+): Promise<Config> {
   const { configFile: file, cwd = process.cwd(), env = process.env, trustProject } = options;
   const home = homeFolder(env);
   return loadConfig({
@@ -75,7 +82,7 @@ export async function readConfig(options: OpenOptions = {}, signal?: AbortSignal
     home,
     env,
     userHome: homedir(),
-    given: await givenConfigs(options.servers ?? {}, options.scope ?? 'sdk'),
+    given: [...(await givenConfigs(options.servers ?? {}, options.scope ?? 'sdk')), ...registered],
     secrets: async (names) => (await import('./store/secret-store.ts')).readSecretsFor(names, { home, env }),
     ...(!trustProject && { trust: async () => (await import('./config/trust-book.ts')).openTrustBook(home) }),
     ...(file !== undefined && { file }),
@@ -122,6 +129,7 @@ interface Running {
   readonly heard: Notifications;
   readonly catalog: LiveCatalog;
   readonly servers: Servers;
+  readonly registered: RegisteredServers;
   readonly questions: Questions;
   readonly clock: Clock;
   readonly watchdog: Watchdog;
@@ -172,19 +180,29 @@ async function assemble({ config, store, options, env, clock, closing }: Parts):
   });
   servers.start();
 
-  const apply = (read: Config) => {
+  const adopt = (read: Config) => {
     situation = situationOf(read, builtin);
     const next = planAll();
     servers.update(next);
     catalog.configure(callable(situation.configs, next));
+  };
+  const apply = (read: Config) => {
+    adopt(read);
     changes.publish({ kind: 'config', subject: 'configuration', detail: { problems: read.problems.length } });
   };
   const { onProblems = () => {} } = options;
-  const read = () => readConfig(options, closing.signal);
+  const now = () => situation;
+  const registered = registeredServers({
+    read: (more) => readConfig(options, closing.signal, more),
+    now,
+    adopt,
+    inProcess,
+    closing: closing.signal,
+  });
   const also = [trustFile(homeFolder(env))];
-  const following = options.watch && followConfig({ first: config, read, also, apply, onProblems });
-  const running = { now: () => situation, store, changes, heard, catalog, servers, questions, clock, watchdog, env };
-  return govern(running, async () => {
+  const following = options.watch && followConfig({ first: config, read: registered.read, also, apply, onProblems });
+  const parts = { store, changes, heard, catalog, servers, registered, questions, clock, watchdog, env };
+  return govern({ now, ...parts }, async () => {
     closing.abort();
     questions.parking.close();
     if (following) following.close();
@@ -211,7 +229,14 @@ function govern(running: Running, shutDown: () => Promise<void>): Heddle {
     ...view,
     discover: (caller, signal) => discover(view, caller, LIST_WAIT_MS, signal),
   });
-  const order = stages({ audit: store.audit, traces: store.traces, decide, limits: () => now().limits, clock });
+  const order = stages({
+    audit: store.audit,
+    traces: store.traces,
+    subject: (call) => subjectOf(catalog.current(), call),
+    decide,
+    limits: () => now().limits,
+    clock,
+  });
   let closing: Promise<void> | undefined;
 
   return {
@@ -227,7 +252,7 @@ function govern(running: Running, shutDown: () => Promise<void>): Heddle {
       },
       describe: (by, name, signal) => resolve({ name, caller: by, signal }),
     },
-    servers: { list: async () => servers.status(), connect: connector(running), notify: notifier(running) },
+    servers: administration({ ...running, audit: store.audit, policy: () => now().policy }),
     traces: {
       async stats(by, since) {
         requireRole(by, ['owner', 'operator', 'auditor']);
@@ -258,31 +283,6 @@ function govern(running: Running, shutDown: () => Promise<void>): Heddle {
       closing ??= shutDown();
       return closing;
     },
-  };
-}
-
-function connector({ servers, store, clock }: Running): Heddle['servers']['connect'] {
-  return async function connect(by, name, signal) {
-    requireRole(by, ['owner', 'operator']);
-    const who = { caller: by.id, via: by.via, at: clock() };
-    store.audit.append({ ...who, callId: '', phase: 'intent', name: 'servers.connect', detail: { server: name } });
-    await servers.connect(name, signal).catch((thrown) => {
-      if (HeddleError.from(thrown).code === 'NAME_UNKNOWN') throw thrown; // Any other failure is a status.
-    });
-    return servers.status().find((one) => one.name === name) as ServerStatus;
-  };
-}
-
-/** No tool is called by it, so no stage sees it: it is judged and written down here. */
-function notifier({ now, servers, store, clock }: Running): Heddle['servers']['notify'] {
-  return async function notify(by, server, { method, params }) {
-    requireRole(by, ['owner', 'operator']);
-    requireCustom(method);
-    if (deniesServer(now().policy, server)) throw new HeddleError('PERMISSION_DENIED', `A rule denies ${server}.`);
-    const said = structuredClone(params); // What is written down is what is sent.
-    const who = { caller: by.id, via: by.via, at: clock(), callId: '', phase: 'intent' as const };
-    await store.audit.appendDurably({ ...who, name: 'servers.notify', detail: { server, method } });
-    await servers.notify(server, method, said);
   };
 }
 

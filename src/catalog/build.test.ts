@@ -149,6 +149,13 @@ verifies('R1', 'a change in one server keeps every other target, the very object
   expect(after.find('b.x')).toBeUndefined();
 });
 
+verifies('R1', 'a target is flagged once a look-alike comes, and no longer when it is gone', () => {
+  const owner = { entry: undefined, builtin: false };
+  const [known, alike] = [buildPart('a', [tool('list')], owner), buildPart('а', [tool('list')], owner)];
+  const flagsWith = (...others: Part[]) => buildCatalog([known, ...others]).find('a.list')?.flags.length;
+  expect([flagsWith(), flagsWith(alike), flagsWith()]).toEqual([0, 1, 0]);
+});
+
 verifies('R3', 'a pool is worked out again only when one of its servers changes', () => {
   const owner = { entry: anEntry({ pool: 'p' }), builtin: false };
   const [a, b, c] = ['a', 'b', 'c'].map((server) => buildPart(server, [tool('x')], owner)) as [Part, Part, Part];

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
-import { distinctName, publicName } from './naming.ts';
+import { distinctName, nameAll, publicName } from './naming.ts';
 
 const LEGAL = /^[A-Za-z0-9_-]{1,64}$/;
 const anyText = fc.string({ unit: 'binary', maxLength: 100 });
@@ -35,4 +35,11 @@ verifies('R2', 'the suffix tells apart what looks the same once it is made legal
   const alike = ['a.b', 'a b', 'a/b', 'aéb', 'a\ud800b', 'a\ud801b', 'a\0b'];
   expect(new Set(alike.map((tool) => publicName('s', tool))).size).toBe(alike.length);
   expect(distinctName('a\0', 'b')).not.toBe(distinctName('a', '\0b'));
+});
+
+verifies('R2', 'whoever was first at a name gives way to one that had to come further, and only it', () => {
+  const wishes = { far: ['x', 'y', 'n'], near: ['x', 'y', 'z'], first: ['n', 'other'] };
+  const items = Object.values(wishes);
+  const named = nameAll(items, (wish, level) => wish[level] ?? `${wish[0]}${level}`);
+  expect(Object.fromEntries(named)).toEqual({ n: wishes.far, z: wishes.near, other: wishes.first });
 });

@@ -64,6 +64,8 @@ export interface Target {
   readonly servers: readonly [string, ...string[]];
   /** The name the servers themselves use. */
   readonly name: string;
+  /** Those that do the same under another name, or with other names for its arguments. */
+  readonly equivalents?: ReadonlyMap<string, Equivalent>;
   /** The tool exactly as its server wrote it. */
   readonly definition: JsonObject;
   /** SHA-256 of the definition's canonical JSON. */
@@ -73,6 +75,14 @@ export interface Target {
   readonly flags: readonly string[];
   /** Why nobody can call it. Such a tool is shown to people and offered to no program. */
   readonly invalid?: string | undefined;
+}
+
+/** What stands for a target at one server. */
+export interface Equivalent {
+  readonly name: string;
+  readonly definition: JsonObject;
+  /** By the names of the target's arguments: what they are called there. */
+  readonly rename: Readonly<Record<string, string>>;
 }
 
 /** What Heddle holds to be true of a tool: configuration first, then the server's word as far as it is trusted. */
@@ -91,6 +101,8 @@ export interface Facts {
   readonly builtin: boolean;
   readonly timeoutMs?: number;
   readonly rateLimit?: RateLimit;
+  /** When another server is asked besides one that has not answered yet. */
+  readonly hedgeAfterMs?: number;
 }
 
 export interface RateLimit {

@@ -8,12 +8,14 @@ import type { Decide } from './decide.ts';
 import { permit } from './permit.ts';
 import { type RateLimits, rateLimit } from './rate-limit.ts';
 import { recordIntent } from './record-intent.ts';
-import { trace } from './trace.ts';
+import { type Subject, trace } from './trace.ts';
 import { validateInput } from './validate-input.ts';
 
 export interface StageOptions {
   readonly audit: AuditLog;
   readonly traces: TraceLog;
+  /** What calls are counted as; without it, what callers write. */
+  readonly subject?: Subject;
   readonly decide: Decide;
   /** Asked at every call: configuration may have changed since. */
   readonly limits: () => RateLimits;
@@ -26,9 +28,16 @@ export interface Stages {
 }
 
 /** The order in which every call is governed. It is a security property: test/pins/stages.test.ts holds it. */
-export function stages({ audit: log, traces, decide, limits, clock = Date.now }: StageOptions): Stages {
+export function stages({
+  audit: log,
+  traces,
+  subject = () => undefined,
+  decide,
+  limits,
+  clock = Date.now,
+}: StageOptions): Stages {
   return {
-    outer: [trace(traces, clock), audit(log, clock)],
+    outer: [trace(traces, subject, clock), audit(log, clock)],
     inner: [rateLimit(limits, clock), validateInput(), permit(decide), recordIntent(log, decide, clock), deadline()],
   };
 }

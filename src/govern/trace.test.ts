@@ -4,17 +4,19 @@ import type { JsonObject } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { aCall, text } from '../core/fixtures.ts';
 import { realStore } from './fixtures.ts';
-import { trace } from './trace.ts';
+import { type Subject, trace } from './trace.ts';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const PARENT = 'b7ad6b7169203331';
 const OWN = aCall().id.replaceAll('-', '');
 
-async function spanOf(meta: JsonObject, traceId: string, fails?: HeddleError) {
+const NOTHING: Subject = () => undefined;
+
+async function spanOf(meta: JsonObject, traceId: string, fails?: HeddleError, subject = NOTHING) {
   const store = await realStore();
   const call = aCall({ meta, input: { to: 'x', apiKey: 'hunter2' } });
   const next = async () => (fails ? Promise.reject(fails) : text('hi'));
-  await trace(store.traces, () => 9)(call, next).catch(() => {});
+  await trace(store.traces, subject, () => 9)(call, next).catch(() => {});
   await expect.poll(async () => (await store.traces.get(traceId)).length).toBe(1);
   return (await store.traces.get(traceId))[0];
 }
@@ -24,12 +26,12 @@ verifies('V1', 'every call leaves a span with its outcome and sanitised argument
   expect(span).toMatchObject({
     name: 'demo.echo',
     startedAt: 9,
+    server: 'demo',
     outcome: 'ok',
     spanId: expect.stringMatching(/^[0-9a-f]{16}$/),
   });
   expect(span?.attributes).toMatchObject({
     caller: 'ada',
-    server: 'demo',
     arguments: { to: 'x', apiKey: '[REDACTED]' },
   });
   expect(span?.parentId).toBeUndefined();
@@ -37,6 +39,14 @@ verifies('V1', 'every call leaves a span with its outcome and sanitised argument
 
 verifies('V1', 'a call that fails leaves a span with the code it failed with', async () => {
   expect(await spanOf({}, OWN, new HeddleError('RATE_LIMITED', 'Wait.'))).toMatchObject({ outcome: 'RATE_LIMITED' });
+});
+
+verifies('V1', 'however a name is written, its calls are counted under the public one and its server', async () => {
+  const subject: Subject = () => ({ name: 'mcp__demo__echo', server: 'other' });
+  const ok = await spanOf({}, OWN, undefined, subject);
+  expect(ok).toMatchObject({ name: 'mcp__demo__echo', server: 'demo', attributes: { written: 'demo.echo' } });
+  const failed = await spanOf({}, OWN, new HeddleError('UPSTREAM_TIMEOUT', 'Late.'), subject);
+  expect(failed).toMatchObject({ name: 'mcp__demo__echo', server: 'other', outcome: 'UPSTREAM_TIMEOUT' });
 });
 
 verifies('V1', 'a caller that says which trace it is in finds the span there, under its own', async () => {
@@ -61,7 +71,7 @@ for (const traceparent of BROKEN) {
 
 verifies('V1', 'each round of a call that asks is a span of its own, below that of the first', async () => {
   const store = await realStore();
-  const stage = trace(store.traces, () => 9);
+  const stage = trace(store.traces, NOTHING, () => 9);
   await stage(aCall(), async () => text('hi'));
   await stage(aCall({ from: { kind: 'upstream', server: 'demo' } }), async () => text('hi'));
   await expect.poll(async () => (await store.traces.get(OWN)).length).toBe(2);

@@ -8,20 +8,26 @@ const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f
 
 const SPAN_ID_CHARS = 16;
 
+/** What a call is counted as, however its caller wrote the name; undefined when it is of nothing known. */
+export type Subject = (call: Call) => { readonly name: string; readonly server?: string } | undefined;
+
 /** Keeps a span of every call, under the trace of whoever made it when they said which. */
-export function trace(log: TraceLog, clock: Clock = Date.now): Stage<Call> {
+export function trace(log: TraceLog, subject: Subject, clock: Clock = Date.now): Stage<Call> {
   return function trace(call, next) {
     const startedAt = clock();
     return observed(
       () => next(call),
-      ({ outcome, server, durationMs }) => {
+      ({ outcome, server: answered, durationMs }) => {
+        const meant = subject(call);
+        const server = answered ?? meant?.server;
         const { traceparent } = call.meta;
         const parent = typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent) : null;
         const id = call.id.replaceAll('-', '');
         log.append({
           traceId: parent?.[1] ?? id,
           ...spanOf(call, parent?.[2]),
-          name: call.name,
+          name: meant?.name ?? call.name,
+          ...(server !== undefined && { server }),
           startedAt,
           durationMs,
           outcome,
@@ -29,7 +35,7 @@ export function trace(log: TraceLog, clock: Clock = Date.now): Stage<Call> {
             callId: call.id,
             caller: call.caller.id,
             via: call.caller.via,
-            server,
+            ...(meant && meant.name !== call.name && { written: call.name }),
             arguments: sanitised(call.input),
           },
         });

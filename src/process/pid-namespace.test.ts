@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -43,6 +43,12 @@ describe('the probe', () => {
       expect(found).toMatchObject({ why: expect.any(String), fix: expect.stringMatching(expected) });
     });
   }
+
+  it('does not run an unshare that the PATH happens to name', async () => {
+    const folder = unshareThat(`touch "$0.was-run"`);
+    await probePidNamespace({ env: { PATH: folder } });
+    expect(existsSync(join(folder, 'unshare.was-run'))).toBe(false);
+  });
 
   it('asks for a user namespace only where it is needed', async () => {
     const path = unshareThat('exit 0');

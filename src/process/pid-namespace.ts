@@ -36,14 +36,16 @@ while [ "$asked" ] && kill -s 0 -- -1 2>/dev/null; do sleep 0.01; done
 exit $code
 `;
 const PROBE_MS = 5000;
+// Never the user's PATH: below `npx` it begins with a folder of the project, whose programs nobody has agreed to.
+const SYSTEM = '/usr/bin:/bin:/usr/sbin:/sbin:/run/current-system/sw/bin';
 const SWITCH = 'HEDDLE_PID_NAMESPACE';
 const SHELL_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const run = promisify(execFile);
 
 /** Tries it once, with a program that does nothing. */
 export async function probePidNamespace(probe: Probe = {}): Promise<PidNamespace> {
-  const { platform = process.platform, uid = process.geteuid?.(), env = process.env, sysctl = readSysctl } = probe;
-  const { path = `${env.PATH ?? ''}:/usr/bin:/bin` } = probe;
+  const { platform = process.platform, uid = process.geteuid?.(), env = process.env } = probe;
+  const { path = SYSTEM, sysctl = readSysctl } = probe;
   if (platform !== 'linux') return { why: 'only Linux has pid namespaces' };
   if (env[SWITCH] === 'off') return { why: `${SWITCH}=off says so`, fix: `Unset ${SWITCH}.` };
   const unshare = await findProgram('unshare', { path });

@@ -1,40 +1,18 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
-import { until } from '../../test/until.ts';
-import { DIALECTS, type FreshDatabase, recordOf, spanOf, testPostgres } from './fixtures.ts';
+import { type Bench, onEveryDialect, recordOf, spanOf } from './fixtures.ts';
 import { openStore } from './open-store.ts';
 import type { Store } from './store.ts';
 
 const FOREVER = new AbortController().signal;
 
-/** The database and the store of the test that runs. */
-interface Bench {
-  database: FreshDatabase;
-  store: Store;
-}
-
-describe.each(DIALECTS)('the store on $dialect', ({ dialect, fresh }) => {
-  describe.skipIf(dialect === 'postgres' && !testPostgres)('keeps its contract:', () => {
-    const bench = {} as Bench;
-
-    beforeEach(async () => {
-      bench.database = await fresh();
-      bench.store = await openStore({ location: bench.database.location, clock: () => 9_000 });
-    });
-
-    afterEach(async () => {
-      await bench.store.close().catch(() => undefined);
-      await bench.database.remove();
-    });
-
-    describe('records', () => recordsContract(bench));
-    describe('turns', () => turnsContract(bench));
-    describe('chains', () => chainsContract(bench));
-    describe('failure', () => failureContract(bench));
-    describe('schema', () => schemaContract(bench));
-    describe('traces', () => tracesContract(bench));
-    describe('servers', () => serversContract(bench));
-  });
+onEveryDialect((bench) => {
+  describe('records', () => recordsContract(bench));
+  describe('turns', () => turnsContract(bench));
+  describe('chains', () => chainsContract(bench));
+  describe('failure', () => failureContract(bench));
+  describe('schema', () => schemaContract(bench));
+  describe('servers', () => serversContract(bench));
 });
 
 function recordsContract(bench: Bench): void {
@@ -206,32 +184,6 @@ function schemaContract(bench: Bench): void {
       code: 'STORE_UNAVAILABLE',
       message: expect.stringMatching(/newer Heddle: its schema is version 99, this one knows \d+/),
     });
-  });
-}
-
-function tracesContract(bench: Bench): void {
-  verifies('V1', 'a trace is read in the order its spans began, parents and unknown attributes included', async () => {
-    const { traces } = bench.store;
-    const child = spanOf({ spanId: 'child', parentId: 'span-1', startedAt: 1_001, outcome: 'UPSTREAM_TIMEOUT' });
-    traces.append(child);
-    traces.append(spanOf({ attributes: { nested: { odd: ['✓', null] } } }));
-    traces.append(spanOf({ traceId: 'another' }));
-    await until('they are written', async () => (await traces.get('another')).length === 1);
-    expect(await traces.get('trace-1')).toEqual([spanOf({ attributes: { nested: { odd: ['✓', null] } } }), child]);
-    expect(await traces.get('none')).toEqual([]);
-  });
-
-  verifies('V1', 'calls are counted per name since a time, the most called first', async () => {
-    const { traces } = bench.store;
-    traces.append(spanOf({ startedAt: 1 }));
-    traces.append(spanOf({ name: 'demo.add', startedAt: 10, durationMs: 1 }));
-    traces.append(spanOf({ startedAt: 20, durationMs: 2 }));
-    traces.append(spanOf({ startedAt: 30, durationMs: 5, outcome: 'tool-error' }));
-    await until('they are written', async () => (await traces.stats(0)).length === 2);
-    expect(await traces.stats(10)).toEqual([
-      { name: 'demo.echo', totalCalls: 2, errorCount: 1, avgLatencyMs: 3.5, lastCallTime: 30 },
-      { name: 'demo.add', totalCalls: 1, errorCount: 0, avgLatencyMs: 1, lastCallTime: 10 },
-    ]);
   });
 }
 

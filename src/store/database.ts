@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely';
+import type { MetricsBook } from './metrics-book.ts';
 import type { ServerBook } from './server-book.ts';
 import type { Tables } from './tables.ts';
 import type { WriteBatch } from './write-queue.ts';
@@ -9,5 +10,6 @@ export interface Database {
   /** Loads the query builder on first use: most commands only append, and it is slow to load. */
   readonly queries: () => Promise<Kysely<Tables>>;
   readonly servers: ServerBook;
+  readonly metrics: MetricsBook;
   close(): Promise<void>;
 }

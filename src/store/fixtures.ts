@@ -2,7 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe } from 'vitest';
 import type { AuditRecord } from './audit-log.ts';
+import { openStore } from './open-store.ts';
+import type { Store } from './store.ts';
 import type { Span } from './trace-log.ts';
 
 type Row = Record<string, unknown>;
@@ -23,6 +26,33 @@ export const DIALECTS: readonly { readonly dialect: string; readonly fresh: () =
   { dialect: 'sqlite', fresh: freshSqlite },
   { dialect: 'postgres', fresh: freshPostgres },
 ];
+
+/** The database and the store of the test that runs. */
+export interface Bench {
+  database: FreshDatabase;
+  store: Store;
+}
+
+/** Runs the same tests on every database, each on an empty one. */
+export function onEveryDialect(contract: (bench: Bench) => void): void {
+  describe.each(DIALECTS)('the store on $dialect', ({ dialect, fresh }) => {
+    describe.skipIf(dialect === 'postgres' && !testPostgres)('keeps its contract:', () => {
+      const bench = {} as Bench;
+
+      beforeEach(async () => {
+        bench.database = await fresh();
+        bench.store = await openStore({ location: bench.database.location, clock: () => 9_000 });
+      });
+
+      afterEach(async () => {
+        await bench.store.close().catch(() => undefined);
+        await bench.database.remove();
+      });
+
+      contract(bench);
+    });
+  });
+}
 
 export async function freshSqlite(): Promise<FreshDatabase> {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-store-'));
@@ -92,10 +122,11 @@ export function spanOf(change: Partial<Span> = {}): Span {
     traceId: 'trace-1',
     spanId: 'span-1',
     name: 'demo.echo',
+    server: 'demo',
     startedAt: 1_000,
     durationMs: 2.5,
     outcome: 'ok',
-    attributes: { server: 'demo' },
+    attributes: { caller: 'ada' },
     ...change,
   };
 }

@@ -2,7 +2,8 @@ import type { Clock } from '../core/clock.ts';
 import { HeddleError } from '../core/errors.ts';
 import type { Database } from './database.ts';
 import { verifyChains } from './hash-chain.ts';
-import { chainReader, readStats, readTrace, searchAudit } from './searches.ts';
+import { chainReader, readTrace, searchAudit } from './searches.ts';
+import { readStats } from './stats.ts';
 import type { Store } from './store.ts';
 import { WriteQueue } from './write-queue.ts';
 
@@ -41,11 +42,15 @@ export async function openStore({ location, clock = Date.now }: OpenStoreOptions
     traces: {
       append: (span) => queue.appendSpan(span),
       get: (traceId) => read(database.queries().then((db) => readTrace(db, traceId))),
-      stats: (since) => read(database.queries().then((db) => readStats(db, since))),
+      stats: (since, per = 'name') => read(database.queries().then((db) => readStats(db, since, per))),
     },
     servers: {
       all: () => read(database.servers.all()),
       remember: (memory) => read(database.servers.remember(memory)),
+    },
+    metrics: {
+      all: () => read(database.metrics.all()),
+      add: (rows) => read(database.metrics.add(rows)),
     },
     async close() {
       try {

@@ -1,7 +1,8 @@
 import type { JsonObject } from '../core/call.ts';
 import type { AuditRecord } from './audit-log.ts';
+import type { SavedMetrics } from './metrics-book.ts';
 import type { ServerMemory } from './server-book.ts';
-import type { AuditRow, ServerRow, SpanRow } from './tables.ts';
+import type { AuditRow, MetricsBookRow, ServerRow, SpanRow } from './tables.ts';
 import type { Span } from './trace-log.ts';
 
 /** Turns a record into a row that any dialect accepts and gives back letter by letter. */
@@ -35,6 +36,7 @@ export function toSpanRow(span: Span): SpanRow {
     span_id: storable(span.spanId),
     parent_id: span.parentId === undefined ? null : storable(span.parentId),
     name: storable(span.name),
+    server: span.server === undefined ? null : storable(span.server),
     started_at: finite(span.startedAt),
     duration_ms: finite(span.durationMs),
     outcome: storable(span.outcome),
@@ -48,6 +50,7 @@ export function fromSpanRow(row: SpanRow): Span {
     spanId: row.span_id,
     ...(row.parent_id === null ? {} : { parentId: row.parent_id }),
     name: row.name,
+    ...(row.server === null ? {} : { server: row.server }),
     startedAt: row.started_at,
     durationMs: row.duration_ms,
     outcome: row.outcome,
@@ -81,6 +84,30 @@ export function fromServerRows(rows: readonly ServerRow[]): readonly ServerMemor
 
 function hasAll(lists: Readonly<Record<string, unknown>>): lists is ServerMemory['lists'] {
   return Object.values(lists).every(Array.isArray);
+}
+
+export function toMetricsRow(metrics: SavedMetrics): MetricsBookRow {
+  return {
+    server: storable(metrics.server),
+    tool: storable(metrics.tool),
+    total_calls: finite(metrics.totalCalls),
+    tool_errors: finite(metrics.toolErrors),
+    error_count: finite(metrics.errorCount),
+    avg_latency_ms: finite(metrics.avgLatencyMs),
+    last_call_time: finite(metrics.lastCallTime),
+  };
+}
+
+export function fromMetricsRow(row: MetricsBookRow): SavedMetrics {
+  return {
+    server: row.server,
+    tool: row.tool,
+    totalCalls: row.total_calls,
+    toolErrors: row.tool_errors,
+    errorCount: row.error_count,
+    avgLatencyMs: row.avg_latency_ms,
+    lastCallTime: row.last_call_time,
+  };
 }
 
 // Names come from callers. Postgres refuses NUL and both databases replace half a surrogate pair: the first would

@@ -3,7 +3,7 @@ import type { AuditQuery, AuditRecord } from './audit-log.ts';
 import type { ReadChain } from './hash-chain.ts';
 import { fromAuditRow, fromSpanRow } from './rows.ts';
 import type { Tables } from './tables.ts';
-import type { Span, SpanStats } from './trace-log.ts';
+import type { Span } from './trace-log.ts';
 
 const CHAIN_BATCH = 1_000;
 
@@ -40,36 +40,20 @@ export function chainReader(db: Kysely<Tables>): ReadChain {
 export async function readTrace(db: Kysely<Tables>, traceId: string): Promise<readonly Span[]> {
   const rows = await db
     .selectFrom('spans')
-    .select(['trace_id', 'span_id', 'parent_id', 'name', 'started_at', 'duration_ms', 'outcome', 'attributes'])
+    .select([
+      'trace_id',
+      'span_id',
+      'parent_id',
+      'name',
+      'server',
+      'started_at',
+      'duration_ms',
+      'outcome',
+      'attributes',
+    ])
     .where('trace_id', '=', traceId)
     .orderBy('started_at')
     .orderBy('id')
     .execute();
   return rows.map(fromSpanRow);
-}
-
-/** How each name did since then, the most called first. */
-export async function readStats(db: Kysely<Tables>, since: number): Promise<readonly SpanStats[]> {
-  const rows = await db
-    .selectFrom('spans')
-    .select(({ fn }) => [
-      'name',
-      fn.countAll().as('calls'),
-      fn.countAll().filterWhere('outcome', 'not in', ['ok', 'input-required']).as('errors'),
-      fn.avg('duration_ms').as('average'),
-      fn.max('started_at').as('last'),
-    ])
-    .where('started_at', '>=', since)
-    .groupBy('name')
-    .orderBy('calls', 'desc')
-    .orderBy('name')
-    .execute();
-  // Postgres counts in 64 bits, which its driver hands over as text.
-  return rows.map((row) => ({
-    name: row.name,
-    totalCalls: Number(row.calls),
-    errorCount: Number(row.errors),
-    avgLatencyMs: Number(row.average),
-    lastCallTime: row.last,
-  }));
 }

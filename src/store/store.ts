@@ -1,4 +1,5 @@
 import type { AuditLog } from './audit-log.ts';
+import type { MetricsBook } from './metrics-book.ts';
 import type { ServerBook } from './server-book.ts';
 import type { TraceLog } from './trace-log.ts';
 
@@ -7,6 +8,7 @@ export interface Store {
   readonly audit: AuditLog;
   readonly traces: TraceLog;
   readonly servers: ServerBook;
+  readonly metrics: MetricsBook;
   /** Writes what is queued, then lets go. */
   close(): Promise<void>;
 }

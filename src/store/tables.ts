@@ -23,6 +23,7 @@ export interface SpanRow {
   readonly span_id: string;
   readonly parent_id: string | null;
   readonly name: string;
+  readonly server: string | null;
   readonly started_at: number;
   readonly duration_ms: number;
   readonly outcome: string;
@@ -40,6 +41,17 @@ export interface ServerRow {
   readonly at: number;
 }
 
+/** Of a server as a whole where `tool` is empty. */
+export interface MetricsBookRow {
+  readonly server: string;
+  readonly tool: string;
+  readonly total_calls: number;
+  readonly tool_errors: number;
+  readonly error_count: number;
+  readonly avg_latency_ms: number;
+  readonly last_call_time: number;
+}
+
 /** Orders rows as they were committed. The database counts it; nobody writes it. */
 interface Counted {
   readonly id: ColumnType<number | string, never, never>;
@@ -50,4 +62,5 @@ export interface Tables {
   audit: SealedRow & Counted;
   spans: SpanRow & Counted;
   servers: ServerRow;
+  metrics: MetricsBookRow;
 }

@@ -22,7 +22,10 @@ export function inProcessOf(servers: Given): Map<string, Serve> {
   );
 }
 
-export async function givenConfigs(servers: Given, scope: 'sdk' | 'command'): Promise<readonly ServerConfig[]> {
+export async function givenConfigs(
+  servers: Given,
+  scope: 'sdk' | 'command' | 'dynamic',
+): Promise<readonly ServerConfig[]> {
   const configs = Object.entries(servers).map(async ([name, server]) => {
     if (name === FILESYSTEM) throw new HeddleError('CONFIG_INVALID', `The name ${name} is that of a built-in server.`);
     if (isInProcess(server)) return [inProcessServer(name, name, 'sdk')];

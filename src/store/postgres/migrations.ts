@@ -44,4 +44,17 @@ export const MIGRATIONS: readonly Migration[] = [
     (['resources', 'templates', 'prompts'] as const).map((list) =>
       schema.alterTable('servers').addColumn(list, 'text', (column) => column.notNull().defaultTo('[]')),
     ),
+  ({ schema }) => [schema.alterTable('spans').addColumn('server', 'text')],
+  ({ schema }) => [
+    schema
+      .createTable('metrics')
+      .addColumn('server', 'text', (column) => column.notNull())
+      .addColumn('tool', 'text', (column) => column.notNull())
+      .addColumn('total_calls', 'double precision', (column) => column.notNull())
+      .addColumn('tool_errors', 'double precision', (column) => column.notNull())
+      .addColumn('error_count', 'double precision', (column) => column.notNull())
+      .addColumn('avg_latency_ms', 'double precision', (column) => column.notNull())
+      .addColumn('last_call_time', 'double precision', (column) => column.notNull())
+      .addPrimaryKeyConstraint('metrics_key', ['server', 'tool']),
+  ],
 ];

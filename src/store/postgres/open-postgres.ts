@@ -5,6 +5,7 @@ import type { Database } from '../database.ts';
 import type { Tables } from '../tables.ts';
 import { loadQueries } from './load-queries.ts';
 import { migratePostgres } from './migrate-postgres.ts';
+import { postgresMetricsBook } from './postgres-metrics-book.ts';
 import { postgresServerBook } from './postgres-server-book.ts';
 import { postgresWriter } from './postgres-writer.ts';
 
@@ -28,6 +29,7 @@ export async function openPostgres(location: string, place: string): Promise<Dat
   return {
     write: postgresWriter(pool),
     servers: postgresServerBook(pool),
+    metrics: postgresMetricsBook(pool),
     queries() {
       queries ??= loadQueries(pool);
       return queries;

@@ -25,6 +25,7 @@ const SPAN_COLUMNS: Columns<SpanRow> = [
   ['span_id', 'text'],
   ['parent_id', 'text'],
   ['name', 'text'],
+  ['server', 'text'],
   ['started_at', 'double precision'],
   ['duration_ms', 'double precision'],
   ['outcome', 'text'],

@@ -42,4 +42,17 @@ export const MIGRATIONS: readonly Migration[] = [
     (['resources', 'templates', 'prompts'] as const).map((list) =>
       schema.alterTable('servers').addColumn(list, 'text', (column) => column.notNull().defaultTo('[]')),
     ),
+  ({ schema }) => [schema.alterTable('spans').addColumn('server', 'text')],
+  ({ schema }) => [
+    schema
+      .createTable('metrics')
+      .addColumn('server', 'text', (column) => column.notNull())
+      .addColumn('tool', 'text', (column) => column.notNull())
+      .addColumn('total_calls', 'real', (column) => column.notNull())
+      .addColumn('tool_errors', 'real', (column) => column.notNull())
+      .addColumn('error_count', 'real', (column) => column.notNull())
+      .addColumn('avg_latency_ms', 'real', (column) => column.notNull())
+      .addColumn('last_call_time', 'real', (column) => column.notNull())
+      .addPrimaryKeyConstraint('metrics_key', ['server', 'tool']),
+  ],
 ];

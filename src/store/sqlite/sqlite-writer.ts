@@ -8,8 +8,8 @@ export function sqliteWriter(db: DatabaseSync, lockWaitMs: number): WriteBatch {
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const insertSpan = db.prepare(
-    `INSERT INTO spans (trace_id, span_id, parent_id, name, started_at, duration_ms, outcome, attributes)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO spans (trace_id, span_id, parent_id, name, server, started_at, duration_ms, outcome, attributes)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const begin = db.prepare('BEGIN IMMEDIATE');
   const commit = db.prepare('COMMIT');
@@ -22,8 +22,8 @@ export function sqliteWriter(db: DatabaseSync, lockWaitMs: number): WriteBatch {
       insertRecord.run(segment, sequence, hash, call_id, phase, at, caller, via, name, detail);
     }
     for (const row of spans) {
-      const { trace_id, span_id, parent_id, name, started_at, duration_ms, outcome, attributes } = row;
-      insertSpan.run(trace_id, span_id, parent_id, name, started_at, duration_ms, outcome, attributes);
+      const { trace_id, span_id, parent_id, name, server, started_at, duration_ms, outcome, attributes } = row;
+      insertSpan.run(trace_id, span_id, parent_id, name, server, started_at, duration_ms, outcome, attributes);
     }
     commit.run();
   };

@@ -1,0 +1,88 @@
+import { redact } from './config/redact.ts';
+import type { Caller, Json, JsonObject } from './core/call.ts';
+import { newCallId } from './core/call-id.ts';
+import { requireRole } from './core/caller.ts';
+import type { Clock } from './core/clock.ts';
+import { HeddleError } from './core/errors.ts';
+import { isObject } from './core/json.ts';
+import type { ServerStatus } from './core/server-status.ts';
+import { deniesServer, type Policy } from './govern/decide.ts';
+import type { Heddle, LocalServer } from './heddle.ts';
+import type { RegisteredServers } from './registered-servers.ts';
+import type { AuditLog } from './store/audit-log.ts';
+import type { InProcessServer } from './upstream/given.ts';
+import { requireCustom } from './upstream/notifications.ts';
+import type { Servers } from './upstream/servers.ts';
+
+export interface AdministrationOptions {
+  readonly servers: Servers;
+  readonly registered: RegisteredServers;
+  readonly policy: () => Policy;
+  readonly audit: AuditLog;
+  readonly clock: Clock;
+}
+
+/** What can be done to servers. No tool is called by it, so no stage sees it: it is judged and written down here. */
+export function administration(options: AdministrationOptions): Heddle['servers'] {
+  const { servers, registered, policy, audit, clock } = options;
+  const statusOf = (name: string) => servers.status().find((one) => one.name === name) as ServerStatus;
+  const recordOf = (by: Caller, action: string, callId = '') => ({
+    callId,
+    at: clock(),
+    caller: by.id,
+    via: by.via,
+    name: `servers.${action}`,
+  });
+
+  /** Nothing changes without a record of it; how it ended is a second one. */
+  async function change(by: Caller, action: string, detail: JsonObject, act: () => Promise<void>): Promise<void> {
+    requireRole(by, ['owner', 'operator']);
+    const id = newCallId();
+    await audit.appendDurably({ ...recordOf(by, action, id), phase: 'intent', detail });
+    const end = (outcome: string) =>
+      audit.append({ ...recordOf(by, action, id), phase: 'outcome', detail: { server: detail.server, outcome } });
+    try {
+      await act();
+    } catch (thrown) {
+      end(HeddleError.from(thrown).code);
+      throw thrown;
+    }
+    end('ok');
+  }
+
+  const put = (action: 'register' | 'update') =>
+    async function put(by: Caller, name: string, given: JsonObject | LocalServer): Promise<ServerStatus> {
+      // What is written down is what is used, whatever becomes of the object.
+      const server = isLocal(given) ? given : structuredClone(given);
+      const detail = { server: name, entry: isLocal(server) ? { type: 'sdk' } : redact(entryOf(server)) };
+      await change(by, action, detail, () => registered[action](name, server));
+      return statusOf(name);
+    };
+
+  return {
+    list: async () => servers.status(),
+    async connect(by, name, signal) {
+      requireRole(by, ['owner', 'operator']);
+      audit.append({ ...recordOf(by, 'connect'), phase: 'intent', detail: { server: name } });
+      await servers.connect(name, signal).catch((thrown) => {
+        if (HeddleError.from(thrown).code === 'NAME_UNKNOWN') throw thrown; // Any other failure is a status.
+      });
+      return statusOf(name);
+    },
+    async notify(by, server, { method, params }) {
+      requireRole(by, ['owner', 'operator']);
+      requireCustom(method);
+      if (deniesServer(policy(), server)) throw new HeddleError('PERMISSION_DENIED', `A rule denies ${server}.`);
+      const said = structuredClone(params); // What is written down is what is sent.
+      await audit.appendDurably({ ...recordOf(by, 'notify'), phase: 'intent', detail: { server, method } });
+      await servers.notify(server, method, said);
+    },
+    register: put('register'),
+    update: put('update'),
+    unregister: (by, name) => change(by, 'unregister', { server: name }, () => registered.unregister(name)),
+  };
+}
+
+const isLocal = (server: JsonObject | LocalServer): server is InProcessServer => typeof server.connect === 'function';
+
+const entryOf = (server: JsonObject): Json => (isObject(server) ? server : null);

@@ -1,0 +1,112 @@
+import { type Alarm, realAlarm } from '../core/alarm.ts';
+import type { Metrics, MetricsRow } from '../core/metrics.ts';
+import type { MetricsBook, SavedMetrics } from '../store/metrics-book.ts';
+import { Tally } from './tally.ts';
+
+export interface MetricsOptions {
+  readonly book: MetricsBook;
+  /** What the book held at the start. */
+  readonly saved?: readonly SavedMetrics[];
+  readonly alarm?: Alarm;
+}
+
+/** How every server and every tool is doing: in memory, and from time to time in the store. */
+export interface LiveMetrics {
+  /** Of one tool of one server, which is counted with it. */
+  of(server: string, tool: string): Tally;
+  /** The same to look at only: what was never called is not counted from now on. */
+  tool(server: string, name: string): Metrics;
+  server(name: string): Metrics;
+  /** By server: first as a whole, then its tools. */
+  rows(): readonly MetricsRow[];
+  /** Writes what is not in the store yet. */
+  close(): Promise<void>;
+}
+
+interface ServerTallies {
+  readonly whole: Tally;
+  readonly tools: Map<string, Tally>;
+}
+
+const SAVE_AFTER_MS = 10_000;
+
+export function openMetrics({ book, saved = [], alarm = realAlarm }: MetricsOptions): LiveMetrics {
+  const servers = new Map<string, ServerTallies>();
+  const written = new Map<Tally, SavedMetrics>();
+  let cancel: (() => void) | undefined;
+  let writing = Promise.resolve();
+
+  function serverOf(name: string): ServerTallies {
+    const known = servers.get(name);
+    if (known) return known;
+    const added = { whole: new Tally(saveSoon), tools: new Map<string, Tally>() };
+    servers.set(name, added);
+    return added;
+  }
+
+  function toolOf(server: string, tool: string): Tally {
+    const { whole, tools } = serverOf(server);
+    const known = tools.get(tool);
+    if (known) return known;
+    const added = new Tally(saveSoon, whole);
+    tools.set(tool, added);
+    return added;
+  }
+
+  function saveSoon(): void {
+    cancel ??= alarm(SAVE_AFTER_MS, save);
+  }
+
+  function save(): void {
+    cancel?.();
+    cancel = undefined;
+    writing = writing.then(write).catch(() => {}); // Nothing is lost by it: the next time brings it, too.
+  }
+
+  /** Adds what was counted since the last time: others may count in the same store. */
+  async function write(): Promise<void> {
+    const now = entries(servers).map(([tally, place]) => [tally, { ...place, ...tally.snapshot() }] as const);
+    const changed = now.filter(([tally, { totalCalls }]) => totalCalls !== (written.get(tally)?.totalCalls ?? 0));
+    if (changed.length === 0) return;
+    await book.add(changed.map(([tally, counted]) => since(written.get(tally), counted)));
+    for (const [tally, counted] of changed) written.set(tally, counted);
+  }
+
+  for (const row of saved) {
+    const tally = row.tool === '' ? serverOf(row.server).whole : toolOf(row.server, row.tool);
+    tally.restore(row);
+    written.set(tally, row);
+  }
+
+  return {
+    of: toolOf,
+    tool: (server, name) => servers.get(server)?.tools.get(name) ?? UNCALLED,
+    server: (name) => (servers.get(name)?.whole ?? UNCALLED).snapshot(),
+    rows: () =>
+      entries(servers).map(([tally, { server, tool }]) => ({ server, ...(tool && { tool }), ...tally.snapshot() })),
+    close() {
+      save();
+      return writing;
+    },
+  };
+}
+
+const UNCALLED = new Tally(() => {});
+
+type Place = Pick<SavedMetrics, 'server' | 'tool'>;
+
+const entries = (servers: ReadonlyMap<string, ServerTallies>): readonly (readonly [Tally, Place])[] =>
+  sorted(servers).flatMap(([server, { whole, tools }]) => [
+    [whole, { server, tool: '' }] as const,
+    ...sorted(tools).map(([tool, tally]) => [tally, { server, tool }] as const),
+  ]);
+
+const sorted = <T>(byName: ReadonlyMap<string, T>): readonly [string, T][] =>
+  [...byName].sort(([a], [b]) => (a < b ? -1 : 1));
+
+const since = (before: SavedMetrics | undefined, now: SavedMetrics): SavedMetrics => ({
+  ...now,
+  totalCalls: now.totalCalls - (before?.totalCalls ?? 0),
+  toolErrors: now.toolErrors - (before?.toolErrors ?? 0),
+  errorCount: now.errorCount - (before?.errorCount ?? 0),
+});

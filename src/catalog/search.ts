@@ -1,0 +1,109 @@
+import type { Target } from '../core/call.ts';
+import { isObject } from '../core/json.ts';
+
+/** What a search found, and what spoke for it. */
+export interface Hit {
+  readonly target: Target;
+  /** Compares hits of one search with each other, and nothing else. */
+  readonly score: number;
+  readonly why: 'exact name' | 'name' | 'description';
+}
+
+export interface SearchOptions {
+  readonly text: string;
+  readonly limit: number;
+  /** How a person may write a target. */
+  readonly spellings: (target: Target) => readonly string[];
+}
+
+// A word counts most where it stands in a name; whatever else there is to read counts less.
+const IN_NAME = 8;
+const IN_TITLE = 4;
+const IN_DESCRIPTION = 2;
+const IN_ARGUMENTS = 1;
+// Only the beginning of a word: `issue` finds `issues`, too, but after those that say `issue`.
+const IN_PART = 0.5;
+const EXACT_WORDS = 1_000;
+const EXACT_NAME = 1_000_000;
+
+const MAX_TEXT_CHARS = 400;
+const MAX_WORDS = 20;
+const MAX_DESCRIPTION_CHARS = 2048;
+
+/**
+ * The best matches for some words: first whatever is named exactly so, then by
+ * words of the name, then of the description. A word that few have counts more
+ * than one that many have. The same catalog gives the same answer every time.
+ */
+export function search(targets: readonly Target[], { text, limit, spellings }: SearchOptions): readonly Hit[] {
+  const asked = text.trim().slice(0, MAX_TEXT_CHARS).toLowerCase();
+  const words = [...new Set(wordsOf(text.slice(0, MAX_TEXT_CHARS)))].slice(0, MAX_WORDS);
+  if (asked === '') return [];
+  const read = targets.map((target) => ({ target, weights: weightsOf(target, words) }));
+  const rarity = words.map((_, at) => {
+    const having = read.filter(({ weights }) => (weights[at]?.weight ?? 0) > 0).length;
+    return Math.log(1 + targets.length / (1 + having));
+  });
+  const hits = read.flatMap(({ target, weights }): Hit[] => {
+    const score = weights.reduce((sum, { weight }, at) => sum + weight * (rarity[at] ?? 0), 0);
+    if (spellings(target).some((name) => name.toLowerCase() === asked)) {
+      return [{ target, score: EXACT_NAME + score, why: 'exact name' }];
+    }
+    if (score === 0) return [];
+    const why = weights.some(({ named }) => named) ? 'name' : 'description';
+    return [{ target, score: saysExactly(target, words) ? EXACT_WORDS + score : score, why }];
+  });
+  return hits.sort((a, b) => b.score - a.score || (a.target.publicName < b.target.publicName ? -1 : 1)).slice(0, limit);
+}
+
+/** A text in the words people search by: `getFile_v2` is `get`, `file`, `v2`. */
+export function wordsOf(text: string): readonly string[] {
+  return (
+    text
+      .normalize('NFKC')
+      .replace(/(\p{Ll}|\p{N})(\p{Lu})/gu, '$1 $2')
+      .replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1 $2')
+      .toLowerCase()
+      .match(/[\p{L}\p{M}\p{N}]+/gu) ?? []
+  );
+}
+
+const saysExactly = ({ name }: Target, words: readonly string[]) => wordsOf(name).join(' ') === words.join(' ');
+
+interface Weight {
+  readonly weight: number;
+  readonly named: boolean;
+}
+
+const NONE: Weight = { weight: 0, named: false };
+
+/** What each word is worth for a target, in the order of the words. */
+function weightsOf({ name, servers, definition, facts }: Target, words: readonly string[]): readonly Weight[] {
+  const { title, description, inputSchema } = definition;
+  const properties = isObject(inputSchema) && isObject(inputSchema.properties) ? inputSchema.properties : {};
+  const places = [
+    { worth: IN_NAME, read: wordsOf(`${servers.join(' ')} ${name}`) },
+    { worth: IN_TITLE, read: wordsOf(`${textOf(title)} ${facts.category}`) },
+    { worth: IN_DESCRIPTION, read: wordsOf(textOf(description).slice(0, MAX_DESCRIPTION_CHARS)) },
+    { worth: IN_ARGUMENTS, read: wordsOf(Object.keys(properties).join(' ')) },
+  ];
+  return words.map((word) => {
+    const found = places.map(({ worth, read }) => ({
+      weight: worth * shareOf(read, word),
+      named: worth === IN_NAME,
+    }));
+    return found.reduce((best, one) => (one.weight > best.weight ? one : best), NONE);
+  });
+}
+
+function shareOf(read: readonly string[], word: string): number {
+  if (read.includes(word)) return 1;
+  return read.some((other) => isPart(other, word)) ? IN_PART : 0;
+}
+
+// Where words are not set apart by spaces, one is found anywhere in another.
+const isPart = (other: string, word: string) =>
+  (/^[a-z0-9]*$/.test(word) ? word.length > 2 && other.startsWith(word) : other.includes(word)) ||
+  (other.length > 2 && word.length - other.length < 3 && word.startsWith(other));
+
+const textOf = (value: unknown) => (typeof value === 'string' ? value : '');

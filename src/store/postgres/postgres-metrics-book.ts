@@ -1,0 +1,34 @@
+import type { Pool } from 'pg';
+import type { MetricsBook } from '../metrics-book.ts';
+import { fromMetricsRow, toMetricsRow } from '../rows.ts';
+import type { MetricsBookRow } from '../tables.ts';
+import { SCHEMA } from './load-queries.ts';
+
+const COLUMNS = 'server, tool, total_calls, tool_errors, error_count, avg_latency_ms, last_call_time';
+const TABLE = `${SCHEMA}.metrics`;
+// In one order always, so that two who write at once never wait for each other.
+const ADD = `INSERT INTO ${TABLE} AS known (${COLUMNS})
+  SELECT * FROM unnest($1::text[], $2::text[], $3::double precision[], $4::double precision[],
+    $5::double precision[], $6::double precision[], $7::double precision[]) AS given (${COLUMNS}) ORDER BY server, tool
+  ON CONFLICT (server, tool) DO UPDATE SET
+    total_calls = known.total_calls + excluded.total_calls,
+    tool_errors = known.tool_errors + excluded.tool_errors,
+    error_count = known.error_count + excluded.error_count,
+    avg_latency_ms = excluded.avg_latency_ms,
+    last_call_time = greatest(known.last_call_time, excluded.last_call_time)`;
+
+/** How servers have done, counted by every Heddle on this database together. */
+export function postgresMetricsBook(pool: Pool): MetricsBook {
+  return {
+    async all() {
+      const { rows } = await pool.query<MetricsBookRow>(`SELECT ${COLUMNS} FROM ${TABLE} ORDER BY server, tool`);
+      return rows.map(fromMetricsRow);
+    },
+    async add(rows) {
+      const given = rows.map(toMetricsRow);
+      const column = (name: keyof MetricsBookRow) => given.map((row) => row[name]);
+      const columns = COLUMNS.split(', ').map((name) => column(name as keyof MetricsBookRow));
+      await pool.query(ADD, columns);
+    },
+  };
+}

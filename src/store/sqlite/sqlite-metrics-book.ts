@@ -1,0 +1,37 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { MetricsBook } from '../metrics-book.ts';
+import { fromMetricsRow, toMetricsRow } from '../rows.ts';
+import type { MetricsBookRow } from '../tables.ts';
+
+const COLUMNS = 'server, tool, total_calls, tool_errors, error_count, avg_latency_ms, last_call_time';
+const ADD = `INSERT INTO metrics (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (server, tool) DO UPDATE SET
+    total_calls = total_calls + excluded.total_calls,
+    tool_errors = tool_errors + excluded.tool_errors,
+    error_count = error_count + excluded.error_count,
+    avg_latency_ms = excluded.avg_latency_ms,
+    last_call_time = max(last_call_time, excluded.last_call_time)`;
+
+/** Prepared by hand: it is read at every start, where the query builder would be too slow to load. */
+export function sqliteMetricsBook(db: DatabaseSync): MetricsBook {
+  return {
+    async all() {
+      const rows = db.prepare(`SELECT ${COLUMNS} FROM metrics ORDER BY server, tool`).all();
+      return (rows as unknown as MetricsBookRow[]).map(fromMetricsRow);
+    },
+    async add(rows) {
+      const insert = db.prepare(ADD);
+      db.exec('BEGIN IMMEDIATE');
+      try {
+        for (const row of rows.map(toMetricsRow)) {
+          const { server, tool, total_calls, tool_errors, error_count, avg_latency_ms, last_call_time } = row;
+          insert.run(server, tool, total_calls, tool_errors, error_count, avg_latency_ms, last_call_time);
+        }
+        db.exec('COMMIT');
+      } catch (cause) {
+        db.exec('ROLLBACK');
+        throw cause;
+      }
+    },
+  };
+}

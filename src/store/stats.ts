@@ -1,0 +1,98 @@
+import type { Kysely } from 'kysely';
+import type { Tables } from './tables.ts';
+import type { SpanStats } from './trace-log.ts';
+
+const FINE = ['ok', 'input-required'];
+const TOOL_ERROR = 'tool-error';
+const TOP_ERRORS = 5;
+
+/** How each name or server did since then, the most called first. */
+export async function readStats(
+  db: Kysely<Tables>,
+  since: number,
+  per: 'name' | 'server',
+): Promise<readonly SpanStats[]> {
+  const [rows, errors] = await Promise.all([readCounts(db, since, per), readErrors(db, since, per)]);
+  const byName = Map.groupBy(errors, ({ label }) => label);
+  // Postgres counts in 64 bits, which its driver hands over as text.
+  return rows.map((row) => {
+    const totalCalls = Number(row.calls);
+    const errorCount = Number(row.errors);
+    return {
+      name: row.label as string,
+      totalCalls,
+      successRate: (totalCalls - errorCount) / totalCalls,
+      errorCount,
+      toolErrors: Number(row.toolErrors),
+      avgLatencyMs: Number(row.average),
+      p50Ms: row.p50,
+      p95Ms: row.p95,
+      p99Ms: row.p99,
+      lastCallTime: row.last,
+      topErrors: (byName.get(row.label) ?? [])
+        .slice(0, TOP_ERRORS)
+        .map(({ outcome, count }) => ({ code: outcome, count: Number(count) })),
+    };
+  });
+}
+
+/** The n-th hundredth of calls took no longer than what is found: it is always a time that was really taken. */
+function readCounts(db: Kysely<Tables>, since: number, per: 'name' | 'server') {
+  return db
+    .selectFrom((from) =>
+      from
+        .selectFrom('spans')
+        .select(({ fn, ref }) => [
+          ref(per).as('label'),
+          'duration_ms',
+          'started_at',
+          'outcome',
+          fn
+            .agg<number>('row_number')
+            .over((over) => over.partitionBy(per).orderBy('duration_ms'))
+            .as('place'),
+          fn
+            .countAll<number>()
+            .over((over) => over.partitionBy(per))
+            .as('size'),
+        ])
+        .where('started_at', '>=', since)
+        .where(per, 'is not', null)
+        .as('placed'),
+    )
+    .select((eb) => {
+      const { fn } = eb;
+      const quickest = (percent: number) =>
+        fn.min('duration_ms').filterWhere(eb('place', '*', 100), '>=', eb('size', '*', percent));
+      return [
+        'label',
+        fn.countAll().as('calls'),
+        fn
+          .countAll()
+          .filterWhere('outcome', 'not in', [...FINE, TOOL_ERROR])
+          .as('errors'),
+        fn.countAll().filterWhere('outcome', '=', TOOL_ERROR).as('toolErrors'),
+        fn.avg('duration_ms').as('average'),
+        quickest(50).as('p50'),
+        quickest(95).as('p95'),
+        quickest(99).as('p99'),
+        fn.max('started_at').as('last'),
+      ];
+    })
+    .groupBy('label')
+    .orderBy('calls', 'desc')
+    .orderBy('label')
+    .execute();
+}
+
+function readErrors(db: Kysely<Tables>, since: number, per: 'name' | 'server') {
+  return db
+    .selectFrom('spans')
+    .select(({ fn, ref }) => [ref(per).as('label'), 'outcome', fn.countAll().as('count')])
+    .where('started_at', '>=', since)
+    .where('outcome', 'not in', FINE)
+    .groupBy([per, 'outcome'])
+    .orderBy('count', 'desc')
+    .orderBy('outcome')
+    .execute();
+}
