@@ -1,10 +1,10 @@
+import type { LiveMetrics } from './catalog/metrics.ts';
 import { redact } from './config/redact.ts';
-import type { Caller, Json, JsonObject } from './core/call.ts';
+import type { Caller, JsonObject } from './core/call.ts';
 import { newCallId } from './core/call-id.ts';
 import { requireRole } from './core/caller.ts';
 import type { Clock } from './core/clock.ts';
 import { HeddleError } from './core/errors.ts';
-import { isObject } from './core/json.ts';
 import type { ServerStatus } from './core/server-status.ts';
 import { deniesServer, type Policy } from './govern/decide.ts';
 import type { Heddle, LocalServer } from './heddle.ts';
@@ -16,6 +16,7 @@ import type { Servers } from './upstream/servers.ts';
 
 export interface AdministrationOptions {
   readonly servers: Servers;
+  readonly metrics: Pick<LiveMetrics, 'server'>;
   readonly registered: RegisteredServers;
   readonly policy: () => Policy;
   readonly audit: AuditLog;
@@ -24,8 +25,9 @@ export interface AdministrationOptions {
 
 /** What can be done to servers. No tool is called by it, so no stage sees it: it is judged and written down here. */
 export function administration(options: AdministrationOptions): Heddle['servers'] {
-  const { servers, registered, policy, audit, clock } = options;
-  const statusOf = (name: string) => servers.status().find((one) => one.name === name) as ServerStatus;
+  const { servers, metrics, registered, policy, audit, clock } = options;
+  const list = () => servers.status().map((one) => ({ ...one, metrics: metrics.server(one.name) }));
+  const statusOf = (name: string) => list().find((one) => one.name === name) as ServerStatus;
   const recordOf = (by: Caller, action: string, callId = '') => ({
     callId,
     at: clock(),
@@ -52,15 +54,15 @@ export function administration(options: AdministrationOptions): Heddle['servers'
 
   const put = (action: 'register' | 'update') =>
     async function put(by: Caller, name: string, given: JsonObject | LocalServer): Promise<ServerStatus> {
-      // What is written down is what is used, whatever becomes of the object.
-      const server = isLocal(given) ? given : structuredClone(given);
-      const detail = { server: name, entry: isLocal(server) ? { type: 'sdk' } : redact(entryOf(server)) };
-      await change(by, action, detail, () => registered[action](name, server));
+      const local = isLocal(given);
+      const entry = local ? {} : structuredClone(given); // What is written down is what is used.
+      const detail = { server: name, entry: local ? 'in process' : redact(entry) };
+      await change(by, action, detail, () => registered[action](name, local ? (given as InProcessServer) : entry));
       return statusOf(name);
     };
 
   return {
-    list: async () => servers.status(),
+    list: async () => list(),
     async connect(by, name, signal) {
       requireRole(by, ['owner', 'operator']);
       audit.append({ ...recordOf(by, 'connect'), phase: 'intent', detail: { server: name } });
@@ -83,6 +85,4 @@ export function administration(options: AdministrationOptions): Heddle['servers'
   };
 }
 
-const isLocal = (server: JsonObject | LocalServer): server is InProcessServer => typeof server.connect === 'function';
-
-const entryOf = (server: JsonObject): Json => (isObject(server) ? server : null);
+const isLocal = (server: JsonObject | LocalServer): server is LocalServer => typeof server.connect === 'function';

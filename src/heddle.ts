@@ -1,5 +1,6 @@
-import type { Caller, Handler, JsonObject, Target } from './core/call.ts';
+import type { Caller, Handler, JsonObject, Target, TargetKind } from './core/call.ts';
 import type { Finding } from './core/finding.ts';
+import type { MetricsRow } from './core/metrics.ts';
 import type { NotificationFilter, NotificationHandler } from './core/notification.ts';
 import type { Change, ServerStatus } from './core/server-status.ts';
 
@@ -10,8 +11,11 @@ export interface Heddle {
   readonly catalog: {
     /** One page of what `by` may see, by the same `decide` as dispatch. Waits at most `waitMs` for servers still connecting. */
     list(by: Caller, query: ListQuery): Promise<Page<Target>>;
-    /** Looks a name up as `dispatch` would. Throws NAME_UNKNOWN or NAME_AMBIGUOUS. */
+    /** A tool, looked up as `dispatch` would; else a prompt, a template or a resource. Throws NAME_UNKNOWN or NAME_AMBIGUOUS. */
     describe(by: Caller, name: string, signal: AbortSignal): Promise<Target>;
+    /** What fits some words best, among what `by` may see. */
+    search(by: Caller, query: { readonly text: string; readonly limit?: number }): Promise<readonly Hit[]>;
+    categories(by: Caller): Promise<readonly Category[]>;
   };
   readonly servers: {
     /** Starts nothing. */
@@ -31,8 +35,11 @@ export interface Heddle {
     unregister(by: Caller, name: string): Promise<void>;
   };
   readonly traces: {
-    stats(by: Caller, since: number): Promise<readonly ToolStats[]>;
+    /** Per tool as long as nothing else is said, the most called first. */
+    stats(by: Caller, since: number, per?: 'tool' | 'server'): Promise<readonly CallStats[]>;
   };
+  /** How each server and each of its tools has done so far, in this run and those before. */
+  metrics(by: Caller): Promise<readonly MetricsRow[]>;
   /** What happens to servers and the catalog, from now on, until the signal aborts or Heddle closes. */
   changes(by: Caller, signal: AbortSignal): AsyncIterable<Change>;
   /** What servers say of their own accord, from now on, until the function that comes back is called. */
@@ -53,17 +60,45 @@ export interface Page<T> {
 }
 
 export interface ListQuery {
+  /** Tools unless something else is said. */
+  readonly kind?: TargetKind;
   readonly cursor?: string;
   readonly limit?: number;
   readonly waitMs?: number;
   /** Also tools that nobody can call because their definition is broken; `invalid` says why. */
   readonly includeInvalid?: boolean;
+  /** Only what this server can answer. */
+  readonly server?: string;
+  readonly category?: string;
 }
 
-export interface ToolStats {
+/** What a search found. Scores compare the hits of one search, and nothing else. */
+export interface Hit {
+  readonly target: Target;
+  readonly score: number;
+  readonly why: 'exact name' | 'name' | 'description';
+}
+
+export interface Category {
+  readonly name: string;
+  readonly tools: number;
+  readonly servers: readonly string[];
+}
+
+/** How the calls of a tool, or of a server, have ended since some time. */
+export interface CallStats {
   readonly name: string;
   readonly totalCalls: number;
+  /** The share of calls that did not end with an error code. */
+  readonly successRate: number;
   readonly errorCount: number;
+  /** Answers in which the tool itself says that it failed. */
+  readonly toolErrors: number;
   readonly avgLatencyMs: number;
+  readonly p50Ms: number;
+  readonly p95Ms: number;
+  readonly p99Ms: number;
   readonly lastCallTime: number;
+  /** At most five, the most frequent first. */
+  readonly topErrors: readonly { readonly code: string; readonly count: number }[];
 }

@@ -5,8 +5,9 @@ import { HeddleError } from './core/errors.ts';
 import type { NotificationFilter, NotificationHandler } from './core/notification.ts';
 import { throughRounds } from './core/rounds.ts';
 import type { Change, ServerStatus } from './core/server-status.ts';
-import type { Heddle } from './heddle.ts';
+import type { Category, Heddle, Hit } from './heddle.ts';
 import { type OpenOptions as OpenHeddleOptions, openHeddle as open } from './open-heddle.ts';
+import type { InProcessServer } from './upstream/given.ts';
 
 export type {
   AskedQuestion,
@@ -19,8 +20,10 @@ export type {
 export type { Answer, Facts, JsonObject, Progress, Question } from './core/call.ts';
 export { type ErrorCode, type Fault, HeddleError, UpstreamError } from './core/errors.ts';
 export type { Choice, Field } from './core/form.ts';
+export type { Metrics } from './core/metrics.ts';
 export type { Notification, NotificationFilter, NotificationHandler } from './core/notification.ts';
 export type { Change, ServerStatus } from './core/server-status.ts';
+export type { Category } from './heddle.ts';
 export type { InProcessServer } from './upstream/given.ts';
 
 /** How Heddle is opened, and how the program answers what servers ask. */
@@ -35,6 +38,22 @@ export interface Tool {
   readonly definition: JsonObject;
   /** What Heddle holds to be true of it. */
   readonly facts: Facts;
+  /** What a person should know before trusting it, as `looks-like: <public name>`. */
+  readonly flags: readonly string[];
+  /** The version of the definition: SHA-256 of its canonical JSON. */
+  readonly digest: string;
+}
+
+/** Which tools are meant: those that a server can answer, those in a category, or both. */
+export interface ToolFilter {
+  readonly server?: string;
+  readonly category?: string;
+}
+
+/** A tool that was searched for. Scores compare the hits of one search, and nothing else. */
+export interface FoundTool extends Tool {
+  readonly score: number;
+  readonly why: Hit['why'];
 }
 
 export interface CallOptions {
@@ -58,16 +77,36 @@ export interface CallResult {
 
 /** A running Heddle, as a program uses it. Every call passes the same pipeline as the gateway's and the CLI's. */
 export interface HeddleClient extends AsyncDisposable {
-  /** All tools. Starts only servers whose tools were never seen, and waits at most two seconds for them. */
-  tools(): Promise<readonly Tool[]>;
+  /** All tools, or some. Starts only servers whose tools were never seen, and waits at most two seconds for them. */
+  tools(filter?: ToolFilter): Promise<readonly Tool[]>;
   /** Calls a tool by public name, `server.tool`, or its own name where only one has it. Throws `HeddleError`. */
   call(name: string, input?: JsonObject, options?: CallOptions): Promise<CallResult>;
+  readonly catalog: {
+    /** One tool, by any name that `call` takes; starts its server where needed. Throws NAME_UNKNOWN or NAME_AMBIGUOUS. */
+    describe(name: string, signal?: AbortSignal): Promise<Tool>;
+    /** The tools that fit some words best: by name, then by words of the name, then of the description. */
+    search(text: string, options?: { readonly limit?: number }): Promise<readonly FoundTool[]>;
+    categories(): Promise<readonly Category[]>;
+  };
   readonly servers: {
     list(): Promise<readonly ServerStatus[]>;
     /** Connects one server; a failure is a status, not an exception. */
     connect(name: string, signal?: AbortSignal): Promise<ServerStatus>;
     /** Sends a notification of the program's own, as hosts do that bring their own servers; connects it first. */
     notify(name: string, method: string, params?: JsonObject): Promise<void>;
+    /**
+     * Brings a server while Heddle runs: an entry as in `mcpServers`, taken literally, or one of the program's own.
+     * It stays when files change, and wins over one of the same name in them. Throws NAME_TAKEN, CONFIG_INVALID or
+     * SERVER_BLOCKED.
+     *
+     * @example
+     * await heddle.servers.register('clock', { connect: (line) => server.connect(line) });
+     */
+    register(name: string, server: JsonObject | InProcessServer): Promise<ServerStatus>;
+    /** Replaces a registered server; calls under way end where they began. */
+    update(name: string, server: JsonObject | InProcessServer): Promise<ServerStatus>;
+    /** Takes a registered server away again; calls under way come to their end. */
+    unregister(name: string): Promise<void>;
   };
   /** What happens to servers and the catalog from now on. */
   changes(signal: AbortSignal): AsyncIterable<Change>;
@@ -98,12 +137,24 @@ export async function openHeddle(options: OpenOptions = {}): Promise<HeddleClien
   const heddle = await open({ ...options, ...(can && { user: { principal: PROGRAM.id, can } }) });
   const close = () => heddle.close();
   return {
-    tools: () => listTools(heddle),
+    tools: (filter = {}) => listTools(heddle, filter),
     call: (name, input = {}, callOptions = {}) => send(heddle, toCall(name, input, callOptions), options),
+    catalog: {
+      describe: async (name, signal = new AbortController().signal) =>
+        toTool(await heddle.catalog.describe(PROGRAM, name, signal)),
+      search: async (text, { limit } = {}) => {
+        const hits = await heddle.catalog.search(PROGRAM, { text, ...(limit !== undefined && { limit }) });
+        return hits.map(({ target, score, why }) => ({ ...toTool(target), score, why }));
+      },
+      categories: () => heddle.catalog.categories(PROGRAM),
+    },
     servers: {
       list: () => heddle.servers.list(PROGRAM),
       connect: (name, signal = new AbortController().signal) => heddle.servers.connect(PROGRAM, name, signal),
       notify: (name, method, params = {}) => heddle.servers.notify(PROGRAM, name, { method, params }),
+      register: (name, server) => heddle.servers.register(PROGRAM, name, server),
+      update: (name, server) => heddle.servers.update(PROGRAM, name, server),
+      unregister: (name) => heddle.servers.unregister(PROGRAM, name),
     },
     changes: (signal) => heddle.changes(PROGRAM, signal),
     onNotification: (filter, handler) => heddle.onNotification(PROGRAM, filter, handler),
@@ -112,22 +163,27 @@ export async function openHeddle(options: OpenOptions = {}): Promise<HeddleClien
   };
 }
 
-async function listTools(heddle: Heddle): Promise<readonly Tool[]> {
+async function listTools(heddle: Heddle, { server, category }: ToolFilter): Promise<readonly Tool[]> {
+  const filter = { ...(server !== undefined && { server }), ...(category !== undefined && { category }) };
   const tools: Tool[] = [];
   let cursor: string | undefined;
   do {
-    const page = await heddle.catalog.list(PROGRAM, cursor === undefined ? {} : { cursor });
+    const page = await heddle.catalog.list(PROGRAM, cursor === undefined ? filter : { ...filter, cursor });
     tools.push(...page.items.map(toTool));
     cursor = page.next;
   } while (cursor !== undefined);
   return tools;
 }
 
-const toTool = ({ publicName, servers, definition, facts }: Target): Tool => ({
-  name: publicName,
-  servers,
-  definition,
-  facts,
+const toTool = (target: Target): Tool => ({
+  name: target.publicName,
+  servers: target.servers,
+  definition: target.definition,
+  facts: target.facts,
+  flags: target.flags,
+  get digest() {
+    return target.digest; // Worked out when first asked for.
+  },
 });
 
 function toCall(name: string, input: JsonObject, options: CallOptions): Call {

@@ -1,13 +1,15 @@
 import { homedir } from 'node:os';
 import { join, resolve as resolvePath } from 'node:path';
 import { administration } from './administration.ts';
+import { browse } from './browse.ts';
+import { builtIns } from './built-ins.ts';
 import { invoke } from './catalog/invoke.ts';
-import { discover, pageOf } from './catalog/list.ts';
+import { discover } from './catalog/list.ts';
+import { type LiveMetrics, openMetrics } from './catalog/metrics.ts';
 import { type LiveCatalog, liveCatalog } from './catalog/refresh.ts';
 import { resolver, withTarget } from './catalog/resolve.ts';
 import { subjectOf } from './catalog/subject.ts';
 import type { Config, Problem, ServerConfig } from './config/config.ts';
-import { examineConfig } from './config/examine.ts';
 import { followConfig } from './config/follow.ts';
 import { loadConfig } from './config/load.ts';
 import { requireFile } from './config/require-file.ts';
@@ -15,32 +17,28 @@ import { trustFile } from './config/trust-file.ts';
 import type { Caller, JsonObject, Target } from './core/call.ts';
 import { requireRole } from './core/caller.ts';
 import type { Clock } from './core/clock.ts';
-import { HeddleError } from './core/errors.ts';
 import { type Feed, feed } from './core/feed.ts';
-import type { Change, ServerEvent, ServerStatus } from './core/server-status.ts';
+import type { Change, ServerEvent } from './core/server-status.ts';
+import { doctor } from './doctor.ts';
 import { type Decide, deniesServer } from './govern/decide.ts';
 import { pipeline } from './govern/pipeline.ts';
+import { rates } from './govern/rate-limit.ts';
 import { stageNames, stages } from './govern/stages.ts';
 import type { Heddle } from './heddle.ts';
-import { examineEnclosure, examineNode } from './process/examine.ts';
 import { openWatchdog, type Watchdog } from './process/watchdog.ts';
 import { type RegisteredServers, registeredServers } from './registered-servers.ts';
 import { callable, type Situation, situationOf } from './situation.ts';
-import { examineAudit } from './store/examine.ts';
 import { openStore } from './store/open-store.ts';
 import type { Secrets } from './store/secrets.ts';
 import type { Store } from './store/store.ts';
-import type { Serve } from './upstream/connect-in-memory.ts';
-import { examineServer } from './upstream/examine.ts';
-import { FILESYSTEM, type Given, givenConfigs, inProcessOf, inProcessServer } from './upstream/given.ts';
+import { type Given, givenConfigs, inProcessOf } from './upstream/given.ts';
 import { httpPool } from './upstream/http-pool.ts';
-import { inspectServer } from './upstream/inspect-server.ts';
 import type { OnlyUser } from './upstream/lines.ts';
-import { type Notifications, notifications, requireCustom } from './upstream/notifications.ts';
+import { type Notifications, notifications } from './upstream/notifications.ts';
 import { parking } from './upstream/parking.ts';
 import { planServer } from './upstream/plan.ts';
 import { openQuestions, type Questions } from './upstream/questions.ts';
-import { openServers, type Servers } from './upstream/servers.ts';
+import { openServers, type Servers, type ServersOptions } from './upstream/servers.ts';
 
 export interface OpenOptions {
   /** The only file to read, instead of those of the project and the user. */
@@ -63,7 +61,6 @@ export interface OpenOptions {
 }
 
 const LIST_WAIT_MS = 2000;
-const PAGE_SIZE = 1000;
 
 /** Where Heddle keeps what is the user's: `$HEDDLE_HOME`, or `~/.heddle`. */
 export const homeFolder = (env: Readonly<Record<string, string | undefined>>): string =>
@@ -129,6 +126,7 @@ interface Running {
   readonly heard: Notifications;
   readonly catalog: LiveCatalog;
   readonly servers: Servers;
+  readonly metrics: LiveMetrics;
   readonly registered: RegisteredServers;
   readonly questions: Questions;
   readonly clock: Clock;
@@ -138,7 +136,7 @@ interface Running {
 
 async function assemble({ config, store, options, env, clock, closing }: Parts): Promise<Heddle> {
   const inProcess = inProcessOf(options.servers ?? {});
-  const builtin = builtIns(() => situation.config, inProcess, env);
+  const builtin = builtIns({ config: () => situation.config, inProcess, home: homeFolder(env) });
   let situation = situationOf(config, builtin);
 
   // What servers say may come by the thousand, and must not push out what happens to them.
@@ -156,12 +154,11 @@ async function assemble({ config, store, options, env, clock, closing }: Parts):
     [...situation.configs.values()].map((server) => planServer(server, { watchdog, pool, env, inProcess, questions }));
   const plans = planAll();
   const byName = new Map(plans.map((plan) => [plan.name, plan]));
+  const metrics = openMetrics({ book: store.metrics, saved: await store.metrics.all() });
   const memories = (await store.servers.all()).filter((one) => byName.get(one.server)?.signature === one.signature);
   const onChange = () => changes.publish({ kind: 'catalog', subject: 'tools', detail: {} });
   const remembered = memories.map(({ server, lists }) => ({ server, tools: lists.tools }));
   const catalog = liveCatalog({ owners: callable(situation.configs, plans), remembered, onChange });
-  const publish = (subject: string, event: ServerEvent, detail: JsonObject) =>
-    changes.publish({ kind: 'server', subject, detail: { ...detail, event } });
   const servers = openServers({
     plans,
     memories,
@@ -169,13 +166,9 @@ async function assemble({ config, store, options, env, clock, closing }: Parts):
     ...config.settings.connect,
     clock,
     user: options.user,
-    onStatus: (status, event, more) => publish(status.name, event, { ...status, ...more }),
+    ...tellers(changes, heard),
     onList: (server, kind, items) => {
       if (kind === 'tools') catalog.update(server, items);
-    },
-    onNotification: (server, method, params) => {
-      publish(server, 'notification', { method, params });
-      heard.tell(server, method, params);
     },
   });
   servers.start();
@@ -186,11 +179,6 @@ async function assemble({ config, store, options, env, clock, closing }: Parts):
     servers.update(next);
     catalog.configure(callable(situation.configs, next));
   };
-  const apply = (read: Config) => {
-    adopt(read);
-    changes.publish({ kind: 'config', subject: 'configuration', detail: { problems: read.problems.length } });
-  };
-  const { onProblems = () => {} } = options;
   const now = () => situation;
   const registered = registeredServers({
     read: (more) => readConfig(options, closing.signal, more),
@@ -199,9 +187,8 @@ async function assemble({ config, store, options, env, clock, closing }: Parts):
     inProcess,
     closing: closing.signal,
   });
-  const also = [trustFile(homeFolder(env))];
-  const following = options.watch && followConfig({ first: config, read: registered.read, also, apply, onProblems });
-  const parts = { store, changes, heard, catalog, servers, registered, questions, clock, watchdog, env };
+  const following = options.watch && follow({ config, options, env, read: registered.read, adopt, changes });
+  const parts = { store, changes, heard, catalog, servers, metrics, registered, questions, clock, watchdog, env };
   return govern({ now, ...parts }, async () => {
     closing.abort();
     questions.parking.close();
@@ -211,12 +198,42 @@ async function assemble({ config, store, options, env, clock, closing }: Parts):
     await closed;
     await pool.close();
     watchdog.close();
+    await metrics.close();
     await store.close();
   });
 }
 
+/** Tells those who listen what happens to servers, and what they say. */
+function tellers(changes: Feed<Change>, heard: Notifications): Pick<ServersOptions, 'onStatus' | 'onNotification'> {
+  const publish = (subject: string, event: ServerEvent, detail: JsonObject) =>
+    changes.publish({ kind: 'server', subject, detail: { ...detail, event } });
+  return {
+    onStatus: (status, event, more) => publish(status.name, event, { ...status, ...more }),
+    onNotification(server, method, params) {
+      publish(server, 'notification', { method, params });
+      heard.tell(server, method, params);
+    },
+  };
+}
+
+interface Following extends Pick<Parts, 'config' | 'options' | 'env'> {
+  readonly read: () => Promise<Config>;
+  readonly adopt: (config: Config) => void;
+  readonly changes: Feed<Change>;
+}
+
+/** Puts in force what files say when they change, and the user's agreement to it. */
+function follow({ config, options, env, read, adopt, changes }: Following): { close(): void } {
+  const apply = (next: Config) => {
+    adopt(next);
+    changes.publish({ kind: 'config', subject: 'configuration', detail: { problems: next.problems.length } });
+  };
+  const also = [trustFile(homeFolder(env))];
+  return followConfig({ first: config, read, also, apply, onProblems: options.onProblems ?? (() => {}) });
+}
+
 function govern(running: Running, shutDown: () => Promise<void>): Heddle {
-  const { now, store, changes, catalog, servers, clock } = running;
+  const { now, store, changes, catalog, servers, metrics, clock } = running;
   const decide: Decide = (caller, target, input) => now().decide(caller, target, input);
   const view = {
     catalog,
@@ -229,12 +246,14 @@ function govern(running: Running, shutDown: () => Promise<void>): Heddle {
     ...view,
     discover: (caller, signal) => discover(view, caller, LIST_WAIT_MS, signal),
   });
+  const priorityOf = (server: string) => now().configs.get(server)?.entry?.priority ?? 0;
+  const counted = rates(() => now().limits, clock);
   const order = stages({
     audit: store.audit,
     traces: store.traces,
     subject: (call) => subjectOf(catalog.current(), call),
     decide,
-    limits: () => now().limits,
+    rates: counted,
     clock,
   });
   let closing: Promise<void> | undefined;
@@ -243,55 +262,29 @@ function govern(running: Running, shutDown: () => Promise<void>): Heddle {
     dispatch: pipeline({
       ...order,
       resolve: async (call) => withTarget(call, await resolve(call)),
-      invoke: invoke(servers, running.questions.parking),
+      invoke: invoke({ ...running, parking: running.questions.parking, priorityOf, admitTo: counted.admitTo }),
     }),
-    catalog: {
-      async list(by, { waitMs = LIST_WAIT_MS, limit = PAGE_SIZE, ...query }) {
-        await discover(view, by, waitMs, new AbortController().signal);
-        return pageOf(view, by, { limit, ...query });
-      },
-      describe: (by, name, signal) => resolve({ name, caller: by, signal }),
-    },
+    catalog: browse(view, resolve),
     servers: administration({ ...running, audit: store.audit, policy: () => now().policy }),
     traces: {
-      async stats(by, since) {
+      async stats(by, since, per = 'tool') {
         requireRole(by, ['owner', 'operator', 'auditor']);
-        return store.traces.stats(since);
+        return store.traces.stats(since, per === 'tool' ? 'name' : 'server');
       },
+    },
+    async metrics(by) {
+      requireRole(by, ['owner', 'operator', 'auditor']);
+      return metrics.rows();
     },
     changes: (_by, signal) => changes.read(signal),
     onNotification(by, filter, handler) {
       requireRole(by, ['owner', 'operator']);
       return running.heard.on(filter, handler);
     },
-    async doctor(by, server, signal) {
-      requireRole(by, ['owner', 'operator']);
-      const { watchdog, env } = running;
-      const configOf = (name: string) => now().configs.get(name);
-      if (server !== undefined) return inspectServer({ servers, watchdog, env, configOf }, server, signal);
-      return Promise.all([
-        examineNode(),
-        ...examineConfig(now().config),
-        examineAudit(store.audit, signal),
-        watchdog.enclosure().then(examineEnclosure),
-        ...catalog.current().problems.map((message) => ({ level: 'warn' as const, subject: 'catalog', message })),
-        { level: 'ok' as const, subject: 'pipeline', message: stageNames(order).join(' → ') },
-        ...servers.status().map(({ name }) => examineServer(servers, name, signal)),
-      ]);
-    },
+    doctor: doctor({ ...running, audit: store.audit, stages: stageNames(order) }),
     close() {
       closing ??= shutDown();
       return closing;
     },
   };
-}
-
-/** The servers that come with Heddle. Their privileges belong to these objects, not to their names. */
-function builtIns(config: () => Config, inProcess: Map<string, Serve>, env: Parts['env']): readonly ServerConfig[] {
-  inProcess.set(FILESYSTEM, async (line) => {
-    const { allowedPaths, maxFileBytes } = config().settings.builtins.filesystem;
-    const { serveFilesystem } = await import('./builtin/filesystem/serve-filesystem.ts');
-    await serveFilesystem(line, { roots: allowedPaths, maxFileBytes, hidden: [homeFolder(env)] });
-  });
-  return [inProcessServer('filesystem', FILESYSTEM, 'builtin')];
 }

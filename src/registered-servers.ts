@@ -69,30 +69,16 @@ export function registeredServers(options: RegisteredServersOptions): Registered
     if (!registered.has(name)) throw notRegistered(name, now().configs.get(name));
   }
 
-  /** Under a key that nobody has, or the line would lead to the server that had it. */
-  async function toConfig(name: string, server: JsonObject | InProcessServer): Promise<ServerConfig> {
-    const [config] = (await givenConfigs({ [name]: server }, 'dynamic')) as [ServerConfig];
-    const serve = inProcessOf({ [name]: server }).get(name);
-    if (!serve || config.entry?.type !== 'sdk') return config;
-    const key = inProcess.has(name) ? `${name}#${crypto.randomUUID()}` : name;
-    inProcess.set(key, serve);
-    return { ...config, entry: { ...config.entry, name: key } };
-  }
-
-  const forget = (config: ServerConfig | undefined) => {
-    if (config?.scope === 'sdk' && config.entry?.type === 'sdk') inProcess.delete(config.entry.name);
-  };
-
   async function put(name: string, server: JsonObject | InProcessServer): Promise<void> {
     const before = registered.get(name);
-    const config = await toConfig(name, server);
+    const config = await toConfig(name, server, inProcess);
     try {
       await settle(name, new Map([...registered, [name, config]]));
     } catch (thrown) {
-      forget(config);
+      forget(config, inProcess);
       throw thrown;
     }
-    forget(before);
+    forget(before, inProcess);
   }
 
   return {
@@ -113,9 +99,27 @@ export function registeredServers(options: RegisteredServersOptions): Registered
         requireRegistered(name);
         const gone = registered.get(name);
         await settle(name, new Map([...registered].filter(([other]) => other !== name)));
-        forget(gone);
+        forget(gone, inProcess);
       }),
   };
+}
+
+/** An in-process server gets a key that nobody has: else the line would lead to the one that had it. */
+async function toConfig(
+  name: string,
+  server: JsonObject | InProcessServer,
+  inProcess: Map<string, Serve>,
+): Promise<ServerConfig> {
+  const [config] = (await givenConfigs({ [name]: server }, 'dynamic')) as [ServerConfig];
+  const serve = inProcessOf({ [name]: server }).get(name);
+  if (!serve || config.entry?.type !== 'sdk') return config;
+  const key = inProcess.has(name) ? `${name}#${crypto.randomUUID()}` : name;
+  inProcess.set(key, serve);
+  return { ...config, entry: { ...config.entry, name: key } };
+}
+
+function forget(config: ServerConfig | undefined, inProcess: Map<string, Serve>): void {
+  if (config?.scope === 'sdk' && config.entry?.type === 'sdk') inProcess.delete(config.entry.name);
 }
 
 function replaced(servers: Config['servers'], name: string, server: ServerConfig | undefined): Config['servers'] {

@@ -99,6 +99,8 @@ function rowsOf(schema: Schema, start = ''): readonly Row[] {
 function rowsBelow(schema: Schema, key: string): readonly Row[] {
   if (schema.properties !== undefined) return rowsOf(schema, `${key}.`);
   if (schema.items?.properties !== undefined) return rowsOf(schema.items, `${key}[].`);
+  const shaped = schema.anyOf?.find(({ properties }) => properties !== undefined);
+  if (shaped !== undefined) return rowsOf(shaped, `${key}.`);
   const any = schema.additionalProperties;
   return any && any.properties !== undefined ? rowsOf(any, `${key}.<name>.`) : [];
 }

@@ -18,58 +18,136 @@ export interface AttemptOptions {
   readonly clock: Clock;
 }
 
+/** What came of asking one server. `mayGoOn`: asking another cannot do anything twice, or twice is harmless. */
 export type Tried = { readonly result: Result } | { readonly failure: unknown; readonly mayGoOn: boolean };
 
-/** One server at a time: whether it may be asked now, asking it, and what the end says of it. */
+/** Asks one server at a time, and learns from how that ends whom to leave alone. */
 export interface Attempts {
-  /** A pass, or why this server is left alone for now. Whoever has a pass uses it or gives it back. */
-  enter(server: string, call: ResolvedCall): Pass | HeddleError;
+  /** A pass, or why the server is left alone for now: then it certainly did nothing. A pass is used or given back. */
+  enter(server: string, call: ResolvedCall): Pass | UpstreamError;
   leave(server: string, call: ResolvedCall, pass: Pass): void;
   send(server: string, call: ResolvedCall, pass: Pass): Promise<Tried>;
   /** Goes on with a call that waits in an open request. */
   resume(server: string, call: ResolvedCall): Promise<Tried>;
 }
 
+type End = { readonly result: Result } | { readonly thrown: unknown; readonly sent: boolean };
+
 export function attempts({ servers, parking, metrics, budget, clock }: AttemptOptions): Attempts {
-  const closed = breakers(clock);
+  const breaker = breakers(clock);
   // Servers that said when to come back.
   const resting = new Map<string, number>();
 
   function restMs(server: string): number {
-    const until = resting.size === 0 ? undefined : resting.get(server);
-    if (until === undefined) return 0;
-    const left = until - clock();
-    if (left <= 0) resting.delete(server);
+    const left = resting.size === 0 ? 0 : (resting.get(server) ?? 0) - clock();
+    if (left < 0) resting.delete(server);
     return left;
   }
 
-  function learn(server: string, { signal, target }: ResolvedCall, thrown: unknown): Ended {
-    // Whoever gave up, or sent what cannot be sent, says nothing of the server.
-    if (signal.aborted || !(thrown instanceof UpstreamError)) return 'left';
+  /** What an end says of the server. Whoever gave up, or could not have been sent at all, says nothing. */
+  function judge(server: string, call: ResolvedCall, end: End): Ended {
+    if ('result' in end) {
+      const { result } = end;
+      if (result.kind === 'complete') {
+        metrics.of(server, laneOf(call, server)).answered(result.from.latencyMs, result.isError, clock());
+      }
+      return 'answered';
+    }
+    const { thrown, sent } = end;
+    if (call.signal.aborted || !(thrown instanceof UpstreamError)) return 'left';
     const { retryAfterMs } = thrown.details;
+    metrics.of(server, laneOf(call, server)).failed(clock());
     if (typeof retryAfterMs === 'number') resting.set(server, clock() + retryAfterMs);
-    metrics.of(server, target.name).failed(clock());
-    if (typeof retryAfterMs === 'number') return 'left';
+    // One that cannot be connected has a delay of its own, and so has one that says when to come back.
+    if (!sent || typeof retryAfterMs === 'number') return 'left';
     return thrown.code === 'UPSTREAM_REFUSED' ? 'answered' : 'failed';
   }
 
-  function succeed(server: string, { target }: ResolvedCall, result: Result): Tried {
-    if (result.kind === 'complete') {
-      metrics.of(server, target.name).answered(result.from.latencyMs, result.isError, clock());
-    }
-    return { result };
-  }
+  return {
+    enter(server, call) {
+      const rest = restMs(server);
+      if (rest > 0) return leftAlone(server, rest, 'it asked to be called later');
+      const pass = breaker.enter(server, laneOf(call, server));
+      if (typeof pass === 'string') return pass;
+      return leftAlone(server, pass, `${call.target.publicName} failed there again and again`);
+    },
+    leave: (server, call, pass) => breaker.ended(server, laneOf(call, server), pass, 'left'),
+    async send(server, call, pass) {
+      const there = callAt(call, server);
+      let end = await ask(servers, server, there);
+      if ('thrown' in end && isSessionGone(end.thrown) && !budget.isSpent()) {
+        budget.take();
+        end = await ask(servers, server, there); // The line has closed itself by now, so a new one is opened.
+      }
+      breaker.ended(server, laneOf(call, server), pass, judge(server, there, end));
+      return conclude(server, there, end);
+    },
+    async resume(server, call) {
+      const there = callAt(call, server);
+      const end = await resumeParked(parking, there).then(
+        (result): End => ({ result }),
+        (thrown): End => ({ thrown, sent: true }),
+      );
+      breaker.ended(server, laneOf(call, server), 'in', judge(server, there, end));
+      return conclude(server, there, end);
+    },
+  };
+}
 
-  async function sendOn(connection: Connection, server: string, call: ResolvedCall, pass: Pass): Promise<Tried> {
-    const { name } = call.target;
-    try {
-      const result = await connection.send(call);
-      closed.ended(server, name, pass, 'answered');
-      return succeed(server, call, result);
-    } catch (thrown) {
-      if (isSessionGone(thrown) && !call.signal.aborted) return { failure: thrown, mayGoOn: true };
-      closed.ended(server, name, pass, learn(server, call, thrown));
-      return failed(server, call, thrown);
-    }
+async function ask(servers: AttemptOptions['servers'], server: string, call: ResolvedCall): Promise<End> {
+  let connection: Connection;
+  try {
+    connection = servers.ready(server, call) ?? (await servers.lineFor(server, call, call.signal));
+  } catch (thrown) {
+    return { thrown, sent: false };
   }
-  ...
+  try {
+    return { result: await connection.send(call) };
+  } catch (thrown) {
+    return { thrown, sent: true };
+  }
+}
+
+function conclude(server: string, call: ResolvedCall, end: End): Tried {
+  if ('result' in end) return end;
+  const { thrown, sent } = end;
+  // It was not asked yet, so it did not act, whatever went wrong.
+  if (!sent) return { failure: thrown, mayGoOn: !call.signal.aborted };
+  return { failure: honest(call, server, thrown), mayGoOn: mayTryNext(call, thrown) };
+}
+
+/** What is counted together: a tool, or all else that a server is asked for, which may have any number of names. */
+const laneOf = ({ kind, target }: ResolvedCall, server: string): string =>
+  kind === 'tool' ? nameAt(target, server) : '';
+
+/** The server has forgotten our session, and said so instead of acting. */
+const isSessionGone = (thrown: unknown): boolean =>
+  thrown instanceof UpstreamError && thrown.delivered === 'no' && thrown.details.sessionGone === true;
+
+function mayTryNext(call: ResolvedCall, thrown: unknown): boolean {
+  if (call.signal.aborted || !(thrown instanceof UpstreamError) || thrown.code === 'UPSTREAM_REFUSED') return false;
+  return thrown.delivered === 'no' || isRepeatable(call);
+}
+
+/** Whether doing it twice is the same as doing it once. */
+export const isRepeatable = ({ target }: ResolvedCall): boolean => target.facts.readOnly || target.facts.idempotent;
+
+/** A failure after the call was sent is not "failed": nobody knows, and the caller has to. */
+function honest(call: ResolvedCall, server: string, thrown: unknown): unknown {
+  const unknown = thrown instanceof UpstreamError && thrown.delivered === 'maybe' && thrown.code !== 'UPSTREAM_REFUSED';
+  if (!unknown || isRepeatable(call)) return thrown;
+  return new HeddleError(
+    'OUTCOME_UNKNOWN',
+    `${thrown.message} ${call.target.publicName} may have happened or not; it was not repeated.`,
+    { cause: thrown, details: { server, because: thrown.code } },
+  );
+}
+
+function leftAlone(server: string, waitMs: number, why: string): UpstreamError {
+  const retryAfterMs = Math.ceil(waitMs);
+  return new UpstreamError('UPSTREAM_UNREACHABLE', `${server} is left alone for now: ${why}.`, {
+    delivered: 'no',
+    details: { server, retryAfterMs },
+    fix: `Call again in ${Math.ceil(retryAfterMs / 1000)} s; \`heddle doctor ${server}\` shows how it is.`,
+  });
+}

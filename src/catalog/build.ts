@@ -1,19 +1,36 @@
 import type { Target } from '../core/call.ts';
-import type { Catalog } from './catalog.ts';
+import type { Catalog, Resources, Shelf } from './catalog.ts';
 import { isUnprintable } from './confusable.ts';
 import { flagsOf } from './look-alikes.ts';
 import { nameAll } from './naming.ts';
-import { offerOf, spelled } from './offer.ts';
+import { type Offer, offerOf, spelled } from './offer.ts';
 import type { Part } from './part.ts';
 import { poolOffers } from './pool-offers.ts';
+import { buildResources } from './resources.ts';
+
+/** What there is beside tools. */
+export interface Others {
+  readonly prompts: Shelf;
+  readonly resources: Resources;
+}
 
 /**
  * Puts the parts together. The same parts give the same names in whatever order
  * they come; what a part had worked out already is not worked out again.
  */
-export function buildCatalog(parts: readonly Part[]): Catalog {
+export function buildCatalog(
+  parts: readonly Part[],
+  { prompts = buildShelf([]), resources = buildResources([]) }: Partial<Others> = {},
+): Catalog {
   const ordered = [...parts].sort((a, b) => (a.server < b.server ? -1 : 1));
-  const offers = [...ordered.flatMap((part) => part.offers), ...poolOffers(ordered)];
+  const pools = poolOffers(ordered);
+  const offers = [...ordered.flatMap((part) => part.offers), ...pools.offers];
+  const problems = [...ordered.flatMap((part) => part.problems), ...pools.problems, ...resources.problems];
+  return { ...buildShelf(offers), problems, prompts, resources };
+}
+
+/** Gives every offer its name. */
+export function buildShelf(offers: readonly Offer[]): Shelf {
   const named = nameAll(offers, spelled);
   const flags = flagsOf(named);
   const byName = new Map<string, Target>();
@@ -32,7 +49,6 @@ export function buildCatalog(parts: readonly Part[]): Catalog {
     return rest.length === 0 ? first : undefined;
   }
   return {
-    problems: ordered.flatMap(({ problems }) => problems),
     targets,
     find,
     called,

@@ -1,9 +1,7 @@
 import type { Target } from '../core/call.ts';
 
-/** What there is to call, at one moment. Replaced whole, never edited. */
-export interface Catalog {
-  /** What servers list that could not be taken as it is. */
-  readonly problems: readonly string[];
+/** Things that have public names. */
+export interface Shelf {
   /** Sorted by public name. */
   readonly targets: readonly Target[];
   /** By public name, or by `server.tool` as people write it when only one is written so. */
@@ -12,4 +10,26 @@ export interface Catalog {
   called(name: string): readonly Target[];
   /** How a person may write a target, the clearest first. */
   spellings(target: Target): readonly [string, ...string[]];
+}
+
+/** Things that have URIs. */
+export interface Resources {
+  /** Sorted by URI. */
+  readonly targets: readonly Target[];
+  /** The templates, sorted. */
+  readonly templates: readonly Target[];
+  /** What of the servers' lists could not be taken as it is. */
+  readonly problems: readonly string[];
+  /** What may be read at a URI, the most certain first; nothing tells those apart that come together. */
+  meanings(uri: string): Iterable<readonly Target[]>;
+  /** The templates of this very text, or else the resources of this URI. */
+  named(text: string): readonly Target[];
+}
+
+/** What there is to ask for, at one moment: the tools, and the rest. Replaced whole, never edited. */
+export interface Catalog extends Shelf {
+  /** What servers list that could not be taken as it is. */
+  readonly problems: readonly string[];
+  readonly prompts: Shelf;
+  readonly resources: Resources;
 }

@@ -19,16 +19,11 @@ export function categoriesOf(targets: readonly Target[]): readonly Category[] {
   return categories.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Of these tools, those that a server can answer and that are in a category. */
-export function inCategory(targets: readonly Target[], { server, category }: Narrowing): readonly Target[] {
-  if (server === undefined && category === undefined) return targets;
-  return targets.filter(
-    ({ servers, facts }) =>
-      (server === undefined || servers.includes(server)) && (category === undefined || facts.category === category),
-  );
-}
-
+/** What is asked for: all of it, or what one server can answer, or what is in one category. */
 export interface Narrowing {
   readonly server?: string;
   readonly category?: string;
 }
+
+export const isWithin = ({ servers, facts }: Target, { server, category }: Narrowing): boolean =>
+  (server === undefined || servers.includes(server)) && (category === undefined || facts.category === category);

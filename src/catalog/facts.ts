@@ -43,7 +43,24 @@ export function factsOf(definition: JsonObject, { entry, builtin }: Owner): Fact
     ...defined({
       timeoutMs: set.timeoutMs ?? ownTimeout(own.timeout, trusted, entry?.timeoutMs) ?? entry?.timeoutMs,
       rateLimit: set.rateLimit ?? ownRateLimit(own.rateLimit),
+      hedgeAfterMs: set.hedgeAfterMs,
     }),
+  };
+}
+
+/** What is held of resources and prompts: the protocol has them only to be read. */
+export function readingFacts({ entry, builtin }: Owner): Facts {
+  return {
+    category: entry?.category ?? 'uncategorized',
+    riskLevel: 'low',
+    readOnly: true,
+    destructive: false,
+    idempotent: true,
+    concurrent: true,
+    openWorld: !builtin,
+    requiresApproval: false,
+    builtin,
+    ...defined({ timeoutMs: entry?.timeoutMs }),
   };
 }
 
@@ -52,10 +69,12 @@ export function strictest(all: readonly [Facts, ...Facts[]]): Facts {
   const [first] = all;
   const timeouts = all.flatMap(({ timeoutMs }) => timeoutMs ?? []);
   const rates = all.flatMap(({ rateLimit }) => rateLimit ?? []);
+  const hedges = all.flatMap(({ hedgeAfterMs }) => hedgeAfterMs ?? []);
   return {
     ...first,
     ...(timeouts.length > 0 && { timeoutMs: Math.min(...timeouts) }),
     ...(rates.length > 0 && { rateLimit: rates.reduce(slower) }),
+    ...(hedges.length > 0 && { hedgeAfterMs: Math.max(...hedges) }),
     riskLevel: all.map(({ riskLevel }) => riskLevel).reduce(stricterRisk),
     readOnly: all.every(({ readOnly }) => readOnly),
     destructive: all.some(({ destructive }) => destructive),

@@ -76,9 +76,7 @@ export async function openWorld(
     localConcurrency: 10,
     remoteConcurrency: 10,
     onStatus: () => {},
-    onList: (server, kind, items) => {
-      if (kind === 'tools') catalog.update(server, items);
-    },
+    onList: (server, kind, items) => catalog.update(server, items, kind),
     onNotification: () => {},
   });
   onTestFinished(async () => {

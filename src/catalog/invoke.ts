@@ -1,12 +1,27 @@
+import { type Alarm, realAlarm } from '../core/alarm.ts';
 import type { Continuation, Handler, ResolvedCall, Result } from '../core/call.ts';
-import { HeddleError, UpstreamError } from '../core/errors.ts';
-import { resumeParked } from '../upstream/call-legacy.ts';
-import type { Connection } from '../upstream/connection.ts';
+import type { Clock } from '../core/clock.ts';
+import { HeddleError } from '../core/errors.ts';
 import type { Parking } from '../upstream/parking.ts';
 import type { Servers } from '../upstream/servers.ts';
+import { attempts, isRepeatable, type Tried } from './attempt.ts';
+import type { Pass } from './breaker.ts';
+import { inOrder } from './choose.ts';
+import { hedge } from './hedge.ts';
+import type { LiveMetrics } from './metrics.ts';
+import { retryBudget } from './retry-budget.ts';
 
-/** What is needed of the servers to send them a call. */
-export type Lines = Pick<Servers, 'ready' | 'lineFor' | 'health'>;
+export interface InvokeOptions {
+  readonly servers: Pick<Servers, 'ready' | 'lineFor' | 'statusOf'>;
+  readonly parking: Parking;
+  readonly metrics: LiveMetrics;
+  /** Within a pool, higher is asked first. */
+  readonly priorityOf?: (server: string) => number;
+  /** Counts a call to one server of a pool, or says why it may not have it. */
+  readonly admitTo?: (server: string) => HeddleError | undefined;
+  readonly clock?: Clock;
+  readonly alarm?: Alarm;
+}
 
 /**
  * The innermost handler: sends the call to the first server that will take it.
@@ -14,86 +29,97 @@ export type Lines = Pick<Servers, 'ready' | 'lineFor' | 'health'>;
  * acting twice is harmless. What may have happened is never repeated. A call
  * that goes on after a question stays with the server that asked.
  */
-export function invoke(servers: Lines, parking: Parking): Handler<ResolvedCall> {
-  return async function invoke(call) {
-    if (call.from) return goOn(servers, parking, call);
-    const names = inOrder(call, servers);
-    for (let attempt = 1; ; attempt++) {
-      const tried = await ask(servers, names[attempt - 1] as string, call);
-      if ('result' in tried) return numbered(tried.result, attempt);
-      if (attempt === names.length || !tried.mayGoOn) throw tried.failure;
+export function invoke(options: InvokeOptions): Handler<ResolvedCall> {
+  const { servers, parking, metrics, priorityOf = () => 0, admitTo = () => undefined } = options;
+  const { clock = Date.now, alarm = realAlarm } = options;
+  const budget = retryBudget(clock);
+  const attempt = attempts({ servers, parking, metrics, budget, clock });
+  const choosing = { statusOf: servers.statusOf, metricsOf: metrics.tool, priorityOf, clock };
+
+  async function askOnly(server: string, call: ResolvedCall): Promise<Result> {
+    const pass = attempt.enter(server, call);
+    if (typeof pass !== 'string') throw pass;
+    return resultOf(await attempt.send(server, call, pass));
+  }
+
+  function enter(server: string, call: ResolvedCall): Pass | HeddleError {
+    const pass = attempt.enter(server, call);
+    if (typeof pass !== 'string') return pass;
+    const refused = admitTo(server);
+    if (refused) attempt.leave(server, call, pass);
+    return refused ?? pass;
+  }
+
+  /** The next that may be asked. Whoever is left alone did nothing, and is passed over. */
+  function enterNext(queue: Queue, call: ResolvedCall): Ask | undefined {
+    for (;;) {
+      const server = queue.names[queue.at++];
+      if (server === undefined) return undefined;
+      const pass = enter(server, call);
+      if (typeof pass === 'string') return (round) => attempt.send(server, round, pass);
+      queue.refused = sooner(queue.refused, pass);
     }
+  }
+
+  async function askOneOf(names: readonly string[], call: ResolvedCall): Promise<Result> {
+    const queue: Queue = { names, at: 0, refused: undefined };
+    let asked = 0;
+    let failure: unknown;
+
+    function next(): Ask | undefined {
+      if (asked > 0 && budget.isSpent()) return undefined;
+      const ask = enterNext(queue, call);
+      if (ask && asked++ > 0) budget.take();
+      return ask;
+    }
+
+    const { hedgeAfterMs: afterMs } = call.target.facts;
+    for (let first = next(); first; first = next()) {
+      const isHedged = afterMs !== undefined && isRepeatable(call);
+      const tried = await (isHedged ? hedge({ call, first, second: next, afterMs, alarm }) : first(call));
+      if ('result' in tried) return numbered(tried.result, asked);
+      failure = tried.failure;
+      if (!tried.mayGoOn) break;
+    }
+    throw failure ?? queue.refused;
+  }
+
+  async function goOn(call: ResolvedCall, { kind, server }: Continuation): Promise<Result> {
+    if (!call.target.servers.includes(server)) throw goneElsewhere(call, server);
+    return resultOf(await (kind === 'parked' ? attempt.resume(server, call) : attempt.send(server, call, 'in')));
+  }
+
+  return function invoke(call) {
+    if (call.from) return goOn(call, call.from);
+    budget.count();
+    const { servers } = call.target;
+    return servers.length === 1 ? askOnly(servers[0], call) : askOneOf(inOrder(call, choosing), call);
   };
 }
 
-async function goOn(servers: Lines, parking: Parking, call: ResolvedCall): Promise<Result> {
-  const { kind, server } = call.from as Continuation;
-  if (!call.target.servers.includes(server)) throw goneElsewhere(call, server);
-  if (kind === 'parked') {
-    return resumeParked(parking, call).catch((thrown) => {
-      throw honest(call, server, thrown);
-    });
-  }
-  const tried = await ask(servers, server, call);
+type Ask = (call: ResolvedCall) => Promise<Tried>;
+
+/** Servers that wait to be asked, and why those were passed over that cannot be now. */
+interface Queue {
+  readonly names: readonly string[];
+  at: number;
+  refused: HeddleError | undefined;
+}
+
+function resultOf(tried: Tried): Result {
   if ('result' in tried) return tried.result;
   throw tried.failure;
 }
 
-type Tried = { readonly result: Result } | { readonly failure: unknown; readonly mayGoOn: boolean };
-
-async function ask(servers: Lines, server: string, call: ResolvedCall): Promise<Tried> {
-  const tried = await askOnce(servers, server, call);
-  // The line has closed itself by now, so a new one is opened.
-  return 'failure' in tried && isSessionGone(tried.failure) ? askOnce(servers, server, call) : tried;
-}
-
-async function askOnce(servers: Lines, server: string, call: ResolvedCall): Promise<Tried> {
-  let connection: Connection;
-  try {
-    connection = servers.ready(server, call) ?? (await servers.lineFor(server, call, call.signal));
-  } catch (failure) {
-    return { failure, mayGoOn: !call.signal.aborted }; // It was not asked yet, so it did not act, whatever went wrong.
-  }
-  try {
-    return { result: await connection.send(call) };
-  } catch (thrown) {
-    return { failure: honest(call, server, thrown), mayGoOn: mayTryNext(call, thrown) };
-  }
-}
-
-/** The server has forgotten our session, and said so instead of acting. */
-const isSessionGone = (failure: unknown): boolean =>
-  failure instanceof UpstreamError && failure.delivered === 'no' && failure.details.sessionGone === true;
-
 const numbered = (result: Result, attempts: number): Result =>
   attempts === 1 || result.kind !== 'complete' ? result : { ...result, from: { ...result.from, attempts } };
 
-/** The preferred one first, then those that are well, else as configured. */
-function inOrder({ target, options }: ResolvedCall, servers: Lines): readonly string[] {
-  const { preferredServer, failover = true } = options;
-  if (target.servers.length === 1) return target.servers;
-  const rank = (name: string) => (name === preferredServer ? 0 : servers.health(name) === 'unhealthy' ? 2 : 1);
-  const names = [...target.servers].sort((a, b) => rank(a) - rank(b));
-  return failover ? names : names.slice(0, 1);
+/** Where nobody can be asked, the caller hears of the one that can be asked first. */
+function sooner(known: HeddleError | undefined, other: HeddleError): HeddleError {
+  return known && waitOf(known) <= waitOf(other) ? known : other;
 }
 
-function mayTryNext(call: ResolvedCall, thrown: unknown): boolean {
-  if (call.signal.aborted || !(thrown instanceof UpstreamError) || thrown.code === 'UPSTREAM_REFUSED') return false;
-  return thrown.delivered === 'no' || isRepeatable(call);
-}
-
-const isRepeatable = ({ target }: ResolvedCall) => target.facts.readOnly || target.facts.idempotent;
-
-/** A failure after the call was sent is not "failed": nobody knows, and the caller has to. */
-function honest(call: ResolvedCall, server: string, thrown: unknown): unknown {
-  const unknown = thrown instanceof UpstreamError && thrown.delivered === 'maybe' && thrown.code !== 'UPSTREAM_REFUSED';
-  if (!unknown || isRepeatable(call)) return thrown;
-  return new HeddleError(
-    'OUTCOME_UNKNOWN',
-    `${thrown.message} ${call.target.publicName} may have happened or not; it was not repeated.`,
-    { cause: thrown, details: { server, because: thrown.code } },
-  );
-}
+const waitOf = ({ details }: HeddleError) => Number(details.retryAfterMs ?? Number.POSITIVE_INFINITY);
 
 const goneElsewhere = ({ target }: ResolvedCall, server: string) =>
   new HeddleError('INPUT_INVALID', `${target.publicName} no longer belongs to ${server}, which asked.`, {

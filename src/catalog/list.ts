@@ -1,6 +1,7 @@
-import type { Caller, Target } from '../core/call.ts';
+import type { Caller, Target, TargetKind } from '../core/call.ts';
 import type { Servers } from '../upstream/servers.ts';
 import type { Catalog } from './catalog.ts';
+import { isWithin, type Narrowing } from './categories.ts';
 import type { LiveCatalog } from './refresh.ts';
 
 export interface ListOptions {
@@ -17,7 +18,9 @@ export interface Page {
   readonly next?: string;
 }
 
-export interface PageQuery {
+export interface PageQuery extends Narrowing {
+  /** Tools unless something else is said. */
+  readonly kind?: TargetKind;
   readonly cursor?: string;
   readonly limit: number;
   /** Also what nobody can call. */
@@ -63,7 +66,8 @@ const MAX_REMEMBERED = 100;
 export function pageOf(options: ListOptions, caller: Caller, query: PageQuery): Page {
   const catalog = options.catalog.current();
   const pages = pagesOf(catalog, options.rules?.(), caller);
-  const key = JSON.stringify([query.cursor, query.limit, query.includeInvalid]);
+  const { kind, cursor, limit, includeInvalid, server, category } = query;
+  const key = JSON.stringify([kind, cursor, limit, includeInvalid, server, category]);
   const known = pages?.get(key);
   if (known) return known;
   const page = pageAnew(options, caller, query);
@@ -81,16 +85,25 @@ function pagesOf(catalog: Catalog, rules: object | undefined, caller: Caller): M
   return pages;
 }
 
-function pageAnew(options: ListOptions, caller: Caller, { cursor, limit, includeInvalid = false }: PageQuery): Page {
-  const { targets } = options.catalog.current();
+function pageAnew(options: ListOptions, caller: Caller, query: PageQuery): Page {
+  const { kind = 'tool', cursor, limit, includeInvalid = false } = query;
+  const targets = allOf(options.catalog.current(), kind);
   const items: Target[] = [];
   for (let at = cursor === undefined ? 0 : firstAfter(targets, cursor); at < targets.length; at++) {
     const target = targets[at] as Target;
-    if (!options.visible(caller, target) || (!includeInvalid && target.invalid !== undefined)) continue;
+    if (!isWithin(target, query) || !options.visible(caller, target)) continue;
+    if (!includeInvalid && target.invalid !== undefined) continue;
     if (items.length === limit) return { items, next: (items.at(-1) as Target).publicName };
     items.push(target);
   }
   return { items };
+}
+
+/** All there is of one kind, in order. */
+export function allOf(catalog: Catalog, kind: TargetKind): readonly Target[] {
+  if (kind === 'tool') return catalog.targets;
+  if (kind === 'prompt') return catalog.prompts.targets;
+  return kind === 'resource' ? catalog.resources.targets : catalog.resources.templates;
 }
 
 function firstAfter(targets: readonly Target[], name: string): number {

@@ -12,7 +12,7 @@ export interface MetricsOptions {
 
 /** How every server and every tool is doing: in memory, and from time to time in the store. */
 export interface LiveMetrics {
-  /** Of one tool of one server, which is counted with it. */
+  /** Of one tool of one server, which is counted with it; of the server alone when `tool` is empty. */
   of(server: string, tool: string): Tally;
   /** The same to look at only: what was never called is not counted from now on. */
   tool(server: string, name: string): Metrics;
@@ -46,7 +46,7 @@ export function openMetrics({ book, saved = [], alarm = realAlarm }: MetricsOpti
 
   function toolOf(server: string, tool: string): Tally {
     const { whole, tools } = serverOf(server);
-    const known = tools.get(tool);
+    const known = tool === '' ? whole : tools.get(tool);
     if (known) return known;
     const added = new Tally(saveSoon, whole);
     tools.set(tool, added);
@@ -73,7 +73,7 @@ export function openMetrics({ book, saved = [], alarm = realAlarm }: MetricsOpti
   }
 
   for (const row of saved) {
-    const tally = row.tool === '' ? serverOf(row.server).whole : toolOf(row.server, row.tool);
+    const tally = toolOf(row.server, row.tool);
     tally.restore(row);
     written.set(tally, row);
   }

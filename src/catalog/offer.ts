@@ -1,11 +1,14 @@
 import { createHash } from 'node:crypto';
-import type { Facts, JsonObject, Target } from '../core/call.ts';
+import type { Equivalent, Facts, JsonObject, Target } from '../core/call.ts';
 import { canonicalJson } from '../core/json.ts';
+import { checkPrompt } from './check-prompt.ts';
 import { checkTool } from './check-tool.ts';
 import { isUnprintable, skeleton } from './confusable.ts';
 import { distinctName, publicName } from './naming.ts';
 
+/** A tool, or a prompt, which is named the same way. */
 export interface Tool {
+  readonly kind: 'tool' | 'prompt';
   readonly name: string;
   /** The last part of the public name; another than `name` where configuration renames it. */
   readonly shownAs: string;
@@ -13,6 +16,15 @@ export interface Tool {
   readonly facts: Facts;
   /** The server lists other tools of this name, too, and nobody can know which of them it will run. */
   readonly contradicted: boolean;
+  /** Which tool of the pool it does the work of, where configuration says so. */
+  readonly standsFor?: StandsFor | undefined;
+  /** Of a pool's tool: the servers that know it otherwise. */
+  readonly equivalents?: ReadonlyMap<string, Equivalent>;
+}
+
+export interface StandsFor {
+  readonly tool: string;
+  readonly rename: Readonly<Record<string, string>>;
 }
 
 /** A tool in one place of the catalog. Kept as long as its server does not change, and its target with it. */
@@ -31,7 +43,8 @@ export interface Offer {
   as(name: string, flags: readonly string[]): Target;
 }
 
-const CONTRADICTED = 'its server lists more than one tool of this name, and they differ';
+const contradictory = (kind: string) => `its server lists more than one ${kind} of this name, and they differ`;
+const CHECKS = { tool: checkTool, prompt: checkPrompt };
 const NO_FLAGS: readonly string[] = [];
 const UNPRINTABLE: readonly string[] = ['unprintable'];
 const offers = new WeakMap<Target, Offer>();
@@ -86,7 +99,7 @@ interface Facets {
 }
 
 /** Worked out when first asked for: most tools of a large catalog are never called. */
-function lazily({ definition, contradicted }: Tool): Facets {
+function lazily({ kind, definition, contradicted }: Tool): Facets {
   let digest: string | undefined;
   let checked: { readonly invalid: string | undefined } | undefined;
   return {
@@ -95,7 +108,7 @@ function lazily({ definition, contradicted }: Tool): Facets {
       return digest;
     },
     invalid() {
-      checked ??= { invalid: contradicted ? CONTRADICTED : checkTool(definition) };
+      checked ??= { invalid: contradicted ? contradictory(kind) : CHECKS[kind](definition) };
       return checked.invalid;
     },
   };
@@ -110,12 +123,14 @@ interface Making {
 
 function toTarget({ offer: { servers, tool }, publicName, flags, facets }: Making): Target {
   return {
+    kind: tool.kind,
     publicName,
     servers,
     name: tool.name,
     definition: tool.definition,
     facts: tool.facts,
     flags,
+    ...(tool.equivalents && { equivalents: tool.equivalents }),
     get digest() {
       return facets.digest();
     },

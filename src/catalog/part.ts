@@ -27,10 +27,11 @@ export function buildPart(
   const { entry } = owner;
   const byName = Map.groupBy(definitions, ({ name }) => String(name));
   const tools = atMost(byName).flatMap(([name, same]): Tool[] => {
-    const { hidden, rename } = settingsOf(entry, name);
+    const { hidden, rename, equivalent: standsFor } = settingsOf(entry, name);
     if (hidden) return [];
     const [definition, contradicted] = oneOf(same);
-    return [{ name, shownAs: rename ?? name, definition, facts: factsOf(definition, owner), contradicted }];
+    const facts = factsOf(definition, owner);
+    return [{ kind: 'tool', name, shownAs: rename ?? name, definition, facts, contradicted, standsFor }];
   });
   const offers = tools.map((tool) => makeOffer({ group: server, servers: [server], tool }));
   return {
@@ -53,7 +54,7 @@ const tooMany = (server: string, count: number) =>
   `${server} lists ${count} tools; the first ${MAX_TOOLS} by name are used, the others do not exist here.`;
 
 /** Of definitions that share a name: one, not depending on their order, and whether another says something else. */
-function oneOf(same: readonly JsonObject[]): readonly [JsonObject, boolean] {
+export function oneOf(same: readonly JsonObject[]): readonly [JsonObject, boolean] {
   const [first] = same as [JsonObject];
   if (same.length === 1) return [first, false];
   const texts = new Map(same.map((definition) => [canonicalJson(definition), definition]));

@@ -1,47 +1,80 @@
 import { canonicalJson } from '../core/json.ts';
 import { checkTool } from './check-tool.ts';
 import { strictest } from './facts.ts';
-import { makeOffer, type Offer, type Tool } from './offer.ts';
+import { makeOffer, type Offer } from './offer.ts';
 import type { Part } from './part.ts';
+import { cannot, type Member, standInsFor } from './stand-ins.ts';
 
-interface Member {
-  readonly part: Part;
-  readonly tool: Tool;
+export interface PoolOffers {
+  readonly offers: readonly Offer[];
+  /** What configuration says of pools and cannot be done. */
+  readonly problems: readonly string[];
 }
 
+const NONE: PoolOffers = { offers: [], problems: [] };
 // By the first server of a pool, for as long as all of them stay as they are.
-const known = new WeakMap<Part, { readonly parts: readonly Part[]; readonly offers: readonly Offer[] }>();
+const known = new WeakMap<Part, { readonly parts: readonly Part[]; readonly found: PoolOffers }>();
 
-/** What servers of one pool have in common: the same tool with the same input. Differing ones stay apart. */
-export function poolOffers(parts: readonly Part[]): readonly Offer[] {
+/**
+ * What servers of one pool have in common: the same tool with the same input, and what configuration says is
+ * equivalent to it. Others that differ stay apart.
+ */
+export function poolOffers(parts: readonly Part[]): PoolOffers {
   const pools = Map.groupBy(
     parts.filter(({ pool }) => pool),
     ({ pool }) => pool as string,
   );
-  return [...pools].flatMap(([pool, members]) => offersOf(pool, members.sort(byPreference)));
+  const found = [...pools].map(([pool, members]) => offersOf(pool, members.sort(byPreference)));
+  return together(found);
 }
 
-function offersOf(pool: string, parts: readonly Part[]): readonly Offer[] {
+function offersOf(pool: string, parts: readonly Part[]): PoolOffers {
   const [first] = parts;
-  if (!first || parts.length < 2) return [];
+  if (!first || parts.length < 2) return NONE;
   const before = known.get(first);
-  if (before && isSame(before.parts, parts)) return before.offers;
+  if (before && isSame(before.parts, parts)) return before.found;
+  const found = offersAnew(pool, parts);
+  known.set(first, { parts, found });
+  return found;
+}
+
+function offersAnew(pool: string, parts: readonly Part[]): PoolOffers {
   const members = parts.flatMap((part) => part.tools.map((tool): Member => ({ part, tool })));
   const usable = members.filter(({ tool }) => !tool.contradicted && checkTool(tool.definition) === undefined);
-  const groups = Map.groupBy(usable, ({ tool }) =>
+  const originals = usable.filter(({ tool }) => !tool.standsFor);
+  const standing = Map.groupBy(
+    usable.filter(({ tool }) => tool.standsFor),
+    ({ tool }) => tool.standsFor?.tool,
+  );
+  const groups = Map.groupBy(originals, ({ tool }) =>
     JSON.stringify([tool.shownAs, tool.name, canonicalJson(tool.definition.inputSchema)]),
   );
-  const offers = [...groups.values()].flatMap((group) => inCommon(pool, group));
-  known.set(first, { parts, offers });
-  return offers;
+  // The most preferred server comes first, so where tools of one name differ its own is the one that is meant.
+  const each = [...groups.values()].map((group) => {
+    const [{ tool }] = group as [Member];
+    const configured = standing.get(tool.shownAs) ?? [];
+    standing.delete(tool.shownAs);
+    return inCommon(pool, group, configured);
+  });
+  const unmet = [...standing.values()].flat().map((member) => cannot(member, 'no other server of the pool offers it'));
+  return together([...each, { offers: [], problems: unmet }]);
 }
 
-function inCommon(pool: string, [first, ...rest]: readonly Member[]): Offer[] {
-  if (!first || rest.length === 0) return [];
-  const facts = strictest([first.tool.facts, ...rest.map(({ tool }) => tool.facts)]);
-  const servers = [first.part.server, ...rest.map(({ part }) => part.server)] as const;
-  return [makeOffer({ group: pool, servers, tool: { ...first.tool, facts } })];
+function inCommon(pool: string, group: readonly Member[], configured: readonly Member[]): PoolOffers {
+  const [first] = group as [Member];
+  const { members, equivalents, problems } = standInsFor(group as [Member], configured);
+  const all = [...group, ...members].sort((a, b) => byPreference(a.part, b.part));
+  if (all.length < 2) return { offers: [], problems };
+  const facts = strictest([first.tool.facts, ...all.map(({ tool }) => tool.facts)]);
+  const servers = all.map(({ part }) => part.server) as [string, ...string[]];
+  const tool = { ...first.tool, facts, ...(equivalents.size > 0 && { equivalents }) };
+  return { offers: [makeOffer({ group: pool, servers, tool })], problems };
 }
+
+const together = (found: readonly PoolOffers[]): PoolOffers => ({
+  offers: found.flatMap(({ offers }) => offers),
+  problems: found.flatMap(({ problems }) => problems),
+});
 
 const isSame = (some: readonly Part[], others: readonly Part[]) =>
   some.length === others.length && some.every((part, index) => part === others[index]);

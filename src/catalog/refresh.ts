@@ -3,14 +3,14 @@ import type { ServerConfig } from '../config/config.ts';
 import type { ServerEntry } from '../config/schema.ts';
 import { signatureOf } from '../config/signature.ts';
 import type { JsonObject } from '../core/call.ts';
-import { buildCatalog } from './build.ts';
+import type { ListKind } from '../upstream/connection.ts';
+import { LIST_KINDS } from '../upstream/keep-lists.ts';
+import type { Lists } from '../upstream/knowledge.ts';
 import type { Catalog } from './catalog.ts';
-import { buildPart, type Part } from './part.ts';
+import { Parts } from './parts.ts';
 
-export interface Definitions {
-  readonly server: string;
-  readonly tools: readonly JsonObject[];
-}
+/** What a server lists, each item as it was written. */
+export type Definitions = { readonly server: string; readonly tools: readonly JsonObject[] } & Lists;
 
 /** The servers there are, and whose word their tools' facts rest on. */
 export type Owners = ReadonlyMap<string, { readonly entry: ServerEntry | undefined; readonly builtin: boolean }>;
@@ -22,66 +22,81 @@ export interface CatalogOptions {
   readonly owners: Owners;
   /** What servers had when they were last seen, so that they are listed before they are started. */
   readonly remembered: readonly Definitions[];
-  readonly onChange: () => void;
+  /** Told what is other than before; templates are counted as resources. */
+  readonly onChange: (list: ChangedList) => void;
 }
 
 export interface LiveCatalog {
   current(): Catalog;
   /** True when the tools of this server are known, from now or from an earlier time. */
   knows(server: string): boolean;
-  /** Takes a server's new list. Only its part is worked out again. */
-  update(server: string, tools: readonly JsonObject[]): void;
+  /** Takes a server's new list, of tools unless said. Only its part is worked out again. */
+  update(server: string, items: readonly JsonObject[], kind?: ListKind): void;
   /** Takes new servers and new entries. What is not named any more is gone, what changed is worked out again. */
   configure(owners: Owners): void;
+}
+
+/** What clients are told about when it changes. */
+export type ChangedList = 'tools' | 'resources' | 'prompts';
+
+export const CHANGED: Readonly<Record<ListKind, ChangedList>> = {
+  tools: 'tools',
+  resources: 'resources',
+  templates: 'resources',
+  prompts: 'prompts',
+};
+
+interface Taken {
+  readonly text: string;
+  readonly items: readonly JsonObject[];
 }
 
 // Another command or address is another server: what the one had says nothing of the other.
 const signature = (entry: ServerEntry | undefined) => entry && signatureOf(entry);
 
-/** Holds the one catalog there is, and replaces it when a server's list, or its entry, changes. */
+/** Holds the one catalog there is, and replaces it when a list of a server, or its entry, changes. */
 export function liveCatalog({ owners: first, remembered, onChange }: CatalogOptions): LiveCatalog {
-  const parts = new Map<string, Part>();
-  const lists = new Map<string, { readonly text: string; readonly tools: readonly JsonObject[] }>();
+  const lists = new Map<string, Map<ListKind, Taken>>();
+  const parts = new Parts();
   let owners = first;
-  let current: Catalog | undefined;
 
-  function take(server: string, tools: readonly JsonObject[]): boolean {
+  function take(server: string, kind: ListKind, items: readonly JsonObject[]): boolean {
     const owner = owners.get(server);
-    const text = JSON.stringify(tools);
-    if (!owner || lists.get(server)?.text === text) return false;
-    lists.set(server, { text, tools });
-    parts.set(server, buildPart(server, tools, owner));
-    current = undefined;
-    return true;
+    const text = JSON.stringify(items);
+    const own = lists.get(server) ?? new Map<ListKind, Taken>();
+    if (!owner || own.get(kind)?.text === text) return false;
+    lists.set(server, own.set(kind, { text, items }));
+    return parts.put(server, { kind, items, owner });
   }
 
-  function forget(server: string): void {
-    parts.delete(server);
-    lists.delete(server);
+  for (const { server, ...known } of remembered) {
+    for (const kind of LIST_KINDS) if (known[kind]) take(server, kind, known[kind]);
   }
-
-  for (const { server, tools } of remembered) take(server, tools);
 
   return {
-    current() {
-      current ??= buildCatalog([...parts.values()]);
-      return current;
-    },
-    knows: (server) => parts.has(server),
-    update(server, tools) {
-      if (take(server, tools)) onChange();
+    current: () => parts.catalog(),
+    knows: (server) => lists.get(server)?.has('tools') === true,
+    update(server, items, kind = 'tools') {
+      const had = lists.get(server)?.get(kind)?.items.length ?? 0;
+      if (!take(server, kind, items)) return;
+      // Most servers have nothing but tools, and that is no news.
+      if (kind === 'tools' || had > 0 || items.length > 0) onChange(CHANGED[kind]);
     },
     configure(next) {
       const before = owners;
+      const had = parts.lists();
       owners = next;
-      for (const [server, { tools }] of [...lists]) {
+      for (const [server, own] of [...lists]) {
         const owner = next.get(server);
         const known = before.get(server)?.entry;
-        if (!owner || signature(owner.entry) !== signature(known)) forget(server);
-        else if (!isDeepStrictEqual(owner, before.get(server))) parts.set(server, buildPart(server, tools, owner));
+        if (!owner || signature(owner.entry) !== signature(known)) {
+          lists.delete(server);
+          parts.forget(server);
+        } else if (!isDeepStrictEqual(owner, before.get(server))) {
+          for (const [kind, { items }] of own) parts.put(server, { kind, items, owner });
+        }
       }
-      current = undefined;
-      onChange();
+      for (const list of new Set<ChangedList>(['tools', ...had, ...parts.lists()])) onChange(list);
     },
   };
 }

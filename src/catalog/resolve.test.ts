@@ -9,11 +9,11 @@ import { anEntry, openWorld, tool, type World } from './fixtures.ts';
 const has = (...tools: string[]) => recordingServer(Object.fromEntries(tools.map((name) => [name, () => text(name)])));
 const { signal } = new AbortController();
 const ask = async (world: World, name: string, caller: Caller = ada) => {
-  const { publicName } = await world.resolve({ name, caller, signal });
+  const { publicName } = await world.resolve({ kind: 'tool', name, caller, signal });
   return publicName;
 };
 const failure = (world: World, name: string, caller: Caller = ada): Promise<HeddleError> =>
-  world.resolve({ name, caller, signal }).then(
+  world.resolve({ kind: 'tool', name, caller, signal }).then(
     () => Promise.reject(new Error(`${name} was found`)),
     (thrown: unknown) => HeddleError.from(thrown),
   );
@@ -132,7 +132,7 @@ verifies('T6', 'whoever gives up while a server starts is let go, and the start 
   const silent = { connect: async () => {} };
   const world = await openWorld({ silent });
   const abort = new AbortController();
-  const asked = world.resolve({ name: 'mcp__silent__x', caller: ada, signal: abort.signal });
+  const asked = world.resolve({ kind: 'tool', name: 'mcp__silent__x', caller: ada, signal: abort.signal });
   abort.abort();
   await expect(asked).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
   expect(world.servers.status()[0]).toMatchObject({ state: 'pending', attempt: [1, 1] });

@@ -2,6 +2,8 @@ import type { Call, Caller, ResolvedCall, Target } from '../core/call.ts';
 import { closest } from '../core/did-you-mean.ts';
 import { HeddleError } from '../core/errors.ts';
 import type { Servers } from '../upstream/servers.ts';
+import { findIn, hasUri, shelfOf } from './find.ts';
+import { serverAndUri } from './own-uri.ts';
 import type { LiveCatalog } from './refresh.ts';
 
 export interface ResolveOptions {
@@ -13,7 +15,10 @@ export interface ResolveOptions {
   readonly serverVisible: (caller: Caller, server: string) => boolean;
 }
 
-export type Resolve = (call: Pick<Call, 'name' | 'caller' | 'signal'>) => Promise<Target>;
+/** As much of a call as says what it is of. */
+export type Wanted = Pick<Call, 'kind' | 'name' | 'caller' | 'signal'> & Partial<Pick<Call, 'input' | 'options'>>;
+
+export type Resolve = (call: Wanted) => Promise<Target>;
 
 /**
  * Looks a name up, starting the server it belongs to when that is needed. What
@@ -21,35 +26,27 @@ export type Resolve = (call: Pick<Call, 'name' | 'caller' | 'signal'>) => Promis
  */
 export function resolver(options: ResolveOptions): Resolve {
   const { catalog, servers, visible, serverVisible } = options;
+  const find = (call: Wanted) => findIn(catalog.current(), call, (target) => visible(call.caller, target));
 
-  const clearest = (target: Target) => catalog.current().spellings(target)[0];
-
-  function find({ name, caller }: Pick<Call, 'name' | 'caller'>): Target | undefined {
-    const exact = catalog.current().find(name);
-    if (exact) return visible(caller, exact) ? exact : undefined;
-    const called = catalog.current().called(name);
-    const candidates = called.filter((target) => visible(caller, target));
-    if (candidates.length > 1) throw ambiguous(name, candidates.map(clearest));
-    return candidates[0];
+  /** Starts who may have what is called; gives back why that failed. */
+  async function start(call: Wanted, known: Target | undefined): Promise<unknown> {
+    const { caller, signal } = call;
+    const owners = known?.servers ?? serversIn(call, servers).filter((server) => serverVisible(caller, server));
+    if (owners.length > 0) return startOneOf(owners, servers, signal);
+    // A program has the names it was given; a person may know no more than the tool's own, and a URI names no server.
+    if (hasUri(call) || isTypedByPerson(caller)) await options.discover(caller, signal);
+    return undefined;
   }
 
   return async function resolve(call) {
-    const { name, caller, signal } = call;
     const known = find(call);
     if (known?.servers.some((server) => servers.connected(server))) return known;
 
-    const owners = known?.servers ?? serversIn(name, servers).filter((server) => serverVisible(caller, server));
-    const failure = await startOneOf(owners, servers, signal);
-    if (owners.length === 0 && isTypedByPerson(caller)) await options.discover(caller, signal);
+    const failure = await start(call, known);
     const found = find(call);
-    if (found && failure) throw failure;
+    if (failure && (found || !known)) throw failure;
     if (found) return found;
-    throw failure && !known
-      ? failure
-      : unknownName(
-          name,
-          visibleNames(catalog, (target) => visible(caller, target)),
-        );
+    throw hasUri(call) ? unknownResource(call.name) : unknownName(call.name, visibleNames(catalog, call, visible));
   };
 }
 
@@ -72,20 +69,25 @@ async function startOneOf(names: readonly string[], servers: Servers, signal: Ab
   return failure;
 }
 
-/** Which server a name belongs to when its tools are not known yet: the longest name that fits. */
-function serversIn(name: string, servers: Servers): readonly string[] {
-  const fits = (server: string) => name.startsWith(`mcp__${server}__`) || name.startsWith(`${server}.`);
+/** Which server a name belongs to when what it has is not known yet: the longest name that fits. A URI may be anybody's. */
+function serversIn(call: Wanted, servers: Servers): readonly string[] {
+  const { name } = call;
   const names = servers.status().map(({ name }) => name);
+  if (hasUri(call)) return names.filter((server) => server === serverAndUri(name)?.server);
+  const fits = (server: string) => name.startsWith(`mcp__${server}__`) || name.startsWith(`${server}.`);
   const [longest] = names.filter(fits).sort((a, b) => b.length - a.length);
   return longest === undefined ? [] : [longest];
 }
 
-// A program has the names it was given; a person may know no more than the tool's own.
 const isTypedByPerson = (caller: Caller) => caller.via === 'cli' || caller.via === 'library';
 
-function visibleNames(catalog: LiveCatalog, visible: (target: Target) => boolean): readonly string[] {
-  const { targets, spellings } = catalog.current();
-  return targets.filter(visible).flatMap(spellings);
+function visibleNames(
+  catalog: LiveCatalog,
+  call: Wanted,
+  visible: (caller: Caller, target: Target) => boolean,
+): readonly string[] {
+  const { targets, spellings } = shelfOf(catalog.current(), call);
+  return targets.filter((target) => visible(call.caller, target)).flatMap(spellings);
 }
 
 function unknownName(name: string, names: readonly string[]): HeddleError {
@@ -93,9 +95,8 @@ function unknownName(name: string, names: readonly string[]): HeddleError {
   return new HeddleError('NAME_UNKNOWN', `Nothing is named ${name}.`, guess ? { fix: `Did you mean ${guess}?` } : {});
 }
 
-function ambiguous(name: string, candidates: readonly string[]): HeddleError {
-  return new HeddleError('NAME_AMBIGUOUS', `${name} is the name of more than one tool: ${candidates.join(', ')}.`, {
-    fix: `Write one of them, for example ${candidates[0]}.`,
-    details: { candidates },
+const unknownResource = (uri: string) =>
+  new HeddleError('NAME_UNKNOWN', `No server has the resource ${uri}.`, {
+    fix: 'Ask for one that is listed, or say whose it is: heddle://<server>/<uri>.',
+    details: { uri },
   });
-}

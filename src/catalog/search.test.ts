@@ -67,7 +67,10 @@ describe('search', () => {
   });
 
   it('finds the singular by the plural, and the other way round', () => {
-    expect(found('tickets').sort()).toEqual(['github.create_issue (description)', 'github.list_issues (description)']);
+    expect(found('tickets').toSorted()).toEqual([
+      'github.create_issue (description)',
+      'github.list_issues (description)',
+    ]);
     expect(found('issues')[0]).toBe('github.list_issues (name)');
   });
 

@@ -13,9 +13,11 @@ interface Entry {
 const COMMANDS: Readonly<Record<string, Entry>> = {
   up: { summary: 'Start the gateway', load: async () => (await import('./commands/up.ts')).up },
   serve: { summary: 'Serve one MCP client over stdio', load: async () => (await import('./commands/serve.ts')).serve },
-  list: { summary: 'List servers or tools', load: async () => (await import('./commands/list.ts')).list },
+  list: { summary: 'List servers, or what they have', load: async () => (await import('./commands/list.ts')).list },
   call: { summary: 'Call a tool', load: async () => (await import('./commands/call.ts')).call },
   describe: { summary: 'Show a tool in full', load: async () => (await import('./commands/describe.ts')).describe },
+  search: { summary: 'Find tools by words', load: async () => (await import('./commands/search.ts')).search },
+  stats: { summary: 'Show how calls have ended', load: async () => (await import('./commands/stats.ts')).stats },
   add: { summary: 'Add a server', load: async () => (await import('./commands/add.ts')).add },
   remove: { summary: 'Remove a server', load: async () => (await import('./commands/remove.ts')).remove },
   get: { summary: 'Show one server', load: async () => (await import('./commands/get.ts')).get },

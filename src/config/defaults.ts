@@ -13,12 +13,23 @@ export const TREATMENT_DEFAULTS = {
   tools: {},
 } as const;
 
+/** Signatures that need no secret of ours. Those with a shared secret are not among them, nor is none. */
+export const JWT_ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA'] as const;
+
 export const SETTING_DEFAULTS = {
   mode: 'guarded',
   permissions: { allow: [], ask: [], deny: [] },
   limits: {},
   connect: { localConcurrency: 3, remoteConcurrency: 20 },
-  gateway: { host: '127.0.0.1', port: 7433, allowedHosts: [], allowedOrigins: [], maxBodyBytes: 4_194_304 },
+  gateway: {
+    host: '127.0.0.1',
+    port: 7433,
+    allowedHosts: [],
+    allowedOrigins: [],
+    maxBodyBytes: 4_194_304,
+    apiKeys: [],
+  },
+  profiles: {},
   roots: [],
   sampling: { maxCalls: 10, windowMs: 60_000, maxTokens: 4096 },
   connectors: [],

@@ -28,8 +28,18 @@ const VALUE_HINTS: Readonly<Record<string, string>> = { websocket: 'ws', 'stream
 
 /** Puts what zod found into words, with the place it was found at. An unknown key comes first: it explains the rest. */
 export function describeIssues(issues: readonly z.core.$ZodIssue[], checked: Checked): readonly Complaint[] {
-  const complaints = issues.flatMap((issue) => describeIssue(issue, checked));
+  const complaints = issues.flatMap(meant).flatMap((issue) => describeIssue(issue, checked));
   return complaints.toSorted((a, b) => Number(b.unknownKey) - Number(a.unknownKey));
+}
+
+/** Of a value that may be one of several kinds: what is wrong with it as the kind that it is. */
+function meant(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] {
+  if (issue.code !== 'invalid_union') return [issue];
+  const fitting = issue.errors.find((each) =>
+    each.every(({ code, path }) => path.length > 0 || code === 'unrecognized_keys'),
+  );
+  if (!fitting) return [issue];
+  return fitting.flatMap((inner) => meant({ ...inner, path: [...issue.path, ...inner.path] }));
 }
 
 function describeIssue(issue: z.core.$ZodIssue, checked: Checked): readonly Complaint[] {

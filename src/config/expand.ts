@@ -110,11 +110,15 @@ export const ENTRY_FIELDS: Fields = {
 const NO_PATH = /:\/\/|^:memory:$/;
 
 export const SETTING_FIELDS: Fields = {
-  expands: ([first, , third]) =>
-    first === 'builtins' || first === 'roots' || (first === 'connectors' && third !== 'name'),
+  expands: ([first, second, third]) =>
+    first === 'builtins' ||
+    first === 'roots' ||
+    (first === 'connectors' && third !== 'name') ||
+    (first === 'gateway' && second === 'auth'),
   isPath: (path) => isBuiltinPath(path) || path[0] === 'roots' || (path[0] === 'store' && path.length === 1),
-  // Roots are told to every server.
-  isShown: ([first, , third]) => first === 'roots' || (first === 'connectors' && third === 'url'),
+  // Roots are told to every server, and who issues tokens to every client.
+  isShown: ([first, , third]) =>
+    first === 'roots' || first === 'gateway' || (first === 'connectors' && third === 'url'),
 };
 
 function isSandboxPath([first, second]: Path): boolean {

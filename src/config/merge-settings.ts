@@ -1,4 +1,4 @@
-import type { Json } from '../core/call.ts';
+import type { Json, JsonObject } from '../core/call.ts';
 import type { Origin } from './config.ts';
 import type { Layer } from './layer.ts';
 import { connectorsOf } from './merge-connectors.ts';
@@ -25,7 +25,7 @@ export function mergeSettings(layers: readonly Layer[], projectFolder: string): 
     const [winner, ...others] = written.get(key) ?? [];
     if (winner === undefined) continue;
     places.set(key, { scope: winner.scope, at: winner.at, shadowed: others.map(({ scope, at }) => ({ scope, at })) });
-    put(chosen, path, path[0] === 'permissions' ? union([winner, ...others]) : winner.value);
+    put(chosen, path, together(path, [winner, ...others]));
   }
   const { $schema: _, mcpServers: __, builtins, ...rest } = configSchema.parse(chosen);
   const { allowedPaths = [projectFolder], ...filesystem } = builtins.filesystem;
@@ -33,6 +33,17 @@ export function mergeSettings(layers: readonly Layer[], projectFolder: string): 
   const inForce: Settings = { ...rest, connectors, builtins: { filesystem: { ...filesystem, allowedPaths } } };
   return { inForce, places };
 }
+
+type Said = readonly [{ readonly value: Json }, ...{ readonly value: Json }[]];
+
+function together([first]: readonly string[], said: Said): Json {
+  if (first === 'permissions') return union(said);
+  return first === 'profiles' ? byName(said) : said[0].value;
+}
+
+/** Each profile stands alone, as servers do: whoever comes first says all of it. */
+const byName = (said: Said): Json =>
+  Object.fromEntries(said.toReversed().flatMap(({ value }) => Object.entries(value as JsonObject)));
 
 /** Rules add up: a project's list of what is denied does not take away the user's. */
 const union = (written: readonly { readonly value: Json }[]): Json => [

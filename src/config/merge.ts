@@ -1,3 +1,5 @@
+import type { Json } from '../core/call.ts';
+import { isObject } from '../core/json.ts';
 import type { Config, Problem, ServerConfig, SourceFile } from './config.ts';
 import type { Layer } from './layer.ts';
 import { type ManagedRules, mergeServers } from './merge-servers.ts';
@@ -79,10 +81,14 @@ function withoutLoosening(layers: readonly Layer[]): { layers: readonly Layer[];
 
 function loosens({ path, value }: Layer['settings'][number]): boolean {
   const key = path.join('.');
-  return (
-    (key === 'mode' && value === 'open') || (key === 'permissions.allow' && Array.isArray(value) && value.length > 0)
-  );
+  if (key === 'profiles' && isObject(value)) return Object.values(value).some((profile) => allowsMore(profile));
+  return (key === 'mode' && value === 'open') || (key === 'permissions.allow' && isFilled(value));
 }
+
+const isFilled = (value: Json | undefined) => Array.isArray(value) && value.length > 0;
+
+const allowsMore = (profile: Json | undefined) =>
+  isObject(profile) && isObject(profile.permissions) && isFilled(profile.permissions.allow);
 
 function ignored({ path, at }: Layer['settings'][number]): Problem {
   const message = `\`${path.join('.')}\` has no effect here: this machine is managed, and it would mean fewer questions.`;

@@ -1,10 +1,10 @@
 import * as z from 'zod';
+import { apiKeys, auth, permissions, profiles } from './access-schema.ts';
 import { SETTING_DEFAULTS } from './defaults.ts';
 import { rate, type remoteEntry, type sdkEntry, serverEntry, type stdioEntry } from './server-schema.ts';
 
 const { builtins: BUILTINS, connect: CONNECT, gateway: GATEWAY, sampling: SAMPLING } = SETTING_DEFAULTS;
 const FILES = BUILTINS.filesystem;
-const rules = z.array(z.string().min(1)).default([]);
 const NO_FOLDER = /^(?!file:)[a-z][a-z0-9+.-]+:\/\//i;
 const FOREIGN_SCHEME = /^(?!postgres(?:ql)?:)[a-z][a-z0-9+.-]+:\/\//i;
 
@@ -15,12 +15,6 @@ const filesystem = z.strictObject({
     .exactOptional()
     .describe('Folders the file tools may touch; the project folder when left out.'),
   maxFileBytes: z.int().positive().default(FILES.maxFileBytes).describe('Largest file that is read or written.'),
-});
-
-const permissions = z.strictObject({
-  allow: rules.describe('Tools that run without asking.'),
-  ask: rules.describe('Tools that ask first.'),
-  deny: rules.describe('Tools that never run. Deny wins over ask, ask over allow.'),
 });
 
 const connect = z.strictObject({
@@ -48,6 +42,8 @@ const gateway = z.strictObject({
   allowedHosts: z.array(z.string().min(1)).default([]).describe('Further Host headers to accept.'),
   allowedOrigins: z.array(z.string().min(1)).default([]).describe('Web origins whose pages may call the gateway.'),
   maxBodyBytes: z.int().positive().default(GATEWAY.maxBodyBytes).describe('Largest request body.'),
+  auth,
+  apiKeys,
 });
 
 const connector = z.strictObject({
@@ -81,7 +77,8 @@ export const configSchema = z.strictObject({
     .prefault({})
     .describe('Limits on calls.'),
   connect: connect.prefault({}).describe('How many servers connect at once.'),
-  gateway: gateway.prefault({}).describe('The MCP endpoint of `heddle serve`.'),
+  gateway: gateway.prefault({}).describe('The MCP endpoint of `heddle up`.'),
+  profiles,
   roots: z
     .array(
       z
@@ -119,6 +116,8 @@ export type Settings = Frozen<
     builtins: { filesystem: Required<Written['builtins']['filesystem']> };
   }
 >;
+
+export type Profile = Settings['profiles'][string];
 
 /**
  * The path of every setting that is one value. An object without defaults is one value too:

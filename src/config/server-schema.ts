@@ -51,6 +51,14 @@ const permissions = z.strictObject({
   writePermission: answer.exactOptional().describe('What happens to all other calls.'),
 });
 
+const equivalent = z.strictObject({
+  tool: z.string().min(1).describe('The name under which another server of the pool offers it.'),
+  rename: z
+    .record(z.string(), z.string().min(1))
+    .default({})
+    .describe('What that tool’s arguments are called here, by their names there.'),
+});
+
 const tool = z.strictObject({
   riskLevel: z.enum(['low', 'medium', 'high']).exactOptional().describe('How much harm the tool can do.'),
   category: z.string().min(1).exactOptional().describe('What the tool is listed under.'),
@@ -60,6 +68,12 @@ const tool = z.strictObject({
   readOnly: z.boolean().exactOptional().describe('Whether the tool changes nothing.'),
   requiresApproval: z.boolean().exactOptional().describe('Whether a person has to agree to each call.'),
   costPerCall: z.number().nonnegative().exactOptional().describe('What one call costs, for budgets.'),
+  hedgeAfterMs: milliseconds
+    .exactOptional()
+    .describe(
+      'How long one server of a pool may take before another is asked, too; only for calls that may be repeated.',
+    ),
+  equivalent: equivalent.exactOptional().describe('The tool of the pool that this one does the work of.'),
   hidden: z.boolean().exactOptional().describe('Whether the tool is left out of every list and cannot be called.'),
   rename: z.string().min(1).exactOptional().describe('The name the tool is offered under.'),
 });

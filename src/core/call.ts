@@ -8,17 +8,24 @@ export interface JsonObject {
   readonly [key: string]: Json | undefined;
 }
 
+/**
+ * What is asked for. A `subscription` lasts: `report` hears of every update, and `signal` ends it, before its answer
+ * or long after.
+ */
+export type CallKind = 'tool' | 'resource' | 'prompt' | 'completion' | 'subscription';
+
 /** What a caller asked for, before we know whether it exists or is allowed. */
 export interface Call {
   readonly id: string;
-  readonly kind: 'tool';
+  readonly kind: CallKind;
   /** What this caller's client can be asked, in this request; nothing when absent. */
   readonly can?: Abilities;
   /** Later rounds of a call that answered `input-required`: the answers, and where it stopped. */
   readonly answers?: Answers;
   readonly from?: Continuation;
-  /** The public name, `server.tool`, or a bare tool name, as the caller wrote it. */
+  /** The public name, `server.tool`, or a bare tool name, as the caller wrote it; of resources the URI. */
   readonly name: string;
+  /** The arguments; of a completion what MCP asks it with. */
   readonly input: JsonObject;
   /** The client's `_meta` without reserved keys. */
   readonly meta: JsonObject;
@@ -57,8 +64,13 @@ export interface Caller {
   readonly session?: string;
 }
 
+/** What there is to ask for. */
+export type TargetKind = 'tool' | 'resource' | 'template' | 'prompt';
+
 /** What a public name stands for. */
 export interface Target {
+  readonly kind: TargetKind;
+  /** Of a resource its URI, of a template the template. */
   readonly publicName: string;
   /** Servers able to answer, in order of preference. Never empty. */
   readonly servers: readonly [string, ...string[]];
@@ -66,7 +78,7 @@ export interface Target {
   readonly name: string;
   /** Those that do the same under another name, or with other names for its arguments. */
   readonly equivalents?: ReadonlyMap<string, Equivalent>;
-  /** The tool exactly as its server wrote it. */
+  /** The tool, resource or prompt exactly as its server wrote it. */
   readonly definition: JsonObject;
   /** SHA-256 of the definition's canonical JSON. */
   readonly digest: string;
@@ -143,6 +155,8 @@ export interface Provenance {
   readonly server: string;
   readonly attempts: number;
   readonly latencyMs: number;
+  /** The server said this before, and that it stays good for a while; it was not asked again. */
+  readonly cached?: true;
 }
 
 export type Result =

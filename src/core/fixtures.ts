@@ -24,6 +24,7 @@ export function aTarget({
   ...overrides
 }: Partial<Omit<Target, 'facts'>> & { facts?: Partial<Facts> } = {}): Target {
   return {
+    kind: 'tool',
     publicName: 'mcp__demo__echo',
     servers: ['demo'],
     name: 'echo',

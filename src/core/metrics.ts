@@ -1,5 +1,5 @@
 /** How a server, or one of its tools, has done so far. */
-export interface Metrics {
+export type Metrics = {
   /** Calls that were answered or failed; one that its caller gave up is neither. */
   readonly totalCalls: number;
   /** The part of them that was answered, from 0 to 1; 1 before the first call. */
@@ -12,7 +12,7 @@ export interface Metrics {
   readonly avgLatencyMs: number;
   /** In milliseconds since the epoch; 0 before the first call. */
   readonly lastCallTime: number;
-}
+};
 
 export interface MetricsRow extends Metrics {
   readonly server: string;

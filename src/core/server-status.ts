@@ -1,4 +1,5 @@
 import type { JsonObject } from './call.ts';
+import type { Metrics } from './metrics.ts';
 
 /** How one configured server is doing. */
 export interface ServerStatus {
@@ -13,6 +14,8 @@ export interface ServerStatus {
   readonly attempt: readonly [number, number];
   /** When the next attempt is made by itself, in milliseconds since the epoch. */
   readonly retryAt?: number;
+  /** Of a failed server: from when on a call to it tries once more, in milliseconds since the epoch. */
+  readonly retryFrom?: number;
   readonly health: 'ok' | 'unhealthy' | 'unknown';
   readonly sandbox: 'enforced' | 'unsandboxed' | 'none';
   /** How many of each it has, or had when it was last seen. */
@@ -20,6 +23,8 @@ export interface ServerStatus {
   readonly resources?: number;
   readonly templates?: number;
   readonly prompts?: number;
+  /** How its calls have ended so far, those of earlier runs included. */
+  readonly metrics?: Metrics;
   /** Lines opened for single users besides the common one. */
   readonly privateLines?: number;
   /** Of a connected server: serverInfo, capabilities, instructions, protocolVersion, era, connectMs. */

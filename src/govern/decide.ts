@@ -1,6 +1,7 @@
 import type { ServerConfig } from '../config/config.ts';
 import type { ServerEntry, Settings } from '../config/schema.ts';
 import type { Caller, JsonObject, Target } from '../core/call.ts';
+import { nameAt } from '../core/equivalent.ts';
 import { sensitiveWord } from './sensitive.ts';
 
 export interface Policy {
@@ -105,8 +106,8 @@ function allows(pattern: string, { publicName, servers, name }: Target, server: 
 
 /** In doubt more than was written: the tool by its server's name whatever it is called now, and all of a pool. */
 function restricts(pattern: string, target: Target, server: string): boolean {
-  const { publicName, servers, name } = target;
-  if (allows(pattern, target, server) || pattern === `mcp__${server}__${name}`) return true;
+  const { publicName, servers } = target;
+  if (allows(pattern, target, server) || pattern === `mcp__${server}__${nameAt(target, server)}`) return true;
   return servers.length > 1 && publicName.startsWith(`${groupOf(pattern)}__`);
 }
 
@@ -119,7 +120,8 @@ function serverRules(servers: Policy['servers'], target: Target, server: string)
   return found.map(({ rule, ...rest }) => ({ ...rest, rule: `mcpServers.${server}.permissions.${rule}` }));
 }
 
-function byToolLists({ allowedTools, deniedTools }: Permissions, server: string, { name }: Target): Decision[] {
+function byToolLists({ allowedTools, deniedTools }: Permissions, server: string, target: Target): Decision[] {
+  const name = nameAt(target, server);
   const found: Decision[] = [];
   if (deniedTools?.includes(name)) {
     found.push({ effect: 'deny', rule: 'deniedTools', reason: `${server} denies ${name}.` });

@@ -5,12 +5,13 @@ import { HeddleError, UpstreamError } from '../core/errors.ts';
 import { aCall, answers, aTarget, text } from '../core/fixtures.ts';
 import { decides, realStore } from './fixtures.ts';
 import { type Pipeline, pipeline } from './pipeline.ts';
+import { rates } from './rate-limit.ts';
 import { stages } from './stages.ts';
 
 async function governed(ends: Partial<Pick<Pipeline, 'resolve' | 'invoke'>> = {}, decide = decides()) {
   const store = await realStore();
-  const limits = () => ({ servers: new Map(), perCaller: undefined });
-  const order = stages({ audit: store.audit, traces: store.traces, decide, limits });
+  const unlimited = rates(() => ({ servers: new Map(), perCaller: undefined }));
+  const order = stages({ audit: store.audit, traces: store.traces, decide, rates: unlimited });
   const resolve = async (call: Call): Promise<ResolvedCall> => ({ ...call, target: aTarget() });
   return { store, dispatch: pipeline({ ...order, resolve, invoke: answers('hi'), ...ends }) };
 }

@@ -3,7 +3,7 @@ import { verifies } from '../../test/requirements.ts';
 import { compose, type RateLimit, type ResolvedCall } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { aCall, ada, answers, aTarget } from '../core/fixtures.ts';
-import { type RateLimits, rateLimit } from './rate-limit.ts';
+import { type RateLimits, rateLimit, rates } from './rate-limit.ts';
 
 const per = (maxCalls: number, windowMs = 1000): RateLimit => ({ maxCalls, windowMs });
 
@@ -13,8 +13,10 @@ function limited(options: Partial<RateLimits> = {}) {
   const handle = compose(
     [
       rateLimit(
-        () => limits,
-        () => time.now,
+        rates(
+          () => limits,
+          () => time.now,
+        ),
       ),
     ],
     answers('ok'),

@@ -27,11 +27,15 @@ interface Window {
 // Bounds memory: past this, the windows idle the longest are forgotten.
 const MAX_WINDOWS = 10_000;
 
-/**
- * Refuses a call when its tool, its server or its caller has spent the calls of the current window. A call that goes on
- * after a question was counted when it began.
- */
-export function rateLimit(limits: () => RateLimits, clock: Clock = Date.now): Stage<ResolvedCall> {
+/** Counts calls in windows, and says who has used up theirs. */
+export interface Rates {
+  /** Counts a call, or says why there may be none. Of several servers nobody knows yet which it will be. */
+  admit(call: ResolvedCall): HeddleError | undefined;
+  /** The same for one of several servers, once it is known. */
+  admitTo(server: string): HeddleError | undefined;
+}
+
+export function rates(limits: () => RateLimits, clock: Clock = Date.now): Rates {
   const windows = new Map<string, Window>();
 
   function windowOf(key: string, { windowMs }: RateLimit, now: number): Window {
@@ -43,22 +47,56 @@ export function rateLimit(limits: () => RateLimits, clock: Clock = Date.now): St
     return window;
   }
 
-  function admit(applying: readonly Applying[]): HeddleError | undefined {
+  function refusal({ key, who, limit }: Applying, now: number): HeddleError | undefined {
+    const window = windowOf(key, limit, now);
+    return window.calls >= limit.maxCalls ? limited(who, window.opensAt + limit.windowMs - now) : undefined;
+  }
+
+  function spend(applying: readonly Applying[]): HeddleError | undefined {
+    if (applying.length === 0) return undefined;
     const now = clock();
-    const spent: Window[] = [];
-    for (const { key, who, limit } of applying) {
-      const window = windowOf(key, limit, now);
-      if (window.calls >= limit.maxCalls) return limited(who, window.opensAt + limit.windowMs - now);
-      spent.push(window);
+    for (const one of applying) {
+      const refused = refusal(one, now);
+      if (refused) return refused;
     }
     // Only now: a call that is refused must not use up what others share.
-    for (const window of spent) window.calls++;
+    for (const { key, limit } of applying) windowOf(key, limit, now).calls++;
     return undefined;
   }
 
+  /** Of several servers one with calls left is enough. When there is none, nothing else is spent. */
+  function spentByAll(names: readonly string[]): HeddleError | undefined {
+    const now = clock();
+    let soonest: HeddleError | undefined;
+    for (const server of names) {
+      const applying = serverLimit(server, limits());
+      const refused = applying && refusal(applying, now);
+      if (!refused) return undefined;
+      if (!soonest || waitOf(refused) < waitOf(soonest)) soonest = refused;
+    }
+    return soonest;
+  }
+
+  return {
+    admit(call) {
+      const { servers } = call.target;
+      const refused = servers.length === 1 ? undefined : spentByAll(servers);
+      return refused ?? spend(limitsOf(call, limits()));
+    },
+    admitTo(server) {
+      const applying = serverLimit(server, limits());
+      return applying && spend([applying]);
+    },
+  };
+}
+
+/**
+ * Refuses a call when its tool, its server or its caller has spent the calls of the current window. A call that goes on
+ * after a question was counted when it began.
+ */
+export function rateLimit(rates: Rates): Stage<ResolvedCall> {
   return function rateLimit(call, next) {
-    const applying = call.from ? [] : limitsOf(call, limits());
-    const refused = applying.length > 0 ? admit(applying) : undefined;
+    const refused = call.from ? undefined : rates.admit(call);
     return refused ? Promise.reject(refused) : next(call);
   };
 }
@@ -69,16 +107,23 @@ interface Applying {
   readonly limit: RateLimit;
 }
 
-function limitsOf({ target, caller }: ResolvedCall, { servers, perCaller }: RateLimits): readonly Applying[] {
-  const { publicName, facts } = target;
-  const [server] = target.servers;
-  const perServer = servers.get(server);
+function serverLimit(server: string, { servers }: RateLimits): Applying | undefined {
+  const limit = servers.get(server);
+  return limit && { key: `server ${server}`, who: `The server ${server}`, limit };
+}
+
+function limitsOf({ target, caller }: ResolvedCall, limits: RateLimits): readonly Applying[] {
+  const { publicName, facts, servers } = target;
+  const { perCaller } = limits;
   const applying: Applying[] = [];
   if (facts.rateLimit) applying.push({ key: `tool ${publicName}`, who: publicName, limit: facts.rateLimit });
-  if (perServer) applying.push({ key: `server ${server}`, who: `The server ${server}`, limit: perServer });
+  const perServer = servers.length === 1 ? serverLimit(servers[0], limits) : undefined;
+  if (perServer) applying.push(perServer);
   if (perCaller) applying.push({ key: `caller ${caller.id}`, who: `The caller ${caller.id}`, limit: perCaller });
   return applying;
 }
+
+const waitOf = ({ details }: HeddleError) => Number(details.retryAfterMs);
 
 const limited = (who: string, retryAfterMs: number) =>
   new HeddleError('RATE_LIMITED', `${who} has used up its calls for now.`, {

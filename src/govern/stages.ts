@@ -6,7 +6,7 @@ import { audit } from './audit.ts';
 import { deadline } from './deadline.ts';
 import type { Decide } from './decide.ts';
 import { permit } from './permit.ts';
-import { type RateLimits, rateLimit } from './rate-limit.ts';
+import { type Rates, rateLimit } from './rate-limit.ts';
 import { recordIntent } from './record-intent.ts';
 import { type Subject, trace } from './trace.ts';
 import { validateInput } from './validate-input.ts';
@@ -17,8 +17,8 @@ export interface StageOptions {
   /** What calls are counted as; without it, what callers write. */
   readonly subject?: Subject;
   readonly decide: Decide;
-  /** Asked at every call: configuration may have changed since. */
-  readonly limits: () => RateLimits;
+  /** Shared with what asks one of several servers, which is counted there. */
+  readonly rates: Rates;
   readonly clock?: Clock;
 }
 
@@ -33,12 +33,12 @@ export function stages({
   traces,
   subject = () => undefined,
   decide,
-  limits,
+  rates,
   clock = Date.now,
 }: StageOptions): Stages {
   return {
     outer: [trace(traces, subject, clock), audit(log, clock)],
-    inner: [rateLimit(limits, clock), validateInput(), permit(decide), recordIntent(log, decide, clock), deadline()],
+    inner: [rateLimit(rates), validateInput(), permit(decide), recordIntent(log, decide, clock), deadline()],
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely';
+import type { ApiKeyBook } from './api-key-book.ts';
 import type { MetricsBook } from './metrics-book.ts';
 import type { ServerBook } from './server-book.ts';
 import type { Tables } from './tables.ts';
@@ -11,5 +12,6 @@ export interface Database {
   readonly queries: () => Promise<Kysely<Tables>>;
   readonly servers: ServerBook;
   readonly metrics: MetricsBook;
+  readonly keys: ApiKeyBook;
   close(): Promise<void>;
 }

@@ -52,6 +52,12 @@ export async function openStore({ location, clock = Date.now }: OpenStoreOptions
       all: () => read(database.metrics.all()),
       add: (rows) => read(database.metrics.add(rows)),
     },
+    keys: {
+      all: () => read(database.keys.all()),
+      find: (sha256) => read(database.keys.find(sha256)),
+      add: (key) => read(database.keys.add(key)),
+      remove: (name) => read(database.keys.remove(name)),
+    },
     async close() {
       try {
         await queue.close();

@@ -1,8 +1,10 @@
-import type { JsonObject } from '../core/call.ts';
+import type { KeptKey } from '../core/api-key.ts';
+import type { JsonObject, Role } from '../core/call.ts';
+import { ROLES } from '../core/caller.ts';
 import type { AuditRecord } from './audit-log.ts';
 import type { SavedMetrics } from './metrics-book.ts';
 import type { ServerMemory } from './server-book.ts';
-import type { AuditRow, MetricsBookRow, ServerRow, SpanRow } from './tables.ts';
+import type { ApiKeyRow, AuditRow, MetricsBookRow, ServerRow, SpanRow } from './tables.ts';
 import type { Span } from './trace-log.ts';
 
 /** Turns a record into a row that any dialect accepts and gives back letter by letter. */
@@ -108,6 +110,23 @@ export function fromMetricsRow(row: MetricsBookRow): SavedMetrics {
     avgLatencyMs: row.avg_latency_ms,
     lastCallTime: row.last_call_time,
   };
+}
+
+export function toApiKeyRow(key: KeptKey): ApiKeyRow {
+  return {
+    name: storable(key.name),
+    sha256: storable(key.sha256),
+    roles: JSON.stringify(key.roles),
+    profile: key.profile === undefined ? null : storable(key.profile),
+    created_at: finite(key.createdAt),
+  };
+}
+
+/** What is not a role we know is none: such a key opens less, never more. */
+export function fromApiKeyRow({ name, sha256, roles, profile, created_at }: ApiKeyRow): KeptKey {
+  const written = parse(roles);
+  const known = ROLES.filter((role: Role) => Array.isArray(written) && written.includes(role));
+  return { name, sha256, roles: known, ...(profile !== null && { profile }), createdAt: created_at };
 }
 
 // Names come from callers. Postgres refuses NUL and both databases replace half a surrogate pair: the first would

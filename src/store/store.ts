@@ -1,3 +1,4 @@
+import type { ApiKeyBook } from './api-key-book.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { MetricsBook } from './metrics-book.ts';
 import type { ServerBook } from './server-book.ts';
@@ -9,6 +10,7 @@ export interface Store {
   readonly traces: TraceLog;
   readonly servers: ServerBook;
   readonly metrics: MetricsBook;
+  readonly keys: ApiKeyBook;
   /** Writes what is queued, then lets go. */
   close(): Promise<void>;
 }

@@ -52,6 +52,14 @@ export interface MetricsBookRow {
   readonly last_call_time: number;
 }
 
+export interface ApiKeyRow {
+  readonly name: string;
+  readonly sha256: string;
+  readonly roles: string;
+  readonly profile: string | null;
+  readonly created_at: number;
+}
+
 /** Orders rows as they were committed. The database counts it; nobody writes it. */
 interface Counted {
   readonly id: ColumnType<number | string, never, never>;
@@ -63,4 +71,5 @@ export interface Tables {
   spans: SpanRow & Counted;
   servers: ServerRow;
   metrics: MetricsBookRow;
+  api_keys: ApiKeyRow;
 }

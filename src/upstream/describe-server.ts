@@ -30,6 +30,7 @@ export function describeServer(plan: ServerPlan, state: ServerState, known: Know
     ...(reason !== undefined && { reason }),
     ...(fix !== undefined && { fix }),
     ...(state.state === 'waiting' && retryAt !== undefined && { retryAt }),
+    ...retryFrom(plan, state),
     ...(lists.tools && { tools: lists.tools.length }),
     ...(lists.resources && { resources: lists.resources.length }),
     ...(lists.templates && { templates: lists.templates.length }),
@@ -46,6 +47,10 @@ export function eventsBetween(before: ServerState, after: ServerState): readonly
   const arrived = publicState(after);
   return before.state === 'connected' ? ['disconnected', arrived] : [arrived];
 }
+
+/** What an entry bars is never tried. */
+const retryFrom = ({ reconnect }: ServerPlan, state: ServerState): Pick<ServerStatus, 'retryFrom'> =>
+  state.state === 'failed' && Number.isFinite(state.at) ? { retryFrom: state.at + reconnect.delayMs } : {};
 
 function publicState({ state }: ServerState): ServerStatus['state'] {
   const isPending = state === 'idle' || state === 'connecting' || state === 'waiting' || state === 'closed';

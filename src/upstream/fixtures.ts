@@ -77,6 +77,7 @@ export function toolCall(name: string, input: JsonObject = {}, more: Partial<Res
     options: {},
     signal: new AbortController().signal,
     target: {
+      kind: 'tool',
       publicName: name,
       servers: ['demo'],
       name,

@@ -28,7 +28,8 @@ export interface ServersOptions extends Partial<Time> {
 /** All configured servers. None is started before it is needed, except those that ask for it. */
 export interface Servers {
   status(): readonly ServerStatus[];
-  health(name: string): ServerStatus['health'];
+  /** How one of them is doing; undefined when it is not configured. */
+  statusOf(name: string): ServerStatus | undefined;
   /** Throws NAME_UNKNOWN for a server that is not configured, or whatever kept it from connecting. */
   connect(name: string, signal: AbortSignal): Promise<Connection>;
   /** The open main line, if there is one. */
@@ -95,7 +96,7 @@ export function openServers(options: ServersOptions): Servers {
 
   return {
     status: () => [...servers.values()].map((server) => withLines(server.status, lines.count(server))),
-    health: (name) => servers.get(name)?.status.health ?? 'unknown',
+    statusOf: (name) => servers.get(name)?.status,
     connected: (name) => servers.get(name)?.connection,
     ready: (name, call) => servers.get(name)?.ready(call),
     connect,

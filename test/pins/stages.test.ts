@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { decider } from '../../src/govern/decide.ts';
+import { rates } from '../../src/govern/rate-limit.ts';
 import { stageNames, stages } from '../../src/govern/stages.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { verifies } from '../requirements.ts';
@@ -20,7 +21,7 @@ const PINNED = [
 verifies('G1', 'every call passes these stages in this order', async () => {
   const store = await openStore({ location: ':memory:' });
   const decide = decider({ mode: 'guarded', permissions: { allow: [], ask: [], deny: [] }, servers: new Map() });
-  const limits = () => ({ servers: new Map(), perCaller: undefined });
-  expect(stageNames(stages({ audit: store.audit, traces: store.traces, decide, limits }))).toEqual(PINNED);
+  const unlimited = rates(() => ({ servers: new Map(), perCaller: undefined }));
+  expect(stageNames(stages({ audit: store.audit, traces: store.traces, decide, rates: unlimited }))).toEqual(PINNED);
   await store.close();
 });

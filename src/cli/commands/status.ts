@@ -2,7 +2,7 @@ import colors from 'picocolors';
 import type { ServerStatus } from '../../core/server-status.ts';
 import { VERSION } from '../../core/version.ts';
 import { findGateway } from '../../gateway/running-gateway.ts';
-import type { ToolStats } from '../../heddle.ts';
+import type { CallStats } from '../../heddle.ts';
 import { homeFolder, readConfig } from '../../open-heddle.ts';
 import { CONFIG_OPTION, type Command, JSON_OPTION, TRUST_OPTION } from '../command.ts';
 import { inert } from '../inert.ts';
@@ -52,7 +52,7 @@ export const status: Command = {
 const named = ({ name, scope, state }: ServerStatus) =>
   inert(`${name} (${scope}${state === 'failed' ? ', failed' : ''})`);
 
-function summary(stats: readonly ToolStats[]): string {
-  const sum = (pick: (one: ToolStats) => number) => stats.reduce((total, one) => total + pick(one), 0);
-  return `${sum((one) => one.totalCalls)} in the last 24 hours, ${sum((one) => one.errorCount)} failed`;
+function summary(stats: readonly CallStats[]): string {
+  const sum = (pick: (one: CallStats) => number) => stats.reduce((total, one) => total + pick(one), 0);
+  return `${sum((one) => one.totalCalls)} in the last 24 hours, ${sum((one) => one.errorCount + one.toolErrors)} failed`;
 }

@@ -57,4 +57,13 @@ export const MIGRATIONS: readonly Migration[] = [
       .addColumn('last_call_time', 'double precision', (column) => column.notNull())
       .addPrimaryKeyConstraint('metrics_key', ['server', 'tool']),
   ],
+  ({ schema }) => [
+    schema
+      .createTable('api_keys')
+      .addColumn('name', 'text', (column) => column.primaryKey())
+      .addColumn('sha256', 'text', (column) => column.notNull().unique())
+      .addColumn('roles', 'text', (column) => column.notNull())
+      .addColumn('profile', 'text')
+      .addColumn('created_at', 'double precision', (column) => column.notNull()),
+  ],
 ];

@@ -5,6 +5,7 @@ import type { Database } from '../database.ts';
 import type { Tables } from '../tables.ts';
 import { loadQueries } from './load-queries.ts';
 import { migratePostgres } from './migrate-postgres.ts';
+import { postgresApiKeyBook } from './postgres-api-key-book.ts';
 import { postgresMetricsBook } from './postgres-metrics-book.ts';
 import { postgresServerBook } from './postgres-server-book.ts';
 import { postgresWriter } from './postgres-writer.ts';
@@ -30,6 +31,7 @@ export async function openPostgres(location: string, place: string): Promise<Dat
     write: postgresWriter(pool),
     servers: postgresServerBook(pool),
     metrics: postgresMetricsBook(pool),
+    keys: postgresApiKeyBook(pool),
     queries() {
       queries ??= loadQueries(pool);
       return queries;

@@ -55,4 +55,13 @@ export const MIGRATIONS: readonly Migration[] = [
       .addColumn('last_call_time', 'real', (column) => column.notNull())
       .addPrimaryKeyConstraint('metrics_key', ['server', 'tool']),
   ],
+  ({ schema }) => [
+    schema
+      .createTable('api_keys')
+      .addColumn('name', 'text', (column) => column.primaryKey())
+      .addColumn('sha256', 'text', (column) => column.notNull().unique())
+      .addColumn('roles', 'text', (column) => column.notNull())
+      .addColumn('profile', 'text')
+      .addColumn('created_at', 'real', (column) => column.notNull()),
+  ],
 ];

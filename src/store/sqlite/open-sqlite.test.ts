@@ -49,6 +49,7 @@ describe('a store in a SQLite file', () => {
   verifies('T3', 'takes over what an older Heddle remembered of servers', async () => {
     const old = new DatabaseSync(database.location);
     for (const list of ['resources', 'templates', 'prompts']) old.exec(`ALTER TABLE servers DROP COLUMN ${list}`);
+    old.exec('ALTER TABLE spans DROP COLUMN server');
     const tables = old.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
     const later = tables.filter(({ name }) => !['audit', 'spans', 'servers'].includes(String(name)));
     for (const { name } of later) old.exec(`DROP TABLE ${name}`);

@@ -7,6 +7,7 @@ import type { Tables } from '../tables.ts';
 import { idleCheckpoint } from './idle-checkpoint.ts';
 import { loadQueries } from './load-queries.ts';
 import { migrateSqlite } from './migrate-sqlite.ts';
+import { sqliteApiKeyBook } from './sqlite-api-key-book.ts';
 import { sqliteMetricsBook } from './sqlite-metrics-book.ts';
 import { sqliteServerBook } from './sqlite-server-book.ts';
 import { sqliteWriter } from './sqlite-writer.ts';
@@ -34,6 +35,7 @@ export async function openSqlite(location: string, place: string): Promise<Datab
       },
       servers: sqliteServerBook(db),
       metrics: sqliteMetricsBook(db),
+      keys: sqliteApiKeyBook(db),
       queries() {
         queries ??= loadQueries(db);
         return queries;

@@ -1,0 +1,64 @@
+import type { Catalog } from './catalog/catalog.ts';
+import { categoriesOf } from './catalog/categories.ts';
+import { discover, type ListOptions, pageOf } from './catalog/list.ts';
+import type { Resolve } from './catalog/resolve.ts';
+import { search } from './catalog/search.ts';
+import type { Caller, Target } from './core/call.ts';
+import { HeddleError } from './core/errors.ts';
+import type { Heddle } from './heddle.ts';
+
+const LIST_WAIT_MS = 2000;
+const PAGE_SIZE = 1000;
+const MAX_HITS = 100;
+
+/** What there is to call, for those who look before they call. */
+export function browse(view: ListOptions, resolve: Resolve): Heddle['catalog'] {
+  const everything = (by: Caller) => pageOf(view, by, { limit: Number.POSITIVE_INFINITY }).items;
+  const learn = (by: Caller, waitMs = LIST_WAIT_MS) => discover(view, by, waitMs, new AbortController().signal);
+
+  return {
+    async list(by, { waitMs = LIST_WAIT_MS, limit = PAGE_SIZE, ...query }) {
+      const { server } = query;
+      // Nobody else has to be started for the tools of one.
+      const serverVisible = (caller: Caller, name: string) => name === server && view.serverVisible(caller, name);
+      const narrowed = server === undefined ? view : { ...view, serverVisible };
+      await discover(narrowed, by, waitMs, new AbortController().signal);
+      return pageOf(view, by, { limit, ...query });
+    },
+    async describe(by, name, signal) {
+      try {
+        return await resolve({ kind: 'tool', name, caller: by, signal });
+      } catch (thrown) {
+        // Looking for a tool has made known whatever else there is.
+        const found = othersNamed(view.catalog.current(), name).filter((target) => view.visible(by, target));
+        if (HeddleError.from(thrown).code !== 'NAME_UNKNOWN' || found.length === 0) throw thrown;
+        if (found.length > 1) throw ambiguous(name, found);
+        return found[0] as Target;
+      }
+    },
+    async search(by, { text, limit = MAX_HITS }) {
+      await learn(by);
+      const spellings = (target: Target) => view.catalog.current().spellings(target);
+      return search(everything(by), { text, limit: Math.min(limit, MAX_HITS), spellings });
+    },
+    async categories(by) {
+      await learn(by);
+      return categoriesOf(everything(by));
+    },
+  };
+}
+
+/** Prompts of this name; else templates of this text, or resources of this URI. */
+function othersNamed({ prompts, resources }: Catalog, name: string): readonly Target[] {
+  const exact = prompts.find(name);
+  const called = exact ? [exact] : prompts.called(name);
+  return called.length > 0 ? called : resources.named(name);
+}
+
+function ambiguous(name: string, found: readonly Target[]): HeddleError {
+  const candidates = found.map(({ publicName }) => publicName);
+  return new HeddleError('NAME_AMBIGUOUS', `${name} may be any of ${candidates.join(', ')}.`, {
+    fix: `Write one of them, for example ${candidates[0]}.`,
+    details: { candidates },
+  });
+}

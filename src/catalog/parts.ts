@@ -1,0 +1,74 @@
+import type { JsonObject } from '../core/call.ts';
+import type { ListKind } from '../upstream/connection.ts';
+import { buildCatalog, buildShelf } from './build.ts';
+import type { Catalog, Resources, Shelf } from './catalog.ts';
+import type { Owner } from './facts.ts';
+import type { Offer } from './offer.ts';
+import { buildPart, type Part } from './part.ts';
+import { promptOffers } from './prompts.ts';
+import { buildResources, type Holdings, holdingsOf } from './resources.ts';
+
+interface Listed {
+  readonly kind: ListKind;
+  readonly items: readonly JsonObject[];
+  readonly owner: Owner;
+}
+
+/** The lists of all servers, each worked out when it comes, and the catalog they make, put together when it is wanted. */
+export class Parts {
+  readonly #tools = new Map<string, Part>();
+  readonly #prompts = new Map<string, readonly Offer[]>();
+  readonly #resources = new Map<string, Holdings>();
+  readonly #templates = new Map<string, Holdings>();
+  // A change of one kind leaves the others as they are.
+  #catalog: Catalog | undefined;
+  #promptShelf: Shelf | undefined;
+  #resourceShelf: Resources | undefined;
+
+  /** Always true: there is another catalog now. */
+  put(server: string, { kind, items, owner }: Listed): true {
+    this.#catalog = undefined;
+    if (kind === 'tools') this.#tools.set(server, buildPart(server, items, owner));
+    else if (kind === 'prompts') {
+      this.#prompts.set(server, promptOffers(server, items, owner));
+      this.#promptShelf = undefined;
+    } else {
+      const one = kind === 'templates' ? 'template' : 'resource';
+      const holdings = holdingsOf({ kind: one, server, definitions: items }, owner);
+      (kind === 'templates' ? this.#templates : this.#resources).set(server, holdings);
+      this.#resourceShelf = undefined;
+    }
+    return true;
+  }
+
+  forget(server: string): void {
+    for (const lists of [this.#tools, this.#prompts, this.#resources, this.#templates]) lists.delete(server);
+    this.#catalog = undefined;
+    this.#promptShelf = undefined;
+    this.#resourceShelf = undefined;
+  }
+
+  /** What there is any of, beside tools. */
+  lists(): readonly ('resources' | 'prompts')[] {
+    const { prompts, resources } = this.catalog();
+    const hasResources = resources.targets.length + resources.templates.length > 0;
+    return [
+      ...(hasResources ? ['resources' as const] : []),
+      ...(prompts.targets.length > 0 ? ['prompts' as const] : []),
+    ];
+  }
+
+  catalog(): Catalog {
+    this.#promptShelf ??= buildShelf(inOrder(this.#prompts).flat());
+    this.#resourceShelf ??= buildResources([...inOrder(this.#resources), ...inOrder(this.#templates)]);
+    this.#catalog ??= buildCatalog([...this.#tools.values()], {
+      prompts: this.#promptShelf,
+      resources: this.#resourceShelf,
+    });
+    return this.#catalog;
+  }
+}
+
+/** By server, so that none comes first because it was there first. */
+const inOrder = <T>(byServer: ReadonlyMap<string, T>): readonly T[] =>
+  [...byServer].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, part]) => part);

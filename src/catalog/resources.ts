@@ -1,0 +1,181 @@
+import { createHash } from 'node:crypto';
+import type { JsonObject, Target } from '../core/call.ts';
+import { canonicalJson } from '../core/json.ts';
+import { byTelling, readTemplate, type UriTemplate } from '../core/uri-template.ts';
+import type { Resources } from './catalog.ts';
+import { isUnprintable } from './confusable.ts';
+import { type Owner, readingFacts } from './facts.ts';
+import { ownUri, serverAndUri } from './own-uri.ts';
+import { oneOf } from './part.ts';
+
+/** A resource or a template of one server. Kept as long as the server does not change it, and its target with it. */
+export interface Holding {
+  readonly server: string;
+  /** The URI, or the template, as the server writes it. */
+  readonly text: string;
+  readonly template: UriTemplate | undefined;
+  /** The same object for the same name. */
+  as(publicName: string): Target;
+}
+
+/** The resources, or the templates, of one server. */
+export interface Holdings {
+  readonly kind: 'resource' | 'template';
+  readonly server: string;
+  readonly holdings: readonly Holding[];
+  readonly problems: readonly string[];
+  /** What is at a URI that the server does not list. */
+  unlisted(uri: string, asked: string): Target;
+}
+
+const MAX_URI_CHARS = 8192;
+// Each may have to be tried for a URI that nobody lists.
+const MAX_TEMPLATES = 500;
+const UNPRINTABLE: readonly string[] = ['unprintable'];
+const NO_FLAGS: readonly string[] = [];
+
+export interface Listed {
+  readonly kind: Holdings['kind'];
+  readonly server: string;
+  readonly definitions: readonly JsonObject[];
+}
+
+/** Takes a list of a server as it wrote it. */
+export function holdingsOf({ kind, server, definitions }: Listed, owner: Owner): Holdings {
+  const facts = readingFacts(owner);
+  const key = kind === 'template' ? 'uriTemplate' : 'uri';
+  const all = [...Map.groupBy(definitions, (one) => String(one[key]))];
+  const tooMany = kind === 'template' && all.length > MAX_TEMPLATES;
+  // The first by text, or the server's order would decide.
+  const taken = tooMany ? all.sort(([a], [b]) => (a < b ? -1 : 1)).slice(0, MAX_TEMPLATES) : all;
+  const make = (made: Pick<Target, 'kind' | 'publicName' | 'name' | 'definition' | 'invalid'>) =>
+    toTarget({ ...made, servers: [server], facts, flags: isUnprintable(made.name) ? UNPRINTABLE : NO_FLAGS });
+
+  const holdings = taken.map(([text, same]): Holding => {
+    const [definition] = oneOf(same);
+    const template = kind === 'template' ? readTemplate(text) : undefined;
+    const invalid = complaint(kind, text, template);
+    let last: Target | undefined;
+    return {
+      server,
+      text,
+      template,
+      as(publicName) {
+        if (last?.publicName !== publicName) last = make({ kind, publicName, name: text, definition, invalid });
+        return last;
+      },
+    };
+  });
+  return {
+    kind,
+    server,
+    holdings,
+    problems: tooMany ? [`${server} lists ${all.length} templates; the first ${MAX_TEMPLATES} are used.`] : [],
+    unlisted: (uri, publicName) =>
+      make({ kind: 'resource', publicName, name: uri, definition: { uri, name: uri }, invalid: undefined }),
+  };
+}
+
+function complaint(kind: Holdings['kind'], text: string, template: UriTemplate | undefined): string | undefined {
+  if (text === '') return 'it has no URI';
+  if (text.length > MAX_URI_CHARS) return `its URI is longer than ${MAX_URI_CHARS} characters`;
+  return kind === 'template' && !template ? 'its template cannot be read' : undefined;
+}
+
+function toTarget(target: Omit<Target, 'digest'>): Target {
+  let digest: string | undefined;
+  return {
+    ...target,
+    get digest() {
+      digest ??= createHash('sha256').update(canonicalJson(target.definition)).digest('hex');
+      return digest;
+    },
+  };
+}
+
+/**
+ * Puts the lists of all servers together. A URI stays as it is as long as only
+ * one server has it; those of several are each said with their server's name.
+ */
+export function buildResources(lists: readonly Holdings[]): Resources {
+  const resources = nameApart(lists.filter(({ kind }) => kind === 'resource'));
+  const templates = nameApart(lists.filter(({ kind }) => kind === 'template'));
+  const readable = templates.all.filter(({ holding }) => holding.template !== undefined).sort(inTurn);
+  const matching = [...Map.groupBy(readable, ({ holding }) => holding.text).values()];
+
+  function* meanings(uri: string): Generator<readonly Target[]> {
+    const own = serverAndUri(uri);
+    if (own) yield* meaningsAt(own.server, own.uri, uri);
+    else {
+      yield resources.at(uri).map(({ target }) => target);
+      yield* made(uri, uri, matching);
+    }
+  }
+
+  function* meaningsAt(server: string, uri: string, asked: string): Generator<readonly Target[]> {
+    const here = ({ holding }: Named) => holding.server === server;
+    yield resources
+      .at(uri)
+      .filter(here)
+      .map(({ target }) => target);
+    yield* made(
+      uri,
+      asked,
+      matching.map((same) => same.filter(here)),
+    );
+    // Servers need not list what they have, and tools point at it: whoever names the server is not guessing.
+    const list = lists.find((one) => one.server === server && one.holdings.length > 0);
+    if (list) yield [list.unlisted(uri, asked)];
+  }
+
+  return {
+    targets: resources.all.map(({ target }) => target).sort(byName),
+    templates: templates.all.map(({ target }) => target).sort(byName),
+    problems: lists.flatMap(({ problems }) => problems),
+    meanings,
+    named(text) {
+      const { server, uri } = serverAndUri(text) ?? { server: undefined, uri: text };
+      const found = templates.at(uri).length > 0 ? templates.at(uri) : resources.at(uri);
+      return found.flatMap(({ holding, target }) => (server === undefined || holding.server === server ? target : []));
+    },
+  };
+}
+
+interface Named {
+  readonly holding: Holding;
+  readonly target: Target;
+}
+
+/** Those that have a text in common, under names that tell them apart. */
+function nameApart(lists: readonly Holdings[]): { all: Named[]; at(text: string): readonly Named[] } {
+  const byText = Map.groupBy(
+    lists.flatMap(({ holdings }) => holdings),
+    ({ text }) => text,
+  );
+  const named = new Map<string, readonly Named[]>();
+  for (const [text, same] of byText) {
+    // What looks like one of ours could be taken for another server's.
+    const apart = same.length > 1 || serverAndUri(text) !== undefined;
+    named.set(
+      text,
+      same.map((holding) => ({ holding, target: holding.as(apart ? ownUri(holding.server, text) : text) })),
+    );
+  }
+  return { all: [...named.values()].flat(), at: (text) => named.get(text) ?? [] };
+}
+
+/** What the templates make of a URI, the most telling first; the same template of several servers together. */
+function* made(uri: string, asked: string, matching: readonly (readonly Named[])[]): Generator<readonly Target[]> {
+  for (const same of matching) {
+    if (same[0]?.holding.template?.matches(uri)) yield same.map(({ target }) => readThrough(target, uri, asked));
+  }
+}
+
+/** The resource that a template stands for at this URI. */
+const readThrough = (template: Target, uri: string, asked: string): Target =>
+  toTarget({ ...template, kind: 'resource', publicName: asked, name: uri });
+
+const inTurn = ({ holding: one }: Named, { holding: other }: Named) =>
+  byTelling(one.template as UriTemplate, other.template as UriTemplate) || (one.server < other.server ? -1 : 1);
+
+const byName = (a: Target, b: Target) => (a.publicName < b.publicName ? -1 : 1);

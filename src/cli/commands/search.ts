@@ -1,0 +1,52 @@
+import { HeddleError } from '../../core/errors.ts';
+import type { Hit } from '../../heddle.ts';
+import { CONFIG_OPTION, type Command, JSON_OPTION, readNumber, TRUST_OPTION } from '../command.ts';
+import { localCaller } from '../local-caller.ts';
+import { type Column, printColumns } from '../print-columns.ts';
+import { printJson } from '../print-json.ts';
+import { printFileProblems } from '../print-problems.ts';
+import { openOptions, withHeddle } from '../with-heddle.ts';
+
+const DEFAULT_LIMIT = 10;
+const MAX_LIMIT = 100;
+
+const COLUMNS: readonly Column<Hit>[] = [
+  { title: 'NAME', of: ({ target }) => target.publicName },
+  { title: 'BY', of: ({ why }) => why },
+  { title: 'FLAGS', of: ({ target }) => target.flags.join(', '), optional: true },
+  {
+    title: 'DESCRIPTION',
+    of: ({ target: { definition } }) => (typeof definition.description === 'string' ? definition.description : ''),
+  },
+];
+
+export const search: Command = {
+  summary: 'Find tools by words: of their names first, then of their descriptions.',
+  usage: 'heddle search <words …> [--limit N]',
+  examples: ['heddle search read file', 'heddle search create issue --limit 3 --json'],
+  words: Number.POSITIVE_INFINITY,
+  options: {
+    limit: { type: 'string', value: 'N', help: `How many to show at most (default: ${DEFAULT_LIMIT})` },
+    config: CONFIG_OPTION,
+    'trust-project': TRUST_OPTION,
+    json: JSON_OPTION,
+  },
+  async run(input) {
+    const text = input.positionals.join(' ');
+    if (text.trim() === '') throw new HeddleError('USAGE_INVALID', 'Say what to search for.');
+    const limit = readNumber('limit', input.text('limit'), MAX_LIMIT) ?? DEFAULT_LIMIT;
+    const hits = await withHeddle({ ...openOptions(input), onProblems: printFileProblems }, (heddle) =>
+      heddle.catalog.search(localCaller(), { text, limit }),
+    );
+    if (input.flag('json')) printJson(hits.map(toRow));
+    else if (hits.length > 0) printColumns(COLUMNS, hits);
+    else process.stderr.write('Nothing fits; `heddle list tools` shows what there is.\n');
+    return 0;
+  },
+};
+
+function toRow({ target, score, why }: Hit): object {
+  const { publicName, kind, servers, definition, facts, flags } = target;
+  const { title, description } = definition;
+  return { name: publicName, kind, score, why, servers, title, description, facts, flags };
+}

@@ -1,0 +1,91 @@
+import colors from 'picocolors';
+import type { Metrics } from '../../core/metrics.ts';
+import type { CallStats } from '../../heddle.ts';
+import { CONFIG_OPTION, type Command, type Input, JSON_OPTION, TRUST_OPTION } from '../command.ts';
+import { liveServers } from '../list-servers.ts';
+import { localCaller } from '../local-caller.ts';
+import { type Column, printColumns } from '../print-columns.ts';
+import { printJson } from '../print-json.ts';
+import { readDuration } from '../read-duration.ts';
+import { openOptions, withHeddle } from '../with-heddle.ts';
+
+const DEFAULT_SINCE = '7d';
+
+/** What the store has of a server, and what a running gateway knows of it beyond that. */
+interface ServerStats extends CallStats {
+  readonly live?: Metrics;
+}
+
+export const stats: Command = {
+  summary: 'Show how calls have ended, per tool and per server.',
+  usage: 'heddle stats [--since 7d]',
+  examples: ['heddle stats', 'heddle stats --since 24h --json'],
+  options: {
+    since: {
+      type: 'string',
+      value: 'TIME',
+      help: `How far to look back: 30m, 24h, 7d, 2w (default: ${DEFAULT_SINCE})`,
+    },
+    config: CONFIG_OPTION,
+    'trust-project': TRUST_OPTION,
+    json: JSON_OPTION,
+  },
+  async run(input) {
+    const since = input.text('since') ?? DEFAULT_SINCE;
+    const from = Date.now() - readDuration('since', since);
+    const by = localCaller();
+    const [tools, stored] = await withHeddle(openOptions(input), (heddle) =>
+      Promise.all([heddle.traces.stats(by, from), heddle.traces.stats(by, from, 'server')]),
+    );
+    const servers = await withLive(input, stored);
+    if (input.flag('json')) printJson({ since: from, tools, servers });
+    else if (tools.length === 0) process.stderr.write(`There were no calls in the last ${since}.\n`);
+    else {
+      printColumns([{ title: 'TOOL', of: ({ name }) => name }, ...COLUMNS], tools);
+      process.stdout.write('\n');
+      printColumns([{ title: 'SERVER', of: ({ name }) => name }, ...COLUMNS, NOW], servers);
+      process.stdout.write(colors.dim(`\nCalls of the last ${since}. OK: ended without an error code.\n`));
+    }
+    return 0;
+  },
+};
+
+async function withLive(input: Input, stored: readonly CallStats[]): Promise<readonly ServerStats[]> {
+  const live = (await liveServers(input, () => {})) ?? [];
+  const metrics = new Map(live.map((one) => [one.name, one.metrics]));
+  return stored.map((one) => {
+    const now = metrics.get(one.name);
+    return now ? { ...one, live: now } : one;
+  });
+}
+
+const COLUMNS: readonly Column<CallStats>[] = [
+  { title: 'CALLS', of: ({ totalCalls }) => String(totalCalls), right: true },
+  { title: 'OK', of: ({ successRate }) => percent(successRate), right: true },
+  { title: 'AVERAGE', of: ({ avgLatencyMs }) => inTime(avgLatencyMs), right: true },
+  { title: 'P50', of: ({ p50Ms }) => inTime(p50Ms), right: true },
+  { title: 'P95', of: ({ p95Ms }) => inTime(p95Ms), right: true },
+  { title: 'P99', of: ({ p99Ms }) => inTime(p99Ms), right: true },
+  {
+    title: 'ERRORS',
+    of: ({ topErrors }) => topErrors.map(({ code, count }) => `${count} ${code}`).join(', '),
+    optional: true,
+  },
+];
+
+/** What decides which server of a pool is asked next. */
+const NOW: Column<ServerStats> = {
+  title: 'NOW',
+  of: ({ live }) =>
+    live && live.totalCalls > 0 ? `${percent(live.successRate)} ok, ${inTime(live.avgLatencyMs)}` : '',
+  optional: true,
+};
+
+/** What was not all is never shown as all. */
+const percent = (share: number) => (share === 1 ? '100 %' : `${Math.min(99.9, Math.round(share * 1000) / 10)} %`);
+
+function inTime(ms: number): string {
+  if (ms >= 10_000) return `${(ms / 1000).toFixed(0)} s`;
+  if (ms >= 1000) return `${(ms / 1000).toFixed(1)} s`;
+  return ms >= 10 ? `${ms.toFixed(0)} ms` : `${ms.toFixed(1)} ms`;
+}

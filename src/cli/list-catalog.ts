@@ -1,0 +1,140 @@
+import type { Caller, JsonObject, Target } from '../core/call.ts';
+import { closest } from '../core/did-you-mean.ts';
+import { HeddleError } from '../core/errors.ts';
+import { isObject } from '../core/json.ts';
+import type { Heddle, ListQuery } from '../heddle.ts';
+import type { Input } from './command.ts';
+import { inert } from './inert.ts';
+import { localCaller } from './local-caller.ts';
+import { type Column, printColumns } from './print-columns.ts';
+import { printJson } from './print-json.ts';
+import { printFileProblems } from './print-problems.ts';
+import { openOptions, withHeddle } from './with-heddle.ts';
+
+type Kind = Target['kind'];
+
+/** `heddle list tools` and its like: what servers have, those that cannot be called included. */
+export function listCatalog(kind: Kind, input: Input): Promise<number> {
+  const by = localCaller();
+  return withHeddle({ ...openOptions(input), onProblems: printFileProblems }, async (heddle) => {
+    const asked = await readFilter(heddle, by, input);
+    const found = await listAll(heddle, by, { kind, ...asked });
+    if (found.length === 0 && asked.category !== undefined) await requireCategory(heddle, by, asked.category);
+    if (input.flag('json')) printJson(found.map(toRow));
+    else if (found.length > 0) printColumns(COLUMNS[kind], found);
+    else process.stderr.write(`There are no ${kind}s${asked.server === undefined ? '' : ` of ${asked.server}`}.\n`);
+    await tellMissing(heddle, by, asked.server);
+    return 0;
+  });
+}
+
+/** `heddle list categories` */
+export function listCategories(input: Input): Promise<number> {
+  const by = localCaller();
+  return withHeddle({ ...openOptions(input), onProblems: printFileProblems }, async (heddle) => {
+    const categories = await heddle.catalog.categories(by);
+    if (input.flag('json')) printJson(categories);
+    else
+      printColumns(
+        [
+          { title: 'CATEGORY', of: ({ name }) => name },
+          { title: 'TOOLS', of: ({ tools }) => String(tools), right: true },
+          { title: 'SERVERS', of: ({ servers }) => servers.join(', ') },
+        ],
+        categories,
+      );
+    await tellMissing(heddle, by);
+    return 0;
+  });
+}
+
+async function listAll(heddle: Heddle, by: Caller, query: ListQuery): Promise<readonly Target[]> {
+  const found: Target[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await heddle.catalog.list(by, { includeInvalid: true, ...query, ...(cursor && { cursor }) });
+    found.push(...page.items);
+    cursor = page.next;
+  } while (cursor !== undefined);
+  return found;
+}
+
+async function readFilter(heddle: Heddle, by: Caller, input: Input): Promise<Pick<ListQuery, 'server' | 'category'>> {
+  const server = input.text('server');
+  const category = input.text('category');
+  const names = (await heddle.servers.list(by)).map(({ name }) => name);
+  if (server !== undefined && !names.includes(server)) throw unknown('server', server, names);
+  return { ...(server !== undefined && { server }), ...(category !== undefined && { category }) };
+}
+
+async function requireCategory(heddle: Heddle, by: Caller, category: string): Promise<void> {
+  const names = (await heddle.catalog.categories(by)).map(({ name }) => name);
+  if (!names.includes(category)) throw unknown('category', category, names);
+}
+
+function unknown(what: 'server' | 'category', name: string, names: readonly string[]): HeddleError {
+  const guess = closest(name, names);
+  const list = what === 'server' ? 'servers' : 'categories';
+  return new HeddleError('NAME_UNKNOWN', `No ${what} is named ${name}.`, {
+    fix: guess ? `Did you mean ${guess}?` : `Run \`heddle list ${list}\` to see their names.`,
+  });
+}
+
+const textOf = (value: unknown) => (typeof value === 'string' ? value : '');
+
+// What can go wrong stands before what is long.
+const REMARKS: readonly Column<Target>[] = [
+  { title: 'FLAGS', of: ({ flags }) => flags.join(', '), optional: true },
+  { title: 'INVALID', of: ({ invalid }) => invalid ?? '', optional: true },
+  { title: 'DESCRIPTION', of: ({ definition }) => textOf(definition.description) || textOf(definition.title) },
+];
+
+const CATEGORY: Column<Target> = {
+  title: 'CATEGORY',
+  of: ({ facts: { category } }) => (category === 'uncategorized' ? '' : category),
+  optional: true,
+};
+
+const ADDRESS: readonly Column<Target>[] = [
+  { title: 'NAME', of: ({ definition }) => textOf(definition.name) },
+  { title: 'TYPE', of: ({ definition }) => textOf(definition.mimeType), optional: true },
+  { title: 'SERVER', of: ({ servers }) => servers.join(', ') },
+];
+
+const named = (title: string): Column<Target> => ({ title, of: ({ publicName }) => publicName });
+
+const COLUMNS: Readonly<Record<Kind, readonly Column<Target>[]>> = {
+  tool: [named('TOOL'), CATEGORY, ...REMARKS],
+  resource: [named('RESOURCE'), ...ADDRESS, CATEGORY, ...REMARKS],
+  template: [named('TEMPLATE'), ...ADDRESS, CATEGORY, ...REMARKS],
+  prompt: [
+    named('PROMPT'),
+    { title: 'ARGUMENTS', of: ({ definition }) => argumentsOf(definition).join(' '), optional: true },
+    CATEGORY,
+    ...REMARKS,
+  ],
+};
+
+/** As a usage line has them: those that may be left out in brackets. */
+function argumentsOf({ arguments: list }: JsonObject): readonly string[] {
+  return (Array.isArray(list) ? list : [])
+    .filter(isObject)
+    .map(({ name, required }) => (required === true ? String(name) : `[${name}]`));
+}
+
+function toRow({ publicName, kind, servers, definition, facts, flags, invalid, digest }: Target): object {
+  const { title, description, inputSchema, arguments: takes, mimeType, size } = definition;
+  const said = { title, description, mimeType, size, arguments: takes, inputSchema };
+  return { name: publicName, kind, servers, ...said, facts, flags, invalid, digest };
+}
+
+/** Whose are not in the list, and why. */
+async function tellMissing(heddle: Heddle, by: Caller, only?: string): Promise<void> {
+  for (const { name, state, reason, fix, attempt } of await heddle.servers.list(by)) {
+    if (only !== undefined && name !== only) continue;
+    if (state === 'failed' || state === 'needs-auth')
+      process.stderr.write(`${inert(`${name} ${state}: ${reason}\n  fix: ${fix}`)}\n`);
+    if (state === 'pending' && attempt[0] > 0)
+      process.stderr.write(`${name} is still connecting; what it has is not listed.\n`);
+  }
+}

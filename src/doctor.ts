@@ -1,0 +1,40 @@
+import type { LiveCatalog } from './catalog/refresh.ts';
+import { examineConfig } from './config/examine.ts';
+import { requireRole } from './core/caller.ts';
+import type { Heddle } from './heddle.ts';
+import { examineEnclosure, examineNode } from './process/examine.ts';
+import type { Watchdog } from './process/watchdog.ts';
+import type { Situation } from './situation.ts';
+import type { AuditLog } from './store/audit-log.ts';
+import { examineAudit } from './store/examine.ts';
+import { examineServer } from './upstream/examine.ts';
+import { inspectServer } from './upstream/inspect-server.ts';
+import type { Servers } from './upstream/servers.ts';
+
+export interface DoctorOptions {
+  readonly now: () => Situation;
+  readonly audit: AuditLog;
+  readonly catalog: LiveCatalog;
+  readonly servers: Servers;
+  readonly watchdog: Watchdog;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stages: readonly string[];
+}
+
+/** Looks at everything that can be wrong, or at all there is to know of one server. */
+export function doctor({ now, audit, catalog, servers, watchdog, env, stages }: DoctorOptions): Heddle['doctor'] {
+  return async function doctor(by, server, signal) {
+    requireRole(by, ['owner', 'operator']);
+    const configOf = (name: string) => now().configs.get(name);
+    if (server !== undefined) return inspectServer({ servers, watchdog, env, configOf }, server, signal);
+    return Promise.all([
+      examineNode(),
+      ...examineConfig(now().config),
+      examineAudit(audit, signal),
+      watchdog.enclosure().then(examineEnclosure),
+      ...catalog.current().problems.map((message) => ({ level: 'warn' as const, subject: 'catalog', message })),
+      { level: 'ok' as const, subject: 'pipeline', message: stages.join(' → ') },
+      ...servers.status().map(({ name }) => examineServer(servers, name, signal)),
+    ]);
+  };
+}

@@ -1,0 +1,52 @@
+import { expect, it } from 'vitest';
+import { verifies } from '../../test/requirements.ts';
+import type { KeptKey } from '../core/api-key.ts';
+import { onEveryDialect } from './fixtures.ts';
+import { openStore } from './open-store.ts';
+
+const keyOf = (name: string, change: Partial<KeptKey> = {}): KeptKey => ({
+  name,
+  sha256: Buffer.from(name.padEnd(32, '.')).toString('hex'),
+  roles: ['user'],
+  createdAt: 1_700_000_000_000,
+  ...change,
+});
+
+onEveryDialect((bench) => {
+  verifies('P4', 'keys are kept over a restart, and found by their digest alone', async () => {
+    const both = [keyOf('Build', { roles: ['operator', 'user'], profile: 'ci' }), keyOf('agent')];
+    for (const key of both.toReversed()) expect(await bench.store.keys.add(key)).toBe(true);
+    await bench.store.close();
+    bench.store = await openStore({ location: bench.database.location });
+    const { keys } = bench.store;
+    expect(await keys.all()).toEqual(both);
+    expect(await keys.find(keyOf('agent').sha256)).toEqual(keyOf('agent'));
+    expect(await keys.find(keyOf('agent').sha256.toUpperCase())).toBeUndefined();
+    expect(await keys.find('agent')).toBeUndefined();
+  });
+
+  verifies('P4', 'a key that one process takes away is gone for another that has used it', async () => {
+    const other = await openStore({ location: bench.database.location });
+    await bench.store.keys.add(keyOf('agent'));
+    expect(await other.keys.find(keyOf('agent').sha256)).toBeDefined();
+    expect(await bench.store.keys.remove('agent')).toBe(true);
+    expect(await other.keys.find(keyOf('agent').sha256)).toBeUndefined();
+    expect(await other.keys.remove('agent')).toBe(false);
+    await other.close();
+  });
+
+  verifies('P4', 'a name that is taken stays with its key', async () => {
+    await bench.store.keys.add(keyOf('agent'));
+    expect(await bench.store.keys.add(keyOf('agent', { sha256: 'f'.repeat(64), roles: ['owner'] }))).toBe(false);
+    expect(await bench.store.keys.all()).toEqual([keyOf('agent')]);
+  });
+
+  it('roles that nobody knows, or that cannot be read, open nothing', async () => {
+    await bench.store.keys.add(keyOf('agent'));
+    for (const roles of ['["root","auditor"]', '"owner"', 'owner', '{"owner":true}']) {
+      await bench.database.run(`UPDATE api_keys SET roles = '${roles}'`);
+      const found = await bench.store.keys.find(keyOf('agent').sha256);
+      expect([roles, found?.roles]).toEqual([roles, roles.includes('auditor') ? ['auditor'] : []]);
+    }
+  });
+});

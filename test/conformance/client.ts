@@ -1,0 +1,91 @@
+// The client that the conformance suite starts, once per scenario and all at once: Heddle's library, told what to do.
+// The suite gives the address of its server as the last argument, and the rest in MCP_CONFORMANCE_…
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { CallResult, HeddleClient, HostOptions, JsonObject } from '../../src/index.ts';
+
+interface Scenario {
+  /** How this program answers what the server asks. */
+  readonly host?: HostOptions;
+  readonly play: (heddle: HeddleClient) => Promise<unknown>;
+}
+
+const SERVER = 'suite';
+const call = (heddle: HeddleClient, tool: string, input?: JsonObject) => heddle.call(`${SERVER}.${tool}`, input);
+const list = (heddle: HeddleClient) => heddle.tools();
+const context = () => JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? '{}');
+
+const SCENARIOS: Readonly<Record<string, Scenario>> = {
+  initialize: { play: list },
+  tools_call: { play: (heddle) => call(heddle, 'add_numbers', { a: 5, b: 3 }) },
+  'elicitation-sep1034-client-defaults': {
+    host: { elicit: () => ({ action: 'accept' }) },
+    play: (heddle) => call(heddle, 'test_client_elicitation_defaults'),
+  },
+  'sse-retry': { play: (heddle) => call(heddle, 'test_reconnection') },
+  'request-metadata': {
+    host: { elicit: () => ({ action: 'decline' }), sample: () => ({}), roots: () => [] },
+    play: list,
+  },
+  'sep-2322-client-request-state': {
+    host: { elicit: () => ({ action: 'accept', content: { confirmed: true } }) },
+    async play(heddle) {
+      for (const tool of ['test_mrtr_echo_state', 'test_mrtr_no_state', 'test_mrtr_unrelated']) await call(heddle, tool);
+      await call(heddle, 'test_mrtr_no_result_type').catch(ignoreRefusal); // Taking such a result is as right as refusing it.
+    },
+  },
+  'http-standard-headers': { play: callAll },
+  'http-custom-headers': {
+    async play(heddle) {
+      for (const { name, arguments: input } of context().toolCalls) await callWithNulls(heddle, name, input);
+    },
+  },
+  'http-invalid-tool-headers': { play: callAll },
+  'json-schema-ref-no-deref': { play: list },
+  'json-schema-2020-12-preservation': {
+    async play(heddle) {
+      const tools = await heddle.tools();
+      const tool = tools.find(({ definition }) => definition.name === 'json_schema_2020_12_tool');
+      await call(heddle, 'json_schema_echo', { schema: tool?.definition.inputSchema ?? null });
+    },
+  },
+};
+
+/** Calls every tool that Heddle offers. */
+async function callAll(heddle: HeddleClient): Promise<void> {
+  for (const { name } of await heddle.tools()) await heddle.call(name);
+}
+
+/**
+ * The scenario wants a null to be sent that the tool's own schema forbids, and the header of that argument left out.
+ * Heddle sends no arguments that do not fit, so a program has to leave the argument out: the header has to be, too.
+ */
+async function callWithNulls(heddle: HeddleClient, tool: string, input: JsonObject): Promise<CallResult> {
+  const isNull = Object.values(input).includes(null);
+  if (!isNull) return call(heddle, tool, input);
+  return call(heddle, tool, Object.fromEntries(Object.entries(input).filter(([, value]) => value !== null)));
+}
+
+function ignoreRefusal(thrown: unknown): void {
+  process.stderr.write(`refused: ${String(thrown)}\n`);
+}
+
+async function play({ host = {}, play }: Scenario, url: string): Promise<void> {
+  const cwd = mkdtempSync(join(tmpdir(), 'heddle-conformance-'));
+  try {
+    const { openHeddle } = await import('../../src/index.ts');
+    const env = { PATH: process.env.PATH, HEDDLE_HOME: join(cwd, 'home') };
+    await using heddle = await openHeddle({ cwd, env, servers: { [SERVER]: { type: 'http', url } }, ...host });
+    const status = await heddle.servers.connect(SERVER);
+    if (status.state !== 'connected') throw new Error(JSON.stringify(status));
+    await play(heddle);
+  } finally {
+    rmSync(cwd, { recursive: true, force: true });
+  }
+}
+
+const name = process.env.MCP_CONFORMANCE_SCENARIO ?? '';
+const scenario = Object.hasOwn(SCENARIOS, name) ? SCENARIOS[name] : undefined;
+if (scenario) await play(scenario, process.argv.at(-1) ?? '');
+else process.stderr.write(`No part for ${name}.\n`);
