@@ -17,6 +17,7 @@ await check('biome', ['biome', 'check', '--error-on-warnings', '.']);
 await check('tsc', ['tsc', '-p', '.']);
 await check('depcruise', ['depcruise', 'src']);
 await vitest();
+await check('conformance', ['node', 'tools/conformance.mjs']);
 await check('build', ['node', 'tools/build.mjs']);
 for (const story of stories()) await check(`examples/${story}`, ['node', join('examples', story, 'run.ts')]);
 await check('pack and run', ['node', 'tools/pack-smoke.mjs']);

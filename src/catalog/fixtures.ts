@@ -11,6 +11,7 @@ import type { Line } from '../wire/json-rpc.ts';
 import { buildCatalog } from './build.ts';
 import type { Catalog } from './catalog.ts';
 import { discover, type ListOptions } from './list.ts';
+import { type LiveMetrics, openMetrics } from './metrics.ts';
 import { buildPart } from './part.ts';
 import { type Definitions, type LiveCatalog, liveCatalog } from './refresh.ts';
 import { type Resolve, resolver } from './resolve.ts';
@@ -92,6 +93,9 @@ export async function openWorld(
   const look = (caller: Caller, signal: AbortSignal) => discover(view, caller, options.waitMs ?? 2000, signal);
   return { ...view, started, resolve: resolver({ ...view, discover: look }) };
 }
+
+/** Metrics that are kept nowhere. */
+export const someMetrics = (): LiveMetrics => openMetrics({ book: { all: async () => [], add: async () => {} } });
 
 const planOf = (name: string, retryAfterMs: number, connect: Connect): ServerPlan => ({
   name,

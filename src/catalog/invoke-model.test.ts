@@ -4,54 +4,92 @@ import { verifies } from '../../test/requirements.ts';
 import { FAULTS, faultyServer } from '../../test/servers/faulty-server.ts';
 import { HeddleError } from '../core/errors.ts';
 import { aCall, aTarget } from '../core/fixtures.ts';
+import { fakeTime } from '../upstream/fixtures.ts';
 import { parking } from '../upstream/parking.ts';
-import { openWorld } from './fixtures.ts';
+import { openWorld, someMetrics } from './fixtures.ts';
 import { invoke } from './invoke.ts';
 
 const SERVERS = ['a', 'b', 'c'] as const;
 const RUNS = process.env.HEDDLE_TEST_SCALE === 'full' ? 1000 : 100;
 // Certainly not done: nobody was asked, or whoever was asked said no.
-const UNDONE = ['UPSTREAM_UNREACHABLE', 'UPSTREAM_FAILED', 'UPSTREAM_REFUSED'];
+const UNDONE = ['UPSTREAM_UNREACHABLE', 'UPSTREAM_FAILED', 'UPSTREAM_REFUSED', 'RATE_LIMITED'];
 
 const fault = fc.constantFrom(...FAULTS);
-const someCalls = fc.array(
-  fc.record({
-    facts: fc.constantFrom({}, {}, { readOnly: true }, { idempotent: true }),
-    faults: fc.record({ a: fault, b: fault, c: fault }),
-    preferredServer: fc.constantFrom(...SERVERS),
-    failover: fc.boolean(),
-  }),
-  { minLength: 1, maxLength: 12 },
-);
-type SomeCall = typeof someCalls extends fc.Arbitrary<(infer T)[]> ? T : never;
-const doors = fc.record({ a: fc.array(fc.boolean()), b: fc.array(fc.boolean()), c: fc.array(fc.boolean()) });
+const someCall = fc.record({
+  facts: fc.constantFrom({}, {}, { readOnly: true }, { idempotent: true }, { readOnly: true, hedgeAfterMs: 5 }),
+  faults: fc.record({ a: fault, b: fault, c: fault }),
+  preferredServer: fc.constantFrom(...SERVERS),
+  failover: fc.boolean(),
+  isCancelled: fc.integer({ min: 0, max: 9 }).map((one) => one === 0),
+});
+type SomeCall = typeof someCall extends fc.Arbitrary<infer T> ? T : never;
 
-async function run(calls: readonly SomeCall[], open: Record<(typeof SERVERS)[number], boolean[]>) {
+/** Calls made at once, and how much time passes before the next ones are. */
+const schedule = fc.array(
+  fc.record({
+    calls: fc.array(someCall, { minLength: 1, maxLength: 6 }),
+    thenMs: fc.constantFrom(0, 0, 1000, 11_000, 31_000),
+  }),
+  { minLength: 1, maxLength: 5 },
+);
+type Schedule = typeof schedule extends fc.Arbitrary<infer T> ? T : never;
+const doors = fc.record({ a: fc.array(fc.boolean()), b: fc.array(fc.boolean()), c: fc.array(fc.boolean()) });
+const isWrite = ({ facts }: SomeCall) => Object.keys(facts).length === 0;
+
+interface Ended {
+  readonly call: SomeCall;
+  readonly outcome: string;
+  /** How often the tool really ran for it. */
+  readonly acted: number;
+}
+
+async function run(rounds: Schedule, open: Record<(typeof SERVERS)[number], boolean[]>): Promise<readonly Ended[]> {
   const acted = new Map<number, number>();
-  const connects = SERVERS.map((name) => {
-    const onAct = ({ id }: { id?: unknown }) => acted.set(Number(id), (acted.get(Number(id)) ?? 0) + 1);
-    return [name, faultyServer({ name, onAct, accepts: () => open[name].shift() ?? true })] as const;
-  });
+  const onAct = ({ id }: { id?: unknown }) => void acted.set(Number(id), (acted.get(Number(id)) ?? 0) + 1);
+  const connects = SERVERS.map(
+    (name) => [name, faultyServer({ name, onAct, accepts: () => open[name].shift() ?? true })] as const,
+  );
   const { servers } = await openWorld(Object.fromEntries(connects));
-  const send = invoke(servers, parking());
-  const answers = calls.map(async ({ facts, faults, preferredServer, failover }, id) => {
+  const time = fakeTime();
+  let spent = 0;
+  const admitTo = () => (++spent % 7 === 0 ? new HeddleError('RATE_LIMITED', 'Not now.') : undefined);
+  const { clock } = time;
+  const send = invoke({ servers, parking: parking(), metrics: someMetrics(), clock, admitTo });
+  const outcomes: { readonly call: SomeCall; readonly outcome: string }[] = [];
+
+  async function make(call: SomeCall, id: number): Promise<void> {
+    const { facts, faults, preferredServer, failover, isCancelled } = call;
     const target = aTarget({ servers: SERVERS, name: 'act', facts });
     const options = { preferredServer, failover, timeoutMs: 25 };
-    return send(aCall({ target, input: { id, faults }, options })).then(
+    const abort = new AbortController();
+    const sent = send(aCall({ target, input: { id, faults }, options, signal: abort.signal }));
+    if (isCancelled) setTimeout(() => abort.abort(), 2);
+    const outcome = await sent.then(
       ({ kind }): string => kind,
       (thrown) => HeddleError.from(thrown).code,
     );
-  });
-  const outcomes = await Promise.all(answers);
+    outcomes[id] = { call, outcome };
+  }
+
+  let made = 0;
+  for (const { calls, thenMs } of rounds) {
+    await Promise.all(calls.map((call) => make(call, made++)));
+    time.pass(thenMs);
+  }
   await servers.close();
-  return outcomes.map((outcome, id) => ({ outcome, acted: acted.get(id) ?? 0 }));
+  return outcomes.map((ended, id) => ({ ...ended, acted: acted.get(id) ?? 0 }));
 }
 
-function expectHonest(outcome: string, acted: number): void {
+function expectHonest({ call, outcome, acted }: Ended): void {
+  const cancelled = call.isCancelled ? ['CALL_CANCELLED'] : [];
+  if (outcome === 'complete') expect(acted).toBeGreaterThanOrEqual(1);
+  if (!isWrite(call)) {
+    expect(['complete', 'UPSTREAM_TIMEOUT', ...UNDONE, ...cancelled]).toContain(outcome);
+    return;
+  }
   expect(acted).toBeLessThanOrEqual(1);
-  if (outcome === 'complete' || outcome === 'OUTCOME_UNKNOWN') return;
-  expect(UNDONE).toContain(outcome);
-  expect(acted).toBe(0);
+  if (UNDONE.includes(outcome)) expect(acted).toBe(0);
+  else expect(['complete', 'OUTCOME_UNKNOWN', ...cancelled]).toContain(outcome);
 }
 
 verifies(
@@ -59,15 +97,10 @@ verifies(
   'however servers fail, no write is done twice and every call has one honest answer',
   async () => {
     await fc.assert(
-      fc.asyncProperty(someCalls, doors, async (calls, open) => {
-        const outcomes = await run(calls, open);
-        expect(outcomes).toHaveLength(calls.length);
-        for (const [id, { outcome, acted }] of outcomes.entries()) {
-          const isWrite = Object.keys(calls[id]?.facts ?? {}).length === 0;
-          if (outcome === 'complete') expect(acted).toBeGreaterThanOrEqual(1);
-          if (isWrite) expectHonest(outcome, acted);
-          else expect(['complete', 'UPSTREAM_TIMEOUT', ...UNDONE]).toContain(outcome);
-        }
+      fc.asyncProperty(schedule, doors, async (rounds, open) => {
+        const ends = await run(rounds, open);
+        expect(ends).toHaveLength(rounds.flatMap(({ calls }) => calls).length);
+        for (const end of ends) expectHonest(end);
       }),
       { numRuns: RUNS },
     );

@@ -3,10 +3,10 @@ import { verifies } from '../../test/requirements.ts';
 import { type Fault, faultyServer } from '../../test/servers/faulty-server.ts';
 import type { CallOptions, Facts, Handler, ResolvedCall, Result } from '../core/call.ts';
 import { HeddleError, UpstreamError } from '../core/errors.ts';
-import { aCall, aTarget } from '../core/fixtures.ts';
+import { aCall, aStatus, aTarget } from '../core/fixtures.ts';
 import type { Connect, Connection } from '../upstream/connection.ts';
 import { parking } from '../upstream/parking.ts';
-import { openWorld } from './fixtures.ts';
+import { openWorld, someMetrics } from './fixtures.ts';
 import { invoke } from './invoke.ts';
 
 interface Pool {
@@ -20,7 +20,11 @@ async function openPool(instead: Readonly<Record<string, Connect>> = {}): Promis
   const acted: string[] = [];
   const server = (name: string) => instead[name] ?? faultyServer({ name, onAct: () => acted.push(name) });
   const world = await openWorld({ a: server('a'), b: server('b') });
-  return { acted, started: world.started, send: invoke(world.servers, parking()) };
+  return {
+    acted,
+    started: world.started,
+    send: invoke({ servers: world.servers, parking: parking(), metrics: someMetrics() }),
+  };
 }
 
 interface Asked extends CallOptions {
@@ -167,9 +171,9 @@ function failing(...errors: readonly UpstreamError[]) {
   const lines = {
     ready: () => undefined,
     lineFor: async (name: string) => line(name) as unknown as Connection,
-    health: (name: string) => (name === 'a' ? ('unhealthy' as const) : ('ok' as const)),
+    statusOf: (name: string) => aStatus({ name, state: 'connected', health: name === 'a' ? 'unhealthy' : 'ok' }),
   };
-  return { tries, send: invoke(lines, parking()) };
+  return { tries, send: invoke({ servers: lines, parking: parking(), metrics: someMetrics() }) };
 }
 const gone = (delivered: 'no' | 'maybe') =>
   new UpstreamError('UPSTREAM_FAILED', 'The session is gone.', { delivered, details: { sessionGone: true } });

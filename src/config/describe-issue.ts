@@ -77,6 +77,8 @@ function sayIssue(issue: z.core.$ZodIssue, value: Json | undefined): { message: 
       return sayChoice(issue.values.map(String), value);
     case 'too_small':
       return { message: value === '' ? 'is empty' : `must be at least ${issue.minimum}`, fix: 'Correct the value.' };
+    case 'invalid_key':
+      return { message: issue.issues[0]?.message ?? issue.message, fix: 'Choose another name.' };
     case 'too_big':
       return { message: `must be at most ${issue.maximum}`, fix: 'Correct the value.' };
     case 'invalid_format':

@@ -1,3 +1,5 @@
+import { fits } from '../core/fits.ts';
+
 const PATTERN = /^([a-z*][a-z0-9+.*-]*):\/\/([^/?#@\s]+)([/?#]\S*)?$/i;
 const PRINTABLE = /^[\x21-\x7e]+$/;
 
@@ -31,25 +33,4 @@ function fitsPath(pattern: string, { pathname, search }: URL): boolean {
 
 function decoded(path: string): string {
   return path.replace(/%([2-7][0-9a-f])/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
-}
-
-/** `*` is any run of characters. Goes back to the last `*` only, so the time is bounded by length times length. */
-function fits(pattern: string, text: string): boolean {
-  let at = 0;
-  let star = -1;
-  let resume = 0;
-  for (let index = 0; index < text.length; ) {
-    if (pattern[at] === '*') {
-      star = at++;
-      resume = index;
-    } else if (pattern[at] === text[index]) {
-      at++;
-      index++;
-    } else if (star >= 0) {
-      at = star + 1;
-      index = ++resume;
-    } else return false;
-  }
-  while (pattern[at] === '*') at++;
-  return at === pattern.length;
 }

@@ -1,4 +1,5 @@
 import type { Caller, Facts, Handler, ResolvedCall, Result, Target } from './call.ts';
+import type { ServerStatus } from './server-status.ts';
 
 /** A program behind the gateway. */
 export const ada: Caller = { id: 'ada', roles: ['user'], via: 'gateway' };
@@ -51,6 +52,18 @@ export function aCall(overrides: Partial<ResolvedCall> = {}): ResolvedCall {
     ...overrides,
   };
 }
+
+/** A server that was not started yet; override only what your test is about. */
+export const aStatus = (overrides: Partial<ServerStatus> = {}): ServerStatus => ({
+  name: 'demo',
+  scope: 'project',
+  transport: 'stdio',
+  state: 'pending',
+  attempt: [0, 1],
+  health: 'unknown',
+  sandbox: 'none',
+  ...overrides,
+});
 
 export const text = (value: string): Result => ({
   kind: 'complete',

@@ -82,6 +82,16 @@ verifies('G2', 'a pool cannot be used to get around a rule of one of its servers
   expect(effect(denied, pooled('t'))).toBe('deny');
 });
 
+verifies('G2', 'a rule about a tool holds where it does the work of another', () => {
+  const equivalents = new Map([['b', { name: 'find', definition: {}, rename: {} }]]);
+  const target = aTarget({ publicName: 'mcp__p__search', servers: ['a', 'b'], name: 'search', equivalents });
+  const servers = (rules: ServerRules): Written => ({ mode: 'open', servers: { b: rules } });
+  expect(effect(servers({ deniedTools: ['find'] }), target)).toBe('deny');
+  expect(effect(servers({ deniedTools: ['search'] }), target)).toBe('allow');
+  expect(effect(servers({ allowedTools: ['search'] }), target)).toBe('ask');
+  expect(effect({ mode: 'open', rules: { deny: ['mcp__b__find'] } }, target)).toBe('deny');
+});
+
 verifies('G2', 'to allow a pool, the pool or all of its servers have to be allowed', () => {
   const allowed = (allow: string[]) => effect({ mode: 'strict', rules: { allow } }, pooled('t'));
   expect(allowed(['mcp__p'])).toBe('allow');

@@ -97,3 +97,26 @@ verifies('G5', 'a call that goes on after a question was counted when it began',
   expect([await outcome(from('ann')), await outcome(from('ann', { from: next }))]).toEqual(['ok', 'ok']);
   expect(await outcome(from('ann'))).toBe(1000);
 });
+
+verifies('G5', 'which server of a pool is counted is settled when it is asked, not before', async () => {
+  const time = { now: 1_000_000 };
+  const limits = { servers: new Map([['a', per(1)], ['b', per(1, 400)]]), perCaller: per(3) };
+  const counted = rates(
+    () => limits,
+    () => time.now,
+  );
+  const handle = compose([rateLimit(counted)], answers('ok'));
+  const call = aCall({ target: aTarget({ publicName: 'mcp__p__t', servers: ['a', 'b'] }) });
+  await handle(call);
+  expect([counted.admitTo('b'), counted.admitTo('b')?.details.retryAfterMs]).toEqual([undefined, 400]);
+  await handle(call);
+  expect([counted.admitTo('a'), counted.admitTo('a')?.details.retryAfterMs]).toEqual([undefined, 1000]);
+  expect(counted.admitTo('unlimited')).toBeUndefined();
+  // Nobody is left to ask: the caller is not charged for it, and hears of the first that comes back.
+  for (let again = 0; again < 9; again++) {
+    await expect(handle(call)).rejects.toMatchObject({ code: 'RATE_LIMITED', details: { retryAfterMs: 400 } });
+  }
+  time.now += 400;
+  await handle(call);
+  await expect(handle(call)).rejects.toMatchObject({ message: 'The caller ada has used up its calls for now.' });
+});

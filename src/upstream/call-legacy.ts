@@ -4,11 +4,11 @@ import type { Asked } from '../wire/answering-side.ts';
 import { METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
 import type { Peer } from '../wire/peer.ts';
 import { NO_ABILITIES } from './abilities-key.ts';
+import { answered, answeredByUs, askOf, requestOf } from './call-request.ts';
 import { Exchange } from './exchange.ts';
 import { toFailure } from './failure.ts';
 import type { Parking } from './parking.ts';
 import { isQuestion, type Questions } from './questions.ts';
-import { answered, answeredByUs, askOf, paramsOf } from './tool-call.ts';
 import { hasAgreed, urlsToVisit, visits } from './url-required.ts';
 
 export interface CallsOptions {
@@ -46,9 +46,10 @@ export function legacyCalls({ peer, server, can, questions }: CallsOptions): Cal
 
   async function sendPlainly(call: ResolvedCall): Promise<Result> {
     const startedAt = performance.now();
+    const { method, params } = requestOf(call);
     plain++;
     try {
-      return answered(server, await peer.request('tools/call', paramsOf(call), askOf(call)), startedAt);
+      return answered(server, await peer.request(method, params, askOf(call)), startedAt);
     } catch (thrown) {
       throw toFailure(server, thrown);
     } finally {
@@ -67,17 +68,14 @@ export function legacyCalls({ peer, server, can, questions }: CallsOptions): Cal
     } catch (thrown) {
       // Once only: a server that refuses again after the visit is not believed to want another.
       const again = call.from?.kind === 'call-again';
-      const urls = again ? undefined : urlsToVisit({ server, thrown, can: able, questions });
+      const urls = again ? undefined : urlsToVisit({ server, call, thrown, can: able, questions });
       if (urls) return urls;
       throw toFailure(server, thrown);
     }
   }
 
   async function sendAgain(call: ResolvedCall, after: readonly string[]): Promise<Result> {
-    if (!hasAgreed(call)) {
-      const text = `${server} does not do this before its page is visited, and the user did not agree to that.`;
-      return answeredByUs(server, text, performance.now());
-    }
+    if (!hasAgreed(call)) return answeredByUs(call, server, unvisited(server));
     await visited.over(after, call.signal);
     return sendAskably(call);
   }
@@ -132,3 +130,6 @@ async function nextStop(exchange: Exchange, call: ResolvedCall, parking: Parking
   const ticket = parking.park(exchange, call);
   return { kind: 'input-required', questions: stop.questions, next: { kind: 'parked', server, ticket } };
 }
+
+const unvisited = (server: string) =>
+  `${server} does not do this before its page is visited, and the user did not agree to that.`;

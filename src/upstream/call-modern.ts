@@ -5,11 +5,11 @@ import { isObject } from '../core/json.ts';
 import { METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
 import { NO_ABILITIES } from './abilities-key.ts';
 import type { Calls, CallsOptions } from './call-legacy.ts';
+import { answered, answeredByUs, askedUninvited, askOf, hasKeys, requestOf } from './call-request.ts';
 import { toFailure } from './failure.ts';
 import { paramHeaders } from './http-headers.ts';
 import { capabilitiesOf, KEY } from './negotiate.ts';
 import { isQuestion, type Questions } from './questions.ts';
-import { answered, answeredByUs, askedUninvited, askOf, hasKeys, paramsOf } from './tool-call.ts';
 
 export interface ModernOptions extends CallsOptions {
   /** All tools as the server describes them now. */
@@ -32,16 +32,17 @@ export function modernCalls(options: ModernOptions): Calls {
   let underWay = 0;
 
   function ask(call: ResolvedCall, { answers, state }: Round, schema = call.target.definition.inputSchema) {
+    const { method, params: plain } = requestOf(call);
     const params = {
-      ...paramsOf(call),
+      ...plain,
       ...(answers && { inputResponses: answers as JsonObject }),
       ...(state !== undefined && { requestState: state }),
     };
     const capabilities = capabilitiesOf(call.can ?? NO_ABILITIES, questions.roots().length > 0);
-    return peer.request('tools/call', params, {
+    return peer.request(method, params, {
       ...askOf(call),
       envelope: { [KEY('clientCapabilities')]: capabilities },
-      headers: paramHeaders(schema, call.input),
+      ...(call.kind === 'tool' && { headers: paramHeaders(schema, call.input) }),
     });
   }
 
@@ -50,7 +51,8 @@ export function modernCalls(options: ModernOptions): Calls {
     try {
       return await ask(call, round);
     } catch (thrown) {
-      if (!(thrown instanceof RpcError) || thrown.code !== HEADER_MISMATCH) throw thrown;
+      const isOutdated = thrown instanceof RpcError && thrown.code === HEADER_MISMATCH && call.kind === 'tool';
+      if (!isOutdated) throw thrown;
       const tools = await listTools(call.signal);
       const tool = tools.find(({ name }) => name === call.target.name);
       if (!tool) throw thrown;
@@ -77,8 +79,7 @@ export function modernCalls(options: ModernOptions): Calls {
   return {
     async send(call) {
       const failed = failureIn(call.answers);
-      if (failed !== undefined)
-        return answeredByUs(server, `The user could not be asked: ${failed}`, performance.now());
+      if (failed !== undefined) return answeredByUs(call, server, `The user could not be asked: ${failed}`);
       underWay++;
       try {
         return await send(call);
@@ -115,7 +116,7 @@ function put({ server, questions, call }: Asking, asked: Asked, state: string | 
     return { kind: 'input-required', questions: Object.fromEntries(admitted), next };
   } catch (thrown) {
     // There is no way to tell this era's servers, and no other answer would be true: the call ends here.
-    if (thrown instanceof RpcError) return answeredByUs(server, thrown.message, performance.now());
+    if (thrown instanceof RpcError) return answeredByUs(call, server, thrown.message);
     throw thrown;
   }
 }

@@ -3,8 +3,8 @@ import type { Answer, Answers, JsonObject, Question, ResolvedCall } from '../cor
 import { UpstreamError } from '../core/errors.ts';
 import { INTERNAL_ERROR, RpcError } from '../wire/json-rpc.ts';
 import type { Ask, Peer } from '../wire/peer.ts';
+import { askOf, requestOf } from './call-request.ts';
 import { checkedAnswer } from './elicitation.ts';
-import { askOf, paramsOf } from './tool-call.ts';
 
 /** Where a call stands: answered, or stopped to ask. */
 export type Stop =
@@ -47,7 +47,8 @@ export class Exchange {
     const { peer, server, call } = options;
     this.server = server;
     this.#options = options;
-    peer.request('tools/call', paramsOf(call), this.#asking(call)).then(
+    const { method, params } = requestOf(call);
+    peer.request(method, params, this.#asking(call)).then(
       (value) => this.#settle({ value }),
       (error) => this.#settle({ error: this.#active ? error : stoppedWaiting(server, error) }),
     );

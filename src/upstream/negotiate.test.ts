@@ -2,26 +2,37 @@ import { expect, it } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import type { JsonObject } from '../core/call.ts';
 import { UpstreamError } from '../core/errors.ts';
-import type { Line } from '../wire/json-rpc.ts';
+import { type Line, RpcError } from '../wire/json-rpc.ts';
 import { Peer } from '../wire/peer.ts';
 import { type NegotiateOptions, negotiate } from './negotiate.ts';
 
 const SILENCE = Symbol('silence');
 type Reply = JsonObject | Error | typeof SILENCE;
+type Replies = Reply | readonly Reply[];
 
 /** A server that replies by method; what it does not know it refuses as servers before discovery do. */
-async function server(replies: Readonly<Record<string, Reply>>) {
+async function server(replies: Readonly<Record<string, Replies>>) {
   const asked: unknown[] = [];
+  const next = (method: string): Reply | undefined => {
+    const reply = replies[method];
+    const times = asked.filter((one) => (one as unknown[])[0] === method).length;
+    return Array.isArray(reply) ? reply[times - 1] : (reply as Reply | undefined);
+  };
   const line: Line = {
     start: async () => {},
     close: async () => {},
     async send({ id, method, params }) {
       const meta = (params as JsonObject)._meta as JsonObject | undefined;
       asked.push([method, meta?.['io.modelcontextprotocol/protocolVersion']]);
-      const reply = replies[method as string];
+      const reply = next(method as string);
       if (reply === SILENCE) return id === undefined ? new Promise<void>(() => {}) : undefined;
-      if (reply instanceof Error) throw reply;
-      const outcome = reply ? { result: reply } : { error: { code: -32601, message: 'no' } };
+      if (reply instanceof Error && !(reply instanceof RpcError)) throw reply;
+      const outcome =
+        reply instanceof RpcError
+          ? { error: reply.toAnswer() }
+          : reply
+            ? { result: reply }
+            : { error: { code: -32601, message: 'no' } };
       if (id !== undefined) line.onmessage?.({ jsonrpc: '2.0', id, ...outcome });
     },
   };
@@ -121,6 +132,42 @@ verifies('T11', 'guesses from silence, and says that it is a guess', async () =>
   const agreement = await negotiate(peer, { ...options, probeMs: 20 });
   expect(agreement).toMatchObject({ era: 'legacy', certain: false });
   expect(methods()).toEqual(['server/discover', 'notifications/cancelled', 'initialize', 'notifications/initialized']);
+});
+
+verifies('T11', 'asks again, once, when its version is refused and yet among those the server names', async () => {
+  const refused = new RpcError(-32022, 'no', { supported: ['2026-07-28'], requested: '2026-07-28' });
+  const { peer, asked } = await server({ 'server/discover': [refused, MODERN] });
+  await expect(negotiate(peer, options)).resolves.toMatchObject({ era: 'modern', protocolVersion: '2026-07-28' });
+  expect(asked).toEqual([
+    ['server/discover', '2026-07-28'],
+    ['server/discover', '2026-07-28'],
+  ]);
+  const stubborn = await server({ 'server/discover': refused, initialize: HELLO });
+  await expect(negotiate(stubborn.peer, options)).resolves.toMatchObject({ era: 'legacy' });
+  expect(stubborn.methods()).toEqual(['server/discover', 'server/discover', 'initialize', 'notifications/initialized']);
+});
+
+verifies('T11', 'speaks the older era with a server that names only older versions', async () => {
+  const refused = new RpcError(-32022, 'no', { supported: ['2025-06-18'], requested: '2026-07-28' });
+  const { peer, methods } = await server({ 'server/discover': refused, initialize: HELLO });
+  await expect(negotiate(peer, options)).resolves.toMatchObject({ era: 'legacy', certain: true });
+  expect(methods()).toEqual(['server/discover', 'initialize', 'notifications/initialized']);
+});
+
+verifies('T11', 'comes back to the newer era when a server that was slow to start knows no other', async () => {
+  const slow = { 'server/discover': [SILENCE, MODERN] };
+  const { peer, methods } = await server(slow);
+  await expect(negotiate(peer, { ...options, probeMs: 20 })).resolves.toMatchObject({ era: 'modern', certain: true });
+  expect(methods()).toEqual(['server/discover', 'notifications/cancelled', 'initialize', 'server/discover']);
+});
+
+verifies('T11', 'says what the older era answered when a silent server has neither', async () => {
+  const { peer } = await server({ 'server/discover': SILENCE, initialize: new RpcError(-32601, 'not here') });
+  const both = negotiate(peer, { ...options, probeMs: 10, deadlineMs: 30 });
+  await expect(both).rejects.toThrow('not here');
+  const broken = await server({ 'server/discover': SILENCE, initialize: new RpcError(-32603, 'no key') });
+  await expect(negotiate(broken.peer, { ...options, probeMs: 10 })).rejects.toThrow('no key');
+  expect(broken.methods()).toEqual(['server/discover', 'notifications/cancelled', 'initialize']);
 });
 
 it.each([

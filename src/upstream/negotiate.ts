@@ -2,7 +2,7 @@ import { abortable } from '../core/abortable.ts';
 import type { Abilities, JsonObject } from '../core/call.ts';
 import { HeddleError, UpstreamError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
-import { RpcError } from '../wire/json-rpc.ts';
+import { INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
 import type { Peer } from '../wire/peer.ts';
 import { PROTOCOL_VERSION_KEY } from './http-headers.ts';
 
@@ -37,6 +37,8 @@ const MODERN_VERSION = '2026-07-28';
 const LEGACY_VERSION = '2025-11-25';
 const LEGACY_VERSIONS: readonly unknown[] = [LEGACY_VERSION, '2025-06-18', '2025-03-26', '2024-11-05'];
 const UNSUPPORTED_VERSION = -32022;
+const HEADER_MISMATCH = -32020;
+const NO_INITIALIZE = [METHOD_NOT_FOUND, INVALID_PARAMS, HEADER_MISMATCH, UNSUPPORTED_VERSION];
 /** A key of the envelope. */
 export const KEY = (name: string) => `io.modelcontextprotocol/${name}`;
 
@@ -62,7 +64,25 @@ export async function negotiate(peer: Peer, options: NegotiateOptions): Promise<
     certain = !isSilence(thrown);
     return undefined;
   });
-  return discovered ?? { ...(await initialize(peer, options)), certain };
+  if (discovered) return discovered;
+  try {
+    return { ...(await initialize(peer, options)), certain };
+  } catch (thrown) {
+    // Silence may have been a slow start: a server that has no `initialize` is of the newer era after all.
+    const found = certain || !meansModern(thrown) ? undefined : await discoverLate(peer, options);
+    if (found) return found;
+    throw thrown;
+  }
+}
+
+/** Asked with all the time there is; when that fails too, the error that led here says more. */
+async function discoverLate(peer: Peer, options: NegotiateOptions): Promise<Agreement | undefined> {
+  try {
+    return await discover(peer, { ...options, known: 'modern' });
+  } catch (thrown) {
+    if (options.signal.aborted) throw thrown;
+    return undefined;
+  }
 }
 
 async function discover(peer: Peer, options: NegotiateOptions): Promise<Agreement | undefined> {
@@ -73,7 +93,11 @@ async function discover(peer: Peer, options: NegotiateOptions): Promise<Agreemen
     [KEY('clientCapabilities')]: capabilities,
   };
   const ask = { deadlineMs: known ? deadlineMs : Math.min(probeMs, deadlineMs), signal };
-  const found = await peer.request('server/discover', { _meta: envelope }, ask);
+  const request = () => peer.request('server/discover', { _meta: envelope }, ask);
+  const found = await request().catch((thrown: unknown) => {
+    if (!offersModern(thrown)) throw thrown;
+    return request();
+  });
   const versions = found.supportedVersions;
   if (!Array.isArray(versions) || !versions.includes(MODERN_VERSION)) return undefined;
   peer.speakModern(envelope);
@@ -114,6 +138,17 @@ function meansLegacy(thrown: unknown): boolean {
   if (typeof status === 'number') return status < 500 && status !== 401 && status !== 403 && status !== 429;
   return isSilence(thrown);
 }
+
+/** A server may refuse a version and name the same among those it wants: behind one address there can be several. */
+const offersModern = (thrown: unknown): boolean =>
+  thrown instanceof RpcError &&
+  thrown.code === UNSUPPORTED_VERSION &&
+  isObject(thrown.data) &&
+  Array.isArray(thrown.data.supported) &&
+  thrown.data.supported.includes(MODERN_VERSION);
+
+/** How servers that know only the newer era refuse `initialize`. */
+const meansModern = (thrown: unknown): boolean => thrown instanceof RpcError && NO_INITIALIZE.includes(thrown.code);
 
 const isSilence = (thrown: unknown): boolean => HeddleError.is(thrown) && thrown.code === 'UPSTREAM_TIMEOUT';
 

@@ -1,9 +1,10 @@
-import type { JsonObject } from '../core/call.ts';
+import type { JsonObject, Result } from '../core/call.ts';
 import { VERSION } from '../core/version.ts';
 import type { Line } from '../wire/json-rpc.ts';
 import { Peer } from '../wire/peer.ts';
 import { type Calls, legacyCalls } from './call-legacy.ts';
 import { modernCalls } from './call-modern.ts';
+import { answered } from './call-request.ts';
 import type { Connect, Connection, ConnectOptions, ListKind } from './connection.ts';
 import { discover } from './discover.ts';
 import { toFailure } from './failure.ts';
@@ -90,7 +91,8 @@ function toConnection({ peer, agreement, calls, changes, list }: Parts, options:
     list,
     closed: peer.closed,
     lastWords,
-    send: calls.send,
+    // Whoever cannot complete has nothing to suggest.
+    send: (call) => (call.kind === 'completion' && !canComplete(agreement) ? noSuggestions(server) : calls.send(call)),
     asksBlindly: calls.asksBlindly,
     underWay: calls.underWay,
     subscribe: changes.subscribe,
@@ -112,6 +114,13 @@ function toConnection({ peer, agreement, calls, changes, list }: Parts, options:
     },
   };
 }
+
+// The oldest servers have no word for it.
+const canComplete = ({ capabilities, protocolVersion }: Agreement) =>
+  capabilities.completions !== undefined || protocolVersion === '2024-11-05';
+
+const noSuggestions = async (server: string): Promise<Result> =>
+  answered(server, { completion: { values: [] } }, performance.now());
 
 function lister(peer: Peer, { era, capabilities }: Agreement, { server, line }: OpenOptions): Connection['list'] {
   // Over HTTP, where arguments are repeated as headers, a tool that says so in an illegal way must not be offered.

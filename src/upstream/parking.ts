@@ -87,6 +87,7 @@ function isSame({ exchange, call: first }: Parked, call: ResolvedCall): boolean 
   return (
     first.caller.id === call.caller.id &&
     exchange.server === call.from?.server &&
+    first.kind === call.kind &&
     first.target.name === call.target.name &&
     canonicalJson(first.input) === canonicalJson(call.input)
   );

@@ -1,8 +1,8 @@
 import type { Abilities, JsonObject, Question, ResolvedCall, Result } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
 import { RpcError } from '../wire/json-rpc.ts';
+import { answeredByUs } from './call-request.ts';
 import type { Questions } from './questions.ts';
-import { answeredByUs } from './tool-call.ts';
 
 const URL_REQUIRED = -32042;
 const COMPLETE = 'notifications/elicitation/complete';
@@ -12,13 +12,14 @@ const WAIT_MS = 20_000;
 
 interface Refused {
   readonly server: string;
+  readonly call: ResolvedCall;
   readonly thrown: unknown;
   readonly can: Abilities;
   readonly questions: Questions;
 }
 
 /** What a refusal asks the user to visit first; undefined for any other failure, or when the user cannot be asked. */
-export function urlsToVisit({ server, thrown, can, questions }: Refused): Result | undefined {
+export function urlsToVisit({ server, call, thrown, can, questions }: Refused): Result | undefined {
   if (!(thrown instanceof RpcError) || thrown.code !== URL_REQUIRED || !can.url) return undefined;
   const listed = isObject(thrown.data) ? thrown.data.elicitations : undefined;
   const elicitations = (Array.isArray(listed) ? listed : []).filter(isNamed).slice(0, MAX_URLS);
@@ -35,7 +36,7 @@ export function urlsToVisit({ server, thrown, can, questions }: Refused): Result
       next: { kind: 'call-again', server, after },
     };
   } catch (objection) {
-    if (objection instanceof RpcError) return answeredByUs(server, objection.message, performance.now());
+    if (objection instanceof RpcError) return answeredByUs(call, server, objection.message);
     throw objection;
   }
 }

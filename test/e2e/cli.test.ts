@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { verifies } from '../requirements.ts';
 import { BIN, project, SERVERS } from './heddle-command.ts';
 
-const COMMANDS = ['up', 'serve', 'list', 'call', 'describe', 'config', 'doctor'];
+const COMMANDS = ['up', 'serve', 'list', 'call', 'describe', 'search', 'stats', 'config', 'doctor'];
 const odd = { command: process.execPath, args: [join(SERVERS, 'odd-tools.mjs')] };
 const CONFIG = { 'heddle.json': { mcpServers: { odd } } };
 
@@ -16,7 +16,9 @@ describe('every read command', () => {
     [['list', 'servers']],
     [['list', 'servers', '--check']],
     [['list', 'tools']],
+    [['list', 'categories']],
     [['describe', 'odd.echo']],
+    [['search', 'echo']],
     [['call', 'odd.echo', 'message=x']],
     [['config', 'explain']],
     [['config', 'explain', 'odd']],
@@ -55,6 +57,12 @@ describe('the words of a command line', () => {
     [['describe', 'mcp__odd__ech'], 'Did you mean mcp__odd__echo?'],
     [['list'], 'heddle list servers'],
     [['list', 'everything'], 'heddle list servers'],
+    [['list', 'tools', '--server', 'od'], 'Did you mean odd?'],
+    [['list', 'tools', '--category', 'uncategorised'], 'Did you mean uncategorized?'],
+    [['list', 'servers', '--category', 'x'], '--help'],
+    [['search'], '--help'],
+    [['search', 'x', '--limit', '101'], '--help'],
+    [['stats', '--since', 'yesterday'], '24h'],
     [['serve'], 'heddle serve --stdio'],
     [['describe'], '--help'],
     [['config', 'explian'], 'heddle config explain'],

@@ -24,6 +24,7 @@ const PASSING = {
   'node_modules/.bin/vitest': report({ numPassedTests: 40 }),
   'examples/hello/run.ts': 'process.exitCode = 0;\n',
   'tools/build.mjs': '',
+  'tools/conformance.mjs': '',
   'tools/pack-smoke.mjs': '',
   'tools/postgres.mjs': '',
 };
@@ -43,10 +44,11 @@ verifies('L6', 'a good run is one line per step, and its last line counts tests 
       '✓ tsc n s',
       '✓ depcruise n s',
       '✓ vitest (40 passed) n s',
+      '✓ conformance n s',
       '✓ build n s',
       '✓ examples/hello n s',
       '✓ pack and run n s',
-      '46 passed, 0 failed\n',
+      '47 passed, 0 failed\n',
     ].join('\n'),
   });
 });
@@ -59,27 +61,27 @@ it('a step that fails shows what it said; the later ones still run', () => {
   expect(stdout).toContain('✗ tsc n s\na type is wrong\n✓ depcruise n s\n');
   expect(stdout).toContain('a story that went wrong');
   expect(stdout).not.toContain('what biome said');
-  expect(stdout).toMatch(/\n44 passed, 2 failed\n$/);
+  expect(stdout).toMatch(/\n45 passed, 2 failed\n$/);
   expect(code).toBe(1);
 });
 
 it('failed tests are counted and shown', () => {
   const { code, stdout } = check({ 'node_modules/.bin/vitest': report({ numPassedTests: 38, numFailedTests: 2 }) });
   expect(stdout).toContain('✗ vitest (38 passed, 2 failed) n s\nwhat vitest said\n');
-  expect(stdout).toMatch(/\n44 passed, 2 failed\n$/);
+  expect(stdout).toMatch(/\n45 passed, 2 failed\n$/);
   expect(code).toBe(1);
 });
 
 it('a test file that does not load, and a vitest that dies, are failures', () => {
   const broken = report({ testResults: [{ status: 'failed', assertionResults: [] }] });
-  expect(check({ 'node_modules/.bin/vitest': broken }).stdout).toMatch(/\n6 passed, 1 failed\n$/);
-  expect(check({ 'node_modules/.bin/vitest': shell('kill -9 $$') }).stdout).toMatch(/\n6 passed, 1 failed\n$/);
+  expect(check({ 'node_modules/.bin/vitest': broken }).stdout).toMatch(/\n7 passed, 1 failed\n$/);
+  expect(check({ 'node_modules/.bin/vitest': shell('kill -9 $$') }).stdout).toMatch(/\n7 passed, 1 failed\n$/);
 });
 
 it('skipped tests are counted, and fail the run in CI', () => {
   const changed = { 'node_modules/.bin/vitest': report({ numPassedTests: 30, numPendingTests: 3 }) };
   const here = check(changed);
-  expect(here.stdout).toMatch(/\n36 passed, 0 failed, 3 skipped\n$/);
+  expect(here.stdout).toMatch(/\n37 passed, 0 failed, 3 skipped\n$/);
   expect(here.code).toBe(0);
   expect(check(changed, { CI: 'true' }).code).toBe(1);
 });

@@ -1,4 +1,3 @@
-import colors from 'picocolors';
 import type { Metrics } from '../../core/metrics.ts';
 import type { CallStats } from '../../heddle.ts';
 import { CONFIG_OPTION, type Command, type Input, JSON_OPTION, TRUST_OPTION } from '../command.ts';
@@ -17,7 +16,7 @@ interface ServerStats extends CallStats {
 }
 
 export const stats: Command = {
-  summary: 'Show how calls have ended, per tool and per server.',
+  summary: 'Show how calls have ended, per tool and per server. OK is the share that ended without an error code.',
   usage: 'heddle stats [--since 7d]',
   examples: ['heddle stats', 'heddle stats --since 24h --json'],
   options: {
@@ -44,7 +43,6 @@ export const stats: Command = {
       printColumns([{ title: 'TOOL', of: ({ name }) => name }, ...COLUMNS], tools);
       process.stdout.write('\n');
       printColumns([{ title: 'SERVER', of: ({ name }) => name }, ...COLUMNS, NOW], servers);
-      process.stdout.write(colors.dim(`\nCalls of the last ${since}. OK: ended without an error code.\n`));
     }
     return 0;
   },

@@ -1,0 +1,20 @@
+/** Whether a text is what a pattern says, where `*` is any run of characters. Goes back to the last `*` only, so the time is bounded by length times length. */
+export function fits(pattern: string, text: string): boolean {
+  let at = 0;
+  let star = -1;
+  let resume = 0;
+  for (let index = 0; index < text.length; ) {
+    if (pattern[at] === '*') {
+      star = at++;
+      resume = index;
+    } else if (pattern[at] === text[index]) {
+      at++;
+      index++;
+    } else if (star >= 0) {
+      at = star + 1;
+      index = ++resume;
+    } else return false;
+  }
+  while (pattern[at] === '*') at++;
+  return at === pattern.length;
+}

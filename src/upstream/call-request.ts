@@ -1,0 +1,66 @@
+import type { CallKind, JsonObject, ResolvedCall, Result, Target } from '../core/call.ts';
+import { UpstreamError } from '../core/errors.ts';
+import type { Ask } from '../wire/peer.ts';
+
+const CALL_MS = 30_000;
+const LONGEST_CALL_MS = 600_000;
+
+interface CallRequest {
+  readonly method: string;
+  readonly params: JsonObject;
+}
+
+/** How a server is asked for what a call is of. */
+export function requestOf(call: ResolvedCall): CallRequest {
+  const { method, params } = REQUESTS[call.kind](call);
+  return hasKeys(call.meta) ? { method, params: { ...params, _meta: call.meta } } : { method, params };
+}
+
+const REQUESTS: Readonly<Record<CallKind, (call: ResolvedCall) => CallRequest>> = {
+  tool: ({ target, input }) => ({ method: 'tools/call', params: { name: target.name, arguments: input } }),
+  resource: ({ target }) => ({ method: 'resources/read', params: { uri: target.name } }),
+  prompt: ({ target, input }) => ({
+    method: 'prompts/get',
+    params: { name: target.name, ...(hasKeys(input) && { arguments: input }) },
+  }),
+  completion: ({ target, input }) => ({
+    method: 'completion/complete',
+    params: { ...input, ref: { ...(input.ref as JsonObject), [namedBy(target)]: target.name } },
+  }),
+  // Counted over all lines of a server, so none is asked by way of a call: see `follow-updates`.
+  subscription: ({ target }) => ({ method: 'resources/subscribe', params: { uri: target.name } }),
+};
+
+const namedBy = ({ kind }: Target) => (kind === 'prompt' ? 'name' : 'uri');
+
+/** Under which deadline, signal and progress listener one round of a call runs. */
+export const askOf = ({ options, signal, report }: ResolvedCall): Ask => ({
+  deadlineMs: options.timeoutMs ?? CALL_MS,
+  longestMs: LONGEST_CALL_MS,
+  signal,
+  onProgress: report,
+});
+
+/** The answer of a server, verbatim. `startedAt` is of this round. */
+export function answered(server: string, value: JsonObject, startedAt: number): Result {
+  if (value.resultType === 'input_required') throw askedUninvited(server);
+  const latencyMs = performance.now() - startedAt;
+  return { kind: 'complete', value, isError: value.isError === true, from: { server, attempts: 1, latencyMs } };
+}
+
+/** What is said in our words where the server has none: the model reads it as it reads the server's own. */
+export function answeredByUs({ kind }: ResolvedCall, server: string, text: string): Result {
+  if (kind !== 'tool') throw new UpstreamError('UPSTREAM_FAILED', text, { delivered: 'maybe' });
+  return answered(server, { content: [{ type: 'text', text }], isError: true }, performance.now());
+}
+
+/** The protocol forbids a server to ask what nobody said could be asked. */
+export const askedUninvited = (server: string) =>
+  new UpstreamError('UPSTREAM_FAILED', `${server} asked the user a question, which it was not invited to do.`, {
+    delivered: 'maybe',
+  });
+
+export function hasKeys(object: object): boolean {
+  for (const _ in object) return true;
+  return false;
+}

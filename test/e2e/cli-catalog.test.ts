@@ -1,0 +1,172 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { verifies } from '../requirements.ts';
+import { project, SERVERS } from './heddle-command.ts';
+
+const object = { type: 'object' };
+const LISTS = {
+  tools: [
+    { name: 'read', description: 'Reads a page.\nAnd says so.', inputSchema: object, annotations: { title: 'Read' } },
+    { name: 'write', description: `${'Writes. '.repeat(400)}The end.`, inputSchema: object },
+  ],
+  resources: [{ uri: 'page://one', name: 'one', mimeType: 'text/plain', size: 7, description: 'The first page.' }],
+  templates: [{ uriTemplate: 'page://{id}', name: 'any', description: 'Any page.' }],
+  prompts: [
+    {
+      name: 'sum-up',
+      description: 'Sums a page up.',
+      arguments: [{ name: 'page', required: true, description: 'Which one.' }, { name: 'tone' }],
+    },
+  ],
+};
+const serving = (lists: object) => ({
+  command: process.execPath,
+  args: [join(SERVERS, 'listing-server.mjs'), JSON.stringify(lists)],
+});
+const wiki = { ...serving(LISTS), category: 'notes', tools: { write: { category: 'danger' } } };
+const CONFIG = { 'heddle.json': { mcpServers: { wiki } } };
+
+/** A table as its columns, cut where two spaces part them. */
+const rowsOf = (stdout: string) =>
+  stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.split(/ {2,}/));
+
+describe('list', () => {
+  verifies('L1', 'shows what one server has, of each kind, in words and as JSON', async () => {
+    const { heddle } = project(CONFIG);
+    const list = async (...words: string[]) => rowsOf((await heddle(['list', ...words, '--server', 'wiki'])).stdout);
+    const [head, ...tools] = await list('tools');
+    expect(head).toEqual(['TOOL', 'CATEGORY', 'DESCRIPTION']);
+    expect(tools.map((row) => row.slice(0, 2))).toEqual([
+      ['mcp__wiki__read', 'notes'],
+      ['mcp__wiki__write', 'danger'],
+    ]);
+    expect(tools[0]?.[2]).toBe('Reads a page. And says so.');
+    expect(await list('resources')).toEqual([
+      ['RESOURCE', 'NAME', 'TYPE', 'SERVER', 'CATEGORY', 'DESCRIPTION'],
+      ['page://one', 'one', 'text/plain', 'wiki', 'notes', 'The first page.'],
+    ]);
+    expect(await list('templates')).toEqual([
+      ['TEMPLATE', 'NAME', 'SERVER', 'CATEGORY', 'DESCRIPTION'],
+      ['page://{id}', 'any', 'wiki', 'notes', 'Any page.'],
+    ]);
+    expect(await list('prompts')).toEqual([
+      ['PROMPT', 'ARGUMENTS', 'CATEGORY', 'DESCRIPTION'],
+      ['mcp__wiki__sum-up', 'page [tone]', 'notes', 'Sums a page up.'],
+    ]);
+    const json = await heddle(['list', 'prompts', '--json']);
+    expect(JSON.parse(json.stdout)).toMatchObject([
+      { name: 'mcp__wiki__sum-up', kind: 'prompt', servers: ['wiki'], arguments: [{ name: 'page' }, { name: 'tone' }] },
+    ]);
+  });
+
+  verifies('R6', 'shows the categories, and what is in one', async () => {
+    const { heddle } = project(CONFIG);
+    expect(rowsOf((await heddle(['list', 'categories'])).stdout)).toEqual([
+      ['CATEGORY', 'TOOLS', 'SERVERS'],
+      ['danger', '1', 'wiki'],
+      ['filesystem', '2', 'filesystem'],
+      ['notes', '1', 'wiki'],
+    ]);
+    const found = await heddle(['list', 'tools', '--category', 'danger', '--json']);
+    expect(JSON.parse(found.stdout)).toMatchObject([{ name: 'mcp__wiki__write', facts: { category: 'danger' } }]);
+  });
+
+  verifies('R1', 'has a column for what is wrong with tools, and one for flags, where there is something', async () => {
+    const broken = serving({ tools: [{ name: 'read', inputSchema: 7 }, { name: 'reacl' }, { name: 'reacI' }] });
+    const { heddle } = project({ 'heddle.json': { mcpServers: { broken } } });
+    const [head, ...rows] = rowsOf((await heddle(['list', 'tools', '--server', 'broken'])).stdout);
+    expect(head).toEqual(['TOOL', 'FLAGS', 'INVALID', 'DESCRIPTION']);
+    expect(rows).toContainEqual(['mcp__broken__read', 'its input schema is not an object']);
+    expect(rows).toContainEqual(['mcp__broken__reacl', 'looks-like: mcp__broken__reacI']);
+  });
+
+  it('L3: says on stderr that there is nothing, and whose things are missing', async () => {
+    const { heddle } = project({ 'heddle.json': { mcpServers: { gone: { command: 'no-such-program' } } } });
+    const ran = await heddle(['list', 'prompts']);
+    expect([ran.code, ran.stdout]).toEqual([0, '']);
+    expect(ran.stderr).toMatch(/^There are no prompts\.\ngone failed: /);
+  });
+});
+
+describe('describe', () => {
+  verifies('R8', 'shows a tool whole: its description, version, facts and schema', async () => {
+    const { heddle } = project(CONFIG);
+    const { stdout } = await heddle(['describe', 'wiki.write']);
+    expect(stdout).toContain('Writes. The end.');
+    expect(stdout).toMatch(/\ncategory danger, risk medium, open world\nserver {3}wiki\nversion {2}[0-9a-f]{64}\n/);
+    expect(stdout).toContain('input    {\n  "type": "object"\n}');
+  });
+
+  verifies('R6', 'finds prompts by name, and resources and templates by URI', async () => {
+    const { heddle } = project(CONFIG);
+    const said = async (name: string) => (await heddle(['describe', name])).stdout;
+    expect(await said('wiki.sum-up')).toMatch(/a prompt: [^]*\n {2}page: required; Which one\.\n {2}tone\n$/);
+    expect(await said('page://one')).toMatch(/a resource: one\n[^]*\ntype {5}text\/plain\nsize {5}7 bytes\n$/);
+    expect(await said('page://{id}')).toContain('a template: any\n');
+    const json = await heddle(['describe', 'sum-up', '--json']);
+    expect(JSON.parse(json.stdout)).toMatchObject({ kind: 'prompt', definition: LISTS.prompts[0] });
+  });
+});
+
+describe('search', () => {
+  verifies('L1', 'finds by words, the best first, as many as asked for', async () => {
+    const { heddle } = project(CONFIG);
+    const { stdout } = await heddle(['search', 'write', 'page']);
+    expect(rowsOf(stdout).map((row) => row.slice(0, 2))).toEqual([
+      ['NAME', 'BY'],
+      ['mcp__wiki__write', 'name'],
+      ['mcp__wiki__read', 'description'],
+    ]);
+    const json = await heddle(['search', 'write', 'page', '--limit', '1', '--json']);
+    expect(JSON.parse(json.stdout)).toMatchObject([{ name: 'mcp__wiki__write', why: 'name' }]);
+    expect(await heddle(['search', 'zebra'])).toMatchObject({ code: 0, stdout: '' });
+  });
+});
+
+describe('stats', () => {
+  verifies('V1', 'shows how calls have ended, per tool and per server, however they were written', async () => {
+    const { heddle } = project(CONFIG);
+    for (const name of ['wiki.read', 'mcp__wiki__read', 'read']) await heddle(['call', name]);
+    await heddle(['call', 'wiki.read', '--args', '[]']);
+    await heddle(['call', 'no.such']);
+    const { stdout } = await heddle(['stats']);
+    const [head, read, unknown, , servers, all] = rowsOf(stdout);
+    expect(head).toEqual(['TOOL', 'CALLS', 'OK', 'AVERAGE', 'P50', 'P95', 'P99', 'ERRORS']);
+    expect(read).toMatchObject(['mcp__wiki__read', '3', '100 %', expect.stringMatching(/^[\d.]+ m?s$/)]);
+    expect(unknown).toMatchObject(['no.such', '1', '0 %']);
+    expect(unknown?.at(-1)).toBe('1 NAME_UNKNOWN');
+    expect([servers?.[0], all?.slice(0, 3)]).toEqual(['SERVER', ['wiki', '3', '100 %']]);
+    const { tools } = JSON.parse((await heddle(['stats', '--since', '1h', '--json'])).stdout);
+    expect(tools).toMatchObject([
+      { name: 'mcp__wiki__read', totalCalls: 3, successRate: 1, p99Ms: expect.any(Number), topErrors: [] },
+      { name: 'no.such', totalCalls: 1, errorCount: 1, topErrors: [{ code: 'NAME_UNKNOWN', count: 1 }] },
+    ]);
+  });
+
+  verifies('R5', 'shows beside it what a running gateway goes by', async () => {
+    const { heddle, up } = project(CONFIG);
+    const { url, token } = await up();
+    const params = { name: 'mcp__wiki__read', arguments: {} };
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
+    });
+    expect(await response.json()).toMatchObject({ result: { content: [{ text: 'done' }] } });
+    const { servers } = JSON.parse((await heddle(['stats', '--json'])).stdout);
+    expect(servers).toMatchObject([{ name: 'wiki', live: { totalCalls: 1, successRate: 1 } }]);
+    expect((await heddle(['stats'])).stdout).toMatch(/ NOW\nwiki [^\n]* 100 % ok, [\d.]+ m?s\n/);
+  });
+
+  it('L3: says on stderr that there were no calls', async () => {
+    const { heddle } = project();
+    expect(await heddle(['stats', '--since', '2w'])).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: 'There were no calls in the last 2w.\n',
+    });
+  });
+});

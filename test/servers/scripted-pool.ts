@@ -1,0 +1,62 @@
+import type { Facts, ResolvedCall, Result } from '../../src/core/call.ts';
+import { someMetrics } from '../../src/catalog/fixtures.ts';
+import { type InvokeOptions, invoke } from '../../src/catalog/invoke.ts';
+import { HeddleError, UpstreamError } from '../../src/core/errors.ts';
+import { aCall, aStatus, aTarget } from '../../src/core/fixtures.ts';
+import type { Connection } from '../../src/upstream/connection.ts';
+import { fakeTime } from '../../src/upstream/fixtures.ts';
+import { parking } from '../../src/upstream/parking.ts';
+
+export type Behaviour = (call: ResolvedCall) => Promise<Result>;
+
+export const answers =
+  (server: string, isError = false): Behaviour =>
+  async () => ({ kind: 'complete', value: {}, isError, from: { server, attempts: 1, latencyMs: 5 } });
+export const fails =
+  (delivered: 'no' | 'maybe' = 'no', details = {}, code: UpstreamError['code'] = 'UPSTREAM_FAILED'): Behaviour =>
+  async () => {
+    throw new UpstreamError(code as 'UPSTREAM_FAILED', 'It broke.', { delivered, details });
+  };
+/** Until its call is cancelled. */
+export const hangs: Behaviour = ({ signal }) =>
+  new Promise((_, reject) =>
+    signal.addEventListener('abort', () => reject(new HeddleError('CALL_CANCELLED', 'It was cancelled.'))),
+  );
+
+/** Servers that behave as they are told, in the order they are given; all of them are well. */
+export function openPool(behaviours: Record<string, Behaviour>, more: Partial<InvokeOptions> = {}) {
+  const asked: string[] = [];
+  const heard: ResolvedCall[] = [];
+  const time = fakeTime();
+  const metrics = someMetrics();
+  const line = (name: string): Connection => {
+    const send = (call: ResolvedCall) => {
+      asked.push(name);
+      heard.push(call);
+      return (behaviours[name] as Behaviour)(call);
+    };
+    return { send } as Partial<Connection> as Connection;
+  };
+  const servers = {
+    ready: line,
+    lineFor: async (name: string) => line(name),
+    statusOf: (name: string) => aStatus({ name, state: 'connected', health: 'ok' }),
+  };
+  // As they were given, whatever is learnt of them.
+  const priorityOf = (name: string) => -Object.keys(behaviours).indexOf(name);
+  const send = invoke({ servers, parking: parking(), metrics, priorityOf, ...time, ...more });
+  const names = Object.keys(behaviours) as [string, ...string[]];
+  const call = (facts: Partial<Facts> = {}, overrides: Partial<ResolvedCall> = {}) =>
+    aCall({ target: aTarget({ publicName: 'mcp__p__t', servers: names, name: 't', facts }), ...overrides });
+  const outcome = (one = call()) =>
+    send(one).then(
+      (result) => (result.kind === 'complete' ? result.from.server : result.kind),
+      (thrown) => HeddleError.from(thrown).code,
+    );
+  return { behaviours, asked, heard, time, metrics, send, call, outcome };
+}
+
+export const times = async (count: number, act: () => Promise<unknown>) => {
+  for (let time = 0; time < count; time++) await act();
+};
+
