@@ -126,7 +126,7 @@ const isSessionGone = (thrown: unknown): boolean =>
 
 function mayTryNext(call: ResolvedCall, thrown: unknown): boolean {
   if (call.signal.aborted || !(thrown instanceof UpstreamError) || thrown.code === 'UPSTREAM_REFUSED') return false;
-  return thrown.delivered === 'no' || isRepeatable(call);
+  return true;
 }
 
 /** Whether doing it twice is the same as doing it once. */

@@ -181,4 +181,3 @@ verifies('R3', 'arguments are renamed for the server that calls them otherwise, 
   expect(told).toEqual([asWritten, asWritten, renamed]);
   expect(heard[2]?.target).toMatchObject({ publicName: 'mcp__p__search', definition });
 });
-

@@ -74,7 +74,11 @@ export function followUpdates({ servers, visible }: FollowOptions): FollowedUpda
 }
 
 /** The URI under which it was asked for; what lies below one that names its server is named the same way. */
-function hand({ name, target, report }: ResolvedCall, params: JsonObject, changed: { server: string; uri: string }): void {
+function hand(
+  { name, target, report }: ResolvedCall,
+  params: JsonObject,
+  changed: { server: string; uri: string },
+): void {
   const below = serverAndUri(name) ? ownUri(changed.server, changed.uri) : changed.uri;
   try {
     report?.({ ...params, uri: target.name === changed.uri ? name : below });

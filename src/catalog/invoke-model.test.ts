@@ -16,7 +16,13 @@ const UNDONE = ['UPSTREAM_UNREACHABLE', 'UPSTREAM_FAILED', 'UPSTREAM_REFUSED', '
 
 const fault = fc.constantFrom(...FAULTS);
 const someCall = fc.record({
-  facts: fc.constantFrom({}, {}, { readOnly: true }, { idempotent: true }, { readOnly: true, hedgeAfterMs: 5 }),
+  facts: fc.constantFrom(
+    {},
+    { hedgeAfterMs: 5 },
+    { readOnly: true },
+    { idempotent: true },
+    { readOnly: true, hedgeAfterMs: 5 },
+  ),
   faults: fc.record({ a: fault, b: fault, c: fault }),
   preferredServer: fc.constantFrom(...SERVERS),
   failover: fc.boolean(),
@@ -34,7 +40,7 @@ const schedule = fc.array(
 );
 type Schedule = typeof schedule extends fc.Arbitrary<infer T> ? T : never;
 const doors = fc.record({ a: fc.array(fc.boolean()), b: fc.array(fc.boolean()), c: fc.array(fc.boolean()) });
-const isWrite = ({ facts }: SomeCall) => Object.keys(facts).length === 0;
+const isWrite = ({ facts }: SomeCall) => !('readOnly' in facts || 'idempotent' in facts);
 
 interface Ended {
   readonly call: SomeCall;

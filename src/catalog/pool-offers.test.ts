@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
-import { serverEntry } from '../config/server-schema.ts';
 import type { SdkEntry } from '../config/schema.ts';
+import { serverEntry } from '../config/server-schema.ts';
 import type { JsonObject } from '../core/call.ts';
 import { catalogOf, tool } from './fixtures.ts';
 
@@ -54,12 +54,13 @@ verifies('R3', 'where tools of one name differ, the most preferred server’s is
   expect([pooled?.servers, pooled?.definition.inputSchema]).toMatchObject([['b', 'c'], { properties: { text: {} } }]);
 });
 
-const WRONG: readonly [why: string, rename: JsonObject, properties: readonly string[], required?: readonly string[]][] = [
-  ['search has no argument words', { words: 'q' }, ['q']],
-  ['it has no argument q', { query: 'q' }, ['text']],
-  ['two arguments would have the same name', { query: 'limit' }, ['limit']],
-  ['nobody would give it its argument key', {}, ['query', 'key'], ['key']],
-];
+const WRONG: readonly [why: string, rename: JsonObject, properties: readonly string[], required?: readonly string[]][] =
+  [
+    ['search has no argument words', { words: 'q' }, ['q']],
+    ['it has no argument q', { query: 'q' }, ['text']],
+    ['two arguments would have the same name', { query: 'limit' }, ['limit']],
+    ['nobody would give it its argument key', {}, ['query', 'key'], ['key']],
+  ];
 for (const [why, rename, properties, required] of WRONG) {
   verifies('R3', `what cannot be equivalent is not pooled, and it is said why: ${why}`, () => {
     const { find, problems } = catalogOf({

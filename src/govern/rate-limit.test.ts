@@ -100,7 +100,13 @@ verifies('G5', 'a call that goes on after a question was counted when it began',
 
 verifies('G5', 'which server of a pool is counted is settled when it is asked, not before', async () => {
   const time = { now: 1_000_000 };
-  const limits = { servers: new Map([['a', per(1)], ['b', per(1, 400)]]), perCaller: per(3) };
+  const limits = {
+    servers: new Map([
+      ['a', per(1)],
+      ['b', per(1, 400)],
+    ]),
+    perCaller: per(3),
+  };
   const counted = rates(
     () => limits,
     () => time.now,

@@ -6,9 +6,11 @@ import { RpcError } from '../../src/wire/json-rpc.ts';
 import { linkedPair } from '../../src/wire/linked-pair.ts';
 import { recordingServer, text } from './recording-server.ts';
 
-/** What goes wrong with one call. Only the first three leave it undone. */
+/** What goes wrong with one call. Only the first five leave it undone. */
 export const FAULTS = [
   'not-delivered',
+  'session-gone',
+  'call-later',
   'dies-before-acting',
   'refuses',
   'works',
@@ -25,6 +27,12 @@ export interface FaultyOptions {
   /** Whether the next attempt to connect succeeds. */
   readonly accepts?: () => boolean;
 }
+
+const UNDELIVERED: Partial<Record<Fault, JsonObject>> = {
+  'not-delivered': {},
+  'session-gone': { sessionGone: true },
+  'call-later': { retryAfterMs: 2000 },
+};
 
 /** A real server in this process. Each call carries, in `faults`, what is to happen to it at which server. */
 export function faultyServer({ name, onAct, accepts = () => true }: FaultyOptions): Connect {
@@ -46,8 +54,9 @@ export function faultyServer({ name, onAct, accepts = () => true }: FaultyOption
     const send = near.send.bind(near);
     near.send = async (message, sendOptions) => {
       const { arguments: input } = (message.params ?? {}) as { arguments?: JsonObject };
-      if (message.method === 'tools/call' && input && faultOf(input) === 'not-delivered') {
-        throw new UpstreamError('UPSTREAM_FAILED', `Nothing was written to ${name}.`, { delivered: 'no' });
+      const details = message.method === 'tools/call' && input ? UNDELIVERED[faultOf(input)] : undefined;
+      if (details) {
+        throw new UpstreamError('UPSTREAM_FAILED', `Nothing was written to ${name}.`, { delivered: 'no', details });
       }
       return send(message, sendOptions);
     };

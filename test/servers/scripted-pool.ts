@@ -1,6 +1,6 @@
-import type { Facts, ResolvedCall, Result } from '../../src/core/call.ts';
 import { someMetrics } from '../../src/catalog/fixtures.ts';
 import { type InvokeOptions, invoke } from '../../src/catalog/invoke.ts';
+import type { Facts, ResolvedCall, Result } from '../../src/core/call.ts';
 import { HeddleError, UpstreamError } from '../../src/core/errors.ts';
 import { aCall, aStatus, aTarget } from '../../src/core/fixtures.ts';
 import type { Connection } from '../../src/upstream/connection.ts';
@@ -59,4 +59,3 @@ export function openPool(behaviours: Record<string, Behaviour>, more: Partial<In
 export const times = async (count: number, act: () => Promise<unknown>) => {
   for (let time = 0; time < count; time++) await act();
 };
-

@@ -1,0 +1,31 @@
+import { compose, type Handler, type ResolvedCall } from '../core/call.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Notifications } from '../upstream/notifications.ts';
+import type { Servers } from '../upstream/servers.ts';
+import { readCache } from './cache.ts';
+import { coalesce } from './coalesce.ts';
+import { type FollowOptions, followUpdates } from './follow-updates.ts';
+
+export interface ReadingOptions extends Pick<FollowOptions, 'visible'> {
+  readonly servers: Servers;
+  readonly heard: Notifications;
+  readonly clock?: Clock;
+}
+
+/** The innermost handler with what reading needs around it: what may be kept is kept, what is followed is told of. */
+export function reading(invoke: Handler<ResolvedCall>, options: ReadingOptions): Handler<ResolvedCall> {
+  const { servers, heard, visible, clock = Date.now } = options;
+  const cache = readCache({ lineOf: servers.connected, clock });
+  const together = coalesce();
+  const followed = followUpdates({ servers, visible });
+  heard.on({ method: 'notifications/resources/list_changed' }, ({ server }) => {
+    cache.forget(server);
+    together.split(server);
+  });
+  heard.on({ method: 'notifications/resources/updated' }, ({ server, params }) => {
+    cache.forget(server, typeof params.uri === 'string' ? params.uri : undefined);
+    together.split(server);
+    followed.tell(server, params);
+  });
+  return compose([cache.stage, together.stage, followed.stage], invoke);
+}
