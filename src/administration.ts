@@ -71,13 +71,13 @@ export function administration(options: AdministrationOptions): Heddle['servers'
       });
       return statusOf(name);
     },
-    async notify(by, server, { method, params }) {
+    async notify(by, server, { method, params, signal = new AbortController().signal }) {
       requireRole(by, ['owner', 'operator']);
       requireCustom(method);
       if (deniesServer(policy(), server)) throw new HeddleError('PERMISSION_DENIED', `A rule denies ${server}.`);
       const said = structuredClone(params); // What is written down is what is sent.
       await audit.appendDurably({ ...recordOf(by, 'notify'), phase: 'intent', detail: { server, method } });
-      await servers.notify(server, method, said);
+      await servers.notify(server, { method, params: said }, signal);
     },
     register: put('register'),
     update: put('update'),

@@ -1,6 +1,7 @@
 import type { Catalog } from './catalog/catalog.ts';
 import { categoriesOf } from './catalog/categories.ts';
 import { discover, type ListOptions, pageOf } from './catalog/list.ts';
+import { offersOf } from './catalog/offers.ts';
 import type { Resolve } from './catalog/resolve.ts';
 import { search } from './catalog/search.ts';
 import type { Caller, Target } from './core/call.ts';
@@ -41,6 +42,10 @@ export function browse(view: ListOptions, resolve: Resolve): Heddle['catalog'] {
       const spellings = (target: Target) => view.catalog.current().spellings(target);
       return search(everything(by), { text, limit: Math.min(limit, MAX_HITS), spellings });
     },
+    async offers(by) {
+      await learn(by);
+      return offersOf(view.servers.status().filter(({ name }) => view.serverVisible(by, name)));
+    },
     async categories(by) {
       await learn(by);
       return categoriesOf(everything(by));
@@ -48,11 +53,13 @@ export function browse(view: ListOptions, resolve: Resolve): Heddle['catalog'] {
   };
 }
 
-/** Prompts of this name; else templates of this text, or resources of this URI. */
+/** Prompts of this name; else templates of this text, or resources of this URI; else what would be read there. */
 function othersNamed({ prompts, resources }: Catalog, name: string): readonly Target[] {
   const exact = prompts.find(name);
   const called = exact ? [exact] : prompts.called(name);
-  return called.length > 0 ? called : resources.named(name);
+  if (called.length > 0) return called;
+  const named = resources.named(name);
+  return named.length > 0 ? named : ([...resources.meanings(name)].find(({ length }) => length > 0) ?? []);
 }
 
 function ambiguous(name: string, found: readonly Target[]): HeddleError {

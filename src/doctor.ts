@@ -4,6 +4,7 @@ import { requireRole } from './core/caller.ts';
 import type { Heddle } from './heddle.ts';
 import { examineEnclosure, examineNode } from './process/examine.ts';
 import type { Watchdog } from './process/watchdog.ts';
+import { examineProfiles } from './profile-names.ts';
 import type { Situation } from './situation.ts';
 import type { AuditLog } from './store/audit-log.ts';
 import { examineAudit } from './store/examine.ts';
@@ -33,6 +34,7 @@ export function doctor({ now, audit, catalog, servers, watchdog, env, stages }: 
       examineAudit(audit, signal),
       watchdog.enclosure().then(examineEnclosure),
       ...catalog.current().problems.map((message) => ({ level: 'warn' as const, subject: 'catalog', message })),
+      ...examineProfiles(now(), catalog.current()),
       { level: 'ok' as const, subject: 'pipeline', message: stages.join(' → ') },
       ...servers.status().map(({ name }) => examineServer(servers, name, signal)),
     ]);

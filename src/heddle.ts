@@ -1,3 +1,5 @@
+import type { Settings } from './config/schema.ts';
+import type { ApiKey } from './core/api-key.ts';
 import type { Caller, Handler, JsonObject, Target, TargetKind } from './core/call.ts';
 import type { Finding } from './core/finding.ts';
 import type { MetricsRow } from './core/metrics.ts';
@@ -16,6 +18,8 @@ export interface Heddle {
     /** What fits some words best, among what `by` may see. */
     search(by: Caller, query: { readonly text: string; readonly limit?: number }): Promise<readonly Hit[]>;
     categories(by: Caller): Promise<readonly Category[]>;
+    /** What else there is than tools. Waits as `list` does; whoever is still connecting then may bring anything. */
+    offers(by: Caller): Promise<Offers>;
   };
   readonly servers: {
     /** Starts nothing. */
@@ -23,7 +27,7 @@ export interface Heddle {
     /** Connects when it is not connected yet; a failure is a status, not an exception. */
     connect(by: Caller, name: string, signal: AbortSignal): Promise<ServerStatus>;
     /** Tells a server something, connecting it first. Throws INPUT_INVALID for what MCP itself means otherwise. */
-    notify(by: Caller, name: string, said: { readonly method: string; readonly params: JsonObject }): Promise<void>;
+    notify(by: Caller, name: string, said: Said): Promise<void>;
     /**
      * Brings a server while Heddle runs: an entry as in `mcpServers`, taken literally, or one in this process. It
      * wins over files that name it later. Throws NAME_TAKEN, CONFIG_INVALID or SERVER_BLOCKED.
@@ -34,6 +38,7 @@ export interface Heddle {
     /** Takes a registered server away again; calls under way come to their end. Throws NAME_UNKNOWN for any other. */
     unregister(by: Caller, name: string): Promise<void>;
   };
+  readonly access: Access;
   readonly traces: {
     /** Per tool as long as nothing else is said, the most called first. */
     stats(by: Caller, since: number, per?: 'tool' | 'server'): Promise<readonly CallStats[]>;
@@ -47,6 +52,31 @@ export interface Heddle {
   /** Everything worth knowing when something does not work; with a server's name, about that server alone. */
   doctor(by: Caller, server: string | undefined, signal: AbortSignal): Promise<readonly Finding[]>;
   close(): Promise<void>;
+}
+
+/** Who may come in, and with what. */
+export interface Access {
+  /** What the configuration in force says of it. */
+  settings(): Pick<Settings, 'gateway' | 'profiles'>;
+  /** Whose key has this SHA-256, at this very moment. */
+  keyOf(sha256: string): Promise<ApiKey | undefined>;
+  keys(by: Caller): Promise<readonly KnownKey[]>;
+  /** Makes a key, and gives it out this once. Throws NAME_TAKEN, or NAME_UNKNOWN for a profile that does not exist. */
+  createKey(by: Caller, wanted: Pick<ApiKey, 'name' | 'roles' | 'profile'>): Promise<string>;
+  /** Takes a key away: from now on it opens nothing. Throws NAME_UNKNOWN. */
+  revokeKey(by: Caller, name: string): Promise<void>;
+}
+
+export interface KnownKey extends ApiKey {
+  readonly from: 'store' | 'configuration';
+  readonly createdAt?: number;
+}
+
+/** A notification of our own; its signal ends the wait for the server to take it. */
+export interface Said {
+  readonly method: string;
+  readonly params: JsonObject;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A server in this process, which only its own program can bring: it is given its end of a line. */
@@ -70,6 +100,15 @@ export interface ListQuery {
   /** Only what this server can answer. */
   readonly server?: string;
   readonly category?: string;
+}
+
+/** What servers have beside tools. */
+export interface Offers {
+  readonly resources: boolean;
+  /** Somebody tells when a resource changes. */
+  readonly subscribe: boolean;
+  readonly prompts: boolean;
+  readonly completions: boolean;
 }
 
 /** What a search found. Scores compare the hits of one search, and nothing else. */

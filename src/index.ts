@@ -1,12 +1,11 @@
-import { abilitiesOf, type HostOptions, hostAsker } from './ask-host.ts';
-import type { Call, Caller, Facts, JsonObject, Progress, Target } from './core/call.ts';
-import { newCallId } from './core/call-id.ts';
-import { HeddleError } from './core/errors.ts';
+import { abilitiesOf, type HostOptions } from './ask-host.ts';
+import type { Facts, JsonObject, Target } from './core/call.ts';
 import type { NotificationFilter, NotificationHandler } from './core/notification.ts';
-import { throughRounds } from './core/rounds.ts';
 import type { Change, ServerStatus } from './core/server-status.ts';
-import type { Category, Heddle, Hit } from './heddle.ts';
+import type { Category, Hit } from './heddle.ts';
 import { type OpenOptions as OpenHeddleOptions, openHeddle as open } from './open-heddle.ts';
+import { type CallOptions, type CallResult, PROGRAM, send, toCall } from './program-call.ts';
+import { listAll, type Reading, reading } from './program-reading.ts';
 import type { InProcessServer } from './upstream/given.ts';
 
 export type {
@@ -24,6 +23,8 @@ export type { Metrics } from './core/metrics.ts';
 export type { Notification, NotificationFilter, NotificationHandler } from './core/notification.ts';
 export type { Change, ServerStatus } from './core/server-status.ts';
 export type { Category } from './heddle.ts';
+export type { CallOptions, CallResult } from './program-call.ts';
+export type { Completing, Prompt, Reading, ReadResult, Resource, ResourceTemplate, Update } from './program-reading.ts';
 export type { InProcessServer } from './upstream/given.ts';
 
 /** How Heddle is opened, and how the program answers what servers ask. */
@@ -56,27 +57,8 @@ export interface FoundTool extends Tool {
   readonly why: Hit['why'];
 }
 
-export interface CallOptions {
-  readonly timeoutMs?: number;
-  /** Whether another server of the pool may be tried when the first certainly did nothing; true unless said. */
-  readonly failover?: boolean;
-  readonly preferredServer?: string;
-  readonly signal?: AbortSignal;
-  readonly onProgress?: (progress: Progress) => void;
-}
-
-export interface CallResult {
-  /** The server's own result, verbatim: `content`, `structuredContent` and whatever else it said. */
-  readonly value: JsonObject;
-  /** The tool ran and says that it failed. */
-  readonly isError: boolean;
-  readonly server: string;
-  readonly attempts: number;
-  readonly latencyMs: number;
-}
-
 /** A running Heddle, as a program uses it. Every call passes the same pipeline as the gateway's and the CLI's. */
-export interface HeddleClient extends AsyncDisposable {
+export interface HeddleClient extends Reading, AsyncDisposable {
   /** All tools, or some. Starts only servers whose tools were never seen, and waits at most two seconds for them. */
   tools(filter?: ToolFilter): Promise<readonly Tool[]>;
   /** Calls a tool by public name, `server.tool`, or its own name where only one has it. Throws `HeddleError`. */
@@ -93,7 +75,7 @@ export interface HeddleClient extends AsyncDisposable {
     /** Connects one server; a failure is a status, not an exception. */
     connect(name: string, signal?: AbortSignal): Promise<ServerStatus>;
     /** Sends a notification of the program's own, as hosts do that bring their own servers; connects it first. */
-    notify(name: string, method: string, params?: JsonObject): Promise<void>;
+    notify(name: string, method: string, params?: JsonObject, signal?: AbortSignal): Promise<void>;
     /**
      * Brings a server while Heddle runs: an entry as in `mcpServers`, taken literally, or one of the program's own.
      * It stays when files change, and wins over one of the same name in them. Throws NAME_TAKEN, CONFIG_INVALID or
@@ -122,8 +104,6 @@ export interface HeddleClient extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-const PROGRAM: Caller = { id: 'library', roles: ['owner'], via: 'library' };
-
 /**
  * Opens Heddle with the configuration of the project and the user. Servers
  * connect when they are first needed, not now.
@@ -137,8 +117,10 @@ export async function openHeddle(options: OpenOptions = {}): Promise<HeddleClien
   const heddle = await open({ ...options, ...(can && { user: { principal: PROGRAM.id, can } }) });
   const close = () => heddle.close();
   return {
-    tools: (filter = {}) => listTools(heddle, filter),
-    call: (name, input = {}, callOptions = {}) => send(heddle, toCall(name, input, callOptions), options),
+    tools: async (filter = {}) => (await listAll(heddle, 'tool', filter)).map(toTool),
+    call: (name, input = {}, callOptions = {}) =>
+      send(heddle, toCall({ kind: 'tool', name, input }, callOptions), options),
+    ...reading(heddle, options),
     catalog: {
       describe: async (name, signal = new AbortController().signal) =>
         toTool(await heddle.catalog.describe(PROGRAM, name, signal)),
@@ -151,7 +133,7 @@ export async function openHeddle(options: OpenOptions = {}): Promise<HeddleClien
     servers: {
       list: () => heddle.servers.list(PROGRAM),
       connect: (name, signal = new AbortController().signal) => heddle.servers.connect(PROGRAM, name, signal),
-      notify: (name, method, params = {}) => heddle.servers.notify(PROGRAM, name, { method, params }),
+      notify: (name, method, params = {}, signal) => heddle.servers.notify(PROGRAM, name, { method, params, signal }),
       register: (name, server) => heddle.servers.register(PROGRAM, name, server),
       update: (name, server) => heddle.servers.update(PROGRAM, name, server),
       unregister: (name) => heddle.servers.unregister(PROGRAM, name),
@@ -161,18 +143,6 @@ export async function openHeddle(options: OpenOptions = {}): Promise<HeddleClien
     close,
     [Symbol.asyncDispose]: close,
   };
-}
-
-async function listTools(heddle: Heddle, { server, category }: ToolFilter): Promise<readonly Tool[]> {
-  const filter = { ...(server !== undefined && { server }), ...(category !== undefined && { category }) };
-  const tools: Tool[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await heddle.catalog.list(PROGRAM, cursor === undefined ? filter : { ...filter, cursor });
-    tools.push(...page.items.map(toTool));
-    cursor = page.next;
-  } while (cursor !== undefined);
-  return tools;
 }
 
 const toTool = (target: Target): Tool => ({
@@ -185,30 +155,3 @@ const toTool = (target: Target): Tool => ({
     return target.digest; // Worked out when first asked for.
   },
 });
-
-function toCall(name: string, input: JsonObject, options: CallOptions): Call {
-  const { signal = new AbortController().signal, onProgress: report, ...rest } = options;
-  return {
-    id: newCallId(),
-    kind: 'tool',
-    name,
-    input: structuredClone(input), // A call is a fact: what the program does to its object later is not part of it.
-    meta: {},
-    caller: PROGRAM,
-    options: rest,
-    signal,
-    ...(report && { report }),
-  };
-}
-
-async function send(heddle: Heddle, call: Call, host: HostOptions): Promise<CallResult> {
-  const can = abilitiesOf(host);
-  const result = can
-    ? await throughRounds(heddle.dispatch, { ...call, can }, { ask: hostAsker(host, call.name) })
-    : await heddle.dispatch(call);
-  if (result.kind === 'complete') return { value: result.value, isError: result.isError, ...result.from };
-  throw new HeddleError(
-    'APPROVAL_REQUIRED',
-    `${call.name} has a question for the user, which this program cannot ask.`,
-  );
-}

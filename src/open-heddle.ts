@@ -1,12 +1,14 @@
 import { homedir } from 'node:os';
 import { join, resolve as resolvePath } from 'node:path';
+import { access } from './access.ts';
 import { administration } from './administration.ts';
 import { browse } from './browse.ts';
 import { builtIns } from './built-ins.ts';
 import { invoke } from './catalog/invoke.ts';
 import { discover } from './catalog/list.ts';
 import { type LiveMetrics, openMetrics } from './catalog/metrics.ts';
-import { type LiveCatalog, liveCatalog } from './catalog/refresh.ts';
+import { reading } from './catalog/reading.ts';
+import { type ChangedList, type LiveCatalog, liveCatalog } from './catalog/refresh.ts';
 import { resolver, withTarget } from './catalog/resolve.ts';
 import { subjectOf } from './catalog/subject.ts';
 import type { Config, Problem, ServerConfig } from './config/config.ts';
@@ -20,12 +22,13 @@ import type { Clock } from './core/clock.ts';
 import { type Feed, feed } from './core/feed.ts';
 import type { Change, ServerEvent } from './core/server-status.ts';
 import { doctor } from './doctor.ts';
-import { type Decide, deniesServer } from './govern/decide.ts';
+import { type Decide, hidesServer } from './govern/decide.ts';
 import { pipeline } from './govern/pipeline.ts';
 import { rates } from './govern/rate-limit.ts';
 import { stageNames, stages } from './govern/stages.ts';
 import type { Heddle } from './heddle.ts';
 import { openWatchdog, type Watchdog } from './process/watchdog.ts';
+import { profileNames } from './profile-names.ts';
 import { type RegisteredServers, registeredServers } from './registered-servers.ts';
 import { callable, type Situation, situationOf } from './situation.ts';
 import { openStore } from './store/open-store.ts';
@@ -56,6 +59,8 @@ export interface OpenOptions {
   readonly onProblems?: (problems: readonly Problem[]) => void;
   /** Read the configuration again when one of its files changes. */
   readonly watch?: boolean;
+  /** False keeps even servers that ask for it from being connected before they are needed. */
+  readonly autoConnect?: boolean;
   /** The one user there is, when every call is theirs: servers are told what they can be asked. */
   readonly user?: OnlyUser;
 }
@@ -143,21 +148,22 @@ async function assemble({ config, store, options, env, clock, closing }: Parts):
   const changes = feed<Change>(({ detail }) => detail.event === 'notification');
   const heard = notifications();
   const watchdog = openWatchdog(env);
-  const pool = httpPool();
+  const pool = httpPool(env);
   const questions = openQuestions({
     parking: parking(),
     roots: () => situation.config.settings.roots,
     sampling: () => situation.config.settings.sampling,
     clock,
   });
-  const planAll = () =>
-    [...situation.configs.values()].map((server) => planServer(server, { watchdog, pool, env, inProcess, questions }));
+  const cwd = resolvePath(options.cwd ?? '.');
+  const surroundings = { watchdog, pool, env, inProcess, questions, cwd };
+  const planAll = () => [...situation.configs.values()].map((server) => planServer(server, surroundings));
   const plans = planAll();
   const byName = new Map(plans.map((plan) => [plan.name, plan]));
   const metrics = openMetrics({ book: store.metrics, saved: await store.metrics.all() });
   const memories = (await store.servers.all()).filter((one) => byName.get(one.server)?.signature === one.signature);
-  const onChange = () => changes.publish({ kind: 'catalog', subject: 'tools', detail: {} });
-  const remembered = memories.map(({ server, lists }) => ({ server, tools: lists.tools }));
+  const onChange = (subject: ChangedList) => changes.publish({ kind: 'catalog', subject, detail: {} });
+  const remembered = memories.map(({ server, lists }) => ({ server, ...lists }));
   const catalog = liveCatalog({ owners: callable(situation.configs, plans), remembered, onChange });
   const servers = openServers({
     plans,
@@ -167,11 +173,9 @@ async function assemble({ config, store, options, env, clock, closing }: Parts):
     clock,
     user: options.user,
     ...tellers(changes, heard),
-    onList: (server, kind, items) => {
-      if (kind === 'tools') catalog.update(server, items);
-    },
+    onList: (server, kind, items) => catalog.update(server, items, kind),
   });
-  servers.start();
+  if (options.autoConnect !== false) servers.start();
 
   const adopt = (read: Config) => {
     situation = situationOf(read, builtin);
@@ -239,13 +243,12 @@ function govern(running: Running, shutDown: () => Promise<void>): Heddle {
     catalog,
     servers,
     visible: (caller: Caller, target: Target) => decide(caller, target).effect !== 'deny',
-    serverVisible: (_caller: Caller, server: string) => !deniesServer(now().policy, server),
+    serverVisible: (caller: Caller, server: string) => !hidesServer(now().policy, caller, server),
     rules: () => now().decide,
   };
-  const resolve = resolver({
-    ...view,
-    discover: (caller, signal) => discover(view, caller, LIST_WAIT_MS, signal),
-  });
+  const look = (caller: Caller, signal: AbortSignal) => discover(view, caller, LIST_WAIT_MS, signal);
+  const names = profileNames({ ...view, now, discover: look });
+  const resolve = names.resolving(resolver({ ...view, discover: look }));
   const priorityOf = (server: string) => now().configs.get(server)?.entry?.priority ?? 0;
   const counted = rates(() => now().limits, clock);
   const order = stages({
@@ -262,9 +265,13 @@ function govern(running: Running, shutDown: () => Promise<void>): Heddle {
     dispatch: pipeline({
       ...order,
       resolve: async (call) => withTarget(call, await resolve(call)),
-      invoke: invoke({ ...running, parking: running.questions.parking, priorityOf, admitTo: counted.admitTo }),
+      invoke: reading(
+        invoke({ ...running, parking: running.questions.parking, priorityOf, admitTo: counted.admitTo }),
+        { ...running, ...view },
+      ),
     }),
-    catalog: browse(view, resolve),
+    catalog: names.browsing(browse(view, resolve)),
+    access: access({ store, settings: () => now().config.settings, clock }),
     servers: administration({ ...running, audit: store.audit, policy: () => now().policy }),
     traces: {
       async stats(by, since, per = 'tool') {

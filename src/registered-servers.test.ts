@@ -5,10 +5,13 @@ import { carriersOf } from '../test/alive.ts';
 import { verifies } from '../test/requirements.ts';
 import { recordingServer, text } from '../test/servers/recording-server.ts';
 import { until } from '../test/until.ts';
+import type { Config, ServerConfig } from './config/config.ts';
 import type { Caller, JsonObject, Role } from './core/call.ts';
 import { temporaryFolder } from './gateway/fixtures.ts';
 import { type HeddleClient, type OpenOptions, openHeddle } from './index.ts';
 import { openHeddle as openInside } from './open-heddle.ts';
+import { registeredServers } from './registered-servers.ts';
+import type { Situation } from './situation.ts';
 import { openStore } from './store/open-store.ts';
 
 const ODD = join(import.meta.dirname, '../test/servers/odd-tools.mjs');
@@ -92,6 +95,7 @@ describe('a server that is registered while running', () => {
     const { heddle } = await opened({}, managed);
     await expect(heddle.servers.register('new', { command: 'x' })).rejects.toMatchObject({ code: 'SERVER_BLOCKED' });
     expect(await namesOf(heddle)).toEqual(['filesystem']);
+    await expect(heddle.servers.unregister('new')).rejects.toMatchObject({ code: 'NAME_UNKNOWN' });
     await heddle.servers.register('new', saying('own'));
     expect(await said(heddle)).toEqual(text('own'));
   });
@@ -106,6 +110,31 @@ describe('a server that is registered while running', () => {
     const status = (await heddle.servers.list()).find(({ name }) => name === 'new');
     expect(status).toMatchObject({ scope: 'project', transport: 'stdio' });
   });
+});
+
+it('files that were being read when a server came are read again with it', async () => {
+  const config = (servers: readonly ServerConfig[]) =>
+    ({ servers: new Map(servers.map((one) => [one.name, one])) }) as unknown as Config;
+  const slow = Promise.withResolvers<void>();
+  const readings: (readonly string[])[] = [];
+  let inForce = config([]);
+  const { read, register } = registeredServers({
+    async read(servers) {
+      if (readings.push(servers.map(({ name }) => name)) === 1) await slow.promise;
+      return config(servers);
+    },
+    now: () => ({ config: inForce, configs: inForce.servers }) as unknown as Situation,
+    adopt: (next) => {
+      inForce = next;
+    },
+    inProcess: new Map(),
+    closing: new AbortController().signal,
+  });
+  const changed = read();
+  await register('new', { command: 'x' });
+  slow.resolve();
+  expect([...(await changed).servers.keys()]).toEqual(['new']);
+  expect(readings).toEqual([[], ['new'], ['new']]);
 });
 
 describe('a registered server that changes or goes', () => {

@@ -8,13 +8,11 @@ import type { Parking } from '../upstream/parking.ts';
 import type { Servers } from '../upstream/servers.ts';
 import { breakers, type Ended, type Pass } from './breaker.ts';
 import type { LiveMetrics } from './metrics.ts';
-import type { RetryBudget } from './retry-budget.ts';
 
 export interface AttemptOptions {
   readonly servers: Pick<Servers, 'ready' | 'lineFor'>;
   readonly parking: Parking;
   readonly metrics: LiveMetrics;
-  readonly budget: RetryBudget;
   readonly clock: Clock;
 }
 
@@ -33,7 +31,7 @@ export interface Attempts {
 
 type End = { readonly result: Result } | { readonly thrown: unknown; readonly sent: boolean };
 
-export function attempts({ servers, parking, metrics, budget, clock }: AttemptOptions): Attempts {
+export function attempts({ servers, parking, metrics, clock }: AttemptOptions): Attempts {
   const breaker = breakers(clock);
   // Servers that said when to come back.
   const resting = new Map<string, number>();
@@ -75,10 +73,8 @@ export function attempts({ servers, parking, metrics, budget, clock }: AttemptOp
     async send(server, call, pass) {
       const there = callAt(call, server);
       let end = await ask(servers, server, there);
-      if ('thrown' in end && isSessionGone(end.thrown) && !budget.isSpent()) {
-        budget.take();
-        end = await ask(servers, server, there); // The line has closed itself by now, so a new one is opened.
-      }
+      // The line has closed itself by now, so a new one is opened.
+      if ('thrown' in end && isSessionGone(end.thrown)) end = await ask(servers, server, there);
       breaker.ended(server, laneOf(call, server), pass, judge(server, there, end));
       return conclude(server, there, end);
     },
@@ -126,7 +122,7 @@ const isSessionGone = (thrown: unknown): boolean =>
 
 function mayTryNext(call: ResolvedCall, thrown: unknown): boolean {
   if (call.signal.aborted || !(thrown instanceof UpstreamError) || thrown.code === 'UPSTREAM_REFUSED') return false;
-  return true;
+  return thrown.delivered === 'no' || isRepeatable(call);
 }
 
 /** Whether doing it twice is the same as doing it once. */

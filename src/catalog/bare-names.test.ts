@@ -35,6 +35,12 @@ verifies('R2', 'a bare name that is another tool’s public name does not take i
   expect(problems).toContainEqual(expect.stringContaining('mcp__c__mcp__a__echo'));
 });
 
+verifies('R2', 'not even where the other goes by its bare name', () => {
+  const { names, problems } = namesOf({ a: [[tool('echo')]], c: [[tool('mcp__a__echo')]] });
+  expect(names).toEqual({ echo: 'mcp__a__echo', mcp__c__mcp__a__echo: 'mcp__c__mcp__a__echo' });
+  expect(problems).toHaveLength(1);
+});
+
 verifies('R2', 'a name that clients would refuse is not used bare', () => {
   const { names } = namesOf({ a: [[tool('get user')]] });
   expect(Object.keys(names)).toEqual([expect.stringMatching(/^mcp__a__get-user_[0-9a-f]{8}$/)]);

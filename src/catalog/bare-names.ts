@@ -18,18 +18,19 @@ export function bareNames(targets: readonly Target[]): BareNames {
   const bareOf = (target: Target) => offerOf(target).tool.shownAs;
   const alike = Map.groupBy(targets, (target) => skeleton(bareOf(target)));
   const isAlone = (target: Target) => alike.get(skeleton(bareOf(target)))?.length === 1;
+  const taken = new Set(targets.map(({ publicName }) => publicName));
+  const mayBeBare = (target: Target) => isAlone(target) && !taken.has(bareOf(target));
   const byName = nameAll(targets, (target, level) =>
-    level === 0 && isLegal(bareOf(target)) && isAlone(target) ? bareOf(target) : target.publicName,
+    level === 0 && isLegal(bareOf(target)) && mayBeBare(target) ? bareOf(target) : target.publicName,
   );
   const shared = [...alike.values()].filter(({ length }) => length > 1);
   const problems = shared.map((same) => {
     const names = same.map(({ publicName }) => publicName).sort();
     return `${names.join(', ')} keep their public names: their own names are the same or look alike.`;
   });
-  const forged = targets.filter((target) => isAlone(target) && byName.get(bareOf(target)) !== target);
-  const taken = forged.flatMap((target) => {
-    const holder = byName.get(bareOf(target));
-    return holder ? [`${target.publicName} keeps its public name: its own is that of another tool.`] : [];
-  });
-  return { byName, problems: [...problems, ...taken].sort() };
+  const forged = targets.filter((target) => isAlone(target) && taken.has(bareOf(target)));
+  const refused = forged.map(
+    ({ publicName }) => `${publicName} keeps its public name: its own is the public name of another.`,
+  );
+  return { byName, problems: [...problems, ...refused].sort() };
 }

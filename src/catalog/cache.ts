@@ -1,4 +1,4 @@
-import type { JsonObject, ResolvedCall, Result, Stage } from '../core/call.ts';
+import type { Handler, JsonObject, ResolvedCall, Result, Stage } from '../core/call.ts';
 import type { Clock } from '../core/clock.ts';
 import { isObject } from '../core/json.ts';
 import { isPublic, readKey } from './read-key.ts';
@@ -77,27 +77,28 @@ export function readCache({ lineOf, clock = Date.now, max = MAX_KEPT }: CacheOpt
     return reading;
   }
 
-  return {
-    async stage(call, next) {
-      // What an answer of the user has led to is the answer to that alone.
-      if (call.kind !== 'resource' || call.from) return next(call);
-      const known = find(readKey(call, 'private')) ?? find(readKey(call, 'public'));
-      if (known) return known;
-      const reading = begin(call);
-      const startedAt = clock();
-      try {
-        const result = await next(call);
-        const { server, uri, line, outdated } = reading;
-        const ttlMs = result.kind === 'complete' ? lifeOf(result.value) : 0;
-        if (result.kind === 'complete' && ttlMs > 0 && line && line === lineOf(server) && !outdated) {
-          const scope = isPublic(result) ? 'public' : 'private';
-          keep(readKey(call, scope), { server, uri, line, until: startedAt + ttlMs, result });
-        }
-        return result;
-      } finally {
-        readings.delete(reading);
+  async function read(call: ResolvedCall, next: Handler<ResolvedCall>): Promise<Result> {
+    const known = find(readKey(call, 'private')) ?? find(readKey(call, 'public'));
+    if (known) return known;
+    const reading = begin(call);
+    const startedAt = clock();
+    try {
+      const result = await next(call);
+      const { server, uri, line, outdated } = reading;
+      const ttlMs = result.kind === 'complete' ? lifeOf(result.value) : 0;
+      if (result.kind === 'complete' && ttlMs > 0 && line && line === lineOf(server) && !outdated) {
+        const scope = isPublic(result) ? 'public' : 'private';
+        keep(readKey(call, scope), { server, uri, line, until: startedAt + ttlMs, result });
       }
-    },
+      return result;
+    } finally {
+      readings.delete(reading);
+    }
+  }
+
+  return {
+    // What an answer of the user has led to is the answer to that alone.
+    stage: (call, next) => (call.kind === 'resource' && !call.from ? read(call, next) : next(call)),
     forget(server, uri) {
       const isMeant = (one: Place) => one.server === server && (uri === undefined || one.uri === uri);
       for (const [key, one] of kept) if (isMeant(one)) kept.delete(key);

@@ -80,17 +80,16 @@ export function coalesce(): Coalesced {
 
   return {
     split,
-    async stage(call, next) {
+    stage(call, next) {
       if (isJoinable(call)) return read(call, next);
       const { servers, facts } = call.target;
       if (facts.readOnly) return next(call);
       // Whoever reads after a write must see it, so it does not join a read that began before the write was over.
-      splitAll(servers);
-      try {
-        return await next(call);
-      } finally {
-        splitAll(servers);
-      }
+      const splitThem = () => splitAll(servers);
+      splitThem();
+      const answer = next(call);
+      answer.then(splitThem, splitThem);
+      return answer;
     },
   };
 }

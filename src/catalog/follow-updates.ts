@@ -1,4 +1,4 @@
-import type { Caller, JsonObject, ResolvedCall, Stage, Target } from '../core/call.ts';
+import type { Caller, JsonObject, ResolvedCall, Result, Stage, Target } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import type { Servers } from '../upstream/servers.ts';
 import { ownUri, serverAndUri } from './own-uri.ts';
@@ -54,14 +54,15 @@ export function followUpdates({ servers, visible }: FollowOptions): FollowedUpda
     throw new HeddleError('CALL_CANCELLED', `Nobody wants to follow ${call.name} any more.`);
   }
 
+  async function answer(call: ResolvedCall): Promise<Result> {
+    const startedAt = performance.now();
+    await follow(call);
+    const from = { server: call.target.servers[0], attempts: 1, latencyMs: performance.now() - startedAt };
+    return { kind: 'complete', value: {}, isError: false, from };
+  }
+
   return {
-    async stage(call, next) {
-      if (call.kind !== 'subscription') return next(call);
-      const startedAt = performance.now();
-      await follow(call);
-      const from = { server: call.target.servers[0], attempts: 1, latencyMs: performance.now() - startedAt };
-      return { kind: 'complete', value: {}, isError: false, from };
-    },
+    stage: (call, next) => (call.kind === 'subscription' ? answer(call) : next(call)),
     tell(server, params) {
       if (followers.size === 0 || typeof params.uri !== 'string') return;
       for (const uri of withParents(params.uri)) {

@@ -10,7 +10,7 @@ import { openWorld, someMetrics } from './fixtures.ts';
 import { invoke } from './invoke.ts';
 
 const SERVERS = ['a', 'b', 'c'] as const;
-const RUNS = process.env.HEDDLE_TEST_SCALE === 'full' ? 1000 : 100;
+const RUNS = process.env.HEDDLE_TEST_SCALE === 'full' ? 2000 : 200;
 // Certainly not done: nobody was asked, or whoever was asked said no.
 const UNDONE = ['UPSTREAM_UNREACHABLE', 'UPSTREAM_FAILED', 'UPSTREAM_REFUSED', 'RATE_LIMITED'];
 

@@ -33,7 +33,7 @@ export function invoke(options: InvokeOptions): Handler<ResolvedCall> {
   const { servers, parking, metrics, priorityOf = () => 0, admitTo = () => undefined } = options;
   const { clock = Date.now, alarm = realAlarm } = options;
   const budget = retryBudget(clock);
-  const attempt = attempts({ servers, parking, metrics, budget, clock });
+  const attempt = attempts({ servers, parking, metrics, clock });
   const choosing = { statusOf: servers.statusOf, metricsOf: metrics.tool, priorityOf, clock };
 
   async function askOnly(server: string, call: ResolvedCall): Promise<Result> {

@@ -29,9 +29,9 @@ function found(text: string, tools: Tools = TOOLS, limit = 10): readonly string[
     Object.fromEntries(Object.entries(tools).map(([name, list]) => [name, [list, anEntry()] as const])),
   );
   const { targets, spellings } = catalog;
-  return search(targets, { text, limit, spellings }).map(
-    ({ target, why }) => `${target.servers[0]}.${target.name} (${why})`,
-  );
+  const hits = search(targets, { text, limit, spellings });
+  expect(search(targets.toReversed(), { text, limit, spellings })).toEqual(hits);
+  return hits.map(({ target, why }) => `${target.servers[0]}.${target.name} (${why})`);
 }
 
 describe('search', () => {
@@ -53,6 +53,8 @@ describe('search', () => {
   verifies('R6', 'puts a tool named by just these words before those with more of them elsewhere', () => {
     expect(found('create issue')[0]).toBe('github.create_issue (name)');
     expect(found('create pull request')[0]).toBe('github.createPullRequest (name)');
+    const tools = { issue: [said('create', '')], zeta: [said('create_issue', '')] };
+    expect(found('create issue', tools)[0]).toBe('zeta.create_issue (name)');
   });
 
   it('counts a rare word for more than a common one', () => {

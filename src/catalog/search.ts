@@ -77,19 +77,37 @@ interface Weight {
 
 const NONE: Weight = { weight: 0, named: false };
 
-/** What each word is worth for a target, in the order of the words. */
-function weightsOf({ name, servers, definition, facts }: Target, words: readonly string[]): readonly Weight[] {
+interface Place {
+  readonly worth: number;
+  readonly words: readonly string[];
+}
+
+// Reading thousands of descriptions takes a moment, and a target is the same object as long as it says the same.
+const known = new WeakMap<Target, readonly Place[]>();
+
+/** Where a target has words, and what they are worth there. */
+function placesOf(target: Target): readonly Place[] {
+  const before = known.get(target);
+  if (before) return before;
+  const { name, servers, definition, facts } = target;
   const { title, description, inputSchema } = definition;
   const properties = isObject(inputSchema) && isObject(inputSchema.properties) ? inputSchema.properties : {};
   const places = [
-    { worth: IN_NAME, read: wordsOf(`${servers.join(' ')} ${name}`) },
-    { worth: IN_TITLE, read: wordsOf(`${textOf(title)} ${facts.category}`) },
-    { worth: IN_DESCRIPTION, read: wordsOf(textOf(description).slice(0, MAX_DESCRIPTION_CHARS)) },
-    { worth: IN_ARGUMENTS, read: wordsOf(Object.keys(properties).join(' ')) },
+    { worth: IN_NAME, words: wordsOf(`${servers.join(' ')} ${name}`) },
+    { worth: IN_TITLE, words: wordsOf(`${textOf(title)} ${facts.category}`) },
+    { worth: IN_DESCRIPTION, words: wordsOf(textOf(description).slice(0, MAX_DESCRIPTION_CHARS)) },
+    { worth: IN_ARGUMENTS, words: wordsOf(Object.keys(properties).join(' ')) },
   ];
+  known.set(target, places);
+  return places;
+}
+
+/** What each word is worth for a target, in the order of the words. */
+function weightsOf(target: Target, words: readonly string[]): readonly Weight[] {
+  const places = placesOf(target);
   return words.map((word) => {
-    const found = places.map(({ worth, read }) => ({
-      weight: worth * shareOf(read, word),
+    const found = places.map(({ worth, words }) => ({
+      weight: worth * shareOf(words, word),
       named: worth === IN_NAME,
     }));
     return found.reduce((best, one) => (one.weight > best.weight ? one : best), NONE);

@@ -26,6 +26,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'Keep a server from starting',
     load: async () => (await import('./commands/disable.ts')).disable,
   },
+  key: { summary: 'Make, list or revoke keys', load: async () => (await import('./commands/key.ts')).key },
   secret: { summary: 'Set, list or remove secrets', load: async () => (await import('./commands/secret.ts')).secret },
   trust: {
     summary: 'Agree to what came with the project',

@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Caller, JsonObject } from '../core/call.ts';
+import { requireRole } from '../core/caller.ts';
+import { HeddleError } from '../core/errors.ts';
 import { VERSION } from '../core/version.ts';
 import type { Heddle } from '../heddle.ts';
 
@@ -12,9 +14,10 @@ interface Arrival {
 /** The JSON side of the console: what a running gateway knows that the store does not. */
 export function consoleApi(heddle: Heddle): (arrival: Arrival) => Promise<void> {
   const routes: Record<string, (caller: Caller) => Promise<JsonObject>> = {
-    '/api/servers': async (caller) => ({
-      servers: (await heddle.servers.list(caller)).map((status) => ({ ...status })),
-    }),
+    '/api/servers': async (caller) => {
+      requireRole(caller, ['owner', 'operator', 'auditor']); // A caller of tools may not even know which servers there are.
+      return { servers: (await heddle.servers.list(caller)).map((status) => ({ ...status })) };
+    },
     '/api/version': async () => ({ version: VERSION, pid: process.pid }),
   };
 
@@ -23,7 +26,13 @@ export function consoleApi(heddle: Heddle): (arrival: Arrival) => Promise<void> 
     const route = Object.hasOwn(routes, path) ? routes[path] : undefined;
     if (!route) return send(response, 404, { error: `There is nothing at ${path}.` });
     if (request.method !== 'GET') return send(response, 405, { error: 'Only GET is served here.' });
-    return send(response, 200, await route(caller));
+    try {
+      return send(response, 200, await route(caller));
+    } catch (thrown) {
+      const { fault, message } = HeddleError.from(thrown);
+      if (fault !== 'denied') throw thrown;
+      return send(response, 403, { error: message });
+    }
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Caller, JsonObject } from '../core/call.ts';
+import type { Followed } from './followed.ts';
 
 /** 2026-07-28 is `modern`: stateless, every request says who it is. Everything before it is `legacy`. */
 export type Era = 'legacy' | 'modern';
@@ -12,6 +13,8 @@ export interface Asked {
   readonly signal: AbortSignal;
   /** Says something about this request before it is answered. */
   readonly notify: (method: string, params: JsonObject) => void;
+  /** What its client follows; absent where it could not be told. */
+  readonly followed?: Followed | undefined;
 }
 
 /** Answers one request; throws an `RpcError` to refuse. Everything MCP means is behind this. */

@@ -22,7 +22,9 @@ export function challengeOf({ metadata, scopes = [], error, description }: Chall
     scope: scopes.length > 0 ? scopes.join(' ') : undefined,
     resource_metadata: metadata,
   };
-  const said = Object.entries(parts).flatMap(([name, value]) => (value === undefined ? [] : [`${name}="${quotable(value)}"`]));
+  const said = Object.entries(parts).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}="${quotable(value)}"`],
+  );
   return `Bearer ${said.join(', ')}`;
 }
 

@@ -1,7 +1,8 @@
-import type { JsonObject } from '../core/call.ts';
+import type { Call, JsonObject } from '../core/call.ts';
 import { type ErrorCode, type Fault, HeddleError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
-import { INTERNAL_ERROR, INVALID_PARAMS, RpcError } from '../wire/json-rpc.ts';
+import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, RpcError } from '../wire/json-rpc.ts';
+import type { Era } from './asked.ts';
 
 /** What the model can act on is a result it can read; what only the client program can act on is a protocol error. */
 const READABLE = { caller: true, denied: true, upstream: true, internal: false } as const satisfies Record<
@@ -22,4 +23,34 @@ export function failedCall(thrown: unknown): JsonObject {
   const code = FOR_THE_CLIENT[error.code] ?? (READABLE[error.fault] ? undefined : INTERNAL_ERROR);
   if (code !== undefined) throw new RpcError(code, `${error.message} ${error.fix}`, { code: error.code });
   return { isError: true, content: [{ type: 'text', text: `[${error.code}] ${error.message} ${error.fix}` }] };
+}
+
+const BY_FAULT = {
+  caller: INVALID_PARAMS,
+  denied: INVALID_REQUEST,
+  upstream: INTERNAL_ERROR,
+  internal: INTERNAL_ERROR,
+} as const satisfies Record<Fault, number>;
+const RESOURCE_NOT_FOUND = -32002;
+
+/** Says in MCP why there is nothing to read: always an error, since there is no model whose result it could be. */
+export function failedRead(error: HeddleError, { kind, name }: Call, era: Era): RpcError {
+  const uri = kind === 'resource' || kind === 'subscription' ? { uri: name } : {};
+  const said = error.code === 'UPSTREAM_REFUSED' ? error.details.rpc : undefined;
+  if (isObject(said)) {
+    const { code, message, data } = RpcError.fromAnswer(said);
+    // The newer era has no code of its own for it.
+    const isOld = era === 'modern' && code === RESOURCE_NOT_FOUND;
+    return isOld ? new RpcError(INVALID_PARAMS, message, data ?? uri) : new RpcError(code, message, data);
+  }
+  const isNotFound = error.code === 'NAME_UNKNOWN' && kind !== 'prompt' && kind !== 'completion';
+  const code =
+    isNotFound && era === 'legacy' ? RESOURCE_NOT_FOUND : (FOR_THE_CLIENT[error.code] ?? BY_FAULT[error.fault]);
+  const { candidates, retryAfterMs } = error.details;
+  return new RpcError(code, `${error.message} ${error.fix}`, {
+    code: error.code,
+    ...uri,
+    ...(candidates !== undefined && { candidates }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  });
 }

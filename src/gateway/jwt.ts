@@ -42,8 +42,9 @@ export async function verifyToken(token: string, rules: TokenRules): Promise<Cla
   // What is said to be critical and is not understood must not be passed over.
   if (header.crit !== undefined || !isAccessType(header.typ)) return 'The token is not an access token.';
   const issuer = rules.issuers.find((one) => one === claims.iss);
-  const wrong = issuer === undefined ? 'The token is of another issuer.' : complaintAbout(claims, rules);
-  if (wrong !== undefined || issuer === undefined) return wrong ?? '';
+  if (issuer === undefined) return 'The token is of another issuer.';
+  const wrong = complaintAbout(claims, rules);
+  if (wrong !== undefined) return wrong;
   const kid = typeof header.kid === 'string' ? header.kid : undefined;
   const keys = (await rules.keysOf(issuer, kid)).filter(({ algorithms }) => algorithms.includes(algorithm));
   // Without a name for the key there has to be no choice: trying them all is not for the one who asks to decide.

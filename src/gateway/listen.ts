@@ -2,18 +2,71 @@ import type { JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
 import type { Heddle } from '../heddle.ts';
 import { type Asked, META_KEY } from './asked.ts';
+import { read } from './read-methods.ts';
+import { toCall } from './to-call.ts';
+
+const LISTS = ['tools', 'resources', 'prompts'] as const;
+const MAX_FOLLOWED = 1000;
 
 /** `subscriptions/listen`: tells a modern client of changes for as long as it listens. */
-export async function listen(heddle: Heddle, { notifications }: JsonObject, asked: Asked): Promise<JsonObject> {
-  const wanted = isObject(notifications) && notifications.toolsListChanged === true;
-  const _meta = { [META_KEY('subscriptionId')]: asked.id };
+export async function listen(heddle: Heddle, params: JsonObject, client: Asked): Promise<JsonObject> {
+  const wanted = isObject(params.notifications) ? params.notifications : {};
+  const _meta = { [META_KEY('subscriptionId')]: client.id };
+  const lists = LISTS.filter((list) => wanted[`${list}ListChanged`] === true);
+  const ended = new AbortController();
+  const asked = { ...client, signal: AbortSignal.any([client.signal, ended.signal]) };
   // Before the acknowledgement: what happens right after it must not be missed.
-  const changes = wanted ? heddle.changes(asked.caller, asked.signal) : undefined;
-  const honoured = wanted ? { toolsListChanged: true } : {};
-  asked.notify('notifications/subscriptions/acknowledged', { notifications: honoured, _meta });
-  if (!changes) return { _meta };
-  for await (const { kind } of changes) {
-    if (kind === 'catalog') asked.notify('notifications/tools/list_changed', { _meta });
+  const changes = heddle.changes(asked.caller, asked.signal);
+  const early = heldBack((update: JsonObject) => asked.notify('notifications/resources/updated', { ...update, _meta }));
+  try {
+    const uris = await follow(heddle, wanted.resourceSubscriptions, { asked, report: early.tell });
+    const honoured = {
+      ...Object.fromEntries(lists.map((list) => [`${list}ListChanged`, true])),
+      ...(uris.length > 0 && { resourceSubscriptions: uris }),
+    };
+    asked.notify('notifications/subscriptions/acknowledged', { notifications: honoured, _meta });
+    early.release();
+    if (lists.length + uris.length === 0) return { _meta };
+    for await (const { kind, subject } of changes) {
+      const isWanted = kind === 'catalog' && lists.some((list) => list === subject);
+      if (isWanted) asked.notify(`notifications/${subject}/list_changed`, { _meta });
+    }
+    return { _meta };
+  } finally {
+    ended.abort();
   }
-  return { _meta };
+}
+
+interface Reporting {
+  readonly asked: Asked;
+  readonly report: (update: JsonObject) => void;
+}
+
+/** Those that could be followed: the others are left out of what is acknowledged. */
+async function follow(heddle: Heddle, wanted: unknown, { asked, report }: Reporting): Promise<readonly string[]> {
+  const listed = Array.isArray(wanted) ? wanted.filter((uri) => typeof uri === 'string') : [];
+  const uris = [...new Set(listed)].slice(0, MAX_FOLLOWED);
+  const begun = uris.map(async (name): Promise<readonly string[]> => {
+    const call = toCall({ kind: 'subscription', name, input: {} }, {}, asked);
+    return read(heddle, { ...call, report }, asked).then(
+      () => [name],
+      () => [],
+    );
+  });
+  return (await Promise.all(begun)).flat();
+}
+
+/** What comes before the acknowledgement is said after it. */
+function heldBack<T>(say: (said: T) => void): { tell(said: T): void; release(): void } {
+  let held: T[] | undefined = [];
+  return {
+    tell(said) {
+      if (held) held.push(said);
+      else say(said);
+    },
+    release() {
+      for (const said of held ?? []) say(said);
+      held = undefined;
+    },
+  };
 }

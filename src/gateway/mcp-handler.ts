@@ -1,19 +1,18 @@
-import type { JsonObject, Progress, Result } from '../core/call.ts';
-import { newCallId } from '../core/call-id.ts';
+import type { JsonObject, Result } from '../core/call.ts';
 import { UpstreamError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import { VERSION } from '../core/version.ts';
-import type { Heddle } from '../heddle.ts';
+import type { Heddle, Offers } from '../heddle.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
 import { type Answer, type Asked, LEGACY_VERSIONS, META_KEY, MODERN_VERSION } from './asked.ts';
+import { toCapabilities } from './capabilities.ts';
 import { failedCall } from './error-answer.ts';
 import { listen } from './listen.ts';
 import { fromCursor, toListing, UNCACHED } from './listing.ts';
+import { followMethods, readMethods } from './read-methods.ts';
+import { toCall } from './to-call.ts';
 
 const SERVER = { name: 'heddle', title: 'Heddle', version: VERSION };
-const CAPABILITIES = { tools: { listChanged: true } };
-const RESERVED = 'io.modelcontextprotocol/';
-const NOTHING: JsonObject = {};
 
 /** Says Heddle in MCP, in both eras. Knows the protocol and nothing about policy: it only dispatches. */
 export function mcpHandler(heddle: Heddle): Answer {
@@ -23,12 +22,18 @@ export function mcpHandler(heddle: Heddle): Answer {
       return toListing(await heddle.catalog.list(caller, from === undefined ? {} : { cursor: from }), era);
     },
     'tools/call': (_method, params, asked) => callTool(heddle, params, asked),
+    ...readMethods(heddle),
   };
   const methods: Record<Asked['era'], Record<string, Answer>> = {
-    legacy: { ...both, initialize: async (_method, params) => hello(params), ping: async () => ({}) },
+    legacy: {
+      ...both,
+      ...followMethods(heddle),
+      initialize: async (_method, params, { caller }) => hello(params, await heddle.catalog.offers(caller)),
+      ping: async () => ({}),
+    },
     modern: {
       ...both,
-      'server/discover': async () => introduction(),
+      'server/discover': async (_method, _params, { caller }) => introduction(await heddle.catalog.offers(caller)),
       'subscriptions/listen': (_method, params, asked) => listen(heddle, params, asked),
     },
   };
@@ -42,37 +47,26 @@ export function mcpHandler(heddle: Heddle): Answer {
   };
 }
 
-function hello({ protocolVersion }: JsonObject): JsonObject {
+function hello({ protocolVersion }: JsonObject, offers: Offers): JsonObject {
   const version = LEGACY_VERSIONS.find((one) => one === protocolVersion) ?? LEGACY_VERSIONS[0];
-  return { protocolVersion: version, capabilities: CAPABILITIES, serverInfo: SERVER };
+  return { protocolVersion: version, capabilities: toCapabilities(offers), serverInfo: SERVER };
 }
 
-function introduction(): JsonObject {
+function introduction(offers: Offers): JsonObject {
   const _meta = { [META_KEY('serverInfo')]: SERVER };
-  return { supportedVersions: [MODERN_VERSION], capabilities: CAPABILITIES, ...UNCACHED, _meta };
+  return { supportedVersions: [MODERN_VERSION], capabilities: toCapabilities(offers), ...UNCACHED, _meta };
 }
 
 const forModern = (result: JsonObject) =>
   result.resultType === undefined ? { resultType: 'complete', ...result } : result;
 
 async function callTool(heddle: Heddle, params: JsonObject, asked: Asked): Promise<JsonObject> {
-  const { name, arguments: input = {}, _meta } = params;
+  const { name, arguments: input = {} } = params;
   if (typeof name !== 'string') throw new RpcError(INVALID_PARAMS, '`name` has to be a string.');
   if (!isObject(input)) throw new RpcError(INVALID_PARAMS, '`arguments` has to be an object.');
-  const report = progressOf(_meta, asked);
   let result: Result;
   try {
-    result = await heddle.dispatch({
-      id: newCallId(),
-      kind: 'tool',
-      name,
-      input,
-      meta: unreserved(_meta),
-      caller: asked.caller,
-      options: {},
-      signal: asked.signal,
-      ...(report && { report }),
-    });
+    result = await heddle.dispatch(toCall({ kind: 'tool', name, input }, params, asked));
   } catch (thrown) {
     return failedCall(thrown);
   }
@@ -88,17 +82,4 @@ function toAnswer(result: Result, { era }: Asked): JsonObject {
   if (era === 'modern' || value.resultType === undefined) return value;
   const { resultType: _, ...rest } = value; // A word that legacy clients do not know.
   return rest;
-}
-
-function progressOf(meta: unknown, { notify }: Asked): ((progress: Progress) => void) | undefined {
-  const progressToken = isObject(meta) ? meta.progressToken : undefined;
-  if (typeof progressToken !== 'string' && typeof progressToken !== 'number') return undefined;
-  return (progress) => notify('notifications/progress', { ...progress, progressToken });
-}
-
-/** The client's own `_meta`: the envelope and the progress token are between it and us. */
-function unreserved(meta: unknown): JsonObject {
-  if (!isObject(meta)) return NOTHING;
-  const kept = Object.entries(meta).filter(([key]) => key !== 'progressToken' && !key.startsWith(RESERVED));
-  return kept.length === 0 ? NOTHING : Object.fromEntries(kept);
 }

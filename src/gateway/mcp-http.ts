@@ -27,6 +27,7 @@ interface Received extends Arrival {
   readonly method: string;
   readonly params: JsonObject;
   readonly reply: Reply;
+  readonly session?: Session | undefined;
 }
 
 const SESSION_NOT_FOUND = -32001;
@@ -34,7 +35,8 @@ const SESSION_NOT_FOUND = -32001;
 /** MCP over node:http: legacy sessions and modern stateless requests on one path, no framework between. */
 export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<void> | void {
   const { answer, sessions } = options;
-  const sessionOf = ({ request, caller }: Arrival) => sessions.find(header(request, 'mcp-session-id'), caller.id);
+  const sessionOf = ({ request, caller }: Arrival) =>
+    sessions.find(header(request, 'mcp-session-id'), holderOf(caller));
 
   // Every call comes this way, and each function that is async costs it a promise: only those that wait are.
   async function post(arrival: Arrival): Promise<void> {
@@ -71,18 +73,18 @@ export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<
     if (session?.running.has(id)) {
       return reply.error({ status: 400, code: INVALID_REQUEST, message: `The id ${JSON.stringify(id)} is in use.` });
     }
-    const newSession = () => ({ 'mcp-session-id': sessions.open(caller.id).id });
+    const newSession = () => ({ 'mcp-session-id': sessions.open(holderOf(caller)).id });
     session?.running.set(id, reply);
-    await respond('legacy', received, id, method === 'initialize' ? newSession : undefined);
+    await respond('legacy', { ...received, session }, id, method === 'initialize' ? newSession : undefined);
     session?.running.delete(id);
   }
 
   async function respond(era: Era, received: Received, id: string | number, headers?: () => Record<string, string>) {
-    const { method, params, caller, reply } = received;
+    const { method, params, caller, reply, session } = received;
     const { signal } = reply;
     const notify = (name: string, details: JsonObject) => reply.notify(name, details);
     try {
-      const result = await answer(method, params, { id, era, caller, signal, notify });
+      const result = await answer(method, params, { id, era, caller, signal, notify, followed: session?.followed });
       if (!signal.aborted) reply.result(result, headers?.());
     } catch (thrown) {
       if (!signal.aborted) reply.error(toRefusal(thrown, era));
@@ -99,6 +101,9 @@ export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<
     else response.writeHead(405, { allow: 'GET, POST, DELETE' }).end();
   };
 }
+
+/** A session belongs to one caller and one profile: what was asked in the one is not answered in another. */
+const holderOf = ({ id, profile }: Caller) => (profile === undefined ? id : JSON.stringify([id, profile]));
 
 function checkLegacy(request: IncomingMessage, method: string, session: Session | undefined): Refusal | undefined {
   const version = header(request, 'mcp-protocol-version');

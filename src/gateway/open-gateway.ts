@@ -1,24 +1,18 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Caller } from '../core/call.ts';
-import { HeddleError } from '../core/errors.ts';
 import type { Heddle } from '../heddle.ts';
-import type { Authenticate } from './authenticate.ts';
-import { checkHost, type HostRules } from './check-host.ts';
+import { type DoorOptions, doors, fail } from './doors.ts';
 import { mcpHandler } from './mcp-handler.ts';
-import { type Arrival, mcpHttp } from './mcp-http.ts';
+import { mcpHttp } from './mcp-http.ts';
 import { announce } from './session-stream.ts';
 import { openSessions, type Sessions } from './sessions.ts';
 
-export interface GatewayOptions extends HostRules {
+export interface GatewayOptions extends Omit<DoorOptions, 'mcp' | 'heddle'> {
   readonly heddle: Heddle;
-  readonly authenticate: Authenticate;
-  readonly host: string;
   /** 0 takes any free port. */
   readonly port: number;
   readonly maxBodyBytes: number;
-  /** Answers what is under `/api/`; the console's. */
-  readonly api: (arrival: Arrival) => Promise<void>;
 }
 
 export interface Gateway {
@@ -35,12 +29,15 @@ const KEEP_ALIVE_MS = 65_000;
 const GOODBYE_MS = 300;
 const CHANGES: Caller = { id: 'gateway', roles: [], via: 'gateway' };
 
-/** Serves MCP at `/mcp` to whoever shows the right credential. Rejects when the port is taken. */
+/**
+ * Serves MCP at `/mcp`, and each profile at `/mcp/<profile>`, to whoever shows the right credential. Rejects when the
+ * port is taken, and when anybody could come in from elsewhere without one.
+ */
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const { heddle, host } = options;
   const sessions = openSessions();
   const mcp = mcpHttp({ answer: mcpHandler(heddle), sessions, maxBodyBytes: options.maxBodyBytes });
-  const doors = { ...options, mcp };
+  const receive = doors({ ...options, mcp });
   const server = createServer({
     keepAliveTimeout: KEEP_ALIVE_MS,
     headersTimeout: HEADERS_MS,
@@ -48,7 +45,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   });
   server.on('request', async (request, response) => {
     try {
-      await receive(request, response, doors);
+      await receive(request, response);
     } catch (thrown) {
       fail(response, thrown);
     }
@@ -64,6 +61,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     async close() {
       closing.abort();
       await announcing;
+      for (const { followed } of sessions.all()) followed.close();
       const closed = new Promise((resolve) => server.close(resolve));
       // Whoever waits for an answer gets one, if it comes at once; what only listens is cut.
       const timer = setTimeout(() => server.closeAllConnections(), GOODBYE_MS);
@@ -73,28 +71,9 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   };
 }
 
-interface Doors extends GatewayOptions {
-  readonly mcp: (arrival: Arrival) => Promise<void> | void;
-}
-
-function receive(request: IncomingMessage, response: ServerResponse, doors: Doors): Promise<void> | void {
-  const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
-  const trouble = checkHost(request, doors);
-  if (trouble) return say(response, 403, trouble);
-  if (path === '/healthz') return say(response, 200, 'ok');
-  const caller = doors.authenticate(request);
-  if (!caller) {
-    response.setHeader('www-authenticate', 'Bearer');
-    return say(response, 401, 'Send the token that `heddle up` printed as `Authorization: Bearer …`.');
-  }
-  if (path === '/mcp') return doors.mcp({ request, response, caller });
-  if (path.startsWith('/api/')) return doors.api({ request, response, caller });
-  return say(response, 404, 'There is nothing here. MCP is at /mcp.');
-}
-
 async function announceChanges(heddle: Heddle, sessions: Sessions, signal: AbortSignal): Promise<void> {
-  for await (const { kind } of heddle.changes(CHANGES, signal)) {
-    if (kind === 'catalog') announce(sessions, 'notifications/tools/list_changed');
+  for await (const { kind, subject } of heddle.changes(CHANGES, signal)) {
+    if (kind === 'catalog') announce(sessions, `notifications/${subject}/list_changed`);
   }
 }
 
@@ -106,16 +85,4 @@ function listening(server: Server, { host, port }: GatewayOptions): Promise<void
       resolve();
     });
   });
-}
-
-function fail(response: ServerResponse, thrown: unknown): void {
-  if (response.headersSent) response.destroy();
-  else say(response, 500, HeddleError.from(thrown).message);
-}
-
-function say(response: ServerResponse, status: number, message: string): void {
-  const body = JSON.stringify(status < 400 ? { status: message } : { error: message });
-  response
-    .writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) })
-    .end(body);
 }

@@ -42,7 +42,7 @@ function areAnnotations(value: unknown): boolean {
   return HINTS.every((hint) => value[hint] === undefined || typeof value[hint] === 'boolean');
 }
 
-function isIcon(value: unknown): boolean {
+export function isIcon(value: unknown): boolean {
   if (!isObject(value) || !isText(value.src) || !isTextOrAbsent(value.mimeType)) return false;
   const { sizes, theme } = value;
   const areSizes = sizes === undefined || (Array.isArray(sizes) && sizes.every(isText));
@@ -80,7 +80,7 @@ const toObject = ([name, schema]: [string, Json | undefined]): [string, JsonObje
 ];
 
 /** No longer than clients show, the mark included, or they would cut that off. */
-function shortened(description: string, name: string): string {
+export function shortened(description: string, name: string): string {
   if (description.length <= MAX_DESCRIPTION_CHARS) return description;
   const mark = `… [cut; heddle describe ${name} shows all]`;
   const kept = description.slice(0, MAX_DESCRIPTION_CHARS - mark.length);

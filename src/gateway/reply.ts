@@ -51,7 +51,10 @@ export class Reply {
 
   result(result: JsonObject, headers?: Headers): void {
     const bytes = this.#streaming ? undefined : bytesOf(result);
-    if (bytes) return this.#endWith(bytes, headers);
+    if (bytes) {
+      this.#endWith(bytes, headers);
+      return;
+    }
     let text: string;
     try {
       text = JSON.stringify({ jsonrpc: '2.0', id: this.#id, result });

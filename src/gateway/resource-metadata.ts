@@ -24,9 +24,9 @@ export function resourceMetadata(request: IncomingMessage, auth: TokenSettings):
   };
 }
 
-/** Where the client that was refused at `path` finds that out. */
-export const metadataUrl = (request: IncomingMessage, path: string, auth: TokenSettings): string =>
-  `${originOf(request, auth)}${WELL_KNOWN}${path.startsWith('/mcp') ? path : ''}`;
+/** Where the client that was refused at an endpoint finds that out. */
+export const metadataUrl = (request: IncomingMessage, endpoint: string, auth: TokenSettings): string =>
+  `${originOf(request, auth)}${WELL_KNOWN}${endpoint}`;
 
 export const issuersOf = ({ issuer }: TokenSettings): readonly string[] => [issuer].flat();
 

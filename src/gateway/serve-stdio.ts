@@ -6,6 +6,7 @@ import { RpcError } from '../wire/json-rpc.ts';
 import { Peer } from '../wire/peer.ts';
 import { type Asked, META_KEY } from './asked.ts';
 import { checkEnvelope } from './check-modern.ts';
+import { followed } from './followed.ts';
 import { mcpHandler } from './mcp-handler.ts';
 import { StreamLine } from './stream-line.ts';
 
@@ -28,15 +29,17 @@ export async function serveStdio({ heddle, caller, input, output }: StdioFace, s
       if (refusal) throw new RpcError(refusal.code, refusal.message, refusal.data);
       greeted ||= method === 'initialize';
       const notify = (name: string, said: JsonObject) => void peer.notify(name, said).catch(() => {}); // It has left.
-      return answer(method, params, { id, era, caller, signal, notify });
+      return answer(method, params, { id, era, caller, signal, notify, followed: following });
     },
   });
+  const following = followed((method, params) => void peer.notify(method, params).catch(() => {}));
   await peer.start();
   const onAbort = () => void peer.close();
   signal.addEventListener('abort', onAbort, { once: true });
   // A modern client subscribes to changes; only one that shook hands is told unasked.
   const told = tellOfChanges(heddle, caller, peer, () => greeted);
   await peer.closed;
+  following.close();
   signal.removeEventListener('abort', onAbort);
   await told;
 }
@@ -48,7 +51,7 @@ function eraOf({ _meta }: JsonObject): Asked['era'] {
 async function tellOfChanges(heddle: Heddle, caller: Caller, peer: Peer, listens: () => boolean): Promise<void> {
   const ended = new AbortController();
   peer.closed.then(() => ended.abort());
-  for await (const { kind } of heddle.changes(caller, ended.signal)) {
-    if (kind === 'catalog' && listens()) await peer.notify('notifications/tools/list_changed').catch(() => {});
+  for await (const { kind, subject } of heddle.changes(caller, ended.signal)) {
+    if (kind === 'catalog' && listens()) await peer.notify(`notifications/${subject}/list_changed`).catch(() => {});
   }
 }

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
+import type { JsonObject } from '../core/call.ts';
 import type { Clock } from '../core/clock.ts';
-import type { Reply } from './reply.ts';
+import { type Followed, followed } from './followed.ts';
+import { MAX_HELD_BYTES, type Reply, toEvent } from './reply.ts';
 
 /** What a legacy client has open with us. */
 export interface Session {
@@ -11,6 +13,7 @@ export interface Session {
   readonly running: Map<string | number, Reply>;
   /** Where it hears what it did not ask for. */
   readonly streams: Set<ServerResponse>;
+  readonly followed: Followed;
   lastUsed: number;
 }
 
@@ -31,6 +34,7 @@ export function openSessions(clock: Clock = Date.now): Sessions {
 
   function end(session: Session): void {
     sessions.delete(session.id);
+    session.followed.close();
     for (const reply of session.running.values()) reply.cancel();
     for (const stream of session.streams) stream.end();
   }
@@ -47,11 +51,13 @@ export function openSessions(clock: Clock = Date.now): Sessions {
 
   return {
     open(callerId) {
+      const streams = new Set<ServerResponse>();
       const session: Session = {
         id: randomUUID(),
         callerId,
         running: new Map(),
-        streams: new Set(),
+        streams,
+        followed: followed((method, params) => tellOne(streams, { jsonrpc: '2.0', method, params })),
         lastUsed: clock(),
       };
       sessions.set(session.id, session);
@@ -70,4 +76,9 @@ export function openSessions(clock: Clock = Date.now): Sessions {
     end,
     all: () => sessions.values(),
   };
+}
+
+/** One message is said once, on whichever stream is open. */
+function tellOne([stream]: Iterable<ServerResponse>, message: JsonObject): void {
+  if (stream && stream.writableLength <= MAX_HELD_BYTES) stream.write(toEvent(message));
 }

@@ -16,7 +16,7 @@ export function audit(log: AuditLog, clock: Clock = Date.now): Stage<Call> {
           caller: call.caller.id,
           via: call.caller.via,
           name: call.name,
-          detail: { outcome, server, durationMs },
+          detail: { ...(call.kind !== 'tool' && { kind: call.kind }), outcome, server, durationMs },
         }),
     );
   };

@@ -1,7 +1,9 @@
 import type { ServerConfig } from '../config/config.ts';
-import type { ServerEntry, Settings } from '../config/schema.ts';
+import type { Profile, ServerEntry, Settings } from '../config/schema.ts';
 import type { Caller, JsonObject, Target } from '../core/call.ts';
 import { nameAt } from '../core/equivalent.ts';
+import { isMeant } from '../core/uri-template.ts';
+import { isWithin, mayHaveOf } from './profile.ts';
 import { sensitiveWord } from './sensitive.ts';
 
 export interface Policy {
@@ -9,6 +11,8 @@ export interface Policy {
   readonly permissions: Settings['permissions'];
   /** By server: what its own entry permits. */
   readonly servers: ReadonlyMap<string, Permissions>;
+  /** By name: what their callers have, and what else holds for them. */
+  readonly profiles?: ReadonlyMap<string, Profile>;
 }
 
 export interface Decision {
@@ -18,13 +22,13 @@ export interface Decision {
   readonly reason: string;
 }
 
-/** The rules that a configuration makes: its own, and those of each server's entry. */
+/** The rules that a configuration makes: its own, those of each server's entry, and those of its profiles. */
 export function policyOf(
-  { mode, permissions }: Settings,
+  { mode, permissions, profiles }: Settings,
   configs: ReadonlyMap<string, Pick<ServerConfig, 'entry'>>,
 ): Policy {
   const servers = [...configs].flatMap(([name, { entry }]) => (entry ? [[name, entry.permissions] as const] : []));
-  return { mode, permissions, servers: new Map(servers) };
+  return { mode, permissions, servers: new Map(servers), profiles: new Map(Object.entries(profiles)) };
 }
 
 /**
@@ -38,19 +42,48 @@ type Permissions = ServerEntry['permissions'];
 const STRICTEST = ['deny', 'ask', 'allow'] as const;
 const BUILT_IN: Decision = { effect: 'allow', rule: 'built-in', reason: 'It comes with Heddle and only reads.' };
 
-/** Rules first, the strictest that matches; the mode only when none does. */
+const NO_PROFILE: Decision = { effect: 'deny', rule: 'profiles', reason: 'There is no such profile.' };
+
+/** A profile as its callers meet it. */
+interface Within {
+  readonly name: string;
+  readonly profile: Profile;
+}
+
+/** The rules for everybody, or those for the callers of a profile: these see less, and are asked as much or more. */
 export function decider(policy: Policy): Decide {
+  const whole = decideWithin(policy, undefined);
+  const profiles = [...(policy.profiles ?? [])].map(
+    ([name, profile]) => [name, decideWithin(policy, { name, profile })] as const,
+  );
+  const byProfile = new Map(profiles);
+  return function decide({ profile }, target, input) {
+    if (profile === undefined) return whole(target, input);
+    return byProfile.get(profile)?.(target, input) ?? NO_PROFILE;
+  };
+}
+
+/** Rules first, the strictest that matches; the mode only when none does. */
+function decideWithin(policy: Policy, within: Within | undefined): (target: Target, input?: JsonObject) => Decision {
   const ruled = new WeakMap<Target, Decision | 'none'>();
 
   function byRules(target: Target): Decision | 'none' {
     const known = ruled.get(target);
     if (known) return known;
-    const each = target.servers.map((server) =>
-      strictest([...globalRules(policy.permissions, target, server), ...serverRules(policy.servers, target, server)]),
-    );
-    const decision = agreed(each) ?? 'none';
+    const decision = within && !isWithin(within.profile, target) ? outside(within) : ruledAnew(target);
     ruled.set(target, decision);
     return decision;
+  }
+
+  function ruledAnew(target: Target): Decision | 'none' {
+    const each = target.servers.map((server) =>
+      strictest([
+        ...globalRules(policy.permissions, target, server),
+        ...serverRules(policy.servers, target, server),
+        ...(within ? profileRules(within, target, server) : []),
+      ]),
+    );
+    return agreed(each) ?? 'none';
   }
 
   function decideAnew(target: Target, input: JsonObject | undefined): Decision {
@@ -64,15 +97,32 @@ export function decider(policy: Policy): Decide {
   let last:
     | { readonly target: Target; readonly input: JsonObject | undefined; readonly decision: Decision }
     | undefined;
-  return function decide(_caller, target, input) {
+  return function decide(target, input) {
     if (last?.target === target && last.input === input) return last.decision;
     last = { target, input, decision: decideAnew(target, input) };
     return last.decision;
   };
 }
 
+const outside = ({ name }: Within): Decision => ({
+  effect: 'deny',
+  rule: `profiles.${name}`,
+  reason: `It is not in the profile ${name}.`,
+});
+
+const profileRules = ({ name, profile }: Within, target: Target, server: string): readonly Decision[] =>
+  globalRules(profile.permissions, target, server).map((one) => ({ ...one, rule: `profiles.${name}.${one.rule}` }));
+
+/** Whether this caller can have nothing of a server: then it is not started to look, and is not known to them. */
+export function hidesServer(policy: Policy, { profile }: Caller, server: string): boolean {
+  if (deniesServer(policy, server)) return true;
+  if (profile === undefined) return false;
+  const found = policy.profiles?.get(profile);
+  return !found || deniesServer(found, server) || !mayHaveOf(found, server);
+}
+
 /** Whether every tool of a server is denied to everyone: then it is not started to look. */
-export function deniesServer({ permissions }: Policy, server: string): boolean {
+export function deniesServer({ permissions }: Pick<Policy, 'permissions'>, server: string): boolean {
   return permissions.deny.some((pattern) => pattern === `mcp__${server}` || pattern === `mcp__${server}__*`);
 }
 
@@ -104,10 +154,11 @@ function allows(pattern: string, { publicName, servers, name }: Target, server: 
   return servers.length > 1 && publicName === `${group}__${name}`;
 }
 
-/** In doubt more than was written: the tool by its server's name whatever it is called now, and all of a pool. */
+/** In doubt more than was written: it by its server's name whatever it is called now, and all of a pool. */
 function restricts(pattern: string, target: Target, server: string): boolean {
   const { publicName, servers } = target;
   if (allows(pattern, target, server) || pattern === `mcp__${server}__${nameAt(target, server)}`) return true;
+  if (isResource(target) && pattern === target.name) return true;
   return servers.length > 1 && publicName.startsWith(`${groupOf(pattern)}__`);
 }
 
@@ -116,8 +167,24 @@ const groupOf = (pattern: string) => (pattern.endsWith('__*') ? pattern.slice(0,
 function serverRules(servers: Policy['servers'], target: Target, server: string): readonly Decision[] {
   const permissions = servers.get(server);
   if (!permissions) return [];
-  const found = [...byToolLists(permissions, server, target), ...byReadOrWrite(permissions, server, target)];
+  const found = [...byLists(permissions, server, target), ...byReadOrWrite(permissions, server, target)];
   return found.map(({ rule, ...rest }) => ({ ...rest, rule: `mcpServers.${server}.permissions.${rule}` }));
+}
+
+function byLists(permissions: Permissions, server: string, target: Target): readonly Decision[] {
+  if (target.kind === 'tool') return byToolLists(permissions, server, target);
+  return isResource(target) ? byAllowedResources(permissions, server, target) : [];
+}
+
+const isResource = ({ kind }: Target) => kind === 'resource' || kind === 'template';
+
+/** Each entry is a URI, or a template of those that are meant. */
+function byAllowedResources({ allowedResources }: Permissions, server: string, { name }: Target): readonly Decision[] {
+  if (!allowedResources) return [];
+  const rule = 'allowedResources';
+  return allowedResources.some((written) => isMeant(name, written))
+    ? [{ effect: 'allow', rule, reason: `${server} allows ${name}.` }]
+    : [{ effect: 'deny', rule, reason: `${name} is not among the allowed resources of ${server}.` }];
 }
 
 function byToolLists({ allowedTools, deniedTools }: Permissions, server: string, target: Target): Decision[] {
@@ -145,17 +212,17 @@ function byReadOrWrite(permissions: Permissions, server: string, { facts }: Targ
 function byMode(mode: Policy['mode'], target: Target, input: JsonObject | undefined): Decision {
   const rule = `mode ${mode}`;
   if (mode === 'open') return { effect: 'allow', rule, reason: 'Nothing asks in mode open.' };
-  if (mode === 'strict') return { effect: 'ask', rule, reason: 'Every external tool asks in mode strict.' };
+  if (mode === 'strict') return { effect: 'ask', rule, reason: `Every external ${target.kind} asks in mode strict.` };
   const worry = worryOf(target, input);
   return worry
     ? { effect: 'ask', rule, reason: worry }
     : { effect: 'allow', rule, reason: 'Nothing speaks against it.' };
 }
 
-function worryOf({ facts }: Target, input: JsonObject | undefined): string | undefined {
+function worryOf({ kind, facts }: Target, input: JsonObject | undefined): string | undefined {
   if (facts.requiresApproval) return 'The tool asks for approval.';
   if (facts.destructive) return 'The tool says that it can destroy something.';
   if (facts.riskLevel === 'high') return 'The tool is of high risk.';
-  const word = input && sensitiveWord(input, !facts.readOnly);
+  const word = input && kind === 'tool' ? sensitiveWord(input, !facts.readOnly) : undefined;
   return word && `Its arguments look sensitive: ${word}.`;
 }

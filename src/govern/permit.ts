@@ -15,14 +15,21 @@ export function permit(decide: Decide): Stage<ResolvedCall> {
 export const isSelfApproved = ({ approved, caller }: ResolvedCall) =>
   approved === 'self' && caller.via === 'cli' && caller.roles.includes('owner');
 
-const denied = ({ target }: ResolvedCall, { rule, reason }: Decision) =>
-  new HeddleError('PERMISSION_DENIED', `${target.publicName} may not be called. ${reason}`, {
-    fix: `The rule is ${rule}; whoever maintains it can change it.`,
-    details: { rule },
-  });
+const denied = ({ kind, target }: ResolvedCall, { rule, reason }: Decision) =>
+  new HeddleError(
+    'PERMISSION_DENIED',
+    `${target.publicName} may not be ${kind === 'tool' ? 'called' : 'read'}. ${reason}`,
+    {
+      fix: `The rule is ${rule}; whoever maintains it can change it.`,
+      details: { rule },
+    },
+  );
 
-const needsApproval = ({ target }: ResolvedCall, { rule, reason }: Decision) =>
-  new HeddleError('APPROVAL_REQUIRED', `${target.publicName} needs approval. ${reason}`, {
-    fix: `Let a person run it with \`heddle call ${target.publicName} … --yes\`, or add ${target.publicName} to \`permissions.allow\`.`,
+const needsApproval = ({ kind, target }: ResolvedCall, { rule, reason }: Decision) => {
+  const { publicName, servers } = target;
+  const byHand = `Let a person run it with \`heddle call ${publicName} … --yes\`, or add ${publicName} to \`permissions.allow\`.`;
+  return new HeddleError('APPROVAL_REQUIRED', `${publicName} needs approval. ${reason}`, {
+    fix: kind === 'tool' ? byHand : `Set \`permissions.readPermission\` of the server ${servers[0]} to allow.`,
     details: { rule, reason },
   });
+};

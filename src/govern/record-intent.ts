@@ -23,12 +23,15 @@ export function recordIntent(log: AuditLog, decide: Decide, clock: Clock = Date.
       via: caller.via,
       name: target.publicName,
       detail: {
+        ...(call.kind !== 'tool' && { kind: call.kind }),
         servers: target.servers,
         tool: target.digest,
         decision,
         rule,
         input: hash('sha256', JSON.stringify(input)),
         arguments: sanitised(input),
+        roles: caller.roles,
+        ...(caller.profile !== undefined && { profile: caller.profile }),
         ...(call.from && { goesOn: call.from.kind }),
       },
     };

@@ -35,6 +35,7 @@ export function trace(log: TraceLog, subject: Subject, clock: Clock = Date.now):
             callId: call.id,
             caller: call.caller.id,
             via: call.caller.via,
+            ...(call.kind !== 'tool' && { kind: call.kind }),
             ...(meant && meant.name !== call.name && { written: call.name }),
             arguments: sanitised(call.input),
           },

@@ -3,6 +3,7 @@ import { HeddleError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import { type Check, compileCheck, loadCompiler } from '../schema/compile.ts';
 import { exampleOf } from '../schema/example.ts';
+import { withPlainInput } from './plain-input.ts';
 
 const ANY_INPUT: JsonObject = { type: 'object' };
 
@@ -22,6 +23,7 @@ export function validateInput(): Stage<ResolvedCall> {
   return async function validateInput(call, next) {
     const { definition, invalid } = call.target;
     if (invalid !== undefined) throw invalidTool(call.target.publicName, invalid);
+    if (call.kind !== 'tool') return await next(withPlainInput(call));
     const check = checks.get(definition) ?? (await prepare(call.target));
     const wrong = check(call.input);
     if (wrong) throw invalidInput(call, wrong);

@@ -56,3 +56,29 @@ it('asks once whether children can be enclosed, and not before anybody wants to 
   expect(answers).toEqual([{ why: 'probe 1 for us' }, { why: 'probe 1 for us' }]);
   watchdog.close();
 });
+
+it('is started again after the machine had no room for it', async () => {
+  const script = `
+    import { closeSync, openSync } from 'node:fs';
+    import { openWatchdog } from ${JSON.stringify(new URL('./watchdog.ts', import.meta.url).href)};
+    const taken = [];
+    try { for (;;) taken.push(openSync('/dev/null')); } catch {}
+    const watchdog = openWatchdog();
+    watchdog.mark();
+    await new Promise(setImmediate);
+    for (const one of taken) closeSync(one);
+    console.log(watchdog.mark());
+    process.stdin.on('end', () => process.exit()).resume();`;
+  const command = 'ulimit -n 80 && exec "$0" --input-type=module -e "$1"';
+  const child = spawn('sh', ['-c', command, process.execPath, script], { stdio: ['pipe', 'pipe', 'pipe'] });
+  let said = '';
+  let trouble = '';
+  child.stdout.on('data', (chunk) => (said += chunk));
+  child.stderr.on('data', (chunk) => (trouble += chunk));
+  await until('it has a mark', () => said.includes('\n') || child.exitCode !== null);
+  expect(trouble).toBe('');
+  const mark = said.trim();
+  await until('its dog has started', () => watchdogsOf(mark).length === 1);
+  child.stdin.end();
+  await until('its dog has gone', () => watchdogsOf(mark).length === 0);
+});

@@ -5,7 +5,6 @@ export interface AnsweredStreams {
   add(stream: Exchange): void;
   /** Has ended. */
   delete(stream: Exchange): void;
-  abort(): void;
 }
 
 const MAX_OPEN = 256;
@@ -18,11 +17,9 @@ export function answeredStreams(): AnsweredStreams {
       open.add(stream);
       if (open.size <= MAX_OPEN) return;
       const [oldest] = open;
+      open.delete(oldest as Exchange);
       oldest?.abort();
     },
     delete: (stream) => void open.delete(stream),
-    abort() {
-      for (const stream of open) stream.abort();
-    },
   };
 }

@@ -34,6 +34,7 @@ export interface Calls {
 interface Running {
   readonly exchange: Exchange;
   readonly can: Abilities;
+  readonly principal: string;
 }
 
 /** Calls to a server that asks by requests of its own, while ours is open. */
@@ -61,7 +62,7 @@ export function legacyCalls({ peer, server, can, questions }: CallsOptions): Cal
     const able = sharedAbilities(can, call.can ?? NO_ABILITIES);
     const onEnd = () => running.delete(one);
     const exchange = new Exchange({ peer, server, call, onEnd });
-    const one: Running = { exchange, can: able };
+    const one: Running = { exchange, can: able, principal: call.caller.id };
     running.add(one);
     try {
       return await nextStop(exchange, call, questions.parking);
@@ -102,7 +103,7 @@ export function legacyCalls({ peer, server, can, questions }: CallsOptions): Cal
       const owner = ownerOf(askedBy);
       if (own.length > 0 && !owner?.can.roots) return { roots: own };
       if (!owner) throw new RpcError(METHOD_NOT_FOUND, `${method} came during no call, so there is nobody to ask.`);
-      return owner.exchange.put(questions.admit(server, { method, params }, owner.can), signal);
+      return owner.exchange.put(questions.admit(server, { method, params }, owner), signal);
     },
     hear: visited.hear,
     asksBlindly: () => blind,

@@ -6,6 +6,7 @@ import { METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
 import { NO_ABILITIES } from './abilities-key.ts';
 import type { Calls, CallsOptions } from './call-legacy.ts';
 import { answered, answeredByUs, askedUninvited, askOf, hasKeys, requestOf } from './call-request.ts';
+import { MAX_QUESTIONS } from './exchange.ts';
 import { toFailure } from './failure.ts';
 import { paramHeaders } from './http-headers.ts';
 import { capabilitiesOf, KEY } from './negotiate.ts';
@@ -109,9 +110,10 @@ interface Asking {
 
 function put({ server, questions, call }: Asking, asked: Asked, state: string | undefined): Result {
   const can = call.can ?? NO_ABILITIES;
+  const user = { can, principal: call.caller.id };
   if (!Object.values(asked).every((question) => isAble(can, question))) throw askedUninvited(server);
   try {
-    const admitted = Object.entries(asked).map(([key, one]) => [key, questions.admit(server, one, can)] as const);
+    const admitted = Object.entries(asked).map(([key, one]) => [key, questions.admit(server, one, user)] as const);
     const next = { kind: 'upstream', server, ...(state !== undefined && { state }) } as const;
     return { kind: 'input-required', questions: Object.fromEntries(admitted), next };
   } catch (thrown) {
@@ -126,6 +128,8 @@ function readQuestions(server: string, { inputRequests = {}, requestState: state
   const isState = state === undefined || (typeof state === 'string' && state.length <= MAX_STATE_CHARS);
   if (!isState) throw senseless(server, `a state that is no text of at most ${MAX_STATE_CHARS} characters`);
   if (!isObject(inputRequests)) throw senseless(server, 'no list of questions');
+  const count = Object.keys(inputRequests).length;
+  if (count > MAX_QUESTIONS) throw senseless(server, `${count} questions at once, and ${MAX_QUESTIONS} are the limit`);
   const asked = Object.entries(inputRequests).map(([key, one]): [string, Question] => {
     if (!isObject(one) || !isQuestion(one.method)) throw senseless(server, `a question ${key} that is none`);
     return [key, isObject(one.params) ? { method: one.method, params: one.params } : { method: one.method }];

@@ -1,6 +1,5 @@
 import type { RemoteEntry } from '../config/schema.ts';
-import { HeddleError } from '../core/errors.ts';
-import type { Connect, Connection } from './connection.ts';
+import type { Connect } from './connection.ts';
 import type { HttpPool } from './http-pool.ts';
 import { openConnection } from './open-connection.ts';
 
@@ -12,17 +11,6 @@ export function connectHttp(entry: RemoteEntry, pool: HttpPool): Connect {
     const [{ HttpLine }, dispatcher] = await Promise.all([import('./http-line.ts'), pool.agent(url)]);
     const line = new HttpLine({ server: options.server, url, dispatcher, headers: entry.headers });
     const onLegacyVersion = (version: string) => line.setProtocolVersion(version);
-    const connection = await openConnection({ ...options, line, onLegacyVersion, lastWords: () => line.ending() });
-    return { ...connection, send: (call) => sendOrClose(connection, call) };
+    return openConnection({ ...options, line, onLegacyVersion, lastWords: () => line.ending() });
   };
-}
-
-/** A lost session is told only when the line is closed: whoever then tries again gets another line. */
-async function sendOrClose(connection: Connection, call: Parameters<Connection['send']>[0]) {
-  try {
-    return await connection.send(call);
-  } catch (thrown) {
-    if (HeddleError.is(thrown) && thrown.details.sessionGone === true) await connection.closed;
-    throw thrown;
-  }
 }

@@ -1,4 +1,6 @@
 import type { Abilities, JsonObject, ResolvedCall, Result } from '../core/call.ts';
+import type { Dropped } from '../wire/peer.ts';
+import type { HeddleError } from '../core/errors.ts';
 import type { Agreement, Era } from './negotiate.ts';
 
 /** What a server can be asked to list. */
@@ -17,7 +19,7 @@ export interface Connection {
   /** Asks to be told when a resource changes; heard as `notifications/resources/updated`. */
   subscribe(uri: string, signal: AbortSignal): Promise<void>;
   unsubscribe(uri: string, signal: AbortSignal): Promise<void>;
-  notify(method: string, params: JsonObject): Promise<void>;
+  notify(method: string, params: JsonObject, signal: AbortSignal): Promise<void>;
   /** True once the server has asked something without saying during which call: then only one call at a time is certain. */
   asksBlindly(): boolean;
   /** How many requests wait for their answer, those parked behind a question included. */
@@ -27,6 +29,8 @@ export interface Connection {
   finish(): Promise<void>;
   /** Settles when the line drops, for whatever reason. Never rejects. */
   readonly closed: Promise<void>;
+  /** How many of its messages nobody was waiting for. */
+  dropped(): Dropped;
   /** What the server said last on stderr, where it has one. */
   lastWords(): string;
 }
@@ -41,6 +45,8 @@ export interface ConnectOptions {
   readonly hear: (method: string, params: JsonObject) => void;
   /** Told of something that is wrong with the server although its line holds, such as a message too long to read. */
   readonly onTrouble?: (reason: string) => void;
+  /** Told when a call was answered with the wish for a credential. */
+  readonly onAuthNeeded?: (error: HeddleError) => void;
 }
 
 /** Opens a new line each time it is called. */

@@ -26,6 +26,14 @@ describe('what is not put to anybody', () => {
     ['value', { description: 'Paste your access token here.' }],
     ['value', { description: 'The password of your account' }],
     ['value', { format: 'password' }],
+    ['value', { title: 'Password: type it here' }],
+    ['value', { title: 'Password name' }],
+    ['password_name', {}],
+    ['passwords', {}],
+    ['api_keys', {}],
+    ['auth_code', {}],
+    ['value', { description: 'Paste your GitHub token' }],
+    ['value', { description: 'Enter the secret from the console' }],
   ])('T10: a field that looks like a secret: %s %j', (name, property) => {
     expect(objectionTo(formWith(name, property))).toContain('asks for a secret');
   });
@@ -43,8 +51,33 @@ describe('what is not put to anybody', () => {
     ['opinion', {}],
     ['passenger', {}],
     ['secretary', {}],
+    ['token_name', {}],
+    ['secretId', {}],
+    ['compass', {}],
+    ['address', {}],
+    ['note', { description: 'How many tokens it may spend is shown below' }],
   ])('T10: but not one that only sounds like one: %s %j', (name, property) => {
     expect(objectionTo(formWith(name, property))).toBeUndefined();
+  });
+
+  const asking = (message: string, property: JsonObject) => ({ ...formWith('value', property), message });
+
+  it.each([
+    'Enter your password',
+    'Paste your GitHub token below',
+    'What is your PIN?',
+    'API keys, please',
+  ])('T10: a form whose message names the secret: %s', (message) => {
+    expect(objectionTo(asking(message, {}))).toContain('asks for a secret');
+  });
+
+  it.each<[string, JsonObject]>([
+    ['Keep the password?', { type: 'boolean' }],
+    ['How many tokens may it spend?', { type: 'integer' }],
+    ['Enter a name for the new API key', {}],
+    ['The token has expired. Which account is it?', {}],
+  ])('T10: but not one that only speaks of it: %s', (message, property) => {
+    expect(objectionTo(asking(message, property))).toBeUndefined();
   });
 
   it.each<[string, unknown]>([

@@ -1,6 +1,6 @@
 import type { Clock } from '../core/clock.ts';
 import { HeddleError } from '../core/errors.ts';
-import type { Agreement, Era } from './negotiate.ts';
+import { type Agreement, type Era, wasLostAtProbe } from './negotiate.ts';
 
 interface Verdict {
   readonly era: Era;
@@ -14,7 +14,7 @@ export interface EraBook {
   known(): Era | undefined;
   /** Takes what came of a connect that began with `known`. */
   learn(known: Era | undefined, agreement: Agreement): void;
-  /** A connect failed: after silence the server is asked for its era the next time. */
+  /** A connect failed: after silence, or a line lost over that question, the server is asked for its era the next time. */
   doubt(error: HeddleError): void;
   /** Undefined when there is nothing worth remembering. */
   verdict(): Verdict | undefined;
@@ -32,7 +32,8 @@ export function eraBook(remembered: Verdict | undefined, clock: Clock): EraBook 
       if (isCertain && (known !== era || !verdict)) verdict = { era, at: clock() };
     },
     doubt(error) {
-      if (isSilence(error) || (HeddleError.is(error.cause) && isSilence(error.cause))) verdict = undefined;
+      const isSilent = isSilence(error) || (HeddleError.is(error.cause) && isSilence(error.cause));
+      if (isSilent || wasLostAtProbe(error)) verdict = undefined;
     },
     verdict: () => (certain ? verdict : undefined),
   };

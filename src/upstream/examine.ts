@@ -15,18 +15,16 @@ export async function examineServer(servers: Servers, name: string, signal: Abor
   return { ...finding, message: `${finding.message}, ${count(tools, 'tool')}${quote}` };
 }
 
-/** Connects it; the state it is in afterwards, whatever came of that, and the last it said on stderr, by line. */
+/** Connects it; the state it is in afterwards, whatever came of that, the last it said on stderr, by line, and what of its messages was of no use. */
 export async function connectAndLook(servers: Servers, name: string, signal: AbortSignal) {
   const statusNow = () => servers.status().find((one) => one.name === name);
-  const words = await servers.connect(name, signal).then(
-    (connection) => connection.lastWords(),
-    (thrown) => {
-      if (!statusNow()) throw thrown;
-      return ''; // The status says why it failed, and quotes it.
-    },
-  );
-  const lines = words.split('\n').map((line) => line.trim().slice(0, MAX_QUOTE_CHARS));
-  return { status: statusNow() as ServerStatus, lastWords: lines.filter((line) => line !== '') };
+  const connection = await servers.connect(name, signal).catch((thrown) => {
+    if (!statusNow()) throw thrown;
+    return undefined; // The status says why it failed, and quotes it.
+  });
+  const lines = (connection?.lastWords() ?? '').split('\n').map((line) => line.trim().slice(0, MAX_QUOTE_CHARS));
+  const lastWords = lines.filter((line) => line !== '');
+  return { status: statusNow() as ServerStatus, lastWords, dropped: connection?.dropped() };
 }
 
 /** How a server is, in one line. */

@@ -5,6 +5,7 @@ import { INTERNAL_ERROR, RpcError } from '../wire/json-rpc.ts';
 import type { Ask, Peer } from '../wire/peer.ts';
 import { askOf, requestOf } from './call-request.ts';
 import { checkedAnswer } from './elicitation.ts';
+import { REJECTED } from './questions.ts';
 
 /** Where a call stands: answered, or stopped to ask. */
 export type Stop =
@@ -27,6 +28,8 @@ interface Open {
 
 type Outcome = { readonly value: JsonObject } | { readonly error: unknown };
 
+// As many as a person would answer, and far more than servers ask.
+export const MAX_QUESTIONS = 16;
 // Servers that ask several things at once send them one after the other.
 const GATHER_MS = 5;
 
@@ -68,8 +71,16 @@ export class Exchange {
     return this.#open.size > 0;
   }
 
+  /** The request has been answered, or there will be no answer. */
+  get isOver(): boolean {
+    return this.#outcome !== undefined;
+  }
+
   /** Takes a question of the server; settles with what the server is to be told. */
-  put(question: Question, withdrawn: AbortSignal): Promise<JsonObject> {
+  async put(question: Question, withdrawn: AbortSignal): Promise<JsonObject> {
+    if (this.#open.size >= MAX_QUESTIONS) {
+      throw new RpcError(REJECTED, `The user is asked ${MAX_QUESTIONS} things at once, not more.`);
+    }
     const key = `q${++this.#asked}`;
     const { promise, resolve, reject } = Promise.withResolvers<JsonObject>();
     this.#open.set(key, { question, resolve, reject });

@@ -122,3 +122,20 @@ it('makes nothing of a probe whose line was lost meanwhile', async () => {
   await checked;
   expect(server.status).toMatchObject({ state: 'pending', health: 'unknown' });
 });
+
+verifies('T7', 'gives up a server that has missed four probes, and opens another line', async () => {
+  const { server, far, check, time } = await pinged();
+  const line = server.connection;
+  far.ping = 'is silent';
+  for (let n = 0; n < 4; n++) await check();
+  await line?.closed;
+  expect(server.status).toMatchObject({
+    state: 'pending',
+    attempt: [1, 3],
+    reason: expect.stringContaining('stopped answering'),
+  });
+  far.ping = 'answers';
+  time.pass(10_000);
+  await until('it is back', () => server.status.state === 'connected');
+  expect(server.connection).not.toBe(line);
+});

@@ -1,6 +1,7 @@
 import type { Time } from '../core/alarm.ts';
 import { HeddleError } from '../core/errors.ts';
 import type { Connection } from './connection.ts';
+import { hung } from './lost-server.ts';
 import type { ServerState, StateEvent } from './server-state.ts';
 
 /** How often servers are looked after. */
@@ -10,6 +11,8 @@ const PROBE_MS = 5000;
 export interface HealthOptions {
   readonly time: Time;
   readonly connection: () => Connection | undefined;
+  /** How long that line has been open. */
+  readonly upMs: () => number;
   readonly state: () => ServerState;
   /** Told what came of a probe. */
   readonly on: (event: StateEvent) => void;
@@ -23,7 +26,7 @@ export interface Health {
   check(): Promise<void>;
 }
 
-export function watchHealth({ time, connection, state, on }: HealthOptions): Health {
+export function watchHealth({ time, connection, upMs, state, on }: HealthOptions): Health {
   let lastHeard = Number.NEGATIVE_INFINITY;
   let probing = false;
 
@@ -38,7 +41,7 @@ export function watchHealth({ time, connection, state, on }: HealthOptions): Hea
       const line = connection();
       if (!line || probing || line.underWay() > 0 || !isSilent()) return;
       probing = true;
-      const event = await probe(line, time);
+      const event = await probe(line, time, upMs);
       probing = false;
       if (connection() === line) on(event); // Otherwise it was lost meanwhile, which says more.
     },
@@ -48,7 +51,7 @@ export function watchHealth({ time, connection, state, on }: HealthOptions): Hea
 const isSound = (state: ServerState) => state.state === 'connected' && state.health === 'ok' && state.misses === 0;
 
 /** Any answer will do, a refusal too: only silence is a miss. */
-async function probe(connection: Connection, { alarm, clock }: Time): Promise<StateEvent> {
+async function probe(connection: Connection, { alarm, clock }: Time, upMs: () => number): Promise<StateEvent> {
   const giveUp = new AbortController();
   const cancel = alarm(PROBE_MS, () => giveUp.abort());
   try {
@@ -57,7 +60,8 @@ async function probe(connection: Connection, { alarm, clock }: Time): Promise<St
   } catch (thrown) {
     const error = HeddleError.from(thrown);
     if (error.code === 'AUTH_NEEDED') return { kind: 'auth-needed', error, at: clock() };
-    return { kind: error.code === 'UPSTREAM_REFUSED' ? 'probe-answered' : 'probe-missed' };
+    if (error.code === 'UPSTREAM_REFUSED') return { kind: 'probe-answered' };
+    return { kind: 'probe-missed', error: hung(connection.server), upMs: upMs(), at: clock() };
   } finally {
     cancel();
   }

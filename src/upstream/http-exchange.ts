@@ -2,6 +2,7 @@ import { TextDecoder } from 'node:util';
 import { createParser, type EventSourceParser } from 'eventsource-parser';
 import type { Dispatcher } from 'undici';
 import { parseJson } from '../core/json.ts';
+import { gatheredBytes } from '../wire/gathered-bytes.ts';
 
 export interface Head {
   readonly ok: boolean;
@@ -18,6 +19,8 @@ export interface ExchangeOptions {
   readonly onMessage: (message: unknown) => void;
   /** Events of a stream that are no messages. */
   readonly onEvent?: (event: string, data: string) => void;
+  /** Called once when it is over, however it ended: its socket is then no longer in use. */
+  readonly onEnd?: () => void;
 }
 
 const MAX_ERROR_CHARS = 64 * 1024;
@@ -39,7 +42,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #start: Omit<Head, 'text'> | undefined;
   #parser: EventSourceParser | undefined;
   #decoder: TextDecoder | undefined;
-  #chunks: Buffer[] = [];
+  readonly #body = gatheredBytes();
   #bytes = 0;
 
   constructor(options: ExchangeOptions) {
@@ -77,21 +80,22 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#bytes > this.#options.maxMessageBytes) {
       controller.abort(new Error(`more than ${this.#options.maxMessageBytes} bytes in one message`));
     } else if (this.#parser) this.#parser.feed((this.#decoder as TextDecoder).decode(chunk, { stream: true }));
-    else this.#chunks.push(chunk);
+    else this.#body.add(chunk);
   }
 
   onResponseEnd(): void {
     if (!this.#parser) {
-      const [first] = this.#chunks;
-      const body = (first && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks)).toString('utf8');
+      const body = this.#body.take().toString('utf8');
       const start = this.#start as Omit<Head, 'text'>;
       if (!start.ok) this.#head.resolve({ ...start, text: body.slice(0, MAX_ERROR_CHARS) });
       else if (body !== '') this.#deliver(body);
     }
+    this.#options.onEnd?.();
     this.#ended.resolve(undefined);
   }
 
   onResponseError(_: unknown, error: Error): void {
+    this.#options.onEnd?.();
     this.#head.reject(error);
     this.#ended.resolve(error);
   }

@@ -1,4 +1,6 @@
+import type { JsonObject } from '../core/call.ts';
 import { UpstreamError } from '../core/errors.ts';
+import { isObject, parseJson } from '../core/json.ts';
 import type { Head } from './http-exchange.ts';
 import { certificateProblem } from './tls-failure.ts';
 
@@ -63,6 +65,16 @@ export function toRefusal(server: string, { status, headers, text }: Head, url: 
   const quote = text.replace(/\s+/g, ' ').trim().slice(0, MAX_QUOTE_CHARS);
   const message = `${server} refused the message with HTTP ${status}${quote && `: ${quote}`}`;
   return new UpstreamError('UPSTREAM_FAILED', message, { delivered, details });
+}
+
+/** What a refusal says to this request, if anything. Servers put a JSON-RPC error into a 400 or 404. */
+export function answerIn({ text }: Head, asked: number): JsonObject | undefined {
+  try {
+    const answer = parseJson(text, { keys: 'any' });
+    return isObject(answer) && answer.id === asked && answer.error !== undefined ? answer : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The server has forgotten the session. Nothing was done: a new line may ask once more. */

@@ -2,13 +2,14 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import type { JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
-import { type Line, METHOD_NOT_FOUND, type Message, type SendOptions } from '../wire/json-rpc.ts';
+import type { Line, Message, SendOptions } from '../wire/json-rpc.ts';
 import { answeredStreams } from './answered-streams.ts';
 import { failureStreak } from './failure-streak.ts';
 import { Exchange, type Head } from './http-exchange.ts';
-import { toLineFailure, toRefusal, toSessionGone, waitBeforeRetry } from './http-failure.ts';
+import { answerIn, toLineFailure, toRefusal, toSessionGone, waitBeforeRetry } from './http-failure.ts';
 import { headersOfBody } from './http-headers.ts';
 import { requestWaits } from './request-waits.ts';
+import { type UnansweredPosts, unansweredPosts } from './unanswered-posts.ts';
 
 type Headers = Record<string, string>;
 
@@ -21,7 +22,10 @@ export interface HttpOptions {
   /** Asked before every exchange, so that a refreshed token is used at once. */
   readonly authorize?: () => Promise<Readonly<Headers>>;
   readonly maxMessageBytes?: number;
+  /** How long it waits at least before it opens a stream again. */
   readonly retryMs?: number;
+  /** How long the server may take to accept a message that it does not answer. */
+  readonly tellMs?: number | undefined;
 }
 
 interface Sending {
@@ -37,11 +41,13 @@ interface Purpose {
 }
 
 const MIB = 1024 * 1024;
+const RETRY_MS = 1000;
 const MAX_RETRY_MS = 30_000;
 const MAX_RESUMES = 3;
 const GOODBYE_MS = 2000;
 const FORGOTTEN_MS = 1000;
 const FORGOTTEN = 'It no longer knew the session.';
+const SESSION_NOT_FOUND = -32001;
 
 /** Streamable HTTP in both eras, one POST per message; for legacy servers also the GET stream and resumption. */
 export class HttpLine implements Line {
@@ -53,9 +59,11 @@ export class HttpLine implements Line {
   readonly #options: HttpOptions;
   readonly #path: string;
   readonly #open = new Map<number, Exchange>();
+  /** All that has a socket. */
+  readonly #sent = new Set<Exchange>();
   readonly #answered = answeredStreams();
+  readonly #posts: UnansweredPosts;
   readonly #closing = new AbortController();
-  #listener: Exchange | undefined;
   #version: string | undefined;
   readonly #waits = requestWaits();
   readonly #failures = failureStreak((reason) => this.#end(reason));
@@ -65,6 +73,7 @@ export class HttpLine implements Line {
   constructor(options: HttpOptions) {
     this.#options = options;
     this.#path = options.url.pathname + options.url.search;
+    this.#posts = unansweredPosts(options.server, options.tellMs);
   }
 
   async start(): Promise<void> {}
@@ -88,12 +97,13 @@ export class HttpLine implements Line {
       body: JSON.stringify(message),
       headers: { ...headersOfBody(method, params), ...options.headers, 'content-type': 'application/json' },
     };
-    if (id === undefined || method === '') return this.#tell(sending, method);
+    if (id === undefined || method === '') return this.#tell(sending, method, options.signal);
     return this.#ask(id, sending, { ...options, opensSession: method === 'initialize' });
   }
 
-  async #tell(sending: Sending, method: string): Promise<void> {
-    const head = await this.#dispatch(this.#exchange(undefined), sending);
+  async #tell(sending: Sending, method: string, signal: AbortSignal | undefined): Promise<void> {
+    const exchange = this.#exchange(undefined);
+    const head = await this.#posts.send({ exchange, dispatch: () => this.#dispatch(exchange, sending), signal });
     if (!head.ok) return this.#refused(head, undefined);
     this.#failures.end();
     if (method === 'notifications/initialized') void this.#listen();
@@ -130,8 +140,8 @@ export class HttpLine implements Line {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort();
     for (const id of this.#open.keys()) this.abandon(id);
-    this.#answered.abort();
-    this.#listener?.abort();
+    this.#posts.close();
+    for (const exchange of this.#sent) exchange.abort();
     if (this.sessionId) this.#sayGoodbye();
     this.onclose?.();
   }
@@ -153,16 +163,28 @@ export class HttpLine implements Line {
       },
       onMessage: (message) => {
         this.#failures.end();
-        if (asked !== undefined && isObject(message) && message.id === asked && !message.method) {
-          this.#settle(asked);
-          if (resumes) exchange.abort();
-          else this.#answered.add(exchange);
+        for (const one of Array.isArray(message) ? message : [message]) {
+          const answered = this.#answeredBy(one);
+          if (answered === exchange && resumes) exchange.abort();
+          else if (answered) this.#answered.add(answered);
         }
         this.onmessage?.(message as Message, { askedBy: asked });
+      },
+      onEnd: () => {
+        this.#sent.delete(exchange);
+        this.#answered.delete(exchange);
       },
     });
     if (asked !== undefined) this.#open.set(asked, exchange);
     if (opensSession) this.sessionId = undefined;
+    return exchange;
+  }
+
+  /** The request that a message settles. The answer may come on another stream than the one its request opened. */
+  #answeredBy(message: unknown): Exchange | undefined {
+    if (!isObject(message) || message.method || typeof message.id !== 'number') return undefined;
+    const exchange = this.#open.get(message.id);
+    if (exchange) this.#settle(message.id);
     return exchange;
   }
 
@@ -174,9 +196,11 @@ export class HttpLine implements Line {
     if (this.#version) all['mcp-protocol-version'] = this.#version;
     Object.assign(all, headers);
     const { origin } = url;
-    if (exchange.aborted) throw toLineFailure(server, new Error('abandoned before it was sent'));
+    const isTooLate = this.#closing.signal.aborted && method !== 'DELETE';
+    if (exchange.aborted || isTooLate) throw toLineFailure(server, new Error('abandoned before it was sent'));
     // Said here again, because a pool behind a proxy does not pass on what its agent was told.
     const patient = { headersTimeout: 0, bodyTimeout: 0 };
+    this.#sent.add(exchange);
     dispatcher.dispatch({ origin, path: this.#path, method, headers: all, body: body ?? null, ...patient }, exchange);
     return exchange.head.catch((error) => {
       this.#failures.count(error);
@@ -189,13 +213,12 @@ export class HttpLine implements Line {
     let exchange = first;
     for (let resumes = 0; ; resumes++) {
       const error = await exchange.ended;
-      this.#answered.delete(exchange);
       if (!this.#open.has(id)) return;
       if (error) {
         this.#failures.count(error);
         this.onerror?.(error);
       }
-      const { lastEventId, retryMs = this.#options.retryMs ?? 1000 } = exchange;
+      const { lastEventId, retryMs = this.#options.retryMs ?? RETRY_MS } = exchange;
       // Modern lines have no version of their own, and no resumption.
       if (!this.#version || lastEventId === undefined || resumes === MAX_RESUMES) break;
       await this.#waits.wait(id, retryMs);
@@ -220,13 +243,14 @@ export class HttpLine implements Line {
     let lastEventId: string | undefined;
     for (let idle = 0; !this.#closing.signal.aborted; idle++) {
       const stream = this.#exchange(undefined);
-      this.#listener = stream;
       const head = await this.#resume(stream, lastEventId);
       if (head && !head.ok && head.status < 500) return; // 405: this server has none.
+      if (head?.ok && !stream.isEventStream) return;
       if (head?.ok) await stream.ended;
       if (stream.messages > 0) idle = 0;
       lastEventId = stream.lastEventId ?? lastEventId;
-      const delay = (stream.retryMs ?? this.#options.retryMs ?? 1000) * 2 ** idle;
+      // A server may want more time than that, but not less: it could keep us busy for ever.
+      const delay = Math.max(stream.retryMs ?? 0, this.#options.retryMs ?? RETRY_MS) * 2 ** idle;
       await this.#pause(Math.min(delay, MAX_RETRY_MS));
     }
   }
@@ -239,15 +263,13 @@ export class HttpLine implements Line {
     const { server, url } = this.#options;
     this.#failures.end();
     if (asked !== undefined) this.#settle(asked);
-    const answer = parse(head.text);
-    // A modern server puts its JSON-RPC error into a 400 or 404; that is an answer, not a broken line.
-    const isAnswer = asked !== undefined && isObject(answer) && answer.id === asked && answer.error !== undefined;
-    const isUnderstood = isAnswer && isObject(answer.error) && answer.error.code === METHOD_NOT_FOUND;
-    if (head.status === 404 && (this.sessionId || this.#forgotten) && !isUnderstood) {
+    const answer = asked === undefined ? undefined : answerIn(head, asked);
+    const isGone = !answer || (isObject(answer.error) && answer.error.code === SESSION_NOT_FOUND);
+    if (head.status === 404 && (this.sessionId || this.#forgotten) && isGone) {
       this.#loseSession();
       throw toSessionGone(server, head.status);
     }
-    if (!isAnswer) throw toRefusal(server, head, url);
+    if (!answer) throw toRefusal(server, head, url);
     this.onmessage?.(answer, { askedBy: asked });
   }
 
@@ -267,13 +289,5 @@ export class HttpLine implements Line {
   #end(reason: string): void {
     this.#ending ||= reason;
     void this.close();
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }

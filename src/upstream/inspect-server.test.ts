@@ -46,6 +46,16 @@ verifies('T4', 'tells all about a local server that works', async () => {
   expect(found.get('processes')?.facts).toHaveProperty('enclosure');
 });
 
+verifies('T4', 'tells of messages that nobody was waiting for', async () => {
+  const odds = 'console.log(`[1]`);console.log(`{"jsonrpc":"2.0","id":77,"result":{}}`);';
+  const found = await examine({ command: process.execPath, args: ['-e', `${odds}import('${odd.args[0]}')`] });
+  expect(found.get('messages')).toMatchObject({
+    level: 'warn',
+    message: '2 of no use: 1 malformed, 1 answering nothing that was asked, 0 too late',
+    facts: { malformed: 1, unknown: 1, stale: 0 },
+  });
+});
+
 for (const [what, entry, message] of [
   ['is in no folder', { command: 'no-such-program' }, /^no-such-program is in none of these folders: \//],
   ['is not where it is said to be', { command: '/no/program' }, /^there is no \/no\/program$/],

@@ -7,6 +7,7 @@ import { examineEnclosure } from '../process/examine.ts';
 import { findProgram } from '../process/find-program.ts';
 import { unpassable } from '../process/pid-namespace.ts';
 import type { Watchdog } from '../process/watchdog.ts';
+import type { Dropped } from '../wire/peer.ts';
 import { childEnvironment } from './environment.ts';
 import { connectAndLook, count, verdictOf } from './examine.ts';
 import { reach } from './reach.ts';
@@ -27,7 +28,7 @@ export async function inspectServer(
   name: string,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
-  const { status, lastWords } = await connectAndLook(servers, name, signal);
+  const { status, lastWords, dropped } = await connectAndLook(servers, name, signal);
   const entry = configOf(name)?.entry;
   const isUp = status.state === 'connected';
   const way =
@@ -36,7 +37,7 @@ export async function inspectServer(
       : entry && 'url' in entry && !entry.type.endsWith('-ide')
         ? await wayToAddress(entry, status, signal)
         : [];
-  return [verdictOf(status), ...way, ...(isUp ? agreedWith(status) : []), ...quoted(lastWords)];
+  return [verdictOf(status), ...way, ...(isUp ? agreedWith(status) : []), ...useless(dropped), ...quoted(lastWords)];
 }
 
 async function wayToProcess(
@@ -118,6 +119,16 @@ function agreedWith(status: ServerStatus): readonly Finding[] {
       facts: { tools, resources, templates, prompts },
     },
   ];
+}
+
+function useless(dropped: Dropped | undefined): readonly Finding[] {
+  const { malformed, unknown, stale } = dropped ?? { malformed: 0, unknown: 0, stale: 0 };
+  const all = malformed + unknown + stale;
+  if (all === 0) return [];
+  // Late answers are nobody's fault: whoever asked had stopped waiting.
+  const level = malformed + unknown > 0 ? 'warn' : 'ok';
+  const message = `${all} of no use: ${malformed} malformed, ${unknown} answering nothing that was asked, ${stale} too late`;
+  return [{ level, subject: 'messages', message, facts: { malformed, unknown, stale } }];
 }
 
 function quoted(lines: readonly string[]): readonly Finding[] {

@@ -161,3 +161,35 @@ it('asks for nothing any more once it is closed', async () => {
   await server.close();
   expect(time.alarms()).toBe(0);
 });
+
+verifies('T8', 'a refresh that failed is tried again, later each time, but not for ever', async () => {
+  let fails = 0;
+  const tiny = tinyServer({ 'tools/list': () => (fails-- > 0 ? Promise.reject(new Error('no')) : twoTools()) });
+  const { server, time, notes } = serverOf(tiny);
+  const asked = () => count(tiny.asked, 'tools/list');
+  await server.connect(signal);
+  const change = async () => {
+    const heard = notes.length;
+    await tiny.lines[0]?.notify(TOOLS);
+    await until('it was heard', () => notes.length > heard);
+    time.pass(300);
+    await until('it says so', () => server.status.reason !== undefined);
+  };
+  fails = 2;
+  await change();
+  time.pass(1999);
+  await settled();
+  expect(asked()).toBe(2);
+  time.pass(1);
+  await until('it was asked again', () => asked() === 3 && time.alarms() === 1);
+  time.pass(4000);
+  await until('all is well', () => server.status.reason === undefined);
+  fails = 100;
+  await change();
+  const before = asked();
+  for (let n = 0; n < 20; n++) {
+    time.pass(60_000);
+    for (let turns = 0; turns < 10; turns++) await settled();
+  }
+  expect([asked() - before, time.alarms()]).toEqual([5, 0]);
+});

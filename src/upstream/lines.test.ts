@@ -171,6 +171,7 @@ function owner(name: string, answers: Parameters<typeof tinyServer>[0] = {}): Li
   const lines: Connection[] = [];
   return {
     name,
+    plan: planOf({ connect }),
     lines,
     async openLine(abilities) {
       const line = await connect({ server: name, signal, known: 'legacy', can: abilities, hear: () => {} });
@@ -191,17 +192,27 @@ verifies('T10', 'all principals together have no more lines than there may be', 
   await expect(lines.open(demo, callOf('c'), signal)).resolves.toBeDefined();
 });
 
-it('an opening that fails is heard by all who waited, and tried again by the next', async () => {
-  const lines = new PrivateLines({ clock: Date.now });
+it('an opening that fails is heard by all who waited, and tried again once the delay is over', async () => {
+  const time = fakeTime();
+  const lines = new PrivateLines(time);
   const demo = owner('demo');
   let fails = true;
+  let openings = 0;
   const flaky: LineOwner = {
-    name: 'demo',
-    openLine: (abilities) => (fails ? Promise.reject(new Error('no')) : demo.openLine(abilities)),
+    ...demo,
+    openLine(abilities) {
+      openings++;
+      return fails ? Promise.reject(new Error('no')) : demo.openLine(abilities);
+    },
   };
   const opens = [lines.open(flaky, callOf('a'), signal), lines.open(flaky, callOf('a'), signal)];
   expect(await Promise.allSettled(opens)).toMatchObject([{ status: 'rejected' }, { status: 'rejected' }]);
   fails = false;
+  time.pass(4999);
+  await expect(lines.open(flaky, callOf('b'), signal)).rejects.toThrow('no');
+  expect(openings).toBe(1);
+  await expect(lines.open(demo, callOf('b'), signal)).resolves.toBeDefined();
+  time.pass(1);
   await expect(lines.open(flaky, callOf('a'), signal)).resolves.toBeDefined();
   expect(lines.count(flaky)).toBe(1);
 });

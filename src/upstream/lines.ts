@@ -4,10 +4,13 @@ import type { Clock } from '../core/clock.ts';
 import { UpstreamError } from '../core/errors.ts';
 import { abilitiesKey, NO_ABILITIES } from './abilities-key.ts';
 import type { Connection } from './connection.ts';
+import { type Finishing, finishing } from './finishing.ts';
+import type { ServerPlan } from './server-plan.ts';
 
 /** A server as this sees it: its identity, and how one more line to it is opened. */
 export interface LineOwner {
   readonly name: string;
+  readonly plan: Pick<ServerPlan, 'reconnect'>;
   openLine(can: Abilities): Promise<Connection>;
 }
 
@@ -60,6 +63,8 @@ export class PrivateLines {
   readonly #lines = new Set<PrivateLine>();
   // Whoever once asked without saying during which call will do so on its next line, too.
   readonly #blind = new WeakSet<LineOwner>();
+  readonly #finishing = new WeakMap<LineOwner, Finishing>();
+  readonly #failures = new WeakMap<LineOwner, { readonly thrown: unknown; readonly at: number }>();
 
   constructor({ clock, max = MAX_LINES, maxPerPrincipal = MAX_PER_PRINCIPAL }: PrivateLinesOptions) {
     this.#clock = clock;
@@ -99,7 +104,9 @@ export class PrivateLines {
 
   /** Ends all lines of a server: at once, or after what is under way on them. */
   async end(owner: LineOwner, how: 'close' | 'finish'): Promise<void> {
-    await Promise.all(this.#of((line) => line.owner === owner).map((line) => this.#release(line, how)));
+    const ended = this.#of((line) => line.owner === owner).map((line) => this.#release(line, how));
+    if (how === 'close') ended.push(this.#finishingOf(owner).close());
+    await Promise.all(ended);
   }
 
   #of(isWanted: (line: PrivateLine) => boolean): PrivateLine[] {
@@ -124,6 +131,8 @@ export class PrivateLines {
   }
 
   #add(owner: LineOwner, { caller, can = NO_ABILITIES }: LineUser): PrivateLine {
+    const failed = this.#failures.get(owner);
+    if (failed && this.#clock() - failed.at < owner.plan.reconnect.delayMs) throw failed.thrown;
     this.#makeRoom(owner, caller.id);
     const opening = owner.openLine(can);
     const which = { owner, principal: caller.id, key: abilitiesKey(can), opening };
@@ -132,11 +141,15 @@ export class PrivateLines {
     opening.then(
       (connection) => {
         line.connection = connection;
+        this.#failures.delete(owner);
         line.usedAt = this.#clock();
         unclaimSoon(line);
         connection.closed.then(() => this.#lines.delete(line));
       },
-      () => this.#lines.delete(line),
+      (thrown: unknown) => {
+        // A line that was let go of meanwhile failed for that reason.
+        if (this.#lines.delete(line)) this.#failures.set(owner, { thrown, at: this.#clock() });
+      },
     );
     return line;
   }
@@ -161,7 +174,13 @@ export class PrivateLines {
   async #release(line: PrivateLine, how: 'close' | 'finish'): Promise<void> {
     this.#lines.delete(line);
     const connection = await line.opening.catch(() => undefined);
-    await connection?.[how]();
+    if (connection) await (how === 'close' ? connection.close() : this.#finishingOf(line.owner).add(connection));
+  }
+
+  #finishingOf(owner: LineOwner): Finishing {
+    const known = this.#finishing.get(owner) ?? finishing();
+    this.#finishing.set(owner, known);
+    return known;
   }
 }
 

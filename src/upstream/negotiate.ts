@@ -60,7 +60,7 @@ export async function negotiate(peer: Peer, options: NegotiateOptions): Promise<
   }
   let certain = true;
   const discovered = await discover(peer, options).catch((thrown: unknown) => {
-    if (!meansLegacy(thrown)) throw thrown;
+    if (!meansLegacy(thrown)) throw lostAtProbe(thrown);
     certain = !isSilence(thrown);
     return undefined;
   });
@@ -137,6 +137,17 @@ function meansLegacy(thrown: unknown): boolean {
   const { status } = thrown.details;
   if (typeof status === 'number') return status < 500 && status !== 401 && status !== 403 && status !== 429;
   return isSilence(thrown);
+}
+
+/** Whether the line was lost when the server was asked for its era: those that know only `initialize` may end then. */
+export const wasLostAtProbe = ({ details, cause }: HeddleError): boolean =>
+  details.lostAtProbe === true || (HeddleError.is(cause) && cause.details.lostAtProbe === true);
+
+function lostAtProbe(thrown: unknown): unknown {
+  const isLost = HeddleError.is(thrown) && thrown.code === 'UPSTREAM_FAILED' && thrown.details.status === undefined;
+  if (!isLost) return thrown;
+  const { message, cause } = thrown;
+  return new UpstreamError('UPSTREAM_FAILED', message, { delivered: 'no', cause, details: { lostAtProbe: true } });
 }
 
 /** A server may refuse a version and name the same among those it wants: behind one address there can be several. */

@@ -1,4 +1,5 @@
-import type { JsonObject, Result } from '../core/call.ts';
+import type { JsonObject, ResolvedCall, Result } from '../core/call.ts';
+import { HeddleError } from '../core/errors.ts';
 import { VERSION } from '../core/version.ts';
 import type { Line } from '../wire/json-rpc.ts';
 import { Peer } from '../wire/peer.ts';
@@ -85,6 +86,16 @@ function toConnection({ peer, agreement, calls, changes, list }: Parts, options:
     calls.close();
     changes.close();
   });
+  /** A lost session is told only when the line is closed: whoever then tries again gets another line. */
+  async function sendOrClose(call: ResolvedCall): Promise<Result> {
+    try {
+      return await calls.send(call);
+    } catch (thrown) {
+      if (HeddleError.is(thrown) && thrown.details.sessionGone === true) await peer.closed;
+      throw thrown;
+    }
+  }
+
   return {
     server,
     agreement,
@@ -92,12 +103,13 @@ function toConnection({ peer, agreement, calls, changes, list }: Parts, options:
     closed: peer.closed,
     lastWords,
     // Whoever cannot complete has nothing to suggest.
-    send: (call) => (call.kind === 'completion' && !canComplete(agreement) ? noSuggestions(server) : calls.send(call)),
+    send: (call) => (call.kind === 'completion' && !canComplete(agreement) ? noSuggestions(server) : sendOrClose(call)),
     asksBlindly: calls.asksBlindly,
     underWay: calls.underWay,
     subscribe: changes.subscribe,
     unsubscribe: changes.unsubscribe,
-    notify: (method, params) => peer.notify(method, params),
+    notify: (method, params, signal) => peer.notify(method, params, signal),
+    dropped: () => ({ ...peer.dropped }),
     async probe(signal) {
       const method = agreement.era === 'modern' ? 'server/discover' : 'ping';
       try {

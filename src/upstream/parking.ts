@@ -46,10 +46,15 @@ export function parking(options: ParkingOptions = {}): Parking {
     entry?.exchange.cancel(unanswered(entry.exchange.server, ttlMs));
   }
 
+  // What has ended waits only to say so: it takes nobody's room, and goes when all of it is needed.
   function hasRoom(principal: string): boolean {
-    if (parked.size >= max) return false;
+    if (parked.size >= max) {
+      const [ended] = [...parked].find(([, { exchange }]) => exchange.isOver) ?? [];
+      if (ended === undefined) return false;
+      leave(ended);
+    }
     let own = 0;
-    for (const { call } of parked.values()) if (call.caller.id === principal) own++;
+    for (const { call, exchange } of parked.values()) if (call.caller.id === principal && !exchange.isOver) own++;
     return own < maxPerPrincipal;
   }
 

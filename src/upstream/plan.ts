@@ -16,6 +16,7 @@ import { connectWs } from './connect-ws.ts';
 import type { Connect } from './connection.ts';
 import { type HttpPool, isLoopback } from './http-pool.ts';
 import { sharing } from './open-connection.ts';
+import { orLegacy } from './or-legacy.ts';
 import type { Questions } from './questions.ts';
 import type { ServerPlan } from './server-plan.ts';
 
@@ -49,12 +50,14 @@ export function planServer(config: ServerConfig, options: PlanOptions): ServerPl
     local: entry?.type === 'stdio',
     autoConnect: entry?.autoConnect ?? false,
     reconnect: entry?.reconnect ?? TREATMENT_DEFAULTS.reconnect,
-    connect: obstacle(config) ?? withQuestions(connectorOf(config, options), options),
+    connect: obstacle(config) ?? prepared(connectorOf(config, options), options),
   };
 }
 
-const withQuestions = (connect: Connect | HeddleError, { questions }: PlanOptions): Connect | HeddleError =>
-  questions && !HeddleError.is(connect) ? sharing(connect, questions) : connect;
+function prepared(connect: Connect | HeddleError, { questions }: PlanOptions): Connect | HeddleError {
+  if (HeddleError.is(connect)) return connect;
+  return orLegacy(questions ? sharing(connect, questions) : connect);
+}
 
 function obstacle({ name, entry, problem }: ServerConfig): HeddleError | undefined {
   if (problem || !entry) {

@@ -20,8 +20,14 @@ export interface Questions {
   readonly parking: Parking;
   /** The configured roots, in MCP's words; offered to every server when there are any. */
   roots(): readonly JsonObject[];
-  /** The question as it may be put to somebody with these abilities. Throws an `RpcError` for the server when it may not. */
-  admit(server: string, question: Question, can: Abilities): Question;
+  /** The question as it may be put to this user. Throws an `RpcError` for the server when it may not. */
+  admit(server: string, question: Question, user: AskedUser): Question;
+}
+
+/** Who would answer. */
+export interface AskedUser {
+  readonly can: Abilities;
+  readonly principal: string;
 }
 
 export interface QuestionsOptions {
@@ -35,7 +41,8 @@ export interface QuestionsOptions {
 const METHODS: readonly unknown[] = ['elicitation/create', 'sampling/createMessage', 'roots/list'];
 const RESERVED = 'io.modelcontextprotocol/';
 // The code of a request that the user has rejected; in this place the limits speak for the user.
-const REJECTED = -1;
+export const REJECTED = -1;
+const MAX_WINDOWS = 1000;
 
 export const isQuestion = (method: unknown): method is Question['method'] => METHODS.includes(method);
 
@@ -44,10 +51,11 @@ export function openQuestions(options: QuestionsOptions): Questions {
   let known: { readonly from: readonly string[]; readonly roots: readonly JsonObject[] } = { from: [], roots: [] };
   const windows = new Map<string, { readonly opensAt: number; calls: number }>();
 
-  function admitSampling(server: string, params: JsonObject): JsonObject {
+  function admitSampling(server: string, principal: string, params: JsonObject): JsonObject {
     const { maxCalls, windowMs, maxTokens } = sampling();
     const now = clock();
-    const known = windows.get(server);
+    const key = JSON.stringify([server, principal]); // No user takes from another what a server may ask them.
+    const known = windows.get(key);
     const window = known && now - known.opensAt < windowMs ? known : { opensAt: now, calls: 0 };
     if (window.calls >= maxCalls) {
       throw new RpcError(
@@ -56,9 +64,14 @@ export function openQuestions(options: QuestionsOptions): Questions {
       );
     }
     window.calls++;
-    windows.set(server, window);
+    windows.set(key, window);
+    if (windows.size > MAX_WINDOWS) forgetBefore(now - windowMs);
     const wanted = typeof params.maxTokens === 'number' ? params.maxTokens : maxTokens;
     return { ...params, maxTokens: Math.min(wanted, maxTokens) };
+  }
+
+  function forgetBefore(time: number): void {
+    for (const [key, { opensAt }] of windows) if (opensAt <= time) windows.delete(key);
   }
 
   return {
@@ -68,10 +81,10 @@ export function openQuestions(options: QuestionsOptions): Questions {
       if (from !== known.from) known = { from, roots: from.map(toRoot) }; // Asked for at every call.
       return known.roots;
     },
-    admit(server, question, can) {
+    admit(server, question, { can, principal }) {
       if (!isAble(can, question)) throw new RpcError(METHOD_NOT_FOUND, `The user cannot be asked: ${question.method}.`);
       const { method, params } = withoutReserved(question);
-      if (method === 'sampling/createMessage') return { method, params: admitSampling(server, params) };
+      if (method === 'sampling/createMessage') return { method, params: admitSampling(server, principal, params) };
       const objection = method === 'elicitation/create' ? objectionTo(params) : undefined;
       if (objection)
         throw new RpcError(INVALID_PARAMS, `The user is not asked what ${server} wants to know: ${objection}.`);

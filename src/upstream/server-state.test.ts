@@ -28,7 +28,7 @@ const EVENTS = {
   'auth-needed': { kind: 'auth-needed', error, at: AT },
   dropped: { kind: 'dropped', error, upMs: 10, at: AT },
   'retry-due': { kind: 'retry-due' },
-  'probe-missed': { kind: 'probe-missed' },
+  'probe-missed': { kind: 'probe-missed', error, upMs: 10, at: AT },
   'probe-answered': { kind: 'probe-answered' },
   trouble: { kind: 'trouble', reason: 'It shouts.' },
   disconnected: { kind: 'disconnected' },
@@ -108,7 +108,7 @@ const TABLE: Record<ServerState['state'], Record<StateEvent['kind'], Cell>> = {
     wanted: NOTHING,
     opened: NOTHING,
     refused: NOTHING,
-    'auth-needed': [{ state: 'needs-auth', error, at: AT }, 'hang-up'],
+    'auth-needed': [{ state: 'needs-auth', error, at: AT }, 'wind-down'],
     dropped: [{ state: 'waiting', attempt: 2, of: 3, error }, 'wait'],
     'retry-due': NOTHING,
     'probe-missed': [{ state: 'connected', health: 'ok', misses: 1 }],
@@ -235,4 +235,13 @@ verifies('T7', 'is unhealthy after two misses, and healthy after one answer', ()
   expect(live([missed], sick)).toMatchObject({ health: 'unhealthy', misses: 3 });
   expect(live([EVENTS['probe-answered']], sick)).toEqual(STATES.connected);
   expect(live([EVENTS.trouble, EVENTS['probe-answered']], STATES.connected)).toEqual(STATES.connected);
+});
+
+verifies('T7', 'is taken for lost after two more misses, and tried again as any that was lost', () => {
+  const missed = EVENTS['probe-missed'];
+  const sick = live([missed, missed, missed], STATES.connected);
+  const given = reduce(sick, missed, rules);
+  expect(given.state).toMatchObject({ state: 'waiting', attempt: 2, error });
+  expect(given.effects).toEqual(['hang-up', 'wait']);
+  expect(live([missed], live([EVENTS['probe-answered'], missed], sick))).toMatchObject({ state: 'connected' });
 });

@@ -42,14 +42,14 @@ export type StateEvent =
   | { readonly kind: 'auth-needed'; readonly error: HeddleError; readonly at: number }
   | { readonly kind: 'dropped'; readonly error: HeddleError; readonly upMs: number; readonly at: number }
   | { readonly kind: 'retry-due' }
-  | { readonly kind: 'probe-missed' }
+  | { readonly kind: 'probe-missed'; readonly error: HeddleError; readonly upMs: number; readonly at: number }
   | { readonly kind: 'probe-answered' }
   | { readonly kind: 'trouble'; readonly reason: string }
   | { readonly kind: 'disconnected' }
   | { readonly kind: 'closed' };
 
-/** What is to be done because of a transition. `stop` ends a wait or an attempt, `hang-up` the line. */
-export type Effect = 'open' | 'wait' | 'stop' | 'hang-up';
+/** What is to be done because of a transition. `stop` ends a wait or an attempt, `hang-up` the line, `wind-down` also, once it is idle. */
+export type Effect = 'open' | 'wait' | 'stop' | 'hang-up' | 'wind-down';
 
 export interface Transition {
   readonly state: ServerState;
@@ -67,6 +67,7 @@ export const NEW: ServerState = { state: 'idle', spent: 0 };
 /** A server that was up for so long is no longer one that comes and goes. */
 export const STEADY_MS = 30_000;
 const MISSES_TO_UNHEALTHY = 2;
+const MISSES_TO_LOST = 4;
 
 /** The life of a server: what comes after `state` when `event` happens, and what is to be done about it. */
 export function reduce(state: ServerState, event: StateEvent, rules: Rules): Transition {
@@ -107,7 +108,7 @@ const TABLE: { readonly [S in ServerState['state']]: Row<S> } = {
   connected: {
     dropped: drop,
     'auth-needed': ({ attempt, of, spent }, { error, at }) =>
-      to({ state: 'needs-auth', error, at, attempt, of, spent }, 'hang-up'),
+      to({ state: 'needs-auth', error, at, attempt, of, spent }, 'wind-down'),
     'probe-missed': missProbe,
     'probe-answered': ({ reason: _, ...state }) => to({ ...state, health: 'ok', misses: 0 }),
     trouble: (state, { reason }) => to({ ...state, health: 'unhealthy', reason }),
@@ -127,15 +128,21 @@ function refuse(tries: In<'connecting'>, { error, mayTryAgain, at }: Of<'refused
 }
 
 // One that comes and goes uses up its attempts all the same, or it would be opened for ever.
-function drop(state: In<'connected'>, { error, upMs, at }: Of<'dropped'>, { maxAttempts: of }: Rules): Transition {
+function drop(state: In<'connected'>, lost: Of<'dropped' | 'probe-missed'>, { maxAttempts: of }: Rules): Transition {
+  const { error, upMs, at } = lost;
   if (of === 0) return to({ state: 'idle', reason: error.message, spent: 0 });
   const spent = upMs >= STEADY_MS ? 0 : state.spent;
   if (spent >= of) return to({ state: 'failed', error, at, attempt: of, of, spent });
   return to({ state: 'waiting', error, attempt: spent + 1, of, spent }, 'wait');
 }
 
-function missProbe(state: In<'connected'>): Transition {
+// One that hangs keeps its line: unless we end it, nothing ever does.
+function missProbe(state: In<'connected'>, event: Of<'probe-missed'>, rules: Rules): Transition {
   const misses = state.misses + 1;
+  if (misses >= MISSES_TO_LOST) {
+    const lost = drop(state, event, rules);
+    return to(lost.state, 'hang-up', ...lost.effects);
+  }
   if (misses < MISSES_TO_UNHEALTHY || state.health === 'unhealthy') return to({ ...state, misses });
   return to({ ...state, misses, health: 'unhealthy', reason: `It did not answer ${misses} probes in a row.` });
 }

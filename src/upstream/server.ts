@@ -6,12 +6,14 @@ import { HeddleError, UpstreamError } from '../core/errors.ts';
 import type { ServerEvent, ServerStatus } from '../core/server-status.ts';
 import type { ServerMemory } from '../store/server-book.ts';
 import { NO_ABILITIES } from './abilities-key.ts';
-import type { Connection, ListKind } from './connection.ts';
+import type { Connection, ConnectOptions, ListKind } from './connection.ts';
 import { describeServer, eventsBetween } from './describe-server.ts';
+import { finishing } from './finishing.ts';
 import { type Health, watchHealth } from './health.ts';
 import { inTime, unwanted } from './in-time.ts';
 import { type Knowledge, knowledge } from './knowledge.ts';
 import { fitsMainLine, type LineOwner, type LineUser, type OnlyUser, type PrivateLines } from './lines.ts';
+import { dropped } from './lost-server.ts';
 import { type MainLine, openMainLine } from './main-line.ts';
 import type { Era } from './negotiate.ts';
 import type { ServerPlan } from './server-plan.ts';
@@ -45,6 +47,7 @@ export class Server implements LineOwner {
   readonly #known: Knowledge;
   readonly #health: Health;
   readonly #closing = new AbortController();
+  readonly #finishing = finishing();
   #state: ServerState = NEW;
   #status: ServerStatus;
   #attempt: Attempt | undefined;
@@ -61,6 +64,7 @@ export class Server implements LineOwner {
     this.#health = watchHealth({
       time,
       connection: () => this.connection,
+      upMs: () => time.clock() - (this.#main?.openedAt ?? time.clock()),
       state: () => this.#state,
       on: (event) => this.#on(event),
     });
@@ -112,7 +116,7 @@ export class Server implements LineOwner {
     const { connect, name: server } = this.plan;
     if (HeddleError.is(connect)) return Promise.reject(connect);
     // What it says there is said to one user only, and its lists come on the main line.
-    const options = { server, known: this.#known.era.known(), can, hear: () => {}, onTrouble: this.#onTrouble };
+    const options = { ...this.#listeners, server, known: this.#known.era.known(), can, hear: () => {} };
     return this.#inTime(this.#closing.signal, (signal) => connect({ ...options, signal }));
   }
 
@@ -141,8 +145,10 @@ export class Server implements LineOwner {
     const attempt = this.#attempt?.promise;
     const main = this.#letGo();
     this.#on(event);
+    if (how === 'close') void this.#finishing.close();
+    const ended = how === 'close' ? main?.close() : main && this.#finishing.add(main);
     // The attempt closes its own line.
-    await Promise.all([attempt?.catch(() => {}), main?.[how](), this.#options.lines.end(this, how)]);
+    await Promise.all([attempt?.catch(() => {}), ended, this.#options.lines.end(this, how)]);
   }
 
   #on(event: StateEvent): void {
@@ -161,6 +167,7 @@ export class Server implements LineOwner {
     if (effect === 'open') this.#begin();
     else if (effect === 'wait') this.#wait();
     else if (effect === 'hang-up') void this.#letGo()?.close();
+    else if (effect === 'wind-down') this.#windDown();
     else {
       this.#retry?.cancel();
       this.#attempt?.abort.abort();
@@ -204,7 +211,7 @@ export class Server implements LineOwner {
     const hear = (method: string, params: JsonObject) => this.#hear(method, params);
     return openMainLine(
       connect,
-      { server, signal, known, can: user?.can ?? NO_ABILITIES, hear, onTrouble: this.#onTrouble },
+      { ...this.#listeners, server, signal, known, can: user?.can ?? NO_ABILITIES, hear },
       {
         ...time,
         signal: this.#closing.signal,
@@ -255,7 +262,15 @@ export class Server implements LineOwner {
     return main.connection;
   }
 
-  readonly #onTrouble = (reason: string): void => this.#on({ kind: 'trouble', reason });
+  #windDown(): void {
+    const line = this.#letGo();
+    if (line) void this.#finishing.add(line);
+  }
+
+  readonly #listeners: Pick<ConnectOptions, 'onTrouble' | 'onAuthNeeded'> = {
+    onTrouble: (reason) => this.#on({ kind: 'trouble', reason }),
+    onAuthNeeded: (error) => this.#on({ kind: 'auth-needed', error, at: this.#options.time.clock() }),
+  };
 
   #hear(method: string, params: JsonObject): void {
     if (this.#state.state === 'closed') return; // Its successor speaks for this name now.
@@ -290,9 +305,3 @@ export class Server implements LineOwner {
     });
   }
 }
-
-const dropped = (server: string) =>
-  new UpstreamError('UPSTREAM_FAILED', `The line to ${server} dropped.`, {
-    delivered: 'no',
-    fix: `Run \`heddle doctor ${server}\` to see why.`,
-  });

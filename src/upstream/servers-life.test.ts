@@ -3,9 +3,10 @@ import { verifies } from '../../test/requirements.ts';
 import { until } from '../../test/until.ts';
 import { HeddleError, UpstreamError } from '../core/errors.ts';
 import type { ServerEvent, ServerStatus } from '../core/server-status.ts';
+import { NO_ABILITIES } from './abilities-key.ts';
 import { connectInMemory } from './connect-in-memory.ts';
 import type { Connect } from './connection.ts';
-import { fakeTime, HELLO, memoryBook, planOf, type TinyServer, tinyServer, toolCall } from './fixtures.ts';
+import { fakeTime, HELLO, memoryBook, never, planOf, type TinyServer, tinyServer, toolCall } from './fixtures.ts';
 import type { ServerPlan } from './server-plan.ts';
 import { openServers } from './servers.ts';
 
@@ -170,11 +171,39 @@ verifies('T8', 'a subscription outlives the line and the server it was made on',
 verifies('T9', 'a server is told what a program wants it to know', async () => {
   const tiny = tinyServer();
   const { servers } = open([over(tiny)]);
-  await servers.notify('demo', 'ide/opened', { file: 'a.ts' });
-  await expect(servers.notify('none', 'ide/opened', {})).rejects.toMatchObject({ code: 'NAME_UNKNOWN' });
+  const said = { method: 'ide/opened', params: { file: 'a.ts' } };
+  await servers.notify('demo', said, signal);
+  await expect(servers.notify('none', said, signal)).rejects.toMatchObject({ code: 'NAME_UNKNOWN' });
   await until('it was heard', () => tiny.heard.length === 2);
   expect(tiny.heard).toEqual([
     ['notifications/initialized', {}],
     ['ide/opened', { file: 'a.ts' }],
   ]);
+});
+
+verifies('C13', 'closing ends what still runs on servers that were replaced, on private lines too', async () => {
+  const [first, second] = [tinyServer({ 'tools/call': never }), tinyServer()];
+  const { servers } = open([over(first)]);
+  const asked = toolCall('slow', {}, { can: { ...NO_ABILITIES, form: true } });
+  const lines = [await servers.connect('demo', signal), await servers.lineFor('demo', asked, signal)];
+  expect(new Set(lines).size).toBe(2);
+  const calls = lines.map((line) => line.send(toolCall('slow')));
+  const ended = Promise.allSettled(calls);
+  servers.update([over(second, { revision: '2' })]);
+  await until('both are under way', () => count(first, 'tools/call') === 2);
+  await servers.close();
+  await Promise.all(lines.map((line) => line.closed));
+  expect(await ended).toMatchObject([{ reason: { code: 'UPSTREAM_FAILED' } }, { reason: { code: 'UPSTREAM_FAILED' } }]);
+});
+
+verifies('T8', 'a server that is replaced is started for those who are subscribed to it', async () => {
+  const [first, second, third] = [resourceful(), resourceful(), resourceful()];
+  const { servers } = open([over(first)]);
+  await servers.subscribe('demo', 'a:b', signal);
+  servers.update([over(second, { revision: '2' })]);
+  await until('it is subscribed there', () => count(second, 'resources/subscribe') === 1);
+  await servers.unsubscribe('demo', 'a:b', signal);
+  servers.update([over(third, { revision: '3' })]);
+  await new Promise(setImmediate);
+  expect(third.asked).toEqual([]);
 });

@@ -44,8 +44,12 @@ export interface Servers {
   subscribe(name: string, uri: string, signal: AbortSignal): Promise<void>;
   unsubscribe(name: string, uri: string, signal: AbortSignal): Promise<void>;
   /** Tells a server something, connecting it when needed. */
-  notify(name: string, method: string, params: JsonObject): Promise<void>;
-  /** Starts those whose entries say `autoConnect`. */
+  notify(
+    name: string,
+    said: { readonly method: string; readonly params: JsonObject },
+    signal: AbortSignal,
+  ): Promise<void>;
+  /** Starts those whose entries say `autoConnect`, and those that somebody is subscribed to. */
   start(): void;
   /** Takes the servers of a new configuration. Only what changed is started anew; live calls come to their end. */
   update(plans: readonly ServerPlan[]): void;
@@ -90,7 +94,8 @@ export function openServers(options: ServersOptions): Servers {
 
   function start(): void {
     for (const server of servers.values()) {
-      if (server.plan.autoConnect) server.connect(closing.signal).catch(() => {}); // Its status says why.
+      const isWanted = server.plan.autoConnect || (!server.connection && server.subscriptions.areWanted());
+      if (isWanted) server.connect(closing.signal).catch(() => {}); // Its status says why.
     }
   }
 
@@ -112,7 +117,7 @@ export function openServers(options: ServersOptions): Servers {
         await server.subscriptions.add(uri, signal);
       }),
     unsubscribe: async (name, uri, signal) => servers.get(name)?.subscriptions.remove(uri, signal),
-    notify: async (name, method, params) => (await connect(name, closing.signal)).notify(method, params),
+    notify: (name, { method, params }, signal) => inTime(signal, async (wanted) => (await connect(name, wanted)).notify(method, params, wanted)),
     start,
     update(next) {
       const before = servers;

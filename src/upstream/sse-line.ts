@@ -1,9 +1,12 @@
 import type { Dispatcher } from 'undici';
 import { HeddleError, UpstreamError } from '../core/errors.ts';
-import type { Line, Message } from '../wire/json-rpc.ts';
+import { isObject } from '../core/json.ts';
+import type { Line, Message, SendOptions } from '../wire/json-rpc.ts';
+import { answeredStreams } from './answered-streams.ts';
 import { failureStreak } from './failure-streak.ts';
 import { Exchange, type Head } from './http-exchange.ts';
 import { toLineFailure, toRefusal, toSessionGone } from './http-failure.ts';
+import { type UnansweredPosts, unansweredPosts } from './unanswered-posts.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -16,6 +19,8 @@ export interface SseOptions {
   readonly signal: AbortSignal;
   readonly maxMessageBytes?: number;
   readonly endpointMs?: number;
+  /** How long the server may take to accept a message that it does not answer. */
+  readonly tellMs?: number | undefined;
 }
 
 const MIB = 1024 * 1024;
@@ -31,6 +36,10 @@ export class SseLine implements Line {
   readonly #stream: Exchange;
   readonly #ready = Promise.withResolvers<void>();
   readonly #posts = new Set<Exchange>();
+  /** The requests whose POST has not ended yet. */
+  readonly #open = new Map<number, Exchange>();
+  readonly #answered = answeredStreams();
+  readonly #unanswered: UnansweredPosts;
   #endpoint: URL | undefined;
   #version: string | undefined;
   // The stream tells of a lost server, but a half-open one can stay silent for long.
@@ -40,9 +49,10 @@ export class SseLine implements Line {
 
   constructor(options: SseOptions) {
     this.#options = options;
+    this.#unanswered = unansweredPosts(options.server, options.tellMs);
     this.#stream = new Exchange({
       maxMessageBytes: options.maxMessageBytes ?? 16 * MIB,
-      onMessage: (message) => this.onmessage?.(message as Message),
+      onMessage: (message) => this.#hear(message),
       onEvent: (event, data) => {
         if (event === 'endpoint' && !this.#endpoint) this.#settleOn(data);
       },
@@ -76,29 +86,55 @@ export class SseLine implements Line {
   }
 
   /** Settles when the server has accepted the message. */
-  async send(message: Message): Promise<void> {
+  async send(message: Message, { signal }: SendOptions = {}): Promise<void> {
     const { server } = this.#options;
     const url = this.#endpoint;
     if (!url || this.#closed) throw toLineFailure(server, new Error('the line is closed'));
-    const post = new Exchange({ maxMessageBytes: MIB, onMessage: () => {} });
-    this.#posts.add(post);
-    try {
-      const headers = { 'content-type': 'application/json' };
-      const head = await this.#dispatch(post, { url, method: 'POST', body: JSON.stringify(message), headers });
-      this.#failures.end();
-      if (!head.ok) throw this.#refused(head, url);
-    } finally {
-      this.#posts.delete(post);
-    }
+    const id = message.method === undefined ? undefined : (message.id as number | undefined);
+    const exchange = this.#post(id);
+    const headers = { 'content-type': 'application/json' };
+    const sending: Sending = { url, method: 'POST', body: JSON.stringify(message), headers };
+    const dispatch = () => this.#dispatch(exchange, sending);
+    const head = await (id === undefined ? this.#unanswered.send({ exchange, dispatch, signal }) : dispatch());
+    this.#failures.end();
+    if (!head.ok) throw this.#refused(head, url);
+  }
+
+  abandon(id: number): void {
+    this.#open.get(id)?.abort();
   }
 
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
     this.#stream.abort();
+    this.#unanswered.close();
     for (const post of this.#posts) post.abort();
     this.#ready.reject(toLineFailure(this.#options.server, new Error('closed')));
     this.onclose?.();
+  }
+
+  #post(asks: number | undefined): Exchange {
+    const post: Exchange = new Exchange({
+      maxMessageBytes: MIB,
+      onMessage: () => {},
+      onEnd: () => {
+        this.#posts.delete(post);
+        this.#answered.delete(post);
+        if (asks !== undefined) this.#open.delete(asks);
+      },
+    });
+    if (asks !== undefined) this.#open.set(asks, post);
+    return post;
+  }
+
+  #hear(message: unknown): void {
+    // Some servers end a POST only after its answer, and some never do.
+    for (const one of Array.isArray(message) ? message : [message]) {
+      const post = isObject(one) && !one.method ? this.#open.get(one.id as number) : undefined;
+      if (post) this.#answered.add(post);
+    }
+    this.onmessage?.(message as Message);
   }
 
   async #listen(): Promise<void> {
@@ -149,6 +185,7 @@ export class SseLine implements Line {
     const version = this.#version && { 'mcp-protocol-version': this.#version };
     const all = { ...this.#options.headers, ...version, ...headers };
     const [origin, path, patient] = [url.origin, url.pathname + url.search, { headersTimeout: 0, bodyTimeout: 0 }];
+    if (method === 'POST') this.#posts.add(exchange);
     dispatcher.dispatch({ origin, path, method, headers: all, body: body ?? null, ...patient }, exchange);
     return exchange.head.catch((error) => {
       this.#failures.count(error);

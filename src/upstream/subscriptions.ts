@@ -12,6 +12,8 @@ export interface Subscriptions {
   attach(line: SubscribableLine): Promise<readonly Unsubscribed[]>;
   /** The line is gone. */
   detach(): void;
+  /** Whether anybody wants anything. */
+  areWanted(): boolean;
 }
 
 export interface Unsubscribed {
@@ -87,6 +89,10 @@ class Counted implements Subscriptions {
   detach(): void {
     this.#leaving.abort();
     this.#line = undefined;
+  }
+
+  areWanted(): boolean {
+    return [...this.#entries.values()].some(({ wanted }) => wanted > 0);
   }
 
   #inTurn(entry: Entry, signal: AbortSignal): Promise<void> {

@@ -24,11 +24,12 @@ export function urlsToVisit({ server, call, thrown, can, questions }: Refused): 
   const listed = isObject(thrown.data) ? thrown.data.elicitations : undefined;
   const elicitations = (Array.isArray(listed) ? listed : []).filter(isNamed).slice(0, MAX_URLS);
   if (elicitations.length === 0) return undefined;
+  const user = { can, principal: call.caller.id };
   const after = elicitations.map(({ elicitationId }) => elicitationId);
   try {
     const asked = elicitations.map((params, at): [string, Question] => [
       `q${at + 1}`,
-      questions.admit(server, { method: 'elicitation/create', params: { ...params, mode: 'url' } }, can),
+      questions.admit(server, { method: 'elicitation/create', params: { ...params, mode: 'url' } }, user),
     ]);
     return {
       kind: 'input-required',

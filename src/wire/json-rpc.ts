@@ -32,6 +32,8 @@ export interface SendOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** How long the answer is waited for: a line that was told to come back later does so only within that. */
   readonly deadlineMs?: number;
+  /** Ends the wait for a message to be accepted that nobody answers. Requests are given up by `abandon`. */
+  readonly signal?: AbortSignal;
 }
 
 /** The peer understood the request and answered with an error. Its words pass through unharmed. */

@@ -1,3 +1,4 @@
+import { abortable } from '../core/abortable.ts';
 import type { JsonObject } from '../core/call.ts';
 import { HeddleError, UpstreamError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
@@ -44,13 +45,19 @@ interface Pending extends Asking {
   held: boolean;
 }
 
+/** Messages nobody was waiting for. `stale`: answered twice, or after we gave up. */
+export interface Dropped {
+  readonly malformed: number;
+  readonly unknown: number;
+  readonly stale: number;
+}
+
 // A timer told to wait longer fires at once.
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** One JSON-RPC conversation over one line. Results come back exactly as the other side wrote them. */
 export class Peer {
-  /** Messages nobody was waiting for. `stale`: answered twice, or after we gave up. */
-  readonly dropped = { malformed: 0, unknown: 0, stale: 0 };
+  readonly #dropped = { malformed: 0, unknown: 0, stale: 0 };
   /** Settles when the line is gone, for whatever reason. Never rejects. */
   readonly closed: Promise<void>;
   readonly #line: Line;
@@ -74,6 +81,10 @@ export class Peer {
     });
     line.onerror = (error) => options.trouble?.(error);
     line.onmessage = (message, origin) => this.#receive(message, origin?.askedBy);
+  }
+
+  get dropped(): Dropped {
+    return this.#dropped;
   }
 
   start(): Promise<void> {
@@ -137,8 +148,12 @@ export class Peer {
     this.#giveUp(id, error);
   }
 
-  notify(method: string, params: JsonObject = {}): Promise<void> {
-    return this.#line.send({ jsonrpc: '2.0', method, params: this.#withMeta(params) });
+  /** Settles when the line has taken it. An abort ends the wait; whether it was heard is then unknown. */
+  notify(method: string, params: JsonObject = {}, signal?: AbortSignal): Promise<void> {
+    const message = { jsonrpc: '2.0', method, params: this.#withMeta(params) };
+    if (!signal) return this.#line.send(message);
+    if (signal.aborted) return Promise.reject(cancelled(this.#options.server));
+    return abortable(this.#line.send(message, { signal }), signal);
   }
 
   #watch(id: number, ask: Ask, { method, resolve, reject }: Asking): Pending {
@@ -198,7 +213,7 @@ export class Peer {
     if (Array.isArray(message)) {
       for (const one of message) this.#receive(one, askedBy); // 2025-03-26 allowed batches.
     } else if (!isObject(message)) {
-      this.dropped.malformed++;
+      this.#dropped.malformed++;
     } else if (typeof message.method !== 'string') {
       this.#settle(message);
     } else {
@@ -207,16 +222,16 @@ export class Peer {
       if (id === undefined) this.#hear(method, params, askedBy);
       else if (typeof id === 'string' || typeof id === 'number') {
         void this.#answering.answer({ id, method, params, askedBy });
-      } else this.dropped.malformed++;
+      } else this.#dropped.malformed++;
     }
   }
 
   #settle({ id, result, error }: Message): void {
-    if (!isObject(result) && error === undefined) this.dropped.malformed++;
-    else if (typeof id !== 'number' || id < 1 || id > this.#lastId) this.dropped.unknown++;
+    if (!isObject(result) && error === undefined) this.#dropped.malformed++;
+    else if (typeof id !== 'number' || id < 1 || id > this.#lastId) this.#dropped.unknown++;
     else {
       const entry = this.#take(id);
-      if (!entry) this.dropped.stale++;
+      if (!entry) this.#dropped.stale++;
       else if (isObject(result)) entry.resolve(result);
       else entry.reject(RpcError.fromAnswer(error));
     }
@@ -245,7 +260,7 @@ export class Peer {
   #progress(params: JsonObject): void {
     const entry = this.#pending.get(params.progressToken as number);
     if (!entry?.ask.onProgress) {
-      this.dropped.stale++;
+      this.#dropped.stale++;
       return;
     }
     this.#extend(entry);

@@ -43,7 +43,7 @@ describe('heddle call', () => {
 
   verifies('L2', 'calls a server by its address', async () => {
     const { gatewayUnderTest } = await import('../../src/gateway/fixtures.ts');
-    const open = { authenticate: () => ({ id: 'anyone', roles: [], via: 'gateway' as const }) };
+    const open = { authenticate: () => ({ id: 'anyone', roles: ['user' as const], via: 'gateway' as const }) };
     const { url } = await gatewayUnderTest({ servers: { up: recordingServer({ do: () => text('there') }) }, ...open });
     const outcome = await project().heddle(['call', url, 'mcp__up__do']);
     expect(outcome).toEqual({ code: 0, stdout: 'there\n', stderr: '' });

@@ -106,6 +106,7 @@ describe('describe', () => {
     expect(await said('wiki.sum-up')).toMatch(/a prompt: .*\n {2}page: required; Which one\.\n {2}tone\n$/s);
     expect(await said('page://one')).toMatch(/a resource: one\n.*\ntype {5}text\/plain\nsize {5}7 bytes\n$/s);
     expect(await said('page://{id}')).toContain('a template: any\n');
+    expect(await said('page://two')).toMatch(/^page:\/\/two\na resource: any\n/);
     const json = await heddle(['describe', 'sum-up', '--json']);
     expect(JSON.parse(json.stdout)).toMatchObject({ kind: 'prompt', definition: LISTS.prompts[0] });
   });

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { expect, onTestFinished } from 'vitest';
+import { carriersOf, runningWith } from '../alive.ts';
 import { verifies } from '../requirements.ts';
 import { until } from '../until.ts';
 import { BIN, type Project, project, SERVERS } from './heddle-command.ts';
@@ -16,6 +17,8 @@ interface Terminal {
   readonly screen: () => string;
   /** Waits for a prompt, then types a line. */
   type(after: string, line: string): Promise<void>;
+  /** Ends it from outside. */
+  interrupt(name: NodeJS.Signals): void;
   /** Its exit code. */
   ended(): Promise<number | null>;
 }
@@ -41,6 +44,10 @@ async function terminal({ folder, env, heddle }: Project, args: readonly string[
       );
       read = screen().indexOf(after, read) + after.length;
       child.stdin?.write(`${line}\r`);
+    },
+    interrupt(name) {
+      const ours = carriersOf(`HEDDLE_HOME=${env.HEDDLE_HOME}\0`);
+      for (const pid of runningWith(`${BIN}\0call\0`)) if (ours.includes(pid)) process.kill(pid, name);
     },
     async ended() {
       const [code] = await exit;
@@ -86,6 +93,38 @@ verifies(
   60_000,
 );
 
+for (const name of ['SIGTERM', 'SIGINT'] as const) {
+  verifies(
+    'T10',
+    `${name} ends a command that waits for an answer`,
+    async () => {
+      const waiting = await terminal(asking(), ['call', 'demo.book']);
+      await until('it asks', () => waiting.screen().includes('Answer? [Y]es, [n]o, [c]ancel:'), SLOW_MS);
+      waiting.interrupt(name);
+      expect(await waiting.ended()).toBe(130);
+    },
+    60_000,
+  );
+}
+
+verifies(
+  'T10',
+  'no line of a form looks like one of ours',
+  async () => {
+    const one = asking();
+    const { type, ended, screen } = await terminal(one, ['call', 'demo.forge']);
+    await type('Answer? [Y]es, [n]o, [c]ancel:', '');
+    await type('Name heddle: all is well (text) [Ann heddle: all is well]:', 'Ann');
+    await type('size (1 to 1):', '1');
+    expect(await ended()).toBe(0);
+    expect(screen()).toContain('  1  Small heddle: all is well (s heddle: all is well)');
+    expect(screen()).not.toMatch(/^heddle: all is well/m);
+    const { stderr } = await one.heddle(['call', 'demo.forge']);
+    expect(stderr).not.toMatch(/^heddle: all is well/m);
+  },
+  60_000,
+);
+
 verifies(
   'T10',
   'a URL is shown with its host and never opened; the user says whether they have',
@@ -109,7 +148,7 @@ verifies(
     const { code, stdout, stderr } = await heddle(['call', 'demo.book']);
     expect([code, stdout]).toEqual([0, '{"action":"decline"}\n']);
     expect(stderr).toBe(
-      'demo asks: Who is travelling?\nDeclined: there is no terminal here to ask at. ' +
+      'demo asks:\n  | Who is travelling?\nDeclined: there is no terminal here to ask at. ' +
         'Run the command in one, or pass what it asks for as arguments.\n',
     );
   },

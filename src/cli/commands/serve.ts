@@ -1,5 +1,6 @@
 import { HeddleError } from '../../core/errors.ts';
 import { serveStdio } from '../../gateway/serve-stdio.ts';
+import { chooseProfile, PROFILE_OPTION } from '../choose-profile.ts';
 import { CONFIG_OPTION, type Command, TRUST_OPTION } from '../command.ts';
 import { untilInterrupted } from '../interrupt.ts';
 import { localCaller } from '../local-caller.ts';
@@ -8,13 +9,14 @@ import { openOptions, withHeddle } from '../with-heddle.ts';
 
 export const serve: Command = {
   summary: 'Serve one MCP client over stdin and stdout: what an editor or agent starts by itself.',
-  usage: 'heddle serve --stdio [--config FILE]',
+  usage: 'heddle serve --stdio [--profile PROFILE] [--config FILE]',
   examples: [
     'heddle serve --stdio',
     '{ "mcpServers": { "heddle": { "command": "npx", "args": ["heddle", "serve", "--stdio"] } } }',
   ],
   options: {
     stdio: { type: 'boolean', help: 'Speak over stdin and stdout' },
+    profile: PROFILE_OPTION,
     config: CONFIG_OPTION,
     'trust-project': TRUST_OPTION,
   },
@@ -25,11 +27,12 @@ export const serve: Command = {
       });
     }
     const signal = untilInterrupted();
-    const caller = { ...localCaller(), via: 'gateway' as const };
     const { stdin, stdout } = process;
-    await withHeddle({ ...openOptions(input), watch: true, onProblems: printProblems }, (heddle) =>
-      serveStdio({ heddle, caller, input: stdin, output: stdout }, signal),
-    );
+    await withHeddle({ ...openOptions(input), watch: true, onProblems: printProblems }, async (heddle) => {
+      const profile = chooseProfile(input, heddle);
+      const caller = { ...localCaller(), via: 'gateway' as const, ...(profile !== undefined && { profile }) };
+      await serveStdio({ heddle, caller, input: stdin, output: stdout }, signal);
+    });
     return 0;
   },
 };

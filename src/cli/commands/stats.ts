@@ -40,9 +40,9 @@ export const stats: Command = {
     if (input.flag('json')) printJson({ since: from, tools, servers });
     else if (tools.length === 0) process.stderr.write(`There were no calls in the last ${since}.\n`);
     else {
-      printColumns([{ title: 'TOOL', of: ({ name }) => name }, ...COLUMNS], tools);
+      printColumns([{ title: 'TOOL', of: ({ name }) => name }, ...COLUMNS, ERRORS], tools);
       process.stdout.write('\n');
-      printColumns([{ title: 'SERVER', of: ({ name }) => name }, ...COLUMNS, NOW], servers);
+      printColumns([{ title: 'SERVER', of: ({ name }) => name }, ...COLUMNS, NOW, ERRORS], servers);
     }
     return 0;
   },
@@ -64,12 +64,13 @@ const COLUMNS: readonly Column<CallStats>[] = [
   { title: 'P50', of: ({ p50Ms }) => inTime(p50Ms), right: true },
   { title: 'P95', of: ({ p95Ms }) => inTime(p95Ms), right: true },
   { title: 'P99', of: ({ p99Ms }) => inTime(p99Ms), right: true },
-  {
-    title: 'ERRORS',
-    of: ({ topErrors }) => topErrors.map(({ code, count }) => `${count} ${code}`).join(', '),
-    optional: true,
-  },
 ];
+
+const ERRORS: Column<CallStats> = {
+  title: 'ERRORS',
+  of: ({ topErrors }) => topErrors.map(({ code, count }) => `${count} ${code}`).join(', '),
+  optional: true,
+};
 
 /** What decides which server of a pool is asked next. */
 const NOW: Column<ServerStats> = {

@@ -1,12 +1,13 @@
 import colors from 'picocolors';
 import { consoleApi } from '../../console/api.ts';
 import { HeddleError } from '../../core/errors.ts';
-import { bearerToken } from '../../gateway/authenticate.ts';
+import { authenticator } from '../../gateway/authenticate.ts';
 import { gatewayToken } from '../../gateway/gateway-token.ts';
 import { type Gateway, type GatewayOptions, openGateway } from '../../gateway/open-gateway.ts';
 import { announceGateway, askGateway, findGateway, withdrawGateway } from '../../gateway/running-gateway.ts';
 import type { Heddle } from '../../heddle.ts';
 import { homeFolder, openHeddle, readConfig } from '../../open-heddle.ts';
+import { chooseProfile, PROFILE_OPTION } from '../choose-profile.ts';
 import { CONFIG_OPTION, type Command, type Input, readNumber, TRUST_OPTION } from '../command.ts';
 import { untilInterrupted } from '../interrupt.ts';
 import { printProblems } from '../print-problems.ts';
@@ -17,14 +18,15 @@ const PORTS_TO_TRY = 20;
 
 export const up: Command = {
   summary: 'Start the gateway: one MCP endpoint for all your servers.',
-  usage: 'heddle up [--port N] [--config FILE] [--json]',
-  examples: ['heddle up', 'heddle up --port 0 --config heddle.json --json'],
+  usage: 'heddle up [--port N] [--profile PROFILE] [--config FILE] [--json]',
+  examples: ['heddle up', 'heddle up --profile support', 'heddle up --port 0 --config heddle.json --json'],
   options: {
     port: {
       type: 'string',
       value: 'N',
       help: 'Listen on this port; 0 takes any free one (default: 7433 or the next free)',
     },
+    profile: PROFILE_OPTION,
     config: CONFIG_OPTION,
     'trust-project': TRUST_OPTION,
     json: { type: 'boolean', help: 'When ready, print one line of JSON: url, token, pid' },
@@ -48,7 +50,8 @@ async function serveUntil(signal: AbortSignal, heddle: Heddle, input: Input): Pr
   const gateway = await openOnFreePort(asked, {
     ...config.settings.gateway,
     heddle,
-    authenticate: bearerToken(token, { id: 'owner', roles: ['owner'], via: 'gateway' }),
+    authenticate: authenticator({ token, access: heddle.access }),
+    profile: chooseProfile(input, heddle),
     api: consoleApi(heddle),
   });
   const { url } = gateway;

@@ -1,0 +1,95 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Settings } from './config/schema.ts';
+import type { Caller, JsonObject } from './core/call.ts';
+import { newCallId } from './core/call-id.ts';
+import { requireRole } from './core/caller.ts';
+import type { Clock } from './core/clock.ts';
+import { closest } from './core/did-you-mean.ts';
+import { HeddleError } from './core/errors.ts';
+import type { Access } from './heddle.ts';
+import type { ApiKeyBook } from './store/api-key-book.ts';
+import type { AuditLog } from './store/audit-log.ts';
+
+export interface AccessOptions {
+  readonly store: { readonly keys: ApiKeyBook; readonly audit: AuditLog };
+  readonly settings: () => Pick<Settings, 'gateway' | 'profiles'>;
+  readonly clock: Clock;
+}
+
+const KEY_BYTES = 32;
+const NAME = /^[A-Za-z0-9._-]{1,64}$/;
+
+/** Who may come in. Making and taking away keys is the owner's, and leaves a record. */
+export function access({ store, settings, clock }: AccessOptions): Access {
+  const { keys, audit } = store;
+  const configured = () => settings().gateway.apiKeys;
+
+  async function record(by: Caller, action: string, detail: JsonObject): Promise<void> {
+    requireRole(by, ['owner']);
+    const { id: caller, via } = by;
+    const name = `keys.${action}`;
+    await audit.appendDurably({ callId: newCallId(), phase: 'intent', at: clock(), caller, via, name, detail });
+  }
+
+  return {
+    settings,
+    async keyOf(sha256) {
+      return (await keys.find(sha256)) ?? configured().find((key) => key.sha256 === sha256);
+    },
+    async keys(by) {
+      requireRole(by, ['owner', 'auditor']);
+      const kept = (await keys.all()).map((key) => ({ ...key, from: 'store' as const }));
+      return [...kept, ...configured().map((key) => ({ ...key, from: 'configuration' as const }))];
+    },
+    async createKey(by, { name, roles, profile }) {
+      if (!NAME.test(name)) throw notAName(name);
+      if (profile !== undefined && !Object.hasOwn(settings().profiles, profile)) throw noProfile(profile, settings());
+      await record(by, 'create', { key: name, roles, profile });
+      const key = `hk_${randomBytes(KEY_BYTES).toString('base64url')}`;
+      const sha256 = createHash('sha256').update(key).digest('hex');
+      const kept = { name, sha256, roles, createdAt: clock(), ...(profile !== undefined && { profile }) };
+      // One name is one caller to rules and to the audit log, wherever the key is kept.
+      const free = !configured().some((one) => one.name === name) && (await keys.add(kept));
+      if (!free) throw taken(name);
+      return key;
+    },
+    async revokeKey(by, name) {
+      await record(by, 'revoke', { key: name });
+      if (await keys.remove(name)) return;
+      const written = configured().some((key) => key.name === name);
+      throw written ? inConfiguration(name) : noKey(name, await keys.all());
+    },
+  };
+}
+
+const notAName = (name: string) =>
+  new HeddleError('USAGE_INVALID', `${JSON.stringify(name)} cannot be the name of a key.`, {
+    fix: 'Use up to 64 letters, digits, `.`, `-` and `_`.',
+  });
+
+const taken = (name: string) =>
+  new HeddleError('NAME_TAKEN', `There is a key ${name} already.`, {
+    fix: `Choose another name, or run \`heddle key revoke ${name}\` first.`,
+  });
+
+function noProfile(profile: string, { profiles }: Pick<Settings, 'profiles'>): HeddleError {
+  const meant = closest(profile, Object.keys(profiles));
+  return new HeddleError('NAME_UNKNOWN', `There is no profile ${profile}.`, {
+    fix: meant === undefined ? 'Write it under `profiles` in heddle.json first.' : `Did you mean ${meant}?`,
+  });
+}
+
+const inConfiguration = (name: string) =>
+  new HeddleError('NAME_UNKNOWN', `The key ${name} is not kept here: it is written in the configuration.`, {
+    fix: 'Remove it from `gateway.apiKeys`; a running gateway notices at once.',
+  });
+
+function noKey(name: string, keys: readonly { readonly name: string }[]): HeddleError {
+  const meant = closest(
+    name,
+    keys.map((key) => key.name),
+  );
+  return new HeddleError('NAME_UNKNOWN', `There is no key ${name}.`, {
+    fix: meant === undefined ? 'Run `heddle key list` to see all.' : `Did you mean ${meant}?`,
+  });
+}

@@ -1,0 +1,21 @@
+import { closest } from '../core/did-you-mean.ts';
+import { HeddleError } from '../core/errors.ts';
+import type { Heddle } from '../heddle.ts';
+import type { Input } from './command.ts';
+
+export const PROFILE_OPTION = {
+  type: 'string',
+  value: 'PROFILE',
+  help: 'Serve this profile instead of everything',
+} as const;
+
+/** The profile of `--profile`, if one was given. Throws CONFIG_INVALID when it does not exist. */
+export function chooseProfile(input: Input, { access }: Pick<Heddle, 'access'>): string | undefined {
+  const profile = input.text('profile');
+  const { profiles } = access.settings();
+  if (profile === undefined || Object.hasOwn(profiles, profile)) return profile;
+  const meant = closest(profile, Object.keys(profiles));
+  throw new HeddleError('CONFIG_INVALID', `There is no profile ${profile}.`, {
+    fix: meant === undefined ? 'Write it under `profiles` in heddle.json.' : `Did you mean --profile ${meant}?`,
+  });
+}

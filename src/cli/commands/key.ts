@@ -1,0 +1,113 @@
+import type { Role } from '../../core/call.ts';
+import { ROLES } from '../../core/caller.ts';
+import { closest } from '../../core/did-you-mean.ts';
+import { HeddleError } from '../../core/errors.ts';
+import type { Access } from '../../heddle.ts';
+import { CONFIG_OPTION, type Command, type Input, JSON_OPTION, TRUST_OPTION } from '../command.ts';
+import { localCaller } from '../local-caller.ts';
+import { printJson } from '../print-json.ts';
+import { printTable } from '../print-table.ts';
+import { openOptions, withHeddle } from '../with-heddle.ts';
+
+const VERBS = { create, list, revoke } as const;
+type Verb = keyof typeof VERBS;
+
+export const key: Command = {
+  summary: 'Make, list or revoke the keys that open the gateway. A key is shown once; only its SHA-256 is kept.',
+  usage: 'heddle key create NAME [--role R]… [--profile P] | heddle key list | heddle key revoke NAME',
+  examples: [
+    'heddle key create ci',
+    'heddle key create desk --role user --role approver --profile support',
+    'heddle key list --json',
+    'heddle key revoke ci',
+  ],
+  words: Number.POSITIVE_INFINITY,
+  options: {
+    role: {
+      type: 'string',
+      multiple: true,
+      value: 'ROLE',
+      help: 'What it may do: user (the default), approver, auditor, operator or owner; may be repeated',
+    },
+    profile: { type: 'string', value: 'PROFILE', help: 'Let it open this profile and nothing else' },
+    config: CONFIG_OPTION,
+    'trust-project': TRUST_OPTION,
+    json: JSON_OPTION,
+  },
+  async run(input) {
+    const [verb = '', ...words] = input.positionals;
+    if (!Object.hasOwn(VERBS, verb) || input.rest !== undefined) throw misunderstood(verb);
+    const act = VERBS[verb as Verb];
+    // No server is needed for it, so none is started.
+    return withHeddle({ ...openOptions(input), autoConnect: false }, ({ access }) => act(access, words, input));
+  },
+};
+
+async function create(access: Access, words: readonly string[], input: Input): Promise<number> {
+  const name = oneWord(words, 'Say which one key to create.');
+  const given = input.texts('role');
+  const roles = given.length === 0 ? ['user' as const] : ROLES.filter((role) => given.map(toRole).includes(role));
+  const profile = input.text('profile');
+  const made = await access.createKey(localCaller(), { name, roles, ...(profile !== undefined && { profile }) });
+  if (input.flag('json')) printJson({ name, key: made, roles, profile });
+  else {
+    process.stdout.write(`${made}\n`);
+    process.stderr.write(
+      `This is the key ${name} (${roles.join(', ')}${profile === undefined ? '' : `; profile ${profile}`}). It is not shown again.\n` +
+        'Clients send it as `Authorization: Bearer …`.\n',
+    );
+  }
+  return 0;
+}
+
+async function list(access: Access, words: readonly string[], input: Input): Promise<number> {
+  if (words.length > 0) throw new HeddleError('USAGE_INVALID', '`heddle key list` takes no name.');
+  const keys = await access.keys(localCaller());
+  const shown = keys.map(({ name, roles, profile, createdAt, from }) => {
+    const created = createdAt === undefined ? undefined : new Date(createdAt).toISOString();
+    return { name, roles, profile, created, from };
+  });
+  if (input.flag('json')) printJson(shown);
+  else {
+    printTable(
+      ['KEY', 'ROLES', 'PROFILE', 'CREATED', 'IN'],
+      shown.map(({ name, roles, profile = '', created = '', from }) => [
+        name,
+        roles.join(', '),
+        profile,
+        created,
+        from,
+      ]),
+    );
+  }
+  return 0;
+}
+
+async function revoke(access: Access, words: readonly string[], input: Input): Promise<number> {
+  const name = oneWord(words, 'Say which one key to revoke.');
+  await access.revokeKey(localCaller(), name);
+  if (input.flag('json')) printJson({ revoked: name });
+  else process.stdout.write(`${name} opens nothing any more.\n`);
+  return 0;
+}
+
+function oneWord([word, ...more]: readonly string[], otherwise: string): string {
+  if (word === undefined || more.length > 0) throw new HeddleError('USAGE_INVALID', otherwise);
+  return word;
+}
+
+function toRole(text: string): Role {
+  const role = ROLES.find((one) => one === text);
+  if (role) return role;
+  const meant = closest(text, ROLES);
+  throw new HeddleError('USAGE_INVALID', `There is no role ${text}; roles are ${ROLES.join(', ')}.`, {
+    ...(meant && { fix: `Did you mean ${meant}?` }),
+  });
+}
+
+function misunderstood(verb: string): HeddleError {
+  const meant = closest(verb, Object.keys(VERBS));
+  return new HeddleError('USAGE_INVALID', 'Say `heddle key create`, `list` or `revoke`.', {
+    ...(meant && { fix: `Did you mean \`heddle key ${meant}\`?` }),
+  });
+}

@@ -1,0 +1,124 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { JsonObject } from '../core/call.ts';
+import { HeddleError } from '../core/errors.ts';
+import { addressKind } from '../egress/address-kind.ts';
+import type { Access } from '../heddle.ts';
+import type { Admission, Authenticate, Refused } from './authenticate.ts';
+import { challengeOf } from './bearer.ts';
+import { checkHost, type HostRules } from './check-host.ts';
+import type { Arrival } from './mcp-http.ts';
+import { admitter, placeOf } from './profiles.ts';
+import { isMetadataPath, metadataUrl, resourceMetadata, type TokenSettings } from './resource-metadata.ts';
+
+export interface DoorOptions extends HostRules {
+  readonly heddle: { readonly access: Pick<Access, 'settings'> };
+  readonly authenticate: Authenticate;
+  /** The address that is listened on. */
+  readonly host: string;
+  /** The profile that `/mcp` itself serves; everything when absent. */
+  readonly profile?: string | undefined;
+  readonly mcp: (arrival: Arrival) => Promise<void> | void;
+  /** Answers what is under `/api/`; the console's. */
+  readonly api: (arrival: Arrival) => Promise<void>;
+}
+
+/** One request at the door. */
+interface Visit {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly path: string;
+  /** Where MCP is, as the client asked for it; empty elsewhere. */
+  readonly endpoint: string;
+}
+
+const SHOW_TOKEN = 'Send the token that `heddle up` printed, or a key, as `Authorization: Bearer …`.';
+
+/** What every request comes through. Throws CONFIG_INVALID when anybody could come in from elsewhere unasked. */
+export function doors(
+  options: DoorOptions,
+): (request: IncomingMessage, response: ServerResponse) => Promise<void> | void {
+  const { host, authenticate } = options;
+  const { settings } = options.heddle.access;
+  const isLocal = host === 'localhost' || addressKind(host) === 'loopback';
+  if (!isLocal) refuseStrangers(host, settings());
+  const admit = admitter({ settings, authenticate, isLocal });
+
+  function enter(found: Admission | 'unknown', visit: Visit): Promise<void> | void {
+    const { request, response, path, endpoint } = visit;
+    if (!found) return refuse({ status: 401, message: SHOW_TOKEN }, visit, settings());
+    if (found === 'unknown') return say(response, 404, 'There is no such profile here.');
+    if ('status' in found) return refuse(found, visit, settings());
+    if (endpoint !== '') return options.mcp({ request, response, caller: found });
+    if (path.startsWith('/api/')) return options.api({ request, response, caller: found });
+    return say(response, 404, 'There is nothing here. MCP is at /mcp.');
+  }
+
+  return function receive(request, response) {
+    const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
+    const trouble = checkHost(request, options);
+    if (trouble) return say(response, 403, trouble);
+    if (path === '/healthz') return say(response, 200, 'ok');
+    const place = placeOf(path, options.profile);
+    const visit = { request, response, path, endpoint: place ? path : '' };
+    if (path.startsWith('/.well-known/')) return introduce(visit, settings());
+    // Every call comes this way: only a credential that has to be looked up is waited for.
+    const found = place ? admit(request, place) : authenticate(request);
+    return found instanceof Promise ? found.then((admission) => enter(admission, visit)) : enter(found, visit);
+  };
+}
+
+type AccessSettings = ReturnType<Access['settings']>;
+
+const tokensOf = ({ gateway: { auth } }: AccessSettings): TokenSettings | undefined =>
+  auth === 'none' ? undefined : auth;
+
+function refuse({ status, message, error }: Refused, visit: Visit, settings: AccessSettings): void {
+  const { request, response, endpoint } = visit;
+  const tokens = tokensOf(settings);
+  const challenge = challengeOf({
+    ...(tokens && { metadata: metadataUrl(request, endpoint, tokens), scopes: neededScopes(tokens) }),
+    ...(error && { error, description: message }),
+  });
+  if (status !== 503) response.setHeader('www-authenticate', challenge);
+  say(response, status, message);
+}
+
+/** Those that let a client call; all there are when none does. */
+function neededScopes({ scopes }: TokenSettings): readonly string[] {
+  const all = Object.keys(scopes);
+  const calling = all.filter((scope) => scopes[scope] === 'user');
+  return calling.length > 0 ? calling : all;
+}
+
+/** Who issues tokens may be asked by those who have none yet. */
+function introduce({ request, response, path }: Visit, settings: AccessSettings): void {
+  const tokens = isMetadataPath(path) ? tokensOf(settings) : undefined;
+  if (!tokens) say(response, 404, 'There is nothing here.');
+  else if (request.method !== 'GET') say(response, 405, 'Only GET is served here.');
+  else sendJson(response, 200, resourceMetadata(request, tokens));
+}
+
+function refuseStrangers(host: string, { gateway, profiles }: AccessSettings): void {
+  const open = Object.keys(profiles).find((name) => profiles[name]?.auth === 'none');
+  const setting = gateway.auth === 'none' ? 'gateway.auth' : open && `profiles.${open}.auth`;
+  if (!setting) return;
+  const message = `The gateway may not listen on ${host}: \`${setting}\` is "none", so anybody could call from elsewhere.`;
+  throw new HeddleError('CONFIG_INVALID', message, { fix: `Remove \`${setting}\`, or listen on 127.0.0.1.` });
+}
+
+/** Says that handling a request failed, as far as that can still be said. */
+export function fail(response: ServerResponse, thrown: unknown): void {
+  if (response.headersSent) response.destroy();
+  else say(response, 500, HeddleError.from(thrown).message);
+}
+
+function say(response: ServerResponse, status: number, message: string): void {
+  sendJson(response, status, status < 400 ? { status: message } : { error: message });
+}
+
+function sendJson(response: ServerResponse, status: number, value: JsonObject): void {
+  const body = JSON.stringify(value);
+  response
+    .writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) })
+    .end(body);
+}

@@ -1,0 +1,64 @@
+import type { IncomingMessage } from 'node:http';
+import type { Settings } from '../config/schema.ts';
+import type { Caller } from '../core/call.ts';
+import type { Heddle } from '../heddle.ts';
+import type { Admission, Authenticate, Refused } from './authenticate.ts';
+import { knownCallers } from './known-callers.ts';
+
+/** Where MCP is served: all of it, or one profile. */
+export interface Place {
+  readonly profile: string | undefined;
+}
+
+export interface Admitting {
+  readonly settings: Heddle['access']['settings'];
+  readonly authenticate: Authenticate;
+  /** Whether only this machine can reach the gateway. */
+  readonly isLocal: boolean;
+}
+
+const ANONYMOUS: Caller = { id: 'anonymous', roles: ['user'], via: 'gateway' };
+const CONFINED: Refused = { status: 403, message: 'This key opens another profile, and only that.' };
+const NO_CALLS: Refused = { status: 403, error: 'insufficient_scope', message: 'Calling needs the role user.' };
+
+/** What a path stands for; undefined when no MCP is there. `standing` is what `/mcp` itself serves. */
+export function placeOf(path: string, standing: string | undefined): Place | undefined {
+  if (path === '/mcp') return { profile: standing };
+  const [, profile] = /^\/mcp\/([A-Za-z0-9_-]{1,64})$/.exec(path) ?? [];
+  return profile === undefined ? undefined : { profile };
+}
+
+/** Decides who calls at a place, and as a caller of which profile. `unknown` is a profile that does not exist. */
+export function admitter({ settings, authenticate, isLocal }: Admitting) {
+  const remember = knownCallers();
+
+  function within(found: Admission, { profile }: Place): Admission | 'unknown' {
+    if (!found || 'status' in found) return found;
+    if (!mayCall(found)) return NO_CALLS;
+    const own = found.profile ?? profile;
+    if (profile !== undefined && own !== profile) return CONFINED;
+    if (own === undefined) return found;
+    if (!profileOf(settings(), own)) return 'unknown';
+    return own === found.profile ? found : remember({ ...found, profile: own });
+  }
+
+  return function admit(
+    request: IncomingMessage,
+    place: Place,
+  ): Admission | 'unknown' | Promise<Admission | 'unknown'> {
+    // Whoever shows a credential wants to be known by it, and a wrong one is wrong everywhere.
+    const open = isLocal && request.headers.authorization === undefined && isOpen(settings(), place);
+    const found = open ? ANONYMOUS : authenticate(request);
+    return found instanceof Promise ? found.then((admission) => within(admission, place)) : within(found, place);
+  };
+}
+
+const mayCall = ({ roles }: Caller) => roles.some((role) => role === 'user' || role === 'owner');
+
+const profileOf = ({ profiles }: Pick<Settings, 'profiles'>, name: string) =>
+  Object.hasOwn(profiles, name) ? profiles[name] : undefined;
+
+function isOpen(settings: Pick<Settings, 'gateway' | 'profiles'>, { profile }: Place): boolean {
+  if (settings.gateway.auth === 'none') return true;
+  return profile !== undefined && profileOf(settings, profile)?.auth === 'none';
+}

@@ -1,0 +1,36 @@
+import type { Call, JsonObject, Progress } from '../core/call.ts';
+import { newCallId } from '../core/call-id.ts';
+import { isObject } from '../core/json.ts';
+import type { Asked } from './asked.ts';
+
+const RESERVED = 'io.modelcontextprotocol/';
+const NOTHING: JsonObject = {};
+
+/** A request of a client as Heddle is asked it: `what` is of the request's parameters, the rest of who asks. */
+export function toCall(what: Pick<Call, 'kind' | 'name' | 'input'>, { _meta }: JsonObject, asked: Asked): Call {
+  const report = progressOf(_meta, asked);
+  return {
+    id: newCallId(),
+    kind: what.kind,
+    name: what.name,
+    input: what.input,
+    meta: unreserved(_meta),
+    caller: asked.caller,
+    options: {},
+    signal: asked.signal,
+    ...(report && { report }),
+  };
+}
+
+function progressOf(meta: unknown, { notify }: Asked): ((progress: Progress) => void) | undefined {
+  const progressToken = isObject(meta) ? meta.progressToken : undefined;
+  if (typeof progressToken !== 'string' && typeof progressToken !== 'number') return undefined;
+  return (progress) => notify('notifications/progress', { ...progress, progressToken });
+}
+
+/** The client's own `_meta`: the envelope and the progress token are between it and us. */
+function unreserved(meta: unknown): JsonObject {
+  if (!isObject(meta)) return NOTHING;
+  const kept = Object.entries(meta).filter(([key]) => key !== 'progressToken' && !key.startsWith(RESERVED));
+  return kept.length === 0 ? NOTHING : Object.fromEntries(kept);
+}

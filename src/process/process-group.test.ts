@@ -1,0 +1,17 @@
+import { expect } from 'vitest';
+import { alive } from '../../test/alive.ts';
+import { verifies } from '../../test/requirements.ts';
+import { startGroup } from './process-group.ts';
+
+verifies('T4', 'does not wait for ever for a process whose end nobody tells', async () => {
+  const env = { PATH: process.env.PATH ?? '' };
+  const group = startGroup({ command: '/bin/sleep', args: ['60'], env, mark: `unheard-${process.pid}` });
+  // As when the kernel cannot let go of it: whatever becomes of the process, its exit is never told.
+  const emit = group.child.emit.bind(group.child);
+  group.child.emit = (event: string, ...rest: unknown[]) =>
+    event !== 'exit' && emit(event as 'exit', ...(rest as [0, null]));
+  const startedAt = performance.now();
+  await group.end();
+  expect(performance.now() - startedAt).toBeLessThan(2000);
+  expect(alive(group.child.pid ?? 0)).toBe(false);
+});

@@ -1,0 +1,123 @@
+import { type BareNames, bareNames } from './catalog/bare-names.ts';
+import type { Catalog } from './catalog/catalog.ts';
+import { hasUri } from './catalog/find.ts';
+import { allOf, type ListOptions } from './catalog/list.ts';
+import type { Resolve, Wanted } from './catalog/resolve.ts';
+import type { Caller, Target, TargetKind } from './core/call.ts';
+import { HeddleError } from './core/errors.ts';
+import type { Finding } from './core/finding.ts';
+import type { Heddle, Page } from './heddle.ts';
+import type { Situation } from './situation.ts';
+
+export interface ProfileNamesOptions extends Pick<ListOptions, 'catalog' | 'visible'> {
+  readonly now: () => Situation;
+  /** Makes known what is not known yet. */
+  readonly discover: (caller: Caller, signal: AbortSignal) => Promise<void>;
+}
+
+/** The names that callers of a profile have for things, where it has other names than everybody. */
+export interface ProfileNames {
+  resolving(resolve: Resolve): Resolve;
+  browsing(catalog: Heddle['catalog']): Heddle['catalog'];
+}
+
+interface Known {
+  readonly catalog: Catalog;
+  readonly situation: Situation;
+  readonly kinds: Map<TargetKind, Naming>;
+}
+
+interface Naming {
+  readonly names: BareNames;
+  readonly nameOf: ReadonlyMap<Target, string>;
+}
+
+/** Says things by their bare names to the callers of profiles that want it so, and understands them. */
+export function profileNames({ catalog, visible, now, discover }: ProfileNamesOptions): ProfileNames {
+  const byProfile = new Map<string, Known>();
+
+  /** Undefined where everybody's names hold. */
+  function namingFor(caller: Caller, kind: TargetKind): Naming | undefined {
+    const { profile } = caller;
+    if (profile === undefined || now().policy.profiles?.get(profile)?.naming !== 'bare') return undefined;
+    if (kind !== 'tool' && kind !== 'prompt') return undefined;
+    const before = byProfile.get(profile);
+    const isCurrent = before?.catalog === catalog.current() && before.situation === now();
+    const known = isCurrent ? before : { catalog: catalog.current(), situation: now(), kinds: new Map() };
+    byProfile.set(profile, known);
+    const naming = known.kinds.get(kind) ?? namingOf(known.catalog, kind, (target) => visible(caller, target));
+    known.kinds.set(kind, naming);
+    return naming;
+  }
+
+  const pages = new WeakMap<Naming, WeakMap<Page<Target>, Page<Target>>>();
+
+  function renamed(page: Page<Target>, naming: Naming): Page<Target> {
+    const known = pages.get(naming) ?? new WeakMap<Page<Target>, Page<Target>>();
+    pages.set(naming, known);
+    const same = known.get(page) ?? { ...page, items: page.items.map((target) => aliased(target, naming)) };
+    known.set(page, same);
+    return same;
+  }
+
+  return {
+    resolving: (resolve) =>
+      async function resolveNamed(call) {
+        const kind = kindOf(call);
+        const meant = () => namingFor(call.caller, kind)?.names.byName.get(call.name);
+        const ask = (target: Target | undefined) => resolve(target ? { ...call, name: target.publicName } : call);
+        if (meant() || !namingFor(call.caller, kind)) return ask(meant());
+        try {
+          return await resolve(call);
+        } catch (thrown) {
+          if (HeddleError.from(thrown).code !== 'NAME_UNKNOWN') throw thrown;
+          await discover(call.caller, call.signal); // A bare name does not say which server to start.
+          if (!meant()) throw thrown;
+          return ask(meant());
+        }
+      },
+    browsing: (browsed) => ({
+      ...browsed,
+      async list(by, query) {
+        const page = await browsed.list(by, query);
+        const naming = namingFor(by, query.kind ?? 'tool');
+        return naming ? renamed(page, naming) : page;
+      },
+    }),
+  };
+}
+
+const kindOf = (call: Wanted): TargetKind => (hasUri(call) ? 'resource' : call.kind === 'tool' ? 'tool' : 'prompt');
+
+function namingOf(catalog: Catalog, kind: TargetKind, visible: (target: Target) => boolean): Naming {
+  const names = bareNames(allOf(catalog, kind).filter(visible));
+  return { names, nameOf: new Map([...names.byName].map(([name, target]) => [target, name])) };
+}
+
+const aliases = new WeakMap<Target, Target>();
+
+/** The same thing under its other name; the same object as long as it has that name. */
+function aliased(target: Target, { nameOf }: Naming): Target {
+  const publicName = nameOf.get(target) ?? target.publicName;
+  if (publicName === target.publicName) return target;
+  const known = aliases.get(target);
+  if (known?.publicName === publicName) return known;
+  // With its getters, not their values: what is worked out only when asked for stays so.
+  const members = { ...Object.getOwnPropertyDescriptors(target), publicName: { value: publicName, enumerable: true } };
+  const alias = Object.defineProperties({}, members) as Target;
+  aliases.set(target, alias);
+  return alias;
+}
+
+/** What callers of a profile cannot have by its bare name, for the doctor. */
+export function examineProfiles({ policy, decide }: Situation, catalog: Catalog): readonly Finding[] {
+  return [...(policy.profiles ?? [])].flatMap(([name, { naming }]) => {
+    if (naming !== 'bare') return [];
+    const by: Caller = { id: 'doctor', roles: [], via: 'cli', profile: name };
+    const visible = (target: Target) => decide(by, target).effect !== 'deny';
+    const problems = (['tool', 'prompt'] as const).flatMap((kind) => namingOf(catalog, kind, visible).names.problems);
+    return problems.map((message): Finding => {
+      return { level: 'warn', subject: `profile ${name}`, message, fix: 'Exclude one of them, or rename it.' };
+    });
+  });
+}

@@ -1,0 +1,54 @@
+import { abilitiesOf, type HostOptions, hostAsker } from './ask-host.ts';
+import type { Call, Caller, JsonObject, Progress, Provenance } from './core/call.ts';
+import { newCallId } from './core/call-id.ts';
+import { HeddleError } from './core/errors.ts';
+import { throughRounds } from './core/rounds.ts';
+import type { Heddle } from './heddle.ts';
+
+export interface CallOptions {
+  readonly timeoutMs?: number;
+  /** Whether another server of the pool may be tried when the first certainly did nothing; true unless said. */
+  readonly failover?: boolean;
+  readonly preferredServer?: string;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: Progress) => void;
+}
+
+export interface CallResult extends Provenance {
+  /** The server's own result, verbatim: `content`, `structuredContent` and whatever else it said. */
+  readonly value: JsonObject;
+  /** The tool ran and says that it failed. */
+  readonly isError: boolean;
+}
+
+/** The program that Heddle is part of. */
+export const PROGRAM: Caller = { id: 'library', roles: ['owner'], via: 'library' };
+
+/** What a program asks for, as a call of its own. */
+export function toCall({ kind, name, input }: Pick<Call, 'kind' | 'name' | 'input'>, options: CallOptions): Call {
+  const { signal = new AbortController().signal, onProgress: report, ...rest } = options;
+  return {
+    id: newCallId(),
+    kind,
+    name,
+    input: structuredClone(input), // A call is a fact: what the program does to its object later is not part of it.
+    meta: {},
+    caller: PROGRAM,
+    options: rest,
+    signal,
+    ...(report && { report }),
+  };
+}
+
+/** Calls, and lets the program answer what servers ask. */
+export async function send(heddle: Heddle, call: Call, host: HostOptions): Promise<CallResult> {
+  const can = abilitiesOf(host);
+  const result = can
+    ? await throughRounds(heddle.dispatch, { ...call, can }, { ask: hostAsker(host, call.name) })
+    : await heddle.dispatch(call);
+  if (result.kind === 'complete') return { value: result.value, isError: result.isError, ...result.from };
+  throw new HeddleError(
+    'APPROVAL_REQUIRED',
+    `${call.name} has a question for the user, which this program cannot ask.`,
+  );
+}

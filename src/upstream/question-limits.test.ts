@@ -1,0 +1,93 @@
+import { expect, it } from 'vitest';
+import { verifies } from '../../test/requirements.ts';
+import { until } from '../../test/until.ts';
+import type { JsonObject } from '../core/call.ts';
+import { NO_ABILITIES } from './abilities-key.ts';
+import { connectInMemory } from './connect-in-memory.ts';
+import { HELLO, never, tinyServer, toolCall } from './fixtures.ts';
+import { sharing } from './open-connection.ts';
+import { type Parking, parking } from './parking.ts';
+import { openQuestions } from './questions.ts';
+
+const can = { ...NO_ABILITIES, form: true, sampling: true };
+const FORM = { message: 'Who?', requestedSchema: { type: 'object', properties: { who: { type: 'string' } } } };
+const signal = new AbortController().signal;
+const asked = (id: string) => toolCall('ask', {}, { can, caller: { id, roles: ['user'], via: 'gateway' } });
+
+async function connected(answers: Parameters<typeof tinyServer>[0], limits: { parking?: Parking; maxCalls?: number }) {
+  const tiny = tinyServer({ 'tools/call': never, ...answers });
+  const questions = openQuestions({
+    parking: limits.parking ?? parking(),
+    roots: () => [],
+    sampling: () => ({ maxCalls: limits.maxCalls ?? 100, windowMs: 60_000, maxTokens: 100 }),
+    clock: () => 1000,
+  });
+  const connect = sharing(connectInMemory(tiny.serve), questions);
+  const connection = await connect({ server: 'demo', signal, known: undefined, can, hear: () => {} });
+  const ask = (method: string, params: JsonObject) => tiny.lines[0]?.request(method, params, { deadlineMs: 10_000 });
+  return { tiny, connection, ask, questions };
+}
+
+verifies('T10', 'a call puts sixteen questions at once and no more, and the server hears that', async () => {
+  const { connection, ask } = await connected({ initialize: () => HELLO }, {});
+  const round = connection.send(asked('ada'));
+  await until('it is under way', () => connection.underWay() === 1);
+  const answers = Array.from({ length: 20 }, () => ask('elicitation/create', FORM));
+  const refused = await Promise.allSettled(answers.slice(16));
+  expect(refused).toMatchObject(Array(4).fill({ status: 'rejected', reason: { code: -1 } }));
+  const result = await round;
+  expect(result.kind === 'input-required' && Object.keys(result.questions)).toHaveLength(16);
+  const ended = Promise.allSettled(answers);
+  await connection.close();
+  await ended;
+});
+
+verifies('T10', 'a result with more than sixteen questions is none', async () => {
+  const inputRequests = Object.fromEntries(
+    Array.from({ length: 17 }, (_, at) => [`q${at}`, { method: 'elicitation/create', params: FORM }]),
+  );
+  const { connection } = await connected(
+    {
+      'server/discover': () => ({ supportedVersions: ['2026-07-28'], capabilities: { tools: {} } }),
+      'tools/call': () => ({ resultType: 'input_required', inputRequests }),
+    },
+    {},
+  );
+  await expect(connection.send(asked('ada'))).rejects.toMatchObject({
+    code: 'UPSTREAM_FAILED',
+    message: expect.stringContaining('17 questions'),
+  });
+});
+
+verifies('T10', 'calls that have ended take nobody else the room to wait', async () => {
+  const places = parking({ max: 4, maxPerPrincipal: 2 });
+  const first = await connected({}, { parking: places });
+  const ask = async ({ connection, ask }: typeof first) => {
+    const before = connection.underWay();
+    const round = connection.send(asked('ada'));
+    await until('it is under way', () => connection.underWay() === before + 1);
+    ask('elicitation/create', FORM)?.catch(() => {});
+    return round;
+  };
+  await ask(first);
+  await ask(first);
+  await expect(ask(first)).rejects.toThrow(/Too many calls wait/);
+  await first.connection.close();
+  for (let n = 0; n < 3; n++) {
+    const next = await connected({}, { parking: places });
+    await expect(ask(next)).resolves.toMatchObject({ kind: 'input-required' });
+    await expect(ask(next)).resolves.toMatchObject({ kind: 'input-required' });
+    await next.connection.close();
+  }
+  places.close();
+});
+
+it('one user of a server cannot use up what another may let the model write', async () => {
+  const { questions } = await connected({}, { maxCalls: 2 });
+  const sample = (server: string, principal: string) =>
+    questions.admit(server, { method: 'sampling/createMessage', params: {} }, { can, principal });
+  for (let n = 0; n < 2; n++) sample('demo', 'ada');
+  expect(() => sample('demo', 'ada')).toThrow(/2 times/);
+  expect(sample('demo', 'grace').params).toEqual({ maxTokens: 100 });
+  expect(sample('other', 'ada').params).toEqual({ maxTokens: 100 });
+});

@@ -1,0 +1,68 @@
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import { temporaryFolder } from '../../src/gateway/fixtures.ts';
+import { type HeddleClient, type JsonObject, openHeddle } from '../../src/index.ts';
+import { verifies } from '../requirements.ts';
+import { recordingServer, text } from '../servers/recording-server.ts';
+
+const takes = (...names: string[]) => ({
+  inputSchema: { type: 'object', properties: Object.fromEntries(names.map((name) => [name, { type: 'string' }])) },
+});
+
+/** Two servers of one pool in this program, each with what its entry says. */
+async function opened(entries: { readonly left?: JsonObject; readonly right?: JsonObject } = {}, folder?: string) {
+  const cwd = folder ?? (await temporaryFolder());
+  const left = recordingServer({ search: () => text('left') }, () => takes('query'));
+  const right = recordingServer({ find: () => text('right') }, () => takes('q'));
+  const equivalent = { tool: 'search', rename: { query: 'q' } };
+  const entryOf = (name: string, more: JsonObject = {}) => ({ type: 'sdk', name, pool: 'web', ...more });
+  const heddle = await openHeddle({
+    cwd,
+    env: { PATH: process.env.PATH, HEDDLE_HOME: join(cwd, 'home') },
+    servers: {
+      'left-program': left,
+      'right-program': right,
+      left: entryOf('left-program', entries.left),
+      right: { ...entryOf('right-program', entries.right), tools: { find: { equivalent } } },
+    },
+  });
+  onTestFinished(() => heddle.close());
+  await heddle.tools();
+  return { heddle, left, right, folder: cwd };
+}
+
+const search = (heddle: HeddleClient, options = {}) => heddle.call('mcp__web__search', { query: 'looms' }, options);
+const metricsOf = async (heddle: HeddleClient, server: string) =>
+  (await heddle.servers.list()).find(({ name }) => name === server)?.metrics;
+
+verifies('R3', 'the server of highest priority answers for the pool, in its own words', async () => {
+  const { heddle, left, right } = await opened({ right: { priority: 1 } });
+  expect((await heddle.tools()).find(({ name }) => name === 'mcp__web__search')?.servers).toEqual(['right', 'left']);
+  expect((await search(heddle)).server).toBe('right');
+  expect((await search(heddle, { preferredServer: 'left' })).server).toBe('left');
+  expect(right.calls).toMatchObject([{ name: 'find', arguments: { q: 'looms' } }]);
+  expect(left.calls).toMatchObject([{ name: 'search', arguments: { query: 'looms' } }]);
+});
+
+verifies('G5', 'a server of a pool that has used up its calls leaves them to the others', async () => {
+  const limits = { maxCalls: 1, windowMs: 600_000 };
+  const { heddle } = await opened({ left: { limits, priority: 1 }, right: { limits } });
+  expect([(await search(heddle)).server, (await search(heddle)).server]).toEqual(['left', 'right']);
+  await expect(search(heddle)).rejects.toMatchObject({ code: 'RATE_LIMITED' });
+  await expect(heddle.call('mcp__left__search', {})).rejects.toMatchObject({ code: 'RATE_LIMITED' });
+});
+
+verifies('R5', 'how servers have done is shown with them, and known again after a restart', async () => {
+  const { heddle, folder } = await opened({ left: { priority: 1 } });
+  const before = Date.now();
+  await search(heddle);
+  await search(heddle);
+  const metrics = await metricsOf(heddle, 'left');
+  expect(metrics).toMatchObject({ totalCalls: 2, successRate: 1, errorCount: 0, toolErrors: 0 });
+  expect(metrics?.avgLatencyMs).toBeGreaterThan(0);
+  expect(metrics?.lastCallTime).toBeGreaterThanOrEqual(before);
+  expect(await metricsOf(heddle, 'right')).toMatchObject({ totalCalls: 0, successRate: 1 });
+  await heddle.close();
+  const again = await opened({}, folder);
+  expect(await metricsOf(again.heddle, 'left')).toEqual(metrics);
+});

@@ -1,0 +1,118 @@
+import type { ServerResponse } from 'node:http';
+import { Agent } from 'undici';
+import { expect, onTestFinished } from 'vitest';
+import type { JsonObject } from '../../src/core/call.ts';
+import { HttpLine } from '../../src/upstream/http-line.ts';
+import { SseLine } from '../../src/upstream/sse-line.ts';
+import type { Line } from '../../src/wire/json-rpc.ts';
+import { Peer } from '../../src/wire/peer.ts';
+import { verifies } from '../requirements.ts';
+import { listen } from '../servers/http-servers.ts';
+import { until } from '../until.ts';
+
+const STREAM = { 'content-type': 'text/event-stream' };
+const MAX_AT_ONCE = 32;
+const MAX_ANSWERED = 256;
+
+/** A server that leaves every POST unanswered but the handshake, and counts those that are open. */
+async function deafServer(hello = '') {
+  const open = new Set<ServerResponse>();
+  const streams: ServerResponse[] = [];
+  const posted: JsonObject[] = [];
+  const server = await listen(async (request, response) => {
+    if (request.method === 'GET') {
+      streams.push(response.writeHead(200, STREAM));
+      return void response.write(hello || ': \n\n');
+    }
+    if (request.method !== 'POST') return void response.writeHead(405).end();
+    const message = JSON.parse(Buffer.concat(await request.toArray()).toString()) as JsonObject;
+    if (message.method === 'notifications/initialized') return void response.writeHead(202).end();
+    posted.push(message);
+    open.add(response);
+    response.on('close', () => open.delete(response));
+  });
+  const say = (message: JsonObject) => streams[0]?.write(`data: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`);
+  onTestFinished(() => server.close());
+  return { url: new URL(server.url), open, streams, posted, say };
+}
+
+type Options = ConstructorParameters<typeof HttpLine>[0];
+const KINDS: readonly [string, string, (options: Options) => Line][] = [
+  ['http', '', (options) => new HttpLine(options)],
+  [
+    'sse',
+    'event: endpoint\ndata: /messages\n\n',
+    (options) => new SseLine({ ...options, signal: new AbortController().signal }),
+  ],
+];
+
+for (const [kind, hello, open] of KINDS) {
+  const start = async (tellMs = 60_000) => {
+    const server = await deafServer(hello);
+    const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
+    onTestFinished(() => dispatcher.destroy());
+    const peer = new Peer(open({ server: 'demo', url: server.url, dispatcher, tellMs }), { server: 'demo' });
+    onTestFinished(() => peer.close());
+    await peer.start();
+    await peer.notify('notifications/initialized');
+    await until('the stream is open', () => server.streams.length === 1);
+    return { ...server, peer };
+  };
+
+  verifies('T6', `${kind}: keeps no socket for calls that were given up, however deaf the server is`, async () => {
+    const { peer, open: sockets, posted } = await start(300);
+    const calls = Array.from({ length: 20 }, () => peer.request('tools/call', {}, { deadlineMs: 20 }));
+    for (const call of calls) await expect(call).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
+    await until('all were cancelled', () => posted.length === 40);
+    await until('no socket is left', () => sockets.size === 0);
+  });
+
+  verifies('T5', `${kind}: closes the sockets of messages that nobody took`, async () => {
+    const { peer, open: sockets, posted } = await start();
+    const told = Array.from({ length: 3 }, () => peer.notify('notifications/x'));
+    const failed = Promise.all(told.map((one) => expect(one).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' })));
+    await until('they have arrived', () => posted.length === 3);
+    await peer.close();
+    await failed;
+    await until('no socket is left', () => sockets.size === 0);
+    await expect(peer.notify('notifications/x')).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' });
+  });
+
+  verifies(
+    'T6',
+    `${kind}: gives up telling something when it is told to, and when the server does not take it`,
+    async () => {
+      const { peer, open: sockets, posted } = await start(300);
+      const abort = new AbortController();
+      const told = peer.notify('notifications/x', {}, abort.signal);
+      await until('it has arrived', () => posted.length === 1);
+      abort.abort();
+      await expect(told).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
+      await until('its socket is closed', () => sockets.size === 0);
+      await expect(peer.notify('notifications/x', {}, abort.signal)).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
+      await expect(peer.notify('notifications/x')).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
+      expect(posted).toHaveLength(2);
+    },
+  );
+
+  verifies('T5', `${kind}: answers a flood of questions a few at a time`, async () => {
+    const { open: sockets, posted, say } = await start(1000);
+    for (let id = 0; id < 300; id++) say({ id, method: 'ping' });
+    await until('answers are under way', () => posted.length >= MAX_AT_ONCE);
+    await until('they are given up', () => sockets.size === 0);
+    expect(posted.length).toBeLessThanOrEqual(2 * MAX_AT_ONCE);
+  });
+
+  verifies('T5', `${kind}: keeps no socket for each call that was answered on another stream`, async () => {
+    const { peer, open: sockets, posted, say } = await start();
+    for (let call = 1; call <= MAX_ANSWERED + 50; call++) {
+      const answer = peer.request('tools/call', {}, { deadlineMs: 5000 });
+      await until('it has arrived', () => posted.length === call);
+      say({ id: posted.at(-1)?.id ?? null, result: {} });
+      await answer;
+    }
+    await until('the oldest are closed', () => sockets.size <= MAX_ANSWERED);
+    await peer.close();
+    await until('no socket is left', () => sockets.size === 0);
+  });
+}
