@@ -107,7 +107,10 @@ async function put(options: HostOptions, asking: Asking, { method, params = {} }
 
 function toElicitation(asking: Asking, { mode, message, url, requestedSchema }: JsonObject): Elicitation {
   const about = { ...asking, message: String(message) };
-  if (mode === 'url') return { ...about, mode, url: String(url), host: new URL(String(url)).host };
+  if (mode === 'url') {
+    const { href, host } = new URL(String(url)); // What was written may read otherwise than it is followed.
+    return { ...about, mode, url: href, host };
+  }
   const fields = readForm(requestedSchema);
   return {
     ...about,

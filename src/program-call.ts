@@ -43,8 +43,9 @@ export function toCall({ kind, name, input }: Pick<Call, 'kind' | 'name' | 'inpu
 /** Calls, and lets the program answer what servers ask. */
 export async function send(heddle: Heddle, call: Call, host: HostOptions): Promise<CallResult> {
   const can = abilitiesOf(host);
+  const describe = ({ caller, name, signal }: Call) => heddle.catalog.describe(caller, name, signal);
   const result = can
-    ? await throughRounds(heddle.dispatch, { ...call, can }, { ask: hostAsker(host, call.name) })
+    ? await throughRounds(heddle.dispatch, { ...call, can }, { ask: hostAsker(host, call.name), describe })
     : await heddle.dispatch(call);
   if (result.kind === 'complete') return { value: result.value, isError: result.isError, ...result.from };
   throw new HeddleError(

@@ -6,22 +6,28 @@ import { inert } from './inert.ts';
 
 type Action = 'accept' | 'decline' | 'cancel';
 
-/** Puts what a server asks to the person at the terminal, one thing after the other; where there is none, declines. */
-export async function askAtTerminal(questions: Questions, server: string): Promise<Answers> {
+/**
+ * Puts what a server asks to the person at the terminal, one thing after the other; where there is none, declines.
+ * When the signal aborts nobody is asked any more, and the terminal is free again.
+ */
+export async function askAtTerminal(questions: Questions, server: string, signal: AbortSignal): Promise<Answers> {
   const all = Object.entries(questions);
   if (!canAsk()) return Object.fromEntries(all.map(([key, question]) => [key, decline(server, question)]));
   const conversation = openConversation();
+  signal.addEventListener('abort', conversation.close, { once: true });
+  if (signal.aborted) conversation.close();
   try {
     const answers: Record<string, Answer> = {};
     for (const [key, question] of all) answers[key] = await ask(server, question, conversation);
     return answers;
   } finally {
+    signal.removeEventListener('abort', conversation.close);
     conversation.close();
   }
 }
 
 function decline(server: string, { params = {} }: Question): Answer {
-  say(`${server} asks: ${String(params.message)}`);
+  say(`${server} asks:\n${indented(String(params.message))}`);
   say('Declined: there is no terminal here to ask at. Run the command in one, or pass what it asks for as arguments.');
   return { action: 'decline' };
 }
@@ -61,7 +67,7 @@ async function askAction(question: string, otherwise: 'yes' | 'no', conversation
 async function askField(field: Field, conversation: Conversation): Promise<Json | undefined> {
   if (field.description !== undefined) say(indented(field.description));
   for (const [at, { title, value }] of field.choices.entries()) {
-    say(`  ${at + 1}  ${title}${title === value ? '' : ` (${value})`}`);
+    say(`  ${at + 1}  ${oneLine(title)}${title === value ? '' : ` (${oneLine(value)})`}`);
   }
   for (;;) {
     const text = (await conversation.ask(`${labelOf(field)}:`)).trim();
@@ -69,14 +75,14 @@ async function askField(field: Field, conversation: Conversation): Promise<Json 
     const value = readValue(field, text);
     const wrong = value === undefined ? `has to be ${expected(field)}` : wrongValue(field, value);
     if (wrong === undefined) return value;
-    say(`  That does not fit: ${field.title ?? field.name} ${wrong}.`);
+    say(`  That does not fit: ${oneLine(field.title ?? field.name)} ${oneLine(wrong)}.`);
   }
 }
 
 function labelOf(field: Field): string {
   const preset = field.default === undefined ? '' : ` [${shown(field.default)}]`;
   const optional = field.required || field.default !== undefined ? '' : ', may be left empty';
-  return `${field.title ?? field.name} (${expected(field)}${optional})${preset}`;
+  return oneLine(`${field.title ?? field.name} (${expected(field)}${optional})${preset}`);
 }
 
 const shown = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value));
@@ -121,7 +127,9 @@ function chosen({ choices }: Field, text: string): string | undefined {
   return (named ?? choices[Number(text) - 1])?.value;
 }
 
-// Indented, so that no line of theirs looks like one of ours.
+// What they write is indented, or stands on a line that we began: so no line of theirs looks like one of ours.
 const indented = (text: string): string => text.replace(/^/gm, '  | ');
+
+const oneLine = (text: string): string => text.replace(/\s+/g, ' ');
 
 const say = (text: string): void => void process.stderr.write(`${inert(text)}\n`);

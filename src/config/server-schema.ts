@@ -138,7 +138,9 @@ export const remoteEntry = z.strictObject({
   type: z
     .enum(['http', 'sse', 'ws', 'sse-ide', 'ws-ide', 'proxy'])
     .default('http')
-    .describe('How the server is spoken to.'),
+    .describe(
+      'How the server is spoken to. `http` and `sse` go through the proxy that the environment names, `ws` does not.',
+    ),
   url: z.url({ protocol: /^(https?|wss?)$/ }).describe('Address of the server.'),
   headers: z.record(z.string(), line).default({}).describe('Sent with every request.'),
   headersHelper: text.min(1).exactOptional().describe('Command that prints more headers as JSON.'),

@@ -36,8 +36,8 @@ export const ERRORS = {
   NAME_TAKEN: {
     fault: 'caller',
     exit: 2,
-    when: 'A server is to be registered under a name that another server has.',
-    fix: 'Choose another name, or unregister the other server first.',
+    when: 'A server is to be registered, or a key made, under a name that another one has.',
+    fix: 'Choose another name, or take the other one away first.',
   },
   INPUT_INVALID: {
     fault: 'caller',

@@ -55,12 +55,16 @@ verifies('T10', 'whoever leaves early leaves nothing waiting', async () => {
   expect([endless.seen.length, endless.seen[0]?.signal.aborted]).toEqual([8, true]);
 });
 
-verifies('T10', 'a call that may have written something is not said to have failed when it asks too often', async () => {
-  const endless = (target: () => Promise<Target>) =>
-    throughRounds(rounds(asks(1)).dispatch, aCall(), { ask: async () => ({}), describe: target });
-  const details = { server: 'demo', because: 'UPSTREAM_FAILED' };
-  await expect(endless(async () => aTarget())).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN', details });
-  await expect(endless(() => Promise.reject(new Error('gone')))).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
-  const harmless = async () => aTarget({ facts: { idempotent: true } });
-  await expect(endless(harmless)).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' });
-});
+verifies(
+  'T10',
+  'a call that may have written something is not said to have failed when it asks too often',
+  async () => {
+    const endless = (target: () => Promise<Target>) =>
+      throughRounds(rounds(asks(1)).dispatch, aCall(), { ask: async () => ({}), describe: target });
+    const details = { server: 'demo', because: 'UPSTREAM_FAILED' };
+    await expect(endless(async () => aTarget())).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN', details });
+    await expect(endless(() => Promise.reject(new Error('gone')))).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
+    const harmless = async () => aTarget({ facts: { idempotent: true } });
+    await expect(endless(harmless)).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' });
+  },
+);

@@ -33,12 +33,6 @@ export interface Credentials {
 const OWNER: Caller = { id: 'owner', roles: ['owner'], via: 'gateway' };
 const KEY_START = 'hk_';
 
-/** One token, known to the owner of this gateway alone. */
-export function bearerToken(token: string, caller: Caller): (request: IncomingMessage) => Caller | undefined {
-  const holds = holderOf(token);
-  return (request) => (holds(bearerOf(request)) ? caller : undefined);
-}
-
 function holderOf(token: string): (shown: string | undefined) => boolean {
   const expected = Buffer.from(token);
   return function holds(shown) {

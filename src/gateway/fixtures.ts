@@ -6,10 +6,12 @@ import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import { consoleApi } from '../console/api.ts';
 import type { Caller, JsonObject } from '../core/call.ts';
+import type { Clock } from '../core/clock.ts';
 import type { Heddle } from '../heddle.ts';
 import { type OpenOptions, openHeddle } from '../open-heddle.ts';
-import type { Authenticate } from './authenticate.ts';
-import { bearerToken } from './authenticate.ts';
+import type { AuditRecord } from '../store/audit-log.ts';
+import { openStore } from '../store/open-store.ts';
+import { type Authenticate, authenticator } from './authenticate.ts';
 import { type GatewayOptions, openGateway } from './open-gateway.ts';
 
 export const TOKEN = 'open-sesame';
@@ -21,6 +23,7 @@ interface Setting {
   readonly config?: JsonObject;
   readonly gateway?: Partial<GatewayOptions>;
   readonly authenticate?: Authenticate;
+  readonly clock?: Clock;
 }
 
 export interface GatewayUnderTest {
@@ -32,6 +35,8 @@ export interface GatewayUnderTest {
   /** Posts one JSON-RPC message with the right token. */
   post(message: JsonObject, headers?: Readonly<Record<string, string>>): Promise<Answered>;
   close(): Promise<void>;
+  /** Closes it, and gives what it has written down, the newest first. */
+  audit(): Promise<readonly AuditRecord[]>;
 }
 
 interface Sending {
@@ -59,10 +64,12 @@ export async function temporaryFolder(): Promise<string> {
 /** A real gateway on a free port over a real Heddle in an empty folder; both gone when the test ends. */
 export async function gatewayUnderTest(setting: Setting = {}): Promise<GatewayUnderTest> {
   const folder = await temporaryFolder();
+  const { clock = Date.now } = setting;
   await writeFile(join(folder, 'heddle.json'), JSON.stringify(setting.config ?? {}));
   const heddle = await openHeddle({
     cwd: folder,
     env: { HEDDLE_HOME: join(folder, 'home') },
+    trustProject: true,
     servers: setting.servers ?? {},
   });
   const gateway = await openGateway({
@@ -72,20 +79,28 @@ export async function gatewayUnderTest(setting: Setting = {}): Promise<GatewayUn
     maxBodyBytes: 4 * 1024 * 1024,
     allowedHosts: [],
     allowedOrigins: [],
-    authenticate: setting.authenticate ?? bearerToken(TOKEN, OWNER),
+    authenticate: setting.authenticate ?? authenticator({ token: TOKEN, access: heddle.access, clock }),
     api: consoleApi(heddle),
     ...setting.gateway,
   });
-  const close = async () => {
-    await gateway.close();
-    await heddle.close();
+  let closed: Promise<void> | undefined;
+  const close = () => {
+    closed ??= gateway.close().then(() => heddle.close());
+    return closed;
   };
   onTestFinished(close);
   const { port, url } = gateway;
   const send = (sending: Sending) => exchange(port, sending);
   const post = (message: JsonObject, headers: Readonly<Record<string, string>> = {}) =>
     send({ headers: { ...JSON_HEADERS, ...headers }, body: JSON.stringify({ jsonrpc: '2.0', ...message }) });
-  return { url, port, heddle, send, post, close };
+  const audit = async () => {
+    await close();
+    const store = await openStore({ location: join(folder, 'home', 'heddle.sqlite') });
+    const records = await store.audit.search({ limit: 1000 });
+    await store.close();
+    return records;
+  };
+  return { url, port, heddle, send, post, close, audit };
 }
 
 export const JSON_HEADERS = { 'content-type': 'application/json', authorization: `Bearer ${TOKEN}` };

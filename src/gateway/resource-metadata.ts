@@ -16,7 +16,7 @@ export function resourceMetadata(request: IncomingMessage, auth: TokenSettings):
   const { audience, scopes } = auth;
   const supported = Object.keys(scopes);
   return {
-    resource: URL.canParse(audience) ? audience : `${originOf(request, auth)}/mcp`,
+    resource: addressIn(audience) ? audience : `${originOf(request, auth)}/mcp`,
     authorization_servers: issuersOf(auth),
     bearer_methods_supported: ['header'],
     ...(supported.length > 0 && { scopes_supported: supported }),
@@ -32,6 +32,9 @@ export const issuersOf = ({ issuer }: TokenSettings): readonly string[] => [issu
 
 /** As the client sees us. The host has been checked; that there is TLS before us only the audience can tell. */
 function originOf({ headers: { host = '' } }: IncomingMessage, { audience }: TokenSettings): string {
-  const url = URL.canParse(audience) ? new URL(audience) : undefined;
+  const url = addressIn(audience);
   return url?.host === host.toLowerCase() ? url.origin : `http://${host}`;
 }
+
+const addressIn = (audience: string): URL | undefined =>
+  /^https?:/.test(audience) ? (URL.parse(audience) ?? undefined) : undefined;

@@ -226,3 +226,48 @@ verifies('G2', 'one more deny or ask rule never widens anything', () => {
     { numRuns: 1000 },
   );
 });
+
+const at = (uri: string, kind: Target['kind'] = 'resource') =>
+  aTarget({ kind, publicName: uri, servers: ['s'], name: uri, facts: { readOnly: true, riskLevel: 'low' } });
+
+verifies('G2', 'a resource outside of a present allowedResources is denied, and one inside allowed', () => {
+  const written: Written = {
+    mode: 'strict',
+    servers: { s: { allowedResources: ['note://one', 'file:///docs/{+path}'] } },
+  };
+  expect(decide(written, at('note://one'))).toMatchObject({
+    effect: 'allow',
+    rule: 'mcpServers.s.permissions.allowedResources',
+  });
+  expect(effect(written, at('file:///docs/a/b.md'))).toBe('allow');
+  expect(effect(written, at('file:///docs/{+path}', 'template'))).toBe('allow');
+  for (const uri of ['note://two', 'file:///docs/../etc/passwd', 'file:///docs/%2e%2e/etc', 'file:///etc/passwd']) {
+    expect([uri, effect({ ...written, mode: 'open' }, at(uri))]).toEqual([uri, 'deny']);
+  }
+  expect(effect({ mode: 'open', servers: { s: { allowedResources: [] } } }, at('note://one'))).toBe('deny');
+  expect(effect({ mode: 'open', servers: { s: { allowedResources: [] } } }, tool('s', 't'))).toBe('allow');
+});
+
+verifies('G2', 'resources and prompts are read, and lists of tools say nothing of them', () => {
+  const prompt = aTarget({
+    kind: 'prompt',
+    publicName: 'mcp__s__t',
+    servers: ['s'],
+    name: 't',
+    facts: { readOnly: true },
+  });
+  for (const target of [at('note://one'), prompt]) {
+    expect(effect({ servers: { s: { readPermission: 'deny' } } }, target)).toBe('deny');
+    expect(effect({ servers: { s: { writePermission: 'deny' } } }, target)).toBe('allow');
+    expect(effect({ servers: { s: { deniedTools: ['t', 'note://one'], allowedTools: [] } } }, target)).toBe('allow');
+    expect(effect({ mode: 'strict' }, target)).toBe('ask');
+    expect(effect({ mode: 'open', rules: { deny: ['mcp__s'] } }, target)).toBe('deny');
+    expect(effect({}, target, { password: 'delete' })).toBe('allow');
+  }
+});
+
+verifies('G2', 'a rule against a URI holds when a clash has given it another name, and a URI is no tool', () => {
+  const renamed = { ...at('note://one'), publicName: 'heddle://s/note://one' };
+  expect(effect({ mode: 'open', rules: { deny: ['note://one'] } }, renamed)).toBe('deny');
+  expect(effect({ mode: 'strict', rules: { allow: ['mcp__git__status'] } }, at('mcp__git__status'))).toBe('ask');
+});

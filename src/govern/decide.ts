@@ -145,9 +145,11 @@ function globalRules(permissions: Settings['permissions'], target: Target, serve
 }
 
 /** An exact public name, `mcp__server`, or `mcp__server__*`; a pool is named like a server. */
-function allows(pattern: string, { publicName, servers, name }: Target, server: string): boolean {
+function allows(pattern: string, target: Target, server: string): boolean {
+  const { publicName, servers, name } = target;
   const group = groupOf(pattern);
-  if (pattern === publicName) return true;
+  // A server chooses its URIs: one that reads like the name of a tool is not meant by it.
+  if (pattern === publicName && !(isResource(target) && pattern.startsWith('mcp__'))) return true;
   // `mcp__a__b` may be meant for the tool b of a: it does not open the server a__b, which `mcp__a__b__*` would.
   const wholeServer = group === `mcp__${server}` && (pattern !== group || !server.includes('__'));
   if (wholeServer) return true;

@@ -1,6 +1,6 @@
 import type { Abilities, JsonObject, ResolvedCall, Result } from '../core/call.ts';
-import type { Dropped } from '../wire/peer.ts';
 import type { HeddleError } from '../core/errors.ts';
+import type { Dropped } from '../wire/peer.ts';
 import type { Agreement, Era } from './negotiate.ts';
 
 /** What a server can be asked to list. */

@@ -62,14 +62,12 @@ describe('what is not put to anybody', () => {
 
   const asking = (message: string, property: JsonObject) => ({ ...formWith('value', property), message });
 
-  it.each([
-    'Enter your password',
-    'Paste your GitHub token below',
-    'What is your PIN?',
-    'API keys, please',
-  ])('T10: a form whose message names the secret: %s', (message) => {
-    expect(objectionTo(asking(message, {}))).toContain('asks for a secret');
-  });
+  it.each(['Enter your password', 'Paste your GitHub token below', 'What is your PIN?', 'API keys, please'])(
+    'T10: a form whose message names the secret: %s',
+    (message) => {
+      expect(objectionTo(asking(message, {}))).toContain('asks for a secret');
+    },
+  );
 
   it.each<[string, JsonObject]>([
     ['Keep the password?', { type: 'boolean' }],

@@ -2,7 +2,7 @@ import type { Answer, JsonObject, Question } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { fillForm, readForm } from '../core/form.ts';
 import { isObject } from '../core/json.ts';
-import { secretWord } from './secret-field.ts';
+import { secretInMessage, secretWord } from './secret-field.ts';
 
 const MAX_MESSAGE_CHARS = 10_000;
 const MAX_URL_CHARS = 8192;
@@ -14,17 +14,18 @@ export function objectionTo({ mode = 'form', message, url, requestedSchema }: Js
   if (typeof message !== 'string') return 'it has no message';
   if (message.length > MAX_MESSAGE_CHARS) return `its message is longer than ${MAX_MESSAGE_CHARS} characters`;
   if (mode === 'url') return objectionToUrl(url);
-  return mode === 'form' ? objectionToForm(requestedSchema) : `its mode ${String(mode)} is not known`;
+  return mode === 'form' ? objectionToForm(message, requestedSchema) : `its mode ${String(mode)} is not known`;
 }
 
-function objectionToForm(schema: unknown): string | undefined {
+function objectionToForm(message: string, schema: unknown): string | undefined {
   const fields = readForm(schema);
   if (typeof fields === 'string') return fields;
   for (const field of fields) {
     const word = secretWord(field);
     if (word) return `its field ${field.name} asks for a secret (${word}), and secrets are not given through forms`;
   }
-  return undefined;
+  const asked = secretInMessage(message, fields);
+  return asked && `its message asks for a secret (${asked}), and secrets are not given through forms`;
 }
 
 function objectionToUrl(url: unknown): string | undefined {

@@ -2,16 +2,18 @@ import type { Connection } from './connection.ts';
 
 /** Lines that take no more calls and come to their end by themselves, or at once when somebody cannot wait. */
 export interface Finishing {
-  add(line: Connection): Promise<void>;
+  /** Settles when the line has come to its end. */
+  add(line: Connection | undefined): Promise<void>;
   close(): Promise<void>;
 }
 
 export function finishing(): Finishing {
   const lines = new Set<Connection>();
   return {
-    add(line) {
+    async add(line) {
+      if (!line) return;
       lines.add(line);
-      return line.finish().finally(() => lines.delete(line));
+      await line.finish().finally(() => lines.delete(line));
     },
     close: async () => void (await Promise.all([...lines].map((line) => line.close()))),
   };

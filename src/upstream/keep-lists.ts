@@ -31,11 +31,16 @@ interface Keeping {
   firstHeard: number;
   lastHeard: number;
   cancel: (() => void) | undefined;
+  /** How often in a row it could not be had, and what ends the wait for the next try. */
+  failures: number;
+  cancelRetry: (() => void) | undefined;
 }
 
 const QUIET_MS = 300;
 const LONGEST_QUIET_MS = 2000;
 const OTHERS_MS = 500;
+const RETRY_MS = 2000;
+const MAX_RETRIES = 5;
 const CHANGED: Readonly<Record<string, readonly ListKind[]>> = {
   'notifications/tools/list_changed': ['tools'],
   'notifications/resources/list_changed': ['resources', 'templates'],
@@ -48,20 +53,27 @@ const CHANGED: Readonly<Record<string, readonly ListKind[]>> = {
  */
 export function keepLists(options: KeepListsOptions): KeptLists {
   const { clock, alarm, onList } = options;
-  const kept = new Map<ListKind, Keeping>(
-    LIST_KINDS.map((kind) => [kind, { busy: true, again: false, firstHeard: 0, lastHeard: 0, cancel: undefined }]),
-  );
+  const kept = new Map<ListKind, Keeping>(LIST_KINDS.map((kind) => [kind, unheard()]));
   let line: Connection | undefined;
   let closed = false;
 
-  const fail = (kind: ListKind, thrown: unknown) => {
-    if (!closed) options.onFailure(kind, thrown);
-  };
+  // A server that had a bad moment does not say again that its list has changed.
+  function fail(kind: ListKind, one: Keeping, thrown: unknown): void {
+    if (closed) return;
+    options.onFailure(kind, thrown);
+    if (one.cancel || one.busy || one.failures >= MAX_RETRIES) return;
+    one.cancelRetry = alarm(RETRY_MS * 2 ** one.failures++, () => refresh(kind, one));
+  }
+
+  const refresh = (kind: ListKind, one: Keeping) =>
+    void ask(kind, one, options.signal).catch((thrown) => fail(kind, one, thrown));
 
   function change(kind: ListKind, one: Keeping): void {
     one.lastHeard = clock();
     if (one.busy) one.again = true;
     else if (!one.cancel) {
+      one.cancelRetry?.();
+      one.failures = 0;
       one.firstHeard = one.lastHeard;
       wait(kind, one, QUIET_MS);
     }
@@ -73,7 +85,7 @@ export function keepLists(options: KeepListsOptions): KeptLists {
       one.cancel = undefined;
       const quietAt = Math.min(one.lastHeard + QUIET_MS, one.firstHeard + LONGEST_QUIET_MS);
       if (quietAt > clock()) wait(kind, one, quietAt - clock());
-      else void ask(kind, one, options.signal).catch((thrown) => fail(kind, thrown));
+      else refresh(kind, one);
     });
   }
 
@@ -81,6 +93,7 @@ export function keepLists(options: KeepListsOptions): KeptLists {
     one.busy = true;
     try {
       const items = await line?.list(kind, signal);
+      one.failures = 0;
       if (items && !closed) onList(kind, items);
     } finally {
       one.busy = false;
@@ -99,7 +112,7 @@ export function keepLists(options: KeepListsOptions): KeptLists {
       line = connection;
       const others = [...kept].map(([kind, one]) => {
         const asked = ask(kind, one, signal);
-        return kind === 'tools' ? asked : asked.catch((thrown) => fail(kind, thrown));
+        return kind === 'tools' ? asked : asked.catch((thrown) => fail(kind, one, thrown));
       });
       await others[0];
       const enough = Promise.withResolvers<void>();
@@ -109,7 +122,17 @@ export function keepLists(options: KeepListsOptions): KeptLists {
     },
     close() {
       closed = true;
-      for (const one of kept.values()) one.cancel?.();
+      for (const { cancel, cancelRetry } of kept.values()) for (const end of [cancel, cancelRetry]) end?.();
     },
   };
 }
+
+const unheard = (): Keeping => ({
+  busy: true,
+  again: false,
+  firstHeard: 0,
+  lastHeard: 0,
+  cancel: undefined,
+  failures: 0,
+  cancelRetry: undefined,
+});

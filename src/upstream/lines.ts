@@ -174,7 +174,7 @@ export class PrivateLines {
   async #release(line: PrivateLine, how: 'close' | 'finish'): Promise<void> {
     this.#lines.delete(line);
     const connection = await line.opening.catch(() => undefined);
-    if (connection) await (how === 'close' ? connection.close() : this.#finishingOf(line.owner).add(connection));
+    await (how === 'close' ? connection?.close() : this.#finishingOf(line.owner).add(connection));
   }
 
   #finishingOf(owner: LineOwner): Finishing {

@@ -92,6 +92,7 @@ function toConnection({ peer, agreement, calls, changes, list }: Parts, options:
       return await calls.send(call);
     } catch (thrown) {
       if (HeddleError.is(thrown) && thrown.details.sessionGone === true) await peer.closed;
+      if (HeddleError.is(thrown) && thrown.code === 'AUTH_NEEDED') options.onAuthNeeded?.(thrown);
       throw thrown;
     }
   }

@@ -145,10 +145,9 @@ export class Server implements LineOwner {
     const attempt = this.#attempt?.promise;
     const main = this.#letGo();
     this.#on(event);
-    if (how === 'close') void this.#finishing.close();
-    const ended = how === 'close' ? main?.close() : main && this.#finishing.add(main);
+    const ended = how === 'finish' ? [this.#finishing.add(main)] : [main?.close(), this.#finishing.close()];
     // The attempt closes its own line.
-    await Promise.all([attempt?.catch(() => {}), ended, this.#options.lines.end(this, how)]);
+    await Promise.all([attempt?.catch(() => {}), ...ended, this.#options.lines.end(this, how)]);
   }
 
   #on(event: StateEvent): void {
@@ -167,7 +166,7 @@ export class Server implements LineOwner {
     if (effect === 'open') this.#begin();
     else if (effect === 'wait') this.#wait();
     else if (effect === 'hang-up') void this.#letGo()?.close();
-    else if (effect === 'wind-down') this.#windDown();
+    else if (effect === 'wind-down') void this.#finishing.add(this.#letGo());
     else {
       this.#retry?.cancel();
       this.#attempt?.abort.abort();
@@ -242,13 +241,12 @@ export class Server implements LineOwner {
   }
 
   #fail(error: HeddleError): void {
-    const at = this.#options.time.clock();
     this.#attempt = undefined;
     this.#known.era.doubt(error);
     // What was answered with a refusal will be so again; what was not reached, or broke, may come back.
     const mayTryAgain = error instanceof UpstreamError && error.code !== 'UPSTREAM_REFUSED';
-    const needsAuth = error.code === 'AUTH_NEEDED';
-    this.#on(needsAuth ? { kind: 'auth-needed', error, at } : { kind: 'refused', error, mayTryAgain, at });
+    const kind = error.code === 'AUTH_NEEDED' ? 'auth-needed' : 'refused';
+    this.#on({ kind, error, mayTryAgain, at: this.#options.time.clock() });
   }
 
   /** Forgets the main line, without closing it. */
@@ -260,11 +258,6 @@ export class Server implements LineOwner {
     main.lists.close();
     this.#options.subscriptions.detach();
     return main.connection;
-  }
-
-  #windDown(): void {
-    const line = this.#letGo();
-    if (line) void this.#finishing.add(line);
   }
 
   readonly #listeners: Pick<ConnectOptions, 'onTrouble' | 'onAuthNeeded'> = {

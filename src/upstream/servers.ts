@@ -117,7 +117,7 @@ export function openServers(options: ServersOptions): Servers {
         await server.subscriptions.add(uri, signal);
       }),
     unsubscribe: async (name, uri, signal) => servers.get(name)?.subscriptions.remove(uri, signal),
-    notify: (name, { method, params }, signal) => inTime(signal, async (wanted) => (await connect(name, wanted)).notify(method, params, wanted)),
+    notify: async (name, { method, params }, signal) => (await connect(name, signal)).notify(method, params, signal),
     start,
     update(next) {
       const before = servers;

@@ -5,7 +5,7 @@ import { findProgram } from '../process/find-program.ts';
 import { entering } from '../process/pid-namespace.ts';
 import { type ProcessGroup, type Program, startGroup } from '../process/process-group.ts';
 import type { Watchdog } from '../process/watchdog.ts';
-import { INTERNAL_ERROR, type Line, type Message } from '../wire/json-rpc.ts';
+import type { Line, Message } from '../wire/json-rpc.ts';
 import { lineFramer } from '../wire/line-framer.ts';
 import { type LastWords, lastWords } from './last-words.ts';
 
@@ -32,6 +32,7 @@ export class StdioLine implements Line {
   onmessage: Line['onmessage'];
   onclose: Line['onclose'];
   onerror: Line['onerror'];
+  onlost: Line['onlost'];
   readonly counts = { garbage: 0, oversized: 0 };
   readonly #options: StdioOptions;
   readonly #lastWords: LastWords;
@@ -149,7 +150,8 @@ export class StdioLine implements Line {
   #fail(id: string | undefined, limit: number): boolean {
     if (id === undefined) return false;
     const message = tooLong(this.#options.server, limit);
-    this.onmessage?.({ jsonrpc: '2.0', id: Number(id), error: { code: INTERNAL_ERROR, message } });
+    // No refusal: it has answered, so it may well have done what it was asked.
+    this.onlost?.(Number(id), new UpstreamError('UPSTREAM_FAILED', message, { delivered: 'maybe' }));
     return true;
   }
 

@@ -9,8 +9,7 @@ export interface GatheredBytes {
   clear(): void;
 }
 
-// Enough that what they become has memory of its own, and keeps nothing else alive.
-const MANY = 8192;
+const MANY = 1000;
 
 /** Whoever sends byte by byte must not cost a hundred bytes of memory for each: many small pieces become one. */
 export function gatheredBytes(): GatheredBytes {
@@ -32,7 +31,7 @@ export function gatheredBytes(): GatheredBytes {
       length += piece.length;
       // Only the newest are joined: copying the older ones again each time would be quadratic.
       if (parts.push(piece) - joined < MANY) return;
-      parts.push(Buffer.concat(parts.splice(joined)));
+      parts.push(join(parts.splice(joined)));
       joined = parts.length;
     },
     head: (bytes) => (parts[0] ?? Buffer.alloc(0)).subarray(0, bytes),
@@ -44,4 +43,12 @@ export function gatheredBytes(): GatheredBytes {
     },
     clear,
   };
+}
+
+/** In memory of its own: what shares some would keep the rest of it alive. */
+function join(parts: readonly Buffer[]): Buffer {
+  const whole = Buffer.allocUnsafeSlow(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) at += part.copy(whole, at);
+  return whole;
 }

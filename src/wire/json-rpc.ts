@@ -13,6 +13,8 @@ export interface Line {
   onmessage?: ((message: Message, origin?: Origin) => void) | undefined;
   onclose?: (() => void) | undefined;
   onerror?: ((error: Error) => void) | undefined;
+  /** The answer to one of our requests came, but cannot be had. */
+  onlost?: ((id: number, error: Error) => void) | undefined;
   /** Each request has its own stream, so an answer can fail to come without the line being lost. */
   readonly hasPerRequestStream?: boolean;
   start(): Promise<void>;

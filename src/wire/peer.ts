@@ -80,6 +80,7 @@ export class Peer {
       };
     });
     line.onerror = (error) => options.trouble?.(error);
+    line.onlost = (id, error) => this.#take(id)?.reject(error);
     line.onmessage = (message, origin) => this.#receive(message, origin?.askedBy);
   }
 

@@ -63,6 +63,8 @@ verifies('T9', 'a program and its in-process server tell each other what they li
   );
 
   await heddle.servers.notify('ide', 'ide_connected', { pid: 7 });
+  const unwanted = heddle.servers.notify('ide', 'ide_connected', { pid: 8 }, AbortSignal.abort());
+  await expect(unwanted).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
   await until('the server was told', () => ide.told.some(([method]) => method === 'ide_connected'));
   expect(ide.told.at(-1)).toEqual(['ide_connected', { pid: 7 }]);
 

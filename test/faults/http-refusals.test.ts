@@ -145,13 +145,17 @@ verifies('T1', 'does not speak to a server whose certificate nobody has signed, 
   expect(requests).toBe(0);
 });
 
-verifies('F4', 'a 401 in the middle of a call is known at once, and what else is under way comes to its end', async () => {
-  const { heddle, act, faults } = await started();
-  const answered = Promise.withResolvers<void>();
-  faults.push((_, answer) => void answered.promise.then(answer), refuse(401));
-  const slow = act();
-  await expect(act()).rejects.toMatchObject({ code: 'AUTH_NEEDED' });
-  expect((await heddle.servers.list()).find(({ name }) => name === 'up')).toMatchObject({ state: 'needs-auth' });
-  answered.resolve();
-  await expect(slow).resolves.toMatchObject(done);
-});
+verifies(
+  'F4',
+  'a 401 in the middle of a call is known at once, and what else is under way comes to its end',
+  async () => {
+    const { heddle, act, faults } = await started();
+    const answered = Promise.withResolvers<void>();
+    faults.push((_, answer) => void answered.promise.then(answer), refuse(401));
+    const slow = act();
+    await expect(act()).rejects.toMatchObject({ code: 'AUTH_NEEDED' });
+    expect((await heddle.servers.list()).find(({ name }) => name === 'up')).toMatchObject({ state: 'needs-auth' });
+    answered.resolve();
+    await expect(slow).resolves.toMatchObject(done);
+  },
+);

@@ -114,7 +114,8 @@ function toCall(name: string, argument: JsonObject, { caller, input }: { caller:
 }
 
 async function run(heddle: Heddle, call: Call, input: Input): Promise<Complete> {
-  const through = (one: Call) => throughRounds(heddle.dispatch, one, { ask: askUser });
+  const describe = ({ caller, name, signal }: Call) => heddle.catalog.describe(caller, name, signal);
+  const through = (one: Call) => throughRounds(heddle.dispatch, one, { ask: askUser, describe });
   try {
     return await through(call);
   } catch (thrown) {
@@ -124,10 +125,10 @@ async function run(heddle: Heddle, call: Call, input: Input): Promise<Complete> 
   }
 }
 
-const askUser: AskUser = async (questions, server) => {
+const askUser: AskUser = async (questions, server, signal) => {
   if (process.stderr.isTTY) process.stderr.write('\r\x1b[K'); // A line of progress may stand there.
   const { askAtTerminal } = await import('../ask-question.ts');
-  return askAtTerminal(questions, server);
+  return askAtTerminal(questions, server, signal);
 };
 
 const agrees = (why: string, argument: JsonObject): Promise<boolean> =>

@@ -1,0 +1,43 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect } from 'vitest';
+import { Exchange } from '../../src/upstream/http-exchange.ts';
+import { lineFramer } from '../../src/wire/line-framer.ts';
+import { verifies } from '../requirements.ts';
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+const MIB = 1024 * 1024;
+
+function heldBytes(): number {
+  collect();
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  return heapUsed + arrayBuffers;
+}
+
+/** What it costs to be sent a JSON text of a mebibyte, one byte at a time, before its end. */
+function costOf(push: (piece: Buffer) => void): number {
+  const before = heldBytes();
+  push(Buffer.from('"'));
+  for (let n = 0; n < MIB; n++) push(Buffer.from('x'));
+  const cost = heldBytes() - before;
+  push(Buffer.from('"'));
+  return cost;
+}
+
+verifies('F3', 'holds a line that comes byte by byte in little more memory than it takes', () => {
+  const lines: string[] = [];
+  const push = lineFramer({ maxLineBytes: 2 * MIB, onLine: (line) => lines.push(line), onOversized: () => {} });
+  expect(costOf(push)).toBeLessThan(4 * MIB);
+  push(Buffer.from('\n'));
+  expect(lines).toEqual([`"${'x'.repeat(MIB)}"`]);
+});
+
+verifies('F3', 'holds the body of an answer that comes byte by byte in little more memory than it takes', () => {
+  const messages: unknown[] = [];
+  const exchange = new Exchange({ maxMessageBytes: 2 * MIB, onMessage: (message) => messages.push(message) });
+  exchange.onResponseStart(undefined, 200, { 'content-type': 'application/json' });
+  expect(costOf((piece) => exchange.onResponseData(undefined as never, piece))).toBeLessThan(4 * MIB);
+  exchange.onResponseEnd();
+  expect(messages).toEqual(['x'.repeat(MIB)]);
+});
