@@ -7,8 +7,10 @@ import { type Readables, readingServer, textAt } from '../test/servers/reading-s
 import { until } from '../test/until.ts';
 import type { JsonObject } from './core/call.ts';
 import { type OpenOptions, openHeddle } from './index.ts';
+import type { Line } from './wire/json-rpc.ts';
+import { Peer } from './wire/peer.ts';
 
-async function opened(servers: NonNullable<OpenOptions['servers']>, config: JsonObject = {}) {
+async function opened(servers: NonNullable<OpenOptions['servers']>, config: JsonObject = {}, more: OpenOptions = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-reading-'));
   writeFileSync(join(folder, 'heddle.json'), JSON.stringify(config));
   const heddle = await openHeddle({
@@ -16,6 +18,7 @@ async function opened(servers: NonNullable<OpenOptions['servers']>, config: Json
     env: { HEDDLE_HOME: join(folder, 'home') },
     servers,
     trustProject: true,
+    ...more,
   });
   onTestFinished(async () => {
     await heddle.close();
@@ -180,3 +183,32 @@ describe('rules', () => {
     await open.readResource('note://one');
   });
 });
+
+verifies('T10', 'a server that asks in the middle of a prompt or a read gets its answer', async () => {
+  const asks = async (line: Line) => {
+    const peer: Peer = new Peer(line, {
+      server: 'Heddle',
+      async answer(method, params) {
+        if (method === 'initialize')
+          return { protocolVersion: params.protocolVersion ?? '', capabilities: ASKING, serverInfo: {} };
+        if (method === 'prompts/list') return { prompts: [{ name: 'greet' }] };
+        if (method === 'resources/list') return { resources: [{ uri: 'u:1', name: 'one' }] };
+        if (method !== 'prompts/get' && method !== 'resources/read') return {};
+        const answer = await peer.request('elicitation/create', FORM, { deadlineMs: 5000 });
+        return { messages: [], contents: [], answer };
+      },
+    });
+    await peer.start();
+  };
+  const elicit = () => ({ action: 'accept', content: { name: 'Ada' } }) as const;
+  const heddle = await opened({ asking: { connect: asks } }, {}, { elicit });
+  const answer = { action: 'accept', content: { name: 'Ada' } };
+  expect((await heddle.getPrompt('greet')).value).toMatchObject({ answer });
+  expect((await heddle.readResource('u:1')).value).toMatchObject({ answer });
+});
+
+const ASKING = { tools: {}, prompts: {}, resources: {} };
+const FORM = {
+  message: 'Who?',
+  requestedSchema: { type: 'object', properties: { name: { type: 'string' } } },
+};

@@ -38,7 +38,9 @@ export async function discover(
   signal: AbortSignal,
 ): Promise<void> {
   const { catalog, servers, serverVisible } = options;
-  const unknown = servers.status().filter(({ name }) => !catalog.knows(name) && serverVisible(caller, name));
+  const all = servers.status();
+  for (const { name } of all) servers.connected(name)?.freshen();
+  const unknown = all.filter(({ name }) => !catalog.knows(name) && serverVisible(caller, name));
   // One that failed before is tried again, but nobody waits for it a second time.
   const attempts = unknown.map(({ name, state }) => {
     const attempt = servers.connect(name, signal).then(IGNORE, IGNORE); // Its status says why it failed.

@@ -55,3 +55,35 @@ verifies('R1', 'a server without tools is known all the same', () => {
   catalog.update('a', []);
   expect(catalog.knows('a')).toBe(true);
 });
+
+verifies('T8', 'a list of one kind changes that kind alone, and its listeners hear which', () => {
+  const owners = new Map([['a', { entry: undefined, builtin: false }]]);
+  const told: string[] = [];
+  const catalog = liveCatalog({ owners, remembered: [], onChange: (list) => told.push(list) });
+  catalog.update('a', [tool('one')]);
+  for (const kind of ['resources', 'templates', 'prompts'] as const) catalog.update('a', [], kind);
+  expect(told).toEqual(['tools']);
+  const { prompts, resources } = catalog.current();
+  catalog.update('a', [{ uri: 'u:1', name: 'one' }], 'resources');
+  expect(catalog.current().prompts).toBe(prompts);
+  expect(catalog.current().resources).not.toBe(resources);
+  catalog.update('a', [{ uriTemplate: 'u:{x}', name: 'any' }], 'templates');
+  catalog.update('a', [{ name: 'one' }], 'prompts');
+  const before = catalog.current().resources;
+  catalog.update('a', [tool('two')]);
+  expect(catalog.current().resources).toBe(before);
+  catalog.update('a', [], 'prompts');
+  expect(told).toEqual(['tools', 'resources', 'resources', 'prompts', 'tools', 'prompts']);
+  catalog.configure(new Map());
+  expect(catalog.current().resources.targets).toEqual([]);
+  expect(told.slice(-2)).toEqual(['tools', 'resources']);
+});
+
+verifies('T3', 'resources and prompts that were remembered are there before their server is', () => {
+  const { catalog } = world([
+    { server: 'a', tools: [], resources: [{ uri: 'u:1', name: 'x' }], prompts: [{ name: 'greet' }] },
+  ]);
+  expect(catalog.current().resources.targets).toMatchObject([{ kind: 'resource', publicName: 'u:1' }]);
+  expect(catalog.current().prompts.find('a.greet')).toMatchObject({ kind: 'prompt', publicName: 'mcp__a__greet' });
+  expect(catalog.current().find('a.greet')).toBeUndefined();
+});

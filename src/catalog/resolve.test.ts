@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
+import { readingServer } from '../../test/servers/reading-server.ts';
 import { recordingServer, text } from '../../test/servers/recording-server.ts';
 import type { Caller } from '../core/call.ts';
 import { HeddleError, UpstreamError } from '../core/errors.ts';
@@ -136,4 +137,46 @@ verifies('T6', 'whoever gives up while a server starts is let go, and the start 
   abort.abort();
   await expect(asked).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
   expect(world.servers.status()[0]).toMatchObject({ state: 'pending', attempt: [1, 1] });
+});
+
+const reading = (uris: readonly string[], prompts: readonly string[] = []) =>
+  readingServer({ resources: uris.map((uri) => ({ uri, name: uri })), prompts: prompts.map((name) => ({ name })) });
+
+verifies('R6', 'a URI that nobody is known to have is looked for at those who were never seen', async () => {
+  const world = await openWorld({ a: reading(['u:1']), b: reading(['u:2']) });
+  const found = await world.resolve({ kind: 'resource', name: 'u:2', caller: ada, signal });
+  expect(found).toMatchObject({ kind: 'resource', servers: ['b'] });
+  await expect(world.resolve({ kind: 'subscription', name: 'u:3', caller: ada, signal })).rejects.toMatchObject({
+    code: 'NAME_UNKNOWN',
+    details: { uri: 'u:3' },
+  });
+  expect([...world.started].sort()).toEqual(['a', 'b']);
+});
+
+verifies('R6', 'a URI that says whose it is starts that server and no other', async () => {
+  const world = await openWorld({ a: reading(['u:1']), b: reading(['u:1']) });
+  const found = await world.resolve({ kind: 'resource', name: 'heddle://b/u:1', caller: ada, signal });
+  expect(found).toMatchObject({ servers: ['b'], name: 'u:1' });
+  expect(world.started).toEqual(['b']);
+});
+
+verifies('R6', 'what one server has alone in the eyes of a caller is theirs by its own URI', async () => {
+  const world = await openWorld(
+    { a: reading(['u:1']), b: reading(['u:1']) },
+    { hides: ({ servers }) => servers[0] === 'a' },
+  );
+  const ask = () => world.resolve({ kind: 'resource', name: 'u:1', caller: ada, signal });
+  expect(await ask()).toMatchObject({ publicName: 'heddle://b/u:1', servers: ['b'] });
+  const other = { kind: 'resource', name: 'heddle://a/u:1', caller: ada, signal } as const;
+  await expect(world.resolve(other)).rejects.toMatchObject({ code: 'NAME_UNKNOWN' });
+});
+
+verifies('R6', 'tools and prompts of one name do not get into each other’s way', async () => {
+  const world = await openWorld({ a: reading([], ['x']), b: has('x') });
+  const prompt = await world.resolve({ kind: 'prompt', name: 'mcp__a__x', caller: ada, signal });
+  expect(prompt).toMatchObject({ kind: 'prompt', publicName: 'mcp__a__x' });
+  expect(await world.resolve({ kind: 'tool', name: 'x', caller: grace, signal })).toMatchObject({ kind: 'tool' });
+  await expect(world.resolve({ kind: 'tool', name: 'mcp__a__x', caller: ada, signal })).rejects.toMatchObject({
+    code: 'NAME_UNKNOWN',
+  });
 });

@@ -46,7 +46,9 @@ const reconnect = z.strictObject({
 const permissions = z.strictObject({
   allowedTools: names.exactOptional().describe('Tools that run; any other tool of the server asks first.'),
   deniedTools: names.exactOptional().describe('Tools that never run.'),
-  allowedResources: names.exactOptional().describe('Resources that may be read; any other is denied.'),
+  allowedResources: names
+    .exactOptional()
+    .describe('URIs that may be read, or templates of them; any other resource is denied.'),
   readPermission: answer.exactOptional().describe('What happens to calls that only read.'),
   writePermission: answer.exactOptional().describe('What happens to all other calls.'),
 });

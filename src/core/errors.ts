@@ -24,13 +24,13 @@ export const ERRORS = {
   NAME_UNKNOWN: {
     fault: 'caller',
     exit: 2,
-    when: 'No tool or server of that name exists, or the caller may not see it.',
+    when: 'No tool, prompt, resource or server of that name exists, or the caller may not see it.',
     fix: 'Run `heddle list tools` to see what there is.',
   },
   NAME_AMBIGUOUS: {
     fault: 'caller',
     exit: 2,
-    when: 'A bare tool name belongs to more than one server.',
+    when: 'A bare tool name, or a URI, belongs to more than one server.',
     fix: 'Write it as `server.tool`; the message lists the candidates.',
   },
   NAME_TAKEN: {
@@ -42,7 +42,7 @@ export const ERRORS = {
   INPUT_INVALID: {
     fault: 'caller',
     exit: 2,
-    when: 'The arguments do not fit the input schema of the tool, or are not JSON.',
+    when: 'The arguments do not fit what the tool or prompt takes, or are not JSON.',
     fix: 'Run `heddle describe <tool>` to see what it takes.',
   },
   CONFIG_INVALID: {

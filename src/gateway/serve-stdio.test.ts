@@ -1,13 +1,17 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
+import { readingServer } from '../../test/servers/reading-server.ts';
 import { recordingServer, text } from '../../test/servers/recording-server.ts';
 import { until } from '../../test/until.ts';
 import type { JsonObject } from '../core/call.ts';
+import type { InProcessServer } from '../upstream/given.ts';
 import { gatewayUnderTest, modern, OWNER } from './fixtures.ts';
 import { serveStdio } from './serve-stdio.ts';
 
-async function serving(server = recordingServer({ do: () => text('done'), forever: () => new Promise(() => {}) })) {
+const serving = () => servingOf(recordingServer({ do: () => text('done'), forever: () => new Promise(() => {}) }));
+
+async function servingOf<T extends InProcessServer>(server: T) {
   const { heddle } = await gatewayUnderTest({ servers: { up: server } });
   const input = new PassThrough();
   const output = new PassThrough();
@@ -119,5 +123,19 @@ describe('changes over two streams', () => {
     for (let next = await seen.next(); !next.done && next.value.kind !== 'catalog'; next = await seen.next());
     await ask({ id: 9, method: 'ping' });
     expect(changed(said())).toHaveLength(1);
+  });
+
+  verifies('R6', 'of a resource are told to whoever follows it, until it hangs up', async () => {
+    const server = readingServer({ resources: [{ uri: 'u:1', name: 'one' }] });
+    const { ask, said, input, ended } = await servingOf(server);
+    await ask({ id: 1, method: 'initialize', params: {} });
+    expect((await ask({ id: 2, method: 'resources/subscribe', params: { uri: 'u:1' } })).result).toEqual({});
+    server.update('u:1');
+    const updates = () => said().filter(({ method }) => method === 'notifications/resources/updated');
+    await until('it is told', () => updates().length === 1);
+    expect(updates()).toMatchObject([{ params: { uri: 'u:1' } }]);
+    input.end();
+    await ended;
+    await until('nobody follows it', () => server.followed.size === 0);
   });
 });

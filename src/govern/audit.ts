@@ -8,16 +8,18 @@ export function audit(log: AuditLog, clock: Clock = Date.now): Stage<Call> {
   return function audit(call, next) {
     return observed(
       () => next(call),
-      ({ outcome, server, durationMs }) =>
+      ({ outcome, server, durationMs }) => {
+        const { kind, caller } = call;
         log.append({
           callId: call.id,
           phase: 'outcome',
           at: clock(),
-          caller: call.caller.id,
-          via: call.caller.via,
+          caller: caller.id,
+          via: caller.via,
           name: call.name,
-          detail: { ...(call.kind !== 'tool' && { kind: call.kind }), outcome, server, durationMs },
-        }),
+          detail: { ...(kind !== 'tool' && { kind }), outcome, server, durationMs, profile: caller.profile },
+        });
+      },
     );
   };
 }

@@ -18,32 +18,36 @@ export function mayHaveOf({ servers, tools, exclude = [] }: Profile, server: str
   if (servers && !servers.some((pattern) => fits(pattern, server))) return false;
   const groups = [`mcp__${server}__`, `${server}.`];
   if (exclude.some((pattern) => pattern === '*' || groups.some((group) => pattern === `${group}*`))) return false;
-  return tools?.some((pattern) => isOwnName(pattern) || groups.some((group) => mayStart(pattern, group))) ?? true;
+  return tools?.some((pattern) => !namesServer(pattern) || groups.some((group) => mayStart(pattern, group))) ?? true;
+}
+
+function includes(pattern: string, target: Target): boolean {
+  if (isPublic(pattern) && fits(pattern, target.publicName)) return true;
+  return target.servers.every((server) => isNamed(pattern, target, server));
+}
+
+/** In doubt more than was written: whatever a tool calls itself, and one server of a pool, leaves the whole out. */
+function excludes(pattern: string, target: Target): boolean {
+  if (isPublic(pattern) && fits(pattern, target.publicName)) return true;
+  return target.servers.some((server) => fits(pattern, nameAt(target, server)) || isNamed(pattern, target, server));
 }
 
 /**
- * A public name, `server.tool`, or what the tool is called by itself. Servers choose the names of their tools, so a
- * pattern that names a server is held only against what begins with the server's own name.
+ * `mcp__server__tool`, `server.tool`, or what the tool is called by itself. Servers choose the names of their tools, so
+ * a pattern that names a server is held only against what begins with the server's own name.
  */
-function includes(pattern: string, target: Target): boolean {
-  const { publicName, servers } = target;
-  if (fits(pattern, publicName)) return true;
-  if (isOwnName(pattern) && servers.every((server) => fits(pattern, nameAt(target, server)))) return true;
-  return pattern.includes('.') && servers.every((server) => fits(pattern, `${server}.${nameAt(target, server)}`));
+function isNamed(pattern: string, target: Target, server: string): boolean {
+  const name = nameAt(target, server);
+  if (pattern.startsWith('mcp__')) return fits(pattern, `mcp__${server}__${name}`);
+  if (pattern.includes('.') && fits(pattern, `${server}.${name}`)) return true;
+  return !namesServer(pattern) && fits(pattern, name);
 }
 
-/** In doubt more than was written: any of its names, and one server of a pool, leaves the whole out. */
-function excludes(pattern: string, target: Target): boolean {
-  const atOne = (server: string) => {
-    const name = nameAt(target, server);
-    return [name, `${server}.${name}`, `mcp__${server}__${name}`].some((text) => fits(pattern, text));
-  };
-  return fits(pattern, target.publicName) || target.servers.some(atOne);
-}
+const isPublic = (pattern: string) => pattern.startsWith('mcp__') || pattern.includes(':');
 
 /** A dot sets a server and its tool apart, except in a URI. */
-const isOwnName = (pattern: string) =>
-  !pattern.startsWith('mcp__') && (!pattern.includes('.') || pattern.includes(':'));
+const namesServer = (pattern: string) =>
+  pattern.startsWith('mcp__') || (pattern.includes('.') && !pattern.includes(':'));
 
 /** Whether what begins with `start` may fit: the two agree as far as both are known. */
 function mayStart(pattern: string, start: string): boolean {

@@ -14,6 +14,8 @@ export interface Connection {
   send(call: ResolvedCall): Promise<Result>;
   /** All pages of one list, each item as the server wrote it; empty when the server has no such thing. */
   list(kind: ListKind, signal: AbortSignal): Promise<readonly JsonObject[]>;
+  /** Whoever looks at the lists says so: those whose time is over are then heard of as changed. */
+  freshen(): void;
   /** A question so cheap that only a server in trouble does not answer it. */
   probe(signal: AbortSignal): Promise<void>;
   /** Asks to be told when a resource changes; heard as `notifications/resources/updated`. */

@@ -9,6 +9,8 @@ export interface DiscoverOptions {
   readonly server: string;
   readonly kind: ListKind;
   readonly signal: AbortSignal;
+  /** Told for how long the server says that its list stays good. */
+  readonly onLife?: (ttlMs: unknown) => void;
 }
 
 interface List {
@@ -41,6 +43,7 @@ export async function discover(peer: Peer, options: DiscoverOptions): Promise<re
   let chars = 0;
   while (cursors.size < MAX_PAGES) {
     const answer = await peer.request(list.method, params, { deadlineMs: REQUEST_MS, signal }).catch(noneOf(kind));
+    options.onLife?.(answer.ttlMs);
     const page = itemsOf(answer, list);
     for (const item of page) items.push(item); // Spread, a long page would overflow the stack.
     if (items.length > MAX_ITEMS) throw tooLong(options, `it has more than ${MAX_ITEMS} items`);

@@ -4,6 +4,8 @@ import { fillForm, readForm } from '../core/form.ts';
 import { isObject } from '../core/json.ts';
 import { secretInMessage, secretWord } from './secret-field.ts';
 
+/** The code of a request that the user has rejected; where it is ours, the limits speak for the user. */
+export const REJECTED = -1;
 const MAX_MESSAGE_CHARS = 10_000;
 const MAX_URL_CHARS = 8192;
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);

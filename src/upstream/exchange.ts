@@ -4,8 +4,7 @@ import { UpstreamError } from '../core/errors.ts';
 import { INTERNAL_ERROR, RpcError } from '../wire/json-rpc.ts';
 import type { Ask, Peer } from '../wire/peer.ts';
 import { askOf, requestOf } from './call-request.ts';
-import { checkedAnswer } from './elicitation.ts';
-import { REJECTED } from './questions.ts';
+import { checkedAnswer, REJECTED } from './elicitation.ts';
 
 /** Where a call stands: answered, or stopped to ask. */
 export type Stop =

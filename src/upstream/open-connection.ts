@@ -11,6 +11,7 @@ import { discover } from './discover.ts';
 import { toFailure } from './failure.ts';
 import { type Changes, followChanges } from './follow-changes.ts';
 import { hasLegalParamHeaders } from './http-headers.ts';
+import { type ListLives, listLives } from './list-lives.ts';
 import { type Agreement, capabilitiesOf, negotiate } from './negotiate.ts';
 import { parking } from './parking.ts';
 import { openQuestions, type Questions } from './questions.ts';
@@ -55,7 +56,8 @@ export async function openConnection(options: OpenOptions): Promise<Connection> 
       known,
       onLegacyVersion,
     });
-    const list = lister(peer, agreement, options);
+    const lives = listLives({ agreement, hear: options.hear });
+    const list = lister({ peer, agreement, lives }, options);
     if (agreement.era === 'modern') {
       const listTools = (during: AbortSignal) => {
         options.hear('notifications/tools/list_changed', {}); // Whoever holds the old list has to know, too.
@@ -64,7 +66,7 @@ export async function openConnection(options: OpenOptions): Promise<Connection> 
       calls = modernCalls({ peer, server, can, questions, listTools });
     }
     changes = followChanges(peer, { server, agreement, hear: options.hear });
-    return toConnection({ peer, agreement, calls, changes, list }, options);
+    return toConnection({ peer, agreement, calls, changes, lives, list }, options);
   } catch (thrown) {
     changes?.close();
     await peer.close();
@@ -77,10 +79,11 @@ interface Parts {
   readonly agreement: Agreement;
   readonly calls: Calls;
   readonly changes: Changes;
+  readonly lives: ListLives;
   readonly list: Connection['list'];
 }
 
-function toConnection({ peer, agreement, calls, changes, list }: Parts, options: OpenOptions): Connection {
+function toConnection({ peer, agreement, calls, changes, lives, list }: Parts, options: OpenOptions): Connection {
   const { server, lastWords = () => '' } = options;
   peer.closed.then(() => {
     calls.close();
@@ -101,6 +104,7 @@ function toConnection({ peer, agreement, calls, changes, list }: Parts, options:
     server,
     agreement,
     list,
+    freshen: lives.freshen,
     closed: peer.closed,
     lastWords,
     // Whoever cannot complete has nothing to suggest.
@@ -135,14 +139,17 @@ const canComplete = ({ capabilities, protocolVersion }: Agreement) =>
 const noSuggestions = async (server: string): Promise<Result> =>
   answered(server, { completion: { values: [] } }, performance.now());
 
-function lister(peer: Peer, { era, capabilities }: Agreement, { server, line }: OpenOptions): Connection['list'] {
+type Listing = Pick<Parts, 'peer' | 'agreement' | 'lives'>;
+
+function lister({ peer, agreement, lives }: Listing, { server, line }: OpenOptions): Connection['list'] {
+  const { era, capabilities } = agreement;
   // Over HTTP, where arguments are repeated as headers, a tool that says so in an illegal way must not be offered.
   const checksHeaders = era === 'modern' && line.hasPerRequestStream === true;
   const isLegal = ({ inputSchema }: JsonObject) => hasLegalParamHeaders(inputSchema);
   return async function list(kind, signal) {
     if (!capabilities[CAPABILITY[kind]]) return [];
     try {
-      const items = await discover(peer, { server, kind, signal });
+      const items = await discover(peer, { server, kind, signal, onLife: (ttlMs) => lives.took(kind, ttlMs) });
       return kind === 'tools' && checksHeaders ? items.filter(isLegal) : items;
     } catch (thrown) {
       throw toFailure(server, thrown);

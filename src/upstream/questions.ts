@@ -5,7 +5,7 @@ import type { Abilities, JsonObject, Question } from '../core/call.ts';
 import type { Clock } from '../core/clock.ts';
 import { isObject } from '../core/json.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
-import { objectionTo } from './elicitation.ts';
+import { objectionTo, REJECTED } from './elicitation.ts';
 import type { Parking } from './parking.ts';
 
 /** How much servers may let the user's model write. */
@@ -40,8 +40,6 @@ export interface QuestionsOptions {
 
 const METHODS: readonly unknown[] = ['elicitation/create', 'sampling/createMessage', 'roots/list'];
 const RESERVED = 'io.modelcontextprotocol/';
-// The code of a request that the user has rejected; in this place the limits speak for the user.
-export const REJECTED = -1;
 const MAX_WINDOWS = 1000;
 
 export const isQuestion = (method: unknown): method is Question['method'] => METHODS.includes(method);

@@ -55,7 +55,9 @@ export function faultyServer({ name, onAct, accepts = () => true }: FaultyOption
     near.send = async (message, sendOptions) => {
       const { arguments: input } = (message.params ?? {}) as { arguments?: JsonObject };
       const details = message.method === 'tools/call' && input ? UNDELIVERED[faultOf(input)] : undefined;
+      if (details?.sessionGone) setImmediate(() => far.close()); // As every line does that lost its session.
       if (details) {
+        if (details.sessionGone) setImmediate(() => void near.close()); // As every line does that says so.
         throw new UpstreamError('UPSTREAM_FAILED', `Nothing was written to ${name}.`, { delivered: 'no', details });
       }
       return send(message, sendOptions);

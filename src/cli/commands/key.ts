@@ -6,6 +6,7 @@ import type { Access } from '../../heddle.ts';
 import { CONFIG_OPTION, type Command, type Input, JSON_OPTION, TRUST_OPTION } from '../command.ts';
 import { localCaller } from '../local-caller.ts';
 import { printJson } from '../print-json.ts';
+import { printFileProblems } from '../print-problems.ts';
 import { printTable } from '../print-table.ts';
 import { openOptions, withHeddle } from '../with-heddle.ts';
 
@@ -39,7 +40,9 @@ export const key: Command = {
     if (!Object.hasOwn(VERBS, verb) || input.rest !== undefined) throw misunderstood(verb);
     const act = VERBS[verb as Verb];
     // No server is needed for it, so none is started.
-    return withHeddle({ ...openOptions(input), autoConnect: false }, ({ access }) => act(access, words, input));
+    return withHeddle({ ...openOptions(input), autoConnect: false, onProblems: printFileProblems }, ({ access }) =>
+      act(access, words, input),
+    );
   },
 };
 

@@ -91,7 +91,7 @@ async function openOnFreePort(asked: number | undefined, options: GatewayOptions
 
 function cannotListen(cause: unknown, host: string, port: number): unknown {
   const { code } = cause as NodeJS.ErrnoException;
-  if (code === undefined) return cause;
+  if (code === undefined || HeddleError.is(cause)) return cause;
   const why = code === 'EADDRINUSE' ? 'the port is taken' : code;
   return new HeddleError('CONFIG_INVALID', `The gateway cannot listen on ${host}:${port}: ${why}.`, {
     cause,

@@ -1,0 +1,169 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { verifies } from '../../test/requirements.ts';
+import { configSchema, type Profile } from '../config/schema.ts';
+import type { Caller, Target } from '../core/call.ts';
+import { aTarget } from '../core/fixtures.ts';
+import { hidesServer } from './decide.ts';
+import { decides } from './fixtures.ts';
+import { isWithin, mayHaveOf } from './profile.ts';
+
+const profile = (said: object): Profile => configSchema.parse({ profiles: { p: said } }).profiles.p as Profile;
+
+const tool = (server: string, name: string, more: Partial<Target> = {}): Target =>
+  aTarget({ publicName: `mcp__${server}__${name}`, servers: [server], name, ...more });
+
+describe('a profile has', () => {
+  it.each<[string, object, Target, boolean]>([
+    ['everything when it names nothing', {}, tool('git', 'log'), true],
+    ['the servers it names', { servers: ['git'] }, tool('git', 'log'), true],
+    ['no server that only begins the same', { servers: ['git'] }, tool('github', 'log'), false],
+    ['servers by pattern', { servers: ['git*'] }, tool('github', 'log'), true],
+    ['a tool by its public name', { tools: ['mcp__git__log'] }, tool('git', 'log'), true],
+    ['tools by server', { tools: ['mcp__git__*'] }, tool('git', 'log'), true],
+    ['a tool as people write it', { tools: ['git.log'] }, tool('git', 'log'), true],
+    ['a tool by its own name', { tools: ['log'] }, tool('git', 'log'), true],
+    ['tools by a pattern of their own names', { tools: ['get_*'] }, tool('git', 'get_log'), true],
+    ['nothing that only has the name somewhere', { tools: ['log'] }, tool('git', 'blog'), false],
+    ['nothing for the beginning of a server’s name', { tools: ['g*'] }, tool('git', 'log'), false],
+    ['nothing for how all public names begin', { tools: ['m*'] }, tool('git', 'log'), false],
+    ['no tool that calls itself another server’s', { tools: ['git.*'] }, tool('evil', 'git.log'), false],
+    ['no tool that calls itself a public name', { tools: ['mcp__git__*'] }, tool('evil', 'mcp__git__log'), false],
+    ['only what all its lists name', { servers: ['git'], tools: ['log'] }, tool('svn', 'log'), false],
+    ['nothing where a list is empty', { tools: [] }, tool('git', 'log'), false],
+    ['no excluded tool', { exclude: ['git.log'] }, tool('git', 'log'), false],
+    ['no tool excluded by its own name', { exclude: ['log'] }, tool('git', 'log'), false],
+    [
+      'no tool excluded by its server’s name for it',
+      { exclude: ['mcp__git__log'] },
+      tool('git', 'log', { publicName: 'mcp__git__history' }),
+      false,
+    ],
+    ['other tools of the same server', { exclude: ['git.log'] }, tool('git', 'show'), true],
+    ['a pool when it has each server', { servers: ['a', 'b'] }, tool('pool', 'x', { servers: ['a', 'b'] }), true],
+    ['no pool of which it lacks one server', { servers: ['a'] }, tool('pool', 'x', { servers: ['a', 'b'] }), false],
+    ['no pool of which one is excluded', { exclude: ['b.x'] }, tool('pool', 'x', { servers: ['a', 'b'] }), false],
+    [
+      'a resource by its URI',
+      { tools: ['file:///docs/*.md'] },
+      tool('fs', 'file:///docs/a.md', { kind: 'resource', publicName: 'heddle://fs/x' }),
+      true,
+    ],
+    [
+      'no excluded resource, however it is spelled',
+      { exclude: ['file:///etc/*.conf'] },
+      tool('fs', 'file:///etc/a.conf', { kind: 'resource', publicName: 'heddle://fs/x' }),
+      false,
+    ],
+  ])('P2: %s', (_what, said, target, expected) => {
+    expect(isWithin(profile(said), target)).toBe(expected);
+  });
+
+  verifies('P2', 'the categories it names, whole', () => {
+    const within = (category: string) => {
+      const target = tool('git', 'log');
+      return isWithin(profile({ categories: ['code'] }), { ...target, facts: { ...target.facts, category } });
+    };
+    expect(['code', 'codes', 'Code', 'uncategorized'].map(within)).toEqual([true, false, false, false]);
+  });
+});
+
+const SERVERS = ['a', 'b', 'a__b', 'ab'];
+const NAMES = ['x', 'y', 'b__x', 'a.x', 'mcp__a__x'];
+const PATTERNS = [
+  '*',
+  'x',
+  'x*',
+  'a.*',
+  'a.x',
+  '*.x',
+  'mcp__*',
+  'mcp__a__*',
+  'mcp__a__b__*',
+  'mcp__a__x',
+  'a*',
+  'm*',
+  'b.y',
+  'q.*',
+];
+const some = (of: readonly string[]) => fc.option(fc.subarray([...of]), { nil: undefined });
+const anyProfile = fc.record(
+  { servers: some([...SERVERS, 'a*', '*', 'q']), tools: some(PATTERNS), exclude: some(PATTERNS) },
+  { requiredKeys: [] },
+);
+
+verifies('P2', 'a server of which a profile has a tool is never taken for one of which it has none', () => {
+  fc.assert(
+    fc.property(anyProfile, fc.constantFrom(...SERVERS), fc.constantFrom(...NAMES), (said, server, name) => {
+      const given = profile(JSON.parse(JSON.stringify(said)));
+      if (isWithin(given, tool(server, name))) expect(mayHaveOf(given, server)).toBe(true);
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+verifies('P2', 'a server that a profile cannot have anything of is hidden from it, and from no one else', () => {
+  const by = (name?: string): Caller => ({ id: 'x', roles: ['user'], via: 'gateway', ...(name && { profile: name }) });
+  const profiles = {
+    one: { servers: ['git'] },
+    some: { tools: ['git.log', 'mcp__svn__*'] },
+    denying: { permissions: { deny: ['mcp__git'] } },
+    excluding: { exclude: ['git.*'] },
+  };
+  const { profiles: known, permissions, mode } = configSchema.parse({ profiles });
+  const policy = { mode, permissions, servers: new Map(), profiles: new Map(Object.entries(known)) };
+  const hidden = (profileName: string | undefined) =>
+    ['git', 'svn', 'hg'].filter((server) => hidesServer(policy, by(profileName), server));
+  expect(hidden(undefined)).toEqual([]);
+  expect(hidden('one')).toEqual(['svn', 'hg']);
+  expect(hidden('some')).toEqual(['hg']);
+  expect(hidden('denying')).toEqual(['git']);
+  expect(hidden('excluding')).toEqual(['git']);
+  expect(hidden('gone')).toEqual(['git', 'svn', 'hg']);
+});
+
+describe('rules of a profile', () => {
+  const target = tool('git', 'push');
+  const effectOf = (globally: object, said: object | undefined) => {
+    const profiles = new Map(said ? [['p', profile({ permissions: said })]] : []);
+    const decide = decides({ permissions: globally, mode: 'strict', profiles });
+    return decide({ id: 'x', roles: ['user'], via: 'gateway', profile: 'p' }, target).effect;
+  };
+  const rule = (effect: string) => ({ [effect]: ['mcp__git__push'] });
+
+  verifies('P2', 'and those for all go together: deny before ask before allow', () => {
+    const effects = ['allow', 'ask', 'deny'];
+    for (const globally of effects) {
+      for (const own of effects) {
+        const strictest = effects[Math.max(effects.indexOf(globally), effects.indexOf(own))];
+        expect([globally, own, effectOf(rule(globally), rule(own))]).toEqual([globally, own, strictest]);
+      }
+    }
+    expect([effectOf({}, rule('allow')), effectOf({}, {}), effectOf(rule('allow'), {})]).toEqual([
+      'allow',
+      'ask',
+      'allow',
+    ]);
+  });
+
+  verifies('P2', 'of one that does not exist deny everything', () => {
+    expect(effectOf(rule('allow'), undefined)).toBe('deny');
+  });
+
+  verifies('P2', 'do not reach callers of another profile, or of none, for the same tool and input', () => {
+    const profiles = new Map([
+      ['p', profile({ permissions: rule('deny') })],
+      ['q', profile({})],
+    ] as const);
+    const decide = decides({ mode: 'open', profiles });
+    const input = {};
+    const by = (name?: string): Caller => ({
+      id: 'x',
+      roles: ['user'],
+      via: 'gateway',
+      ...(name && { profile: name }),
+    });
+    const effects = ['p', undefined, 'q', 'p', undefined].map((name) => decide(by(name), target, input).effect);
+    expect(effects).toEqual(['deny', 'allow', 'allow', 'deny', 'allow']);
+  });
+});
