@@ -155,8 +155,7 @@ verifies('T11', 'speaks the older era with a server that names only older versio
 });
 
 verifies('T11', 'comes back to the newer era when a server that was slow to start knows no other', async () => {
-  const slow = { 'server/discover': [SILENCE, MODERN] };
-  const { peer, methods } = await server(slow);
+  const { peer, methods } = await server({ 'server/discover': [SILENCE, MODERN] });
   await expect(negotiate(peer, { ...options, probeMs: 20 })).resolves.toMatchObject({ era: 'modern', certain: true });
   expect(methods()).toEqual(['server/discover', 'notifications/cancelled', 'initialize', 'server/discover']);
 });
