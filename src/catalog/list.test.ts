@@ -141,3 +141,12 @@ verifies('G2', 'a server whose tools are all denied is not started to look', asy
   await discover(world, ada, 2000, never);
   expect(world.started).toEqual(['quick']);
 });
+
+verifies('R7', 'whoever looks at the lists lets those be asked for again whose time is over', async () => {
+  const world = await openWorld({ a: echo() });
+  await world.servers.connect('a', never);
+  let looked = 0;
+  const connected = () => ({ freshen: () => looked++ }) as never;
+  await discover({ ...world, servers: { ...world.servers, connected } }, ada, 0, never);
+  expect(looked).toBe(1);
+});

@@ -180,3 +180,12 @@ verifies('R6', 'tools and prompts of one name do not get into each other’s way
     code: 'NAME_UNKNOWN',
   });
 });
+
+verifies('R1', 'a resource that is not valid is read by nobody', async () => {
+  const uri = `u:${'x'.repeat(9000)}`;
+  const world = await openWorld({ a: reading([uri, 'u:1']) });
+  await world.resolve({ kind: 'resource', name: 'u:1', caller: ada, signal });
+  await expect(world.resolve({ kind: 'resource', name: uri, caller: ada, signal })).rejects.toMatchObject({
+    code: 'NAME_UNKNOWN',
+  });
+});

@@ -70,6 +70,8 @@ verifies('C7', 'says what is default', async () => {
       "gateway.allowedHosts = [] (default)",
       "gateway.allowedOrigins = [] (default)",
       "gateway.maxBodyBytes = 4194304 (default)",
+      "gateway.auth = null (default)",
+      "gateway.apiKeys = [] (default)",
     ]
   `);
 });

@@ -17,7 +17,15 @@ verifies('C14', 'finds `{}` a good configuration and fills every default', async
     roots: [],
     sampling: { maxCalls: 10, windowMs: 60_000, maxTokens: 4096 },
     connect: { localConcurrency: 3, remoteConcurrency: 20 },
-    gateway: { host: '127.0.0.1', port: 7433, allowedHosts: [], allowedOrigins: [], maxBodyBytes: 4194304 },
+    gateway: {
+      host: '127.0.0.1',
+      port: 7433,
+      allowedHosts: [],
+      allowedOrigins: [],
+      maxBodyBytes: 4194304,
+      apiKeys: [],
+    },
+    profiles: {},
   });
 });
 

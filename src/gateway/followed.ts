@@ -1,4 +1,5 @@
 import type { JsonObject } from '../core/call.ts';
+import { INVALID_REQUEST, RpcError } from '../wire/json-rpc.ts';
 
 /** What one client follows, until it says otherwise or leaves. */
 export interface Followed {
@@ -36,8 +37,7 @@ export function followed(tell: Following['tell']): Followed {
     begin(uri, start) {
       const known = entries.get(uri);
       if (known) return known.begun;
-      if (closed || entries.size >= MAX_FOLLOWED)
-        return Promise.reject(new RangeError(`No more than ${MAX_FOLLOWED}.`));
+      if (closed || entries.size >= MAX_FOLLOWED) return Promise.reject(tooMany());
       const abort = new AbortController();
       const begun = start({ signal: abort.signal, tell });
       const entry = { abort, begun };
@@ -54,3 +54,5 @@ export function followed(tell: Following['tell']): Followed {
     },
   };
 }
+
+const tooMany = () => new RpcError(INVALID_REQUEST, `One client can follow ${MAX_FOLLOWED} resources, and no more.`);

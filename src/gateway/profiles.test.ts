@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import { builtins, call, done, namesIn, postTo, servers } from '../../test/servers/profile-world.ts';
@@ -5,6 +6,7 @@ import { readingServer, textAt } from '../../test/servers/reading-server.ts';
 import { text } from '../../test/servers/recording-server.ts';
 import type { JsonObject } from '../core/call.ts';
 import { gatewayUnderTest, JSON_HEADERS, modern, OWNER, openSession } from './fixtures.ts';
+import { admitter } from './profiles.ts';
 
 verifies('P2', 'a server that a profile has nothing of is not even started for it', async () => {
   let started = 0;
@@ -255,6 +257,16 @@ describe('without any credential', () => {
       message: expect.stringContaining(setting),
       fix: expect.stringContaining('127.0.0.1'),
     });
+  });
+
+  verifies('P4', 'a configuration that changes to "none" lets nobody in from elsewhere', async () => {
+    const { heddle } = await gatewayUnderTest({ config: everybody });
+    const { settings } = heddle.access;
+    const request = { headers: {} } as IncomingMessage;
+    const admitted = [true, false].map((isLocal) =>
+      admitter({ settings, authenticate: () => undefined, isLocal })(request, { profile: undefined }),
+    );
+    expect(admitted).toMatchObject([{ id: 'anonymous' }, undefined]);
   });
 
   verifies('P4', 'it listens elsewhere when everybody has to show one', async () => {

@@ -46,14 +46,19 @@ export function followMethods(heddle: Heddle): Record<string, Answer> {
   return {
     'resources/subscribe': async (_method, params, asked) => {
       const uri = textAt(params, 'uri');
-      const { followed } = asked;
-      if (!followed)
-        throw new RpcError(INVALID_REQUEST, 'There is no session in which you could be told. Initialize first.');
-      await followed.begin(uri, async ({ signal, tell }) => {
-        const report = (update: JsonObject) => tell('notifications/resources/updated', update);
-        const call = toCall({ kind: 'subscription', name: uri, input: {} }, params, asked);
-        await read(heddle, { ...call, signal, report }, asked);
-      });
+      const { followed, signal: wanted } = asked;
+      if (!followed) throw new RpcError(INVALID_REQUEST, 'There is no session in which to tell you. Initialize first.');
+      const giveUp = () => followed.end(uri);
+      wanted.addEventListener('abort', giveUp, { once: true });
+      try {
+        await followed.begin(uri, async ({ signal, tell }) => {
+          const report = (update: JsonObject) => tell('notifications/resources/updated', update);
+          const call = toCall({ kind: 'subscription', name: uri, input: {} }, params, asked);
+          await read(heddle, { ...call, signal, report }, asked);
+        });
+      } finally {
+        wanted.removeEventListener('abort', giveUp);
+      }
       return {};
     },
     'resources/unsubscribe': async (_method, params, { followed }) => {

@@ -9,7 +9,7 @@ import { recordingServer } from '../../test/servers/recording-server.ts';
 import { until } from '../../test/until.ts';
 import type { JsonObject } from '../core/call.ts';
 import { RpcError } from '../wire/json-rpc.ts';
-import { type GatewayUnderTest, gatewayUnderTest, modern, TOKEN } from './fixtures.ts';
+import { type GatewayUnderTest, gatewayUnderTest, modern, openSession, TOKEN } from './fixtures.ts';
 
 const NOTES: Readables = {
   resources: [
@@ -240,4 +240,15 @@ verifies('R7', 'a modern server’s answer is kept as long as it says, and told 
     await read().catch(() => {});
     return server.count('resources/read') === 3;
   });
+});
+
+verifies('R6', 'a gateway that closes follows nothing any more, though its Heddle goes on', async () => {
+  const server = readingServer(NOTES);
+  const { heddle } = await gatewayUnderTest({ servers: { notes: server } });
+  const other = await gatewayUnderTest({ gateway: { heddle } });
+  const session = await openSession(other);
+  await other.post({ id: 1, method: 'resources/subscribe', params: { uri: 'note://one' } }, session);
+  expect(server.followed.size).toBe(1);
+  await other.close();
+  await until('nobody follows it', () => server.followed.size === 0);
 });

@@ -138,4 +138,17 @@ describe('changes over two streams', () => {
     await ended;
     await until('nobody follows it', () => server.followed.size === 0);
   });
+
+  verifies('R6', 'are not told of what a client gave up to follow before it was answered', async () => {
+    const server = readingServer({ resources: [{ uri: 'u:1', name: 'one' }] });
+    const { ask, write, heddle } = await servingOf(server);
+    await heddle.catalog.list(OWNER, { kind: 'resource' });
+    const answer = server.hold('resources/subscribe');
+    write(JSON.stringify({ jsonrpc: '2.0', id: 5, method: 'resources/subscribe', params: { uri: 'u:1' } }));
+    await until('it is asked', () => server.count('resources/subscribe') === 1);
+    write(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 5 } }));
+    await ask({ id: 6, method: 'ping' });
+    answer();
+    await until('the server is told so', () => server.count('resources/unsubscribe') > 0);
+  });
 });

@@ -106,3 +106,12 @@ verifies('G2', 'every round of a call that asks leaves a record under the one id
   ]);
   expect(JSON.stringify(records)).not.toContain('ticket');
 });
+
+verifies('G11', 'what is not a call of a tool is written down as what it is', async () => {
+  const store = await realStore();
+  await watched(store).send(of({ readOnly: true }, { kind: 'resource' }));
+  await watched(store).send(reads);
+  await expect.poll(store.phases).toEqual(['intent', 'intent']);
+  const kinds = (await store.audit.search({ limit: 2 })).map(({ detail }) => detail.kind);
+  expect(kinds).toEqual([undefined, 'resource']);
+});

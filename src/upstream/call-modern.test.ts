@@ -115,3 +115,10 @@ verifies('T11', 'a server that misses a header is asked again with those of its 
   const stubborn = await modern([-32020, -32020]);
   await expect(stubborn.send(call())).rejects.toMatchObject({ code: 'UPSTREAM_REFUSED' });
 });
+
+verifies('R6', 'a prompt has no headers of a tool, and does not become one by its name', async () => {
+  const { send, headers, listed } = await modern([-32020]);
+  await expect(send(call({ kind: 'prompt' }))).rejects.toMatchObject({ code: 'UPSTREAM_REFUSED' });
+  expect(listed()).toBe(0);
+  expect(headers).toEqual([undefined]);
+});

@@ -28,6 +28,8 @@ export interface ReadingServer extends InProcessServer {
   update(uri: string): void;
   /** Replaces what it has and says so. */
   change(next: Readables): void;
+  /** From now on it does not answer this before the function that comes back is called. */
+  hold(method: string): () => void;
   /** Hangs up. */
   drop(): Promise<void>;
 }
@@ -44,6 +46,7 @@ export function readingServer(given: Readables): ReadingServer {
   const requests: [string, JsonObject][] = [];
   const peers = new Set<Peer>();
   const listening = listeners(given.era === 'modern' ? new Set() : peers);
+  const held = new Map<string, Promise<void>>();
   let now = given;
 
   return {
@@ -58,12 +61,18 @@ export function readingServer(given: Readables): ReadingServer {
         listening.say(`notifications/${list}/list_changed`, {}, () => true);
       }
     },
+    hold(method) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      held.set(method, promise);
+      return resolve;
+    },
     drop: async () => void (await Promise.all([...peers].map((peer) => peer.close()))),
     async connect(line) {
       const peer: Peer = new Peer(line, {
         server: 'Heddle',
         async answer(method, params, { id, signal }) {
           requests.push([method, params]);
+          await held.get(method);
           if (method === 'subscriptions/listen') return listening.listen({ peer, id }, params, signal);
           if (method.endsWith('subscribe')) return listening.follow(method, String(params.uri));
           return answerOf(now, method, params, signal);

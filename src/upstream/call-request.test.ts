@@ -1,0 +1,54 @@
+import { expect } from 'vitest';
+import { verifies } from '../../test/requirements.ts';
+import type { CallKind, JsonObject, ResolvedCall, Target } from '../core/call.ts';
+import { aCall, aTarget } from '../core/fixtures.ts';
+import { answeredByUs, requestOf } from './call-request.ts';
+import type { Exchange } from './exchange.ts';
+import { parking } from './parking.ts';
+
+const of = (kind: CallKind, target: Partial<Target>, input: JsonObject = {}, more: Partial<ResolvedCall> = {}) =>
+  aCall({ kind, input, target: aTarget(target), ...more });
+
+verifies('R6', 'a server is asked for everything by its own names', () => {
+  const asked: readonly (readonly [ResolvedCall, string, JsonObject])[] = [
+    [of('tool', { name: 't' }, { a: 1 }), 'tools/call', { name: 't', arguments: { a: 1 } }],
+    [of('resource', { kind: 'resource', name: 'u:1' }), 'resources/read', { uri: 'u:1' }],
+    [of('prompt', { kind: 'prompt', name: 'p' }), 'prompts/get', { name: 'p' }],
+    [of('prompt', { kind: 'prompt', name: 'p' }, { a: 'b' }), 'prompts/get', { name: 'p', arguments: { a: 'b' } }],
+    [
+      of('completion', { kind: 'prompt', name: 'p' }, { ref: { type: 'ref/prompt', name: 'mcp__s__p' }, argument: {} }),
+      'completion/complete',
+      { ref: { type: 'ref/prompt', name: 'p' }, argument: {} },
+    ],
+    [
+      of('completion', { kind: 'template', name: 'u:{x}' }, { ref: { type: 'ref/resource', uri: 'heddle://s/u:{x}' } }),
+      'completion/complete',
+      { ref: { type: 'ref/resource', uri: 'u:{x}' } },
+    ],
+  ];
+  for (const [call, method, params] of asked) {
+    expect(requestOf(call)).toEqual({ method, params });
+    expect(requestOf({ ...call, meta: { mine: 1 } })).toEqual({ method, params: { ...params, _meta: { mine: 1 } } });
+  }
+});
+
+verifies('T10', 'what we say in a server’s stead is a result only where a model reads it', () => {
+  expect(answeredByUs(of('tool', {}), 'demo', 'no')).toMatchObject({ isError: true });
+  for (const kind of ['prompt', 'resource'] as const) {
+    expect(() => answeredByUs(of(kind, {}), 'demo', 'no')).toThrow(
+      expect.objectContaining({ code: 'UPSTREAM_FAILED' }),
+    );
+  }
+});
+
+verifies('T10', 'a call that waits goes on as what it was, and as nothing else', () => {
+  const waiting = parking();
+  const exchange = { server: 'demo', isOver: false, check: () => ({}), cancel() {} } as unknown as Exchange;
+  const call = of('tool', { name: 'same' });
+  const ticket = waiting.park(exchange, call);
+  const from = { kind: 'parked', server: 'demo', ticket } as const;
+  expect(() => waiting.take({ ...call, kind: 'prompt', from })).toThrow(
+    expect.objectContaining({ code: 'INPUT_INVALID' }),
+  );
+  expect(waiting.take({ ...call, from }).exchange).toBe(exchange);
+});
