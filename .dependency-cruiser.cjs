@@ -19,6 +19,13 @@ const MAY_IMPORT = {
   gateway: ['core', 'config', 'wire', 'egress', 'heddle.ts'],
   console: ['core', 'config', 'wire', 'egress', 'heddle.ts'],
   adapters: ['core', 'translate', 'heddle.ts'],
+  // What open-heddle.ts is made of: parts put together, and no face.
+  compose: [
+    ...['core', 'config', 'store', 'process', 'upstream', 'catalog', 'govern', 'builtin', 'schema', 'egress'],
+    'heddle.ts',
+  ],
+  // What index.ts is made of: the library as a face.
+  library: ['core', 'config', 'heddle.ts', 'open-heddle.ts'],
   cli: ['core', 'config', 'heddle.ts', 'open-heddle.ts', 'gateway', 'console', 'builtin'],
 };
 

@@ -1,21 +1,13 @@
-import { abilitiesOf, type HostOptions } from './ask-host.ts';
 import type { Facts, JsonObject, Target } from './core/call.ts';
 import type { NotificationFilter, NotificationHandler } from './core/notification.ts';
 import type { Change, ServerStatus } from './core/server-status.ts';
 import type { Category, Hit } from './heddle.ts';
+import { abilitiesOf, type HostOptions } from './library/ask-host.ts';
+import { type CallOptions, type CallResult, PROGRAM, send, toCall } from './library/program-call.ts';
+import { listAll, type Reading, reading } from './library/program-reading.ts';
 import { type OpenOptions as OpenHeddleOptions, openHeddle as open } from './open-heddle.ts';
-import { type CallOptions, type CallResult, PROGRAM, send, toCall } from './program-call.ts';
-import { listAll, type Reading, reading } from './program-reading.ts';
 import type { InProcessServer } from './upstream/given.ts';
 
-export type {
-  AskedQuestion,
-  Asking,
-  Elicitation,
-  ElicitationAnswer,
-  HostOptions,
-  Sampling,
-} from './ask-host.ts';
 export type { Answer, Facts, JsonObject, Progress, Question } from './core/call.ts';
 export { type ErrorCode, type Fault, HeddleError, UpstreamError } from './core/errors.ts';
 export type { Choice, Field } from './core/form.ts';
@@ -23,8 +15,24 @@ export type { Metrics } from './core/metrics.ts';
 export type { Notification, NotificationFilter, NotificationHandler } from './core/notification.ts';
 export type { Change, ServerStatus } from './core/server-status.ts';
 export type { Category } from './heddle.ts';
-export type { CallOptions, CallResult } from './program-call.ts';
-export type { Completing, Prompt, Reading, ReadResult, Resource, ResourceTemplate, Update } from './program-reading.ts';
+export type {
+  AskedQuestion,
+  Asking,
+  Elicitation,
+  ElicitationAnswer,
+  HostOptions,
+  Sampling,
+} from './library/ask-host.ts';
+export type { CallOptions, CallResult } from './library/program-call.ts';
+export type {
+  Completing,
+  Prompt,
+  Reading,
+  ReadResult,
+  Resource,
+  ResourceTemplate,
+  Update,
+} from './library/program-reading.ts';
 export type { InProcessServer } from './upstream/given.ts';
 
 /** How Heddle is opened, and how the program answers what servers ask. */

@@ -1,15 +1,11 @@
-import type { Answer, JsonObject, Question } from '../core/call.ts';
-import { HeddleError } from '../core/errors.ts';
-import { fillForm, readForm } from '../core/form.ts';
+import type { JsonObject } from '../core/call.ts';
+import { readForm } from '../core/form.ts';
 import { isObject } from '../core/json.ts';
 import { secretInMessage, secretWord } from './secret-field.ts';
 
-/** The code of a request that the user has rejected; where it is ours, the limits speak for the user. */
-export const REJECTED = -1;
 const MAX_MESSAGE_CHARS = 10_000;
 const MAX_URL_CHARS = 8192;
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
-const ACTIONS: readonly unknown[] = ['accept', 'decline', 'cancel'];
 
 /** Why a form or a URL is not put to anybody, in words; undefined when it may be. */
 export function objectionTo({ mode = 'form', message, url, requestedSchema }: JsonObject): string | undefined {
@@ -37,18 +33,3 @@ function objectionToUrl(url: unknown): string | undefined {
   const isSafe = protocol === 'https:' || (protocol === 'http:' && LOOPBACK.has(hostname));
   return isSafe ? undefined : 'its URL has to begin with https://';
 }
-
-/** An answer as its server may see it. Throws INPUT_INVALID, which names what is wrong. */
-export function checkedAnswer(question: Question, answer: Answer): Answer {
-  if (!isObject(answer)) throw malformed('it has to be an object');
-  if ('failed' in answer || question.method !== 'elicitation/create') return answer;
-  const { action, content = {} } = answer;
-  if (!ACTIONS.includes(action)) throw malformed('its `action` has to be accept, decline or cancel');
-  if (action !== 'accept' || question.params?.mode === 'url') return { action: action as string };
-  if (!isObject(content)) throw malformed('its `content` has to be an object');
-  const fields = readForm(question.params?.requestedSchema);
-  return { action, content: typeof fields === 'string' ? content : fillForm(fields, content) };
-}
-
-const malformed = (why: string) =>
-  new HeddleError('INPUT_INVALID', `The answer cannot be passed on: ${why}.`, { fix: 'Answer again.' });

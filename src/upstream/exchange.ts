@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Answer, Answers, JsonObject, Question, ResolvedCall } from '../core/call.ts';
+import { checkedAnswer, REJECTED } from '../core/checked-answer.ts';
 import { UpstreamError } from '../core/errors.ts';
 import { INTERNAL_ERROR, RpcError } from '../wire/json-rpc.ts';
 import type { Ask, Peer } from '../wire/peer.ts';
 import { askOf, requestOf } from './call-request.ts';
-import { checkedAnswer, REJECTED } from './elicitation.ts';
 
 /** Where a call stands: answered, or stopped to ask. */
 export type Stop =

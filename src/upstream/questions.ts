@@ -1,11 +1,11 @@
-import { basename } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { toRoot } from '../config/to-root.ts';
 import { isAble } from '../core/abilities.ts';
 import type { Abilities, JsonObject, Question } from '../core/call.ts';
+import { REJECTED } from '../core/checked-answer.ts';
 import type { Clock } from '../core/clock.ts';
 import { isObject } from '../core/json.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
-import { objectionTo, REJECTED } from './elicitation.ts';
+import { objectionTo } from './elicitation.ts';
 import type { Parking } from './parking.ts';
 
 /** How much servers may let the user's model write. */
@@ -89,11 +89,6 @@ export function openQuestions(options: QuestionsOptions): Questions {
       return { method, params };
     },
   };
-}
-
-/** A folder or a file:// URI as a server is told of it. */
-export function toRoot(place: string): JsonObject {
-  return place.includes('://') ? { uri: place } : { uri: pathToFileURL(place).href, name: basename(place) };
 }
 
 /** Without what is between the server and us alone. */

@@ -1,6 +1,6 @@
-import type { Config, ServerConfig } from './config/config.ts';
-import type { Serve } from './upstream/connect-in-memory.ts';
-import { FILESYSTEM, inProcessServer } from './upstream/given.ts';
+import type { Config, ServerConfig } from '../config/config.ts';
+import type { Serve } from '../upstream/connect-in-memory.ts';
+import { FILESYSTEM, inProcessServer } from '../upstream/given.ts';
 
 export interface BuiltInOptions {
   readonly config: () => Config;
@@ -13,7 +13,7 @@ export interface BuiltInOptions {
 export function builtIns({ config, inProcess, home }: BuiltInOptions): readonly ServerConfig[] {
   inProcess.set(FILESYSTEM, async (line) => {
     const { allowedPaths, maxFileBytes } = config().settings.builtins.filesystem;
-    const { serveFilesystem } = await import('./builtin/filesystem/serve-filesystem.ts');
+    const { serveFilesystem } = await import('../builtin/filesystem/serve-filesystem.ts');
     await serveFilesystem(line, { roots: allowedPaths, maxFileBytes, hidden: [home] });
   });
   return [inProcessServer('filesystem', FILESYSTEM, 'builtin')];

@@ -1,11 +1,11 @@
 import { homedir } from 'node:os';
 import { parse as parsePath } from 'node:path';
-import { type Owners, ownersOf } from './catalog/refresh.ts';
-import type { Config, ServerConfig } from './config/config.ts';
-import { HeddleError } from './core/errors.ts';
-import { type Decide, decider, type Policy, policyOf } from './govern/decide.ts';
-import { type RateLimits, rateLimitsOf } from './govern/rate-limit.ts';
-import type { ServerPlan } from './upstream/server-plan.ts';
+import { type Owners, ownersOf } from '../catalog/refresh.ts';
+import type { Config, ServerConfig } from '../config/config.ts';
+import { HeddleError } from '../core/errors.ts';
+import { type Decide, decider, type Policy, policyOf } from '../govern/decide.ts';
+import { type RateLimits, rateLimitsOf } from '../govern/rate-limit.ts';
+import type { ServerPlan } from '../upstream/server-plan.ts';
 
 /** What follows from one reading of the configuration; replaced whole by the next. */
 export interface Situation {

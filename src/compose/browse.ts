@@ -1,12 +1,12 @@
-import type { Catalog } from './catalog/catalog.ts';
-import { categoriesOf } from './catalog/categories.ts';
-import { discover, type ListOptions, pageOf } from './catalog/list.ts';
-import { offersOf } from './catalog/offers.ts';
-import type { Resolve } from './catalog/resolve.ts';
-import { search } from './catalog/search.ts';
-import type { Caller, Target } from './core/call.ts';
-import { HeddleError } from './core/errors.ts';
-import type { Heddle } from './heddle.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import { categoriesOf } from '../catalog/categories.ts';
+import { discover, type ListOptions, pageOf } from '../catalog/list.ts';
+import { offersOf } from '../catalog/offers.ts';
+import type { Resolve } from '../catalog/resolve.ts';
+import { search } from '../catalog/search.ts';
+import type { Caller, Target } from '../core/call.ts';
+import { HeddleError } from '../core/errors.ts';
+import type { Heddle } from '../heddle.ts';
 
 const LIST_WAIT_MS = 2000;
 const PAGE_SIZE = 1000;

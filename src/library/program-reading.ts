@@ -1,7 +1,7 @@
+import type { JsonObject, Target, TargetKind } from '../core/call.ts';
+import { HeddleError } from '../core/errors.ts';
+import type { Heddle, ListQuery } from '../heddle.ts';
 import type { HostOptions } from './ask-host.ts';
-import type { JsonObject, Target, TargetKind } from './core/call.ts';
-import { HeddleError } from './core/errors.ts';
-import type { Heddle, ListQuery } from './heddle.ts';
 import { type CallOptions, type CallResult, PROGRAM, send, toCall } from './program-call.ts';
 
 interface Readable {

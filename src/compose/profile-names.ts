@@ -1,12 +1,12 @@
-import { type BareNames, bareNames } from './catalog/bare-names.ts';
-import type { Catalog } from './catalog/catalog.ts';
-import { hasUri } from './catalog/find.ts';
-import { allOf, type ListOptions } from './catalog/list.ts';
-import type { Resolve, Wanted } from './catalog/resolve.ts';
-import type { Caller, Target, TargetKind } from './core/call.ts';
-import { HeddleError } from './core/errors.ts';
-import type { Finding } from './core/finding.ts';
-import type { Heddle, Page } from './heddle.ts';
+import { type BareNames, bareNames } from '../catalog/bare-names.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import { hasUri } from '../catalog/find.ts';
+import { allOf, type ListOptions } from '../catalog/list.ts';
+import type { Resolve, Wanted } from '../catalog/resolve.ts';
+import type { Caller, Target, TargetKind } from '../core/call.ts';
+import { HeddleError } from '../core/errors.ts';
+import type { Finding } from '../core/finding.ts';
+import type { Heddle, Page } from '../heddle.ts';
 import type { Situation } from './situation.ts';
 
 export interface ProfileNamesOptions extends Pick<ListOptions, 'catalog' | 'visible'> {

@@ -1,14 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { Settings } from './config/schema.ts';
-import type { Caller, JsonObject } from './core/call.ts';
-import { newCallId } from './core/call-id.ts';
-import { requireRole } from './core/caller.ts';
-import type { Clock } from './core/clock.ts';
-import { closest } from './core/did-you-mean.ts';
-import { HeddleError } from './core/errors.ts';
-import type { Access } from './heddle.ts';
-import type { ApiKeyBook } from './store/api-key-book.ts';
-import type { AuditLog } from './store/audit-log.ts';
+import type { Settings } from '../config/schema.ts';
+import type { Caller, JsonObject } from '../core/call.ts';
+import { newCallId } from '../core/call-id.ts';
+import { requireRole } from '../core/caller.ts';
+import type { Clock } from '../core/clock.ts';
+import { closest } from '../core/did-you-mean.ts';
+import { HeddleError } from '../core/errors.ts';
+import type { Access } from '../heddle.ts';
+import type { ApiKeyBook } from '../store/api-key-book.ts';
+import type { AuditLog } from '../store/audit-log.ts';
 
 export interface AccessOptions {
   readonly store: { readonly keys: ApiKeyBook; readonly audit: AuditLog };

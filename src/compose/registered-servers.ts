@@ -1,9 +1,9 @@
-import type { Config, ServerConfig } from './config/config.ts';
-import type { JsonObject } from './core/call.ts';
-import { HeddleError } from './core/errors.ts';
+import type { Config, ServerConfig } from '../config/config.ts';
+import type { JsonObject } from '../core/call.ts';
+import { HeddleError } from '../core/errors.ts';
+import type { Serve } from '../upstream/connect-in-memory.ts';
+import { givenConfigs, type InProcessServer, inProcessOf } from '../upstream/given.ts';
 import type { Situation } from './situation.ts';
-import type { Serve } from './upstream/connect-in-memory.ts';
-import { givenConfigs, type InProcessServer, inProcessOf } from './upstream/given.ts';
 
 export interface RegisteredServersOptions {
   /** Reads the configuration with these servers beside the written ones. */

@@ -1,16 +1,16 @@
-import type { LiveCatalog } from './catalog/refresh.ts';
-import { examineConfig } from './config/examine.ts';
-import { requireRole } from './core/caller.ts';
-import type { Heddle } from './heddle.ts';
-import { examineEnclosure, examineNode } from './process/examine.ts';
-import type { Watchdog } from './process/watchdog.ts';
+import type { LiveCatalog } from '../catalog/refresh.ts';
+import { examineConfig } from '../config/examine.ts';
+import { requireRole } from '../core/caller.ts';
+import type { Heddle } from '../heddle.ts';
+import { examineEnclosure, examineNode } from '../process/examine.ts';
+import type { Watchdog } from '../process/watchdog.ts';
+import type { AuditLog } from '../store/audit-log.ts';
+import { examineAudit } from '../store/examine.ts';
+import { examineServer } from '../upstream/examine.ts';
+import { inspectServer } from '../upstream/inspect-server.ts';
+import type { Servers } from '../upstream/servers.ts';
 import { examineProfiles } from './profile-names.ts';
 import type { Situation } from './situation.ts';
-import type { AuditLog } from './store/audit-log.ts';
-import { examineAudit } from './store/examine.ts';
-import { examineServer } from './upstream/examine.ts';
-import { inspectServer } from './upstream/inspect-server.ts';
-import type { Servers } from './upstream/servers.ts';
 
 export interface DoctorOptions {
   readonly now: () => Situation;

@@ -1,20 +1,20 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { carriersOf } from '../test/alive.ts';
-import { verifies } from '../test/requirements.ts';
-import { recordingServer, text } from '../test/servers/recording-server.ts';
-import { until } from '../test/until.ts';
-import type { Config, ServerConfig } from './config/config.ts';
-import type { Caller, JsonObject, Role } from './core/call.ts';
-import { temporaryFolder } from './gateway/fixtures.ts';
-import { type HeddleClient, type OpenOptions, openHeddle } from './index.ts';
-import { openHeddle as openInside } from './open-heddle.ts';
+import { carriersOf } from '../../test/alive.ts';
+import { verifies } from '../../test/requirements.ts';
+import { recordingServer, text } from '../../test/servers/recording-server.ts';
+import { until } from '../../test/until.ts';
+import type { Config, ServerConfig } from '../config/config.ts';
+import type { Caller, JsonObject, Role } from '../core/call.ts';
+import { temporaryFolder } from '../gateway/fixtures.ts';
+import { type HeddleClient, type OpenOptions, openHeddle } from '../index.ts';
+import { openHeddle as openInside } from '../open-heddle.ts';
+import { openStore } from '../store/open-store.ts';
 import { registeredServers } from './registered-servers.ts';
 import type { Situation } from './situation.ts';
-import { openStore } from './store/open-store.ts';
 
-const ODD = join(import.meta.dirname, '../test/servers/odd-tools.mjs');
+const ODD = join(import.meta.dirname, '../../test/servers/odd-tools.mjs');
 const saying = (words: string) => recordingServer({ say: () => text(words) });
 const entryWith = (mark: string): JsonObject => {
   const [name = '', value = ''] = mark.split('=');

@@ -2,13 +2,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
-import { verifies } from '../test/requirements.ts';
-import { type Readables, readingServer, textAt } from '../test/servers/reading-server.ts';
-import { until } from '../test/until.ts';
-import type { JsonObject } from './core/call.ts';
-import { type OpenOptions, openHeddle } from './index.ts';
-import type { Line } from './wire/json-rpc.ts';
-import { Peer } from './wire/peer.ts';
+import { verifies } from '../../test/requirements.ts';
+import { type Readables, readingServer, textAt } from '../../test/servers/reading-server.ts';
+import { until } from '../../test/until.ts';
+import type { JsonObject } from '../core/call.ts';
+import { type OpenOptions, openHeddle } from '../index.ts';
+import type { Line } from '../wire/json-rpc.ts';
+import { Peer } from '../wire/peer.ts';
 
 async function opened(servers: NonNullable<OpenOptions['servers']>, config: JsonObject = {}, more: OpenOptions = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-reading-'));

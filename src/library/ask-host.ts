@@ -1,8 +1,8 @@
-import type { Abilities, Answer, JsonObject, Question } from './core/call.ts';
-import { type Field, readForm } from './core/form.ts';
-import type { AskUser } from './core/rounds.ts';
-import { checkedAnswer } from './upstream/elicitation.ts';
-import { toRoot } from './upstream/questions.ts';
+import { toRoot } from '../config/to-root.ts';
+import type { Abilities, Answer, JsonObject, Question } from '../core/call.ts';
+import { checkedAnswer, REJECTED } from '../core/checked-answer.ts';
+import { type Field, readForm } from '../core/form.ts';
+import type { AskUser } from '../core/rounds.ts';
 
 /** Who asks, and during which call. */
 export interface Asking {
@@ -64,7 +64,6 @@ export interface HostOptions {
 }
 
 const FAILED = -32603;
-const REJECTED = -1;
 
 /** What servers are told; undefined when the program answers nothing. */
 export function abilitiesOf({ elicit, sample, roots }: HostOptions): Abilities | undefined {

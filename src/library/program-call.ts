@@ -1,9 +1,9 @@
+import type { Call, Caller, JsonObject, Progress, Provenance } from '../core/call.ts';
+import { newCallId } from '../core/call-id.ts';
+import { HeddleError } from '../core/errors.ts';
+import { throughRounds } from '../core/rounds.ts';
+import type { Heddle } from '../heddle.ts';
 import { abilitiesOf, type HostOptions, hostAsker } from './ask-host.ts';
-import type { Call, Caller, JsonObject, Progress, Provenance } from './core/call.ts';
-import { newCallId } from './core/call-id.ts';
-import { HeddleError } from './core/errors.ts';
-import { throughRounds } from './core/rounds.ts';
-import type { Heddle } from './heddle.ts';
 
 export interface CallOptions {
   readonly timeoutMs?: number;
