@@ -1,6 +1,5 @@
 import type { JsonObject } from '../core/call.ts';
 import { readForm } from '../core/form.ts';
-import { isObject } from '../core/json.ts';
 import { secretInMessage, secretWord } from './secret-field.ts';
 
 const MAX_MESSAGE_CHARS = 10_000;
