@@ -29,17 +29,17 @@ export const REQUIREMENTS = {
   C14: { does: 'heddle.json has one documented top level, and `{}` is a good configuration.', done: false },
 
   // Connections
-  T1: { does: 'stdio, Streamable HTTP, SSE, WebSocket, in process and IDE lines are one Connection.', done: false },
-  T2: { does: 'Each server has a state with a reason, listed without starting anything.', done: false },
-  T3: { does: 'Servers start when needed, time out on their own, and never hold up one another.', done: false },
-  T4: { does: 'A stdio server lives in its own process group, and none of that group outlives Heddle.', done: false },
-  T5: { does: 'A lost line fails its calls at once and is opened again with growing delays.', done: false },
-  T6: { does: 'Each request has its own timer, cancels upstream, and leaves nothing behind.', done: false },
-  T7: { does: 'Idle servers are probed, and calls route around an unhealthy one.', done: false },
-  T8: { does: 'All pages of tools, resources and prompts are found, and changes refresh just that list.', done: false },
-  T9: { does: 'Notifications reach any number of handlers by method, both ways.', done: false },
+  T1: { does: 'stdio, Streamable HTTP, SSE, WebSocket, in process and IDE lines are one Connection.', done: true },
+  T2: { does: 'Each server has a state with a reason, listed without starting anything.', done: true },
+  T3: { does: 'Servers start when needed, time out on their own, and never hold up one another.', done: true },
+  T4: { does: 'A stdio server lives in its own process group, and none of that group outlives Heddle.', done: true },
+  T5: { does: 'A lost line fails its calls at once and is opened again with growing delays.', done: true },
+  T6: { does: 'Each request has its own timer, cancels upstream, and leaves nothing behind.', done: true },
+  T7: { does: 'Idle servers are probed, and calls route around an unhealthy one.', done: true },
+  T8: { does: 'All pages of tools, resources and prompts are found, and changes refresh just that list.', done: true },
+  T9: { does: 'Notifications reach any number of handlers by method, both ways.', done: true },
   T10: { does: 'What a server asks of its user (forms, URLs, sampling, roots) reaches that user.', done: false },
-  T11: { does: 'All five protocol versions are spoken, and no server is spawned twice to find out.', done: false },
+  T11: { does: 'All five protocol versions are spoken, and no server is spawned twice to find out.', done: true },
 
   // Authorization towards upstreams
   A1: { does: 'A server that wants a sign-in is remembered as such, and the others go on.', done: false },
@@ -54,15 +54,15 @@ export const REQUIREMENTS = {
   A7: { does: 'Every fetch of metadata goes through one guarded function.', done: false },
 
   // Catalog and routing
-  R1: { does: 'The catalog is an immutable snapshot, swapped whole; invalid schemas are listed as such.', done: false },
-  R2: { does: 'Public names are deterministic, legal everywhere, and forgiving where a person types.', done: false },
-  R3: { does: 'Servers of one pool share their tools, and the best of them gets the call.', done: false },
-  R4: { does: 'A call moves to another server only when that is certainly safe.', done: false },
-  R5: { does: 'Every server and tool has counts, a success rate and a latency.', done: false },
-  R6: { does: 'Tools are found by category and text, resources by URI and template, prompts by name.', done: false },
-  R7: { does: 'Caches are bounded, obey the server, and never cross principals.', done: false },
-  R8: { does: 'Long descriptions are cut with a mark, and annotations of any age become facts.', done: false },
-  R9: { does: 'Schemas translate between the dialects, and what is lost is listed.', done: false },
+  R1: { does: 'The catalog is an immutable snapshot, swapped whole; invalid schemas are listed as such.', done: true },
+  R2: { does: 'Public names are deterministic, legal everywhere, and forgiving where a person types.', done: true },
+  R3: { does: 'Servers of one pool share their tools, and the best of them gets the call.', done: true },
+  R4: { does: 'A call moves to another server only when that is certainly safe.', done: true },
+  R5: { does: 'Every server and tool has counts, a success rate and a latency.', done: true },
+  R6: { does: 'Tools are found by category and text, resources by URI and template, prompts by name.', done: true },
+  R7: { does: 'Caches are bounded, obey the server, and never cross principals.', done: true },
+  R8: { does: 'Long descriptions are cut with a mark, and annotations of any age become facts.', done: true },
+  R9: { does: 'Schemas translate between the dialects, and what is lost is listed.', done: true },
   R10: { does: 'Definitions have digests and can be registered, updated and removed at run time.', done: false },
 
   // Governance
@@ -140,16 +140,16 @@ export const REQUIREMENTS = {
   K2: { does: 'Deployment files for containers, systemd and Kubernetes are included.', done: false },
 
   // Faults
-  F1: { does: 'A server killed mid-call fails that call within a second and nothing else.', done: false },
-  F2: { does: 'A server that hangs is timed out, cancelled, and gone with all its children.', done: false },
-  F3: { does: 'Garbage, floods and wrong answers misroute nothing and keep memory bounded.', done: false },
-  F4: { does: 'Busy, expired and unauthorized answers are each handled once.', done: false },
+  F1: { does: 'A server killed mid-call fails that call within a second and nothing else.', done: true },
+  F2: { does: 'A server that hangs is timed out, cancelled, and gone with all its children.', done: true },
+  F3: { does: 'Garbage, floods and wrong answers misroute nothing and keep memory bounded.', done: true },
+  F4: { does: 'Busy, expired and unauthorized answers are each handled once.', done: true },
   F5: { does: 'A thousand clients with the same request ids get their own answers.', done: false },
   F6: { does: 'A client that leaves cancels its calls; a slow one fills a bounded buffer.', done: false },
   F7: { does: 'With the audit disk full, effects are refused, reads go on, and it recovers.', done: false },
   F8: { does: 'Killed at random points, nothing pending is lost or executed twice.', done: false },
   F9: { does: 'A database restart or a lost replica costs seconds and no data.', done: false },
-  F10: { does: 'With ten of fifty servers dead the rest are listed within two seconds and work.', done: false },
+  F10: { does: 'With ten of fifty servers dead the rest are listed within two seconds and work.', done: true },
   F11: { does: 'Under a long load memory, handles and children stay flat.', done: false },
 
   // Speed
