@@ -121,7 +121,7 @@ function endSession(response: ServerResponse, sessions: Sessions, session: Sessi
 const shortened = (id: string | number) => JSON.stringify(id).slice(0, 100);
 
 /** A session belongs to one caller and one profile: what was asked in the one is not answered in another. */
-const holderOf = ({ id, profile }: Caller) => (profile === undefined ? id : JSON.stringify([id, profile]));
+export const holderOf = ({ id, profile }: Caller) => (profile === undefined ? id : JSON.stringify([id, profile]));
 
 function checkLegacy(request: IncomingMessage, method: string, session: Session | undefined): Refusal | undefined {
   const version = header(request, 'mcp-protocol-version');
