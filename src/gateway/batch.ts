@@ -63,6 +63,7 @@ interface Telling {
 }
 
 class Part implements Outlet {
+  readonly isShared = true;
   readonly #response: ServerResponse;
   readonly #telling: Telling;
   readonly #held: string[] = [];

@@ -8,7 +8,7 @@ import { checkModern, isModern, type Refusal } from './check-modern.ts';
 import type { Outlet } from './outlet.ts';
 import { header, readMessage } from './read-message.ts';
 import { Reply } from './reply.ts';
-import { openStream } from './session-stream.ts';
+import { isPrimed, openStream } from './session-stream.ts';
 import type { Session, Sessions } from './sessions.ts';
 
 export interface McpHttpOptions {
@@ -87,7 +87,7 @@ export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<
     const newSession = ({ protocolVersion }: JsonObject) => ({
       'mcp-session-id': sessions.open(holderOf(caller), String(protocolVersion)).id,
     });
-    session?.running.set(id, reply);
+    if (session) begin(session, id, reply);
     await respond('legacy', { ...received, session }, id, method === 'initialize' ? newSession : undefined);
     session?.running.delete(id);
   }
@@ -111,6 +111,11 @@ export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<
     if (request.method === 'DELETE') return endSession(response, sessions, sessionOf(arrival));
     response.writeHead(405, { allow: 'GET, POST, DELETE' }).end();
   };
+}
+
+function begin(session: Session, id: string | number, reply: Reply): void {
+  session.running.set(id, reply);
+  reply.keepIn(session.events, isPrimed(session));
 }
 
 function endSession(response: ServerResponse, sessions: Sessions, session: Session | undefined): void {

@@ -7,6 +7,8 @@ export interface Outlet {
   readonly writableFinished: boolean;
   readonly writableLength: number;
   readonly destroyed: boolean;
+  /** Others write to the same response. */
+  readonly isShared?: boolean;
   writeHead(status: number, headers?: OutgoingHttpHeaders): Outlet;
   write(chunk: string | Buffer): boolean;
   end(chunk?: string): unknown;

@@ -1,8 +1,12 @@
 import type { JsonObject } from '../core/call.ts';
 import { INTERNAL_ERROR } from '../wire/json-rpc.ts';
 import type { Refusal } from './check-modern.ts';
+import type { EventStream, SessionEvents } from './event-store.ts';
 import { bytesOf } from './listing.ts';
 import { type Outlet, offer } from './outlet.ts';
+
+/** How long a call goes on for a client whose stream broke, unless it comes back for the rest. */
+const RESUME_MS = 700;
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -11,17 +15,25 @@ type Headers = Readonly<Record<string, string>>;
  * becomes an event stream with the first notification that comes before the answer.
  */
 export class Reply {
-  readonly #response: Outlet;
+  #response: Outlet;
   readonly #id: string | number | null;
   readonly #gone = new AbortController();
   #streaming = false;
+  #events: SessionEvents | undefined;
+  #prime = false;
+  #kept: EventStream | undefined;
 
   constructor(response: Outlet, id: string | number | null) {
     this.#response = response;
     this.#id = id;
-    response.once('close', () => {
-      if (!response.writableFinished) this.#gone.abort();
-    });
+    this.#watch();
+  }
+
+  /** From now on a client whose line breaks has a moment to come back for the rest. */
+  keepIn(events: SessionEvents, prime: boolean): void {
+    if (this.#response.isShared) return; // Which of several streams broke could not be said.
+    this.#events = events;
+    this.#prime = prime; // Older clients take an event without data for a broken message.
   }
 
   /** Aborts when the client cancels, or leaves before it was answered. */
@@ -31,19 +43,51 @@ export class Reply {
 
   /** The client no longer wants an answer, and gets none. */
   cancel(): void {
-    this.#gone.abort();
+    this.#leave();
     if (this.#response.headersSent) this.#response.end();
     else this.#response.writeHead(200, { 'content-type': 'text/event-stream' }).end();
   }
 
   notify(method: string, params: JsonObject): void {
+    if (this.#gone.signal.aborted || this.#response.writableEnded) return;
+    if (!this.#streaming) this.#beginStream();
+    this.#tell({ jsonrpc: '2.0', method, params });
+  }
+
+  #beginStream(): void {
+    this.#streaming = true;
     const response = this.#response;
-    if (response.writableEnded || response.destroyed) return;
-    if (!this.#streaming) {
-      this.#streaming = true;
-      response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
-    }
-    offer(response, toEvent({ jsonrpc: '2.0', method, params }));
+    if (response.destroyed) return;
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
+    this.#kept = this.#events?.begin((next) => this.#resume(next));
+    if (this.#kept && this.#prime) response.write(this.#kept.keep(''));
+  }
+
+  #tell(message: JsonObject): void {
+    const event = this.#kept?.keep(JSON.stringify(message)) ?? toEvent(message);
+    if (!this.#response.destroyed) offer(this.#response, event);
+  }
+
+  #watch(): void {
+    const response = this.#response;
+    response.once('close', () => {
+      if (response.writableFinished || response !== this.#response) return;
+      if (!this.#kept) return this.#leave();
+      setTimeout(() => response === this.#response && this.#leave(), RESUME_MS).unref();
+    });
+  }
+
+  #leave(): void {
+    this.#kept?.finish();
+    this.#gone.abort();
+  }
+
+  /** The client has come back for the rest. */
+  #resume(next: Outlet): void {
+    const last = this.#response;
+    this.#response = next;
+    last.destroy();
+    this.#watch();
   }
 
   result(result: JsonObject, headers?: Headers): void {
@@ -81,9 +125,11 @@ export class Reply {
 
   #end(status: number, text: string, headers?: Headers): void {
     const response = this.#response;
-    if (response.writableEnded || response.destroyed) return;
+    if (response.writableEnded || (response.destroyed && !this.#kept)) return;
     if (this.#streaming) {
-      response.end(`data: ${text}\n\n`);
+      const event = this.#kept?.keep(text) ?? `data: ${text}\n\n`;
+      this.#kept?.finish();
+      response.end(event);
       return;
     }
     const length = Buffer.byteLength(text);

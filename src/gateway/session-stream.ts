@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { offer } from './outlet.ts';
+import { type Outlet, offer } from './outlet.ts';
 import { header } from './read-message.ts';
-import { toEvent } from './reply.ts';
-import type { Session, Sessions } from './sessions.ts';
+import { type Session, type Sessions, tell } from './sessions.ts';
 
 const KEEP_ALIVE_MS = 25_000;
 
@@ -16,8 +15,34 @@ export function openStream(
     response.writeHead(unknown ? 404 : 405, { allow: 'POST, DELETE' }).end();
     return;
   }
+  const lastId = header(request, 'last-event-id');
+  const missed = lastId === undefined ? undefined : session.events.after(lastId);
+  if (lastId !== undefined && !missed) {
+    response.writeHead(400).end();
+    return;
+  }
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
-  response.write(': open\n\n');
+  response.flushHeaders(); // There may be nothing to say yet.
+  for (const event of missed?.events ?? []) response.write(event);
+  if (!missed) hear(response, session);
+  else if (missed.resume) missed.resume(response);
+  else response.end();
+}
+
+/** Opens the stream for what nobody asked for. */
+function hear(response: Outlet, session: Session): void {
+  session.heard ??= session.events.begin((next) => {
+    for (const last of session.streams) last.destroy(); // It has told us that this broke.
+    listen(next, session);
+  });
+  response.write(isPrimed(session) ? session.heard.keep('') : ': open\n\n');
+  listen(response, session);
+}
+
+/** Older clients take an event without data for a broken message. */
+export const isPrimed = ({ version }: Session): boolean => version === '2025-11-25';
+
+function listen(response: Outlet, session: Session): void {
   session.streams.add(response);
   const timer = setInterval(() => offer(response, ': still here\n\n'), KEEP_ALIVE_MS).unref();
   response.once('close', () => {
@@ -28,8 +53,5 @@ export function openStream(
 
 /** Tells every legacy client that listens. Modern ones hear it on their subscriptions. */
 export function announce(sessions: Sessions, method: string): void {
-  const event = toEvent({ jsonrpc: '2.0', method });
-  for (const { streams } of sessions.all()) {
-    for (const stream of streams) offer(stream, event);
-  }
+  for (const session of sessions.all()) tell(session, { jsonrpc: '2.0', method });
 }

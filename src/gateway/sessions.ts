@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { ServerResponse } from 'node:http';
 import type { JsonObject } from '../core/call.ts';
 import type { Clock } from '../core/clock.ts';
+import { type EventStream, type Room, type SessionEvents, sessionEvents } from './event-store.ts';
 import { type Followed, followed } from './followed.ts';
-import { offer } from './outlet.ts';
-import { type Reply, toEvent } from './reply.ts';
+import { type Outlet, offer } from './outlet.ts';
+import type { Reply } from './reply.ts';
 
 /** What a legacy client has open with us. */
 export interface Session {
@@ -15,8 +15,12 @@ export interface Session {
   /** Requests not answered yet, so that the client can cancel them. */
   readonly running: Map<string | number, Reply>;
   /** Where it hears what it did not ask for. */
-  readonly streams: Set<ServerResponse>;
+  readonly streams: Set<Outlet>;
   readonly followed: Followed;
+  /** What it was told lately. */
+  readonly events: SessionEvents;
+  /** What it hears unasked, from the moment it first listened. */
+  heard: EventStream | undefined;
   lastUsed: number;
 }
 
@@ -34,10 +38,12 @@ const MAX_SESSIONS = 10_000;
 /** Sessions live in this process, and end when they are not used for half an hour. */
 export function openSessions(clock: Clock = Date.now): Sessions {
   const sessions = new Map<string, Session>(); // In order of last use.
+  const room: Room = { bytes: 0 };
 
   function end(session: Session): void {
     sessions.delete(session.id);
     session.followed.close();
+    session.events.close();
     for (const reply of session.running.values()) reply.cancel();
     for (const stream of session.streams) stream.end();
   }
@@ -54,14 +60,15 @@ export function openSessions(clock: Clock = Date.now): Sessions {
 
   return {
     open(callerId, version) {
-      const streams = new Set<ServerResponse>();
       const session: Session = {
         id: randomUUID(),
         callerId,
         version,
         running: new Map(),
-        streams,
-        followed: followed((method, params) => tellOne(streams, { jsonrpc: '2.0', method, params })),
+        streams: new Set(),
+        followed: followed((method, params) => tell(session, { jsonrpc: '2.0', method, params })),
+        events: sessionEvents(room),
+        heard: undefined,
         lastUsed: clock(),
       };
       sessions.set(session.id, session);
@@ -82,7 +89,8 @@ export function openSessions(clock: Clock = Date.now): Sessions {
   };
 }
 
-/** One message is said once, on whichever stream is open. */
-function tellOne([stream]: Iterable<ServerResponse>, message: JsonObject): void {
-  if (stream) offer(stream, toEvent(message));
+/** Says something to a legacy client that listens: once, on whichever stream is open. */
+export function tell({ streams: [stream], heard }: Session, message: JsonObject): void {
+  const event = heard?.keep(JSON.stringify(message));
+  if (stream && event !== undefined) offer(stream, event);
 }
