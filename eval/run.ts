@@ -1,10 +1,14 @@
-// node eval/run.ts [translate …]
+// node eval/run.ts [translate | json …]
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { evaluateJson } from './json.ts';
 import { evaluateTranslation } from './translate.ts';
 
 /** Each prints what it found, and says whether that is good enough. */
-const EVALUATIONS: { readonly [name: string]: (data: string) => boolean } = { translate: evaluateTranslation };
+const EVALUATIONS: { readonly [name: string]: (data: string) => boolean | Promise<boolean> } = {
+  translate: evaluateTranslation,
+  json: evaluateJson,
+};
 
 const data = process.env.HEDDLE_EVAL_DATA ?? resolve(import.meta.dirname, '../../shared/data');
 const wanted = process.argv.slice(2);
@@ -15,7 +19,7 @@ if (existsSync(data)) {
   for (const [name, evaluate] of Object.entries(EVALUATIONS)) {
     if (wanted.length > 0 && !wanted.includes(name)) continue;
     process.stdout.write(`# ${name}\n`);
-    if (!evaluate(data)) process.exitCode = 1;
+    if (!(await evaluate(data))) process.exitCode = 1;
   }
 } else {
   process.stdout.write('There is no data to evaluate on; set HEDDLE_EVAL_DATA to its folder (see eval/README.md).\n');
