@@ -9,6 +9,8 @@ import type { JsonObject } from '../core/call.ts';
 import type { Authenticate } from './authenticate.ts';
 import { type GatewayUnderTest, gatewayUnderTest, JSON_HEADERS, modern } from './fixtures.ts';
 
+const CLIENTS = process.env.HEDDLE_TEST_SCALE === 'full' ? 1000 : 50;
+
 interface Listener {
   readonly endpoint: string;
   readonly said: JsonObject[];
@@ -160,7 +162,7 @@ describe('over HTTP with SSE', () => {
       return text(`for ${who}`);
     };
     const gateway = await gatewayUnderTest({ servers: { up: recordingServer({ scramble }) } });
-    const clients = await Promise.all(Array.from({ length: 50 }, () => listen(gateway)));
+    const clients = await Promise.all(Array.from({ length: CLIENTS }, () => listen(gateway)));
     const answers = await Promise.all(
       clients.map(({ ask }, who) => ask(callOf(1, 'scramble', { who, turns: (who * 7) % 23 }))),
     );

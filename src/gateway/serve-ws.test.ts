@@ -9,6 +9,7 @@ import type { JsonObject } from '../core/call.ts';
 import { gatewayUnderTest, modern, TOKEN } from './fixtures.ts';
 import { SocketLine } from './socket-line.ts';
 
+const CLIENTS = process.env.HEDDLE_TEST_SCALE === 'full' ? 1000 : 100;
 const AUTHORIZED = { headers: { authorization: `Bearer ${TOKEN}` } };
 
 function open({ port }: { readonly port: number }, options: ClientOptions = AUTHORIZED, path = '/mcp') {
@@ -113,7 +114,7 @@ describe('over a WebSocket', () => {
       return text(`for ${who}`);
     };
     const gateway = await gatewayUnderTest({ servers: { up: recordingServer({ scramble }) } });
-    const clients = await Promise.all(Array.from({ length: 100 }, () => connect(gateway)));
+    const clients = await Promise.all(Array.from({ length: CLIENTS }, () => connect(gateway)));
     const answers = await Promise.all(
       clients.map(({ ask }, who) => ask(callOf(1, 'scramble', { who, turns: (who * 7) % 23 }))),
     );

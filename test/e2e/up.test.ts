@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
@@ -102,6 +103,66 @@ verifies(
     expect(stderr()).toBe('');
   },
 );
+
+const waiting = { command: process.execPath, args: [join(SERVERS, 'pid-server.mjs')] };
+const waitFor = (after: string) => ({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'tools/call',
+  params: { name: 'mcp__waiting__who', arguments: { after } },
+});
+
+verifies('P6', 'heddle up that is told to stop first answers what is under way', async () => {
+  const { up, folder } = project({ 'heddle.json': { mcpServers: { waiting } } });
+  const { url, token, stop } = await up();
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const ask = (message: object) => fetch(url, { method: 'POST', headers, body: JSON.stringify(message) });
+  await (await ask({ jsonrpc: '2.0', id: 0, method: 'tools/list' })).json();
+  const go = join(folder, 'go');
+  const answer = ask(waitFor(go)).then((response) => response.json());
+  await (await ask({ jsonrpc: '2.0', id: 2, method: 'ping' })).json();
+  const stopped = stop();
+  await until('nobody is let in', () =>
+    fetch(new URL('/healthz', url)).then(
+      () => false,
+      () => true,
+    ),
+  );
+  writeFileSync(go, '');
+  expect(await answer).toMatchObject({ id: 1, result: { content: [{ type: 'text' }] } });
+  expect(await stopped).toBe(0);
+});
+
+verifies('P6', 'heddle serve --stdio answers one who has said its last', async () => {
+  const { heddle, folder } = project({ 'heddle.json': { mcpServers: { waiting } } });
+  const go = join(folder, 'go');
+  writeFileSync(go, '');
+  const said = `${JSON.stringify(waitFor(go))}\n`;
+  const { code, stdout } = await heddle(['serve', '--stdio'], { stdin: said });
+  expect([code, JSON.parse(stdout.split('\n', 1)[0] ?? '')]).toMatchObject([0, { id: 1, result: { content: [{}] } }]);
+});
+
+verifies('F6', 'heddle serve --stdio is gone soon after its client, whatever is under way', async () => {
+  const { folder, env } = project({ 'heddle.json': { mcpServers: { waiting } } });
+  const mark = `${process.pid}.abandoned`;
+  const { params, ...call } = waitFor(join(folder, 'never'));
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': {},
+  };
+  const said = JSON.stringify({ ...call, params: { ...params, _meta } });
+  const program = `const { spawn } = require('node:child_process');
+    const child = spawn(process.execPath, [${JSON.stringify(BIN)}, 'serve', '--stdio', '--trust-project']);
+    child.stdin.write(${JSON.stringify(said)} + '\\n');
+    child.stdout.resume();
+    child.stderr.resume();`;
+  const client = spawn(process.execPath, ['-e', program], { cwd: folder, env: { ...env, HEDDLE_E2E: mark } });
+  onTestFinished(() => void client.kill('SIGKILL'));
+  const carriers = () => carriersOf(`HEDDLE_E2E=${mark}`).length;
+  await until('it serves', () => carriers() >= 3, 10_000);
+  client.kill('SIGKILL');
+  await until('nothing is left', () => carriers() === 0);
+});
 
 describe.each(SDK_CLIENTS)('heddle serve --stdio, started by %s', (name, connect) => {
   verifies('P1', 'lists, calls, and is gone with all it started when its client is', async () => {

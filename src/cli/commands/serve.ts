@@ -2,7 +2,7 @@ import { HeddleError } from '../../core/errors.ts';
 import { serveStdio } from '../../gateway/serve-stdio.ts';
 import { chooseProfile, PROFILE_OPTION } from '../choose-profile.ts';
 import { CONFIG_OPTION, type Command, TRUST_OPTION } from '../command.ts';
-import { untilInterrupted } from '../interrupt.ts';
+import { untilAbandoned, untilInterrupted } from '../interrupt.ts';
 import { localCaller } from '../local-caller.ts';
 import { printProblems } from '../print-problems.ts';
 import { openOptions, withHeddle } from '../with-heddle.ts';
@@ -26,8 +26,8 @@ export const serve: Command = {
         fix: 'Run `heddle serve --stdio`, or `heddle up` for HTTP.',
       });
     }
-    const signal = untilInterrupted();
     const { stdin, stdout } = process;
+    const signal = AbortSignal.any([untilInterrupted(), untilAbandoned(stdin)]);
     await withHeddle({ ...openOptions(input), watch: true, onProblems: printProblems }, async (heddle) => {
       const profile = chooseProfile(input, heddle);
       const caller = { ...localCaller(), via: 'gateway' as const, ...(profile !== undefined && { profile }) };
