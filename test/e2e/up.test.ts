@@ -143,8 +143,9 @@ verifies('P6', 'heddle serve --stdio answers one who has said its last', async (
 });
 
 verifies('F6', 'heddle serve --stdio is gone soon after its client, whatever is under way', async () => {
-  const { folder, env } = project({ 'heddle.json': { mcpServers: { waiting } } });
   const mark = `${process.pid}.abandoned`;
+  const marked = { ...waiting, env: { HEDDLE_E2E: mark } };
+  const { folder, env } = project({ 'heddle.json': { mcpServers: { waiting: marked } } });
   const { params, ...call } = waitFor(join(folder, 'never'));
   const _meta = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -156,10 +157,10 @@ verifies('F6', 'heddle serve --stdio is gone soon after its client, whatever is 
     child.stdin.write(${JSON.stringify(said)} + '\\n');
     child.stdout.resume();
     child.stderr.resume();`;
-  const client = spawn(process.execPath, ['-e', program], { cwd: folder, env: { ...env, HEDDLE_E2E: mark } });
+  const client = spawn(process.execPath, ['-e', program], { cwd: folder, env });
   onTestFinished(() => void client.kill('SIGKILL'));
   const carriers = () => carriersOf(`HEDDLE_E2E=${mark}`).length;
-  await until('it serves', () => carriers() >= 3, 10_000);
+  await until('the server has been started', () => carriers() > 0, 10_000);
   client.kill('SIGKILL');
   await until('nothing is left', () => carriers() === 0);
 });
