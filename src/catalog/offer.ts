@@ -121,12 +121,14 @@ interface Making {
   readonly facets: Facets;
 }
 
-function toTarget({ offer: { servers, tool }, publicName, flags, facets }: Making): Target {
+function toTarget({ offer: { group, servers, tool }, publicName, flags, facets }: Making): Target {
   return {
     kind: tool.kind,
     publicName,
     servers,
     name: tool.name,
+    group,
+    shownAs: tool.shownAs,
     definition: tool.definition,
     facts: tool.facts,
     flags,

@@ -76,6 +76,9 @@ export interface Target {
   readonly servers: readonly [string, ...string[]];
   /** The name the servers themselves use. */
   readonly name: string;
+  /** Of a tool or prompt: its server or pool, and what it is called there by configuration, whatever its public name. */
+  readonly group?: string;
+  readonly shownAs?: string;
   /** Those that do the same under another name, or with other names for its arguments. */
   readonly equivalents?: ReadonlyMap<string, Equivalent>;
   /** The tool, resource or prompt exactly as its server wrote it. */
@@ -92,6 +95,8 @@ export interface Target {
 /** What stands for a target at one server. */
 export interface Equivalent {
   readonly name: string;
+  /** What configuration calls it there, where that is another name. */
+  readonly shownAs?: string;
   readonly definition: JsonObject;
   /** By the names of the target's arguments: what they are called there. */
   readonly rename: Readonly<Record<string, string>>;
