@@ -54,6 +54,13 @@ verifies('R3', 'equivalents join those that are the same already, and the strict
   });
 });
 
+verifies('G5', 'a tool of a pool knows what limits it at each server', () => {
+  const rateLimit = { maxCalls: 1, windowMs: 1000 };
+  const search = takes('search', ['query']);
+  const catalog = catalogOf({ a: [[search], entry({ search: { rateLimit } })], b: [[search], entry()] });
+  expect([...(catalog.find('mcp__p__search')?.rateLimits ?? [])]).toEqual([['a', rateLimit]]);
+});
+
 verifies('R3', 'where tools of one name differ, the most preferred server’s is the one that is meant', () => {
   const servers = (priority: number) => ({
     a: [[takes('search', ['query'])], entry()] as const,

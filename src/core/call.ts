@@ -86,6 +86,8 @@ export interface Target {
   /** SHA-256 of the definition's canonical JSON. */
   readonly digest: string;
   readonly facts: Facts;
+  /** Of a pool's tool: how often each server's own may be called, where that is limited. */
+  readonly rateLimits?: ReadonlyMap<string, RateLimit>;
   /** What a person should know before trusting it: `looks-like: <public name>`, `unprintable`. */
   readonly flags: readonly string[];
   /** Why nobody can call it. Such a tool is shown to people and offered to no program. */
