@@ -18,7 +18,7 @@ export interface InvokeOptions {
   /** Within a pool, higher is asked first. */
   readonly priorityOf?: (server: string) => number;
   /** Counts a call to one server of a pool, or says why it may not have it. */
-  readonly admitTo?: (server: string) => HeddleError | undefined;
+  readonly admitTo?: (server: string, call: ResolvedCall) => HeddleError | undefined;
   readonly clock?: Clock;
   readonly alarm?: Alarm;
 }
@@ -45,7 +45,7 @@ export function invoke(options: InvokeOptions): Handler<ResolvedCall> {
   function enter(server: string, call: ResolvedCall): Pass | HeddleError {
     const pass = attempt.enter(server, call);
     if (typeof pass !== 'string') return pass;
-    const refused = admitTo(server);
+    const refused = admitTo(server, call);
     if (refused) attempt.leave(server, call, pass);
     return refused ?? pass;
   }

@@ -74,6 +74,28 @@ verifies('G2', 'a rule against a tool holds when a collision has given the tool 
   expect(effect({ mode: 'strict', rules: { allow: ['mcp__a__b__c'] } }, renamed)).toBe('ask');
 });
 
+const shownAsDelete = (publicName: string, servers: [string, ...string[]] = ['fs'], group = 'fs') =>
+  aTarget({ publicName, servers, name: 'rm', group, shownAs: 'delete' });
+
+verifies('G2', 'a rule by the name that configuration gave a tool holds, whatever else its server lists', () => {
+  for (const target of [shownAsDelete('mcp__fs__delete'), shownAsDelete('mcp__fs__delete_0123abcd')]) {
+    expect(effect({ mode: 'open', rules: { deny: ['mcp__fs__delete'] } }, target)).toBe('deny');
+    expect(effect({ mode: 'open', rules: { ask: ['mcp__fs__delete'] } }, target)).toBe('ask');
+    expect(effect({ mode: 'open', servers: { fs: { deniedTools: ['delete'] } } }, target)).toBe('deny');
+  }
+});
+
+verifies('G2', 'a rule by the name that configuration gave a tool holds for its pool, too', () => {
+  const target = shownAsDelete('mcp__p__delete_0123abcd', ['fs', 'nas'], 'p');
+  for (const pattern of ['mcp__fs__delete', 'mcp__nas__delete', 'mcp__p__delete', 'mcp__p']) {
+    expect([pattern, effect({ mode: 'open', rules: { deny: [pattern] } }, target)]).toEqual([pattern, 'deny']);
+  }
+  const equivalents = new Map([['nas', { name: 'unlink', shownAs: 'erase', definition: {}, rename: {} }]]);
+  const standIn = { ...target, equivalents };
+  const denies = (pattern: string) => effect({ mode: 'open', rules: { deny: [pattern] } }, standIn);
+  expect(['mcp__nas__unlink', 'mcp__nas__erase', 'mcp__nas__delete'].map(denies)).toEqual(['deny', 'deny', 'allow']);
+});
+
 verifies('G2', 'a pool cannot be used to get around a rule of one of its servers', () => {
   for (const pattern of ['mcp__p__t', 'mcp__p', 'mcp__p__*', 'mcp__a', 'mcp__b__*', 'mcp__b__t']) {
     expect([pattern, effect({ mode: 'open', rules: { deny: [pattern] } }, pooled('t'))]).toEqual([pattern, 'deny']);

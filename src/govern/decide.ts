@@ -1,7 +1,7 @@
 import type { ServerConfig } from '../config/config.ts';
 import type { Profile, ServerEntry, Settings } from '../config/schema.ts';
 import type { Caller, JsonObject, Target } from '../core/call.ts';
-import { nameAt } from '../core/equivalent.ts';
+import { nameAt, namesAt } from '../core/equivalent.ts';
 import { isMeant } from '../core/uri-template.ts';
 import { isWithin, mayHaveOf } from './profile.ts';
 import { sensitiveWord } from './sensitive.ts';
@@ -11,6 +11,8 @@ export interface Policy {
   readonly permissions: Settings['permissions'];
   /** By server: what its own entry permits. */
   readonly servers: ReadonlyMap<string, Permissions>;
+  /** By server: the pool that it belongs to, where it does. */
+  readonly pools?: ReadonlyMap<string, string>;
   /** By name: what their callers have, and what else holds for them. */
   readonly profiles?: ReadonlyMap<string, Profile>;
 }
@@ -28,7 +30,14 @@ export function policyOf(
   configs: ReadonlyMap<string, Pick<ServerConfig, 'entry'>>,
 ): Policy {
   const servers = [...configs].flatMap(([name, { entry }]) => (entry ? [[name, entry.permissions] as const] : []));
-  return { mode, permissions, servers: new Map(servers), profiles: new Map(Object.entries(profiles)) };
+  const pools = [...configs].flatMap(([name, { entry }]) => (entry?.pool ? [[name, entry.pool] as const] : []));
+  return {
+    mode,
+    permissions,
+    servers: new Map(servers),
+    pools: new Map(pools),
+    profiles: new Map(Object.entries(profiles)),
+  };
 }
 
 /**
@@ -118,7 +127,7 @@ export function hidesServer(policy: Policy, { profile }: Caller, server: string)
   if (deniesServer(policy, server)) return true;
   if (profile === undefined) return false;
   const found = policy.profiles?.get(profile);
-  return !found || deniesServer(found, server) || !mayHaveOf(found, server);
+  return !found || deniesServer(found, server) || !mayHaveOf(found, server, policy.pools?.get(server));
 }
 
 /** Whether every tool of a server is denied to everyone: then it is not started to look. */
@@ -156,12 +165,18 @@ function allows(pattern: string, target: Target, server: string): boolean {
   return servers.length > 1 && publicName === `${group}__${name}`;
 }
 
-/** In doubt more than was written: it by its server's name whatever it is called now, and all of a pool. */
+/**
+ * In doubt more than was written: it by its server's name for it and by that of configuration, whatever it is called
+ * now that it has met others, and all of a pool.
+ */
 function restricts(pattern: string, target: Target, server: string): boolean {
-  const { publicName, servers } = target;
-  if (allows(pattern, target, server) || pattern === `mcp__${server}__${nameAt(target, server)}`) return true;
+  const { publicName, servers, group, shownAs } = target;
+  if (allows(pattern, target, server)) return true;
+  if (namesAt(target, server).some((name) => pattern === `mcp__${server}__${name}`)) return true;
   if (isResource(target) && pattern === target.name) return true;
-  return servers.length > 1 && publicName.startsWith(`${groupOf(pattern)}__`);
+  if (pattern === `mcp__${group}__${shownAs}`) return true;
+  if (servers.length === 1) return false;
+  return groupOf(pattern) === `mcp__${group}` || publicName.startsWith(`${groupOf(pattern)}__`);
 }
 
 const groupOf = (pattern: string) => (pattern.endsWith('__*') ? pattern.slice(0, -3) : pattern);
@@ -192,7 +207,7 @@ function byAllowedResources({ allowedResources }: Permissions, server: string, {
 function byToolLists({ allowedTools, deniedTools }: Permissions, server: string, target: Target): Decision[] {
   const name = nameAt(target, server);
   const found: Decision[] = [];
-  if (deniedTools?.includes(name)) {
+  if (namesAt(target, server).some((one) => deniedTools?.includes(one))) {
     found.push({ effect: 'deny', rule: 'deniedTools', reason: `${server} denies ${name}.` });
   }
   if (allowedTools?.includes(name)) {
