@@ -28,7 +28,8 @@ export interface Holdings {
   unlisted(uri: string, asked: string): Target;
 }
 
-const MAX_URI_CHARS = 8192;
+/** No resource has a longer URI. */
+export const MAX_URI_CHARS = 8192;
 // Each may have to be tried for a URI that nobody lists.
 const MAX_TEMPLATES = 500;
 const UNPRINTABLE: readonly string[] = ['unprintable'];
