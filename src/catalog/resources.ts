@@ -106,6 +106,7 @@ export function buildResources(lists: readonly Holdings[]): Resources {
 
   function* meanings(uri: string): Generator<readonly Target[]> {
     const own = serverAndUri(uri);
+    if ((own?.uri ?? uri).length > MAX_URI_CHARS) return;
     if (own) yield* meaningsAt(own.server, own.uri, uri);
     else {
       yield resources.at(uri).map(({ target }) => target);
