@@ -2,6 +2,7 @@ import type { ResolvedCall, Result } from '../core/call.ts';
 import type { Clock } from '../core/clock.ts';
 import { callAt, nameAt } from '../core/equivalent.ts';
 import { HeddleError, UpstreamError } from '../core/errors.ts';
+import { isRepeatable } from '../core/repeatable.ts';
 import { resumeParked } from '../upstream/call-legacy.ts';
 import type { Connection } from '../upstream/connection.ts';
 import type { Parking } from '../upstream/parking.ts';
@@ -124,9 +125,6 @@ function mayTryNext(call: ResolvedCall, thrown: unknown): boolean {
   if (call.signal.aborted || !(thrown instanceof UpstreamError) || thrown.code === 'UPSTREAM_REFUSED') return false;
   return thrown.delivered === 'no' || isRepeatable(call);
 }
-
-/** Whether doing it twice is the same as doing it once. */
-export const isRepeatable = ({ target }: ResolvedCall): boolean => target.facts.readOnly || target.facts.idempotent;
 
 /** A failure after the call was sent is not "failed": nobody knows, and the caller has to. */
 function honest(call: ResolvedCall, server: string, thrown: unknown): unknown {

@@ -5,6 +5,7 @@ import { byTelling, readTemplate, type UriTemplate } from '../core/uri-template.
 import type { Resources } from './catalog.ts';
 import { isUnprintable } from './confusable.ts';
 import { type Owner, readingFacts } from './facts.ts';
+import { listed } from './listed.ts';
 import { ownUri, serverAndUri } from './own-uri.ts';
 import { oneOf } from './part.ts';
 
@@ -28,7 +29,8 @@ export interface Holdings {
   unlisted(uri: string, asked: string): Target;
 }
 
-const MAX_URI_CHARS = 8192;
+/** No resource has a longer URI. */
+export const MAX_URI_CHARS = 8192;
 // Each may have to be tried for a URI that nobody lists.
 const MAX_TEMPLATES = 500;
 const UNPRINTABLE: readonly string[] = ['unprintable'];
@@ -44,14 +46,13 @@ export interface Listed {
 export function holdingsOf({ kind, server, definitions }: Listed, owner: Owner): Holdings {
   const facts = readingFacts(owner);
   const key = kind === 'template' ? 'uriTemplate' : 'uri';
-  const all = [...Map.groupBy(definitions, (one) => String(one[key]))];
-  const tooMany = kind === 'template' && all.length > MAX_TEMPLATES;
-  // The first by text, or the server's order would decide.
-  const taken = tooMany ? all.sort(([a], [b]) => (a < b ? -1 : 1)).slice(0, MAX_TEMPLATES) : all;
+  const byText = Map.groupBy(definitions, (one) => String(one[key]));
+  const limit = kind === 'template' ? { what: 'templates', max: MAX_TEMPLATES } : { what: 'resources' };
+  const { items, problems } = listed(byText, { server, ...limit });
   const make = (made: Pick<Target, 'kind' | 'publicName' | 'name' | 'definition' | 'invalid'>) =>
     toTarget({ ...made, servers: [server], facts, flags: isUnprintable(made.name) ? UNPRINTABLE : NO_FLAGS });
 
-  const holdings = taken.map(([text, same]): Holding => {
+  const holdings = items.map(([text, same]): Holding => {
     const [definition] = oneOf(same);
     const template = kind === 'template' ? readTemplate(text) : undefined;
     const invalid = complaint(kind, text, template);
@@ -70,7 +71,7 @@ export function holdingsOf({ kind, server, definitions }: Listed, owner: Owner):
     kind,
     server,
     holdings,
-    problems: tooMany ? [`${server} lists ${all.length} templates; the first ${MAX_TEMPLATES} are used.`] : [],
+    problems,
     unlisted: (uri, publicName) =>
       make({ kind: 'resource', publicName, name: uri, definition: { uri, name: uri }, invalid: undefined }),
   };
@@ -105,6 +106,7 @@ export function buildResources(lists: readonly Holdings[]): Resources {
 
   function* meanings(uri: string): Generator<readonly Target[]> {
     const own = serverAndUri(uri);
+    if ((own?.uri ?? uri).length > MAX_URI_CHARS) return;
     if (own) yield* meaningsAt(own.server, own.uri, uri);
     else {
       yield resources.at(uri).map(({ target }) => target);
