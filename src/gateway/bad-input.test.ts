@@ -24,6 +24,7 @@ const BODIES: readonly (readonly [string, string, number, number])[] = [
   ['a method that is no string', '{"jsonrpc":"2.0","id":1,"method":7}', 400, -32600],
   ['an id that is null', '{"jsonrpc":"2.0","id":null,"method":"ping"}', 400, -32600],
   ['an id that is a fraction', '{"jsonrpc":"2.0","id":1.5,"method":"ping"}', 400, -32600],
+  ['an id too large to repeat', '{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}', 400, -32600],
   ['an id that is an object', '{"jsonrpc":"2.0","id":{},"method":"ping"}', 400, -32600],
   ['parameters in a list', '{"jsonrpc":"2.0","id":1,"method":"ping","params":[1]}', 400, -32600],
   ['no version of JSON-RPC', '{"id":1,"method":"ping"}', 400, -32600],

@@ -34,7 +34,7 @@ export interface GatewayUnderTest {
   send(sending: Sending): Promise<Answered>;
   /** Posts one JSON-RPC message with the right token. */
   post(message: JsonObject, headers?: Readonly<Record<string, string>>): Promise<Answered>;
-  close(): Promise<void>;
+  close(patienceMs?: number): Promise<void>;
   /** Closes it, and gives what it has written down, the newest first. */
   audit(): Promise<readonly AuditRecord[]>;
 }
@@ -84,11 +84,11 @@ export async function gatewayUnderTest(setting: Setting = {}): Promise<GatewayUn
     ...setting.gateway,
   });
   let closed: Promise<void> | undefined;
-  const close = () => {
-    closed ??= gateway.close().then(() => heddle.close());
+  const close = (patienceMs?: number) => {
+    closed ??= gateway.close(patienceMs).then(() => heddle.close());
     return closed;
   };
-  onTestFinished(close);
+  onTestFinished(() => close());
   const { port, url } = gateway;
   const send = (sending: Sending) => exchange(port, sending);
   const post = (message: JsonObject, headers: Readonly<Record<string, string>> = {}) =>

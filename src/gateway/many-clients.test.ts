@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, onTestFinished } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
@@ -110,7 +111,7 @@ describe('a client that leaves', () => {
     expect(server.cancelled).toEqual(['forever']);
   });
 
-  verifies('F6', 'without reading fills a bounded buffer, and then loses notifications', async () => {
+  verifies('F6', 'without reading fills a bounded buffer, and then is cut off and its call cancelled', async () => {
     const before = process.memoryUsage().rss;
     const done = Promise.withResolvers<void>();
     const flood: Behaviour = async (_, { progress }) => {
@@ -122,13 +123,17 @@ describe('a client that leaves', () => {
       done.resolve();
       return text('flooded');
     };
-    const { port, post } = await gatewayUnderTest({ servers: { up: recordingServer({ flood }) } });
+    const server = recordingServer({ flood });
+    const { port, post } = await gatewayUnderTest({ servers: { up: server } });
     const params = { name: 'mcp__up__flood', _meta: { progressToken: 1 } };
     const socket = rawCall(port, { id: 1, method: 'tools/call', params }, {}).pause();
+    await until('it is cancelled', () => server.cancelled.length === 1);
     await done.promise;
     expect(process.memoryUsage().rss - before).toBeLessThan(100_000_000);
     expect((await post({ id: 1, method: 'ping' })).status).toBe(200);
-    socket.destroy();
+    const ended = once(socket, 'close');
+    socket.resume();
+    await ended;
   });
 });
 

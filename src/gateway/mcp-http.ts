@@ -3,7 +3,9 @@ import type { Caller, JsonObject } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
 import { type Answer, type Era, LEGACY_VERSIONS } from './asked.ts';
+import { answerBatch } from './batch.ts';
 import { checkModern, isModern, type Refusal } from './check-modern.ts';
+import type { Outlet } from './outlet.ts';
 import { header, readMessage } from './read-message.ts';
 import { Reply } from './reply.ts';
 import { openStream } from './session-stream.ts';
@@ -22,7 +24,8 @@ export interface Arrival {
   readonly caller: Caller;
 }
 
-interface Received extends Arrival {
+interface Received extends Omit<Arrival, 'response'> {
+  readonly response: Outlet;
   readonly id: string | number | undefined;
   readonly method: string;
   readonly params: JsonObject;
@@ -30,17 +33,25 @@ interface Received extends Arrival {
   readonly session?: Session | undefined;
 }
 
+type HeadersOf = (result: JsonObject) => Record<string, string>;
+
 const SESSION_NOT_FOUND = -32001;
 
 /** MCP over node:http: legacy sessions and modern stateless requests on one path, no framework between. */
 export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<void> | void {
   const { answer, sessions } = options;
-  const sessionOf = ({ request, caller }: Arrival) =>
+  const sessionOf = ({ request, caller }: Pick<Arrival, 'request' | 'caller'>) =>
     sessions.find(header(request, 'mcp-session-id'), holderOf(caller));
 
   // Every call comes this way, and each function that is async costs it a promise: only those that wait are.
   async function post(arrival: Arrival): Promise<void> {
     const body = await readMessage(arrival.request, options.maxBodyBytes);
+    if ('batch' in body) {
+      const { version } = sessionOf(arrival) ?? {};
+      return answerBatch(arrival.response, { version, messages: body.batch }, (one) =>
+        postLegacy({ ...arrival, ...one }),
+      );
+    }
     if ('refusal' in body) return new Reply(arrival.response, null).error(body.refusal, { connection: 'close' });
     const { request, response, caller } = arrival;
     const { id, method, params } = body;
@@ -71,21 +82,23 @@ export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<
   async function respondLegacy(received: Received, id: string | number, session: Session | undefined): Promise<void> {
     const { method, reply, caller } = received;
     if (session?.running.has(id)) {
-      return reply.error({ status: 400, code: INVALID_REQUEST, message: `The id ${JSON.stringify(id)} is in use.` });
+      return reply.error({ status: 400, code: INVALID_REQUEST, message: `The id ${shortened(id)} is in use.` });
     }
-    const newSession = () => ({ 'mcp-session-id': sessions.open(holderOf(caller)).id });
+    const newSession = ({ protocolVersion }: JsonObject) => ({
+      'mcp-session-id': sessions.open(holderOf(caller), String(protocolVersion)).id,
+    });
     session?.running.set(id, reply);
     await respond('legacy', { ...received, session }, id, method === 'initialize' ? newSession : undefined);
     session?.running.delete(id);
   }
 
-  async function respond(era: Era, received: Received, id: string | number, headers?: () => Record<string, string>) {
+  async function respond(era: Era, received: Received, id: string | number, headers?: HeadersOf) {
     const { method, params, caller, reply, session } = received;
     const { signal } = reply;
     const notify = (name: string, details: JsonObject) => reply.notify(name, details);
     try {
       const result = await answer(method, params, { id, era, caller, signal, notify, followed: session?.followed });
-      if (!signal.aborted) reply.result(result, headers?.());
+      if (!signal.aborted) reply.result(result, headers?.(result));
     } catch (thrown) {
       if (!signal.aborted) reply.error(toRefusal(thrown, era));
     }
@@ -95,12 +108,17 @@ export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<
     const { request, response } = arrival;
     if (request.method === 'POST') return post(arrival);
     if (request.method === 'GET') return openStream(arrival, sessionOf(arrival));
-    const session = request.method === 'DELETE' ? sessionOf(arrival) : undefined;
-    if (session) sessions.end(session);
-    if (request.method === 'DELETE') response.writeHead(session ? 200 : 404).end();
-    else response.writeHead(405, { allow: 'GET, POST, DELETE' }).end();
+    if (request.method === 'DELETE') return endSession(response, sessions, sessionOf(arrival));
+    response.writeHead(405, { allow: 'GET, POST, DELETE' }).end();
   };
 }
+
+function endSession(response: ServerResponse, sessions: Sessions, session: Session | undefined): void {
+  if (session) sessions.end(session);
+  response.writeHead(session ? 200 : 404).end();
+}
+
+const shortened = (id: string | number) => JSON.stringify(id).slice(0, 100);
 
 /** A session belongs to one caller and one profile: what was asked in the one is not answered in another. */
 const holderOf = ({ id, profile }: Caller) => (profile === undefined ? id : JSON.stringify([id, profile]));

@@ -5,8 +5,10 @@ import type { Heddle } from '../heddle.ts';
 import { type DoorOptions, doors, fail } from './doors.ts';
 import { mcpHandler } from './mcp-handler.ts';
 import { mcpHttp } from './mcp-http.ts';
+import { openResponses } from './open-responses.ts';
 import { announce } from './session-stream.ts';
-import { openSessions, type Sessions } from './sessions.ts';
+import { openSessions, type Session, type Sessions } from './sessions.ts';
+import { underWay } from './under-way.ts';
 
 export interface GatewayOptions extends Omit<DoorOptions, 'mcp' | 'heddle'> {
   readonly heddle: Heddle;
@@ -19,13 +21,17 @@ export interface Gateway {
   /** The MCP endpoint. */
   readonly url: string;
   readonly port: number;
-  /** Stops listening, and a moment later cuts every connection. Close Heddle at the same time: its calls then end. */
-  close(): Promise<void>;
+  /**
+   * Stops listening, ends what only listens, and waits for what is under way, up to `patienceMs`: then it is cut,
+   * which cancels it. Close Heddle after that.
+   */
+  close(patienceMs?: number): Promise<void>;
 }
 
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 30_000;
 const KEEP_ALIVE_MS = 65_000;
+const CHECK_MS = 2000;
 const GOODBYE_MS = 300;
 const CHANGES: Caller = { id: 'gateway', roles: [], via: 'gateway' };
 
@@ -36,16 +42,23 @@ const CHANGES: Caller = { id: 'gateway', roles: [], via: 'gateway' };
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const { heddle, host } = options;
   const sessions = openSessions();
-  const mcp = mcpHttp({ answer: mcpHandler(heddle), sessions, maxBodyBytes: options.maxBodyBytes });
+  const responses = openResponses();
+  const closing = new AbortController();
+  const { answer, finish } = underWay(mcpHandler(heddle));
+  const mcp = mcpHttp({ answer, sessions, maxBodyBytes: options.maxBodyBytes });
   const receive = doors({ ...options, mcp });
   const server = createServer({
     keepAliveTimeout: KEEP_ALIVE_MS,
     headersTimeout: HEADERS_MS,
     requestTimeout: REQUEST_MS,
+    connectionsCheckingInterval: CHECK_MS,
   });
   server.on('request', async (request, response) => {
+    responses.add(response);
     try {
-      await receive(request, response);
+      // A stream that opened now would only be cut.
+      if (closing.signal.aborted && request.method === 'GET') response.writeHead(503).end();
+      else await receive(request, response);
     } catch (thrown) {
       fail(response, thrown);
     }
@@ -53,22 +66,27 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   await listening(server, options);
   const { port } = server.address() as AddressInfo;
 
-  const closing = new AbortController();
   const announcing = announceChanges(heddle, sessions, closing.signal);
   return {
     port,
     url: `http://${host.includes(':') ? `[${host}]` : host}:${port}/mcp`,
-    async close() {
+    async close(patienceMs = GOODBYE_MS) {
       closing.abort();
       await announcing;
-      for (const { followed } of sessions.all()) followed.close();
       const closed = new Promise((resolve) => server.close(resolve));
-      // Whoever waits for an answer gets one, if it comes at once; what only listens is cut.
-      const timer = setTimeout(() => server.closeAllConnections(), GOODBYE_MS);
+      for (const session of sessions.all()) stopListening(session);
+      const patience = AbortSignal.timeout(patienceMs);
+      await finish(patience);
+      await responses.finished(patience);
+      server.closeAllConnections();
       await closed;
-      clearTimeout(timer);
     },
   };
+}
+
+function stopListening({ followed, streams }: Session): void {
+  followed.close();
+  for (const stream of streams) stream.end();
 }
 
 async function announceChanges(heddle: Heddle, sessions: Sessions, signal: AbortSignal): Promise<void> {

@@ -6,14 +6,18 @@ import { INVALID_REQUEST, PARSE_ERROR } from '../wire/json-rpc.ts';
 import type { Refusal } from './check-modern.ts';
 import { readBody } from './read-body.ts';
 
-/** What a client posted: one request or notification, or why it is none. */
+/** One request or notification, or why it is none. */
 export type Body =
   | { readonly id: string | number | undefined; readonly method: string; readonly params: JsonObject }
   | { readonly refusal: Refusal };
 
-/** Reads and checks one posted message; never throws for what a client did. */
-export async function readMessage(request: IncomingMessage, maxBytes: number): Promise<Body> {
-  const refuse = (status: number, code: number, message: string) => ({ refusal: { status, code, message } });
+const refuse = (status: number, code: number, message: string) => ({ refusal: { status, code, message } });
+
+/** Reads what a client posted: one message, checked, or several together, unchecked. Never throws for what it did. */
+export async function readMessage(
+  request: IncomingMessage,
+  maxBytes: number,
+): Promise<Body | { readonly batch: readonly unknown[] }> {
   if (!/^application\/json\b/i.test(request.headers['content-type'] ?? '')) {
     return refuse(415, INVALID_REQUEST, 'Content-Type has to be application/json.');
   }
@@ -25,14 +29,23 @@ export async function readMessage(request: IncomingMessage, maxBytes: number): P
   } catch (thrown) {
     return refuse(400, PARSE_ERROR, HeddleError.from(thrown).message);
   }
-  if (!isObject(message)) return refuse(400, INVALID_REQUEST, 'The body has to be one JSON-RPC message.');
+  return Array.isArray(message) ? { batch: message } : checkMessage(message);
+}
+
+/** What is wrong with an id can come back as nothing but null: it cannot be repeated exactly. */
+export const isId = (id: unknown): id is string | number => typeof id === 'string' || Number.isSafeInteger(id);
+
+export function checkMessage(message: unknown): Body {
+  if (!isObject(message)) return notOne();
   const { jsonrpc, id, method, params = {} } = message;
-  const validId = id === undefined || typeof id === 'string' || Number.isInteger(id);
+  const validId = id === undefined || isId(id);
   if (jsonrpc !== '2.0' || typeof method !== 'string' || !validId || !isObject(params)) {
     return refuse(400, INVALID_REQUEST, 'The body is not a JSON-RPC request or notification.');
   }
   return { id: id as string | number | undefined, method, params };
 }
+
+export const notOne = () => refuse(400, INVALID_REQUEST, 'The body has to be one JSON-RPC message.');
 
 /** A header that makes sense only once; undefined when it is absent.  */
 export function header({ headers }: IncomingMessage, name: string): string | undefined {

@@ -1,25 +1,22 @@
-import type { ServerResponse } from 'node:http';
 import type { JsonObject } from '../core/call.ts';
 import { INTERNAL_ERROR } from '../wire/json-rpc.ts';
 import type { Refusal } from './check-modern.ts';
 import { bytesOf } from './listing.ts';
+import { type Outlet, offer } from './outlet.ts';
 
 type Headers = Readonly<Record<string, string>>;
-
-/** What a client that does not read may make us hold before it loses notifications. */
-export const MAX_HELD_BYTES = 4 * 1024 * 1024;
 
 /**
  * The way back for one request. Starts as plain JSON, which is cheapest, and
  * becomes an event stream with the first notification that comes before the answer.
  */
 export class Reply {
-  readonly #response: ServerResponse;
+  readonly #response: Outlet;
   readonly #id: string | number | null;
   readonly #gone = new AbortController();
   #streaming = false;
 
-  constructor(response: ServerResponse, id: string | number | null) {
+  constructor(response: Outlet, id: string | number | null) {
     this.#response = response;
     this.#id = id;
     response.once('close', () => {
@@ -41,12 +38,12 @@ export class Reply {
 
   notify(method: string, params: JsonObject): void {
     const response = this.#response;
-    if (response.writableEnded || response.destroyed || response.writableLength > MAX_HELD_BYTES) return;
+    if (response.writableEnded || response.destroyed) return;
     if (!this.#streaming) {
       this.#streaming = true;
       response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
     }
-    response.write(toEvent({ jsonrpc: '2.0', method, params }));
+    offer(response, toEvent({ jsonrpc: '2.0', method, params }));
   }
 
   result(result: JsonObject, headers?: Headers): void {

@@ -27,7 +27,7 @@ async function servingOf<T extends InProcessServer>(server: T) {
     await until(`${message.method} is answered`, () => said().some(({ id }) => id === message.id));
     return said().find(({ id }) => id === message.id) as JsonObject;
   }
-  return { ask, write, said, input, stop, ended, server, heddle };
+  return { ask, write, said, input, output, stop, ended, server, heddle };
 }
 
 const callOf = (name: string, id: number) => ({ id, method: 'tools/call', params: { name, arguments: {} } });
@@ -63,6 +63,11 @@ describe('over two streams', () => {
     ['a key written twice', '{"id":1,"id":2,"method":"ping"}', -32700],
     ['a batch', '[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600],
     ['a number', '7', -32600],
+    ['an id that is null', '{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600],
+    ['an id that is a fraction', '{"jsonrpc":"2.0","id":1.5,"method":"ping"}', -32600],
+    ['an id too large to repeat', '{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}', -32600],
+    ['parameters in a list', '{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}', -32600],
+    ['no version of JSON-RPC', '{"id":1,"method":"ping"}', -32600],
     ['a line that is too long', `{"x":"${'x'.repeat(17 * 1024 * 1024)}"}`, -32600],
   ])('P6: %s is refused, and the next line is read', async (_, line, code) => {
     const { ask, write, said } = await serving();
@@ -85,12 +90,93 @@ describe('over two streams', () => {
     const { write, input, ended, server } = await serving();
     write(JSON.stringify({ jsonrpc: '2.0', ...callOf('mcp__up__forever', 5) }));
     await until('it has arrived', () => server.calls.length === 1);
-    input.end();
+    input.destroy();
     await ended;
     await until('it is cancelled', () => server.cancelled.length === 1);
     const other = await serving();
     other.stop.abort();
     await other.ended;
+  });
+});
+
+describe('a client at the other end of two streams', () => {
+  const waiting = async () => {
+    const gate = Promise.withResolvers<JsonObject>();
+    const server = recordingServer({ wait: () => gate.promise, forever: () => new Promise(() => {}) });
+    return { gate, ...(await servingOf(server)) };
+  };
+  const begin = async (serving: Awaited<ReturnType<typeof waiting>>, name: string) => {
+    serving.write(JSON.stringify({ jsonrpc: '2.0', ...callOf(`mcp__up__${name}`, 5) }));
+    await until('it has arrived', () => serving.server.calls.length === 1);
+  };
+
+  verifies('P6', 'that has said its last is still answered, and then left', async () => {
+    const serving = await waiting();
+    await begin(serving, 'wait');
+    serving.input.end();
+    await new Promise((resolve) => serving.input.once('end', resolve));
+    serving.gate.resolve(text('late'));
+    await serving.ended;
+    expect(serving.said()).toEqual([{ jsonrpc: '2.0', id: 5, result: text('late') }]);
+  });
+
+  verifies('P6', 'is answered by one who was told to go, and a listener is told that it is over', async () => {
+    const serving = await waiting();
+    const [listen] = modern('subscriptions/listen', { notifications: { toolsListChanged: true } });
+    serving.write(JSON.stringify({ jsonrpc: '2.0', ...listen, id: 'sub' }));
+    await begin(serving, 'wait');
+    serving.stop.abort();
+    await until('the listener is answered', () => serving.said().some(({ id }) => id === 'sub'));
+    serving.gate.resolve(text('late'));
+    await serving.ended;
+    expect(serving.said().at(-1)).toEqual({ jsonrpc: '2.0', id: 5, result: text('late') });
+  });
+
+  verifies('P6', 'that said its last and then tells us to go is not waited for', async () => {
+    const serving = await waiting();
+    await begin(serving, 'forever');
+    serving.input.end();
+    await new Promise((resolve) => serving.input.once('end', resolve));
+    serving.stop.abort();
+    await serving.ended;
+    await until('it is cancelled', () => serving.server.cancelled.length === 1);
+  });
+
+  verifies('F6', 'that can no longer be written to is gone, and its call is cancelled within a second', async () => {
+    const serving = await waiting();
+    await serving.ask({ id: 1, method: 'initialize', params: {} });
+    await begin(serving, 'forever');
+    serving.output._write = (_chunk, _encoding, done) => done(new Error('EPIPE'));
+    serving.output.removeAllListeners('data');
+    serving.input.end();
+    await until('it is cancelled', () => serving.server.cancelled.length === 1, 1000);
+    await serving.ended;
+  });
+
+  verifies('F6', 'that does not read is cut off when too much waits for it', async () => {
+    const big = 'x'.repeat(10_000_000);
+    const { input, output, ended, write } = await servingOf(recordingServer({ big: () => text(big) }));
+    output.removeAllListeners('data');
+    output.pause();
+    for (let id = 1; id <= 10; id++) write(JSON.stringify({ jsonrpc: '2.0', ...callOf('mcp__up__big', id) }));
+    await ended;
+    expect(output.writableLength + output.readableLength).toBeLessThan(90_000_000);
+    expect(input.isPaused()).toBe(true);
+  });
+
+  verifies('P6', 'may send batches in the one version that has them', async () => {
+    const { ask, write, said } = await serving();
+    await ask({ id: 1, method: 'initialize', params: { protocolVersion: '2025-03-26' } });
+    const ping = { jsonrpc: '2.0', method: 'ping' };
+    write(JSON.stringify([{ ...ping, id: 2 }, { ...ping, id: null }, { ...ping, id: 'three' }, []]));
+    await until('all are answered', () => said().length === 5);
+    expect(said().slice(1)).toEqual(
+      expect.arrayContaining([
+        { jsonrpc: '2.0', id: 2, result: {} },
+        { jsonrpc: '2.0', id: 'three', result: {} },
+        { jsonrpc: '2.0', id: null, error: { code: -32600, message: expect.stringMatching(/\w/) } },
+      ]),
+    );
   });
 });
 

@@ -5,10 +5,15 @@ import type { Heddle } from '../heddle.ts';
 import { RpcError } from '../wire/json-rpc.ts';
 import { Peer } from '../wire/peer.ts';
 import { type Asked, META_KEY } from './asked.ts';
+import { BATCH_VERSION } from './batch.ts';
 import { checkEnvelope } from './check-modern.ts';
+import type { ClientLine } from './client-line.ts';
 import { followed } from './followed.ts';
 import { mcpHandler } from './mcp-handler.ts';
 import { StreamLine } from './stream-line.ts';
+import { FINISH_MS, underWay } from './under-way.ts';
+
+const STILL_THERE_MS = 500;
 
 export interface StdioFace {
   readonly heddle: Heddle;
@@ -17,11 +22,22 @@ export interface StdioFace {
   readonly output: Writable;
 }
 
+export interface LineFace extends Pick<StdioFace, 'heddle' | 'caller'> {
+  readonly line: ClientLine;
+}
+
 /** Serves one MCP client over a pair of streams, in either era. Settles when the client hangs up or the signal aborts. */
-export async function serveStdio({ heddle, caller, input, output }: StdioFace, signal: AbortSignal): Promise<void> {
-  const answer = mcpHandler(heddle);
+export const serveStdio = ({ heddle, caller, input, output }: StdioFace, signal: AbortSignal): Promise<void> =>
+  serveLine({ heddle, caller, line: new StreamLine(input, output) }, signal);
+
+/**
+ * Serves one client that has a line of its own. When it says no more, or the signal aborts, what is under way is
+ * still answered; when it is gone, that is cancelled.
+ */
+export async function serveLine({ heddle, caller, line }: LineFace, signal: AbortSignal): Promise<void> {
+  const { answer, finish } = underWay(mcpHandler(heddle));
   let greeted = false;
-  const peer = new Peer(new StreamLine(input, output), {
+  const peer = new Peer(line, {
     server: 'the client',
     async answer(method, params, { id, signal }) {
       const era = eraOf(params);
@@ -29,19 +45,43 @@ export async function serveStdio({ heddle, caller, input, output }: StdioFace, s
       if (refusal) throw new RpcError(refusal.code, refusal.message, refusal.data);
       greeted ||= method === 'initialize';
       const notify = (name: string, said: JsonObject) => void peer.notify(name, said).catch(() => {}); // It has left.
-      return answer(method, params, { id, era, caller, signal, notify, followed: following });
+      const result = await answer(method, params, { id, era, caller, signal, notify, followed: following });
+      if (method === 'initialize') line.takesBatches = result.protocolVersion === BATCH_VERSION;
+      return result;
     },
   });
   const following = followed((method, params) => void peer.notify(method, params).catch(() => {}));
   await peer.start();
-  const onAbort = () => void peer.close();
-  signal.addEventListener('abort', onAbort, { once: true });
+  void leave({ line, peer, finish, isGreeted: () => greeted }, signal);
   // A modern client subscribes to changes; only one that shook hands is told unasked.
   const told = tellOfChanges(heddle, caller, peer, () => greeted);
   await peer.closed;
   following.close();
-  signal.removeEventListener('abort', onAbort);
   await told;
+}
+
+interface Leaving {
+  readonly line: ClientLine;
+  readonly peer: Peer;
+  readonly finish: (signal: AbortSignal) => Promise<void>;
+  readonly isGreeted: () => boolean;
+}
+
+/** Waits until the client says no more or we have to go, and goes when what is under way is answered. */
+async function leave({ line, peer, finish, isGreeted }: Leaving, signal: AbortSignal): Promise<void> {
+  const over = Promise.withResolvers<void>();
+  if (signal.aborted) over.resolve();
+  signal.addEventListener('abort', over.resolve as () => void, { once: true });
+  await Promise.race([line.ended, over.promise, peer.closed]);
+  signal.removeEventListener('abort', over.resolve as () => void);
+  // Told to go by one who has said no more already: it is not going to wait.
+  const hurry = AbortSignal.any([AbortSignal.timeout(FINISH_MS), ...(signal.aborted ? [] : [signal])]);
+  // One that only said its last is told from one that is gone by whether it can still be spoken to.
+  const ask = () => void peer.request('ping', {}, { deadlineMs: FINISH_MS }).catch(() => {});
+  const asking = setInterval(() => isGreeted() && ask(), STILL_THERE_MS).unref();
+  await Promise.race([finish(hurry), peer.closed]);
+  clearInterval(asking);
+  await peer.close();
 }
 
 function eraOf({ _meta }: JsonObject): Asked['era'] {

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { offer } from './outlet.ts';
 import { header } from './read-message.ts';
-import { MAX_HELD_BYTES, toEvent } from './reply.ts';
+import { toEvent } from './reply.ts';
 import type { Session, Sessions } from './sessions.ts';
 
 const KEEP_ALIVE_MS = 25_000;
@@ -18,7 +19,7 @@ export function openStream(
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
   response.write(': open\n\n');
   session.streams.add(response);
-  const timer = setInterval(() => response.write(': still here\n\n'), KEEP_ALIVE_MS).unref();
+  const timer = setInterval(() => offer(response, ': still here\n\n'), KEEP_ALIVE_MS).unref();
   response.once('close', () => {
     clearInterval(timer);
     session.streams.delete(response);
@@ -29,6 +30,6 @@ export function openStream(
 export function announce(sessions: Sessions, method: string): void {
   const event = toEvent({ jsonrpc: '2.0', method });
   for (const { streams } of sessions.all()) {
-    for (const stream of streams) if (stream.writableLength <= MAX_HELD_BYTES) stream.write(event);
+    for (const stream of streams) offer(stream, event);
   }
 }

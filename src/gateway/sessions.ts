@@ -3,12 +3,15 @@ import type { ServerResponse } from 'node:http';
 import type { JsonObject } from '../core/call.ts';
 import type { Clock } from '../core/clock.ts';
 import { type Followed, followed } from './followed.ts';
-import { MAX_HELD_BYTES, type Reply, toEvent } from './reply.ts';
+import { offer } from './outlet.ts';
+import { type Reply, toEvent } from './reply.ts';
 
 /** What a legacy client has open with us. */
 export interface Session {
   readonly id: string;
   readonly callerId: string;
+  /** The version that was agreed on. */
+  readonly version: string | undefined;
   /** Requests not answered yet, so that the client can cancel them. */
   readonly running: Map<string | number, Reply>;
   /** Where it hears what it did not ask for. */
@@ -18,7 +21,7 @@ export interface Session {
 }
 
 export interface Sessions {
-  open(callerId: string): Session;
+  open(callerId: string, version?: string): Session;
   /** A session belongs to the caller who opened it: to anyone else it does not exist. */
   find(id: string | undefined, callerId: string): Session | undefined;
   end(session: Session): void;
@@ -72,11 +75,12 @@ export function openSessions(clock: Clock = Date.now): Sessions {
   }
 
   return {
-    open(callerId) {
+    open(callerId, version) {
       const streams = new Set<ServerResponse>();
       const session: Session = {
         id: randomUUID(),
         callerId,
+        version,
         running: new Map(),
         streams,
         followed: followed((method, params) => tellOne(streams, { jsonrpc: '2.0', method, params })),
@@ -101,5 +105,5 @@ export function openSessions(clock: Clock = Date.now): Sessions {
 
 /** One message is said once, on whichever stream is open. */
 function tellOne([stream]: Iterable<ServerResponse>, message: JsonObject): void {
-  if (stream && stream.writableLength <= MAX_HELD_BYTES) stream.write(toEvent(message));
+  if (stream) offer(stream, toEvent(message));
 }

@@ -1,58 +1,63 @@
 import type { Readable, Writable } from 'node:stream';
-import { isObject, parseJson } from '../core/json.ts';
-import { INVALID_REQUEST, type Line, type Message, PARSE_ERROR } from '../wire/json-rpc.ts';
+import { INVALID_REQUEST, type Line, type Message } from '../wire/json-rpc.ts';
 import { lineFramer } from '../wire/line-framer.ts';
+import { type ClientLine, MAX_UNREAD_BYTES, PAUSE_BYTES, receiveText, refuse } from './client-line.ts';
 
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
 /** A client at the other end of two streams: one message per line of text. */
-export class StreamLine implements Line {
+export class StreamLine implements ClientLine {
   onmessage: Line['onmessage'];
   onclose: Line['onclose'];
   onerror: Line['onerror'];
+  takesBatches = false;
+  readonly ended: Promise<void>;
   readonly #input: Readable;
   readonly #output: Writable;
+  readonly #end: () => void;
   #closed = false;
 
   constructor(input: Readable, output: Writable) {
     this.#input = input;
     this.#output = output;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.ended = promise;
+    this.#end = resolve;
   }
 
   async start(): Promise<void> {
     const push = lineFramer({
       maxLineBytes: MAX_LINE_BYTES,
-      onLine: (line) => this.#read(line),
-      onOversized: (bytes) => this.#refuse(INVALID_REQUEST, `A message of ${bytes} bytes is too long.`),
+      onLine: (line) => receiveText(line, this),
+      onOversized: (bytes) => refuse(this, INVALID_REQUEST, `A message of ${bytes} bytes is too long.`),
     });
     this.#input.on('data', (chunk: Buffer) => push(chunk));
-    for (const event of ['end', 'error', 'close']) this.#input.once(event, () => void this.close());
-    this.#output.once('error', () => void this.close());
+    this.#input.once('end', this.#end);
+    this.#input.once('error', () => void this.close());
+    // A stream that closes after its end has said all; one that closes before that was cut.
+    this.#input.once('close', () => this.#input.readableEnded || void this.close());
+    for (const event of ['error', 'close']) this.#output.once(event, () => void this.close());
   }
 
   async send(message: Message): Promise<void> {
     if (this.#closed) throw new Error('The client has left.');
-    this.#output.write(`${JSON.stringify(message)}\n`);
+    const output = this.#output;
+    output.write(`${JSON.stringify(message)}\n`);
+    if (output.writableLength > MAX_UNREAD_BYTES) await this.close();
+    else if (output.writableLength > PAUSE_BYTES) this.#waitForReader();
   }
 
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
     this.#input.pause();
+    this.#end();
     this.onclose?.();
   }
 
-  #read(line: string): void {
-    try {
-      const message = parseJson(line);
-      if (isObject(message)) this.onmessage?.(message);
-      else this.#refuse(INVALID_REQUEST, 'Each line has to be one JSON-RPC message.');
-    } catch {
-      this.#refuse(PARSE_ERROR, 'The line is not acceptable JSON.');
-    }
-  }
-
-  #refuse(code: number, message: string): void {
-    this.send({ jsonrpc: '2.0', id: null, error: { code, message } }).catch(() => {});
+  #waitForReader(): void {
+    if (this.#input.isPaused()) return;
+    this.#input.pause();
+    this.#output.once('drain', () => this.#closed || this.#input.resume());
   }
 }

@@ -5,6 +5,7 @@ import { authenticator } from '../../gateway/authenticate.ts';
 import { gatewayToken } from '../../gateway/gateway-token.ts';
 import { type Gateway, type GatewayOptions, openGateway } from '../../gateway/open-gateway.ts';
 import { announceGateway, askGateway, findGateway, withdrawGateway } from '../../gateway/running-gateway.ts';
+import { FINISH_MS } from '../../gateway/under-way.ts';
 import type { Heddle } from '../../heddle.ts';
 import { homeFolder, openHeddle, readConfig } from '../../open-heddle.ts';
 import { chooseProfile, PROFILE_OPTION } from '../choose-profile.ts';
@@ -68,7 +69,7 @@ async function serveUntil(signal: AbortSignal, heddle: Heddle, input: Input): Pr
     return 0;
   } finally {
     await withdrawGateway(home, pid); // First: closing may fail, and nobody is to be sent here any more.
-    await Promise.all([gateway.close(), heddle.close()]);
+    await gateway.close(FINISH_MS);
   }
 }
 

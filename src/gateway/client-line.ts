@@ -1,0 +1,46 @@
+import { isObject, parseJson } from '../core/json.ts';
+import { INVALID_REQUEST, type Line, type Message, PARSE_ERROR } from '../wire/json-rpc.ts';
+import { isId } from './read-message.ts';
+
+/** A line on which a client both asks and is told, for as long as it stays. */
+export interface ClientLine extends Line {
+  /** Settles when the client will say nothing more. It may still listen. */
+  readonly ended: Promise<void>;
+  /** Set once the client speaks the one version that has batches. */
+  takesBatches: boolean;
+}
+
+/** More than this unread, and no further question is taken in until the client has read. */
+export const PAUSE_BYTES = 4 * 1024 * 1024;
+/** More than this unread, and the client is cut off. Several large answers may be on their way at once. */
+export const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
+
+const MAX_BATCH = 100;
+
+/** Gives what a client wrote to its line: each message that is one; the rest is refused by name. */
+export function receiveText(text: string, line: ClientLine): void {
+  let said: unknown;
+  try {
+    said = parseJson(text);
+  } catch {
+    refuse(line, PARSE_ERROR, 'The message is not acceptable JSON.');
+    return;
+  }
+  const isBatch = Array.isArray(said) && line.takesBatches && said.length > 0 && said.length <= MAX_BATCH;
+  for (const message of isBatch ? (said as unknown[]) : [said]) {
+    if (isMessage(message)) line.onmessage?.(message);
+    else refuse(line, INVALID_REQUEST, 'This is not one JSON-RPC message.');
+  }
+}
+
+/** Tells a client that what it wrote is no message. Its id is not repeated: it may be what is wrong. */
+export function refuse(line: ClientLine, code: number, message: string): void {
+  line.send({ jsonrpc: '2.0', id: null, error: { code, message } }).catch(() => {}); // It has left.
+}
+
+function isMessage(said: unknown): said is Message {
+  if (!isObject(said) || said.jsonrpc !== '2.0') return false;
+  const { id, method, params = {} } = said;
+  if (method === undefined) return 'result' in said || 'error' in said;
+  return typeof method === 'string' && (id === undefined || isId(id)) && isObject(params);
+}

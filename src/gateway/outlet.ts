@@ -1,0 +1,24 @@
+import type { OutgoingHttpHeaders } from 'node:http';
+
+/** As much of an HTTP response as an answer needs, so that something else can stand in for one. */
+export interface Outlet {
+  readonly headersSent: boolean;
+  readonly writableEnded: boolean;
+  readonly writableFinished: boolean;
+  readonly writableLength: number;
+  readonly destroyed: boolean;
+  writeHead(status: number, headers?: OutgoingHttpHeaders): Outlet;
+  write(chunk: string | Buffer): boolean;
+  end(chunk?: string): unknown;
+  destroy(): unknown;
+  once(event: 'close', listener: () => void): unknown;
+}
+
+/** What a client that does not read may make us hold before it is cut off. */
+export const MAX_HELD_BYTES = 4 * 1024 * 1024;
+
+/** Says something that has no end yet. Who does not read is disconnected: it may come back, and is never told half. */
+export function offer(outlet: Pick<Outlet, 'writableLength' | 'write' | 'destroy'>, text: string): void {
+  if (outlet.writableLength > MAX_HELD_BYTES) outlet.destroy();
+  else outlet.write(text);
+}
