@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Alarm } from '../core/alarm.ts';
 import type { Caller } from '../core/call.ts';
 import type { Heddle } from '../heddle.ts';
 import { type DoorOptions, doors, fail } from './doors.ts';
@@ -13,6 +14,7 @@ export interface GatewayOptions extends Omit<DoorOptions, 'mcp' | 'heddle'> {
   /** 0 takes any free port. */
   readonly port: number;
   readonly maxBodyBytes: number;
+  readonly alarm?: Alarm;
 }
 
 export interface Gateway {
@@ -36,7 +38,12 @@ const CHANGES: Caller = { id: 'gateway', roles: [], via: 'gateway' };
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const { heddle, host } = options;
   const sessions = openSessions();
-  const mcp = mcpHttp({ answer: mcpHandler(heddle), sessions, maxBodyBytes: options.maxBodyBytes });
+  const mcp = mcpHttp({
+    answer: mcpHandler(heddle),
+    sessions,
+    maxBodyBytes: options.maxBodyBytes,
+    alarm: options.alarm,
+  });
   const receive = doors({ ...options, mcp });
   const server = createServer({
     keepAliveTimeout: KEEP_ALIVE_MS,
