@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Alarm } from '../core/alarm.ts';
 import type { Caller } from '../core/call.ts';
 import type { Heddle } from '../heddle.ts';
 import { type DoorOptions, doors, fail } from './doors.ts';
@@ -15,6 +16,7 @@ export interface GatewayOptions extends Omit<DoorOptions, 'mcp' | 'heddle'> {
   /** 0 takes any free port. */
   readonly port: number;
   readonly maxBodyBytes: number;
+  readonly alarm?: Alarm;
 }
 
 export interface Gateway {
@@ -45,7 +47,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const responses = openResponses();
   const closing = new AbortController();
   const { answer, finish } = underWay(mcpHandler(heddle));
-  const mcp = mcpHttp({ answer, sessions, maxBodyBytes: options.maxBodyBytes });
+  const mcp = mcpHttp({ answer, sessions, maxBodyBytes: options.maxBodyBytes, alarm: options.alarm });
   const receive = doors({ ...options, mcp });
   const server = createServer({
     keepAliveTimeout: KEEP_ALIVE_MS,

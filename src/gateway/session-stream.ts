@@ -1,16 +1,14 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Alarm } from '../core/alarm.ts';
+import type { Arrival } from './arrival.ts';
 import { offer } from './outlet.ts';
 import { header } from './read-message.ts';
+import { recheck } from './recheck.ts';
 import { toEvent } from './reply.ts';
 import type { Session, Sessions } from './sessions.ts';
 
-const KEEP_ALIVE_MS = 25_000;
-
 /** The stream on which a legacy client hears what it did not ask for. */
-export function openStream(
-  { request, response }: { readonly request: IncomingMessage; readonly response: ServerResponse },
-  session: Session | undefined,
-): void {
+export function openStream(arrival: Arrival, session: Session | undefined, alarm: Alarm): void {
+  const { request, response } = arrival;
   if (!session) {
     const unknown = header(request, 'mcp-session-id') !== undefined;
     response.writeHead(unknown ? 404 : 405, { allow: 'POST, DELETE' }).end();
@@ -19,11 +17,8 @@ export function openStream(
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
   response.write(': open\n\n');
   session.streams.add(response);
-  const timer = setInterval(() => offer(response, ': still here\n\n'), KEEP_ALIVE_MS).unref();
-  response.once('close', () => {
-    clearInterval(timer);
-    session.streams.delete(response);
-  });
+  recheck(arrival, alarm, { stay: () => offer(response, ': still here\n\n'), leave: () => response.end() });
+  response.once('close', () => session.streams.delete(response));
 }
 
 /** Tells every legacy client that listens. Modern ones hear it on their subscriptions. */

@@ -23,7 +23,7 @@ const effect = (...asked: Parameters<typeof decide>) => decide(...asked).effect;
 const tool = (server: string, name: string, facts: Partial<Facts> = {}) =>
   aTarget({ publicName: `mcp__${server}__${name}`, servers: [server], name, facts });
 const pooled = (name: string, facts: Partial<Facts> = {}) =>
-  aTarget({ publicName: `mcp__p__${name}`, servers: ['a', 'b'], name, facts });
+  aTarget({ publicName: `mcp__p__${name}`, servers: ['a', 'b'], name, group: 'p', shownAs: name, facts });
 
 const EFFECTS = ['deny', 'ask', 'allow'] as const;
 
@@ -72,28 +72,6 @@ verifies('G2', 'a rule against a tool holds when a collision has given the tool 
   expect(effect({ mode: 'open', rules: { deny: ['mcp__a__b__c'] } }, renamed)).toBe('deny');
   expect(effect({ mode: 'open', rules: { ask: ['mcp__a__b__c'] } }, renamed)).toBe('ask');
   expect(effect({ mode: 'strict', rules: { allow: ['mcp__a__b__c'] } }, renamed)).toBe('ask');
-});
-
-const shownAsDelete = (publicName: string, servers: [string, ...string[]] = ['fs'], group = 'fs') =>
-  aTarget({ publicName, servers, name: 'rm', group, shownAs: 'delete' });
-
-verifies('G2', 'a rule by the name that configuration gave a tool holds, whatever else its server lists', () => {
-  for (const target of [shownAsDelete('mcp__fs__delete'), shownAsDelete('mcp__fs__delete_0123abcd')]) {
-    expect(effect({ mode: 'open', rules: { deny: ['mcp__fs__delete'] } }, target)).toBe('deny');
-    expect(effect({ mode: 'open', rules: { ask: ['mcp__fs__delete'] } }, target)).toBe('ask');
-    expect(effect({ mode: 'open', servers: { fs: { deniedTools: ['delete'] } } }, target)).toBe('deny');
-  }
-});
-
-verifies('G2', 'a rule by the name that configuration gave a tool holds for its pool, too', () => {
-  const target = shownAsDelete('mcp__p__delete_0123abcd', ['fs', 'nas'], 'p');
-  for (const pattern of ['mcp__fs__delete', 'mcp__nas__delete', 'mcp__p__delete', 'mcp__p']) {
-    expect([pattern, effect({ mode: 'open', rules: { deny: [pattern] } }, target)]).toEqual([pattern, 'deny']);
-  }
-  const equivalents = new Map([['nas', { name: 'unlink', shownAs: 'erase', definition: {}, rename: {} }]]);
-  const standIn = { ...target, equivalents };
-  const denies = (pattern: string) => effect({ mode: 'open', rules: { deny: [pattern] } }, standIn);
-  expect(['mcp__nas__unlink', 'mcp__nas__erase', 'mcp__nas__delete'].map(denies)).toEqual(['deny', 'deny', 'allow']);
 });
 
 verifies('G2', 'a pool cannot be used to get around a rule of one of its servers', () => {
@@ -220,8 +198,15 @@ const facts = fc.record({
 const target = fc
   .record({ servers: fc.uniqueArray(name, { minLength: 1, maxLength: 3 }), name, group: name, facts })
   .map(({ servers, name, group, facts }) => {
-    const publicName = `mcp__${servers.length > 1 ? group : servers[0]}__${name}`;
-    return aTarget({ publicName, servers: servers as [string, ...string[]], name, facts });
+    const own = servers.length > 1 ? group : (servers[0] as string);
+    return aTarget({
+      publicName: `mcp__${own}__${name}`,
+      servers: servers as [string, ...string[]],
+      name,
+      group: own,
+      shownAs: name,
+      facts,
+    });
   });
 const input = fc.constantFrom({}, { token: 'x' }, { text: 'delete' });
 const strictness = (one: (typeof EFFECTS)[number]) => EFFECTS.length - EFFECTS.indexOf(one);

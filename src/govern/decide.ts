@@ -13,6 +13,8 @@ export interface Policy {
   readonly servers: ReadonlyMap<string, Permissions>;
   /** By server: the pool that it belongs to, where it does. */
   readonly pools?: ReadonlyMap<string, string>;
+  /** All servers and pools that are configured, those included that are away. */
+  readonly groups?: ReadonlySet<string> | undefined;
   /** By name: what their callers have, and what else holds for them. */
   readonly profiles?: ReadonlyMap<string, Profile>;
 }
@@ -36,6 +38,7 @@ export function policyOf(
     permissions,
     servers: new Map(servers),
     pools: new Map(pools),
+    groups: new Set([...configs.keys(), ...pools.map(([, pool]) => pool)]),
     profiles: new Map(Object.entries(profiles)),
   };
 }
@@ -51,6 +54,7 @@ type Permissions = ServerEntry['permissions'];
 const STRICTEST = ['deny', 'ask', 'allow'] as const;
 const BUILT_IN: Decision = { effect: 'allow', rule: 'built-in', reason: 'It comes with Heddle and only reads.' };
 
+const NONE: ReadonlySet<string> = new Set();
 const NO_PROFILE: Decision = { effect: 'deny', rule: 'profiles', reason: 'There is no such profile.' };
 
 /** A profile as its callers meet it. */
@@ -87,9 +91,9 @@ function decideWithin(policy: Policy, within: Within | undefined): (target: Targ
   function ruledAnew(target: Target): Decision | 'none' {
     const each = target.servers.map((server) =>
       strictest([
-        ...globalRules(policy.permissions, target, server),
+        ...globalRules(policy, target, server),
         ...serverRules(policy.servers, target, server),
-        ...(within ? profileRules(within, target, server) : []),
+        ...(within ? profileRules({ ...within, groups: policy.groups }, target, server) : []),
       ]),
     );
     return agreed(each) ?? 'none';
@@ -119,8 +123,12 @@ const outside = ({ name }: Within): Decision => ({
   reason: `It is not in the profile ${name}.`,
 });
 
-const profileRules = ({ name, profile }: Within, target: Target, server: string): readonly Decision[] =>
-  globalRules(profile.permissions, target, server).map((one) => ({ ...one, rule: `profiles.${name}.${one.rule}` }));
+const profileRules = (
+  { name, profile: { permissions }, groups }: Within & Pick<Policy, 'groups'>,
+  target: Target,
+  server: string,
+): readonly Decision[] =>
+  globalRules({ permissions, groups }, target, server).map((one) => ({ ...one, rule: `profiles.${name}.${one.rule}` }));
 
 /** Whether this caller can have nothing of a server: then it is not started to look, and is not known to them. */
 export function hidesServer(policy: Policy, { profile }: Caller, server: string): boolean {
@@ -144,25 +152,40 @@ function agreed(each: readonly (Decision | undefined)[]): Decision | undefined {
   return found?.effect === 'allow' && each.includes(undefined) ? undefined : found;
 }
 
-function globalRules(permissions: Settings['permissions'], target: Target, server: string): readonly Decision[] {
+function globalRules(
+  { permissions, groups }: Pick<Policy, 'permissions' | 'groups'>,
+  target: Target,
+  server: string,
+): readonly Decision[] {
+  const allows = (pattern: string) => names(pattern, target, server) && !isOfAnother(pattern, target, groups);
   return STRICTEST.flatMap((effect) => {
-    const hits = effect === 'allow' ? allows : restricts;
-    const pattern = permissions[effect].find((one) => hits(one, target, server));
+    const pattern = permissions[effect].find((one) =>
+      effect === 'allow' ? allows(one) : restricts(one, target, server),
+    );
     if (!pattern) return [];
     return [{ effect, rule: `permissions.${effect}: ${pattern}`, reason: `The rule ${pattern} says ${effect}.` }];
   });
 }
 
 /** An exact public name, `mcp__server`, or `mcp__server__*`; a pool is named like a server. */
-function allows(pattern: string, target: Target, server: string): boolean {
-  const { publicName, servers, name } = target;
+function names(pattern: string, target: Target, server: string): boolean {
+  const { publicName, servers } = target;
   const group = groupOf(pattern);
   // A server chooses its URIs: one that reads like the name of a tool is not meant by it.
   if (pattern === publicName && !(isResource(target) && pattern.startsWith('mcp__'))) return true;
   // `mcp__a__b` may be meant for the tool b of a: it does not open the server a__b, which `mcp__a__b__*` would.
   const wholeServer = group === `mcp__${server}` && (pattern !== group || !server.includes('__'));
   if (wholeServer) return true;
-  return servers.length > 1 && publicName === `${group}__${name}`;
+  return servers.length > 1 && group === `mcp__${target.group}`;
+}
+
+/**
+ * `mcp__a__b__c` can be read as b__c of the server a and as c of a__b. It means the longest that is configured, so that
+ * nobody else comes by what was allowed to a server while that is away.
+ */
+function isOfAnother(pattern: string, { publicName, group }: Target, groups: Policy['groups'] = NONE): boolean {
+  if (pattern !== publicName || group === undefined) return false;
+  return [...groups].some((other) => other.length > group.length && pattern.startsWith(`mcp__${other}__`));
 }
 
 /**
@@ -171,7 +194,7 @@ function allows(pattern: string, target: Target, server: string): boolean {
  */
 function restricts(pattern: string, target: Target, server: string): boolean {
   const { publicName, servers, group, shownAs } = target;
-  if (allows(pattern, target, server)) return true;
+  if (names(pattern, target, server)) return true;
   if (namesAt(target, server).some((name) => pattern === `mcp__${server}__${name}`)) return true;
   if (isResource(target) && pattern === target.name) return true;
   if (pattern === `mcp__${group}__${shownAs}`) return true;
