@@ -31,7 +31,7 @@ export function browse(view: ListOptions, resolve: Resolve): Heddle['catalog'] {
         return await resolve({ kind: 'tool', name, caller: by, signal });
       } catch (thrown) {
         // Looking for a tool has made known whatever else there is.
-        const found = othersNamed(view.catalog.current(), name).filter((target) => view.visible(by, target));
+        const found = othersNamed(view.catalog.current(), name, (target) => view.visible(by, target));
         if (HeddleError.from(thrown).code !== 'NAME_UNKNOWN' || found.length === 0) throw thrown;
         if (found.length > 1) throw ambiguous(name, found);
         return found[0] as Target;
@@ -54,12 +54,22 @@ export function browse(view: ListOptions, resolve: Resolve): Heddle['catalog'] {
 }
 
 /** Prompts of this name; else templates of this text, or resources of this URI; else what would be read there. */
-function othersNamed({ prompts, resources }: Catalog, name: string): readonly Target[] {
+function othersNamed(
+  { prompts, resources }: Catalog,
+  name: string,
+  visible: (target: Target) => boolean,
+): readonly Target[] {
   const exact = prompts.find(name);
-  const called = exact ? [exact] : prompts.called(name);
+  const called = (exact ? [exact] : prompts.called(name)).filter(visible);
   if (called.length > 0) return called;
-  const named = resources.named(name);
-  return named.length > 0 ? named : ([...resources.meanings(name)].find(({ length }) => length > 0) ?? []);
+  const named = resources.named(name).filter(visible);
+  if (named.length > 0) return named;
+  // As a read would: what is hidden hides nothing else.
+  for (const meant of resources.meanings(name)) {
+    const seen = meant.filter(visible);
+    if (seen.length > 0) return seen;
+  }
+  return [];
 }
 
 function ambiguous(name: string, found: readonly Target[]): HeddleError {
