@@ -119,6 +119,16 @@ describe('templates', () => {
     expect(meant(resources, 'db://{')).toEqual([['a db://{']]);
   });
 
+  verifies('R1', 'with too many variables in all are cut as well, for each is tried', () => {
+    const ten = '{+a}{+b}{+c}{+d}{+e}{+f}{+g}{+h}{+i}{+j}';
+    const many = Array.from({ length: 500 }, (_, n) => by(`${ten}${String(n).padStart(3, '0')}`));
+    const resources = resourcesOf({ a: [[], [...many].reverse()], b: [[], [by('u:{id}')]] });
+    expect(names(resources.templates)).toEqual(
+      names(resourcesOf({ a: [[], many.slice(0, 50)], b: [[], [by('u:{id}')]] }).templates),
+    );
+    expect(resources.problems).toEqual(['a lists templates with more than 500 variables; the last 450 are not used.']);
+  });
+
   verifies('R1', 'too many are cut in an order of their own, and somebody hears of it', () => {
     const many = Array.from({ length: 600 }, (_, n) => by(`t${String(n).padStart(3, '0')}://{id}`));
     const build = (list: readonly JsonObject[]) => resourcesOf({ a: [[], list] });

@@ -33,6 +33,7 @@ export interface Holdings {
 export const MAX_URI_CHARS = 8192;
 // Each may have to be tried for a URI that nobody lists.
 const MAX_TEMPLATES = 500;
+const MAX_VARIABLES = 500;
 const UNPRINTABLE: readonly string[] = ['unprintable'];
 const NO_FLAGS: readonly string[] = [];
 
@@ -52,7 +53,7 @@ export function holdingsOf({ kind, server, definitions }: Listed, owner: Owner):
   const make = (made: Pick<Target, 'kind' | 'publicName' | 'name' | 'definition' | 'invalid'>) =>
     toTarget({ ...made, servers: [server], facts, flags: isUnprintable(made.name) ? UNPRINTABLE : NO_FLAGS });
 
-  const holdings = items.map(([text, same]): Holding => {
+  const all = items.map(([text, same]): Holding => {
     const [definition] = oneOf(same);
     const template = kind === 'template' ? readTemplate(text) : undefined;
     const invalid = complaint(kind, text, template);
@@ -67,14 +68,28 @@ export function holdingsOf({ kind, server, definitions }: Listed, owner: Owner):
       },
     };
   });
+  const holdings = kind === 'template' ? affordable(all) : all;
+  const left = all.length - holdings.length;
+  const tooMuch = `${server} lists templates with more than ${MAX_VARIABLES} variables; the last ${left} are not used.`;
   return {
     kind,
     server,
     holdings,
-    problems,
+    problems: left > 0 ? [...problems, tooMuch] : problems,
     unlisted: (uri, publicName) =>
       make({ kind: 'resource', publicName, name: uri, definition: { uri, name: uri }, invalid: undefined }),
   };
+}
+
+/** Each variable is tried for a URI that nobody lists: the first by text that have no more than make sense. */
+function affordable(all: readonly Holding[]): readonly Holding[] {
+  let variables = 0;
+  const ordered = [...all].sort((a, b) => (a.text < b.text ? -1 : 1));
+  const end = ordered.findIndex(({ template }) => {
+    variables += template?.variables ?? 0;
+    return variables > MAX_VARIABLES;
+  });
+  return end === -1 ? all : ordered.slice(0, end);
 }
 
 function complaint(kind: Holdings['kind'], text: string, template: UriTemplate | undefined): string | undefined {
