@@ -17,15 +17,24 @@ export const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 
 const MAX_BATCH = 100;
 
-/** Gives what a client wrote to its line: each message that is one; the rest is refused by name. */
+/** Gives what a client wrote to its line: each message that is one; the rest is refused. */
 export function receiveText(text: string, line: ClientLine): void {
-  let said: unknown;
+  const said = readText(text);
+  if (said === undefined) refuse(line, PARSE_ERROR, 'The message is not acceptable JSON.');
+  else receive(said, line);
+}
+
+/** What a text says as JSON; undefined when it is none. */
+export function readText(text: string): unknown {
   try {
-    said = parseJson(text);
+    return parseJson(text);
   } catch {
-    refuse(line, PARSE_ERROR, 'The message is not acceptable JSON.');
-    return;
+    return undefined;
   }
+}
+
+/** Like `receiveText`, for what has been read already. */
+export function receive(said: unknown, line: ClientLine): void {
   const isBatch = Array.isArray(said) && line.takesBatches && said.length > 0 && said.length <= MAX_BATCH;
   for (const message of isBatch ? (said as unknown[]) : [said]) {
     if (isMessage(message)) line.onmessage?.(message);

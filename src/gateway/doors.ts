@@ -28,7 +28,7 @@ interface Visit {
   readonly response: ServerResponse;
   readonly path: string;
   readonly place: Place | undefined;
-  /** Where MCP is, as the client asked for it; empty elsewhere. */
+  /** Where this MCP is known to be; empty elsewhere. */
   readonly endpoint: string;
 }
 
@@ -72,7 +72,7 @@ export function doors(
     if (trouble) return say(response, 403, trouble);
     if (path === '/healthz') return say(response, 200, 'ok');
     const place = placeOf(path, options.profile);
-    const visit = { request, response, path, place, endpoint: place ? path : '' };
+    const visit = { request, response, path, place, endpoint: place ? path.replace(/^\/\w+/, '/mcp') : '' };
     if (path.startsWith('/.well-known/')) return introduce(visit, settings());
     // Every call comes this way: only a credential that has to be looked up is waited for.
     const found = place ? admit(request, place) : authenticate(request);

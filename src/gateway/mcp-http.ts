@@ -44,17 +44,12 @@ export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<
   async function post(arrival: Arrival): Promise<void> {
     const body = await readMessage(arrival.request, options.maxBodyBytes);
     if ('batch' in body) {
-      const { version } = sessionOf(arrival) ?? {};
-      return answerBatch(arrival.response, { version, messages: body.batch }, (one) =>
-        postLegacy({ ...arrival, ...one }),
-      );
+      const batch = { version: sessionOf(arrival)?.version, messages: body.batch };
+      return answerBatch(arrival.response, batch, (one) => postLegacy({ ...arrival, ...one }));
     }
     if ('refusal' in body) return new Reply(arrival.response, null).error(body.refusal, { connection: 'close' });
-    const { request, response, caller, stillMay } = arrival;
-    const { id, method, params } = body;
-    const reply = new Reply(response, id ?? null);
-    const received = { request, response, caller, stillMay, id, method, params, reply };
-    await (isModern(request.headers, params) ? postModern(received) : postLegacy(received));
+    const received = { ...arrival, ...body, reply: new Reply(arrival.response, body.id ?? null) };
+    await (isModern(arrival.request.headers, body.params) ? postModern(received) : postLegacy(received));
   }
 
   function postModern(received: Received): Promise<void> | void {
@@ -121,7 +116,7 @@ function endSession(response: ServerResponse, sessions: Sessions, session: Sessi
 const shortened = (id: string | number) => JSON.stringify(id).slice(0, 100);
 
 /** A session belongs to one caller and one profile: what was asked in the one is not answered in another. */
-const holderOf = ({ id, profile }: Caller) => (profile === undefined ? id : JSON.stringify([id, profile]));
+export const holderOf = ({ id, profile }: Caller) => (profile === undefined ? id : JSON.stringify([id, profile]));
 
 function checkLegacy(request: IncomingMessage, method: string, session: Session | undefined): Refusal | undefined {
   const version = header(request, 'mcp-protocol-version');

@@ -1,12 +1,16 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Alarm } from '../core/alarm.ts';
 import type { Caller } from '../core/call.ts';
 import type { Heddle } from '../heddle.ts';
+import type { Arrival } from './arrival.ts';
 import { type DoorOptions, doors, fail } from './doors.ts';
 import { mcpHandler } from './mcp-handler.ts';
 import { mcpHttp } from './mcp-http.ts';
 import { openResponses } from './open-responses.ts';
+import { sseFace } from './serve-sse.ts';
+import { wantsWebSocket, wsFace } from './serve-ws.ts';
+import { servedLines } from './served-lines.ts';
 import { announce } from './session-stream.ts';
 import { openSessions, type Session, type Sessions } from './sessions.ts';
 import { underWay } from './under-way.ts';
@@ -38,8 +42,9 @@ const GOODBYE_MS = 300;
 const CHANGES: Caller = { id: 'gateway', roles: [], via: 'gateway' };
 
 /**
- * Serves MCP at `/mcp`, and each profile at `/mcp/<profile>`, to whoever shows the right credential. Rejects when the
- * port is taken, and when anybody could come in from elsewhere without one.
+ * Serves MCP at `/mcp`, and each profile at `/mcp/<profile>`, to whoever shows the right credential: over HTTP and over
+ * WebSocket, and at `/sse` to clients of the first version. Rejects when the port is taken, and when anybody could
+ * come in from elsewhere without a credential.
  */
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const { heddle, host } = options;
@@ -47,24 +52,36 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const responses = openResponses();
   const closing = new AbortController();
   const { answer, finish } = underWay(mcpHandler(heddle));
-  const mcp = mcpHttp({ answer, sessions, maxBodyBytes: options.maxBodyBytes, alarm: options.alarm });
-  const receive = doors({ ...options, mcp });
+  const lines = servedLines(heddle);
+  const overHttp = mcpHttp({ answer, sessions, maxBodyBytes: options.maxBodyBytes, alarm: options.alarm });
+  const overWs = wsFace(lines, options.maxBodyBytes);
+  const overSse = sseFace(lines, options.maxBodyBytes);
+  function mcp(arrival: Arrival): Promise<void> | void {
+    if (wantsWebSocket(arrival.request)) return overWs.enter(arrival);
+    return overSse.isFor(arrival.request) ? overSse.receive(arrival) : overHttp(arrival);
+  }
+  const enter = doors({ ...options, mcp });
   const server = createServer({
     keepAliveTimeout: KEEP_ALIVE_MS,
     headersTimeout: HEADERS_MS,
     requestTimeout: REQUEST_MS,
     connectionsCheckingInterval: CHECK_MS,
+    shouldUpgradeCallback: wantsWebSocket,
   });
-  server.on('request', async (request, response) => {
-    responses.add(response);
+  async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       // A stream that opened now would only be cut.
       if (closing.signal.aborted && request.method === 'GET') response.writeHead(503).end();
-      else await receive(request, response);
+      else await enter(request, response);
     } catch (thrown) {
       fail(response, thrown);
     }
+  }
+  server.on('request', (request, response) => {
+    responses.add(response);
+    void receive(request, response);
   });
+  server.on('upgrade', (request, socket, head) => void receive(request, overWs.arrive(request, { socket, head })));
   await listening(server, options);
   const { port } = server.address() as AddressInfo;
 
@@ -78,7 +95,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       const closed = new Promise((resolve) => server.close(resolve));
       for (const session of sessions.all()) stopListening(session);
       const patience = AbortSignal.timeout(patienceMs);
-      await finish(patience);
+      await Promise.all([finish(patience), lines.close(patience)]);
       await responses.finished(patience);
       server.closeAllConnections();
       await closed;

@@ -21,11 +21,10 @@ const ANONYMOUS: Caller = { id: 'anonymous', roles: ['user'], via: 'gateway' };
 const CONFINED: Refused = { status: 403, message: 'This key opens another profile, and only that.' };
 const NO_CALLS: Refused = { status: 403, error: 'insufficient_scope', message: 'Calling needs the role user.' };
 
-/** What a path stands for; undefined when no MCP is there. `standing` is what `/mcp` itself serves. */
+/** What a path stands for; undefined when no MCP is there. `standing` is what a path without a profile serves. */
 export function placeOf(path: string, standing: string | undefined): Place | undefined {
-  if (path === '/mcp') return { profile: standing };
-  const [, profile] = /^\/mcp\/([A-Za-z0-9_-]{1,64})$/.exec(path) ?? [];
-  return profile === undefined ? undefined : { profile };
+  const found = /^\/(?:mcp|sse|messages)(?:\/([A-Za-z0-9_-]{1,64}))?$/.exec(path);
+  return found ? { profile: found[1] ?? standing } : undefined;
 }
 
 /** Decides who calls at a place, and as a caller of which profile. `unknown` is a profile that does not exist. */

@@ -1,0 +1,64 @@
+import { type IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { Arrival } from './arrival.ts';
+import type { ServedLines } from './served-lines.ts';
+
+interface Upgrade {
+  readonly socket: Duplex;
+  readonly head: Buffer;
+}
+
+export interface WsFace {
+  /** Gives an upgrade a response, so that it comes through the same doors as everybody. */
+  arrive(request: IncomingMessage, upgrade: Upgrade): ServerResponse;
+  /** Serves whoever came to upgrade and has passed the doors. */
+  enter(arrival: Arrival): Promise<void>;
+}
+
+export const wantsWebSocket = ({ headers }: IncomingMessage): boolean => headers.upgrade?.toLowerCase() === 'websocket';
+
+/** MCP over WebSocket: the subprotocol `mcp`, one message per text frame. */
+export function wsFace(lines: ServedLines, maxBodyBytes: number): WsFace {
+  const upgrades = new WeakMap<IncomingMessage, Upgrade>();
+  // Loaded with the first client that comes this way: few do.
+  const load = once(async () => {
+    const [{ WebSocketServer }, { SocketLine }] = await Promise.all([import('ws'), import('./socket-line.ts')]);
+    const server = new WebSocketServer({
+      noServer: true,
+      clientTracking: false,
+      maxPayload: maxBodyBytes,
+      perMessageDeflate: false, // A small message could unfold into a huge one.
+      handleProtocols: (offered) => (offered.has('mcp') ? 'mcp' : false),
+    });
+    return { server, SocketLine };
+  });
+
+  return {
+    arrive(request, upgrade) {
+      upgrades.set(request, upgrade);
+      const { socket } = upgrade;
+      socket.on('error', () => {}); // It has left.
+      const response = new ServerResponse(request);
+      response.shouldKeepAlive = false;
+      response.assignSocket(socket as Parameters<ServerResponse['assignSocket']>[0]);
+      response.once('finish', () => socket.end());
+      return response;
+    },
+    async enter({ request, response, caller }) {
+      const upgrade = upgrades.get(request);
+      if (!upgrade) throw new Error('This request cannot be upgraded.');
+      const { server, SocketLine } = await load();
+      const { socket, head } = upgrade;
+      response.detachSocket(socket as Parameters<ServerResponse['detachSocket']>[0]);
+      server.handleUpgrade(request, socket, head, (opened) => void lines.serve(caller, new SocketLine(opened)));
+    },
+  };
+}
+
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}

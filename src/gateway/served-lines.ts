@@ -1,0 +1,34 @@
+import type { Caller } from '../core/call.ts';
+import type { Heddle } from '../heddle.ts';
+import type { ClientLine } from './client-line.ts';
+import { serveLine } from './serve-stdio.ts';
+
+/** The clients that have a line of their own, for as long as they stay. */
+export interface ServedLines {
+  /** Settles when the client is gone. */
+  serve(caller: Caller, line: ClientLine): Promise<void>;
+  /** Leaves every client once it has its answers; those that still wait when the signal aborts are cut off. */
+  close(patience: AbortSignal): Promise<void>;
+}
+
+export function servedLines(heddle: Heddle): ServedLines {
+  const served = new Map<ClientLine, Promise<void>>();
+  const closing = new AbortController();
+
+  return {
+    async serve(caller, line) {
+      const gone = serveLine({ heddle, caller, line }, closing.signal);
+      served.set(line, gone);
+      await gone.finally(() => served.delete(line));
+    },
+    async close(patience) {
+      const cut = () => {
+        for (const line of served.keys()) void line.close();
+      };
+      patience.addEventListener('abort', cut, { once: true });
+      closing.abort();
+      await Promise.all(served.values());
+      patience.removeEventListener('abort', cut);
+    },
+  };
+}
