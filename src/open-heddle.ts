@@ -160,7 +160,7 @@ async function assemble({ config, store, options, env, clock, closing }: Parts):
   const planAll = () => [...situation.configs.values()].map((server) => planServer(server, surroundings));
   const plans = planAll();
   const byName = new Map(plans.map((plan) => [plan.name, plan]));
-  const metrics = openMetrics({ book: store.metrics, saved: await store.metrics.all() });
+  const metrics = openMetrics({ book: store.metrics, saved: await store.metrics.all(), present: plans });
   const memories = (await store.servers.all()).filter((one) => byName.get(one.server)?.signature === one.signature);
   const onChange = (subject: ChangedList) => changes.publish({ kind: 'catalog', subject, detail: {} });
   const remembered = memories.map(({ server, lists }) => ({ server, ...lists }));
@@ -180,20 +180,20 @@ async function assemble({ config, store, options, env, clock, closing }: Parts):
   const adopt = (read: Config) => {
     situation = situationOf(read, builtin);
     const next = planAll();
+    metrics.meet(next);
     servers.update(next);
     catalog.configure(callable(situation.configs, next));
   };
-  const now = () => situation;
   const registered = registeredServers({
     read: (more) => readConfig(options, closing.signal, more),
-    now,
+    now: () => situation,
     adopt,
     inProcess,
     closing: closing.signal,
   });
   const following = options.watch && follow({ config, options, env, read: registered.read, adopt, changes });
   const parts = { store, changes, heard, catalog, servers, metrics, registered, questions, clock, watchdog, env };
-  return govern({ now, ...parts }, async () => {
+  return govern({ now: () => situation, ...parts }, async () => {
     closing.abort();
     questions.parking.close();
     if (following) following.close();

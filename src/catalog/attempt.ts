@@ -2,6 +2,7 @@ import type { ResolvedCall, Result } from '../core/call.ts';
 import type { Clock } from '../core/clock.ts';
 import { callAt, nameAt } from '../core/equivalent.ts';
 import { HeddleError, UpstreamError } from '../core/errors.ts';
+import { isRepeatable } from '../core/repeatable.ts';
 import { resumeParked } from '../upstream/call-legacy.ts';
 import type { Connection } from '../upstream/connection.ts';
 import type { Parking } from '../upstream/parking.ts';
@@ -32,13 +33,16 @@ export interface Attempts {
 type End = { readonly result: Result } | { readonly thrown: unknown; readonly sent: boolean };
 
 export function attempts({ servers, parking, metrics, clock }: AttemptOptions): Attempts {
+  const { identityOf } = metrics;
   const breaker = breakers(clock);
   // Servers that said when to come back.
   const resting = new Map<string, number>();
 
   function restMs(server: string): number {
-    const left = resting.size === 0 ? 0 : (resting.get(server) ?? 0) - clock();
-    if (left < 0) resting.delete(server);
+    if (resting.size === 0) return 0;
+    const who = identityOf(server);
+    const left = (resting.get(who) ?? 0) - clock();
+    if (left < 0) resting.delete(who);
     return left;
   }
 
@@ -55,7 +59,7 @@ export function attempts({ servers, parking, metrics, clock }: AttemptOptions): 
     if (call.signal.aborted || !(thrown instanceof UpstreamError)) return 'left';
     const { retryAfterMs } = thrown.details;
     metrics.of(server, laneOf(call, server)).failed(clock());
-    if (typeof retryAfterMs === 'number') resting.set(server, clock() + retryAfterMs);
+    if (typeof retryAfterMs === 'number') resting.set(identityOf(server), clock() + retryAfterMs);
     // One that cannot be connected has a delay of its own, and so has one that says when to come back.
     if (!sent || typeof retryAfterMs === 'number') return 'left';
     return thrown.code === 'UPSTREAM_REFUSED' ? 'answered' : 'failed';
@@ -65,17 +69,17 @@ export function attempts({ servers, parking, metrics, clock }: AttemptOptions): 
     enter(server, call) {
       const rest = restMs(server);
       if (rest > 0) return leftAlone(server, rest, 'it asked to be called later');
-      const pass = breaker.enter(server, laneOf(call, server));
+      const pass = breaker.enter(identityOf(server), laneOf(call, server));
       if (typeof pass === 'string') return pass;
       return leftAlone(server, pass, `${call.target.publicName} failed there again and again`);
     },
-    leave: (server, call, pass) => breaker.ended(server, laneOf(call, server), pass, 'left'),
+    leave: (server, call, pass) => breaker.ended(identityOf(server), laneOf(call, server), pass, 'left'),
     async send(server, call, pass) {
       const there = callAt(call, server);
       let end = await ask(servers, server, there);
       // The line has closed itself by now, so a new one is opened.
       if ('thrown' in end && isSessionGone(end.thrown)) end = await ask(servers, server, there);
-      breaker.ended(server, laneOf(call, server), pass, judge(server, there, end));
+      breaker.ended(identityOf(server), laneOf(call, server), pass, judge(server, there, end));
       return conclude(server, there, end);
     },
     async resume(server, call) {
@@ -84,7 +88,7 @@ export function attempts({ servers, parking, metrics, clock }: AttemptOptions): 
         (result): End => ({ result }),
         (thrown): End => ({ thrown, sent: true }),
       );
-      breaker.ended(server, laneOf(call, server), 'in', judge(server, there, end));
+      breaker.ended(identityOf(server), laneOf(call, server), 'in', judge(server, there, end));
       return conclude(server, there, end);
     },
   };
@@ -124,9 +128,6 @@ function mayTryNext(call: ResolvedCall, thrown: unknown): boolean {
   if (call.signal.aborted || !(thrown instanceof UpstreamError) || thrown.code === 'UPSTREAM_REFUSED') return false;
   return thrown.delivered === 'no' || isRepeatable(call);
 }
-
-/** Whether doing it twice is the same as doing it once. */
-export const isRepeatable = ({ target }: ResolvedCall): boolean => target.facts.readOnly || target.facts.idempotent;
 
 /** A failure after the call was sent is not "failed": nobody knows, and the caller has to. */
 function honest(call: ResolvedCall, server: string, thrown: unknown): unknown {

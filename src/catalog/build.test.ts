@@ -53,6 +53,16 @@ verifies('R2', 'every tool has exactly one public name, no two share one, and al
   );
 });
 
+verifies('G2', 'a tool is known by its configured name, too, when its server lists another of that name', () => {
+  const entry = anEntry({ tools: { rm: { rename: 'delete' } } });
+  const { targets } = catalogOf({ fs: [[tool('rm'), tool('delete')], entry] });
+  expect(targets.map(({ publicName }) => publicName)).not.toContain('mcp__fs__delete');
+  expect(targets.map(({ name, group, shownAs }) => [name, group, shownAs]).sort()).toEqual([
+    ['delete', 'fs', 'delete'],
+    ['rm', 'fs', 'delete'],
+  ]);
+});
+
 verifies('R2', 'the same servers and tools in any order give the same names and flags', () => {
   const inAnyOrder = <T>(some: readonly T[]) => fc.shuffledSubarray([...some], { minLength: some.length });
   const once = ({ tools, ...rest }: SomePart): SomePart => {

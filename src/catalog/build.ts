@@ -12,6 +12,8 @@ import { buildResources } from './resources.ts';
 export interface Others {
   readonly prompts: Shelf;
   readonly resources: Resources;
+  /** What of the servers' prompts could not be taken as it is. */
+  readonly problems: readonly string[];
 }
 
 /**
@@ -20,13 +22,13 @@ export interface Others {
  */
 export function buildCatalog(
   parts: readonly Part[],
-  { prompts = buildShelf([]), resources = buildResources([]) }: Partial<Others> = {},
+  { prompts = buildShelf([]), resources = buildResources([]), problems = [] }: Partial<Others> = {},
 ): Catalog {
   const ordered = [...parts].sort((a, b) => (a.server < b.server ? -1 : 1));
   const pools = poolOffers(ordered);
   const offers = [...ordered.flatMap((part) => part.offers), ...pools.offers];
-  const problems = [...ordered.flatMap((part) => part.problems), ...pools.problems, ...resources.problems];
-  return { ...buildShelf(offers), problems, prompts, resources };
+  const all = [...ordered.flatMap((part) => part.problems), ...pools.problems, ...resources.problems, ...problems];
+  return { ...buildShelf(offers), problems: all, prompts, resources };
 }
 
 /** Gives every offer its name. */

@@ -2,7 +2,6 @@ import { expect } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import type { CallOptions } from '../core/call.ts';
 import { aCall, aStatus, aTarget } from '../core/fixtures.ts';
-import type { Metrics } from '../core/metrics.ts';
 import type { ServerStatus } from '../core/server-status.ts';
 import { inOrder } from './choose.ts';
 
@@ -14,14 +13,7 @@ interface Server extends Partial<ServerStatus> {
 
 const NOW = 1_000_000;
 const WELL = { state: 'connected', health: 'ok' } as const;
-const metricsOf = ({ rate = 1, ms = 1 }: Server = {}): Metrics => ({
-  totalCalls: 100,
-  successRate: rate,
-  toolErrors: 0,
-  errorCount: 0,
-  avgLatencyMs: ms,
-  lastCallTime: NOW,
-});
+const metricsOf = ({ rate = 1, ms = 1 }: Server = {}) => ({ recentRate: () => rate, avgLatencyMs: ms });
 
 /** The order in which these are asked, told as one word. */
 function order(servers: Readonly<Record<string, Server>>, options: CallOptions = {}): string {

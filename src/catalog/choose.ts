@@ -1,13 +1,13 @@
 import type { ResolvedCall } from '../core/call.ts';
 import type { Clock } from '../core/clock.ts';
 import { nameAt } from '../core/equivalent.ts';
-import type { Metrics } from '../core/metrics.ts';
 import type { ServerStatus } from '../core/server-status.ts';
+import type { Tally } from './tally.ts';
 
 export interface ChooseOptions {
   readonly statusOf: (server: string) => ServerStatus | undefined;
   /** How a server has done with a tool of that name. */
-  readonly metricsOf: (server: string, tool: string) => Metrics;
+  readonly metricsOf: (server: string, tool: string) => Pick<Tally, 'recentRate' | 'avgLatencyMs'>;
   /** What its entry says; higher is asked first. */
   readonly priorityOf: (server: string) => number;
   readonly clock: Clock;
@@ -17,7 +17,8 @@ interface Candidate {
   readonly server: string;
   readonly tier: number;
   readonly priority: number;
-  readonly metrics: Metrics;
+  readonly rate: number;
+  readonly latencyMs: number;
 }
 
 // A little more than the five points that do not matter: 1 - 0.95 is.
@@ -45,7 +46,8 @@ function candidates({ target }: ResolvedCall, options: ChooseOptions): readonly 
     const tier = tierOf(options.statusOf(server), now);
     if (tier === undefined) return [];
     const metrics = options.metricsOf(server, nameAt(target, server));
-    return [{ server, tier, priority: options.priorityOf(server), metrics }];
+    const [rate, latencyMs] = [metrics.recentRate(now), metrics.avgLatencyMs];
+    return [{ server, tier, priority: options.priorityOf(server), rate, latencyMs }];
   });
 }
 
@@ -58,9 +60,7 @@ function tierOf(status: ServerStatus | undefined, now: number): number | undefin
 }
 
 function rank(all: readonly Candidate[]): readonly string[] {
-  const byRate = [...all].sort(
-    (a, b) => a.tier - b.tier || b.priority - a.priority || b.metrics.successRate - a.metrics.successRate,
-  );
+  const byRate = [...all].sort((a, b) => a.tier - b.tier || b.priority - a.priority || b.rate - a.rate);
   // "Differs by more than" is no order: each is compared with the best it is not far from.
   const bands: Candidate[][] = [];
   for (const candidate of byRate) {
@@ -68,11 +68,9 @@ function rank(all: readonly Candidate[]): readonly string[] {
     if (band?.[0] && isAlike(band[0], candidate)) band.push(candidate);
     else bands.push([candidate]);
   }
-  const inBands = bands.flatMap((band) => band.sort((a, b) => a.metrics.avgLatencyMs - b.metrics.avgLatencyMs));
+  const inBands = bands.flatMap((band) => band.sort((a, b) => a.latencyMs - b.latencyMs));
   return inBands.map(({ server }) => server);
 }
 
 const isAlike = (best: Candidate, other: Candidate) =>
-  best.tier === other.tier &&
-  best.priority === other.priority &&
-  best.metrics.successRate - other.metrics.successRate <= ALIKE;
+  best.tier === other.tier && best.priority === other.priority && best.rate - other.rate <= ALIKE;

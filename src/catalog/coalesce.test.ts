@@ -107,3 +107,16 @@ verifies('R7', 'whoever can be asked, listens for progress, or goes on with a ca
   }
   expect(flights).toHaveLength(5);
 });
+
+verifies('R7', 'whoever reads again right after the last one left has a read of its own', async () => {
+  const { flights, send } = setting();
+  const leaving = new AbortController();
+  const left = send(aRead({ signal: leaving.signal }));
+  leaving.abort();
+  await expect(left).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
+  const again = send(aRead());
+  expect(flights).toHaveLength(2);
+  flights[0]?.fail(new Error('cancelled'));
+  flights[1]?.land();
+  await expect(again).resolves.toMatchObject({ kind: 'complete' });
+});

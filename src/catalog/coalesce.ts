@@ -10,6 +10,8 @@ interface Flight {
   readonly result: Promise<Result>;
   readonly abort: AbortController;
   waiting: number;
+  /** Nobody joins it any more. */
+  readonly land: () => void;
 }
 
 export interface Coalesced {
@@ -36,11 +38,18 @@ export function coalesce(): Coalesced {
   function take(key: string, call: ResolvedCall, next: Handler<ResolvedCall>): Flight {
     const abort = new AbortController();
     const result = next({ ...call, signal: abort.signal });
-    const flight = { server: call.target.servers[0], principal: call.caller.id, result, abort, waiting: 0 };
-    flights.set(key, flight);
     const land = () => {
       if (flights.get(key) === flight) flights.delete(key);
     };
+    const flight: Flight = {
+      server: call.target.servers[0],
+      principal: call.caller.id,
+      result,
+      abort,
+      waiting: 0,
+      land,
+    };
+    flights.set(key, flight);
     result
       .then(
         (landed) => learn(call, landed),
@@ -48,17 +57,6 @@ export function coalesce(): Coalesced {
       )
       .finally(land);
     return flight;
-  }
-
-  /** Only when nobody waits any more is the server told so. */
-  async function wait(flight: Flight, signal: AbortSignal): Promise<Result> {
-    flight.waiting++;
-    try {
-      return await abortable(flight.result, signal);
-    } finally {
-      flight.waiting--;
-      if (flight.waiting === 0) flight.abort.abort();
-    }
   }
 
   async function read(call: ResolvedCall, next: Handler<ResolvedCall>): Promise<Result> {
@@ -92,6 +90,20 @@ export function coalesce(): Coalesced {
       return answer;
     },
   };
+}
+
+/** Only when nobody waits any more is the server told so. */
+async function wait(flight: Flight, signal: AbortSignal): Promise<Result> {
+  flight.waiting++;
+  try {
+    return await abortable(flight.result, signal);
+  } finally {
+    flight.waiting--;
+    if (flight.waiting === 0) {
+      flight.land();
+      flight.abort.abort();
+    }
+  }
 }
 
 /** Whoever can be asked, or wants to hear of progress, has a read of its own. */

@@ -63,8 +63,8 @@ const UNSEEN = /[\p{M}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 
 /** What a name looks like at a glance: names with one skeleton are easily taken for each other. */
 export function skeleton(name: string): string {
-  return inLatin(name.slice(0, MAX_CHARS))
-    .toLowerCase()
+  // Lower case first: the small form of a letter may be in the table where the great one is not.
+  return inLatin(inLatin(name.slice(0, MAX_CHARS)).toLowerCase())
     .replace(/[il1|!]/g, 'l')
     .replaceAll('0', 'o')
     .replaceAll('rn', 'm')

@@ -181,3 +181,18 @@ verifies('R3', 'arguments are renamed for the server that calls them otherwise, 
   expect(told).toEqual([asWritten, asWritten, renamed]);
   expect(heard[2]?.target).toMatchObject({ publicName: 'mcp__p__search', definition });
 });
+
+verifies('R4', 'another server of the same name is not left alone for what the one before did', async () => {
+  const isNow = (signature: string) => [{ name: 'a', signature }];
+  for (const failing of [fails(), fails('no', { retryAfterMs: 60_000 })]) {
+    const { behaviours, metrics, outcome } = openPool({ a: failing });
+    metrics.meet(isNow('first'));
+    await times(5, outcome);
+    expect(await outcome()).toBe('UPSTREAM_UNREACHABLE');
+    behaviours.a = answers('a');
+    metrics.meet(isNow('first'));
+    expect(await outcome()).toBe('UPSTREAM_UNREACHABLE');
+    metrics.meet(isNow('second'));
+    expect(await outcome()).toBe('a');
+  }
+});

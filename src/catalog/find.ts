@@ -35,15 +35,16 @@ function findNamed(shelf: Shelf, name: string, visible: Visible): Target | undef
   return candidates[0];
 }
 
+/** Who lists the URI has it; else whose templates fit. Of several servers none is guessed: any could take reads from another. */
 function findResource(resources: Resources, sought: Sought, visible: Visible): Target | undefined {
-  for (const meant of resources.meanings(sought.name)) {
-    const found = theOne(
-      sought,
-      meant.filter((target) => target.invalid === undefined && visible(target)),
-    );
-    if (found) return found;
+  const byServer = new Map<string, Target>();
+  for (const [at, meant] of [...resources.meanings(sought.name)].entries()) {
+    const seen = meant.filter((target) => target.invalid === undefined && visible(target));
+    const isListed = at === 0;
+    if (isListed && seen.length > 0) return theOne(sought, seen);
+    for (const target of seen) if (!byServer.has(target.servers[0])) byServer.set(target.servers[0], target);
   }
-  return undefined;
+  return theOne(sought, [...byServer.values()]);
 }
 
 /** Of several that nothing else tells apart, the one of the server that was asked for. */

@@ -95,7 +95,8 @@ export async function openWorld(
 }
 
 /** Metrics that are kept nowhere. */
-export const someMetrics = (): LiveMetrics => openMetrics({ book: { all: async () => [], add: async () => {} } });
+export const someMetrics = (): LiveMetrics =>
+  openMetrics({ book: { all: async () => [], add: async () => {}, forget: async () => {} } });
 
 const planOf = (name: string, retryAfterMs: number, connect: Connect): ServerPlan => ({
   name,

@@ -2,6 +2,7 @@ import type { Caller, JsonObject, ResolvedCall, Result, Stage, Target } from '..
 import { HeddleError } from '../core/errors.ts';
 import type { Servers } from '../upstream/servers.ts';
 import { ownUri, serverAndUri } from './own-uri.ts';
+import { MAX_URI_CHARS } from './resources.ts';
 
 export interface FollowOptions {
   readonly servers: Pick<Servers, 'subscribe' | 'unsubscribe'>;
@@ -20,32 +21,31 @@ const NEVER = new AbortController().signal;
 
 /** Lets any number follow a resource, which its server is asked for once. */
 export function followUpdates({ servers, visible }: FollowOptions): FollowedUpdates {
-  const followers = new Map<string, Set<ResolvedCall>>();
+  const followers = new Map<string, Set<ResolvedCall>>(); // By server.
 
-  function add(key: string, call: ResolvedCall): void {
-    const all = followers.get(key) ?? new Set();
-    followers.set(key, all.add(call));
+  function add(server: string, call: ResolvedCall): void {
+    const all = followers.get(server) ?? new Set();
+    followers.set(server, all.add(call));
   }
 
-  function remove(key: string, call: ResolvedCall): void {
-    const all = followers.get(key);
+  function remove(server: string, call: ResolvedCall): void {
+    const all = followers.get(server);
     all?.delete(call);
-    if (all?.size === 0) followers.delete(key);
+    if (all?.size === 0) followers.delete(server);
   }
 
   async function follow(call: ResolvedCall): Promise<void> {
     const { target, signal } = call;
     const [server] = target.servers;
-    const key = keyOf(server, target.name);
-    add(key, call); // What happens right after the server's answer must not be missed.
+    add(server, call); // What happens right after the server's answer must not be missed.
     try {
       await servers.subscribe(server, target.name, signal);
     } catch (thrown) {
-      remove(key, call);
+      remove(server, call);
       throw thrown;
     }
     const leave = () => {
-      remove(key, call);
+      remove(server, call);
       void servers.unsubscribe(server, target.name, NEVER);
     };
     signal.addEventListener('abort', leave, { once: true });
@@ -61,40 +61,41 @@ export function followUpdates({ servers, visible }: FollowOptions): FollowedUpda
     return { kind: 'complete', value: {}, isError: false, from };
   }
 
+  function newsOf(call: ResolvedCall, uri: string, params: JsonObject): JsonObject {
+    if (uri === call.target.name) return { ...params, uri: call.name };
+    const part = partOf(call, uri);
+    // Even the name of what is hidden is not told, nor what else is said of it.
+    return visible(call.caller, part) ? { ...params, uri: part.publicName } : { uri: call.name };
+  }
+
   return {
     stage: (call, next) => (call.kind === 'subscription' ? answer(call) : next(call)),
     tell(server, params) {
-      if (followers.size === 0 || typeof params.uri !== 'string') return;
-      for (const uri of withParents(params.uri)) {
-        for (const call of followers.get(keyOf(server, uri)) ?? []) {
-          if (visible(call.caller, call.target)) hand(call, params, { server, uri: params.uri });
-        }
+      const { uri } = params;
+      if (typeof uri !== 'string' || uri.length > MAX_URI_CHARS) return;
+      for (const call of followers.get(server) ?? []) {
+        if (isWithin(uri, call.target.name) && visible(call.caller, call.target)) hand(call, newsOf(call, uri, params));
       }
     },
   };
 }
 
-/** The URI under which it was asked for; what lies below one that names its server is named the same way. */
-function hand(
-  { name, target, report }: ResolvedCall,
-  params: JsonObject,
-  changed: { server: string; uri: string },
-): void {
-  const below = serverAndUri(name) ? ownUri(changed.server, changed.uri) : changed.uri;
+/** A server may tell of a part of what it was asked to tell of. */
+const isWithin = (uri: string, followed: string): boolean =>
+  uri.startsWith(followed) &&
+  (uri.length === followed.length || followed.endsWith('/') || uri[followed.length] === '/');
+
+/** What lies below a URI that names its server is named the same way. */
+const partOf = ({ name, target }: ResolvedCall, uri: string): Target => ({
+  ...target,
+  publicName: serverAndUri(name) ? ownUri(target.servers[0], uri) : uri,
+  name: uri,
+});
+
+function hand({ report }: ResolvedCall, news: JsonObject): void {
   try {
-    report?.({ ...params, uri: target.name === changed.uri ? name : below });
+    report?.(news);
   } catch {
     // Whoever follows answers for what it does with the news; the others are told all the same.
-  }
-}
-
-const keyOf = (server: string, uri: string) => `${server} ${uri}`;
-
-/** A server may tell of a part of what it was asked to tell of. */
-function* withParents(uri: string): Generator<string> {
-  yield uri;
-  for (let end = uri.lastIndexOf('/'); end > 0; end = uri.lastIndexOf('/', end - 1)) {
-    yield uri.slice(0, end + 1);
-    yield uri.slice(0, end);
   }
 }

@@ -2,9 +2,10 @@ import { type Alarm, realAlarm } from '../core/alarm.ts';
 import type { Continuation, Handler, ResolvedCall, Result } from '../core/call.ts';
 import type { Clock } from '../core/clock.ts';
 import { HeddleError } from '../core/errors.ts';
+import { isRepeatable } from '../core/repeatable.ts';
 import type { Parking } from '../upstream/parking.ts';
 import type { Servers } from '../upstream/servers.ts';
-import { attempts, isRepeatable, type Tried } from './attempt.ts';
+import { attempts, type Tried } from './attempt.ts';
 import type { Pass } from './breaker.ts';
 import { inOrder } from './choose.ts';
 import { hedge } from './hedge.ts';
@@ -18,7 +19,7 @@ export interface InvokeOptions {
   /** Within a pool, higher is asked first. */
   readonly priorityOf?: (server: string) => number;
   /** Counts a call to one server of a pool, or says why it may not have it. */
-  readonly admitTo?: (server: string) => HeddleError | undefined;
+  readonly admitTo?: (server: string, call: ResolvedCall) => HeddleError | undefined;
   readonly clock?: Clock;
   readonly alarm?: Alarm;
 }
@@ -45,7 +46,7 @@ export function invoke(options: InvokeOptions): Handler<ResolvedCall> {
   function enter(server: string, call: ResolvedCall): Pass | HeddleError {
     const pass = attempt.enter(server, call);
     if (typeof pass !== 'string') return pass;
-    const refused = admitTo(server);
+    const refused = admitTo(server, call);
     if (refused) attempt.leave(server, call, pass);
     return refused ?? pass;
   }

@@ -101,6 +101,26 @@ verifies('T3', 'listing starts the servers that were never seen and leaves the o
   expect(names(world)).toEqual(['mcp__fresh__echo', 'mcp__seen__old']);
 });
 
+verifies('R1', 'a page is remembered, but not for a cursor that is longer than any a page ends with', async () => {
+  const world = await openWorld({ a: echo() }, { remembered: [{ server: 'a', tools: [tool('one')] }] });
+  const rules = {};
+  const view = { ...world, rules: () => rules };
+  const isRemembered = (cursor: string) => {
+    const [first, second] = [1, 2].map(() => pageOf(view, ada, { limit: 1, cursor }));
+    return first === second;
+  };
+  expect([isRemembered('a'), isRemembered('a'.repeat(100_000))]).toEqual([true, false]);
+});
+
+verifies('R1', 'a page has at least one item, however few are asked for', async () => {
+  const remembered = [{ server: 'a', tools: [tool('one'), tool('two')] }];
+  const world = await openWorld({ a: echo() }, { remembered });
+  for (const limit of [0, -1]) {
+    const { items, next } = pageOf(world, ada, { limit });
+    expect([items.length, next]).toEqual([1, 'mcp__a__one']);
+  }
+});
+
 verifies('T3', 'a server that never answers holds listing up no longer than it may wait', async () => {
   const silent = { connect: async () => {} };
   const world = await openWorld({ silent, quick: echo() });

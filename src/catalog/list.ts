@@ -63,6 +63,7 @@ interface Remembered {
 // By the caller itself, not by its name: whatever a rule may ask about a caller is then the same.
 const remembered = new WeakMap<Caller, Remembered>();
 const MAX_REMEMBERED = 100;
+const MAX_KEY_CHARS = 1024;
 
 /** One page of what the caller may see, after `cursor`. A cursor stays good when the catalog changes. */
 export function pageOf(options: ListOptions, caller: Caller, query: PageQuery): Page {
@@ -73,8 +74,10 @@ export function pageOf(options: ListOptions, caller: Caller, query: PageQuery): 
   const known = pages?.get(key);
   if (known) return known;
   const page = pageAnew(options, caller, query);
-  if (pages && pages.size >= MAX_REMEMBERED) pages.clear(); // Cursors are the client's to choose.
-  pages?.set(key, page);
+  // Cursors are the client's to choose.
+  if (!pages || key.length > MAX_KEY_CHARS) return page;
+  if (pages.size >= MAX_REMEMBERED) pages.clear();
+  pages.set(key, page);
   return page;
 }
 
@@ -95,7 +98,7 @@ function pageAnew(options: ListOptions, caller: Caller, query: PageQuery): Page 
     const target = targets[at] as Target;
     if (!isWithin(target, query) || !options.visible(caller, target)) continue;
     if (!includeInvalid && target.invalid !== undefined) continue;
-    if (items.length === limit) return { items, next: (items.at(-1) as Target).publicName };
+    if (items.length >= Math.max(limit, 1)) return { items, next: (items.at(-1) as Target).publicName };
     items.push(target);
   }
   return { items };

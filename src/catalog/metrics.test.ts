@@ -7,8 +7,10 @@ import { openMetrics } from './metrics.ts';
 function bookOf(saved: readonly SavedMetrics[] = []) {
   const added: (readonly SavedMetrics[])[] = [];
   const failures: Error[] = [];
+  const forgotten: string[] = [];
   const book: MetricsBook = {
     all: async () => saved,
+    forget: async (server) => void forgotten.push(server),
     async add(rows) {
       const failure = failures.pop();
       if (failure) throw failure;
@@ -16,7 +18,7 @@ function bookOf(saved: readonly SavedMetrics[] = []) {
     },
   };
   const time = fakeTime();
-  return { added, failures, time, metrics: openMetrics({ book, saved, alarm: time.alarm }) };
+  return { added, forgotten, failures, time, metrics: openMetrics({ book, saved, alarm: time.alarm }) };
 }
 
 const NEW = { totalCalls: 0, successRate: 1, toolErrors: 0, errorCount: 0, avgLatencyMs: 0, lastCallTime: 0 };
@@ -118,4 +120,40 @@ verifies('R5', 'a new run goes on from what was saved, and adds only what is its
   await metrics.close();
   const own = { totalCalls: 1, toolErrors: 0, errorCount: 0, avgLatencyMs: 110, lastCallTime: 6 };
   expect(added).toMatchObject([[own, { tool: 't', ...own }]]);
+});
+
+verifies('R3', 'the rate that choosing goes by follows the newest calls, and forgives with time', () => {
+  const tally = bookOf().metrics.of('a', 't');
+  for (let at = 0; at < 5; at++) tally.failed(at);
+  expect(tally.recentRate(5)).toBeCloseTo(0.9 ** 5, 3);
+  for (let at = 5; at < 50; at++) tally.answered(1, false, at);
+  expect(tally.recentRate(50)).toBeGreaterThan(0.99);
+  expect(tally.successRate).toBe(0.9);
+  tally.failed(51);
+  expect(tally.recentRate(51)).toBeCloseTo(0.9, 2);
+  expect(tally.recentRate(51 + 300_000)).toBeCloseTo(0.95, 2);
+});
+
+verifies('R3', 'what was saved long ago is shown, but nobody is passed over for it', () => {
+  const saved = { server: 'a', tool: 't', totalCalls: 50, toolErrors: 0, errorCount: 5, avgLatencyMs: 1 };
+  const tool = bookOf([{ ...saved, lastCallTime: 1000 }]).metrics.tool('a', 't');
+  expect([tool.successRate, tool.recentRate(1000)]).toEqual([0.9, expect.closeTo(0.9)]);
+  expect(tool.recentRate(1000 + 3_600_000)).toBeGreaterThan(0.999);
+});
+
+verifies('R5', 'of a server that is another now nothing is known, here and in the store', async () => {
+  const { metrics, forgotten, added } = bookOf();
+  metrics.meet(['a', 'b'].map((name) => ({ name, signature: name })));
+  metrics.of('a', 't').failed(1);
+  metrics.of('b', 't').failed(1);
+  metrics.meet([
+    { name: 'a', signature: 'other' },
+    { name: 'b', signature: 'b' },
+    { name: 'new', signature: 'new' },
+  ]);
+  expect(metrics.rows().map(({ server }) => server)).toEqual(['b', 'b']);
+  metrics.of('a', 't').answered(1, false, 2);
+  await metrics.close();
+  expect(forgotten).toEqual(['a']);
+  expect(added[0]).toMatchObject([{ server: 'a', totalCalls: 1, errorCount: 0 }, { server: 'a' }, {}, {}]);
 });

@@ -7,7 +7,15 @@ export interface MetricsOptions {
   readonly book: MetricsBook;
   /** What the book held at the start. */
   readonly saved?: readonly SavedMetrics[];
+  /** The servers there are at the start. */
+  readonly present?: readonly Present[];
   readonly alarm?: Alarm;
+}
+
+/** Who is behind a name: another command or address is another server. */
+interface Present {
+  readonly name: string;
+  readonly signature: string;
 }
 
 /** How every server and every tool is doing: in memory, and from time to time in the store. */
@@ -15,10 +23,14 @@ export interface LiveMetrics {
   /** Of one tool of one server, which is counted with it; of the server alone when `tool` is empty. */
   of(server: string, tool: string): Tally;
   /** The same to look at only: what was never called is not counted from now on. */
-  tool(server: string, name: string): Metrics;
+  tool(server: string, name: string): Pick<Tally, keyof Metrics | 'recentRate'>;
   server(name: string): Metrics;
   /** By server: first as a whole, then its tools. */
   rows(): readonly MetricsRow[];
+  /** Takes the servers there are now. Of another server with the name of one before nothing is known. */
+  meet(present: readonly Present[]): void;
+  /** Another one as soon as another server has the name. */
+  identityOf(server: string): string;
   /** Writes what is not in the store yet. */
   close(): Promise<void>;
 }
@@ -30,9 +42,10 @@ interface ServerTallies {
 
 const SAVE_AFTER_MS = 10_000;
 
-export function openMetrics({ book, saved = [], alarm = realAlarm }: MetricsOptions): LiveMetrics {
+export function openMetrics({ book, saved = [], present = [], alarm = realAlarm }: MetricsOptions): LiveMetrics {
   const servers = new Map<string, ServerTallies>();
   const written = new Map<Tally, SavedMetrics>();
+  const identities = identitiesOf(present, forget);
   let cancel: (() => void) | undefined;
   let writing = Promise.resolve();
 
@@ -51,6 +64,11 @@ export function openMetrics({ book, saved = [], alarm = realAlarm }: MetricsOpti
     const added = new Tally(saveSoon, whole);
     tools.set(tool, added);
     return added;
+  }
+
+  function forget(server: string): void {
+    if (!servers.delete(server)) return;
+    writing = writing.then(() => book.forget(server)).catch(() => {}); // It is then only remembered too long.
   }
 
   function saveSoon(): void {
@@ -84,10 +102,28 @@ export function openMetrics({ book, saved = [], alarm = realAlarm }: MetricsOpti
     server: (name) => (servers.get(name)?.whole ?? UNCALLED).snapshot(),
     rows: () =>
       entries(servers).map(([tally, { server, tool }]) => ({ server, ...(tool && { tool }), ...tally.snapshot() })),
+    ...identities,
     close() {
       save();
       return writing;
     },
+  };
+}
+
+function identitiesOf(
+  first: readonly Present[],
+  onOther: (server: string) => void,
+): Pick<LiveMetrics, 'meet' | 'identityOf'> {
+  const signatures = new Map(first.map(({ name, signature }) => [name, signature]));
+  return {
+    meet(present) {
+      for (const { name, signature } of present) {
+        const before = signatures.get(name);
+        signatures.set(name, signature);
+        if (before !== undefined && before !== signature) onOther(name);
+      }
+    },
+    identityOf: (server) => `${server} ${signatures.get(server) ?? ''}`,
   };
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Equivalent, Facts, JsonObject, Target } from '../core/call.ts';
+import type { Equivalent, Facts, JsonObject, RateLimit, Target } from '../core/call.ts';
 import { canonicalJson } from '../core/json.ts';
 import { checkPrompt } from './check-prompt.ts';
 import { checkTool } from './check-tool.ts';
@@ -20,6 +20,8 @@ export interface Tool {
   readonly standsFor?: StandsFor | undefined;
   /** Of a pool's tool: the servers that know it otherwise. */
   readonly equivalents?: ReadonlyMap<string, Equivalent>;
+  /** Of a pool's tool: what limits it at each server. */
+  readonly rateLimits?: ReadonlyMap<string, RateLimit>;
 }
 
 export interface StandsFor {
@@ -121,16 +123,19 @@ interface Making {
   readonly facets: Facets;
 }
 
-function toTarget({ offer: { servers, tool }, publicName, flags, facets }: Making): Target {
+function toTarget({ offer: { group, servers, tool }, publicName, flags, facets }: Making): Target {
   return {
     kind: tool.kind,
     publicName,
     servers,
     name: tool.name,
+    group,
+    shownAs: tool.shownAs,
     definition: tool.definition,
     facts: tool.facts,
     flags,
     ...(tool.equivalents && { equivalents: tool.equivalents }),
+    ...(tool.rateLimits && { rateLimits: tool.rateLimits }),
     get digest() {
       return facets.digest();
     },

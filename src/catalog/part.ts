@@ -2,6 +2,7 @@ import type { ServerEntry } from '../config/schema.ts';
 import type { JsonObject } from '../core/call.ts';
 import { canonicalJson } from '../core/json.ts';
 import { factsOf, settingsOf } from './facts.ts';
+import { listed } from './listed.ts';
 import { makeOffer, type Offer, type Tool } from './offer.ts';
 
 /** The tools of one server, worked out once and shared by every catalog until they change. */
@@ -16,9 +17,6 @@ export interface Part {
   readonly offers: readonly Offer[];
 }
 
-// Beyond it a list is a mistake or an attack, and working it out would hold up everybody.
-const MAX_TOOLS = 10_000;
-
 export function buildPart(
   server: string,
   definitions: readonly JsonObject[],
@@ -26,7 +24,8 @@ export function buildPart(
 ): Part {
   const { entry } = owner;
   const byName = Map.groupBy(definitions, ({ name }) => String(name));
-  const tools = atMost(byName).flatMap(([name, same]): Tool[] => {
+  const { items, problems } = listed(byName, { server, what: 'tools' });
+  const tools = items.flatMap(([name, same]): Tool[] => {
     const { hidden, rename, equivalent: standsFor } = settingsOf(entry, name);
     if (hidden) return [];
     const [definition, contradicted] = oneOf(same);
@@ -38,20 +37,11 @@ export function buildPart(
     server,
     pool: entry?.pool,
     priority: entry?.priority ?? 0,
-    problems: byName.size > MAX_TOOLS ? [tooMany(server, byName.size)] : [],
+    problems,
     tools,
     offers: offers.sort((a, b) => (a.name < b.name ? -1 : 1)),
   };
 }
-
-/** The first by name, or the server's order would decide. */
-function atMost(byName: ReadonlyMap<string, JsonObject[]>): readonly [string, JsonObject[]][] {
-  const all = [...byName];
-  return all.length <= MAX_TOOLS ? all : all.sort(([a], [b]) => (a < b ? -1 : 1)).slice(0, MAX_TOOLS);
-}
-
-const tooMany = (server: string, count: number) =>
-  `${server} lists ${count} tools; the first ${MAX_TOOLS} by name are used, the others do not exist here.`;
 
 /** Of definitions that share a name: one, not depending on their order, and whether another says something else. */
 export function oneOf(same: readonly JsonObject[]): readonly [JsonObject, boolean] {

@@ -3,9 +3,8 @@ import type { ListKind } from '../upstream/connection.ts';
 import { buildCatalog, buildShelf } from './build.ts';
 import type { Catalog, Resources, Shelf } from './catalog.ts';
 import type { Owner } from './facts.ts';
-import type { Offer } from './offer.ts';
 import { buildPart, type Part } from './part.ts';
-import { promptOffers } from './prompts.ts';
+import { type Prompts, promptOffers } from './prompts.ts';
 import { buildResources, type Holdings, holdingsOf } from './resources.ts';
 
 interface Listed {
@@ -17,7 +16,7 @@ interface Listed {
 /** The lists of all servers, each worked out when it comes, and the catalog they make, put together when it is wanted. */
 export class Parts {
   readonly #tools = new Map<string, Part>();
-  readonly #prompts = new Map<string, readonly Offer[]>();
+  readonly #prompts = new Map<string, Prompts>();
   readonly #resources = new Map<string, Holdings>();
   readonly #templates = new Map<string, Holdings>();
   // A change of one kind leaves the others as they are.
@@ -59,11 +58,13 @@ export class Parts {
   }
 
   catalog(): Catalog {
-    this.#promptShelf ??= buildShelf(inOrder(this.#prompts).flat());
+    const prompts = inOrder(this.#prompts);
+    this.#promptShelf ??= buildShelf(prompts.flatMap(({ offers }) => offers));
     this.#resourceShelf ??= buildResources([...inOrder(this.#resources), ...inOrder(this.#templates)]);
     this.#catalog ??= buildCatalog([...this.#tools.values()], {
       prompts: this.#promptShelf,
       resources: this.#resourceShelf,
+      problems: prompts.flatMap(({ problems }) => problems),
     });
     return this.#catalog;
   }

@@ -30,6 +30,16 @@ verifies('R3', 'a tool that configuration calls equivalent is pooled, however it
   ]);
 });
 
+verifies('G2', 'a tool of a pool is known by what configuration calls it, in the pool and at each server', () => {
+  const catalog = catalogOf({
+    a: [[takes('search', ['query'])], entry({ search: { rename: 'look' } })],
+    b: [[takes('find', ['query'])], entry({ find: { ...standsFor('look'), rename: 'seek' } })],
+  });
+  const target = catalog.find('mcp__p__look');
+  expect(target).toMatchObject({ name: 'search', group: 'p', shownAs: 'look' });
+  expect(target?.equivalents?.get('b')).toMatchObject({ name: 'find', shownAs: 'seek' });
+});
+
 verifies('R3', 'equivalents join those that are the same already, and the strictest facts hold for all', () => {
   const search = takes('search', ['query']);
   const safe = { readOnly: true, hedgeAfterMs: 40 };
@@ -42,6 +52,13 @@ verifies('R3', 'equivalents join those that are the same already, and the strict
     servers: ['a', 'b', 'c'],
     facts: { readOnly: false, hedgeAfterMs: 60 },
   });
+});
+
+verifies('G5', 'a tool of a pool knows what limits it at each server', () => {
+  const rateLimit = { maxCalls: 1, windowMs: 1000 };
+  const search = takes('search', ['query']);
+  const catalog = catalogOf({ a: [[search], entry({ search: { rateLimit } })], b: [[search], entry()] });
+  expect([...(catalog.find('mcp__p__search')?.rateLimits ?? [])]).toEqual([['a', rateLimit]]);
 });
 
 verifies('R3', 'where tools of one name differ, the most preferred server’s is the one that is meant', () => {

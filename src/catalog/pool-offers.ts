@@ -67,7 +67,15 @@ function inCommon(pool: string, group: readonly Member[], configured: readonly M
   if (all.length < 2) return { offers: [], problems };
   const facts = strictest([first.tool.facts, ...all.map(({ tool }) => tool.facts)]);
   const servers = all.map(({ part }) => part.server) as [string, ...string[]];
-  const tool = { ...first.tool, facts, ...(equivalents.size > 0 && { equivalents }) };
+  const limited = all.flatMap(({ part: { server }, tool: { facts } }) =>
+    facts.rateLimit ? [[server, facts.rateLimit] as const] : [],
+  );
+  const tool = {
+    ...first.tool,
+    facts,
+    ...(equivalents.size > 0 && { equivalents }),
+    ...(limited.length > 0 && { rateLimits: new Map(limited) }),
+  };
   return { offers: [makeOffer({ group: pool, servers, tool })], problems };
 }
 

@@ -2,10 +2,13 @@ import { expect } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import { buildShelf } from './build.ts';
 import { promptOffers } from './prompts.ts';
+import { liveCatalog } from './refresh.ts';
 
 const NOBODY = { entry: undefined, builtin: false };
 const shelf = (servers: Readonly<Record<string, readonly object[]>>) =>
-  buildShelf(Object.entries(servers).flatMap(([server, prompts]) => promptOffers(server, prompts as never, NOBODY)));
+  buildShelf(
+    Object.entries(servers).flatMap(([server, prompts]) => promptOffers(server, prompts as never, NOBODY).offers),
+  );
 
 verifies('R2', 'prompts are named like tools, and told apart like them', () => {
   const { targets, find, called } = shelf({
@@ -40,4 +43,19 @@ verifies('R1', 'a prompt that cannot be used is shown with the reason', () => {
     twice: 'its server lists more than one prompt of this name, and they differ',
     fine: undefined,
   });
+});
+
+verifies('R2', 'of an absurdly long list a part is used, whatever it is of, and that is said', () => {
+  const catalog = liveCatalog({ owners: new Map([['huge', NOBODY]]), remembered: [], onChange: () => {} });
+  const many = <T>(item: (index: number) => T) => Array.from({ length: 20_000 }, (_, index) => item(index));
+  const names = many((index) => ({ name: `p${index}` }));
+  catalog.update('huge', names, 'prompts');
+  const uris = many((index) => ({ name: 'x', uri: `u:${index}` }));
+  catalog.update('huge', uris, 'resources');
+  const { prompts, resources, problems } = catalog.current();
+  expect([prompts.targets.length, resources.targets.length]).toEqual([10_000, 10_000]);
+  expect(problems).toEqual([
+    expect.stringMatching(/^huge lists 20000 resources; the first 10000 by name/),
+    expect.stringMatching(/^huge lists 20000 prompts; the first 10000 by name/),
+  ]);
 });

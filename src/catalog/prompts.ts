@@ -1,12 +1,22 @@
 import type { JsonObject } from '../core/call.ts';
 import { type Owner, readingFacts } from './facts.ts';
+import { listed } from './listed.ts';
 import { makeOffer, type Offer } from './offer.ts';
 import { oneOf } from './part.ts';
 
-/** The prompts of one server, named like its tools. */
-export function promptOffers(server: string, definitions: readonly JsonObject[], owner: Owner): readonly Offer[] {
+/** The prompts of one server. */
+export interface Prompts {
+  /** Named like its tools. */
+  readonly offers: readonly Offer[];
+  /** What of the server's list could not be taken as it is. */
+  readonly problems: readonly string[];
+}
+
+export function promptOffers(server: string, definitions: readonly JsonObject[], owner: Owner): Prompts {
   const facts = readingFacts(owner);
-  return [...Map.groupBy(definitions, ({ name }) => String(name))].map(([name, same]) => {
+  const byName = Map.groupBy(definitions, ({ name }) => String(name));
+  const { items, problems } = listed(byName, { server, what: 'prompts' });
+  const offers = items.map(([name, same]) => {
     const [definition, contradicted] = oneOf(same);
     const tool = {
       kind: 'prompt',
@@ -19,4 +29,5 @@ export function promptOffers(server: string, definitions: readonly JsonObject[],
     } as const;
     return makeOffer({ group: server, servers: [server], tool });
   });
+  return { offers, problems };
 }

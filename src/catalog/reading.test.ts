@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import { until } from '../../test/until.ts';
-import type { JsonObject, Result } from '../core/call.ts';
+import type { JsonObject, Result, Target } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { aCall, aTarget } from '../core/fixtures.ts';
 import { notifications } from '../upstream/notifications.ts';
@@ -14,7 +14,7 @@ function setting({ refuses = false } = {}) {
   const heard = notifications();
   const line = {};
   const asked: string[] = [];
-  let hidden = false;
+  let hidden: (target: Target) => boolean = () => false;
   const servers = {
     connected: () => line,
     subscribe: async (_server: string, uri: string) => {
@@ -28,7 +28,7 @@ function setting({ refuses = false } = {}) {
     const value = { contents: [], ttlMs: 60_000 };
     return { kind: 'complete', value, isError: false, from: { server: 'demo', attempts: 1, latencyMs: 1 } };
   };
-  const handle = reading(invoke, { servers, heard, visible: () => !hidden });
+  const handle = reading(invoke, { servers, heard, visible: (_caller, target) => !hidden(target) });
   const of = (kind: 'resource' | 'subscription', more: object = {}) =>
     handle(
       aCall({
@@ -42,7 +42,7 @@ function setting({ refuses = false } = {}) {
     asked,
     of,
     update: (uri: string, server = 'demo') => heard.tell(server, UPDATED, { uri }),
-    hide: () => (hidden = true),
+    hide: (which: (target: Target) => boolean = () => true) => (hidden = which),
   };
 }
 
@@ -107,4 +107,49 @@ verifies('R6', 'a subscription that a server refuses hears nothing, and one that
   await until('the server is told twice', () => asked.filter((one) => one.startsWith('unsubscribe')).length === 2);
   update('u:1');
   expect(told).toEqual([]);
+});
+
+const folder = (name: string) => ({
+  name,
+  target: aTarget({ kind: 'resource', publicName: name, name, facts: { readOnly: true } }),
+});
+
+verifies('R6', 'whoever follows a folder is told of what lies in it, and not of its neighbours', async () => {
+  const { of, update } = setting();
+  const told: JsonObject[] = [];
+  for (const name of ['file:///a', 'file:///a/']) {
+    await of('subscription', { ...folder(name), report: (update: JsonObject) => told.push({ name, ...update }) });
+  }
+  for (const uri of ['file:///ab', 'file:///', 'file:///a/b/c']) update(uri);
+  update('file:///a/b', 'other');
+  expect(told).toEqual([
+    { name: 'file:///a', uri: 'file:///a/b/c' },
+    { name: 'file:///a/', uri: 'file:///a/b/c' },
+  ]);
+});
+
+verifies('R6', 'whoever follows a folder is not told the name of what is hidden in it', async () => {
+  const { of, update, hide } = setting();
+  const told: JsonObject[] = [];
+  await of('subscription', { ...folder('file:///a'), report: (update: JsonObject) => told.push(update) });
+  const own = folder('heddle://demo/file:///a');
+  const named = { name: own.name, target: folder('file:///a').target };
+  await of('subscription', { ...named, report: (update: JsonObject) => told.push(update) });
+  hide(({ name, publicName }) => name.endsWith('secret.txt') && publicName.endsWith('secret.txt'));
+  update('file:///a/secret.txt');
+  update('file:///a/open.txt');
+  expect(told.map(({ uri }) => uri)).toEqual([
+    'file:///a',
+    'heddle://demo/file:///a',
+    'file:///a/open.txt',
+    'heddle://demo/file:///a/open.txt',
+  ]);
+});
+
+verifies('R6', 'an update with an endless URI holds up nobody', async () => {
+  const { of, update } = setting();
+  await of('subscription', folder('file:///a'));
+  const startedAt = performance.now();
+  for (let times = 0; times < 20; times++) update('/'.repeat(20_000));
+  expect(performance.now() - startedAt).toBeLessThan(500);
 });

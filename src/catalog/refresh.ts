@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { ServerConfig } from '../config/config.ts';
 import type { ServerEntry } from '../config/schema.ts';
@@ -47,7 +48,8 @@ export const CHANGED: Readonly<Record<ListKind, ChangedList>> = {
 };
 
 interface Taken {
-  readonly text: string;
+  /** Of the list's JSON, which would be as large as the list itself. */
+  readonly hash: string;
   readonly items: readonly JsonObject[];
 }
 
@@ -62,10 +64,10 @@ export function liveCatalog({ owners: first, remembered, onChange }: CatalogOpti
 
   function take(server: string, kind: ListKind, items: readonly JsonObject[]): boolean {
     const owner = owners.get(server);
-    const text = JSON.stringify(items);
+    const hash = createHash('sha256').update(JSON.stringify(items)).digest('base64url');
     const own = lists.get(server) ?? new Map<ListKind, Taken>();
-    if (!owner || own.get(kind)?.text === text) return false;
-    lists.set(server, own.set(kind, { text, items }));
+    if (!owner || own.get(kind)?.hash === hash) return false;
+    lists.set(server, own.set(kind, { hash, items }));
     return parts.put(server, { kind, items, owner });
   }
 

@@ -31,6 +31,12 @@ describe('URIs', () => {
     expect(meant(resources, 'file:///x')).toEqual([['a file:///x']]);
   });
 
+  verifies('R6', 'one that is longer than any a server may list is nothing, even where its server is named', () => {
+    const resources = resourcesOf({ a: [[at('file:///x')], [by('{+any}')]] });
+    expect(meant(resources, `heddle://a/${'x'.repeat(8192)}`)).toHaveLength(1);
+    expect(meant(resources, `heddle://a/${'x'.repeat(8193)}`)).toEqual([]);
+  });
+
   verifies('R6', 'those that several servers have are told apart by the name of the server, both of them', () => {
     const resources = resourcesOf({ a: [[at('file:///x?q#f')]], b: [[at('file:///x?q#f')]] });
     expect(names(resources.targets)).toEqual(['heddle://a/file:///x?q#f', 'heddle://b/file:///x?q#f']);
@@ -113,11 +119,21 @@ describe('templates', () => {
     expect(meant(resources, 'db://{')).toEqual([['a db://{']]);
   });
 
+  verifies('R1', 'with too many variables in all are cut as well, for each is tried', () => {
+    const ten = '{+a}{+b}{+c}{+d}{+e}{+f}{+g}{+h}{+i}{+j}';
+    const many = Array.from({ length: 500 }, (_, n) => by(`${ten}${String(n).padStart(3, '0')}`));
+    const resources = resourcesOf({ a: [[], [...many].reverse()], b: [[], [by('u:{id}')]] });
+    expect(names(resources.templates)).toEqual(
+      names(resourcesOf({ a: [[], many.slice(0, 50)], b: [[], [by('u:{id}')]] }).templates),
+    );
+    expect(resources.problems).toEqual(['a lists templates with more than 500 variables; the last 450 are not used.']);
+  });
+
   verifies('R1', 'too many are cut in an order of their own, and somebody hears of it', () => {
     const many = Array.from({ length: 600 }, (_, n) => by(`t${String(n).padStart(3, '0')}://{id}`));
     const build = (list: readonly JsonObject[]) => resourcesOf({ a: [[], list] });
     const resources = build(many);
-    expect(resources.problems).toEqual(['a lists 600 templates; the first 500 are used.']);
+    expect(resources.problems).toEqual([expect.stringMatching(/^a lists 600 templates; the first 500 by name/)]);
     expect(names(build([...many].reverse()).templates)).toEqual(names(resources.templates));
   });
 });

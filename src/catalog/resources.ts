@@ -5,6 +5,7 @@ import { byTelling, readTemplate, type UriTemplate } from '../core/uri-template.
 import type { Resources } from './catalog.ts';
 import { isUnprintable } from './confusable.ts';
 import { type Owner, readingFacts } from './facts.ts';
+import { listed } from './listed.ts';
 import { ownUri, serverAndUri } from './own-uri.ts';
 import { oneOf } from './part.ts';
 
@@ -28,9 +29,11 @@ export interface Holdings {
   unlisted(uri: string, asked: string): Target;
 }
 
-const MAX_URI_CHARS = 8192;
+/** No resource has a longer URI. */
+export const MAX_URI_CHARS = 8192;
 // Each may have to be tried for a URI that nobody lists.
 const MAX_TEMPLATES = 500;
+const MAX_VARIABLES = 500;
 const UNPRINTABLE: readonly string[] = ['unprintable'];
 const NO_FLAGS: readonly string[] = [];
 
@@ -44,14 +47,13 @@ export interface Listed {
 export function holdingsOf({ kind, server, definitions }: Listed, owner: Owner): Holdings {
   const facts = readingFacts(owner);
   const key = kind === 'template' ? 'uriTemplate' : 'uri';
-  const all = [...Map.groupBy(definitions, (one) => String(one[key]))];
-  const tooMany = kind === 'template' && all.length > MAX_TEMPLATES;
-  // The first by text, or the server's order would decide.
-  const taken = tooMany ? all.sort(([a], [b]) => (a < b ? -1 : 1)).slice(0, MAX_TEMPLATES) : all;
+  const byText = Map.groupBy(definitions, (one) => String(one[key]));
+  const limit = kind === 'template' ? { what: 'templates', max: MAX_TEMPLATES } : { what: 'resources' };
+  const { items, problems } = listed(byText, { server, ...limit });
   const make = (made: Pick<Target, 'kind' | 'publicName' | 'name' | 'definition' | 'invalid'>) =>
     toTarget({ ...made, servers: [server], facts, flags: isUnprintable(made.name) ? UNPRINTABLE : NO_FLAGS });
 
-  const holdings = taken.map(([text, same]): Holding => {
+  const all = items.map(([text, same]): Holding => {
     const [definition] = oneOf(same);
     const template = kind === 'template' ? readTemplate(text) : undefined;
     const invalid = complaint(kind, text, template);
@@ -66,14 +68,28 @@ export function holdingsOf({ kind, server, definitions }: Listed, owner: Owner):
       },
     };
   });
+  const holdings = kind === 'template' ? affordable(all) : all;
+  const left = all.length - holdings.length;
+  const tooMuch = `${server} lists templates with more than ${MAX_VARIABLES} variables; the last ${left} are not used.`;
   return {
     kind,
     server,
     holdings,
-    problems: tooMany ? [`${server} lists ${all.length} templates; the first ${MAX_TEMPLATES} are used.`] : [],
+    problems: left > 0 ? [...problems, tooMuch] : problems,
     unlisted: (uri, publicName) =>
       make({ kind: 'resource', publicName, name: uri, definition: { uri, name: uri }, invalid: undefined }),
   };
+}
+
+/** Each variable is tried for a URI that nobody lists: the first by text that have no more than make sense. */
+function affordable(all: readonly Holding[]): readonly Holding[] {
+  let variables = 0;
+  const ordered = [...all].sort((a, b) => (a.text < b.text ? -1 : 1));
+  const end = ordered.findIndex(({ template }) => {
+    variables += template?.variables ?? 0;
+    return variables > MAX_VARIABLES;
+  });
+  return end === -1 ? all : ordered.slice(0, end);
 }
 
 function complaint(kind: Holdings['kind'], text: string, template: UriTemplate | undefined): string | undefined {
@@ -105,6 +121,7 @@ export function buildResources(lists: readonly Holdings[]): Resources {
 
   function* meanings(uri: string): Generator<readonly Target[]> {
     const own = serverAndUri(uri);
+    if ((own?.uri ?? uri).length > MAX_URI_CHARS) return;
     if (own) yield* meaningsAt(own.server, own.uri, uri);
     else {
       yield resources.at(uri).map(({ target }) => target);

@@ -32,9 +32,9 @@ export function standInsFor(group: readonly [Member, ...Member[]], configured: r
     else problems.push(cannot(member, wrong));
     taken.add(server);
   }
-  const equivalents = members.map(({ part, tool: { name, definition, standsFor } }) => {
+  const equivalents = members.map(({ part, tool: { name, shownAs, definition, standsFor } }) => {
     const { rename } = standsFor as StandsFor;
-    return [part.server, { name, definition, rename }] as const;
+    return [part.server, { name, ...(shownAs !== name && { shownAs }), definition, rename }] as const;
   });
   return { members, equivalents: new Map(equivalents), problems };
 }

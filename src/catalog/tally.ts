@@ -2,6 +2,8 @@ import type { Metrics } from '../core/metrics.ts';
 import type { SavedMetrics } from '../store/metrics-book.ts';
 
 const NEWEST_COUNTS = 0.1;
+// After that time without a call half of what failed is forgiven, or who is never asked could never do better.
+const HALF_LIFE_MS = 5 * 60_000;
 
 /** Counts how the calls of one tool end, and with them those of its server. */
 export class Tally implements Metrics {
@@ -12,6 +14,7 @@ export class Tally implements Metrics {
   errorCount = 0;
   avgLatencyMs = 0;
   lastCallTime = 0;
+  #failing = 0;
 
   constructor(onCount: () => void, server?: Tally) {
     this.#onCount = onCount;
@@ -22,23 +25,29 @@ export class Tally implements Metrics {
     return this.totalCalls === 0 ? 1 : 1 - this.errorCount / this.totalCalls;
   }
 
+  /** The rate that choosing goes by: the newest call counts for a tenth of it, and what failed is forgiven with time. */
+  recentRate(now: number): number {
+    return 1 - this.#failingAt(now);
+  }
+
   answered(latencyMs: number, isError: boolean, at: number): void {
     const isFirst = this.totalCalls === this.errorCount;
     this.avgLatencyMs = isFirst ? latencyMs : this.avgLatencyMs + NEWEST_COUNTS * (latencyMs - this.avgLatencyMs);
     if (isError) this.toolErrors++;
-    this.#count(at);
+    this.#count(at, 0);
     this.#server?.answered(latencyMs, isError, at);
   }
 
   failed(at: number): void {
     this.errorCount++;
-    this.#count(at);
+    this.#count(at, 1);
     this.#server?.failed(at);
   }
 
   /** Goes on from what was counted in an earlier time. */
   restore({ totalCalls, toolErrors, errorCount, avgLatencyMs, lastCallTime }: SavedMetrics): void {
     Object.assign(this, { totalCalls, toolErrors, errorCount, avgLatencyMs, lastCallTime });
+    this.#failing = 1 - this.successRate;
   }
 
   /** As it is now, for others to keep. */
@@ -47,7 +56,13 @@ export class Tally implements Metrics {
     return { totalCalls, successRate, toolErrors, errorCount, avgLatencyMs, lastCallTime };
   }
 
-  #count(at: number): void {
+  #failingAt(now: number): number {
+    return this.#failing === 0 ? 0 : this.#failing * 0.5 ** (Math.max(0, now - this.lastCallTime) / HALF_LIFE_MS);
+  }
+
+  #count(at: number, failed: 0 | 1): void {
+    const before = this.#failingAt(at);
+    this.#failing = before + NEWEST_COUNTS * (failed - before);
     this.totalCalls++;
     this.lastCallTime = at;
     this.#onCount();

@@ -1,5 +1,6 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import { categoriesOf } from '../catalog/categories.ts';
+import { findIn } from '../catalog/find.ts';
 import { discover, type ListOptions, pageOf } from '../catalog/list.ts';
 import { offersOf } from '../catalog/offers.ts';
 import type { Resolve } from '../catalog/resolve.ts';
@@ -30,9 +31,10 @@ export function browse(view: ListOptions, resolve: Resolve): Heddle['catalog'] {
       try {
         return await resolve({ kind: 'tool', name, caller: by, signal });
       } catch (thrown) {
+        if (HeddleError.from(thrown).code !== 'NAME_UNKNOWN') throw thrown;
         // Looking for a tool has made known whatever else there is.
-        const found = othersNamed(view.catalog.current(), name).filter((target) => view.visible(by, target));
-        if (HeddleError.from(thrown).code !== 'NAME_UNKNOWN' || found.length === 0) throw thrown;
+        const found = othersNamed(view.catalog.current(), name, (target) => view.visible(by, target));
+        if (found.length === 0) throw thrown;
         if (found.length > 1) throw ambiguous(name, found);
         return found[0] as Target;
       }
@@ -54,12 +56,15 @@ export function browse(view: ListOptions, resolve: Resolve): Heddle['catalog'] {
 }
 
 /** Prompts of this name; else templates of this text, or resources of this URI; else what would be read there. */
-function othersNamed({ prompts, resources }: Catalog, name: string): readonly Target[] {
+function othersNamed(catalog: Catalog, name: string, visible: (target: Target) => boolean): readonly Target[] {
+  const { prompts, resources } = catalog;
   const exact = prompts.find(name);
-  const called = exact ? [exact] : prompts.called(name);
+  const called = (exact ? [exact] : prompts.called(name)).filter(visible);
   if (called.length > 0) return called;
-  const named = resources.named(name);
-  return named.length > 0 ? named : ([...resources.meanings(name)].find(({ length }) => length > 0) ?? []);
+  const named = resources.named(name).filter(visible);
+  if (named.length > 0) return named;
+  const read = findIn(catalog, { kind: 'resource', name }, visible);
+  return read ? [read] : [];
 }
 
 function ambiguous(name: string, found: readonly Target[]): HeddleError {

@@ -76,6 +76,9 @@ export interface Target {
   readonly servers: readonly [string, ...string[]];
   /** The name the servers themselves use. */
   readonly name: string;
+  /** Of a tool or prompt: its server or pool, and what it is called there by configuration, whatever its public name. */
+  readonly group?: string;
+  readonly shownAs?: string;
   /** Those that do the same under another name, or with other names for its arguments. */
   readonly equivalents?: ReadonlyMap<string, Equivalent>;
   /** The tool, resource or prompt exactly as its server wrote it. */
@@ -83,6 +86,8 @@ export interface Target {
   /** SHA-256 of the definition's canonical JSON. */
   readonly digest: string;
   readonly facts: Facts;
+  /** Of a pool's tool: how often each server's own may be called, where that is limited. */
+  readonly rateLimits?: ReadonlyMap<string, RateLimit>;
   /** What a person should know before trusting it: `looks-like: <public name>`, `unprintable`. */
   readonly flags: readonly string[];
   /** Why nobody can call it. Such a tool is shown to people and offered to no program. */
@@ -92,6 +97,8 @@ export interface Target {
 /** What stands for a target at one server. */
 export interface Equivalent {
   readonly name: string;
+  /** What configuration calls it there, where that is another name. */
+  readonly shownAs?: string;
   readonly definition: JsonObject;
   /** By the names of the target's arguments: what they are called there. */
   readonly rename: Readonly<Record<string, string>>;

@@ -5,6 +5,8 @@ export interface UriTemplate {
   readonly prefix: string;
   /** How many characters of such a URI are given. */
   readonly literalChars: number;
+  /** How many variables it has: what a match costs. */
+  readonly variables: number;
   /** Whether some values of its variables make this URI. Time grows with the length of both, never faster. */
   matches(uri: string): boolean;
 }
@@ -32,7 +34,8 @@ export function readTemplate(text: string): UriTemplate | undefined {
   const expressions = parts.filter((_, at) => at % 2 === 1).map(readExpression);
   if (literals.some((literal) => /[{}]/.test(literal))) return undefined;
   if (!expressions.every((one) => one !== undefined)) return undefined;
-  if (expressions.reduce((count, { names }) => count + names.length, 0) > MAX_VARIABLES) return undefined;
+  const variables = expressions.reduce((count, { names }) => count + names.length, 0);
+  if (variables > MAX_VARIABLES) return undefined;
   const [prefix = ''] = literals;
   const steps = literals.flatMap((literal, at): Step[] => {
     const expression = expressions[at];
@@ -41,6 +44,7 @@ export function readTemplate(text: string): UriTemplate | undefined {
   return {
     text,
     prefix,
+    variables,
     literalChars: literals.join('').length,
     matches: (uri) => uri.length <= MAX_URI_CHARS && uri.startsWith(prefix) && isReached(uri, steps),
   };

@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { JsonObject } from '../core/call.ts';
+import type { Caller, JsonObject } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { addressKind } from '../egress/address-kind.ts';
 import type { Access } from '../heddle.ts';
+import type { Arrival } from './arrival.ts';
 import type { Admission, Authenticate, Refused } from './authenticate.ts';
 import { challengeOf } from './bearer.ts';
 import { checkHost, type HostRules } from './check-host.ts';
-import type { Arrival } from './mcp-http.ts';
-import { admitter, placeOf } from './profiles.ts';
+import { admitter, type Place, placeOf } from './profiles.ts';
 import { isMetadataPath, metadataUrl, resourceMetadata, type TokenSettings } from './resource-metadata.ts';
 
 export interface DoorOptions extends HostRules {
@@ -19,7 +19,7 @@ export interface DoorOptions extends HostRules {
   readonly profile?: string | undefined;
   readonly mcp: (arrival: Arrival) => Promise<void> | void;
   /** Answers what is under `/api/`; the console's. */
-  readonly api: (arrival: Arrival) => Promise<void>;
+  readonly api: (arrival: Omit<Arrival, 'stillMay'>) => Promise<void>;
 }
 
 /** One request at the door. */
@@ -27,6 +27,7 @@ interface Visit {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly path: string;
+  readonly place: Place | undefined;
   /** Where this MCP is known to be; empty elsewhere. */
   readonly endpoint: string;
 }
@@ -44,13 +45,25 @@ export function doors(
   const admit = admitter({ settings, authenticate, isLocal });
 
   function enter(found: Admission | 'unknown', visit: Visit): Promise<void> | void {
-    const { request, response, path, endpoint } = visit;
+    const { request, response, path, place } = visit;
     if (!found) return refuse({ status: 401, message: SHOW_TOKEN }, visit, settings());
     if (found === 'unknown') return say(response, 404, 'There is no such profile here.');
     if ('status' in found) return refuse(found, visit, settings());
-    if (endpoint !== '') return options.mcp({ request, response, caller: found });
+    if (place)
+      return options.mcp({ request, response, caller: found, stillMay: () => mayAgain(found, request, place) });
     if (path.startsWith('/api/')) return options.api({ request, response, caller: found });
     return say(response, 404, 'There is nothing here. MCP is at /mcp.');
+  }
+
+  /** Where it cannot be found out now, as before. */
+  async function mayAgain({ id, profile }: Caller, request: IncomingMessage, place: Place): Promise<boolean> {
+    try {
+      const again = await admit(request, place);
+      if (!again || again === 'unknown') return false;
+      return 'status' in again ? again.status === 503 : again.id === id && again.profile === profile;
+    } catch {
+      return true;
+    }
   }
 
   return function receive(request, response) {
@@ -59,7 +72,7 @@ export function doors(
     if (trouble) return say(response, 403, trouble);
     if (path === '/healthz') return say(response, 200, 'ok');
     const place = placeOf(path, options.profile);
-    const visit = { request, response, path, endpoint: place ? path.replace(/^\/\w+/, '/mcp') : '' };
+    const visit = { request, response, path, place, endpoint: place ? path.replace(/^\/\w+/, '/mcp') : '' };
     if (path.startsWith('/.well-known/')) return introduce(visit, settings());
     // Every call comes this way: only a credential that has to be looked up is waited for.
     const found = place ? admit(request, place) : authenticate(request);

@@ -1,12 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type Alarm, realAlarm } from '../core/alarm.ts';
 import type { Caller, JsonObject } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
+import type { Arrival } from './arrival.ts';
 import { type Answer, type Era, LEGACY_VERSIONS } from './asked.ts';
 import { answerBatch } from './batch.ts';
 import { checkModern, isModern, type Refusal } from './check-modern.ts';
 import type { Outlet } from './outlet.ts';
 import { header, readMessage } from './read-message.ts';
+import { recheck } from './recheck.ts';
 import { Reply } from './reply.ts';
 import { isPrimed, openStream } from './session-stream.ts';
 import type { Session, Sessions } from './sessions.ts';
@@ -15,13 +18,7 @@ export interface McpHttpOptions {
   readonly answer: Answer;
   readonly sessions: Sessions;
   readonly maxBodyBytes: number;
-}
-
-/** One HTTP request that has passed the door. */
-export interface Arrival {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly caller: Caller;
+  readonly alarm?: Alarm | undefined;
 }
 
 interface Received extends Omit<Arrival, 'response'> {
@@ -39,7 +36,7 @@ const SESSION_NOT_FOUND = -32001;
 
 /** MCP over node:http: legacy sessions and modern stateless requests on one path, no framework between. */
 export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<void> | void {
-  const { answer, sessions } = options;
+  const { answer, sessions, alarm = realAlarm } = options;
   const sessionOf = ({ request, caller }: Pick<Arrival, 'request' | 'caller'>) =>
     sessions.find(header(request, 'mcp-session-id'), holderOf(caller));
 
@@ -47,16 +44,12 @@ export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<
   async function post(arrival: Arrival): Promise<void> {
     const body = await readMessage(arrival.request, options.maxBodyBytes);
     if ('batch' in body) {
-      const { version } = sessionOf(arrival) ?? {};
-      return answerBatch(arrival.response, { version, messages: body.batch }, (one) =>
-        postLegacy({ ...arrival, ...one }),
-      );
+      const batch = { version: sessionOf(arrival)?.version, messages: body.batch };
+      return answerBatch(arrival.response, batch, (one) => postLegacy({ ...arrival, ...one }));
     }
     if ('refusal' in body) return new Reply(arrival.response, null).error(body.refusal, { connection: 'close' });
-    const { request, response, caller } = arrival;
-    const { id, method, params } = body;
-    const received = { request, response, caller, id, method, params, reply: new Reply(response, id ?? null) };
-    await (isModern(request.headers, params) ? postModern(received) : postLegacy(received));
+    const received = { ...arrival, ...body, reply: new Reply(arrival.response, body.id ?? null) };
+    await (isModern(arrival.request.headers, body.params) ? postModern(received) : postLegacy(received));
   }
 
   function postModern(received: Received): Promise<void> | void {
@@ -66,7 +59,9 @@ export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<
       return;
     }
     const refusal = checkModern(request.headers, method, params);
-    return refusal ? reply.error(refusal) : respond('modern', received, id);
+    if (refusal) return reply.error(refusal);
+    if (method === 'subscriptions/listen') recheck(received, alarm, { stay() {}, leave: () => reply.cancel() });
+    return respond('modern', received, id);
   }
 
   function postLegacy(received: Received): Promise<void> | void {
@@ -107,7 +102,7 @@ export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<
   return function handle(arrival) {
     const { request, response } = arrival;
     if (request.method === 'POST') return post(arrival);
-    if (request.method === 'GET') return openStream(arrival, sessionOf(arrival));
+    if (request.method === 'GET') return openStream(arrival, sessionOf(arrival), alarm);
     if (request.method === 'DELETE') return endSession(response, sessions, sessionOf(arrival));
     response.writeHead(405, { allow: 'GET, POST, DELETE' }).end();
   };

@@ -1,10 +1,12 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Alarm } from '../core/alarm.ts';
 import type { Caller } from '../core/call.ts';
 import type { Heddle } from '../heddle.ts';
+import type { Arrival } from './arrival.ts';
 import { type DoorOptions, doors, fail } from './doors.ts';
 import { mcpHandler } from './mcp-handler.ts';
-import { type Arrival, mcpHttp } from './mcp-http.ts';
+import { mcpHttp } from './mcp-http.ts';
 import { openResponses } from './open-responses.ts';
 import { sseFace } from './serve-sse.ts';
 import { wantsWebSocket, wsFace } from './serve-ws.ts';
@@ -18,6 +20,7 @@ export interface GatewayOptions extends Omit<DoorOptions, 'mcp' | 'heddle'> {
   /** 0 takes any free port. */
   readonly port: number;
   readonly maxBodyBytes: number;
+  readonly alarm?: Alarm;
 }
 
 export interface Gateway {
@@ -50,7 +53,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const closing = new AbortController();
   const { answer, finish } = underWay(mcpHandler(heddle));
   const lines = servedLines(heddle);
-  const overHttp = mcpHttp({ answer, sessions, maxBodyBytes: options.maxBodyBytes });
+  const overHttp = mcpHttp({ answer, sessions, maxBodyBytes: options.maxBodyBytes, alarm: options.alarm });
   const overWs = wsFace(lines, options.maxBodyBytes);
   const overSse = sseFace(lines, options.maxBodyBytes);
   function mcp(arrival: Arrival): Promise<void> | void {

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { INVALID_REQUEST, PARSE_ERROR } from '../wire/json-rpc.ts';
+import type { Arrival } from './arrival.ts';
 import { readText, receive } from './client-line.ts';
 import { EventLine } from './event-line.ts';
-import { type Arrival, holderOf } from './mcp-http.ts';
+import { holderOf } from './mcp-http.ts';
 import { readBody } from './read-body.ts';
 import { Reply } from './reply.ts';
 import type { ServedLines } from './served-lines.ts';

@@ -1,6 +1,6 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { Arrival } from './mcp-http.ts';
+import type { Arrival } from './arrival.ts';
 import type { ServedLines } from './served-lines.ts';
 
 interface Upgrade {

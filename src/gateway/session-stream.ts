@@ -1,15 +1,13 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Alarm } from '../core/alarm.ts';
+import type { Arrival } from './arrival.ts';
 import { type Outlet, offer } from './outlet.ts';
 import { header } from './read-message.ts';
+import { recheck } from './recheck.ts';
 import { type Session, type Sessions, tell } from './sessions.ts';
 
-const KEEP_ALIVE_MS = 25_000;
-
 /** The stream on which a legacy client hears what it did not ask for. */
-export function openStream(
-  { request, response }: { readonly request: IncomingMessage; readonly response: ServerResponse },
-  session: Session | undefined,
-): void {
+export function openStream(arrival: Arrival, session: Session | undefined, alarm: Alarm): void {
+  const { request, response } = arrival;
   if (!session) {
     const unknown = header(request, 'mcp-session-id') !== undefined;
     response.writeHead(unknown ? 404 : 405, { allow: 'POST, DELETE' }).end();
@@ -23,6 +21,10 @@ export function openStream(
   }
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
   response.flushHeaders(); // There may be nothing to say yet.
+  recheck(arrival, alarm, {
+    stay: () => offer(response, ': still here\n\n'),
+    leave: () => (missed ? response.destroy() : response.end()), // What it came back for is cancelled.
+  });
   for (const event of missed?.events ?? []) response.write(event);
   if (!missed) hear(response, session);
   else if (missed.resume) missed.resume(response);
@@ -44,11 +46,7 @@ export const isPrimed = ({ version }: Session): boolean => version === '2025-11-
 
 function listen(response: Outlet, session: Session): void {
   session.streams.add(response);
-  const timer = setInterval(() => offer(response, ': still here\n\n'), KEEP_ALIVE_MS).unref();
-  response.once('close', () => {
-    clearInterval(timer);
-    session.streams.delete(response);
-  });
+  response.once('close', () => session.streams.delete(response));
 }
 
 /** Tells every legacy client that listens. Modern ones hear it on their subscriptions. */

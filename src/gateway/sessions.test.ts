@@ -48,6 +48,28 @@ describe('a session', () => {
     expect([...sessions.all()]).not.toContain(idle);
   });
 
+  it('makes way for newer ones of its own caller past a thousand, and leaves those of others alone', () => {
+    const { sessions } = clocked();
+    const others = sessions.open('bob');
+    const [first, second] = [sessions.open('ada'), sessions.open('ada')];
+    for (let at = 0; at < 999; at++) sessions.open('ada');
+    expect(sessions.find(first.id, 'ada')).toBeUndefined();
+    expect(sessions.find(second.id, 'ada')).toBe(second);
+    for (let at = 0; at < 11_000; at++) sessions.open('ada');
+    expect(sessions.find(others.id, 'bob')).toBe(others);
+    expect([...sessions.all()]).toHaveLength(1001);
+  });
+
+  it('that was used lately outlasts older ones of its caller', () => {
+    const { sessions } = clocked();
+    const [used, unused] = [sessions.open('ada'), sessions.open('ada')];
+    for (let at = 0; at < 998; at++) sessions.open('ada');
+    sessions.find(used.id, 'ada');
+    sessions.open('ada');
+    expect(sessions.find(used.id, 'ada')).toBe(used);
+    expect(sessions.find(unused.id, 'ada')).toBeUndefined();
+  });
+
   it('makes room for the ten thousand newest', () => {
     const { sessions } = clocked();
     const first = sessions.open('ada');
@@ -58,7 +80,7 @@ describe('a session', () => {
     >
       ? R
       : never);
-    for (let at = 0; at < 10_000; at++) sessions.open('ada');
+    for (let at = 0; at < 10_000; at++) sessions.open(`caller ${at % 100}`);
     expect([...sessions.all()]).toHaveLength(10_000);
     expect(sessions.find(first.id, 'ada')).toBeUndefined();
     expect(cancelled).toEqual(['first']);

@@ -34,14 +34,36 @@ export interface Sessions {
 
 const IDLE_MS = 30 * 60_000;
 const MAX_SESSIONS = 10_000;
+// Far below the other: one caller who opens ever new ones ends their own, not everybody's.
+const MAX_PER_CALLER = 1000;
 
 /** Sessions live in this process, and end when they are not used for half an hour. */
 export function openSessions(clock: Clock = Date.now): Sessions {
-  const sessions = new Map<string, Session>(); // In order of last use.
   const room: Room = { bytes: 0 };
+  // Both in order of last use.
+  const sessions = new Map<string, Session>();
+  const byCaller = new Map<string, Set<Session>>();
+
+  function keep(session: Session): void {
+    const own = byCaller.get(session.callerId) ?? new Set();
+    forget(session);
+    sessions.set(session.id, session);
+    byCaller.set(session.callerId, own.add(session));
+    const [oldest] = own;
+    if (oldest && own.size > MAX_PER_CALLER) end(oldest);
+  }
+
+  function forget({ id, callerId }: Session): void {
+    const session = sessions.get(id);
+    const own = byCaller.get(callerId);
+    if (!session || !own) return;
+    sessions.delete(id);
+    own.delete(session);
+    if (own.size === 0) byCaller.delete(callerId);
+  }
 
   function end(session: Session): void {
-    sessions.delete(session.id);
+    forget(session);
     session.followed.close();
     session.events.close();
     for (const reply of session.running.values()) reply.cancel();
@@ -71,7 +93,7 @@ export function openSessions(clock: Clock = Date.now): Sessions {
         heard: undefined,
         lastUsed: clock(),
       };
-      sessions.set(session.id, session);
+      keep(session);
       endStale();
       return session;
     },
@@ -80,8 +102,7 @@ export function openSessions(clock: Clock = Date.now): Sessions {
       const session = id === undefined ? undefined : sessions.get(id);
       if (!session || session.callerId !== callerId) return undefined;
       session.lastUsed = clock();
-      sessions.delete(session.id);
-      sessions.set(session.id, session);
+      keep(session);
       return session;
     },
     end,

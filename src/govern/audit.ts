@@ -1,6 +1,7 @@
 import type { Call, Stage } from '../core/call.ts';
 import type { Clock } from '../core/clock.ts';
 import type { AuditLog } from '../store/audit-log.ts';
+import { keptName } from './kept-name.ts';
 import { observed } from './outcome.ts';
 
 /** Writes the closing record of every attempt, those at names that do not exist included. */
@@ -16,7 +17,7 @@ export function audit(log: AuditLog, clock: Clock = Date.now): Stage<Call> {
           at: clock(),
           caller: caller.id,
           via: caller.via,
-          name: call.name,
+          name: keptName(call.name),
           detail: { ...(kind !== 'tool' && { kind }), outcome, server, durationMs, profile: caller.profile },
         });
       },

@@ -23,7 +23,7 @@ const effect = (...asked: Parameters<typeof decide>) => decide(...asked).effect;
 const tool = (server: string, name: string, facts: Partial<Facts> = {}) =>
   aTarget({ publicName: `mcp__${server}__${name}`, servers: [server], name, facts });
 const pooled = (name: string, facts: Partial<Facts> = {}) =>
-  aTarget({ publicName: `mcp__p__${name}`, servers: ['a', 'b'], name, facts });
+  aTarget({ publicName: `mcp__p__${name}`, servers: ['a', 'b'], name, group: 'p', shownAs: name, facts });
 
 const EFFECTS = ['deny', 'ask', 'allow'] as const;
 
@@ -198,8 +198,15 @@ const facts = fc.record({
 const target = fc
   .record({ servers: fc.uniqueArray(name, { minLength: 1, maxLength: 3 }), name, group: name, facts })
   .map(({ servers, name, group, facts }) => {
-    const publicName = `mcp__${servers.length > 1 ? group : servers[0]}__${name}`;
-    return aTarget({ publicName, servers: servers as [string, ...string[]], name, facts });
+    const own = servers.length > 1 ? group : (servers[0] as string);
+    return aTarget({
+      publicName: `mcp__${own}__${name}`,
+      servers: servers as [string, ...string[]],
+      name,
+      group: own,
+      shownAs: name,
+      facts,
+    });
   });
 const input = fc.constantFrom({}, { token: 'x' }, { text: 'delete' });
 const strictness = (one: (typeof EFFECTS)[number]) => EFFECTS.length - EFFECTS.indexOf(one);

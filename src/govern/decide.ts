@@ -1,7 +1,7 @@
 import type { ServerConfig } from '../config/config.ts';
 import type { Profile, ServerEntry, Settings } from '../config/schema.ts';
 import type { Caller, JsonObject, Target } from '../core/call.ts';
-import { nameAt } from '../core/equivalent.ts';
+import { nameAt, namesAt } from '../core/equivalent.ts';
 import { isMeant } from '../core/uri-template.ts';
 import { isWithin, mayHaveOf } from './profile.ts';
 import { sensitiveWord } from './sensitive.ts';
@@ -11,6 +11,10 @@ export interface Policy {
   readonly permissions: Settings['permissions'];
   /** By server: what its own entry permits. */
   readonly servers: ReadonlyMap<string, Permissions>;
+  /** By server: the pool that it belongs to, where it does. */
+  readonly pools?: ReadonlyMap<string, string>;
+  /** All servers and pools that are configured, those included that are away. */
+  readonly groups?: ReadonlySet<string> | undefined;
   /** By name: what their callers have, and what else holds for them. */
   readonly profiles?: ReadonlyMap<string, Profile>;
 }
@@ -28,7 +32,15 @@ export function policyOf(
   configs: ReadonlyMap<string, Pick<ServerConfig, 'entry'>>,
 ): Policy {
   const servers = [...configs].flatMap(([name, { entry }]) => (entry ? [[name, entry.permissions] as const] : []));
-  return { mode, permissions, servers: new Map(servers), profiles: new Map(Object.entries(profiles)) };
+  const pools = [...configs].flatMap(([name, { entry }]) => (entry?.pool ? [[name, entry.pool] as const] : []));
+  return {
+    mode,
+    permissions,
+    servers: new Map(servers),
+    pools: new Map(pools),
+    groups: new Set([...configs.keys(), ...pools.map(([, pool]) => pool)]),
+    profiles: new Map(Object.entries(profiles)),
+  };
 }
 
 /**
@@ -42,6 +54,7 @@ type Permissions = ServerEntry['permissions'];
 const STRICTEST = ['deny', 'ask', 'allow'] as const;
 const BUILT_IN: Decision = { effect: 'allow', rule: 'built-in', reason: 'It comes with Heddle and only reads.' };
 
+const NONE: ReadonlySet<string> = new Set();
 const NO_PROFILE: Decision = { effect: 'deny', rule: 'profiles', reason: 'There is no such profile.' };
 
 /** A profile as its callers meet it. */
@@ -78,9 +91,9 @@ function decideWithin(policy: Policy, within: Within | undefined): (target: Targ
   function ruledAnew(target: Target): Decision | 'none' {
     const each = target.servers.map((server) =>
       strictest([
-        ...globalRules(policy.permissions, target, server),
+        ...globalRules(policy, target, server),
         ...serverRules(policy.servers, target, server),
-        ...(within ? profileRules(within, target, server) : []),
+        ...(within ? profileRules({ ...within, groups: policy.groups }, target, server) : []),
       ]),
     );
     return agreed(each) ?? 'none';
@@ -110,15 +123,19 @@ const outside = ({ name }: Within): Decision => ({
   reason: `It is not in the profile ${name}.`,
 });
 
-const profileRules = ({ name, profile }: Within, target: Target, server: string): readonly Decision[] =>
-  globalRules(profile.permissions, target, server).map((one) => ({ ...one, rule: `profiles.${name}.${one.rule}` }));
+const profileRules = (
+  { name, profile: { permissions }, groups }: Within & Pick<Policy, 'groups'>,
+  target: Target,
+  server: string,
+): readonly Decision[] =>
+  globalRules({ permissions, groups }, target, server).map((one) => ({ ...one, rule: `profiles.${name}.${one.rule}` }));
 
 /** Whether this caller can have nothing of a server: then it is not started to look, and is not known to them. */
 export function hidesServer(policy: Policy, { profile }: Caller, server: string): boolean {
   if (deniesServer(policy, server)) return true;
   if (profile === undefined) return false;
   const found = policy.profiles?.get(profile);
-  return !found || deniesServer(found, server) || !mayHaveOf(found, server);
+  return !found || deniesServer(found, server) || !mayHaveOf(found, server, policy.pools?.get(server));
 }
 
 /** Whether every tool of a server is denied to everyone: then it is not started to look. */
@@ -135,33 +152,54 @@ function agreed(each: readonly (Decision | undefined)[]): Decision | undefined {
   return found?.effect === 'allow' && each.includes(undefined) ? undefined : found;
 }
 
-function globalRules(permissions: Settings['permissions'], target: Target, server: string): readonly Decision[] {
+function globalRules(
+  { permissions, groups }: Pick<Policy, 'permissions' | 'groups'>,
+  target: Target,
+  server: string,
+): readonly Decision[] {
+  const allows = (pattern: string) => names(pattern, target, server) && !isOfAnother(pattern, target, groups);
   return STRICTEST.flatMap((effect) => {
-    const hits = effect === 'allow' ? allows : restricts;
-    const pattern = permissions[effect].find((one) => hits(one, target, server));
+    const pattern = permissions[effect].find((one) =>
+      effect === 'allow' ? allows(one) : restricts(one, target, server),
+    );
     if (!pattern) return [];
     return [{ effect, rule: `permissions.${effect}: ${pattern}`, reason: `The rule ${pattern} says ${effect}.` }];
   });
 }
 
 /** An exact public name, `mcp__server`, or `mcp__server__*`; a pool is named like a server. */
-function allows(pattern: string, target: Target, server: string): boolean {
-  const { publicName, servers, name } = target;
+function names(pattern: string, target: Target, server: string): boolean {
+  const { publicName, servers } = target;
   const group = groupOf(pattern);
   // A server chooses its URIs: one that reads like the name of a tool is not meant by it.
   if (pattern === publicName && !(isResource(target) && pattern.startsWith('mcp__'))) return true;
   // `mcp__a__b` may be meant for the tool b of a: it does not open the server a__b, which `mcp__a__b__*` would.
   const wholeServer = group === `mcp__${server}` && (pattern !== group || !server.includes('__'));
   if (wholeServer) return true;
-  return servers.length > 1 && publicName === `${group}__${name}`;
+  return servers.length > 1 && group === `mcp__${target.group}`;
 }
 
-/** In doubt more than was written: it by its server's name whatever it is called now, and all of a pool. */
+/**
+ * `mcp__a__b__c` can be read as b__c of the server a and as c of a__b. It means the longest that is configured, so that
+ * nobody else comes by what was allowed to a server while that is away.
+ */
+function isOfAnother(pattern: string, { publicName, group }: Target, groups: Policy['groups'] = NONE): boolean {
+  if (pattern !== publicName || group === undefined) return false;
+  return [...groups].some((other) => other.length > group.length && pattern.startsWith(`mcp__${other}__`));
+}
+
+/**
+ * In doubt more than was written: it by its server's name for it and by that of configuration, whatever it is called
+ * now that it has met others, and all of a pool.
+ */
 function restricts(pattern: string, target: Target, server: string): boolean {
-  const { publicName, servers } = target;
-  if (allows(pattern, target, server) || pattern === `mcp__${server}__${nameAt(target, server)}`) return true;
+  const { publicName, servers, group, shownAs } = target;
+  if (names(pattern, target, server)) return true;
+  if (namesAt(target, server).some((name) => pattern === `mcp__${server}__${name}`)) return true;
   if (isResource(target) && pattern === target.name) return true;
-  return servers.length > 1 && publicName.startsWith(`${groupOf(pattern)}__`);
+  if (pattern === `mcp__${group}__${shownAs}`) return true;
+  if (servers.length === 1) return false;
+  return groupOf(pattern) === `mcp__${group}` || publicName.startsWith(`${groupOf(pattern)}__`);
 }
 
 const groupOf = (pattern: string) => (pattern.endsWith('__*') ? pattern.slice(0, -3) : pattern);
@@ -192,7 +230,7 @@ function byAllowedResources({ allowedResources }: Permissions, server: string, {
 function byToolLists({ allowedTools, deniedTools }: Permissions, server: string, target: Target): Decision[] {
   const name = nameAt(target, server);
   const found: Decision[] = [];
-  if (deniedTools?.includes(name)) {
+  if (namesAt(target, server).some((one) => deniedTools?.includes(one))) {
     found.push({ effect: 'deny', rule: 'deniedTools', reason: `${server} denies ${name}.` });
   }
   if (allowedTools?.includes(name)) {

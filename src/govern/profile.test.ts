@@ -1,10 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
-import { configSchema, type Profile } from '../config/schema.ts';
+import { defaultSettings } from '../config/default-settings.ts';
+import { configSchema, type Profile, type SdkEntry } from '../config/schema.ts';
+import { serverEntry } from '../config/server-schema.ts';
 import type { Caller, Target } from '../core/call.ts';
 import { aTarget } from '../core/fixtures.ts';
-import { hidesServer } from './decide.ts';
+import { hidesServer, policyOf } from './decide.ts';
 import { decides } from './fixtures.ts';
 import { isWithin, mayHaveOf } from './profile.ts';
 
@@ -12,6 +14,8 @@ const profile = (said: object): Profile => configSchema.parse({ profiles: { p: s
 
 const tool = (server: string, name: string, more: Partial<Target> = {}): Target =>
   aTarget({ publicName: `mcp__${server}__${name}`, servers: [server], name, ...more });
+
+const ofPool = tool('db', 'query', { servers: ['pg-1', 'pg-2'], group: 'db', shownAs: 'query' });
 
 describe('a profile has', () => {
   it.each<[string, object, Target, boolean]>([
@@ -38,6 +42,24 @@ describe('a profile has', () => {
       { exclude: ['mcp__git__log'] },
       tool('git', 'log', { publicName: 'mcp__git__history' }),
       false,
+    ],
+    ...['delete', 'del*', 'fs.delete', 'mcp__fs__delete', 'rm', 'fs.rm', 'mcp__fs__rm'].map(
+      (pattern): [string, object, Target, boolean] => [
+        `no tool excluded as ${pattern}, when configuration shows it under another name`,
+        { exclude: [pattern] },
+        tool('fs', 'rm', { publicName: 'mcp__fs__delete_0123abcd', group: 'fs', shownAs: 'delete' }),
+        false,
+      ],
+    ),
+    ...['db.query', 'db.*', 'mcp__db__query', 'mcp__db__*'].flatMap((pattern): [string, object, Target, boolean][] => [
+      [`no tool of a pool that is excluded as ${pattern}`, { exclude: [pattern] }, ofPool, false],
+      [`a tool of a pool that it names as ${pattern}`, { tools: [pattern] }, ofPool, true],
+    ]),
+    [
+      'a tool as people write the name that configuration gave it',
+      { tools: ['fs.delete'] },
+      tool('fs', 'rm', { publicName: 'mcp__fs__delete', group: 'fs', shownAs: 'delete' }),
+      true,
     ],
     ['other tools of the same server', { exclude: ['git.log'] }, tool('git', 'show'), true],
     ['a pool when it has each server', { servers: ['a', 'b'] }, tool('pool', 'x', { servers: ['a', 'b'] }), true],
@@ -120,6 +142,21 @@ verifies('P2', 'a server that a profile cannot have anything of is hidden from i
   expect(hidden('denying')).toEqual(['git']);
   expect(hidden('excluding')).toEqual(['git']);
   expect(hidden('gone')).toEqual(['git', 'svn', 'hg']);
+});
+
+verifies('P2', 'the servers of a pool are not hidden from a profile that has a tool of the pool', () => {
+  const profiles = {
+    shown: { tools: ['mcp__db__query'] },
+    written: { tools: ['db.query'] },
+    other: { tools: ['x.y'] },
+  };
+  const settings = { ...defaultSettings('/'), profiles: configSchema.parse({ profiles }).profiles };
+  const entry = serverEntry.parse({ type: 'sdk', name: 'pg', pool: 'db' }) as SdkEntry;
+  const policy = policyOf(settings, new Map([['pg', { entry }]]));
+  const hidden = Object.keys(profiles).filter((profile) =>
+    hidesServer(policy, { id: 'x', roles: ['user'], via: 'gateway', profile }, 'pg'),
+  );
+  expect(hidden).toEqual(['other']);
 });
 
 describe('rules of a profile', () => {

@@ -1,6 +1,6 @@
 import type { Profile } from '../config/schema.ts';
 import type { Target } from '../core/call.ts';
-import { nameAt } from '../core/equivalent.ts';
+import { namesAt } from '../core/equivalent.ts';
 import { fits } from '../core/fits.ts';
 
 /** Whether a profile has this: everything that it names at all says so, and nothing of it is excluded. */
@@ -13,33 +13,46 @@ export function isWithin(profile: Profile, target: Target): boolean {
   return !exclude.some((pattern) => excludes(pattern, target));
 }
 
-/** Whether a profile may have anything of a server; where not, the server is neither started for it nor known in it. */
-export function mayHaveOf({ servers, tools, exclude = [] }: Profile, server: string): boolean {
+/**
+ * Whether a profile may have anything of a server, be it as one of its pool; where not, the server is neither started
+ * for it nor known in it.
+ */
+export function mayHaveOf({ servers, tools, exclude = [] }: Profile, server: string, pool?: string): boolean {
   if (servers && !servers.some((pattern) => fits(pattern, server))) return false;
-  const groups = [`mcp__${server}__`, `${server}.`];
-  if (exclude.some((pattern) => pattern === '*' || groups.some((group) => pattern === `${group}*`))) return false;
+  const own = groupsOf(server);
+  if (exclude.some((pattern) => pattern === '*' || own.some((group) => pattern === `${group}*`))) return false;
+  const groups = pool === undefined ? own : [...own, ...groupsOf(pool)];
   return tools?.some((pattern) => !namesServer(pattern) || groups.some((group) => mayStart(pattern, group))) ?? true;
 }
 
+const groupsOf = (name: string) => [`mcp__${name}__`, `${name}.`];
+
 function includes(pattern: string, target: Target): boolean {
-  if (isPublic(pattern) && fits(pattern, target.publicName)) return true;
-  return target.servers.every((server) => isNamed(pattern, target, server));
+  const { publicName, group, shownAs, servers } = target;
+  if (isPublic(pattern) && fits(pattern, publicName)) return true;
+  if (namesServer(pattern) && isNamed(pattern, group, shownAs)) return true;
+  return servers.every((server) => namesAt(target, server).some((name) => isNamed(pattern, server, name)));
 }
 
-/** In doubt more than was written: whatever a tool calls itself, and one server of a pool, leaves the whole out. */
+/** In doubt more than was written: whatever a tool is called anywhere, and one server of a pool, leaves the whole out. */
 function excludes(pattern: string, target: Target): boolean {
-  if (isPublic(pattern) && fits(pattern, target.publicName)) return true;
-  return target.servers.some((server) => fits(pattern, nameAt(target, server)) || isNamed(pattern, target, server));
+  const { publicName, group, shownAs, servers } = target;
+  if (isPublic(pattern) && fits(pattern, publicName)) return true;
+  if (isNamed(pattern, group, shownAs)) return true;
+  return servers.some((server) =>
+    namesAt(target, server).some((name) => fits(pattern, name) || isNamed(pattern, server, name)),
+  );
 }
 
 /**
- * `mcp__server__tool`, `server.tool`, or what the tool is called by itself. Servers choose the names of their tools, so
- * a pattern that names a server is held only against what begins with the server's own name.
+ * `mcp__server__tool`, `server.tool`, or what the tool is called by itself; a pool is named like a server. Servers
+ * choose the names of their tools, so a pattern that names a server is held only against what begins with the server's
+ * own name.
  */
-function isNamed(pattern: string, target: Target, server: string): boolean {
-  const name = nameAt(target, server);
-  if (pattern.startsWith('mcp__')) return fits(pattern, `mcp__${server}__${name}`);
-  if (pattern.includes('.') && fits(pattern, `${server}.${name}`)) return true;
+function isNamed(pattern: string, group: string | undefined, name: string | undefined): boolean {
+  if (group === undefined || name === undefined) return false;
+  if (pattern.startsWith('mcp__')) return fits(pattern, `mcp__${group}__${name}`);
+  if (pattern.includes('.') && fits(pattern, `${group}.${name}`)) return true;
   return !namesServer(pattern) && fits(pattern, name);
 }
 

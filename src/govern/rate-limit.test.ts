@@ -114,10 +114,10 @@ verifies('G5', 'which server of a pool is counted is settled when it is asked, n
   const handle = compose([rateLimit(counted)], answers('ok'));
   const call = aCall({ target: aTarget({ publicName: 'mcp__p__t', servers: ['a', 'b'] }) });
   await handle(call);
-  expect([counted.admitTo('b'), counted.admitTo('b')?.details.retryAfterMs]).toEqual([undefined, 400]);
+  expect([counted.admitTo('b', call), counted.admitTo('b', call)?.details.retryAfterMs]).toEqual([undefined, 400]);
   await handle(call);
-  expect([counted.admitTo('a'), counted.admitTo('a')?.details.retryAfterMs]).toEqual([undefined, 1000]);
-  expect(counted.admitTo('unlimited')).toBeUndefined();
+  expect([counted.admitTo('a', call), counted.admitTo('a', call)?.details.retryAfterMs]).toEqual([undefined, 1000]);
+  expect(counted.admitTo('unlimited', call)).toBeUndefined();
   // Nobody is left to ask: the caller is not charged for it, and hears of the first that comes back.
   for (let again = 0; again < 9; again++) {
     await expect(handle(call)).rejects.toMatchObject({ code: 'RATE_LIMITED', details: { retryAfterMs: 400 } });
@@ -125,4 +125,65 @@ verifies('G5', 'which server of a pool is counted is settled when it is asked, n
   time.now += 400;
   await handle(call);
   await expect(handle(call)).rejects.toMatchObject({ message: 'The caller ada has used up its calls for now.' });
+});
+
+/** The tool t of the servers a and b, alone and in their pool; `a` limits its own. */
+function pooled(own: RateLimit) {
+  const time = { now: 1_000_000 };
+  const counted = rates(
+    () => ({ servers: new Map(), perCaller: undefined }),
+    () => time.now,
+  );
+  const alone = aCall({
+    target: aTarget({ publicName: 'mcp__a__t', servers: ['a'], name: 't', facts: { rateLimit: own } }),
+  });
+  const rateLimits = new Map([['a', own]]);
+  const target = aTarget({ publicName: 'mcp__p__t', servers: ['a', 'b'], name: 't', group: 'p', rateLimits });
+  return { time, counted, alone, together: aCall({ target }) };
+}
+
+verifies('G5', 'calls of a tool by itself and through its pool are counted together', () => {
+  const { counted, alone, together } = pooled(per(1));
+  expect([counted.admit(alone), counted.admit(together)]).toEqual([undefined, undefined]);
+  expect(counted.admitTo('a', together)).toMatchObject({
+    code: 'RATE_LIMITED',
+    message: expect.stringContaining('a.t'),
+  });
+  expect([counted.admitTo('b', together), counted.admitTo('b', together)]).toEqual([undefined, undefined]);
+  const other = pooled(per(1));
+  expect(other.counted.admitTo('a', other.together)).toBeUndefined();
+  expect(other.counted.admit(other.alone)?.details.retryAfterMs).toBe(1000);
+});
+
+verifies('G5', 'a stricter limit of the pool does not open the window of a tool again', () => {
+  const { time, counted, alone, together } = pooled(per(1, 60_000));
+  const quick = aCall({ target: { ...together.target, facts: { ...together.target.facts, rateLimit: per(1, 10) } } });
+  expect(counted.admit(alone)).toBeUndefined();
+  time.now += 20;
+  expect(counted.admit(quick)).toBeUndefined();
+  expect([counted.admitTo('a', quick), counted.admit(alone)]).toMatchObject([
+    { code: 'RATE_LIMITED' },
+    { code: 'RATE_LIMITED' },
+  ]);
+});
+
+verifies('G5', 'where every server of a pool has used up the tool, nothing else is spent', () => {
+  const { counted, alone, together } = pooled(per(1));
+  const rateLimits = new Map([...(together.target.rateLimits ?? []), ['b', per(1, 400)]]);
+  const call = aCall({ target: { ...together.target, rateLimits } });
+  expect([counted.admit(alone), counted.admitTo('b', call)]).toEqual([undefined, undefined]);
+  expect(counted.admit(call)?.details.retryAfterMs).toBe(400);
+});
+
+verifies('G5', 'a tool that gets another public name keeps its count', () => {
+  const { counted, alone, together } = pooled(per(1));
+  const renamed = (call: ResolvedCall) => aCall({ target: { ...call.target, publicName: 'mcp__x_0123abcd' } });
+  expect([counted.admit(alone), counted.admit(renamed(alone))]).toMatchObject([undefined, { code: 'RATE_LIMITED' }]);
+  const limited = aCall({
+    target: { ...together.target, facts: { ...together.target.facts, rateLimit: per(1) }, rateLimits: new Map() },
+  });
+  expect([counted.admit(limited), counted.admit(renamed(limited))]).toMatchObject([
+    undefined,
+    { code: 'RATE_LIMITED' },
+  ]);
 });

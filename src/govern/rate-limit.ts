@@ -2,6 +2,7 @@ import type { ServerConfig } from '../config/config.ts';
 import type { Settings } from '../config/schema.ts';
 import type { RateLimit, ResolvedCall, Stage } from '../core/call.ts';
 import type { Clock } from '../core/clock.ts';
+import { nameAt } from '../core/equivalent.ts';
 import { HeddleError } from '../core/errors.ts';
 
 /** How often servers and callers may call. */
@@ -32,7 +33,7 @@ export interface Rates {
   /** Counts a call, or says why there may be none. Of several servers nobody knows yet which it will be. */
   admit(call: ResolvedCall): HeddleError | undefined;
   /** The same for one of several servers, once it is known. */
-  admitTo(server: string): HeddleError | undefined;
+  admitTo(server: string, call: ResolvedCall): HeddleError | undefined;
 }
 
 export function rates(limits: () => RateLimits, clock: Clock = Date.now): Rates {
@@ -65,12 +66,12 @@ export function rates(limits: () => RateLimits, clock: Clock = Date.now): Rates 
   }
 
   /** Of several servers one with calls left is enough. When there is none, nothing else is spent. */
-  function spentByAll(names: readonly string[]): HeddleError | undefined {
+  function spentByAll(call: ResolvedCall): HeddleError | undefined {
     const now = clock();
     let soonest: HeddleError | undefined;
-    for (const server of names) {
-      const applying = serverLimit(server, limits());
-      const refused = applying && refusal(applying, now);
+    for (const server of call.target.servers) {
+      const refusals = limitsAt(server, call, limits()).flatMap((one) => refusal(one, now) ?? []);
+      const refused = refusals.sort((a, b) => waitOf(b) - waitOf(a))[0];
       if (!refused) return undefined;
       if (!soonest || waitOf(refused) < waitOf(soonest)) soonest = refused;
     }
@@ -79,14 +80,10 @@ export function rates(limits: () => RateLimits, clock: Clock = Date.now): Rates 
 
   return {
     admit(call) {
-      const { servers } = call.target;
-      const refused = servers.length === 1 ? undefined : spentByAll(servers);
+      const refused = call.target.servers.length === 1 ? undefined : spentByAll(call);
       return refused ?? spend(limitsOf(call, limits()));
     },
-    admitTo(server) {
-      const applying = serverLimit(server, limits());
-      return applying && spend([applying]);
-    },
+    admitTo: (server, call) => spend(limitsAt(server, call, limits())),
   };
 }
 
@@ -107,18 +104,30 @@ interface Applying {
   readonly limit: RateLimit;
 }
 
-function serverLimit(server: string, { servers }: RateLimits): Applying | undefined {
-  const limit = servers.get(server);
-  return limit && { key: `server ${server}`, who: `The server ${server}`, limit };
+/** What holds at one server, for the server and for the tool there, however the caller came to it. */
+function limitsAt(server: string, { target }: ResolvedCall, { servers }: RateLimits): readonly Applying[] {
+  const applying: Applying[] = [];
+  const ofTool = target.servers.length === 1 ? target.facts.rateLimit : target.rateLimits?.get(server);
+  const ofServer = servers.get(server);
+  if (ofTool) {
+    const name = nameAt(target, server);
+    const who = target.servers.length === 1 ? target.publicName : `${server}.${name}`;
+    applying.push({ key: JSON.stringify([target.kind, server, name]), who, limit: ofTool });
+  }
+  if (ofServer) applying.push({ key: `server ${server}`, who: `The server ${server}`, limit: ofServer });
+  return applying;
 }
 
-function limitsOf({ target, caller }: ResolvedCall, limits: RateLimits): readonly Applying[] {
-  const { publicName, facts, servers } = target;
+function limitsOf(call: ResolvedCall, limits: RateLimits): readonly Applying[] {
+  const { target, caller } = call;
+  const { servers, group, publicName, name, facts } = target;
   const { perCaller } = limits;
   const applying: Applying[] = [];
-  if (facts.rateLimit) applying.push({ key: `tool ${publicName}`, who: publicName, limit: facts.rateLimit });
-  const perServer = servers.length === 1 ? serverLimit(servers[0], limits) : undefined;
-  if (perServer) applying.push(perServer);
+  if (servers.length === 1) applying.push(...limitsAt(servers[0], call, limits));
+  else if (facts.rateLimit) {
+    const key = `pool ${JSON.stringify([group ?? publicName, name])}`;
+    applying.push({ key, who: publicName, limit: facts.rateLimit });
+  }
   if (perCaller) applying.push({ key: `caller ${caller.id}`, who: `The caller ${caller.id}`, limit: perCaller });
   return applying;
 }

@@ -37,6 +37,18 @@ verifies('V1', 'every call leaves a span with its outcome and sanitised argument
   expect(span?.parentId).toBeUndefined();
 });
 
+verifies('V1', 'of a name that is longer than any real one only the beginning is kept', async () => {
+  const store = await realStore();
+  const name = 'x'.repeat(4_000_000);
+  const refuse = () => Promise.reject(new HeddleError('NAME_UNKNOWN', 'No.'));
+  await trace(store.traces, NOTHING)(aCall({ name }), refuse).catch(() => {});
+  await trace(store.traces, () => ({ name: 'mcp__demo__echo' }))(aCall({ name }), refuse).catch(() => {});
+  await expect.poll(async () => (await store.traces.get(OWN)).length).toBe(2);
+  const [unknown, known] = await store.traces.get(OWN);
+  expect(unknown?.name).toBe(`${'x'.repeat(255)}…`);
+  expect(known).toMatchObject({ name: 'mcp__demo__echo', attributes: { written: `${'x'.repeat(255)}…` } });
+});
+
 verifies('V1', 'a call that fails leaves a span with the code it failed with', async () => {
   expect(await spanOf({}, OWN, new HeddleError('RATE_LIMITED', 'Wait.'))).toMatchObject({ outcome: 'RATE_LIMITED' });
 });

@@ -1,6 +1,7 @@
 import type { Call, Stage } from '../core/call.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Span, TraceLog } from '../store/trace-log.ts';
+import { keptName } from './kept-name.ts';
 import { observed } from './outcome.ts';
 import { sanitised } from './sanitise.ts';
 
@@ -26,7 +27,7 @@ export function trace(log: TraceLog, subject: Subject, clock: Clock = Date.now):
         log.append({
           traceId: parent?.[1] ?? id,
           ...spanOf(call, parent?.[2]),
-          name: meant?.name ?? call.name,
+          name: keptName(meant?.name ?? call.name),
           ...(server !== undefined && { server }),
           startedAt,
           durationMs,
@@ -36,7 +37,7 @@ export function trace(log: TraceLog, subject: Subject, clock: Clock = Date.now):
             caller: call.caller.id,
             via: call.caller.via,
             ...(call.kind !== 'tool' && { kind: call.kind }),
-            ...(meant && meant.name !== call.name && { written: call.name }),
+            ...(meant && meant.name !== call.name && { written: keptName(call.name) }),
             arguments: sanitised(call.input),
           },
         });

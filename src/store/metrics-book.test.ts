@@ -36,6 +36,12 @@ onEveryDialect((bench) => {
     ]);
   });
 
+  verifies('R5', 'what was counted of one server can be forgotten', async () => {
+    await bench.store.metrics.add([metricsOf(), metricsOf({ tool: 'echo' }), metricsOf({ server: 'other' })]);
+    await bench.store.metrics.forget('demo');
+    expect(await bench.store.metrics.all()).toEqual([metricsOf({ server: 'other' })]);
+  });
+
   it('rows that cannot all be written are not written at all', async () => {
     await bench.database.run('CREATE UNIQUE INDEX once ON metrics (avg_latency_ms)');
     const rows = [metricsOf(), metricsOf({ tool: 'echo' })];

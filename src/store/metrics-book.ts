@@ -15,4 +15,6 @@ export interface MetricsBook {
   all(): Promise<readonly SavedMetrics[]>;
   /** Adds to what is counted; averages take the place of those before. All rows or none. */
   add(rows: readonly SavedMetrics[]): Promise<void>;
+  /** Drops what was counted of a server and its tools. */
+  forget(server: string): Promise<void>;
 }

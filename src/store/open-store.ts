@@ -51,6 +51,7 @@ export async function openStore({ location, clock = Date.now }: OpenStoreOptions
     metrics: {
       all: () => read(database.metrics.all()),
       add: (rows) => read(database.metrics.add(rows)),
+      forget: (server) => read(database.metrics.forget(server)),
     },
     keys: {
       all: () => read(database.keys.all()),

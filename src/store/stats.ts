@@ -4,6 +4,8 @@ import type { SpanStats } from './trace-log.ts';
 
 const FINE = ['ok', 'input-required'];
 const TOOL_ERROR = 'tool-error';
+// Of a name that a caller made up there is nothing to say, and there can be any number of them.
+const UNKNOWN = 'NAME_UNKNOWN';
 const TOP_ERRORS = 5;
 
 /** How each name or server did since then, the most called first. */
@@ -57,6 +59,7 @@ function readCounts(db: Kysely<Tables>, since: number, per: 'name' | 'server') {
             .as('size'),
         ])
         .where('started_at', '>=', since)
+        .where('outcome', '!=', UNKNOWN)
         .where(per, 'is not', null)
         .as('placed'),
     )
@@ -90,7 +93,7 @@ function readErrors(db: Kysely<Tables>, since: number, per: 'name' | 'server') {
     .selectFrom('spans')
     .select(({ fn, ref }) => [ref(per).as('label'), 'outcome', fn.countAll().as('count')])
     .where('started_at', '>=', since)
-    .where('outcome', 'not in', FINE)
+    .where('outcome', 'not in', [...FINE, UNKNOWN])
     .groupBy([per, 'outcome'])
     .orderBy('count', 'desc')
     .orderBy('outcome')

@@ -19,7 +19,7 @@ export interface TraceLog {
   /** Queued like an audit record, and dropped when it cannot be written: a trace is never worth a call. */
   append(span: Span): void;
   get(traceId: string): Promise<readonly Span[]>;
-  /** How each name, or each server, did since then; the most called first. */
+  /** How each name, or each server, did since then; the most called first. Names that nothing has are left out. */
   stats(since: number, per?: 'name' | 'server'): Promise<readonly SpanStats[]>;
 }
 

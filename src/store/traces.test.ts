@@ -94,11 +94,19 @@ onEveryDialect((bench) => {
   });
 
   it('what nobody could have answered belongs to no server', async () => {
-    const { server: _, ...unknown } = spanOf({ name: 'no.tool', outcome: 'NAME_UNKNOWN' });
+    const { server: _, ...unknown } = spanOf({ name: 'any.tool', outcome: 'NAME_AMBIGUOUS' });
     bench.store.traces.append(unknown);
     await written(1);
     expect(await bench.store.traces.stats(0, 'server')).toEqual([]);
-    expect(await bench.store.traces.stats(0)).toMatchObject([{ name: 'no.tool', successRate: 0 }]);
+    expect(await bench.store.traces.stats(0)).toMatchObject([{ name: 'any.tool', successRate: 0 }]);
     expect(await bench.store.traces.get('trace-1')).toEqual([unknown]);
+  });
+
+  verifies('V1', 'a name that callers invent is traced, and is no line of the statistics', async () => {
+    const unknown = spanOf({ name: 'no.tool', outcome: 'NAME_UNKNOWN' });
+    bench.store.traces.append(unknown);
+    await expect.poll(() => bench.store.traces.get('trace-1')).toEqual([unknown]);
+    expect(await bench.store.traces.stats(0)).toEqual([]);
+    expect(await bench.store.traces.stats(0, 'server')).toEqual([]);
   });
 });

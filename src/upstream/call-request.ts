@@ -1,5 +1,6 @@
 import type { CallKind, JsonObject, ResolvedCall, Result, Target } from '../core/call.ts';
 import { UpstreamError } from '../core/errors.ts';
+import { isRepeatable } from '../core/repeatable.ts';
 import type { Ask } from '../wire/peer.ts';
 
 const CALL_MS = 30_000;
@@ -34,11 +35,12 @@ const REQUESTS: Readonly<Record<CallKind, (call: ResolvedCall) => CallRequest>> 
 const namedBy = ({ kind }: Target) => (kind === 'prompt' ? 'name' : 'uri');
 
 /** Under which deadline, signal and progress listener one round of a call runs. */
-export const askOf = ({ options, signal, report }: ResolvedCall): Ask => ({
-  deadlineMs: options.timeoutMs ?? CALL_MS,
+export const askOf = (call: ResolvedCall): Ask => ({
+  deadlineMs: call.options.timeoutMs ?? CALL_MS,
   longestMs: LONGEST_CALL_MS,
-  signal,
-  onProgress: report,
+  signal: call.signal,
+  onProgress: call.report,
+  repeatable: isRepeatable(call),
 });
 
 /** The answer of a server, verbatim. `startedAt` is of this round. */

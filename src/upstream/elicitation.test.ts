@@ -34,6 +34,7 @@ describe('what is not put to anybody', () => {
     ['auth_code', {}],
     ['value', { description: 'Paste your GitHub token' }],
     ['value', { description: 'Enter the secret from the console' }],
+    ['value', { description: 'Do not hesitate to enter your password' }],
   ])('T10: a field that looks like a secret: %s %j', (name, property) => {
     expect(objectionTo(formWith(name, property))).toContain('asks for a secret');
   });
@@ -51,6 +52,8 @@ describe('what is not put to anybody', () => {
     ['opinion', {}],
     ['passenger', {}],
     ['secretary', {}],
+    ['value', { description: 'A number (do not enter your phone number, PIN, or other sensitive info)' }],
+    ['value', { description: 'Your name. Don’t type your password here.' }],
     ['token_name', {}],
     ['secretId', {}],
     ['compass', {}],

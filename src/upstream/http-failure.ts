@@ -54,8 +54,7 @@ export function toRefusal(server: string, { status, headers, text }: Head, url: 
     const message = `${server} wants a credential (HTTP 401).`;
     return new UpstreamError('AUTH_NEEDED', message, { delivered: 'no', details });
   }
-  // A server that says when to come back has not done it yet.
-  const delivered = NOT_DONE.has(status) || retryAfterMs !== undefined ? 'no' : 'maybe';
+  const delivered = NOT_DONE.has(status) ? 'no' : 'maybe';
   if (REDIRECTS.has(status)) {
     const target = redirectTarget(one(headers.location), url);
     const message = `${server} points to ${target ?? 'another address'} (HTTP ${status}), and redirects are not followed.`;
@@ -87,9 +86,16 @@ export function toSessionGone(server: string, status: number): UpstreamError {
   });
 }
 
-/** How long the server wants a request to wait that it has not looked at, if that is over before the deadline. */
-export function waitBeforeRetry(head: Head, deadlineAt: number): number | undefined {
-  const waitMs = head.ok ? undefined : wantedWait(head);
+/**
+ * How long the server wants a request to wait before it comes again, if that is over before the deadline.
+ * A 503 may be a proxy's word for a server that has acted: only what may be done twice comes again.
+ */
+export function waitBeforeRetry(
+  head: Head,
+  { deadlineAt, repeatable }: { readonly deadlineAt: number; readonly repeatable: boolean },
+): number | undefined {
+  const mayRepeat = !head.ok && (repeatable || NOT_DONE.has(head.status));
+  const waitMs = mayRepeat ? wantedWait(head) : undefined;
   return waitMs !== undefined && performance.now() + waitMs < deadlineAt ? waitMs : undefined;
 }
 

@@ -201,6 +201,7 @@ it.each([
   [403, 'no'],
   [500, 'maybe'],
   [502, 'maybe'],
+  [503, 'maybe'],
 ] as const)('quotes what came with a %s, and knows that it was delivered: %s', async (status, delivered) => {
   const { ask } = await serve((_, response) =>
     response.writeHead(status, { 'retry-after': '7' }).end(`<h1>\n${'sorry '.repeat(1000)}</h1>`),

@@ -110,12 +110,12 @@ export class HttpLine implements Line {
   }
 
   async #ask(id: number, sending: Sending, options: SendOptions & Purpose): Promise<void> {
-    const { deadlineMs = 0, onRequestStreamEnd } = options;
+    const { deadlineMs = 0, repeatable = false, onRequestStreamEnd } = options;
     const deadlineAt = performance.now() + deadlineMs;
     try {
       let exchange = this.#exchange(id, options);
       let head = await this.#dispatch(exchange, sending);
-      const waitMs = waitBeforeRetry(head, deadlineAt);
+      const waitMs = waitBeforeRetry(head, { deadlineAt, repeatable });
       if (waitMs !== undefined) {
         await this.#waits.wait(id, waitMs);
         if (!this.#open.has(id)) throw new Error('abandoned while it waited');

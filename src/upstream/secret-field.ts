@@ -40,6 +40,9 @@ const DEMANDS = new Set(
   ),
 );
 const REACH = 5;
+// Who warns against giving a thing does not ask for it. "Do not hesitate to enter" is no warning.
+const NEVER = new Set(['not', 'never', 'dont']);
+const WARNING_REACH = 12;
 
 type Counts = (word: string) => boolean;
 
@@ -67,7 +70,8 @@ const inTitle = (text: string, counts: Counts) =>
   find(text, counts, ({ word, next }) => !(NAMES.has(next) && NAMED.has(word)));
 
 const inText = (text: string, counts: Counts) =>
-  find(text, counts, ({ word, before }) => {
+  find(text, counts, ({ word, before, longBefore }) => {
+    if (longBefore.some((one, at) => NEVER.has(one) && DEMANDS.has(longBefore[at + 1] ?? ''))) return false;
     const isAboutItsName = before.some((one, at) => one === 'name' && ['for', 'of'].includes(before[at + 1] ?? ''));
     return !isAboutItsName && (!ONLY_IN_NAMES.has(word) || before.some((one) => DEMANDS.has(one)));
   });
@@ -77,18 +81,20 @@ interface Place {
   readonly next: string;
   /** The words just before it. */
   readonly before: readonly string[];
+  readonly longBefore: readonly string[];
 }
 
 /** The first secret in a text, in the singular, at a place where it is meant. */
 function find(text: string, counts: Counts, isMeant: (place: Place) => boolean): string | undefined {
   const words = wordsOf(text);
   for (const [at, first] of words.entries()) {
-    const before = words.slice(Math.max(0, at - REACH), at);
+    const longBefore = words.slice(Math.max(0, at - WARNING_REACH), at);
+    const before = longBefore.slice(-REACH);
     const [second = '', third = ''] = words.slice(at + 1, at + 3);
     const two = singular(first + second, counts);
-    if (two !== undefined && second !== '' && isMeant({ word: two, next: third, before })) return two;
+    if (two !== undefined && second !== '' && isMeant({ word: two, next: third, before, longBefore })) return two;
     const one = singular(first, counts);
-    if (one !== undefined && isMeant({ word: one, next: second, before })) return one;
+    if (one !== undefined && isMeant({ word: one, next: second, before, longBefore })) return one;
   }
   return undefined;
 }
@@ -100,6 +106,7 @@ const singular = (word: string, counts: Counts): string | undefined =>
 function wordsOf(text: string): readonly string[] {
   return text
     .normalize('NFKC')
+    .replace(/['’]/g, '')
     .replace(/(\p{Ll}|\d)(\p{Lu})/gu, '$1 $2')
     .replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1 $2')
     .toLowerCase()

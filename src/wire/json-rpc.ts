@@ -34,6 +34,8 @@ export interface SendOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** How long the answer is waited for: a line that was told to come back later does so only within that. */
   readonly deadlineMs?: number;
+  /** Whether asking twice is the same as asking once. */
+  readonly repeatable?: boolean;
   /** Ends the wait for a message to be accepted that nobody answers. Requests are given up by `abandon`. */
   readonly signal?: AbortSignal;
 }

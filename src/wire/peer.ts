@@ -16,6 +16,8 @@ export interface Ask {
   readonly envelope?: JsonObject | undefined;
   /** Further headers, where the line has any. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Whether it may be sent a second time; what is no call of a tool may, unless said. */
+  readonly repeatable?: boolean;
   /** Told the id of the request before it is sent. */
   readonly onId?: ((id: number) => void) | undefined;
   /** Told when we gave up on the request, with a promise that the other side has been told, too. */
@@ -119,9 +121,9 @@ export class Peer {
 
     const message = { jsonrpc: '2.0', id, method, params: this.#withMeta(params, ask, id) };
     const fail = (error: Error) => this.#take(id)?.reject(error);
-    const { headers, deadlineMs } = ask;
+    const { headers, deadlineMs, repeatable = method !== 'tools/call' } = ask;
     const options = this.#line.hasPerRequestStream
-      ? { onRequestStreamEnd: () => fail(lost(server, 'maybe')), deadlineMs, ...(headers && { headers }) }
+      ? { onRequestStreamEnd: () => fail(lost(server, 'maybe')), deadlineMs, repeatable, ...(headers && { headers }) }
       : undefined;
     this.#line.send(message, options).catch(fail);
     return promise;

@@ -129,20 +129,20 @@ describe('search', () => {
 
 describe('stats', () => {
   verifies('V1', 'shows how calls have ended, per tool and per server, however they were written', async () => {
-    const { heddle } = project(CONFIG);
+    const { heddle } = project({ 'heddle.json': { mcpServers: { wiki }, permissions: { ask: ['mcp__wiki__write'] } } });
     for (const name of ['wiki.read', 'mcp__wiki__read', 'read']) await heddle(['call', name]);
-    await heddle(['call', 'no.such']);
+    for (const name of ['no.such', 'wiki.write']) await heddle(['call', name]);
     const { stdout } = await heddle(['stats']);
-    const [head, read, unknown, , servers, all] = rowsOf(stdout);
+    const [head, read, write, , servers, all] = rowsOf(stdout);
     expect(head).toEqual(['TOOL', 'CALLS', 'OK', 'AVERAGE', 'P50', 'P95', 'P99', 'ERRORS']);
     const time = expect.stringMatching(/^[\d.]+ m?s$/);
     expect(read).toEqual(['mcp__wiki__read', '3', '100 %', time, time, time, time]);
-    expect(unknown).toEqual(['no.such', '1', '0 %', time, time, time, time, '1 NAME_UNKNOWN']);
-    expect([servers?.[0], all?.slice(0, 3)]).toEqual(['SERVER', ['wiki', '3', '100 %']]);
+    expect(write).toEqual(['mcp__wiki__write', '1', '0 %', time, time, time, time, '1 APPROVAL_REQUIRED']);
+    expect([servers?.[0], all?.slice(0, 3)]).toEqual(['SERVER', ['wiki', '4', '75 %']]);
     const { tools } = JSON.parse((await heddle(['stats', '--since', '1h', '--json'])).stdout);
     expect(tools).toMatchObject([
       { name: 'mcp__wiki__read', totalCalls: 3, successRate: 1, p99Ms: expect.any(Number), topErrors: [] },
-      { name: 'no.such', totalCalls: 1, errorCount: 1, topErrors: [{ code: 'NAME_UNKNOWN', count: 1 }] },
+      { name: 'mcp__wiki__write', totalCalls: 1, errorCount: 1, topErrors: [{ code: 'APPROVAL_REQUIRED', count: 1 }] },
     ]);
   });
 

@@ -110,11 +110,11 @@ verifies('C11', 'a running gateway notices what is trusted, and what no longer i
     const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'one.who' } };
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
     const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
-    return /"text":"(\[\w+\]|\d)/.exec(await answer.text())?.[1];
+    return /"text":"(\[\w+\]|[0-9a-f-]+)/.exec(await answer.text())?.[1];
   };
   expect(await code()).toBe('[SERVER_UNTRUSTED]');
   await heddle(['trust', '--yes']);
-  await until('it may start', async () => /^\d/.test(String(await code())), 10_000);
+  await until('it may start', async () => /^[0-9a-f]/.test(String(await code())), 10_000);
   await heddle(['trust', '--forget']);
   await until('it may not', async () => (await code()) === '[SERVER_UNTRUSTED]', 10_000);
 });

@@ -49,6 +49,16 @@ for (const [status, when, retryAfter] of [
   });
 }
 
+verifies('F4', 'does not repeat a write after a 503, which a proxy may send once the server has acted', async () => {
+  const { heddle, faults, calls } = await started();
+  faults.push(refuse(503, { 'retry-after': '0' }));
+  await expect(heddle.call('up.write', {})).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
+  expect(calls()).toBe(2);
+  faults.push(refuse(429, { 'retry-after': '0' }));
+  await expect(heddle.call('up.write', {})).resolves.toMatchObject(done);
+  expect(calls()).toBe(4);
+});
+
 verifies('F4', 'does not come back a second time, and says how long the server wants to be left alone', async () => {
   const { act, faults, calls } = await started();
   faults.push(refuse(429, { 'retry-after': '0' }), refuse(429, { 'retry-after': '30' }));

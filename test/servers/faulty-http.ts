@@ -15,7 +15,10 @@ export interface FaultyHttp extends HttpServer {
   forget(): void;
 }
 
-const TOOL = { name: 'act', inputSchema: { type: 'object' }, annotations: { readOnlyHint: true } };
+const TOOLS = [
+  { name: 'act', inputSchema: { type: 'object' }, annotations: { readOnlyHint: true } },
+  { name: 'write', inputSchema: { type: 'object' } },
+];
 
 const HELLO = {
   protocolVersion: '2025-06-18',
@@ -24,7 +27,7 @@ const HELLO = {
 };
 const RESULTS: Readonly<Record<string, JsonObject>> = {
   initialize: HELLO,
-  'tools/list': { tools: [TOOL] },
+  'tools/list': { tools: TOOLS },
   'tools/call': { content: [{ type: 'text', text: 'done' }] },
 };
 

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../src/core/call.ts';
 import { type Answered, gatewayUnderTest, modern } from '../../src/gateway/fixtures.ts';
+import type { GatewayOptions } from '../../src/gateway/open-gateway.ts';
 import { type Issuer, openIssuer, type SigningKey, signedToken, signingKey } from './issuer.ts';
 import { recordingServer, text } from './recording-server.ts';
 
@@ -14,10 +15,12 @@ interface Setting {
   /** Where the issuer's name ends. */
   readonly path?: string;
   readonly more?: JsonObject;
+  readonly gateway?: Partial<GatewayOptions>;
 }
 
 /** A gateway that accepts the tokens of one real issuer, and a way to come with any token. */
-export async function tokenGateway({ keys = [signingKey('one')], auth = {}, path = '', more = {} }: Setting = {}) {
+export async function tokenGateway(setting: Setting = {}) {
+  const { keys = [signingKey('one')], auth = {}, path = '', more = {} } = setting;
   const issuer = await openIssuer(
     keys.map(({ jwk }) => jwk),
     path,
@@ -26,7 +29,12 @@ export async function tokenGateway({ keys = [signingKey('one')], auth = {}, path
   let now = NOW;
   const up = recordingServer({ echo: () => text('here') });
   const config = { gateway: { auth: { issuer: issuer.url, audience: AUDIENCE, ...auth } }, ...more };
-  const gateway = await gatewayUnderTest({ config, servers: { up }, clock: () => now });
+  const gateway = await gatewayUnderTest({
+    config,
+    servers: { up },
+    clock: () => now,
+    ...(setting.gateway && { gateway: setting.gateway }),
+  });
   const claims = { iss: issuer.url, aud: AUDIENCE, sub: 'ada', exp: SECONDS + 300 };
   const come = (token: string): Promise<Answered> => {
     const [message, headers] = modern('tools/call', { name: 'mcp__up__echo', arguments: {} });

@@ -72,7 +72,7 @@ const ERRORS: Column<CallStats> = {
   optional: true,
 };
 
-/** What decides which server of a pool is asked next. */
+/** What the gateway has counted over all tools of a server; pools choose by those of a single tool. */
 const NOW: Column<ServerStats> = {
   title: 'NOW',
   of: ({ live }) =>

@@ -24,6 +24,9 @@ export function postgresMetricsBook(pool: Pool): MetricsBook {
       const { rows } = await pool.query<MetricsBookRow>(`SELECT ${COLUMNS} FROM ${TABLE} ORDER BY server, tool`);
       return rows.map(fromMetricsRow);
     },
+    async forget(server) {
+      await pool.query(`DELETE FROM ${TABLE} WHERE server = $1`, [server]);
+    },
     async add(rows) {
       const given = rows.map(toMetricsRow);
       const column = (name: keyof MetricsBookRow) => given.map((row) => row[name]);

@@ -19,6 +19,9 @@ export function sqliteMetricsBook(db: DatabaseSync): MetricsBook {
       const rows = db.prepare(`SELECT ${COLUMNS} FROM metrics ORDER BY server, tool`).all();
       return (rows as unknown as MetricsBookRow[]).map(fromMetricsRow);
     },
+    async forget(server) {
+      db.prepare('DELETE FROM metrics WHERE server = ?').run(server);
+    },
     async add(rows) {
       const insert = db.prepare(ADD);
       db.exec('BEGIN IMMEDIATE');
