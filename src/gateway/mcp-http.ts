@@ -60,7 +60,9 @@ export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<
     }
     const refusal = checkModern(request.headers, method, params);
     if (refusal) return reply.error(refusal);
-    if (method === 'subscriptions/listen') recheck(received, alarm, { stay() {}, leave: () => reply.cancel() });
+    if (method === 'subscriptions/listen') {
+      response.once('close', recheck(received.stillMay, alarm, { stay() {}, leave: () => reply.cancel() }));
+    }
     return respond('modern', received, id);
   }
 

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Alarm } from '../core/alarm.ts';
+import { type Alarm, realAlarm } from '../core/alarm.ts';
 import type { Caller } from '../core/call.ts';
 import type { Heddle } from '../heddle.ts';
 import type { Arrival } from './arrival.ts';
@@ -52,7 +52,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const responses = openResponses();
   const closing = new AbortController();
   const { answer, finish } = underWay(mcpHandler(heddle));
-  const lines = servedLines(heddle);
+  const lines = servedLines(heddle, options.alarm ?? realAlarm);
   const overHttp = mcpHttp({ answer, sessions, maxBodyBytes: options.maxBodyBytes, alarm: options.alarm });
   const overWs = wsFace(lines, options.maxBodyBytes);
   const overSse = sseFace(lines, options.maxBodyBytes);

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { expect } from 'vitest';
+import { WebSocket } from 'ws';
 import { verifies } from '../../test/requirements.ts';
 import { signedToken } from '../../test/servers/issuer.ts';
 import { tokenGateway } from '../../test/servers/token-gateway.ts';
@@ -68,6 +70,27 @@ verifies('P4', 'the streams of a key end soon after it is revoked, and those of 
   await until('those of the key have ended', () => leaving.every(({ over }) => over));
   await until('the other is kept', () => signs() === 3);
   expect([staying.map(({ over }) => over), size()]).toEqual([[false, false], 2]);
+});
+
+verifies('P4', 'a key that is revoked can no longer call over a line it has opened', async () => {
+  const { alarm, ring, size } = bell();
+  const gateway = await gatewayUnderTest({ gateway: { alarm } });
+  const { access } = gateway.heddle;
+  const key = await access.createKey(OWNER, { name: 'ada', roles: ['user'] });
+  const headers = { authorization: `Bearer ${key}` };
+  const socket = new WebSocket(gateway.url.replace('http', 'ws'), ['mcp'], { headers });
+  const closed = once(socket, 'close');
+  await once(socket, 'open');
+  const stream = heard(await fetch(gateway.url.replace('/mcp', '/sse'), { headers }));
+  await until('both have a line', () => size() === 2);
+  ring();
+  await until('both were looked at', () => size() === 2);
+  expect([socket.readyState, stream.over]).toEqual([WebSocket.OPEN, false]);
+  await access.revokeKey(OWNER, 'ada');
+  ring();
+  await closed;
+  await until('the stream has ended', () => stream.over);
+  expect(size()).toBe(0);
 });
 
 verifies('P4', 'the streams of a token end when its time is over, not when its issuer is away', async () => {

@@ -1,25 +1,27 @@
 import { type Alarm, repeat } from '../core/alarm.ts';
 import type { Arrival } from './arrival.ts';
-import type { Outlet } from './outlet.ts';
 
 const RECHECK_MS = 25_000;
-
-interface Stream extends Pick<Arrival, 'stillMay'> {
-  readonly response: Pick<Outlet, 'writableEnded' | 'destroyed' | 'once'>;
-}
 
 interface Ends {
   readonly stay: () => void;
   readonly leave: () => void;
 }
 
-/** Looks again and again whether whoever listens still may: a stream outlives the moment its credential was shown. */
-export function recheck({ response, stillMay }: Stream, alarm: Alarm, { stay, leave }: Ends): void {
+/**
+ * Looks again and again whether whoever stays still may: a stream or a line outlives the moment its credential was
+ * shown. What it returns ends that.
+ */
+export function recheck(stillMay: Arrival['stillMay'], alarm: Alarm, { stay, leave }: Ends): () => void {
+  let over = false;
   const stop = repeat(alarm, RECHECK_MS, async () => {
     const may = await stillMay();
-    if (response.writableEnded || response.destroyed) return;
+    if (over) return;
     if (may) stay();
     else leave();
   });
-  response.once('close', stop);
+  return () => {
+    over = true;
+    stop();
+  };
 }

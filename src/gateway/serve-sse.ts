@@ -21,13 +21,14 @@ export function sseFace(lines: ServedLines, maxBodyBytes: number): SseFace {
   // A line belongs to the caller who opened it: to anyone else it does not exist.
   const open = new Map<string, { readonly line: EventLine; readonly holder: string }>();
 
-  async function listen({ request, response, caller }: Arrival): Promise<void> {
+  async function listen(arrival: Arrival): Promise<void> {
+    const { request, response, caller } = arrival;
     const id = randomUUID();
     const endpoint = `${pathOf(request).replace('/sse', '/messages')}?sessionId=${id}`;
     const line = new EventLine(response, endpoint);
     open.set(id, { line, holder: holderOf(caller) });
     try {
-      await lines.serve(caller, line);
+      await lines.serve(arrival, line);
     } finally {
       open.delete(id);
     }

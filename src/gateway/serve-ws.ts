@@ -44,13 +44,14 @@ export function wsFace(lines: ServedLines, maxBodyBytes: number): WsFace {
       response.once('finish', () => socket.end());
       return response;
     },
-    async enter({ request, response, caller }) {
+    async enter(arrival) {
+      const { request, response } = arrival;
       const upgrade = upgrades.get(request);
       if (!upgrade) throw new Error('This request cannot be upgraded.');
       const { server, SocketLine } = await load();
       const { socket, head } = upgrade;
       response.detachSocket(socket as Parameters<ServerResponse['detachSocket']>[0]);
-      server.handleUpgrade(request, socket, head, (opened) => void lines.serve(caller, new SocketLine(opened)));
+      server.handleUpgrade(request, socket, head, (opened) => void lines.serve(arrival, new SocketLine(opened)));
     },
   };
 }

@@ -21,10 +21,11 @@ export function openStream(arrival: Arrival, session: Session | undefined, alarm
   }
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
   response.flushHeaders(); // There may be nothing to say yet.
-  recheck(arrival, alarm, {
-    stay: () => offer(response, ': still here\n\n'),
+  const stop = recheck(arrival.stillMay, alarm, {
+    stay: () => void (response.writableEnded || offer(response, ': still here\n\n')),
     leave: () => (missed ? response.destroy() : response.end()), // What it came back for is cancelled.
   });
+  response.once('close', stop);
   for (const event of missed?.events ?? []) response.write(event);
   if (!missed) hear(response, session);
   else if (missed.resume) missed.resume(response);
