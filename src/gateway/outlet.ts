@@ -17,7 +17,7 @@ export interface Outlet {
 }
 
 /** What a client that does not read may make us hold before it is cut off. */
-export const MAX_HELD_BYTES = 4 * 1024 * 1024;
+const MAX_HELD_BYTES = 4 * 1024 * 1024;
 
 /** Says something that has no end yet. Who does not read is disconnected: it may come back, and is never told half. */
 export function offer(outlet: Pick<Outlet, 'writableLength' | 'write' | 'destroy'>, text: string): void {

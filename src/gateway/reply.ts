@@ -138,4 +138,4 @@ export class Reply {
   }
 }
 
-export const toEvent = (message: JsonObject): string => `data: ${JSON.stringify(message)}\n\n`;
+const toEvent = (message: JsonObject): string => `data: ${JSON.stringify(message)}\n\n`;

@@ -51,7 +51,7 @@ function fitsAt(shape: Shape, value: Json, search: Search): boolean {
   }
 }
 
-export function fitsString(shape: StringShape, text: string): boolean {
+function fitsString(shape: StringShape, text: string): boolean {
   const length = [...text].length;
   return (
     length >= (shape.minLength ?? 0) &&
@@ -60,7 +60,7 @@ export function fitsString(shape: StringShape, text: string): boolean {
   );
 }
 
-export function fitsNumber(shape: NumberShape, value: number): boolean {
+function fitsNumber(shape: NumberShape, value: number): boolean {
   return (
     (!shape.integer || Number.isInteger(value)) &&
     value >= (shape.minimum ?? Number.NEGATIVE_INFINITY) &&

@@ -13,7 +13,7 @@ export interface StrictLimits {
 }
 
 /** What current models take; the first ones took 100 properties and 5 levels. */
-export const STRICT_LIMITS: StrictLimits = { maxProperties: 5_000, maxDepth: 10 };
+const STRICT_LIMITS: StrictLimits = { maxProperties: 5_000, maxDepth: 10 };
 
 const MAX_ENUM_VALUES = 1_000;
 // Of 120 000; the names of definitions and of wrappings are not counted one by one.

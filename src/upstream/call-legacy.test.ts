@@ -7,7 +7,6 @@ import type { Peer } from '../wire/peer.ts';
 import { legacyCalls, resumeParked } from './call-legacy.ts';
 import { connectInMemory } from './connect-in-memory.ts';
 import { type Answer, tinyServer, toolCall } from './fixtures.ts';
-import { sharing } from './open-connection.ts';
 import { type ParkingOptions, parking } from './parking.ts';
 import { openQuestions } from './questions.ts';
 
@@ -25,10 +24,8 @@ async function line(tool: (server: Peer, params: JsonObject) => Promise<JsonObje
   const parked = parking(options);
   const sampling = () => ({ maxCalls: 1, windowMs: 1000, maxTokens: 50 });
   const questions = openQuestions({ parking: parked, roots: () => [], sampling });
-  const connection = await sharing(
-    connectInMemory(tiny.serve),
+  const connection = await connectInMemory(tiny.serve)({
     questions,
-  )({
     server: 'demo',
     signal: new AbortController().signal,
     known: 'legacy',

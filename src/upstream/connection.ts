@@ -2,9 +2,18 @@ import type { Abilities, JsonObject, ResolvedCall, Result } from '../core/call.t
 import type { HeddleError } from '../core/errors.ts';
 import type { Dropped } from '../wire/peer.ts';
 import type { Agreement, Era } from './negotiate.ts';
+import type { Questions } from './questions.ts';
 
 /** What a server can be asked to list. */
 export type ListKind = 'tools' | 'resources' | 'templates' | 'prompts';
+
+/** The capability by which a server says that it has such a list. */
+export const CAPABILITY_OF: Readonly<Record<ListKind, string>> = {
+  tools: 'tools',
+  resources: 'resources',
+  templates: 'resources',
+  prompts: 'prompts',
+};
 
 /** One open line to one MCP server. Closed once, never reopened: open a new one. */
 export interface Connection {
@@ -47,6 +56,8 @@ export interface ConnectOptions {
   readonly hear: (method: string, params: JsonObject) => void;
   /** Told of something that is wrong with the server although its line holds, such as a message too long to read. */
   readonly onTrouble?: (reason: string) => void;
+  /** Shared by the lines of one Heddle; a line that shares with nobody has its own. */
+  readonly questions?: Questions;
   /** Told when a call was answered with the wish for a credential. */
   readonly onAuthNeeded?: (error: HeddleError) => void;
 }

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../core/call.ts';
 import type { Clock } from '../core/clock.ts';
 import { isObject } from '../core/json.ts';
-import type { ListKind } from './connection.ts';
+import { CAPABILITY_OF, type ListKind } from './connection.ts';
 import type { Agreement } from './negotiate.ts';
 
 export interface ListLivesOptions {
@@ -20,18 +20,12 @@ export interface ListLives {
 
 // However short the life of a list is said to be, its server is not asked for it with every look.
 const SHORTEST_MS = 5000;
-const CAPABILITIES: Readonly<Record<ListKind, string>> = {
-  tools: 'tools',
-  resources: 'resources',
-  templates: 'resources',
-  prompts: 'prompts',
-};
 
 export function listLives({ agreement, hear, clock = Date.now }: ListLivesOptions): ListLives {
   const until = new Map<ListKind, number>();
   return {
     took(kind, ttlMs) {
-      const offered = agreement.capabilities[CAPABILITIES[kind]];
+      const offered = agreement.capabilities[CAPABILITY_OF[kind]];
       const tells = isObject(offered) && offered.listChanged === true;
       if (tells || agreement.era !== 'modern' || typeof ttlMs !== 'number' || !(ttlMs >= 0)) return;
       until.set(kind, clock() + Math.max(ttlMs, SHORTEST_MS));
@@ -41,7 +35,7 @@ export function listLives({ agreement, hear, clock = Date.now }: ListLivesOption
       const now = clock();
       const over = [...until].filter(([, end]) => end <= now).map(([kind]) => kind);
       for (const kind of over) until.set(kind, now + SHORTEST_MS); // Should asking fail, it is tried again.
-      for (const list of new Set(over.map((kind) => CAPABILITIES[kind])))
+      for (const list of new Set(over.map((kind) => CAPABILITY_OF[kind])))
         hear(`notifications/${list}/list_changed`, {});
     },
   };

@@ -6,7 +6,7 @@ import { Peer } from '../wire/peer.ts';
 import { type Calls, legacyCalls } from './call-legacy.ts';
 import { modernCalls } from './call-modern.ts';
 import { answered } from './call-request.ts';
-import type { Connect, Connection, ConnectOptions, ListKind } from './connection.ts';
+import { CAPABILITY_OF, type Connection, type ConnectOptions } from './connection.ts';
 import { discover } from './discover.ts';
 import { toFailure } from './failure.ts';
 import { type Changes, followChanges } from './follow-changes.ts';
@@ -20,17 +20,9 @@ export interface OpenOptions extends ConnectOptions {
   readonly line: Line;
   readonly onLegacyVersion?: (version: string) => void;
   readonly lastWords?: () => string;
-  /** Given by `sharing`, through the way to connect; a line that shares with nobody has its own. */
-  readonly questions?: Questions;
 }
 
 const HANDSHAKE_MS = 15_000;
-const CAPABILITY: Readonly<Record<ListKind, string>> = {
-  tools: 'tools',
-  resources: 'resources',
-  templates: 'resources',
-  prompts: 'prompts',
-};
 
 /** Starts a line, shakes hands and gives back a connection. When that fails nothing is left open. */
 export async function openConnection(options: OpenOptions): Promise<Connection> {
@@ -147,7 +139,7 @@ function lister({ peer, agreement, lives }: Listing, { server, line }: OpenOptio
   const checksHeaders = era === 'modern' && line.hasPerRequestStream === true;
   const isLegal = ({ inputSchema }: JsonObject) => hasLegalParamHeaders(inputSchema);
   return async function list(kind, signal) {
-    if (!capabilities[CAPABILITY[kind]]) return [];
+    if (!capabilities[CAPABILITY_OF[kind]]) return [];
     try {
       const items = await discover(peer, { server, kind, signal, onLife: (ttlMs) => lives.took(kind, ttlMs) });
       return kind === 'tools' && checksHeaders ? items.filter(isLegal) : items;
@@ -160,11 +152,3 @@ function lister({ peer, agreement, lives }: Listing, { server, line }: OpenOptio
 const NO_SAMPLING = { maxCalls: 0, windowMs: 1, maxTokens: 0 };
 const ownQuestions = (): Questions =>
   openQuestions({ parking: parking(), roots: () => [], sampling: () => NO_SAMPLING });
-
-/** The same way to connect, for lines that share what is asked on them with others. */
-export function sharing(connect: Connect, questions: Questions): Connect {
-  return (options) => {
-    const withQuestions: ConnectOptions & Pick<OpenOptions, 'questions'> = { ...options, questions };
-    return connect(withQuestions);
-  };
-}

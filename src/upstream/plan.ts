@@ -15,7 +15,6 @@ import { connectStdio } from './connect-stdio.ts';
 import { connectWs } from './connect-ws.ts';
 import type { Connect } from './connection.ts';
 import { type HttpPool, isLoopback } from './http-pool.ts';
-import { sharing } from './open-connection.ts';
 import { orLegacy } from './or-legacy.ts';
 import type { Questions } from './questions.ts';
 import type { ServerPlan } from './server-plan.ts';
@@ -56,7 +55,7 @@ export function planServer(config: ServerConfig, options: PlanOptions): ServerPl
 
 function prepared(connect: Connect | HeddleError, { questions }: PlanOptions): Connect | HeddleError {
   if (HeddleError.is(connect)) return connect;
-  return orLegacy(questions ? sharing(connect, questions) : connect);
+  return orLegacy(questions ? (options) => connect({ ...options, questions }) : connect);
 }
 
 function obstacle({ name, entry, problem }: ServerConfig): HeddleError | undefined {

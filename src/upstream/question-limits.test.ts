@@ -5,7 +5,6 @@ import type { JsonObject } from '../core/call.ts';
 import { NO_ABILITIES } from './abilities-key.ts';
 import { connectInMemory } from './connect-in-memory.ts';
 import { HELLO, never, tinyServer, toolCall } from './fixtures.ts';
-import { sharing } from './open-connection.ts';
 import { type Parking, parking } from './parking.ts';
 import { openQuestions } from './questions.ts';
 
@@ -22,8 +21,8 @@ async function connected(answers: Parameters<typeof tinyServer>[0], limits: { pa
     sampling: () => ({ maxCalls: limits.maxCalls ?? 100, windowMs: 60_000, maxTokens: 100 }),
     clock: () => 1000,
   });
-  const connect = sharing(connectInMemory(tiny.serve), questions);
-  const connection = await connect({ server: 'demo', signal, known: undefined, can, hear: () => {} });
+  const connect = connectInMemory(tiny.serve);
+  const connection = await connect({ server: 'demo', signal, known: undefined, can, questions, hear: () => {} });
   const ask = (method: string, params: JsonObject) => tiny.lines[0]?.request(method, params, { deadlineMs: 10_000 });
   return { tiny, connection, ask, questions };
 }
