@@ -83,7 +83,11 @@ export interface HeddleClient extends Reading, AsyncDisposable {
     /** Connects one server; a failure is a status, not an exception. */
     connect(name: string, signal?: AbortSignal): Promise<ServerStatus>;
     /** Sends a notification of the program's own, as hosts do that bring their own servers; connects it first. */
-    notify(name: string, method: string, params?: JsonObject, signal?: AbortSignal): Promise<void>;
+    notify(
+      name: string,
+      said: { readonly method: string; readonly params?: JsonObject },
+      signal?: AbortSignal,
+    ): Promise<void>;
     /**
      * Brings a server while Heddle runs: an entry as in `mcpServers`, taken literally, or one of the program's own.
      * It stays when files change, and wins over one of the same name in them. Throws NAME_TAKEN, CONFIG_INVALID or
@@ -141,7 +145,8 @@ export async function openHeddle(options: OpenOptions = {}): Promise<HeddleClien
     servers: {
       list: () => heddle.servers.list(PROGRAM),
       connect: (name, signal = new AbortController().signal) => heddle.servers.connect(PROGRAM, name, signal),
-      notify: (name, method, params = {}, signal) => heddle.servers.notify(PROGRAM, name, { method, params, signal }),
+      notify: (name, { method, params = {} }, signal) =>
+        heddle.servers.notify(PROGRAM, name, { method, params, signal }),
       register: (name, server) => heddle.servers.register(PROGRAM, name, server),
       update: (name, server) => heddle.servers.update(PROGRAM, name, server),
       unregister: (name) => heddle.servers.unregister(PROGRAM, name),

@@ -62,8 +62,8 @@ verifies('T9', 'a program and its in-process server tell each other what they li
     (said) => void selections.push(said),
   );
 
-  await heddle.servers.notify('ide', 'ide_connected', { pid: 7 });
-  const unwanted = heddle.servers.notify('ide', 'ide_connected', { pid: 8 }, AbortSignal.abort());
+  await heddle.servers.notify('ide', { method: 'ide_connected', params: { pid: 7 } });
+  const unwanted = heddle.servers.notify('ide', { method: 'ide_connected', params: { pid: 8 } }, AbortSignal.abort());
   await expect(unwanted).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
   await until('the server was told', () => ide.told.some(([method]) => method === 'ide_connected'));
   expect(ide.told.at(-1)).toEqual(['ide_connected', { pid: 7 }]);
@@ -107,10 +107,10 @@ verifies(
     await heddle.servers.connect('ide');
     const known = ide.told.length;
     for (const method of ['tools/call', 'notifications/cancelled', 'notifications/initialized', '']) {
-      await expect(heddle.servers.notify('ide', method)).rejects.toMatchObject({ code: 'INPUT_INVALID' });
+      await expect(heddle.servers.notify('ide', { method })).rejects.toMatchObject({ code: 'INPUT_INVALID' });
     }
-    await expect(heddle.servers.notify('nobody', 'hello')).rejects.toMatchObject({ code: 'NAME_UNKNOWN' });
-    await heddle.servers.notify('ide', 'hello');
+    await expect(heddle.servers.notify('nobody', { method: 'hello' })).rejects.toMatchObject({ code: 'NAME_UNKNOWN' });
+    await heddle.servers.notify('ide', { method: 'hello' });
     await until('the server was told', () => ide.told.length > known);
     expect(ide.told.slice(known)).toEqual([['hello', {}]]);
     await heddle.close();
