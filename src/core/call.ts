@@ -166,6 +166,8 @@ export type Result =
       readonly kind: 'input-required';
       readonly questions: Readonly<Record<string, Question>>;
       readonly next: Continuation;
+      /** What the server said instead of asking, as a JSON-RPC error: older clients know what it means. */
+      readonly refusal?: JsonObject;
     };
 
 export type Handler<C extends Call = Call> = (call: C) => Promise<Result>;

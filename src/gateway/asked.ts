@@ -1,4 +1,5 @@
-import type { Caller, JsonObject } from '../core/call.ts';
+import type { Abilities, Caller, JsonObject } from '../core/call.ts';
+import type { AskClient } from './client-questions.ts';
 import type { Followed } from './followed.ts';
 
 /** 2026-07-28 is `modern`: stateless, every request says who it is. Everything before it is `legacy`. */
@@ -13,6 +14,10 @@ export interface Asked {
   readonly signal: AbortSignal;
   /** Says something about this request before it is answered. */
   readonly notify: (method: string, params: JsonObject) => void;
+  /** What its user can be asked; nothing when absent. */
+  readonly can?: Abilities | undefined;
+  /** Asks its user while the request is open; absent where a question can only be the answer. */
+  readonly ask?: AskClient | undefined;
   /** What its client follows; absent where it could not be told. */
   readonly followed?: Followed | undefined;
 }

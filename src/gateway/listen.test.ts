@@ -4,6 +4,7 @@ import type { Call, JsonObject } from '../core/call.ts';
 import { ada } from '../core/fixtures.ts';
 import type { Heddle } from '../heddle.ts';
 import type { Asked } from './asked.ts';
+import { eraBridge } from './era-bridge.ts';
 import { listen } from './listen.ts';
 
 verifies(
@@ -26,7 +27,7 @@ verifies(
     const asked: Asked = { id: 7, era: 'modern', caller: ada, signal: new AbortController().signal, notify };
     const notifications = { promptsListChanged: true, toolsListChanged: 1, resourceSubscriptions: ['u:1', 'u:1', 2] };
     const _meta = { 'io.modelcontextprotocol/subscriptionId': 7 };
-    expect(await listen(heddle, { notifications }, asked)).toEqual({ _meta });
+    expect(await listen({ heddle, bridge: eraBridge(heddle) }, { notifications }, asked)).toEqual({ _meta });
     expect(said).toEqual([
       [
         'notifications/subscriptions/acknowledged',

@@ -2,8 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Caller, JsonObject } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
-import { type Answer, type Era, LEGACY_VERSIONS } from './asked.ts';
+import { type Answer, type Asked, type Era, LEGACY_VERSIONS } from './asked.ts';
 import { checkModern, isModern, type Refusal } from './check-modern.ts';
+import { abilitiesOf } from './client-abilities.ts';
+import { MISSING_CAPABILITY } from './error-answer.ts';
 import { header, readMessage } from './read-message.ts';
 import { Reply } from './reply.ts';
 import { openStream } from './session-stream.ts';
@@ -22,6 +24,8 @@ export interface Arrival {
   readonly caller: Caller;
 }
 
+type Headers = Record<string, string>;
+
 interface Received extends Arrival {
   readonly id: string | number | undefined;
   readonly method: string;
@@ -30,11 +34,14 @@ interface Received extends Arrival {
   readonly session?: Session | undefined;
 }
 
+const MODERN_STATUS: Readonly<Record<number, number>> = { [METHOD_NOT_FOUND]: 404, [MISSING_CAPABILITY]: 400 };
 const SESSION_NOT_FOUND = -32001;
+const NO_SESSION = { status: 404, code: SESSION_NOT_FOUND, message: 'There is no such session. Initialize again.' };
 
 /** MCP over node:http: legacy sessions and modern stateless requests on one path, no framework between. */
 export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<void> | void {
-  const { answer, sessions } = options;
+  const { sessions } = options;
+  const respond = responder(options.answer);
   const sessionOf = ({ request, caller }: Arrival) =>
     sessions.find(header(request, 'mcp-session-id'), holderOf(caller));
 
@@ -42,6 +49,7 @@ export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<
   async function post(arrival: Arrival): Promise<void> {
     const body = await readMessage(arrival.request, options.maxBodyBytes);
     if ('refusal' in body) return new Reply(arrival.response, null).error(body.refusal, { connection: 'close' });
+    if ('answer' in body) return takeAnswer(arrival, sessionOf(arrival), body.answer);
     const { request, response, caller } = arrival;
     const { id, method, params } = body;
     const received = { request, response, caller, id, method, params, reply: new Reply(response, id ?? null) };
@@ -69,26 +77,16 @@ export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<
   }
 
   async function respondLegacy(received: Received, id: string | number, session: Session | undefined): Promise<void> {
-    const { method, reply, caller } = received;
+    const { method, params, reply, caller } = received;
     if (session?.running.has(id)) {
       return reply.error({ status: 400, code: INVALID_REQUEST, message: `The id ${JSON.stringify(id)} is in use.` });
     }
-    const newSession = () => ({ 'mcp-session-id': sessions.open(holderOf(caller)).id });
+    const newSession = () => ({
+      'mcp-session-id': sessions.open(holderOf(caller), abilitiesOf(params.capabilities)).id,
+    });
     session?.running.set(id, reply);
     await respond('legacy', { ...received, session }, id, method === 'initialize' ? newSession : undefined);
     session?.running.delete(id);
-  }
-
-  async function respond(era: Era, received: Received, id: string | number, headers?: () => Record<string, string>) {
-    const { method, params, caller, reply, session } = received;
-    const { signal } = reply;
-    const notify = (name: string, details: JsonObject) => reply.notify(name, details);
-    try {
-      const result = await answer(method, params, { id, era, caller, signal, notify, followed: session?.followed });
-      if (!signal.aborted) reply.result(result, headers?.());
-    } catch (thrown) {
-      if (!signal.aborted) reply.error(toRefusal(thrown, era));
-    }
   }
 
   return function handle(arrival) {
@@ -100,6 +98,35 @@ export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<
     if (request.method === 'DELETE') response.writeHead(session ? 200 : 404).end();
     else response.writeHead(405, { allow: 'GET, POST, DELETE' }).end();
   };
+}
+
+/** Answers one request in its era, whatever becomes of it. */
+function responder(answer: Answer) {
+  return async function respond(era: Era, received: Received, id: string | number, headers?: () => Headers) {
+    const { method, params, caller, reply, session } = received;
+    const { signal } = reply;
+    const notify = (name: string, details: JsonObject) => reply.notify(name, details);
+    try {
+      const result = await answer(method, params, { id, era, caller, signal, notify, ...userOf(session, reply) });
+      if (!signal.aborted) reply.result(result, headers?.());
+    } catch (thrown) {
+      if (!signal.aborted) reply.error(toRefusal(thrown, era));
+    }
+  };
+}
+
+/** Whoever has a session can be told, and asked on the stream of the request that a question is about. */
+function userOf(session: Session | undefined, reply: Reply): Pick<Asked, 'can' | 'ask' | 'followed'> {
+  if (!session) return {};
+  const { can, questions, followed } = session;
+  return { can, ask: (question, signal) => questions.ask(question, reply, signal), followed };
+}
+
+/** An answer to what we asked: it comes by itself, and the call it belongs to goes on elsewhere. */
+function takeAnswer({ response }: Arrival, session: Session | undefined, said: JsonObject): void {
+  session?.questions.settle(said);
+  if (session) response.writeHead(202).end();
+  else new Reply(response, null).error(NO_SESSION);
 }
 
 /** A session belongs to one caller and one profile: what was asked in the one is not answered in another. */
@@ -116,7 +143,7 @@ function checkLegacy(request: IncomingMessage, method: string, session: Session 
   }
   // One request without a session is served too: a client that keeps none has nothing to cancel or to be told.
   if (method === 'initialize' || session || header(request, 'mcp-session-id') === undefined) return undefined;
-  return { status: 404, code: SESSION_NOT_FOUND, message: 'There is no such session. Initialize again.' };
+  return NO_SESSION;
 }
 
 function cancel(session: Session | undefined, id: unknown): void {
@@ -128,6 +155,6 @@ function toRefusal(thrown: unknown, era: Era): Refusal {
     return { status: 200, code: INTERNAL_ERROR, message: HeddleError.from(thrown).message };
   }
   const { code, message, data } = thrown;
-  const status = era === 'modern' && code === METHOD_NOT_FOUND ? 404 : 200;
+  const status = era === 'modern' ? (MODERN_STATUS[code] ?? 200) : 200;
   return { status, code, message, ...(data !== undefined && { data }) };
 }

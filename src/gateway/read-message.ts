@@ -6,8 +6,9 @@ import { INVALID_REQUEST, PARSE_ERROR } from '../wire/json-rpc.ts';
 import type { Refusal } from './check-modern.ts';
 import { readBody } from './read-body.ts';
 
-/** What a client posted: one request or notification, or why it is none. */
+/** What a client posted: one request or notification, an answer to a request of ours, or why it is none of them. */
 export type Body =
+  | { readonly answer: JsonObject }
   | { readonly id: string | number | undefined; readonly method: string; readonly params: JsonObject }
   | { readonly refusal: Refusal };
 
@@ -26,6 +27,7 @@ export async function readMessage(request: IncomingMessage, maxBytes: number): P
     return refuse(400, PARSE_ERROR, HeddleError.from(thrown).message);
   }
   if (!isObject(message)) return refuse(400, INVALID_REQUEST, 'The body has to be one JSON-RPC message.');
+  if (isAnswer(message)) return { answer: message };
   const { jsonrpc, id, method, params = {} } = message;
   const validId = id === undefined || typeof id === 'string' || Number.isInteger(id);
   if (jsonrpc !== '2.0' || typeof method !== 'string' || !validId || !isObject(params)) {
@@ -33,6 +35,9 @@ export async function readMessage(request: IncomingMessage, maxBytes: number): P
   }
   return { id: id as string | number | undefined, method, params };
 }
+
+const isAnswer = ({ jsonrpc, id, method, result, error }: JsonObject) =>
+  jsonrpc === '2.0' && method === undefined && id !== undefined && (isObject(result) || isObject(error));
 
 /** A header that makes sense only once; undefined when it is absent.  */
 export function header({ headers }: IncomingMessage, name: string): string | undefined {

@@ -40,13 +40,28 @@ export class Reply {
   }
 
   notify(method: string, params: JsonObject): void {
+    this.send({ jsonrpc: '2.0', method, params });
+  }
+
+  /** Says something before the answer; false when the client is gone, or does not read. */
+  send(message: JsonObject): boolean {
+    return this.#write(toEvent(message));
+  }
+
+  /** Shows whatever lies between that the answer is still to come. */
+  keepAlive(): void {
+    this.#write(STILL_HERE);
+  }
+
+  #write(event: string): boolean {
     const response = this.#response;
-    if (response.writableEnded || response.destroyed || response.writableLength > MAX_HELD_BYTES) return;
+    if (response.writableEnded || response.destroyed || response.writableLength > MAX_HELD_BYTES) return false;
     if (!this.#streaming) {
       this.#streaming = true;
       response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
     }
-    response.write(toEvent({ jsonrpc: '2.0', method, params }));
+    response.write(event);
+    return true;
   }
 
   result(result: JsonObject, headers?: Headers): void {
@@ -95,4 +110,5 @@ export class Reply {
   }
 }
 
+export const STILL_HERE = ': still here\n\n';
 export const toEvent = (message: JsonObject): string => `data: ${JSON.stringify(message)}\n\n`;

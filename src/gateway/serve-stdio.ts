@@ -1,13 +1,16 @@
 import type { Readable, Writable } from 'node:stream';
-import type { Caller, JsonObject } from '../core/call.ts';
+import type { Abilities, Caller, JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
 import type { Heddle } from '../heddle.ts';
 import { RpcError } from '../wire/json-rpc.ts';
 import { Peer } from '../wire/peer.ts';
 import { type Asked, META_KEY } from './asked.ts';
 import { checkEnvelope } from './check-modern.ts';
+import { abilitiesOf } from './client-abilities.ts';
+import type { AskClient } from './client-questions.ts';
 import { followed } from './followed.ts';
 import { mcpHandler } from './mcp-handler.ts';
+import { STATE_TTL_MS } from './request-state.ts';
 import { StreamLine } from './stream-line.ts';
 
 export interface StdioFace {
@@ -21,15 +24,22 @@ export interface StdioFace {
 export async function serveStdio({ heddle, caller, input, output }: StdioFace, signal: AbortSignal): Promise<void> {
   const answer = mcpHandler(heddle);
   let greeted = false;
+  let able: Abilities | undefined;
+  const ask: AskClient = ({ method, params = {} }, signal) =>
+    peer.request(method, params, { deadlineMs: STATE_TTL_MS, signal });
   const peer = new Peer(new StreamLine(input, output), {
     server: 'the client',
     async answer(method, params, { id, signal }) {
       const era = eraOf(params);
       const refusal = era === 'modern' ? checkEnvelope(params) : undefined;
       if (refusal) throw new RpcError(refusal.code, refusal.message, refusal.data);
-      greeted ||= method === 'initialize';
+      if (method === 'initialize') {
+        greeted = true;
+        able = abilitiesOf(params.capabilities);
+      }
       const notify = (name: string, said: JsonObject) => void peer.notify(name, said).catch(() => {}); // It has left.
-      return answer(method, params, { id, era, caller, signal, notify, followed: following });
+      const user = era === 'legacy' && able ? { can: able, ask } : {};
+      return answer(method, params, { id, era, caller, signal, notify, followed: following, ...user });
     },
   });
   const following = followed((method, params) => void peer.notify(method, params).catch(() => {}));

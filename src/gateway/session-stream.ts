@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { header } from './read-message.ts';
-import { MAX_HELD_BYTES, toEvent } from './reply.ts';
+import { MAX_HELD_BYTES, STILL_HERE, toEvent } from './reply.ts';
 import type { Session, Sessions } from './sessions.ts';
 
 const KEEP_ALIVE_MS = 25_000;
@@ -18,7 +18,7 @@ export function openStream(
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
   response.write(': open\n\n');
   session.streams.add(response);
-  const timer = setInterval(() => response.write(': still here\n\n'), KEEP_ALIVE_MS).unref();
+  const timer = setInterval(() => response.write(STILL_HERE), KEEP_ALIVE_MS).unref();
   response.once('close', () => {
     clearInterval(timer);
     session.streams.delete(response);

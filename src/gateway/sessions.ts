@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import type { JsonObject } from '../core/call.ts';
+import type { Abilities, JsonObject } from '../core/call.ts';
 import type { Clock } from '../core/clock.ts';
+import { type ClientQuestions, clientQuestions } from './client-questions.ts';
 import { type Followed, followed } from './followed.ts';
 import { MAX_HELD_BYTES, type Reply, toEvent } from './reply.ts';
 
@@ -14,11 +15,14 @@ export interface Session {
   /** Where it hears what it did not ask for. */
   readonly streams: Set<ServerResponse>;
   readonly followed: Followed;
+  /** What its user can be asked, and has been asked. */
+  readonly can: Abilities | undefined;
+  readonly questions: ClientQuestions;
   lastUsed: number;
 }
 
 export interface Sessions {
-  open(callerId: string): Session;
+  open(callerId: string, can?: Abilities): Session;
   /** A session belongs to the caller who opened it: to anyone else it does not exist. */
   find(id: string | undefined, callerId: string): Session | undefined;
   end(session: Session): void;
@@ -50,7 +54,7 @@ export function openSessions(clock: Clock = Date.now): Sessions {
   }
 
   return {
-    open(callerId) {
+    open(callerId, can) {
       const streams = new Set<ServerResponse>();
       const session: Session = {
         id: randomUUID(),
@@ -58,6 +62,8 @@ export function openSessions(clock: Clock = Date.now): Sessions {
         running: new Map(),
         streams,
         followed: followed((method, params) => tellOne(streams, { jsonrpc: '2.0', method, params })),
+        can,
+        questions: clientQuestions(),
         lastUsed: clock(),
       };
       sessions.set(session.id, session);

@@ -31,10 +31,12 @@ export function urlsToVisit({ server, call, thrown, can, questions }: Refused): 
       `q${at + 1}`,
       questions.admit(server, { method: 'elicitation/create', params: { ...params, mode: 'url' } }, user),
     ]);
+    const data = { ...(thrown.data as JsonObject), elicitations: asked.map(([, { params = {} }]) => params) };
     return {
       kind: 'input-required',
       questions: Object.fromEntries(asked),
       next: { kind: 'call-again', server, after },
+      refusal: { code: thrown.code, message: thrown.message, data },
     };
   } catch (objection) {
     if (objection instanceof RpcError) return answeredByUs(call, server, objection.message);

@@ -1,9 +1,15 @@
 import type { RequestListener } from 'node:http';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, inputRequired, McpServer, type ServerContext } from '@modelcontextprotocol/server';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { BOOKING } from './asking-server.ts';
 import { type HttpServer, listen } from './http-servers.ts';
 
+const PLACE = 'https://example.com/sign-in?for=book';
+const POEM = {
+  messages: [{ role: 'user' as const, content: { type: 'text' as const, text: 'A poem, please.' } }],
+  maxTokens: 100_000,
+};
 const json = (value: unknown) => ({ content: [{ type: 'text' as const, text: JSON.stringify(value) }] });
 
 /** What one round of a tool was given. */
@@ -45,6 +51,22 @@ function modernServer(given: Given[]): McpServer {
   tool('where', ({ responses }) =>
     responses ? json(responses) : inputRequired({ inputRequests: { roots: inputRequired.listRoots() } }),
   );
+  tool('visit', ({ responses }) =>
+    responses
+      ? json(responses)
+      : inputRequired({ inputRequests: { page: inputRequired.elicitUrl({ message: 'Sign in.', url: PLACE }) } }),
+  );
+  tool('write', ({ responses }) =>
+    responses ? json(responses) : inputRequired({ inputRequests: { poem: inputRequired.createMessage(POEM) } }),
+  );
+  tool('twice', ({ responses, state }) => {
+    if (state === undefined) return inputRequired({ inputRequests: { first: form('First?') }, requestState: 'first' });
+    if (state !== 'first') return json([JSON.parse(state), responses?.second]);
+    return inputRequired({
+      inputRequests: { second: form('Second?') },
+      requestState: JSON.stringify(responses?.first),
+    });
+  });
   tool('endless', () => inputRequired({ inputRequests: { more: form('More?') }, requestState: 'x' }));
   tool('abilities', (_round, context) => json(context.mcpReq.envelope));
   return server;
@@ -56,3 +78,5 @@ export async function askingModernServer(): Promise<HttpServer & { readonly give
   const handler = createMcpHandler(() => modernServer(given), { legacy: 'reject' });
   return { ...(await listen(toNodeHandler(handler) as RequestListener)), given };
 }
+
+if (import.meta.main) serveStdio(() => modernServer([]), { legacy: 'reject' });
