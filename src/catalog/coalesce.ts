@@ -95,5 +95,5 @@ export function coalesce(): Coalesced {
 }
 
 /** Whoever can be asked, or wants to hear of progress, has a read of its own. */
-const isJoinable = ({ kind, from, can, report, signal }: ResolvedCall) =>
-  kind === 'resource' && !from && !report && !(can && isAskable(can)) && !signal.aborted;
+const isJoinable = ({ kind, from, answers, can, report, signal }: ResolvedCall) =>
+  kind === 'resource' && !from && !answers && !report && !(can && isAskable(can)) && !signal.aborted;

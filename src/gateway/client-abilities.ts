@@ -1,6 +1,7 @@
 import { isAskable } from '../core/abilities.ts';
-import type { Abilities } from '../core/call.ts';
+import type { Abilities, JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
+import { META_KEY } from './asked.ts';
 
 /** What a client says that its user can be asked, in either era; undefined when that is nothing. */
 export function abilitiesOf(capabilities: unknown): Abilities | undefined {
@@ -16,3 +17,7 @@ export function abilitiesOf(capabilities: unknown): Abilities | undefined {
   };
   return isAskable(can) ? can : undefined;
 }
+
+/** What the envelope of a modern request says of it. */
+export const abilitiesIn = ({ _meta }: JsonObject): Abilities | undefined =>
+  isObject(_meta) ? abilitiesOf(_meta[META_KEY('clientCapabilities')]) : undefined;

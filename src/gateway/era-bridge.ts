@@ -6,11 +6,14 @@ import type { Heddle } from '../heddle.ts';
 import { RpcError } from '../wire/json-rpc.ts';
 import type { Asked } from './asked.ts';
 import type { AskClient } from './client-questions.ts';
+import { modernRounds } from './modern-round.ts';
+import type { RequestStates } from './request-state.ts';
 
 /** Calls for a client, and puts whatever the server asks meanwhile to its user, in the words of its era. */
-export type Bridge = (call: Call, asked: Asked) => Promise<JsonObject>;
+export type Bridge = (call: Call, asked: Asked, params?: JsonObject) => Promise<JsonObject>;
 
-export function eraBridge(heddle: Pick<Heddle, 'dispatch' | 'catalog'>): Bridge {
+export function eraBridge(heddle: Heddle, states: RequestStates): Bridge {
+  const modern = modernRounds(states, heddle.access);
   const describe = ({ caller, name, signal }: Call) => heddle.catalog.describe(caller, name, signal);
 
   /** Its client is asked by requests of ours, while its own is open. */
@@ -27,11 +30,10 @@ export function eraBridge(heddle: Pick<Heddle, 'dispatch' | 'catalog'>): Bridge 
     return (await throughRounds(heddle.dispatch, waiting, { ask: cannotAsk, describe })).value;
   }
 
-  return async function bridge(call, { era, ask }) {
+  return async function bridge(call, { era, ask }, params = {}) {
     if (era === 'legacy') return withoutModernWords(await runForLegacy(call, ask));
-    const result = await heddle.dispatch(call);
-    if (result.kind === 'complete') return result.value;
-    return cannotAsk({}, result.next.server);
+    const round = modern.goOn(call, params);
+    return modern.toAnswer(await heddle.dispatch(round), round);
   };
 }
 

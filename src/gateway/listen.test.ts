@@ -6,6 +6,7 @@ import type { Heddle } from '../heddle.ts';
 import type { Asked } from './asked.ts';
 import { eraBridge } from './era-bridge.ts';
 import { listen } from './listen.ts';
+import { requestStates } from './request-state.ts';
 
 verifies(
   'R6',
@@ -27,7 +28,9 @@ verifies(
     const asked: Asked = { id: 7, era: 'modern', caller: ada, signal: new AbortController().signal, notify };
     const notifications = { promptsListChanged: true, toolsListChanged: 1, resourceSubscriptions: ['u:1', 'u:1', 2] };
     const _meta = { 'io.modelcontextprotocol/subscriptionId': 7 };
-    expect(await listen({ heddle, bridge: eraBridge(heddle) }, { notifications }, asked)).toEqual({ _meta });
+    expect(await listen({ heddle, bridge: eraBridge(heddle, requestStates()) }, { notifications }, asked)).toEqual({
+      _meta,
+    });
     expect(said).toEqual([
       [
         'notifications/subscriptions/acknowledged',

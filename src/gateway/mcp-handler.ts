@@ -10,13 +10,14 @@ import { failedCall } from './error-answer.ts';
 import { listen } from './listen.ts';
 import { fromCursor, toListing, UNCACHED } from './listing.ts';
 import { followMethods, readMethods } from './read-methods.ts';
+import { type RequestStates, requestStates } from './request-state.ts';
 import { toCall } from './to-call.ts';
 
 const SERVER = { name: 'heddle', title: 'Heddle', version: VERSION };
 
 /** Says Heddle in MCP, in both eras. Knows the protocol and nothing about policy: it only dispatches. */
-export function mcpHandler(heddle: Heddle): Answer {
-  const bridge = eraBridge(heddle);
+export function mcpHandler(heddle: Heddle, states: RequestStates = requestStates()): Answer {
+  const bridge = eraBridge(heddle, states);
   const both: Record<string, Answer> = {
     'tools/list': async (_method, { cursor }, { caller, era }) => {
       const from = fromCursor(cursor);
@@ -66,7 +67,7 @@ async function callTool(bridge: Bridge, params: JsonObject, asked: Asked): Promi
   if (typeof name !== 'string') throw new RpcError(INVALID_PARAMS, '`name` has to be a string.');
   if (!isObject(input)) throw new RpcError(INVALID_PARAMS, '`arguments` has to be an object.');
   try {
-    return await bridge(toCall({ kind: 'tool', name, input }, params, asked), asked);
+    return await bridge(toCall({ kind: 'tool', name, input }, params, asked), asked, params);
   } catch (thrown) {
     return failedCall(thrown, asked.era);
   }

@@ -4,7 +4,7 @@ import { HeddleError } from '../core/errors.ts';
 import { INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
 import { type Answer, type Asked, type Era, LEGACY_VERSIONS } from './asked.ts';
 import { checkModern, isModern, type Refusal } from './check-modern.ts';
-import { abilitiesOf } from './client-abilities.ts';
+import { abilitiesIn, abilitiesOf } from './client-abilities.ts';
 import { MISSING_CAPABILITY } from './error-answer.ts';
 import { header, readMessage } from './read-message.ts';
 import { Reply } from './reply.ts';
@@ -107,7 +107,8 @@ function responder(answer: Answer) {
     const { signal } = reply;
     const notify = (name: string, details: JsonObject) => reply.notify(name, details);
     try {
-      const result = await answer(method, params, { id, era, caller, signal, notify, ...userOf(session, reply) });
+      const user = era === 'modern' ? { can: abilitiesIn(params) } : userOf(session, reply);
+      const result = await answer(method, params, { id, era, caller, signal, notify, ...user });
       if (!signal.aborted) reply.result(result, headers?.());
     } catch (thrown) {
       if (!signal.aborted) reply.error(toRefusal(thrown, era));

@@ -5,6 +5,7 @@ import type { Heddle } from '../heddle.ts';
 import { type DoorOptions, doors, fail } from './doors.ts';
 import { mcpHandler } from './mcp-handler.ts';
 import { mcpHttp } from './mcp-http.ts';
+import { requestStates } from './request-state.ts';
 import { announce } from './session-stream.ts';
 import { openSessions, type Sessions } from './sessions.ts';
 
@@ -13,6 +14,8 @@ export interface GatewayOptions extends Omit<DoorOptions, 'mcp' | 'heddle'> {
   /** 0 takes any free port. */
   readonly port: number;
   readonly maxBodyBytes: number;
+  /** Seal what modern clients bring back with their answers; made for this gateway alone when absent. */
+  readonly stateSecrets?: readonly Buffer[];
 }
 
 export interface Gateway {
@@ -36,7 +39,8 @@ const CHANGES: Caller = { id: 'gateway', roles: [], via: 'gateway' };
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const { heddle, host } = options;
   const sessions = openSessions();
-  const mcp = mcpHttp({ answer: mcpHandler(heddle), sessions, maxBodyBytes: options.maxBodyBytes });
+  const states = requestStates({ ...(options.stateSecrets && { secrets: options.stateSecrets }) });
+  const mcp = mcpHttp({ answer: mcpHandler(heddle, states), sessions, maxBodyBytes: options.maxBodyBytes });
   const receive = doors({ ...options, mcp });
   const server = createServer({
     keepAliveTimeout: KEEP_ALIVE_MS,

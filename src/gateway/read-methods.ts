@@ -22,18 +22,17 @@ export function readMethods(heddle: Heddle, bridge: Bridge): Record<string, Answ
     'resources/list': list('resource'),
     'resources/templates/list': list('template'),
     'resources/read': async (_method, params, asked) => {
-      const value = await read(
-        bridge,
-        toCall({ kind: 'resource', name: textAt(params, 'uri'), input: {} }, params, asked),
-        asked,
-      );
-      return asked.era === 'modern' ? { ...UNCACHED, ...value } : withoutCaching(value);
+      const call = toCall({ kind: 'resource', name: textAt(params, 'uri'), input: {} }, params, asked);
+      const value = await read(bridge, call, asked, params);
+      if (asked.era === 'legacy') return withoutCaching(value);
+      return value.resultType === 'input_required' ? value : { ...UNCACHED, ...value };
     },
     'prompts/list': list('prompt'),
     'prompts/get': async (_method, params, asked) => {
       const { arguments: input = {} } = params;
       if (!isObject(input)) throw new RpcError(INVALID_PARAMS, '`arguments` has to be an object.');
-      return read(bridge, toCall({ kind: 'prompt', name: textAt(params, 'name'), input }, params, asked), asked);
+      const call = toCall({ kind: 'prompt', name: textAt(params, 'name'), input }, params, asked);
+      return read(bridge, call, asked, params);
     },
     'completion/complete': async (_method, params, asked) => {
       const { _meta, ...input } = params;
@@ -70,9 +69,12 @@ export function followMethods(bridge: Bridge): Record<string, Answer> {
 }
 
 /** Asks for something that is only to be read; throws an `RpcError` when that fails. */
-export async function read(bridge: Bridge, call: Call, asked: Asked): Promise<JsonObject> {
+export async function read(
+  bridge: Bridge,
+  ...[call, asked, params]: [call: Call, asked: Asked, params?: JsonObject]
+): Promise<JsonObject> {
   try {
-    return await bridge(call, asked);
+    return await bridge(call, asked, params);
   } catch (thrown) {
     if (thrown instanceof RpcError) throw thrown;
     throw failedRead(HeddleError.from(thrown), call, asked.era);

@@ -6,7 +6,7 @@ import { RpcError } from '../wire/json-rpc.ts';
 import { Peer } from '../wire/peer.ts';
 import { type Asked, META_KEY } from './asked.ts';
 import { checkEnvelope } from './check-modern.ts';
-import { abilitiesOf } from './client-abilities.ts';
+import { abilitiesIn, abilitiesOf } from './client-abilities.ts';
 import type { AskClient } from './client-questions.ts';
 import { followed } from './followed.ts';
 import { mcpHandler } from './mcp-handler.ts';
@@ -38,7 +38,7 @@ export async function serveStdio({ heddle, caller, input, output }: StdioFace, s
         able = abilitiesOf(params.capabilities);
       }
       const notify = (name: string, said: JsonObject) => void peer.notify(name, said).catch(() => {}); // It has left.
-      const user = era === 'legacy' && able ? { can: able, ask } : {};
+      const user = era === 'modern' ? { can: abilitiesIn(params) } : { can: able, ask };
       return answer(method, params, { id, era, caller, signal, notify, followed: following, ...user });
     },
   });

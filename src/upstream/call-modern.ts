@@ -152,7 +152,7 @@ function rootAnswers(asked: Asked, { can }: ResolvedCall, questions: Questions):
 /** Why a client could not put a question, when one says so: this era has no words to tell it the server. */
 function failureIn(answers: Answers = {}): string | undefined {
   for (const answer of Object.values(answers)) {
-    const { failed } = answer as { failed?: { message: string } };
+    const { failed } = (isObject(answer) ? answer : {}) as { failed?: { message: string } };
     if (failed) return failed.message;
   }
   return undefined;

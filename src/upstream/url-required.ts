@@ -51,7 +51,10 @@ const isNamed = (one: unknown): one is JsonObject & { readonly elicitationId: st
 export function hasAgreed({ answers = {}, from }: ResolvedCall): boolean {
   const given = Object.values(answers);
   const wanted = from?.kind === 'call-again' ? from.after.length : 0;
-  return given.length >= wanted && given.every((answer) => (answer as JsonObject).action === 'accept');
+  return (
+    given.length >= wanted &&
+    given.every((answer) => isObject(answer) && 'action' in answer && answer.action === 'accept')
+  );
 }
 
 /** What a line has heard of visits that are over. */

@@ -77,7 +77,7 @@ function said({ content }: Known): unknown {
   }
 }
 
-const ERAS: readonly Era[] = ['legacy'];
+const ERAS: readonly Era[] = ['legacy', 'modern'];
 const CLIENTS = ERAS.flatMap((client) => (['HTTP', 'stdio'] as const).map((over) => ({ client, over })));
 const UPSTREAMS = (['legacy', 'modern'] as const).flatMap((era) =>
   (['stdio', 'HTTP'] as const).map((carrier) => ({ era, carrier })),
