@@ -37,6 +37,8 @@ export interface Call {
   readonly approved?: 'self';
   readonly signal: AbortSignal;
   readonly report?: (progress: Progress) => void;
+  /** Hears what the server logs meanwhile, from this level on, in MCP's own words. */
+  readonly log?: { readonly level: string; readonly tell: (said: JsonObject) => void } | undefined;
 }
 
 export interface CallOptions {

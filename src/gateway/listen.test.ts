@@ -24,7 +24,7 @@ verifies(
       },
     } as unknown as Heddle;
     const said: [string, JsonObject][] = [];
-    const notify = (method: string, params: JsonObject) => said.push([method, params]);
+    const notify = (method: string, params: JsonObject) => said.push([method, params]) > 0;
     const asked: Asked = { id: 7, era: 'modern', caller: ada, signal: new AbortController().signal, notify };
     const notifications = { promptsListChanged: true, toolsListChanged: 1, resourceSubscriptions: ['u:1', 'u:1', 2] };
     const _meta = { 'io.modelcontextprotocol/subscriptionId': 7 };

@@ -9,6 +9,7 @@ import { type Bridge, eraBridge } from './era-bridge.ts';
 import { failedCall } from './error-answer.ts';
 import { listen } from './listen.ts';
 import { fromCursor, toListing, UNCACHED } from './listing.ts';
+import { setLevel } from './logging.ts';
 import { followMethods, readMethods } from './read-methods.ts';
 import { type RequestStates, requestStates } from './request-state.ts';
 import { toCall } from './to-call.ts';
@@ -32,6 +33,7 @@ export function mcpHandler(heddle: Heddle, states: RequestStates = requestStates
       ...followMethods(bridge),
       initialize: async (_method, params, { caller }) => hello(params, await heddle.catalog.offers(caller)),
       ping: async () => ({}),
+      'logging/setLevel': setLevel,
     },
     modern: {
       ...both,

@@ -117,10 +117,10 @@ function responder(answer: Answer) {
 }
 
 /** Whoever has a session can be told, and asked on the stream of the request that a question is about. */
-function userOf(session: Session | undefined, reply: Reply): Pick<Asked, 'can' | 'ask' | 'followed'> {
+function userOf(session: Session | undefined, reply: Reply): Pick<Asked, 'can' | 'ask' | 'followed' | 'logging'> {
   if (!session) return {};
-  const { can, questions, followed } = session;
-  return { can, ask: (question, signal) => questions.ask(question, reply, signal), followed };
+  const { can, questions, followed, logging } = session;
+  return { can, ask: (question, signal) => questions.ask(question, reply, signal), followed, logging };
 }
 
 /** An answer to what we asked: it comes by itself, and the call it belongs to goes on elsewhere. */

@@ -39,8 +39,8 @@ export class Reply {
     else this.#response.writeHead(200, { 'content-type': 'text/event-stream' }).end();
   }
 
-  notify(method: string, params: JsonObject): void {
-    this.send({ jsonrpc: '2.0', method, params });
+  notify(method: string, params: JsonObject): boolean {
+    return this.send({ jsonrpc: '2.0', method, params });
   }
 
   /** Says something before the answer; false when the client is gone, or does not read. */

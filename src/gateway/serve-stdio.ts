@@ -4,7 +4,7 @@ import { isObject } from '../core/json.ts';
 import type { Heddle } from '../heddle.ts';
 import { RpcError } from '../wire/json-rpc.ts';
 import { Peer } from '../wire/peer.ts';
-import { type Asked, META_KEY } from './asked.ts';
+import { type Asked, type Logging, META_KEY } from './asked.ts';
 import { checkEnvelope } from './check-modern.ts';
 import { abilitiesIn, abilitiesOf } from './client-abilities.ts';
 import type { AskClient } from './client-questions.ts';
@@ -25,6 +25,7 @@ export async function serveStdio({ heddle, caller, input, output }: StdioFace, s
   const answer = mcpHandler(heddle);
   let greeted = false;
   let able: Abilities | undefined;
+  const logging: Logging = { level: undefined };
   const ask: AskClient = ({ method, params = {} }, signal) =>
     peer.request(method, params, { deadlineMs: STATE_TTL_MS, signal });
   const peer = new Peer(new StreamLine(input, output), {
@@ -37,8 +38,11 @@ export async function serveStdio({ heddle, caller, input, output }: StdioFace, s
         greeted = true;
         able = abilitiesOf(params.capabilities);
       }
-      const notify = (name: string, said: JsonObject) => void peer.notify(name, said).catch(() => {}); // It has left.
-      const user = era === 'modern' ? { can: abilitiesIn(params) } : { can: able, ask };
+      const notify = (name: string, said: JsonObject) => {
+        peer.notify(name, said).catch(() => {}); // It has left.
+        return true;
+      };
+      const user = era === 'modern' ? { can: abilitiesIn(params) } : { can: able, ask, logging };
       return answer(method, params, { id, era, caller, signal, notify, followed: following, ...user });
     },
   });

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { Abilities, JsonObject } from '../core/call.ts';
 import type { Clock } from '../core/clock.ts';
+import type { Logging } from './asked.ts';
 import { type ClientQuestions, clientQuestions } from './client-questions.ts';
 import { type Followed, followed } from './followed.ts';
 import { MAX_HELD_BYTES, type Reply, toEvent } from './reply.ts';
@@ -18,6 +19,7 @@ export interface Session {
   /** What its user can be asked, and has been asked. */
   readonly can: Abilities | undefined;
   readonly questions: ClientQuestions;
+  readonly logging: Logging;
   lastUsed: number;
 }
 
@@ -64,6 +66,10 @@ export function openSessions(clock: Clock = Date.now): Sessions {
         followed: followed((method, params) => tellOne(streams, { jsonrpc: '2.0', method, params })),
         can,
         questions: clientQuestions(),
+        logging: {
+          level: undefined,
+          sayLate: (params) => tellOne(streams, { jsonrpc: '2.0', method: 'notifications/message', params }),
+        },
         lastUsed: clock(),
       };
       sessions.set(session.id, session);

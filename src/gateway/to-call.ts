@@ -2,6 +2,7 @@ import type { Call, CallKind, JsonObject, Progress } from '../core/call.ts';
 import { newCallId } from '../core/call-id.ts';
 import { isObject } from '../core/json.ts';
 import type { Asked } from './asked.ts';
+import { logOf } from './logging.ts';
 
 const RESERVED = 'io.modelcontextprotocol/';
 /** What a server may answer with a question. */
@@ -11,6 +12,7 @@ const NOTHING: JsonObject = {};
 /** A request of a client as Heddle is asked it: `what` is of the request's parameters, the rest of who asks. */
 export function toCall(what: Pick<Call, 'kind' | 'name' | 'input'>, { _meta }: JsonObject, asked: Asked): Call {
   const report = progressOf(_meta, asked);
+  const log = logOf(_meta, asked);
   const can = MAY_ASK.includes(what.kind) ? asked.can : undefined;
   return {
     id: newCallId(),
@@ -23,6 +25,7 @@ export function toCall(what: Pick<Call, 'kind' | 'name' | 'input'>, { _meta }: J
     signal: asked.signal,
     ...(can && { can }),
     ...(report && { report }),
+    ...(log && { log }),
   };
 }
 

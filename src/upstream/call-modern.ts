@@ -42,7 +42,7 @@ export function modernCalls(options: ModernOptions): Calls {
     const capabilities = capabilitiesOf(call.can ?? NO_ABILITIES, questions.roots().length > 0);
     return peer.request(method, params, {
       ...askOf(call),
-      envelope: { [KEY('clientCapabilities')]: capabilities },
+      envelope: { [KEY('clientCapabilities')]: capabilities, ...(call.log && { [KEY('logLevel')]: call.log.level }) },
       ...(call.kind === 'tool' && { headers: paramHeaders(schema, call.input) }),
     });
   }

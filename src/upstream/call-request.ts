@@ -1,6 +1,7 @@
 import type { CallKind, JsonObject, ResolvedCall, Result, Target } from '../core/call.ts';
 import { UpstreamError } from '../core/errors.ts';
 import type { Ask } from '../wire/peer.ts';
+import { LOG_MESSAGE } from './line-log.ts';
 
 const CALL_MS = 30_000;
 const LONGEST_CALL_MS = 600_000;
@@ -34,11 +35,12 @@ const REQUESTS: Readonly<Record<CallKind, (call: ResolvedCall) => CallRequest>> 
 const namedBy = ({ kind }: Target) => (kind === 'prompt' ? 'name' : 'uri');
 
 /** Under which deadline, signal and progress listener one round of a call runs. */
-export const askOf = ({ options, signal, report }: ResolvedCall): Ask => ({
+export const askOf = ({ options, signal, report, log }: ResolvedCall): Ask => ({
   deadlineMs: options.timeoutMs ?? CALL_MS,
   longestMs: LONGEST_CALL_MS,
   signal,
   onProgress: report,
+  onHeard: log && ((method, params) => method === LOG_MESSAGE && log.tell(params)),
 });
 
 /** The answer of a server, verbatim. `startedAt` is of this round. */

@@ -35,22 +35,29 @@ interface Cell {
   readonly over: Carrier;
   readonly server: JsonObject;
   readonly capabilities?: Known;
+  readonly level?: 'debug' | 'warning' | undefined;
 }
 
 /** A client of one era in front of a server of another; what its user is asked is written down. */
-async function meeting({ client: era, over, server, capabilities }: Cell, user: User = answering) {
+async function meeting({ client: era, over, server, capabilities, level }: Cell, user: User = answering) {
   const config = { sampling: { maxCalls: 10, windowMs: 60_000, maxTokens: 500 } };
   const { heddle, url } = await gatewayUnderTest({ servers: { demo: server }, config });
   const asked: [string, Known][] = [];
+  const logs: unknown[] = [];
   const noting: User = (method, params, signal) => {
     asked.push([method, params]);
     return user(method, params, signal);
   };
   const way = over === 'HTTP' ? { url, token: TOKEN } : streamsTo(heddle);
-  const client = await ASKABLE_CLIENTS[era](way, { user: noting, ...(capabilities && { capabilities }) });
+  const client = await ASKABLE_CLIENTS[era](way, {
+    user: noting,
+    level,
+    onLog: ({ data }) => logs.push(data),
+    ...(capabilities && { capabilities }),
+  });
   onTestFinished(() => client.close());
   const call = async (tool: string) => client.call(`mcp__demo__${tool}`);
-  return { client, call, asked, heddle };
+  return { client, call, asked, logs };
 }
 
 function streamsTo(heddle: Parameters<typeof serveStdio>[0]['heddle']): Way {
@@ -116,6 +123,18 @@ describe.each(CELLS)('a $client client over $over of a $era server over $carrier
     const user: User = () => ({ action: String(actions.shift()) });
     const { call } = await meeting({ client, over, server: await entryOf(era, carrier) }, user);
     expect(said(await call('twice'))).toEqual([{ action: 'decline' }, { action: 'cancel' }]);
+  });
+
+  verifies('P1', 'hears what the server logs from its level on, and nothing when it names none', async () => {
+    const server = await entryOf(era, carrier);
+    const heard = async (level?: 'debug' | 'warning') => {
+      const { call, logs } = await meeting({ client, over, server, capabilities: {}, level });
+      expect(said(await call('chatter'))).toBe('done');
+      return logs;
+    };
+    expect(await heard('debug')).toEqual(['a debug', 'a warning']);
+    expect(await heard('warning')).toEqual(['a warning']);
+    expect(await heard()).toEqual([]);
   });
 
   verifies('P3', 'that can be asked nothing is asked nothing', async () => {

@@ -6,6 +6,7 @@ import {
   CreateMessageRequestSchema,
   ElicitRequestSchema,
   ListRootsRequestSchema,
+  LoggingMessageNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 
 type Result = Readonly<Record<string, unknown>>;
@@ -21,6 +22,9 @@ export type Way =
 export interface AskableOptions {
   readonly user: User;
   readonly capabilities?: Result;
+  /** From which level on it wants to hear what servers log. */
+  readonly level?: 'debug' | 'warning' | undefined;
+  readonly onLog?: (said: Result) => void;
 }
 
 /** An official client whose user can be asked. */
@@ -39,7 +43,7 @@ export const ALL_ABILITIES = { elicitation: { form: {}, url: {} }, sampling: {},
 
 /** The official clients, by their era. */
 export const ASKABLE_CLIENTS: Readonly<Record<'legacy' | 'modern', Connect>> = {
-  async legacy(way, { user, capabilities = ALL_ABILITIES }) {
+  async legacy(way, { user, capabilities = ALL_ABILITIES, level, onLog = () => {} }) {
     const client = new OldClient(ME, { capabilities });
     const has = (name: string) => name in capabilities;
     if (has('elicitation'))
@@ -54,13 +58,15 @@ export const ASKABLE_CLIENTS: Readonly<Record<'legacy' | 'modern', Connect>> = {
     await client.connect(
       ('url' in way ? new OldHttp(new URL(way.url), headersOf(way.token)) : overStreams(way)) as never,
     );
+    client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => onLog(params));
+    if (level) await client.setLoggingLevel(level);
     return {
       call: (name, options = {}) =>
         client.callTool({ name, arguments: {} }, undefined, options as object) as Promise<Result>,
       close: () => client.close(),
     };
   },
-  async modern(way, { user, capabilities = ALL_ABILITIES }) {
+  async modern(way, { user, capabilities = ALL_ABILITIES, level, onLog = () => {} }) {
     const client = new NewClient(ME, { capabilities, versionNegotiation: { mode: { pin: '2026-07-28' } } });
     for (const [ability, method] of Object.entries(METHODS)) {
       if (!(ability in capabilities)) continue;
@@ -73,8 +79,10 @@ export const ASKABLE_CLIENTS: Readonly<Record<'legacy' | 'modern', Connect>> = {
     await client.connect(
       'url' in way ? new NewHttp(new URL(way.url), headersOf(way.token)) : (overStreams(way) as never),
     );
+    client.setNotificationHandler('notifications/message', ({ params }) => onLog(params));
+    const _meta = level ? { 'io.modelcontextprotocol/logLevel': level } : {};
     return {
-      call: (name, options = {}) => client.callTool({ name, arguments: {} }, options as object),
+      call: (name, options = {}) => client.callTool({ name, arguments: {}, _meta }, options as object),
       close: () => client.close(),
     };
   },

@@ -19,13 +19,14 @@ export interface Given {
 }
 
 function modernServer(given: Given[]): McpServer {
-  const server = new McpServer({ name: 'asking-modern', version: '1' });
+  const server = new McpServer({ name: 'asking-modern', version: '1' }, { capabilities: { logging: {} } });
   type Outcome = ReturnType<typeof json> | ReturnType<typeof inputRequired>;
   const tool = (name: string, run: (round: Given, context: ServerContext) => Outcome) =>
     server.registerTool(name, { annotations: { readOnlyHint: true } }, async (context: ServerContext) => {
       const { inputResponses: responses, requestState } = context.mcpReq;
       const round = { responses, state: requestState() as string | undefined };
       given.push(round);
+      for (const level of ['debug', 'warning'] as const) await context.mcpReq.log(level, `a ${level}`);
       return run(round, context);
     });
   const form = (message: string) => inputRequired.elicit({ message, requestedSchema: BOOKING });
@@ -67,6 +68,7 @@ function modernServer(given: Given[]): McpServer {
       requestState: JSON.stringify(responses?.first),
     });
   });
+  tool('chatter', () => json('done'));
   tool('endless', () => inputRequired({ inputRequests: { more: form('More?') }, requestState: 'x' }));
   tool('abilities', (_round, context) => json(context.mcpReq.envelope));
   return server;

@@ -42,7 +42,7 @@ const json = (value: unknown) => ({ content: [{ type: 'text' as const, text: JSO
 
 /** A new server; what it hears of cancelled calls is pushed to `cancelled`, and that `hang` has its answer. */
 export function askingServer(cancelled: string[] = []): McpServer {
-  const server = new McpServer({ name: 'asking', version: '1' });
+  const server = new McpServer({ name: 'asking', version: '1' }, { capabilities: { logging: {} } });
   const visited = new Set<string>();
 
   const form = (extra: Extra, message: string, options: object = {}) =>
@@ -102,6 +102,12 @@ export function askingServer(cancelled: string[] = []): McpServer {
   tool('where', async (extra) => json(await extra.sendRequest({ method: 'roots/list' }, ListRootsResultSchema)));
   tool('abilities', async () => json(server.server.getClientCapabilities()));
   addReadables(server, form);
+  tool('chatter', async (extra) => {
+    for (const level of ['debug', 'warning'] as const) {
+      await extra.sendNotification({ method: 'notifications/message', params: { level, data: `a ${level}` } });
+    }
+    return json('done');
+  });
   tool('die', async (extra) => {
     await form(extra, 'Last words?', { timeout: 100 }).catch(() => process.exit(1));
     return json('alive');
