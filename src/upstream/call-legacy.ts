@@ -8,7 +8,7 @@ import { answered, answeredByUs, askOf, requestOf } from './call-request.ts';
 import { Exchange } from './exchange.ts';
 import { toFailure } from './failure.ts';
 import type { Parking } from './parking.ts';
-import { isQuestion, type Questions } from './questions.ts';
+import { isQuestion, type Questions, unsupported } from './questions.ts';
 import { hasAgreed, urlsToVisit, visits } from './url-required.ts';
 
 export interface CallsOptions {
@@ -102,6 +102,7 @@ export function legacyCalls({ peer, server, can, questions }: CallsOptions): Cal
       if (own.length > 0 && !can.roots) return { roots: own };
       const owner = ownerOf(askedBy);
       if (own.length > 0 && !owner?.can.roots) return { roots: own };
+      if (!owner && plain > 0) throw unsupported({ method, params });
       if (!owner) throw new RpcError(METHOD_NOT_FOUND, `${method} came during no call, so there is nobody to ask.`);
       return owner.exchange.put(questions.admit(server, { method, params }, owner), signal);
     },
