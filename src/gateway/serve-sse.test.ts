@@ -22,6 +22,7 @@ interface Listener {
 
 function listen(gateway: GatewayUnderTest, headers = JSON_HEADERS, path = '/sse'): Promise<Listener> {
   const said: JsonObject[] = [];
+  const asked = new Map<unknown, (answer: JsonObject) => void>();
   return new Promise((resolve, reject) => {
     const { port } = gateway;
     const sent = request({ host: '127.0.0.1', port, path, headers, agent: false }, (response) => {
@@ -37,16 +38,20 @@ function listen(gateway: GatewayUnderTest, headers = JSON_HEADERS, path = '/sse'
     });
     function take(event: string, ended: Promise<void>): void {
       const [, name, data = ''] = /^event: (\w+)\ndata: (.*)$/.exec(event) ?? [];
-      if (name === 'message') said.push(JSON.parse(data));
-      else if (name === 'endpoint') resolve({ ...speaker(data), endpoint: data, said, request: sent, ended });
+      if (name === 'message') {
+        const message: JsonObject = JSON.parse(data);
+        said.push(message);
+        asked.get(message.id)?.(message);
+      } else if (name === 'endpoint') resolve({ ...speaker(data), endpoint: data, said, request: sent, ended });
     }
     function speaker(endpoint: string) {
       const post = (message: JsonObject) =>
         gateway.send({ path: endpoint, headers, body: JSON.stringify({ jsonrpc: '2.0', ...message }) });
       async function ask(message: JsonObject): Promise<JsonObject> {
+        const { promise, resolve } = Promise.withResolvers<JsonObject>();
+        asked.set(message.id, resolve);
         expect((await post(message)).status).toBe(202);
-        await until(`${message.id} is answered`, () => said.some(({ id }) => id === message.id));
-        return said.find(({ id }) => id === message.id) as JsonObject;
+        return promise;
       }
       return { post, ask };
     }

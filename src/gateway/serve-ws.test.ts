@@ -21,13 +21,19 @@ function open({ port }: { readonly port: number }, options: ClientOptions = AUTH
 async function connect(gateway: { readonly port: number }, options?: ClientOptions) {
   const socket = open(gateway, options);
   const said: JsonObject[] = [];
-  socket.on('message', (bytes) => said.push(JSON.parse(String(bytes))));
+  const asked = new Map<unknown, (answer: JsonObject) => void>();
+  socket.on('message', (bytes) => {
+    const message: JsonObject = JSON.parse(String(bytes));
+    said.push(message);
+    asked.get(message.id)?.(message);
+  });
   await once(socket, 'open');
   const send = (message: JsonObject) => socket.send(JSON.stringify({ jsonrpc: '2.0', ...message }));
-  async function ask(message: JsonObject): Promise<JsonObject> {
+  function ask(message: JsonObject): Promise<JsonObject> {
+    const { promise, resolve } = Promise.withResolvers<JsonObject>();
+    asked.set(message.id, resolve);
     send(message);
-    await until(`${message.id} is answered`, () => said.some(({ id }) => id === message.id));
-    return said.find(({ id }) => id === message.id) as JsonObject;
+    return promise;
   }
   return { socket, said, send, ask };
 }
