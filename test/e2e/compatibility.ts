@@ -1,7 +1,6 @@
-import type { DATED_CLIENTS } from '../servers/dated-clients.ts';
+import type { ClientName } from '../servers/dated-clients.ts';
 import type { DATED_SERVERS } from '../servers/dated-servers.ts';
 
-export type ClientName = keyof typeof DATED_CLIENTS;
 export type ServerName = keyof typeof DATED_SERVERS;
 
 /** What a server of some version may want of its user, since when, and what it is called in the documentation. */

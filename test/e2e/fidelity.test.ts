@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { describe, expect, onTestFinished } from 'vitest';
+import { describe, expect, onTestFinished, vi } from 'vitest';
 import type { JsonObject } from '../../src/core/call.ts';
 import { canonicalJson, isObject } from '../../src/core/json.ts';
 import { type GatewayUnderTest, gatewayUnderTest, modern, openSession } from '../../src/gateway/fixtures.ts';
@@ -12,9 +12,10 @@ import { json, log, progress, RESULTS, vendorMeta } from './random-results.ts';
 type Carrier = 'stdio' | 'HTTP';
 type Method = keyof typeof RESULTS;
 
-const numRuns = process.env.HEDDLE_TEST_SCALE === 'full' ? 1000 : 60;
+const numRuns = process.env.HEDDLE_TEST_SCALE === 'full' ? 300 : 60;
 /** A counterexample is made smaller for as long as this. */
-const RUNS = { numRuns, interruptAfterTimeLimit: 20_000 };
+const RUNS = { numRuns, interruptAfterTimeLimit: 60_000 };
+vi.setConfig({ testTimeout: 200_000 });
 const RESERVED = 'io.modelcontextprotocol/';
 const CELLS = (['legacy', 'modern'] as const).flatMap((client) =>
   (['legacy', 'modern'] as const).flatMap((era) =>

@@ -4,10 +4,10 @@ import { describe, expect, onTestFinished } from 'vitest';
 import type { Authenticate } from '../../src/gateway/authenticate.ts';
 import { gatewayUnderTest } from '../../src/gateway/fixtures.ts';
 import { verifies } from '../requirements.ts';
-import { type Answers, DATED_CLIENTS, type DatedClient } from '../servers/dated-clients.ts';
+import { type Answers, type ClientName, DATED_CLIENTS, type DatedClient } from '../servers/dated-clients.ts';
 import { DATED_SERVERS, type DatedServer } from '../servers/dated-servers.ts';
 import { until } from '../until.ts';
-import { type ClientName, compatibilityTable, expected, type ServerName, WORKS } from './compatibility.ts';
+import { compatibilityTable, expected, type ServerName, WORKS } from './compatibility.ts';
 import { ROOT } from './heddle-command.ts';
 
 const CLIENTS = Object.keys(DATED_CLIENTS) as ClientName[];
@@ -51,10 +51,10 @@ const PROBES = {
     expect(heard).toEqual([1, 2, 3].map((progress) => ({ progress, total: 3 })));
   },
   cancel: async ({ client, server, named }: Meeting) => {
-    const [hanging, before] = [server.hanging.length, server.cancelled.length];
+    const [running, before] = [server.running.length, server.cancelled.length];
     const abort = new AbortController();
     const refused = expect(client.call(named('hang'), {}, { signal: abort.signal })).rejects.toBeDefined();
-    await until('the server has the call', () => server.hanging.length > hanging);
+    await until('the server has the call', () => server.running.length > running);
     abort.abort();
     await refused;
     await until('the server hears of it', () => server.cancelled.length > before, 1000);

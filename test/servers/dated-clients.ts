@@ -47,6 +47,12 @@ export interface DatedClient {
   close(): Promise<void>;
 }
 
+interface Asked {
+  readonly method: string;
+  readonly params?: Known;
+}
+
+const atOnce: Thinking = async (answer) => answer;
 const ME = { name: 'dated', version: '0' };
 /** What its user says, by the tool that asks: nobody else would say the same. */
 const answersOf = (who: string) => ({
@@ -55,6 +61,9 @@ const answersOf = (who: string) => ({
   sample: { role: 'assistant', model: 'm', content: { type: 'text', text: `Roses, by ${who}` } },
 });
 export type Answers = ReturnType<typeof answersOf>;
+
+/** Answers in the place of a user who takes time; without it there is an answer at once. */
+export type Thinking = (answer: Known, signal: AbortSignal) => Promise<Known>;
 
 const CAPABILITIES = {
   '2024-11-05': { sampling: {}, roots: {} },
@@ -65,14 +74,14 @@ const CAPABILITIES = {
 
 const headersOf = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
 
-async function old(version: LegacyVersion, transport: Transport): Promise<DatedClient> {
+async function old(version: LegacyVersion, transport: Transport, think = atOnce): Promise<DatedClient> {
   const asked: string[] = [];
   const answers = answersOf(randomUUID());
   const capabilities: Known = CAPABILITIES[version];
   const client = new OldClient(ME, { capabilities });
-  const answer = ({ method, params = {} }: { method: string; params?: Known }) => {
+  const answer = ({ method, params = {} }: Asked, { signal }: { signal: AbortSignal }) => {
     asked.push(method);
-    return answerTo(answers, method, params) as never;
+    return think(answerTo(answers, method, params), signal) as never;
   };
   if (capabilities.elicitation) client.setRequestHandler(ElicitRequestSchema, answer);
   client.setRequestHandler(CreateMessageRequestSchema, answer);
@@ -119,14 +128,14 @@ function onlyIn(version: LegacyVersion, transport: Transport): () => string | un
   return () => agreed;
 }
 
-async function modern(transport: Parameters<NewClient['connect']>[0]): Promise<DatedClient> {
+async function modern(transport: Parameters<NewClient['connect']>[0], think = atOnce): Promise<DatedClient> {
   const asked: string[] = [];
   const answers = answersOf(randomUUID());
   const capabilities = CAPABILITIES['2026-07-28'];
   const client = new NewClient(ME, { capabilities, versionNegotiation: { mode: { pin: '2026-07-28' } } });
-  const answer = ({ method, params = {} }: { method: string; params?: Known }) => {
+  const answer = ({ method, params = {} }: Asked, { mcpReq: { signal } }: { mcpReq: { signal: AbortSignal } }) => {
     asked.push(method);
-    return answerTo(answers, method, params) as never;
+    return think(answerTo(answers, method, params), signal) as never;
   };
   client.setRequestHandler('elicitation/create', answer as never);
   client.setRequestHandler('sampling/createMessage', answer as never);
@@ -169,18 +178,22 @@ async function socketTo({ port, token }: Entrance): Promise<Transport> {
   return transportOf(socket);
 }
 
+export type ClientName = LegacyVersion | '2026-07-28' | '2025-11-25 ws' | '2026-07-28 ws';
+type Connect = (entrance: Entrance, think?: Thinking) => Promise<DatedClient>;
+
 const oldOverHttp =
-  (version: LegacyVersion) =>
-  ({ port, token }: Entrance) =>
-    old(version, new OldHttp(place(port, '/mcp'), { requestInit: headersOf(token) }) as Transport);
+  (version: LegacyVersion): Connect =>
+  ({ port, token }, think) =>
+    old(version, new OldHttp(place(port, '/mcp'), { requestInit: headersOf(token) }) as Transport, think);
 
 /** By the version they speak; the last two over a WebSocket. */
-export const DATED_CLIENTS = {
-  '2024-11-05': ({ port, token }) =>
-    old('2024-11-05', new SSEClientTransport(place(port, '/sse'), { requestInit: headersOf(token) })),
+export const DATED_CLIENTS: Readonly<Record<ClientName, Connect>> = {
+  '2024-11-05': ({ port, token }, think) =>
+    old('2024-11-05', new SSEClientTransport(place(port, '/sse'), { requestInit: headersOf(token) }), think),
   '2025-06-18': oldOverHttp('2025-06-18'),
   '2025-11-25': oldOverHttp('2025-11-25'),
-  '2026-07-28': ({ port, token }) => modern(new NewHttp(place(port, '/mcp'), { requestInit: headersOf(token) })),
-  '2025-11-25 ws': async (entrance) => old('2025-11-25', await socketTo(entrance)),
-  '2026-07-28 ws': async (entrance) => modern((await socketTo(entrance)) as never),
-} as const satisfies Record<string, (entrance: Entrance) => Promise<DatedClient>>;
+  '2026-07-28': ({ port, token }, think) =>
+    modern(new NewHttp(place(port, '/mcp'), { requestInit: headersOf(token) }), think),
+  '2025-11-25 ws': async (entrance, think) => old('2025-11-25', await socketTo(entrance), think),
+  '2026-07-28 ws': async (entrance, think) => modern((await socketTo(entrance)) as never, think),
+};

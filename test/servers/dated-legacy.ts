@@ -18,8 +18,8 @@ export type LegacyVersion = '2024-11-05' | '2025-06-18' | '2025-11-25';
 
 /** What a server has in all its lines. */
 export interface World {
-  /** The calls of `hang` that came, and those that were cancelled. */
-  readonly hanging: string[];
+  /** The tools that were called, and those whose call was cancelled. */
+  readonly running: string[];
   readonly cancelled: string[];
   readonly uri: string;
 }
@@ -53,17 +53,15 @@ export function datedLegacy(version: LegacyVersion, world: World): OpenServer {
   const server = new McpServer({ name: 'dated', version }, { capabilities: CHANGING });
   const subscribed = new Set<string>();
   const tool = (name: string, run: (extra: Extra) => Promise<unknown>) =>
-    server.registerTool(name, { annotations: { readOnlyHint: true } }, async (extra: Extra) =>
-      textOf(await run(extra)),
-    );
+    server.registerTool(name, { annotations: { readOnlyHint: true } }, async (extra: Extra) => {
+      world.running.push(name);
+      extra.signal.addEventListener('abort', () => world.cancelled.push(name));
+      return textOf(await run(extra));
+    });
 
   server.registerTool('echo', { inputSchema: { text: z.string() } }, ({ text }) => textOf(text));
   tool('count', count);
-  tool('hang', (extra) => {
-    world.hanging.push('hang');
-    extra.signal.addEventListener('abort', () => world.cancelled.push('hang'));
-    return new Promise(() => {});
-  });
+  tool('hang', () => new Promise(() => {}));
   tool('sample', (extra) =>
     extra.sendRequest({ method: 'sampling/createMessage', params: POEM }, CreateMessageResultSchema),
   );

@@ -14,7 +14,7 @@ const CHANGING = {
 };
 
 /** A server of SDK 2.4 for one request: it asks by its answers. */
-export function datedModern({ hanging, cancelled, uri, grown }: ModernWorld): McpServer {
+export function datedModern({ running, cancelled, uri, grown }: ModernWorld): McpServer {
   const server = new McpServer({ name: 'dated', version: '2026-07-28' }, { capabilities: CHANGING });
   const annotations = { readOnlyHint: true };
   const asking = (name: string, question: Parameters<typeof inputRequired>[0]) =>
@@ -34,7 +34,7 @@ export function datedModern({ hanging, cancelled, uri, grown }: ModernWorld): Mc
     return textOf('counted');
   });
   server.registerTool('hang', { annotations }, ({ mcpReq }: ServerContext) => {
-    hanging.push('hang');
+    running.push('hang');
     mcpReq.signal.addEventListener('abort', () => cancelled.push('hang'));
     return new Promise<never>(() => {});
   });

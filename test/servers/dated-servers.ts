@@ -18,8 +18,8 @@ export interface DatedServer {
   readonly entry: JsonObject;
   /** The note that it has. */
   readonly uri: string;
-  /** The calls of `hang` that came, and those that were cancelled. */
-  readonly hanging: string[];
+  /** The tools that were called, and those whose call was cancelled; of a modern one only those that hang. */
+  readonly running: string[];
   readonly cancelled: string[];
   /** Says that its note has changed. */
   touch(): void;
@@ -32,15 +32,15 @@ const NOTE = (version: string) => `note://${version}/one`;
 
 /** What all lines to one server have in common. */
 function lines(version: LegacyVersion, uri: string) {
-  const [hanging, cancelled]: [string[], string[]] = [[], []];
+  const [running, cancelled]: [string[], string[]] = [[], []];
   const open = new Set<OpenServer>();
   const grown: string[] = [];
   return {
-    hanging,
+    running,
     cancelled,
     uri,
     async connect(transport: Transport): Promise<void> {
-      const one = datedLegacy(version, { hanging, cancelled, uri });
+      const one = datedLegacy(version, { running, cancelled, uri });
       for (const name of grown) one.grow(name);
       open.add(one);
       one.onClose(() => open.delete(one));
@@ -90,14 +90,14 @@ async function overWebSocket(version: LegacyVersion): Promise<DatedServer> {
 
 async function modern(): Promise<DatedServer> {
   const uri = NOTE('2026-07-28');
-  const [hanging, cancelled]: [string[], string[]] = [[], []];
+  const [running, cancelled]: [string[], string[]] = [[], []];
   const grown: string[] = [];
-  const handler = createMcpHandler(() => datedModern({ hanging, cancelled, uri, grown }), { legacy: 'reject' });
+  const handler = createMcpHandler(() => datedModern({ running, cancelled, uri, grown }), { legacy: 'reject' });
   const { url, close } = await listen(toNodeHandler(handler) as RequestListener);
   return {
     entry: { type: 'http', url },
     uri,
-    hanging,
+    running,
     cancelled,
     touch: () => handler.notify.resourceUpdated(uri),
     grow: () => {

@@ -1,0 +1,6 @@
+// `node doomed-client.ts <client> <port> <token> <tools…>` calls tools, answers no question, and waits until it is killed.
+import { type ClientName, DATED_CLIENTS } from './dated-clients.ts';
+
+const [name, port, token, ...tools] = process.argv.slice(2) as [ClientName, string, string, ...string[]];
+const client = await DATED_CLIENTS[name]({ port: Number(port), token }, () => new Promise(() => {}));
+await Promise.all(tools.map((tool) => client.call(tool)));
