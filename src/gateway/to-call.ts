@@ -33,7 +33,7 @@ export function toCall(what: Pick<Call, 'kind' | 'name' | 'input'>, params: Json
 }
 
 // A call that says no more than this is the rule, and costs nothing.
-const KNOWN = new Set(['name', 'arguments', 'uri', '_meta', 'inputResponses', 'requestState', 'task', 'ref']);
+const KNOWN = new Set(['name', 'arguments', 'uri', '_meta', 'inputResponses', 'requestState', 'task']);
 
 /** What is neither ours to understand nor, like the wish for a task, between the client and us. */
 function unknownIn(params: JsonObject): JsonObject | undefined {
