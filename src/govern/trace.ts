@@ -16,33 +16,30 @@ export type Subject = (call: Call) => { readonly name: string; readonly server?:
 export function trace(log: TraceLog, subject: Subject, clock: Clock = Date.now): Stage<Call> {
   return function trace(call, next) {
     const startedAt = clock();
-    return observed(
-      () => next(call),
-      ({ outcome, server: answered, durationMs }) => {
-        const meant = subject(call);
-        const server = answered ?? meant?.server;
-        const { traceparent } = call.meta;
-        const parent = typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent) : null;
-        const id = call.id.replaceAll('-', '');
-        log.append({
-          traceId: parent?.[1] ?? id,
-          ...spanOf(call, parent?.[2]),
-          name: keptName(meant?.name ?? call.name),
-          ...(server !== undefined && { server }),
-          startedAt,
-          durationMs,
-          outcome,
-          attributes: {
-            callId: call.id,
-            caller: call.caller.id,
-            via: call.caller.via,
-            ...(call.kind !== 'tool' && { kind: call.kind }),
-            ...(meant && meant.name !== call.name && { written: keptName(call.name) }),
-            arguments: sanitised(call.input),
-          },
-        });
-      },
-    );
+    return observed(call, next, ({ outcome, server: answered, durationMs }) => {
+      const meant = subject(call);
+      const server = answered ?? meant?.server;
+      const { traceparent } = call.meta;
+      const parent = typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent) : null;
+      const id = call.id.replaceAll('-', '');
+      log.append({
+        traceId: parent?.[1] ?? id,
+        ...spanOf(call, parent?.[2]),
+        name: keptName(meant?.name ?? call.name),
+        ...(server !== undefined && { server }),
+        startedAt,
+        durationMs,
+        outcome,
+        attributes: {
+          callId: call.id,
+          caller: call.caller.id,
+          via: call.caller.via,
+          ...(call.kind !== 'tool' && { kind: call.kind }),
+          ...(meant && meant.name !== call.name && { written: keptName(call.name) }),
+          arguments: sanitised(call.input),
+        },
+      });
+    });
   };
 }
 
