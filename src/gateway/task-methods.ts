@@ -1,4 +1,5 @@
 import type { Call, JsonObject, Result } from '../core/call.ts';
+import { newCallId } from '../core/call-id.ts';
 import { HeddleError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import type { Heddle } from '../heddle.ts';
@@ -15,15 +16,11 @@ import { toCall } from './to-call.ts';
 
 /** How a modern client asks about a task, whoever is at it: its server, or this gateway. */
 export function taskMethods(heddle: Heddle, { tasks, held }: Handouts): Record<string, Answer> {
-  function routeOf(params: JsonObject, asked: Asked): Route {
+  function routeOf(method: string, params: JsonObject, asked: Asked): Route {
     requireTasks(params);
     const route = tasks.open(params.taskId, asked);
     if (typeof route !== 'string') return route;
-    heddle.access.refused(asked.caller, {
-      callId: toCall(UNKNOWN, params, asked).id,
-      name: UNKNOWN.name,
-      reason: route,
-    });
+    heddle.access.refused(asked.caller, { callId: newCallId(), name: method, reason: route });
     // One sentence for all reasons: whoever tries ids out learns nothing.
     throw new RpcError(INVALID_PARAMS, 'Invalid or expired taskId', { reason: 'invalid_task_id' });
   }
@@ -53,15 +50,15 @@ export function taskMethods(heddle: Heddle, { tasks, held }: Handouts): Record<s
   }
 
   return {
-    'tasks/get': async (_method, params, asked) => {
-      const route = routeOf(params, asked);
+    'tasks/get': async (method, params, asked) => {
+      const route = routeOf(method, params, asked);
       const taskId = params.taskId as string;
       const here = heldBy(route, asked);
       if (here) return { ...here.describe(), taskId };
       return { ...(await goOn(route, callOf(route, params, asked)).then(described, ended)), taskId };
     },
-    'tasks/update': async (_method, params, asked) => {
-      const route = routeOf(params, asked);
+    'tasks/update': async (method, params, asked) => {
+      const route = routeOf(method, params, asked);
       const call = callOf(route, params, asked);
       const answers = toAnswers(params.inputResponses);
       const here = heldBy(route, asked);
@@ -69,8 +66,8 @@ export function taskMethods(heddle: Heddle, { tasks, held }: Handouts): Record<s
       else await goOn(route, { ...call, answers });
       return {};
     },
-    'tasks/cancel': async (_method, params, asked) => {
-      const route = routeOf(params, asked);
+    'tasks/cancel': async (method, params, asked) => {
+      const route = routeOf(method, params, asked);
       const here = heldBy(route, asked);
       if (here) here.cancel();
       else await goOn(route, callOf(route, params, asked), { cancels: true });
@@ -79,7 +76,6 @@ export function taskMethods(heddle: Heddle, { tasks, held }: Handouts): Record<s
   };
 }
 
-const UNKNOWN = { kind: 'tool', name: 'a task', input: {} } as const;
 const GONE =
   'The gateway that held this task is gone, or did not keep it any longer. Look whether the call has had effects.';
 

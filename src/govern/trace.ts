@@ -2,7 +2,7 @@ import type { Call, Stage } from '../core/call.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Span, TraceLog } from '../store/trace-log.ts';
 import { keptName } from './kept-name.ts';
-import { observed } from './outcome.ts';
+import { observer } from './outcome.ts';
 import { sanitised } from './sanitise.ts';
 
 const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}$/;
@@ -14,6 +14,7 @@ export type Subject = (call: Call) => { readonly name: string; readonly server?:
 
 /** Keeps a span of every call, under the trace of whoever made it when they said which. */
 export function trace(log: TraceLog, subject: Subject, clock: Clock = Date.now): Stage<Call> {
+  const observed = observer();
   return function trace(call, next) {
     const startedAt = clock();
     return observed(call, next, ({ outcome, server: answered, durationMs }) => {
