@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Alarm, realAlarm } from '../core/alarm.ts';
 import type { Caller } from '../core/call.ts';
@@ -7,6 +7,7 @@ import type { Arrival } from './arrival.ts';
 import { type DoorOptions, doors, fail } from './doors.ts';
 import { mcpHandler } from './mcp-handler.ts';
 import { mcpHttp } from './mcp-http.ts';
+import { createServer } from './node-http.ts';
 import { openResponses } from './open-responses.ts';
 import { sseFace } from './serve-sse.ts';
 import { wantsWebSocket, wsFace } from './serve-ws.ts';
