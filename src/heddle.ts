@@ -65,6 +65,8 @@ export interface Access {
   createKey(by: Caller, wanted: Pick<ApiKey, 'name' | 'roles' | 'profile'>): Promise<string>;
   /** Takes a key away: from now on it opens nothing. Throws NAME_UNKNOWN. */
   revokeKey(by: Caller, name: string): Promise<void>;
+  /** Writes down that a request of this caller was not believed, before it became a call. Each may tell of itself. */
+  refused(by: Caller, what: { readonly callId: string; readonly name: string; readonly reason: string }): void;
 }
 
 export interface KnownKey extends ApiKey {

@@ -98,7 +98,7 @@ export function readCache({ lineOf, clock = Date.now, max = MAX_KEPT }: CacheOpt
 
   return {
     // What an answer of the user has led to is the answer to that alone.
-    stage: (call, next) => (call.kind === 'resource' && !call.from ? read(call, next) : next(call)),
+    stage: (call, next) => (call.kind === 'resource' && !call.from && !call.answers ? read(call, next) : next(call)),
     forget(server, uri) {
       const isMeant = (one: Place) => one.server === server && (uri === undefined || one.uri === uri);
       for (const [key, one] of kept) if (isMeant(one)) kept.delete(key);

@@ -107,5 +107,5 @@ async function wait(flight: Flight, signal: AbortSignal): Promise<Result> {
 }
 
 /** Whoever can be asked, or wants to hear of progress, has a read of its own. */
-const isJoinable = ({ kind, from, can, report, signal }: ResolvedCall) =>
-  kind === 'resource' && !from && !report && !(can && isAskable(can)) && !signal.aborted;
+const isJoinable = ({ kind, from, answers, can, report, signal }: ResolvedCall) =>
+  kind === 'resource' && !from && !answers && !report && !(can && isAskable(can)) && !signal.aborted;

@@ -59,6 +59,10 @@ export function access({ store, settings, clock }: AccessOptions): Access {
       const written = configured().some((key) => key.name === name);
       throw written ? inConfiguration(name) : noKey(name, await keys.all());
     },
+    refused({ id: caller, via, profile }, { callId, name, reason }) {
+      const detail = { outcome: 'refused', reason, profile };
+      audit.append({ callId, phase: 'outcome', at: clock(), caller, via, name, detail });
+    },
   };
 }
 

@@ -37,6 +37,8 @@ export interface Call {
   readonly approved?: 'self';
   readonly signal: AbortSignal;
   readonly report?: (progress: Progress) => void;
+  /** Hears what the server logs meanwhile, from this level on, in MCP's own words. */
+  readonly log?: { readonly level: string; readonly tell: (said: JsonObject) => void } | undefined;
 }
 
 export interface CallOptions {
@@ -173,6 +175,8 @@ export type Result =
       readonly kind: 'input-required';
       readonly questions: Readonly<Record<string, Question>>;
       readonly next: Continuation;
+      /** What the server said instead of asking, as a JSON-RPC error: older clients know what it means. */
+      readonly refusal?: JsonObject;
     };
 
 export type Handler<C extends Call = Call> = (call: C) => Promise<Result>;

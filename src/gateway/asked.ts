@@ -1,4 +1,5 @@
-import type { Caller, JsonObject } from '../core/call.ts';
+import type { Abilities, Caller, JsonObject } from '../core/call.ts';
+import type { AskClient } from './client-questions.ts';
 import type { Followed } from './followed.ts';
 
 /** 2026-07-28 is `modern`: stateless, every request says who it is. Everything before it is `legacy`. */
@@ -11,10 +12,24 @@ export interface Asked {
   readonly caller: Caller;
   /** Aborts when the client cancels or leaves. */
   readonly signal: AbortSignal;
-  /** Says something about this request before it is answered. */
-  readonly notify: (method: string, params: JsonObject) => void;
+  /** Says something about this request before it is answered; false when that is no longer possible. */
+  readonly notify: (method: string, params: JsonObject) => boolean;
+  /** What its user can be asked; nothing when absent. */
+  readonly can?: Abilities | undefined;
+  /** Asks its user while the request is open; absent where a question can only be the answer. */
+  readonly ask?: AskClient | undefined;
+  /** What its client hears of servers' logs; absent where it could not be told. */
+  readonly logging?: Logging | undefined;
   /** What its client follows; absent where it could not be told. */
   readonly followed?: Followed | undefined;
+}
+
+/** Of one session. */
+export interface Logging {
+  /** From which level on; nothing at all when it was never said. */
+  level: string | undefined;
+  /** Tells it what comes after the call was answered, where that takes another way. */
+  readonly sayLate?: (said: JsonObject) => void;
 }
 
 /** Answers one request; throws an `RpcError` to refuse. Everything MCP means is behind this. */

@@ -14,7 +14,9 @@ export interface Batch {
 }
 
 /** One message of a batch, with its own way back. */
-export type BatchPart = Exclude<Body, { refusal: unknown }> & { readonly response: Outlet; readonly reply: Reply };
+export type BatchPart =
+  | (Extract<Body, { method: unknown }> & { readonly response: Outlet; readonly reply: Reply })
+  | (Extract<Body, { answer: unknown }> & { readonly response: Outlet });
 
 /** Answers each message of a batch by itself, where batches exist; the answers come as they are ready. */
 export async function answerBatch(
@@ -28,6 +30,7 @@ export async function answerBatch(
   const answered = shareResponse(response, messages.length).map((part, at) => {
     const body = checkMessage(messages[at]);
     if ('refusal' in body) return new Reply(part, null).error(body.refusal);
+    if ('answer' in body) return answerOne({ ...body, response: part });
     const reply = new Reply(part, body.id ?? null);
     // A session is not opened from within another.
     return body.method === 'initialize' ? reply.error(notOne().refusal) : answerOne({ ...body, response: part, reply });

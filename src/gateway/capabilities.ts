@@ -3,10 +3,11 @@ import type { Offers } from '../heddle.ts';
 
 const CHANGING = { listChanged: true };
 
-/** What clients are told they can ask for: tools, and what else some server has. */
+/** What clients are told they can ask for: tools, what servers log, and what else some server has. */
 export const toCapabilities = ({ resources, subscribe, prompts, completions }: Offers): JsonObject => ({
   tools: CHANGING,
   ...(resources && { resources: subscribe ? { subscribe: true, ...CHANGING } : CHANGING }),
   ...(prompts && { prompts: CHANGING }),
   ...(completions && { completions: {} }),
+  logging: {},
 });

@@ -15,14 +15,31 @@ const FOR_THE_CLIENT: Partial<Record<ErrorCode, number>> = {
   CALL_CANCELLED: INTERNAL_ERROR,
 };
 
+const URL_REQUIRED = -32042;
+export const MISSING_CAPABILITY = -32021;
+
 /** Says in MCP why a tool call failed: a result with `isError`, or an `RpcError` to throw. */
-export function failedCall(thrown: unknown): JsonObject {
+export function failedCall(thrown: unknown, era: Era): JsonObject {
+  if (thrown instanceof RpcError) throw thrown;
   const error = HeddleError.from(thrown);
   const said = error.code === 'UPSTREAM_REFUSED' ? error.details.rpc : undefined;
-  if (isObject(said)) throw RpcError.fromAnswer(said); // The server's own words, as if we were not there.
+  if (isObject(said)) {
+    const refusal = inWordsOf(era, RpcError.fromAnswer(said));
+    // Legacy clients do not know the code, but their models can read why.
+    if (era === 'legacy' && refusal.code === MISSING_CAPABILITY) return isError(refusal.message);
+    throw refusal; // The server's own words, as if we were not there.
+  }
   const code = FOR_THE_CLIENT[error.code] ?? (READABLE[error.fault] ? undefined : INTERNAL_ERROR);
   if (code !== undefined) throw new RpcError(code, `${error.message} ${error.fix}`, { code: error.code });
-  return { isError: true, content: [{ type: 'text', text: `[${error.code}] ${error.message} ${error.fix}` }] };
+  return isError(`[${error.code}] ${error.message} ${error.fix}`);
+}
+
+const isError = (text: string): JsonObject => ({ isError: true, content: [{ type: 'text', text }] });
+
+/** Modern clients know no refusal until a page is visited: to them the server lacks a client that can be asked. */
+function inWordsOf(era: Era, refusal: RpcError): RpcError {
+  if (era === 'legacy' || refusal.code !== URL_REQUIRED) return refusal;
+  return new RpcError(MISSING_CAPABILITY, refusal.message, { requiredCapabilities: { elicitation: { url: {} } } });
 }
 
 const BY_FAULT = {
@@ -38,7 +55,7 @@ export function failedRead(error: HeddleError, { kind, name }: Call, era: Era): 
   const uri = kind === 'resource' || kind === 'subscription' ? { uri: name } : {};
   const said = error.code === 'UPSTREAM_REFUSED' ? error.details.rpc : undefined;
   if (isObject(said)) {
-    const { code, message, data } = RpcError.fromAnswer(said);
+    const { code, message, data } = inWordsOf(era, RpcError.fromAnswer(said));
     // The newer era has no code of its own for it.
     const isOld = era === 'modern' && code === RESOURCE_NOT_FOUND;
     return isOld ? new RpcError(INVALID_PARAMS, message, data ?? uri) : new RpcError(code, message, data);

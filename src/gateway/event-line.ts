@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Line, Message } from '../wire/json-rpc.ts';
 import { type ClientLine, MAX_UNREAD_BYTES } from './client-line.ts';
+import { STILL_HERE } from './outlet.ts';
 
 const KEEP_ALIVE_MS = 25_000;
 
@@ -29,7 +30,7 @@ export class EventLine implements ClientLine {
     const response = this.#response;
     response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
     response.write(`event: endpoint\ndata: ${this.#endpoint}\n\n`);
-    const timer = setInterval(() => this.#write(': still here\n\n'), KEEP_ALIVE_MS).unref();
+    const timer = setInterval(() => this.#write(STILL_HERE), KEEP_ALIVE_MS).unref();
     response.once('close', () => {
       clearInterval(timer);
       void this.close();

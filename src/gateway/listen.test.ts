@@ -4,7 +4,9 @@ import type { Call, JsonObject } from '../core/call.ts';
 import { ada } from '../core/fixtures.ts';
 import type { Heddle } from '../heddle.ts';
 import type { Asked } from './asked.ts';
+import { eraBridge } from './era-bridge.ts';
 import { listen } from './listen.ts';
+import { requestStates } from './request-state.ts';
 
 verifies(
   'R6',
@@ -22,11 +24,13 @@ verifies(
       },
     } as unknown as Heddle;
     const said: [string, JsonObject][] = [];
-    const notify = (method: string, params: JsonObject) => said.push([method, params]);
+    const notify = (method: string, params: JsonObject) => said.push([method, params]) > 0;
     const asked: Asked = { id: 7, era: 'modern', caller: ada, signal: new AbortController().signal, notify };
     const notifications = { promptsListChanged: true, toolsListChanged: 1, resourceSubscriptions: ['u:1', 'u:1', 2] };
     const _meta = { 'io.modelcontextprotocol/subscriptionId': 7 };
-    expect(await listen(heddle, { notifications }, asked)).toEqual({ _meta });
+    expect(await listen({ heddle, bridge: eraBridge(heddle, requestStates()) }, { notifications }, asked)).toEqual({
+      _meta,
+    });
     expect(said).toEqual([
       [
         'notifications/subscriptions/acknowledged',

@@ -2,14 +2,20 @@ import type { JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
 import type { Heddle } from '../heddle.ts';
 import { type Asked, META_KEY } from './asked.ts';
+import type { Bridge } from './era-bridge.ts';
 import { read } from './read-methods.ts';
 import { toCall } from './to-call.ts';
 
 const LISTS = ['tools', 'resources', 'prompts'] as const;
 const MAX_FOLLOWED = 1000;
 
+export interface Served {
+  readonly heddle: Heddle;
+  readonly bridge: Bridge;
+}
+
 /** `subscriptions/listen`: tells a modern client of changes for as long as it listens. */
-export async function listen(heddle: Heddle, params: JsonObject, client: Asked): Promise<JsonObject> {
+export async function listen({ heddle, bridge }: Served, params: JsonObject, client: Asked): Promise<JsonObject> {
   const wanted = isObject(params.notifications) ? params.notifications : {};
   const _meta = { [META_KEY('subscriptionId')]: client.id };
   const lists = LISTS.filter((list) => wanted[`${list}ListChanged`] === true);
@@ -19,7 +25,7 @@ export async function listen(heddle: Heddle, params: JsonObject, client: Asked):
   const changes = heddle.changes(asked.caller, asked.signal);
   const early = heldBack((update: JsonObject) => asked.notify('notifications/resources/updated', { ...update, _meta }));
   try {
-    const uris = await follow(heddle, wanted.resourceSubscriptions, { asked, report: early.tell });
+    const uris = await follow(bridge, wanted.resourceSubscriptions, { asked, report: early.tell });
     const honoured = {
       ...Object.fromEntries(lists.map((list) => [`${list}ListChanged`, true])),
       ...(uris.length > 0 && { resourceSubscriptions: uris }),
@@ -43,12 +49,12 @@ interface Reporting {
 }
 
 /** Those that could be followed: the others are left out of what is acknowledged. */
-async function follow(heddle: Heddle, wanted: unknown, { asked, report }: Reporting): Promise<readonly string[]> {
+async function follow(bridge: Bridge, wanted: unknown, { asked, report }: Reporting): Promise<readonly string[]> {
   const listed = Array.isArray(wanted) ? wanted.filter((uri) => typeof uri === 'string') : [];
   const uris = [...new Set(listed)].slice(0, MAX_FOLLOWED);
   const begun = uris.map(async (name): Promise<readonly string[]> => {
     const call = toCall({ kind: 'subscription', name, input: {} }, {}, asked);
-    return read(heddle, { ...call, report }, asked).then(
+    return read(bridge, { ...call, report }, asked).then(
       () => [name],
       () => [],
     );

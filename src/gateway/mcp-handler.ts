@@ -1,40 +1,44 @@
-import type { JsonObject, Result } from '../core/call.ts';
-import { UpstreamError } from '../core/errors.ts';
+import type { JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
 import { VERSION } from '../core/version.ts';
 import type { Heddle, Offers } from '../heddle.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
 import { type Answer, type Asked, LEGACY_VERSIONS, META_KEY, MODERN_VERSION } from './asked.ts';
 import { toCapabilities } from './capabilities.ts';
+import { type Bridge, eraBridge } from './era-bridge.ts';
 import { failedCall } from './error-answer.ts';
 import { listen } from './listen.ts';
 import { fromCursor, toListing, UNCACHED } from './listing.ts';
+import { setLevel } from './logging.ts';
 import { followMethods, readMethods } from './read-methods.ts';
+import { type RequestStates, requestStates } from './request-state.ts';
 import { toCall } from './to-call.ts';
 
 const SERVER = { name: 'heddle', title: 'Heddle', version: VERSION };
 
 /** Says Heddle in MCP, in both eras. Knows the protocol and nothing about policy: it only dispatches. */
-export function mcpHandler(heddle: Heddle): Answer {
+export function mcpHandler(heddle: Heddle, states: RequestStates = requestStates()): Answer {
+  const bridge = eraBridge(heddle, states);
   const both: Record<string, Answer> = {
     'tools/list': async (_method, { cursor }, { caller, era }) => {
       const from = fromCursor(cursor);
       return toListing(await heddle.catalog.list(caller, from === undefined ? {} : { cursor: from }), era);
     },
-    'tools/call': (_method, params, asked) => callTool(heddle, params, asked),
-    ...readMethods(heddle),
+    'tools/call': (_method, params, asked) => callTool(bridge, params, asked),
+    ...readMethods(heddle, bridge),
   };
   const methods: Record<Asked['era'], Record<string, Answer>> = {
     legacy: {
       ...both,
-      ...followMethods(heddle),
+      ...followMethods(bridge),
       initialize: async (_method, params, { caller }) => hello(params, await heddle.catalog.offers(caller)),
       ping: async () => ({}),
+      'logging/setLevel': setLevel,
     },
     modern: {
       ...both,
       'server/discover': async (_method, _params, { caller }) => introduction(await heddle.catalog.offers(caller)),
-      'subscriptions/listen': (_method, params, asked) => listen(heddle, params, asked),
+      'subscriptions/listen': (_method, params, asked) => listen({ heddle, bridge }, params, asked),
     },
   };
 
@@ -60,26 +64,13 @@ function introduction(offers: Offers): JsonObject {
 const forModern = (result: JsonObject) =>
   result.resultType === undefined ? { resultType: 'complete', ...result } : result;
 
-async function callTool(heddle: Heddle, params: JsonObject, asked: Asked): Promise<JsonObject> {
+async function callTool(bridge: Bridge, params: JsonObject, asked: Asked): Promise<JsonObject> {
   const { name, arguments: input = {} } = params;
   if (typeof name !== 'string') throw new RpcError(INVALID_PARAMS, '`name` has to be a string.');
   if (!isObject(input)) throw new RpcError(INVALID_PARAMS, '`arguments` has to be an object.');
-  let result: Result;
   try {
-    result = await heddle.dispatch(toCall({ kind: 'tool', name, input }, params, asked));
+    return await bridge(toCall({ kind: 'tool', name, input }, params, asked), asked, params);
   } catch (thrown) {
-    return failedCall(thrown);
+    return failedCall(thrown, asked.era);
   }
-  return toAnswer(result, asked);
-}
-
-function toAnswer(result: Result, { era }: Asked): JsonObject {
-  if (result.kind === 'input-required') {
-    const message = `${result.next.server} has a question for the user, which this gateway cannot ask.`;
-    return failedCall(new UpstreamError('UPSTREAM_FAILED', message, { delivered: 'maybe' }));
-  }
-  const { value } = result;
-  if (era === 'modern' || value.resultType === undefined) return value;
-  const { resultType: _, ...rest } = value; // A word that legacy clients do not know.
-  return rest;
 }

@@ -4,9 +4,11 @@ import type { Caller, JsonObject } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
 import type { Arrival } from './arrival.ts';
-import { type Answer, type Era, LEGACY_VERSIONS } from './asked.ts';
+import { type Answer, type Asked, type Era, LEGACY_VERSIONS } from './asked.ts';
 import { answerBatch } from './batch.ts';
 import { checkModern, isModern, type Refusal } from './check-modern.ts';
+import { abilitiesIn, abilitiesOf } from './client-abilities.ts';
+import { MISSING_CAPABILITY } from './error-answer.ts';
 import type { Outlet } from './outlet.ts';
 import { header, readMessage } from './read-message.ts';
 import { recheck } from './recheck.ts';
@@ -32,11 +34,14 @@ interface Received extends Omit<Arrival, 'response'> {
 
 type HeadersOf = (result: JsonObject) => Record<string, string>;
 
+const MODERN_STATUS: Readonly<Record<number, number>> = { [METHOD_NOT_FOUND]: 404, [MISSING_CAPABILITY]: 400 };
 const SESSION_NOT_FOUND = -32001;
+const NO_SESSION = { status: 404, code: SESSION_NOT_FOUND, message: 'There is no such session. Initialize again.' };
 
 /** MCP over node:http: legacy sessions and modern stateless requests on one path, no framework between. */
 export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<void> | void {
-  const { answer, sessions, alarm = realAlarm } = options;
+  const { sessions, alarm = realAlarm } = options;
+  const respond = responder(options.answer);
   const sessionOf = ({ request, caller }: Pick<Arrival, 'request' | 'caller'>) =>
     sessions.find(header(request, 'mcp-session-id'), holderOf(caller));
 
@@ -44,10 +49,14 @@ export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<
   async function post(arrival: Arrival): Promise<void> {
     const body = await readMessage(arrival.request, options.maxBodyBytes);
     if ('batch' in body) {
-      const batch = { version: sessionOf(arrival)?.version, messages: body.batch };
-      return answerBatch(arrival.response, batch, (one) => postLegacy({ ...arrival, ...one }));
+      const session = sessionOf(arrival);
+      const batch = { version: session?.version, messages: body.batch };
+      return answerBatch(arrival.response, batch, (one) =>
+        'answer' in one ? takeAnswer(one.response, session, one.answer) : postLegacy({ ...arrival, ...one }),
+      );
     }
     if ('refusal' in body) return new Reply(arrival.response, null).error(body.refusal, { connection: 'close' });
+    if ('answer' in body) return takeAnswer(arrival.response, sessionOf(arrival), body.answer);
     const received = { ...arrival, ...body, reply: new Reply(arrival.response, body.id ?? null) };
     await (isModern(arrival.request.headers, body.params) ? postModern(received) : postLegacy(received));
   }
@@ -77,28 +86,19 @@ export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<
   }
 
   async function respondLegacy(received: Received, id: string | number, session: Session | undefined): Promise<void> {
-    const { method, reply, caller } = received;
+    const { method, params, reply, caller } = received;
     if (session?.running.has(id)) {
       return reply.error({ status: 400, code: INVALID_REQUEST, message: `The id ${shortened(id)} is in use.` });
     }
     const newSession = ({ protocolVersion }: JsonObject) => ({
-      'mcp-session-id': sessions.open(holderOf(caller), String(protocolVersion)).id,
+      'mcp-session-id': sessions.open(holderOf(caller), {
+        version: String(protocolVersion),
+        can: abilitiesOf(params.capabilities),
+      }).id,
     });
     if (session) begin(session, id, reply);
     await respond('legacy', { ...received, session }, id, method === 'initialize' ? newSession : undefined);
     session?.running.delete(id);
-  }
-
-  async function respond(era: Era, received: Received, id: string | number, headers?: HeadersOf) {
-    const { method, params, caller, reply, session } = received;
-    const { signal } = reply;
-    const notify = (name: string, details: JsonObject) => reply.notify(name, details);
-    try {
-      const result = await answer(method, params, { id, era, caller, signal, notify, followed: session?.followed });
-      if (!signal.aborted) reply.result(result, headers?.(result));
-    } catch (thrown) {
-      if (!signal.aborted) reply.error(toRefusal(thrown, era));
-    }
   }
 
   return function handle(arrival) {
@@ -108,6 +108,36 @@ export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<
     if (request.method === 'DELETE') return endSession(response, sessions, sessionOf(arrival));
     response.writeHead(405, { allow: 'GET, POST, DELETE' }).end();
   };
+}
+
+/** Answers one request in its era, whatever becomes of it. */
+function responder(answer: Answer) {
+  return async function respond(era: Era, received: Received, id: string | number, headers?: HeadersOf) {
+    const { method, params, caller, reply, session } = received;
+    const { signal } = reply;
+    const notify = (name: string, details: JsonObject) => reply.notify(name, details);
+    try {
+      const user = era === 'modern' ? { can: abilitiesIn(params) } : userOf(session, reply);
+      const result = await answer(method, params, { id, era, caller, signal, notify, ...user });
+      if (!signal.aborted) reply.result(result, headers?.(result));
+    } catch (thrown) {
+      if (!signal.aborted) reply.error(toRefusal(thrown, era));
+    }
+  };
+}
+
+/** Whoever has a session can be told, and asked on the stream of the request that a question is about. */
+function userOf(session: Session | undefined, reply: Reply): Pick<Asked, 'can' | 'ask' | 'followed' | 'logging'> {
+  if (!session) return {};
+  const { can, questions, followed, logging } = session;
+  return { can, ask: (question, signal) => questions.ask(question, reply, signal), followed, logging };
+}
+
+/** An answer to what we asked: it comes by itself, and the call it belongs to goes on elsewhere. */
+function takeAnswer(response: Outlet, session: Session | undefined, said: JsonObject): void {
+  session?.questions.settle(said);
+  if (session) response.writeHead(202).end();
+  else new Reply(response, null).error(NO_SESSION);
 }
 
 function begin(session: Session, id: string | number, reply: Reply): void {
@@ -136,7 +166,7 @@ function checkLegacy(request: IncomingMessage, method: string, session: Session 
   }
   // One request without a session is served too: a client that keeps none has nothing to cancel or to be told.
   if (method === 'initialize' || session || header(request, 'mcp-session-id') === undefined) return undefined;
-  return { status: 404, code: SESSION_NOT_FOUND, message: 'There is no such session. Initialize again.' };
+  return NO_SESSION;
 }
 
 function cancel(session: Session | undefined, id: unknown): void {
@@ -148,6 +178,6 @@ function toRefusal(thrown: unknown, era: Era): Refusal {
     return { status: 200, code: INTERNAL_ERROR, message: HeddleError.from(thrown).message };
   }
   const { code, message, data } = thrown;
-  const status = era === 'modern' && code === METHOD_NOT_FOUND ? 404 : 200;
+  const status = era === 'modern' ? (MODERN_STATUS[code] ?? 200) : 200;
   return { status, code, message, ...(data !== undefined && { data }) };
 }

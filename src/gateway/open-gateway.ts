@@ -9,6 +9,7 @@ import { mcpHandler } from './mcp-handler.ts';
 import { mcpHttp } from './mcp-http.ts';
 import { createServer } from './node-http.ts';
 import { openResponses } from './open-responses.ts';
+import { requestStates } from './request-state.ts';
 import { sseFace } from './serve-sse.ts';
 import { wantsWebSocket, wsFace } from './serve-ws.ts';
 import { servedLines } from './served-lines.ts';
@@ -22,6 +23,8 @@ export interface GatewayOptions extends Omit<DoorOptions, 'mcp' | 'heddle'> {
   readonly port: number;
   readonly maxBodyBytes: number;
   readonly alarm?: Alarm;
+  /** Seal what modern clients bring back with their answers; made for this gateway alone when absent. */
+  readonly stateSecrets?: readonly Buffer[];
 }
 
 export interface Gateway {
@@ -50,10 +53,11 @@ const CHANGES: Caller = { id: 'gateway', roles: [], via: 'gateway' };
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const { heddle, host } = options;
   const sessions = openSessions();
+  const states = requestStates({ ...(options.stateSecrets && { secrets: options.stateSecrets }) });
   const responses = openResponses();
   const closing = new AbortController();
-  const { answer, finish } = underWay(mcpHandler(heddle));
-  const lines = servedLines(heddle, options.alarm ?? realAlarm);
+  const { answer, finish } = underWay(mcpHandler(heddle, states));
+  const lines = servedLines(heddle, states, options.alarm ?? realAlarm);
   const overHttp = mcpHttp({ answer, sessions, maxBodyBytes: options.maxBodyBytes, alarm: options.alarm });
   const overWs = wsFace(lines, options.maxBodyBytes);
   const overSse = sseFace(lines, options.maxBodyBytes);

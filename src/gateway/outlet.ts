@@ -24,3 +24,6 @@ export function offer(outlet: Pick<Outlet, 'writableLength' | 'write' | 'destroy
   if (outlet.writableLength > MAX_HELD_BYTES) outlet.destroy();
   else outlet.write(text);
 }
+
+/** What nobody reads, so that whatever lies between sees that the line is in use. */
+export const STILL_HERE = ': still here\n\n';

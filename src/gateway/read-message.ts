@@ -6,8 +6,9 @@ import { INVALID_REQUEST, PARSE_ERROR } from '../wire/json-rpc.ts';
 import type { Refusal } from './check-modern.ts';
 import { readBody } from './read-body.ts';
 
-/** One request or notification, or why it is none. */
+/** One request or notification, an answer to a request of ours, or why it is none of them. */
 export type Body =
+  | { readonly answer: JsonObject }
   | { readonly id: string | number | undefined; readonly method: string; readonly params: JsonObject }
   | { readonly refusal: Refusal };
 
@@ -37,6 +38,7 @@ export const isId = (id: unknown): id is string | number => typeof id === 'strin
 
 export function checkMessage(message: unknown): Body {
   if (!isObject(message)) return notOne();
+  if (isAnswer(message)) return { answer: message };
   const { jsonrpc, id, method, params = {} } = message;
   const validId = id === undefined || isId(id);
   if (jsonrpc !== '2.0' || typeof method !== 'string' || !validId || !isObject(params)) {
@@ -46,6 +48,9 @@ export function checkMessage(message: unknown): Body {
 }
 
 export const notOne = () => refuse(400, INVALID_REQUEST, 'The body has to be one JSON-RPC message.');
+
+const isAnswer = ({ jsonrpc, id, method, result, error }: JsonObject) =>
+  jsonrpc === '2.0' && method === undefined && id !== undefined && (isObject(result) || isObject(error));
 
 /** A header that makes sense only once; undefined when it is absent.  */
 export function header({ headers }: IncomingMessage, name: string): string | undefined {

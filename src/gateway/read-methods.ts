@@ -1,15 +1,16 @@
 import type { Call, JsonObject, TargetKind } from '../core/call.ts';
-import { HeddleError, UpstreamError } from '../core/errors.ts';
+import { HeddleError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import type { Heddle } from '../heddle.ts';
 import { INVALID_PARAMS, INVALID_REQUEST, RpcError } from '../wire/json-rpc.ts';
 import type { Answer, Asked } from './asked.ts';
+import type { Bridge } from './era-bridge.ts';
 import { failedRead } from './error-answer.ts';
 import { fromCursor, toListing, UNCACHED } from './listing.ts';
 import { toCall } from './to-call.ts';
 
 /** What MCP has beside tools, for clients of both eras: resources, prompts, and what may be typed for their arguments. */
-export function readMethods(heddle: Heddle): Record<string, Answer> {
+export function readMethods(heddle: Heddle, bridge: Bridge): Record<string, Answer> {
   const list =
     (kind: TargetKind): Answer =>
     async (_method, { cursor }, { caller, era }) => {
@@ -21,28 +22,27 @@ export function readMethods(heddle: Heddle): Record<string, Answer> {
     'resources/list': list('resource'),
     'resources/templates/list': list('template'),
     'resources/read': async (_method, params, asked) => {
-      const value = await read(
-        heddle,
-        toCall({ kind: 'resource', name: textAt(params, 'uri'), input: {} }, params, asked),
-        asked,
-      );
-      return asked.era === 'modern' ? { ...UNCACHED, ...value } : withoutCaching(value);
+      const call = toCall({ kind: 'resource', name: textAt(params, 'uri'), input: {} }, params, asked);
+      const value = await read(bridge, call, asked, params);
+      if (asked.era === 'legacy') return withoutCaching(value);
+      return value.resultType === 'input_required' ? value : { ...UNCACHED, ...value };
     },
     'prompts/list': list('prompt'),
     'prompts/get': async (_method, params, asked) => {
       const { arguments: input = {} } = params;
       if (!isObject(input)) throw new RpcError(INVALID_PARAMS, '`arguments` has to be an object.');
-      return read(heddle, toCall({ kind: 'prompt', name: textAt(params, 'name'), input }, params, asked), asked);
+      const call = toCall({ kind: 'prompt', name: textAt(params, 'name'), input }, params, asked);
+      return read(bridge, call, asked, params);
     },
     'completion/complete': async (_method, params, asked) => {
       const { _meta, ...input } = params;
-      return read(heddle, toCall({ kind: 'completion', name: referred(params), input }, params, asked), asked);
+      return read(bridge, toCall({ kind: 'completion', name: referred(params), input }, params, asked), asked);
     },
   };
 }
 
 /** What only clients with a session can ask: to be told when a resource changes. */
-export function followMethods(heddle: Heddle): Record<string, Answer> {
+export function followMethods(bridge: Bridge): Record<string, Answer> {
   return {
     'resources/subscribe': async (_method, params, asked) => {
       const uri = textAt(params, 'uri');
@@ -54,7 +54,7 @@ export function followMethods(heddle: Heddle): Record<string, Answer> {
         await followed.begin(uri, async ({ signal, tell }) => {
           const report = (update: JsonObject) => tell('notifications/resources/updated', update);
           const call = toCall({ kind: 'subscription', name: uri, input: {} }, params, asked);
-          await read(heddle, { ...call, signal, report }, asked);
+          await read(bridge, { ...call, signal, report }, asked);
         });
       } finally {
         wanted.removeEventListener('abort', giveUp);
@@ -69,19 +69,19 @@ export function followMethods(heddle: Heddle): Record<string, Answer> {
 }
 
 /** Asks for something that is only to be read; throws an `RpcError` when that fails. */
-export async function read(heddle: Heddle, call: Call, { era }: Asked): Promise<JsonObject> {
+export async function read(
+  bridge: Bridge,
+  ...[call, asked, params]: [call: Call, asked: Asked, params?: JsonObject]
+): Promise<JsonObject> {
   try {
-    const result = await heddle.dispatch(call);
-    if (result.kind === 'complete') return era === 'modern' ? result.value : withoutResultType(result.value);
-    const message = `${result.next.server} has a question for the user, which this gateway cannot ask.`;
-    throw new UpstreamError('UPSTREAM_FAILED', message, { delivered: 'maybe' });
+    return await bridge(call, asked, params);
   } catch (thrown) {
-    throw failedRead(HeddleError.from(thrown), call, era);
+    if (thrown instanceof RpcError) throw thrown;
+    throw failedRead(HeddleError.from(thrown), call, asked.era);
   }
 }
 
 /** Words that legacy clients do not know. */
-const withoutResultType = ({ resultType: _, ...value }: JsonObject) => value;
 const withoutCaching = ({ ttlMs: _, cacheScope: __, ...value }: JsonObject) => value;
 
 function textAt(params: JsonObject, key: string): string {

@@ -122,16 +122,16 @@ describe.each(['legacy', 'modern'] as const)('a %s client', (era) => {
       );
       return (said.result as JsonObject).capabilities;
     };
-    const tools = { listChanged: true };
-    expect(await capabilities({ plain: recordingServer({}) })).toEqual({ tools });
+    const always = { tools: { listChanged: true }, logging: {} };
+    expect(await capabilities({ plain: recordingServer({}) })).toEqual(always);
     expect(await capabilities({ notes: readingServer(NOTES) })).toEqual({
-      tools,
+      ...always,
       resources: { subscribe: true, listChanged: true },
       prompts: { listChanged: true },
       completions: {},
     });
     expect(await capabilities({ notes: readingServer({ prompts: [] }) })).toEqual({
-      tools,
+      ...always,
       prompts: { listChanged: true },
     });
   });

@@ -3,7 +3,7 @@ import { INTERNAL_ERROR } from '../wire/json-rpc.ts';
 import type { Refusal } from './check-modern.ts';
 import type { EventStream, SessionEvents } from './event-store.ts';
 import { bytesOf } from './listing.ts';
-import { type Outlet, offer } from './outlet.ts';
+import { type Outlet, offer, STILL_HERE } from './outlet.ts';
 
 /** How long a call goes on for a client whose stream broke, unless it comes back for the rest. */
 const RESUME_MS = 700;
@@ -48,10 +48,25 @@ export class Reply {
     else this.#response.writeHead(200, { 'content-type': 'text/event-stream' }).end();
   }
 
-  notify(method: string, params: JsonObject): void {
-    if (this.#gone.signal.aborted || this.#response.writableEnded) return;
+  notify(method: string, params: JsonObject): boolean {
+    return this.send({ jsonrpc: '2.0', method, params });
+  }
+
+  /** Says something before the answer; false when the client is gone. */
+  send(message: JsonObject): boolean {
+    const { writableEnded, destroyed } = this.#response;
+    // Who cancels while it is asked something can still be told that the question is withdrawn.
+    const isOver = this.#gone.signal.aborted && (!this.#streaming || destroyed);
+    if (isOver || writableEnded) return false;
     if (!this.#streaming) this.#beginStream();
-    this.#tell({ jsonrpc: '2.0', method, params });
+    this.#tell(message);
+    return true;
+  }
+
+  /** Shows whatever lies between that the answer is still to come. */
+  keepAlive(): void {
+    const response = this.#response;
+    if (this.#streaming && !response.destroyed && !response.writableEnded) offer(response, STILL_HERE);
   }
 
   #beginStream(): void {

@@ -1,15 +1,18 @@
 import type { Readable, Writable } from 'node:stream';
-import type { Caller, JsonObject } from '../core/call.ts';
+import type { Abilities, Caller, JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
 import type { Heddle } from '../heddle.ts';
 import { RpcError } from '../wire/json-rpc.ts';
 import { Peer } from '../wire/peer.ts';
-import { type Asked, META_KEY } from './asked.ts';
+import { type Asked, type Logging, META_KEY } from './asked.ts';
 import { BATCH_VERSION } from './batch.ts';
 import { checkEnvelope } from './check-modern.ts';
+import { abilitiesIn, abilitiesOf } from './client-abilities.ts';
 import type { ClientLine } from './client-line.ts';
+import type { AskClient } from './client-questions.ts';
 import { followed } from './followed.ts';
 import { mcpHandler } from './mcp-handler.ts';
+import { type RequestStates, STATE_TTL_MS } from './request-state.ts';
 import { StreamLine } from './stream-line.ts';
 import { FINISH_MS, underWay } from './under-way.ts';
 
@@ -24,6 +27,8 @@ export interface StdioFace {
 
 export interface LineFace extends Pick<StdioFace, 'heddle' | 'caller'> {
   readonly line: ClientLine;
+  /** Where clients of several lines may go on with each other's calls. */
+  readonly states?: RequestStates;
 }
 
 /** Serves one MCP client over a pair of streams, in either era. Settles when the client hangs up or the signal aborts. */
@@ -34,18 +39,29 @@ export const serveStdio = ({ heddle, caller, input, output }: StdioFace, signal:
  * Serves one client that has a line of its own. When it says no more, or the signal aborts, what is under way is
  * still answered; when it is gone, that is cancelled.
  */
-export async function serveLine({ heddle, caller, line }: LineFace, signal: AbortSignal): Promise<void> {
-  const { answer, finish } = underWay(mcpHandler(heddle));
+export async function serveLine({ heddle, caller, line, states }: LineFace, signal: AbortSignal): Promise<void> {
+  const { answer, finish } = underWay(mcpHandler(heddle, states));
   let greeted = false;
+  let able: Abilities | undefined;
+  const logging: Logging = { level: undefined };
+  const ask: AskClient = ({ method, params = {} }, signal) =>
+    peer.request(method, params, { deadlineMs: STATE_TTL_MS, signal });
   const peer = new Peer(line, {
     server: 'the client',
     async answer(method, params, { id, signal }) {
       const era = eraOf(params);
       const refusal = era === 'modern' ? checkEnvelope(params) : undefined;
       if (refusal) throw new RpcError(refusal.code, refusal.message, refusal.data);
-      greeted ||= method === 'initialize';
-      const notify = (name: string, said: JsonObject) => void peer.notify(name, said).catch(() => {}); // It has left.
-      const result = await answer(method, params, { id, era, caller, signal, notify, followed: following });
+      if (method === 'initialize') {
+        greeted = true;
+        able = abilitiesOf(params.capabilities);
+      }
+      const notify = (name: string, said: JsonObject) => {
+        peer.notify(name, said).catch(() => {}); // It has left.
+        return true;
+      };
+      const user = era === 'modern' ? { can: abilitiesIn(params) } : { can: able, ask, logging };
+      const result = await answer(method, params, { id, era, caller, signal, notify, followed: following, ...user });
       if (method === 'initialize') line.takesBatches = result.protocolVersion === BATCH_VERSION;
       return result;
     },

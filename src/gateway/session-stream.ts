@@ -1,6 +1,6 @@
 import type { Alarm } from '../core/alarm.ts';
 import type { Arrival } from './arrival.ts';
-import { type Outlet, offer } from './outlet.ts';
+import { type Outlet, offer, STILL_HERE } from './outlet.ts';
 import { header } from './read-message.ts';
 import { recheck } from './recheck.ts';
 import { type Session, type Sessions, tell } from './sessions.ts';
@@ -22,7 +22,7 @@ export function openStream(arrival: Arrival, session: Session | undefined, alarm
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
   response.flushHeaders(); // There may be nothing to say yet.
   const stop = recheck(arrival.stillMay, alarm, {
-    stay: () => void (response.writableEnded || offer(response, ': still here\n\n')),
+    stay: () => void (response.writableEnded || offer(response, STILL_HERE)),
     leave: () => (missed ? response.destroy() : response.end()), // What it came back for is cancelled.
   });
   response.once('close', stop);

@@ -1,22 +1,32 @@
 import { randomUUID } from 'node:crypto';
-import type { JsonObject } from '../core/call.ts';
+import type { Abilities, JsonObject } from '../core/call.ts';
 import type { Clock } from '../core/clock.ts';
+import type { Logging } from './asked.ts';
+import { type ClientQuestions, clientQuestions } from './client-questions.ts';
 import { type EventStream, type Room, type SessionEvents, sessionEvents } from './event-store.ts';
 import { type Followed, followed } from './followed.ts';
 import { type Outlet, offer } from './outlet.ts';
 import type { Reply } from './reply.ts';
 
+/** What a client and we agreed on when it came. */
+export interface Greeting {
+  readonly version?: string | undefined;
+  /** What its user can be asked. */
+  readonly can?: Abilities | undefined;
+}
+
 /** What a legacy client has open with us. */
-export interface Session {
+export interface Session extends Greeting {
   readonly id: string;
   readonly callerId: string;
-  /** The version that was agreed on. */
-  readonly version: string | undefined;
   /** Requests not answered yet, so that the client can cancel them. */
   readonly running: Map<string | number, Reply>;
   /** Where it hears what it did not ask for. */
   readonly streams: Set<Outlet>;
   readonly followed: Followed;
+  /** What its user was asked. */
+  readonly questions: ClientQuestions;
+  readonly logging: Logging;
   /** What it was told lately. */
   readonly events: SessionEvents;
   /** What it hears unasked, from the moment it first listened. */
@@ -25,7 +35,7 @@ export interface Session {
 }
 
 export interface Sessions {
-  open(callerId: string, version?: string): Session;
+  open(callerId: string, greeting?: Greeting): Session;
   /** A session belongs to the caller who opened it: to anyone else it does not exist. */
   find(id: string | undefined, callerId: string): Session | undefined;
   end(session: Session): void;
@@ -81,18 +91,8 @@ export function openSessions(clock: Clock = Date.now): Sessions {
   }
 
   return {
-    open(callerId, version) {
-      const session: Session = {
-        id: randomUUID(),
-        callerId,
-        version,
-        running: new Map(),
-        streams: new Set(),
-        followed: followed((method, params) => tell(session, { jsonrpc: '2.0', method, params })),
-        events: sessionEvents(room),
-        heard: undefined,
-        lastUsed: clock(),
-      };
+    open(callerId, greeting) {
+      const session = newSession({ ...greeting, callerId, lastUsed: clock() }, room);
       keep(session);
       endStale();
       return session;
@@ -108,6 +108,22 @@ export function openSessions(clock: Clock = Date.now): Sessions {
     end,
     all: () => sessions.values(),
   };
+}
+
+function newSession(known: Greeting & Pick<Session, 'callerId' | 'lastUsed'>, room: Room): Session {
+  const say = (method: string, params: JsonObject) => tell(session, { jsonrpc: '2.0', method, params });
+  const session: Session = {
+    ...known,
+    id: randomUUID(),
+    running: new Map(),
+    streams: new Set(),
+    followed: followed(say),
+    questions: clientQuestions(),
+    logging: { level: undefined, sayLate: (params) => say('notifications/message', params) },
+    events: sessionEvents(room),
+    heard: undefined,
+  };
+  return session;
 }
 
 /** Says something to a legacy client that listens: once, on whichever stream is open. */

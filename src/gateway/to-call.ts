@@ -1,14 +1,19 @@
-import type { Call, JsonObject, Progress } from '../core/call.ts';
+import type { Call, CallKind, JsonObject, Progress } from '../core/call.ts';
 import { newCallId } from '../core/call-id.ts';
 import { isObject } from '../core/json.ts';
 import type { Asked } from './asked.ts';
+import { logOf } from './logging.ts';
 
 const RESERVED = 'io.modelcontextprotocol/';
+/** What a server may answer with a question. */
+const MAY_ASK: readonly CallKind[] = ['tool', 'resource', 'prompt'];
 const NOTHING: JsonObject = {};
 
 /** A request of a client as Heddle is asked it: `what` is of the request's parameters, the rest of who asks. */
 export function toCall(what: Pick<Call, 'kind' | 'name' | 'input'>, { _meta }: JsonObject, asked: Asked): Call {
   const report = progressOf(_meta, asked);
+  const log = logOf(_meta, asked);
+  const can = MAY_ASK.includes(what.kind) ? asked.can : undefined;
   return {
     id: newCallId(),
     kind: what.kind,
@@ -18,7 +23,9 @@ export function toCall(what: Pick<Call, 'kind' | 'name' | 'input'>, { _meta }: J
     caller: asked.caller,
     options: {},
     signal: asked.signal,
+    ...(can && { can }),
     ...(report && { report }),
+    ...(log && { log }),
   };
 }
 

@@ -42,7 +42,7 @@ export function modernCalls(options: ModernOptions): Calls {
     const capabilities = capabilitiesOf(call.can ?? NO_ABILITIES, questions.roots().length > 0);
     return peer.request(method, params, {
       ...askOf(call),
-      envelope: { [KEY('clientCapabilities')]: capabilities },
+      envelope: { [KEY('clientCapabilities')]: capabilities, ...(call.log && { [KEY('logLevel')]: call.log.level }) },
       ...(call.kind === 'tool' && { headers: paramHeaders(schema, call.input) }),
     });
   }
@@ -152,7 +152,7 @@ function rootAnswers(asked: Asked, { can }: ResolvedCall, questions: Questions):
 /** Why a client could not put a question, when one says so: this era has no words to tell it the server. */
 function failureIn(answers: Answers = {}): string | undefined {
   for (const answer of Object.values(answers)) {
-    const { failed } = answer as { failed?: { message: string } };
+    const { failed } = (isObject(answer) ? answer : {}) as { failed?: { message: string } };
     if (failed) return failed.message;
   }
   return undefined;

@@ -2,6 +2,7 @@ import type { CallKind, JsonObject, ResolvedCall, Result, Target } from '../core
 import { UpstreamError } from '../core/errors.ts';
 import { isRepeatable } from '../core/repeatable.ts';
 import type { Ask } from '../wire/peer.ts';
+import { LOG_MESSAGE } from './line-log.ts';
 
 const CALL_MS = 30_000;
 const LONGEST_CALL_MS = 600_000;
@@ -40,6 +41,7 @@ export const askOf = (call: ResolvedCall): Ask => ({
   longestMs: LONGEST_CALL_MS,
   signal: call.signal,
   onProgress: call.report,
+  onHeard: call.log && ((method, params) => method === LOG_MESSAGE && call.log?.tell(params)),
   repeatable: isRepeatable(call),
 });
 

@@ -11,6 +11,7 @@ import { discover } from './discover.ts';
 import { toFailure } from './failure.ts';
 import { type Changes, followChanges } from './follow-changes.ts';
 import { hasLegalParamHeaders } from './http-headers.ts';
+import { type LineLog, lineLog } from './line-log.ts';
 import { type ListLives, listLives } from './list-lives.ts';
 import { type Agreement, capabilitiesOf, negotiate } from './negotiate.ts';
 import { parking } from './parking.ts';
@@ -28,11 +29,13 @@ const HANDSHAKE_MS = 15_000;
 export async function openConnection(options: OpenOptions): Promise<Connection> {
   const { server, line, signal, known, can, onLegacyVersion, questions = ownQuestions() } = options;
   let changes: Changes | undefined;
+  const log = lineLog();
   const peer: Peer = new Peer(line, {
     server,
     answer: (method, params, asked) => calls.answer(method, params, asked),
     hear(method, params, askedBy) {
       calls.hear(method, params);
+      if (askedBy === undefined) log.hear(method, params);
       if (changes) changes.hear(method, params, askedBy);
       else options.hear(method, params);
     },
@@ -58,7 +61,7 @@ export async function openConnection(options: OpenOptions): Promise<Connection> 
       calls = modernCalls({ peer, server, can, questions, listTools });
     }
     changes = followChanges(peer, { server, agreement, hear: options.hear });
-    return toConnection({ peer, agreement, calls, changes, lives, list }, options);
+    return toConnection({ peer, agreement, calls, changes, lives, list, log }, options);
   } catch (thrown) {
     changes?.close();
     await peer.close();
@@ -73,9 +76,10 @@ interface Parts {
   readonly changes: Changes;
   readonly lives: ListLives;
   readonly list: Connection['list'];
+  readonly log: LineLog;
 }
 
-function toConnection({ peer, agreement, calls, changes, lives, list }: Parts, options: OpenOptions): Connection {
+function toConnection({ peer, agreement, calls, changes, lives, list, log }: Parts, options: OpenOptions): Connection {
   const { server, lastWords = () => '' } = options;
   peer.closed.then(() => {
     calls.close();
@@ -83,6 +87,7 @@ function toConnection({ peer, agreement, calls, changes, lives, list }: Parts, o
   });
   /** A lost session is told only when the line is closed: whoever then tries again gets another line. */
   async function sendOrClose(call: ResolvedCall): Promise<Result> {
+    log.sending(call);
     try {
       return await calls.send(call);
     } catch (thrown) {

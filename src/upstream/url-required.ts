@@ -31,10 +31,12 @@ export function urlsToVisit({ server, call, thrown, can, questions }: Refused): 
       `q${at + 1}`,
       questions.admit(server, { method: 'elicitation/create', params: { ...params, mode: 'url' } }, user),
     ]);
+    const data = { ...(thrown.data as JsonObject), elicitations: asked.map(([, { params = {} }]) => params) };
     return {
       kind: 'input-required',
       questions: Object.fromEntries(asked),
       next: { kind: 'call-again', server, after },
+      refusal: { code: thrown.code, message: thrown.message, data },
     };
   } catch (objection) {
     if (objection instanceof RpcError) return answeredByUs(call, server, objection.message);
@@ -49,7 +51,10 @@ const isNamed = (one: unknown): one is JsonObject & { readonly elicitationId: st
 export function hasAgreed({ answers = {}, from }: ResolvedCall): boolean {
   const given = Object.values(answers);
   const wanted = from?.kind === 'call-again' ? from.after.length : 0;
-  return given.length >= wanted && given.every((answer) => (answer as JsonObject).action === 'accept');
+  return (
+    given.length >= wanted &&
+    given.every((answer) => isObject(answer) && 'action' in answer && answer.action === 'accept')
+  );
 }
 
 /** What a line has heard of visits that are over. */

@@ -12,6 +12,8 @@ export interface Ask {
   readonly longestMs?: number;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((progress: JsonObject) => void) | undefined;
+  /** Told what the other side says on the stream of this request, where the line knows. */
+  readonly onHeard?: ((method: string, params: JsonObject) => void) | undefined;
   /** Said in the envelope of this request instead of what the line says; only modern servers see it. */
   readonly envelope?: JsonObject | undefined;
   /** Further headers, where the line has any. */
@@ -244,6 +246,7 @@ export class Peer {
     if (method === 'notifications/progress') this.#progress(params);
     else {
       if (method === 'notifications/cancelled') this.#answering.cancel(params.requestId);
+      if (askedBy !== undefined) this.#pending.get(askedBy)?.ask.onHeard?.(method, params);
       this.#options.hear?.(method, params, askedBy);
     }
   }

@@ -1,9 +1,15 @@
 import type { RequestListener } from 'node:http';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, inputRequired, McpServer, type ServerContext } from '@modelcontextprotocol/server';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { BOOKING } from './asking-server.ts';
 import { type HttpServer, listen } from './http-servers.ts';
 
+const PLACE = 'https://example.com/sign-in?for=book';
+const POEM = {
+  messages: [{ role: 'user' as const, content: { type: 'text' as const, text: 'A poem, please.' } }],
+  maxTokens: 100_000,
+};
 const json = (value: unknown) => ({ content: [{ type: 'text' as const, text: JSON.stringify(value) }] });
 
 /** What one round of a tool was given. */
@@ -13,13 +19,14 @@ export interface Given {
 }
 
 function modernServer(given: Given[]): McpServer {
-  const server = new McpServer({ name: 'asking-modern', version: '1' });
+  const server = new McpServer({ name: 'asking-modern', version: '1' }, { capabilities: { logging: {} } });
   type Outcome = ReturnType<typeof json> | ReturnType<typeof inputRequired>;
   const tool = (name: string, run: (round: Given, context: ServerContext) => Outcome) =>
     server.registerTool(name, { annotations: { readOnlyHint: true } }, async (context: ServerContext) => {
       const { inputResponses: responses, requestState } = context.mcpReq;
       const round = { responses, state: requestState() as string | undefined };
       given.push(round);
+      for (const level of ['debug', 'warning'] as const) await context.mcpReq.log(level, `a ${level}`);
       return run(round, context);
     });
   const form = (message: string) => inputRequired.elicit({ message, requestedSchema: BOOKING });
@@ -45,6 +52,23 @@ function modernServer(given: Given[]): McpServer {
   tool('where', ({ responses }) =>
     responses ? json(responses) : inputRequired({ inputRequests: { roots: inputRequired.listRoots() } }),
   );
+  tool('visit', ({ responses }) =>
+    responses
+      ? json(responses)
+      : inputRequired({ inputRequests: { page: inputRequired.elicitUrl({ message: 'Sign in.', url: PLACE }) } }),
+  );
+  tool('write', ({ responses }) =>
+    responses ? json(responses) : inputRequired({ inputRequests: { poem: inputRequired.createMessage(POEM) } }),
+  );
+  tool('twice', ({ responses, state }) => {
+    if (state === undefined) return inputRequired({ inputRequests: { first: form('First?') }, requestState: 'first' });
+    if (state !== 'first') return json([JSON.parse(state), responses?.second]);
+    return inputRequired({
+      inputRequests: { second: form('Second?') },
+      requestState: JSON.stringify(responses?.first),
+    });
+  });
+  tool('chatter', () => json('done'));
   tool('endless', () => inputRequired({ inputRequests: { more: form('More?') }, requestState: 'x' }));
   tool('abilities', (_round, context) => json(context.mcpReq.envelope));
   return server;
@@ -56,3 +80,5 @@ export async function askingModernServer(): Promise<HttpServer & { readonly give
   const handler = createMcpHandler(() => modernServer(given), { legacy: 'reject' });
   return { ...(await listen(toNodeHandler(handler) as RequestListener)), given };
 }
+
+if (import.meta.main) serveStdio(() => modernServer([]), { legacy: 'reject' });

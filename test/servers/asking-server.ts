@@ -40,9 +40,9 @@ const PLACE = 'https://example.com/sign-in?for=book';
 
 const json = (value: unknown) => ({ content: [{ type: 'text' as const, text: JSON.stringify(value) }] });
 
-/** A new server; what it hears of cancelled calls is pushed to `cancelled`. */
+/** A new server; what it hears of cancelled calls is pushed to `cancelled`, and that `hang` has its answer. */
 export function askingServer(cancelled: string[] = []): McpServer {
-  const server = new McpServer({ name: 'asking', version: '1' });
+  const server = new McpServer({ name: 'asking', version: '1' }, { capabilities: { logging: {} } });
   const visited = new Set<string>();
 
   const form = (extra: Extra, message: string, options: object = {}) =>
@@ -63,6 +63,11 @@ export function askingServer(cancelled: string[] = []): McpServer {
   tool('impatient', (extra) =>
     form(extra, 'Quickly?', { timeout: 100 }).then(json, (error) => json({ gaveUp: error.code })),
   );
+  tool('hang', async (extra) => {
+    await form(extra, 'And then?');
+    cancelled.push('hanging');
+    return new Promise(() => {});
+  });
   tool('blind', async () => json(await server.server.elicitInput({ message: 'Who?', requestedSchema: BOOKING })));
   tool('steal', async (extra) => {
     const requestedSchema = {
@@ -84,13 +89,9 @@ export function askingServer(cancelled: string[] = []): McpServer {
     if (visited.size > 0) return json('opened');
     const elicitationId = randomUUID();
     visited.add(elicitationId);
-    setTimeout(
-      () =>
-        void server.server
-          .createElicitationCompletionNotifier(elicitationId)()
-          .catch(() => {}),
-      20,
-    );
+    // A client that cannot visit pages is not told of visits.
+    const tell = async () => server.server.createElicitationCompletionNotifier(elicitationId)();
+    setTimeout(() => void tell().catch(() => {}), 20);
     throw new UrlElicitationRequiredError([{ mode: 'url', elicitationId, url: PLACE, message: 'Sign in first.' }]);
   });
   tool('write', async (extra) => {
@@ -100,11 +101,29 @@ export function askingServer(cancelled: string[] = []): McpServer {
   });
   tool('where', async (extra) => json(await extra.sendRequest({ method: 'roots/list' }, ListRootsResultSchema)));
   tool('abilities', async () => json(server.server.getClientCapabilities()));
+  addReadables(server, form);
+  tool('chatter', async (extra) => {
+    for (const level of ['debug', 'warning'] as const) {
+      await extra.sendNotification({ method: 'notifications/message', params: { level, data: `a ${level}` } });
+    }
+    return json('done');
+  });
   tool('die', async (extra) => {
     await form(extra, 'Last words?', { timeout: 100 }).catch(() => process.exit(1));
     return json('alive');
   });
   return server;
+}
+
+/** A prompt and a resource that ask, too. */
+function addReadables(server: McpServer, form: (extra: Extra, message: string) => Promise<object>): void {
+  server.prompt('letter', async (extra: Extra) => {
+    const text = JSON.stringify(await form(extra, 'To whom?'));
+    return { messages: [{ role: 'user' as const, content: { type: 'text' as const, text } }] };
+  });
+  server.registerResource('diary', 'ask://diary', {}, async (uri, extra: Extra) => ({
+    contents: [{ uri: uri.href, text: JSON.stringify(await form(extra, 'Whose?')) }],
+  }));
 }
 
 /** The same over HTTP, with sessions. */

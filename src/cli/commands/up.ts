@@ -5,6 +5,7 @@ import { authenticator } from '../../gateway/authenticate.ts';
 import { gatewayToken } from '../../gateway/gateway-token.ts';
 import { type Gateway, type GatewayOptions, openGateway } from '../../gateway/open-gateway.ts';
 import { announceGateway, askGateway, findGateway, withdrawGateway } from '../../gateway/running-gateway.ts';
+import { stateSecrets } from '../../gateway/state-secrets.ts';
 import { FINISH_MS } from '../../gateway/under-way.ts';
 import type { Heddle } from '../../heddle.ts';
 import { homeFolder, openHeddle, readConfig } from '../../open-heddle.ts';
@@ -51,6 +52,7 @@ async function serveUntil(signal: AbortSignal, heddle: Heddle, input: Input): Pr
   const gateway = await openOnFreePort(asked, {
     ...config.settings.gateway,
     heddle,
+    stateSecrets: await stateSecrets(home),
     authenticate: authenticator({ token, access: heddle.access }),
     profile: chooseProfile(input, heddle),
     api: consoleApi(heddle),

@@ -1,0 +1,91 @@
+import { randomUUID } from 'node:crypto';
+import type { Answer, Call, JsonObject, Progress, Question, Result } from '../core/call.ts';
+import { UpstreamError } from '../core/errors.ts';
+import { type AskUser, throughRounds } from '../core/rounds.ts';
+import type { Heddle } from '../heddle.ts';
+import { RpcError } from '../wire/json-rpc.ts';
+import type { Asked } from './asked.ts';
+import type { AskClient } from './client-questions.ts';
+import { modernRounds } from './modern-round.ts';
+import type { RequestStates } from './request-state.ts';
+
+/** Calls for a client, and puts whatever the server asks meanwhile to its user, in the words of its era. */
+export type Bridge = (call: Call, asked: Asked, params?: JsonObject) => Promise<JsonObject>;
+
+export function eraBridge(heddle: Heddle, states: RequestStates): Bridge {
+  const modern = modernRounds(states, heddle.access);
+  const describe = ({ caller, name, signal }: Call) => heddle.catalog.describe(caller, name, signal);
+
+  /** Its client is asked by requests of ours, while its own is open. */
+  async function runForLegacy(call: Call, ask: AskClient | undefined): Promise<JsonObject> {
+    if (ask && call.can) {
+      const dispatch = async (round: Call) => orRefuse(await heddle.dispatch(round));
+      const round = call.report ? { ...call, report: increasing(call.report) } : call;
+      return (await throughRounds(dispatch, round, { ask: askAll(ask), describe })).value;
+    }
+    const result = await heddle.dispatch(call);
+    if (result.kind === 'complete') return result.value;
+    // Nobody can be asked, so it can only have asked for patience.
+    const waiting = { ...call, from: result.next };
+    return (await throughRounds(heddle.dispatch, waiting, { ask: cannotAsk, describe })).value;
+  }
+
+  return async function bridge(call, { era, ask }, params = {}) {
+    if (era === 'legacy') return withoutModernWords(await runForLegacy(call, ask));
+    const round = modern.goOn(call, params);
+    return modern.toAnswer(await heddle.dispatch(round), round);
+  };
+}
+
+/** Words that legacy clients do not know. */
+function withoutModernWords(value: JsonObject): JsonObject {
+  if (value.resultType === undefined) return value;
+  const { resultType: _, ...rest } = value;
+  return rest;
+}
+
+/** A legacy client knows what a server means that refuses until its pages are visited, and calls again by itself. */
+function orRefuse(result: Result): Result {
+  if (result.kind === 'input-required' && result.refusal) throw RpcError.fromAnswer(result.refusal);
+  return result;
+}
+
+const askAll =
+  (ask: AskClient): AskUser =>
+  async (questions, _server, signal) => {
+    const asking = Object.entries(questions).map(
+      async ([key, one]) => [key, await answerOf(ask, one, signal)] as const,
+    );
+    return Object.fromEntries(await Promise.all(asking));
+  };
+
+async function answerOf(ask: AskClient, question: Question, signal: AbortSignal): Promise<Answer> {
+  try {
+    return await ask(forLegacy(question), signal);
+  } catch (thrown) {
+    if (!(thrown instanceof RpcError)) throw thrown;
+    return { failed: { code: thrown.code, message: thrown.message } };
+  }
+}
+
+/** Legacy clients know a visit by an id, which newer servers no longer give. */
+function forLegacy({ method, params = {} }: Question): Question {
+  if (params.mode !== 'url' || typeof params.elicitationId === 'string') return { method, params };
+  return { method, params: { ...params, elicitationId: randomUUID() } };
+}
+
+/** A server counts anew in each round; to the client it is one request, whose progress never goes back. */
+function increasing(report: (progress: Progress) => void): (progress: Progress) => void {
+  let last = Number.NEGATIVE_INFINITY;
+  return (said) => {
+    if (typeof said.progress !== 'number') return report(said);
+    if (said.progress <= last) return;
+    last = said.progress;
+    report(said);
+  };
+}
+
+async function cannotAsk(_questions: unknown, server: string): Promise<never> {
+  const message = `${server} has a question for the user, which this client cannot be asked.`;
+  throw new UpstreamError('UPSTREAM_FAILED', message, { delivered: 'maybe' });
+}

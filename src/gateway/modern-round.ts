@@ -1,0 +1,69 @@
+import type { Answers, Call, JsonObject, Question, Result } from '../core/call.ts';
+import { UpstreamError } from '../core/errors.ts';
+import { isObject } from '../core/json.ts';
+import type { Access } from '../heddle.ts';
+import { INVALID_PARAMS, RpcError } from '../wire/json-rpc.ts';
+import type { Opened, RequestStates } from './request-state.ts';
+
+/** Rounds of clients without a session: a question is an answer, and they come back with what it has to go on with. */
+export interface ModernRounds {
+  /** The call, with what the client brings back. Throws an `RpcError` for a state that is not believed. */
+  goOn(call: Call, params: JsonObject): Call;
+  toAnswer(result: Result, call: Call): JsonObject;
+}
+
+export function modernRounds(states: RequestStates, access: Pick<Access, 'refused'>): ModernRounds {
+  function open(text: unknown, call: Call): Opened {
+    const opened = states.open(text, call);
+    if (typeof opened !== 'string') return opened;
+    access.refused(call.caller, { callId: call.id, name: call.name, reason: opened });
+    // One sentence for all reasons: whoever tries states out learns nothing.
+    throw new RpcError(INVALID_PARAMS, 'Invalid or expired requestState', { reason: 'invalid_request_state' });
+  }
+
+  return {
+    goOn(call, { inputResponses, requestState }) {
+      const answers = inputResponses === undefined ? {} : { answers: toAnswers(inputResponses) };
+      if (requestState === undefined) return { ...call, ...answers };
+      const { callId, next, isElsewhere } = open(requestState, call);
+      if (isElsewhere) throw heldElsewhere(next.server);
+      return { ...call, ...answers, id: callId, from: next };
+    },
+    toAnswer(result, call) {
+      if (result.kind === 'complete') return result.value;
+      const { questions, next } = result;
+      const asked = Object.entries(questions).map(([key, one]) => [key, forModern(one)] as const);
+      // A server that remembers nothing is asked by anybody who knows the answers.
+      const remembers = next.kind !== 'upstream' || next.state !== undefined;
+      return {
+        resultType: 'input_required',
+        ...(asked.length > 0 && { inputRequests: Object.fromEntries(asked) }),
+        ...(remembers && { requestState: states.seal(next, call) }),
+      };
+    },
+  };
+}
+
+/** Whether each fits its question is for whoever asked to say. */
+function toAnswers(given: unknown): Answers {
+  if (!isObject(given)) throw new RpcError(INVALID_PARAMS, '`inputResponses` has to be an object.');
+  const failed = Object.keys(given).find((key) => isObject(given[key]) && 'failed' in given[key]);
+  if (failed !== undefined) throw new RpcError(INVALID_PARAMS, `The answer ${JSON.stringify(failed)} is none.`);
+  return given as Answers;
+}
+
+/** Modern clients know no ids of visits. */
+function forModern({ method, params = {} }: Question): JsonObject {
+  const { elicitationId, ...rest } = params;
+  return { method, params: params.mode === 'url' ? rest : params };
+}
+
+const heldElsewhere = (server: string) =>
+  new UpstreamError(
+    'UPSTREAM_FAILED',
+    `The gateway that held the question of ${server} is gone, and the call with it.`,
+    {
+      delivered: 'maybe',
+      fix: 'Look whether the call has had effects, then call again.',
+    },
+  );

@@ -1,0 +1,217 @@
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { describe, expect, onTestFinished } from 'vitest';
+import type { JsonObject } from '../../src/core/call.ts';
+import { gatewayUnderTest, OWNER, TOKEN } from '../../src/gateway/fixtures.ts';
+import { serveStdio } from '../../src/gateway/serve-stdio.ts';
+import { verifies } from '../requirements.ts';
+import { ASKABLE_CLIENTS, type User, type Way } from '../servers/askable-clients.ts';
+import { askingModernServer } from '../servers/asking-modern.ts';
+import { askingSessionServer } from '../servers/asking-server.ts';
+import type { HttpServer } from '../servers/http-servers.ts';
+import { until } from '../until.ts';
+import { SERVERS } from './heddle-command.ts';
+
+type Era = 'legacy' | 'modern';
+type Carrier = 'HTTP' | 'stdio';
+type Known = Readonly<Record<string, unknown>>;
+
+const ANN = { action: 'accept', content: { name: 'Ann', seats: 2, class: 'first' } };
+const POEM = { role: 'assistant', model: 'm', content: { type: 'text', text: 'Roses' } };
+const ROOTS = { roots: [{ uri: 'file:///home', name: 'home' }] };
+
+async function entryOf(era: Era, carrier: Carrier): Promise<JsonObject> {
+  if (carrier === 'stdio') {
+    const file = era === 'legacy' ? 'asking-server.ts' : 'asking-modern.ts';
+    return { command: process.execPath, args: [join(SERVERS, file)] };
+  }
+  const server: HttpServer = await (era === 'legacy' ? askingSessionServer() : askingModernServer());
+  onTestFinished(() => server.close());
+  return { type: 'http', url: server.url };
+}
+
+interface Cell {
+  readonly client: Era;
+  readonly over: Carrier;
+  readonly server: JsonObject;
+  readonly capabilities?: Known;
+  readonly level?: 'debug' | 'warning' | undefined;
+}
+
+/** A client of one era in front of a server of another; what its user is asked is written down. */
+async function meeting({ client: era, over, server, capabilities, level }: Cell, user: User = answering) {
+  const config = { sampling: { maxCalls: 10, windowMs: 60_000, maxTokens: 500 } };
+  const { heddle, url } = await gatewayUnderTest({ servers: { demo: server }, config });
+  const asked: [string, Known][] = [];
+  const logs: unknown[] = [];
+  const noting: User = (method, params, signal) => {
+    asked.push([method, params]);
+    return user(method, params, signal);
+  };
+  const way = over === 'HTTP' ? { url, token: TOKEN } : streamsTo(heddle);
+  const client = await ASKABLE_CLIENTS[era](way, {
+    user: noting,
+    level,
+    onLog: ({ data }) => logs.push(data),
+    ...(capabilities && { capabilities }),
+  });
+  onTestFinished(() => client.close());
+  const call = async (tool: string) => client.call(`mcp__demo__${tool}`);
+  return { client, call, asked, logs };
+}
+
+function streamsTo(heddle: Parameters<typeof serveStdio>[0]['heddle']): Way {
+  const [there, back] = [new PassThrough(), new PassThrough()];
+  const stop = new AbortController();
+  void serveStdio({ heddle, caller: OWNER, input: there, output: back }, stop.signal);
+  onTestFinished(() => stop.abort());
+  return { input: back, output: there };
+}
+
+const answering: User = (method, params) => {
+  if (method === 'roots/list') return ROOTS;
+  if (method === 'sampling/createMessage') return POEM;
+  if (params.mode === 'url') return { action: 'accept' };
+  return ANN;
+};
+
+function said({ content }: Known): unknown {
+  const [{ text = '' } = {}] = content as { text?: string }[];
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+const ERAS: readonly Era[] = ['legacy', 'modern'];
+const CLIENTS = ERAS.flatMap((client) => (['HTTP', 'stdio'] as const).map((over) => ({ client, over })));
+const UPSTREAMS = (['legacy', 'modern'] as const).flatMap((era) =>
+  (['stdio', 'HTTP'] as const).map((carrier) => ({ era, carrier })),
+);
+const CELLS = CLIENTS.flatMap((client) => UPSTREAMS.map((server) => ({ ...client, ...server })));
+
+describe.each(CELLS)('a $client client over $over of a $era server over $carrier', ({ client, over, era, carrier }) => {
+  /** A modern server gives its questions names of its own, and gets the answers under them. */
+  const named = (name: string, answer: unknown) => (era === 'modern' ? { [name]: answer } : answer);
+
+  verifies('P3', 'is asked whatever the server wants to know, and the answers reach it', async () => {
+    const { call, asked } = await meeting({ client, over, server: await entryOf(era, carrier) });
+    expect(said(await call('book'))).toEqual(named('who', ANN));
+    expect(said(await call('visit'))).toEqual(named('page', { action: 'accept' }));
+    expect(said(await call('write'))).toEqual(named('poem', POEM));
+    expect(said(await call('where'))).toEqual(named('roots', ROOTS));
+    expect(said(await call('twice'))).toEqual([ANN, ANN]);
+    expect(said(await call('both'))).toEqual(era === 'modern' ? { left: ANN, right: ANN } : [ANN, ANN]);
+    const words = asked.map(([method, { message }]) => message ?? method);
+    expect(words.slice(0, 6)).toEqual([
+      'Who is travelling?',
+      'Sign in.',
+      'sampling/createMessage',
+      'roots/list',
+      'First?',
+      'Second?',
+    ]);
+    expect(words.slice(6).toSorted()).toEqual(['Left?', 'Right?']);
+    expect(asked[2]?.[1].maxTokens).toBe(500);
+    // Legacy clients know a visit by its id; modern ones are not told of any.
+    expect(typeof asked[1]?.[1].elicitationId).toBe(client === 'legacy' ? 'string' : 'undefined');
+  });
+
+  verifies('P3', 'may decline and cancel, and the server hears which', async () => {
+    const actions = ['decline', 'cancel'];
+    const user: User = () => ({ action: String(actions.shift()) });
+    const { call } = await meeting({ client, over, server: await entryOf(era, carrier) }, user);
+    expect(said(await call('twice'))).toEqual([{ action: 'decline' }, { action: 'cancel' }]);
+  });
+
+  verifies('P1', 'hears what the server logs from its level on, and nothing when it names none', async () => {
+    const server = await entryOf(era, carrier);
+    const heard = async (level?: 'debug' | 'warning') => {
+      const { call, logs } = await meeting({ client, over, server, capabilities: {}, level });
+      expect(said(await call('chatter'))).toBe('done');
+      return logs;
+    };
+    expect(await heard('debug')).toEqual(['a debug', 'a warning']);
+    expect(await heard('warning')).toEqual(['a warning']);
+    expect(await heard()).toEqual([]);
+  });
+
+  verifies('P3', 'that can be asked nothing is asked nothing', async () => {
+    const { call, asked } = await meeting({ client, over, server: await entryOf(era, carrier), capabilities: {} });
+    const outcome = await call('book').then(
+      (result) => result.isError,
+      (error) => error.code,
+    );
+    expect(outcome).toBe(client === 'modern' && era === 'modern' ? -32021 : true);
+    expect(asked).toEqual([]);
+  });
+
+  verifies('P3', 'gets its own answers, however many calls are asked about at once', async () => {
+    const seen = new Set<unknown>();
+    const user: User = (_method, { message }) => {
+      seen.add(message);
+      return { ...ANN, content: { ...ANN.content, name: String(message) } };
+    };
+    const { call } = await meeting({ client, over, server: await entryOf(era, carrier) }, user);
+    const results = (await Promise.all([call('twice'), call('both'), call('book')])).map(said);
+    const names = JSON.stringify(results).match(/(?<="name":")[^"]*/g);
+    expect(names?.toSorted()).toEqual(['First?', 'Left?', 'Right?', 'Second?', 'Who is travelling?']);
+    expect(seen.size).toBe(5);
+  });
+});
+
+describe.each(CLIENTS)('a $client client over $over', ({ client, over }) => {
+  verifies('P3', 'that cancels while its user is asked cancels the call, and the question is withdrawn', async () => {
+    const cancelled: string[] = [];
+    const server = await askingSessionServer(cancelled);
+    onTestFinished(() => server.close());
+    let withdrawn = false;
+    const user: User = (_method, _params, signal) =>
+      new Promise((resolve) =>
+        signal.addEventListener('abort', () => {
+          withdrawn = true;
+          resolve({ action: 'cancel' });
+        }),
+      );
+    const meet = await meeting({ client, over, server: { type: 'http', url: server.url } }, user);
+    const abort = new AbortController();
+    const refused = expect(meet.client.call('mcp__demo__book', { signal: abort.signal })).rejects.toBeDefined();
+    await until('the user is asked', () => meet.asked.length === 1);
+    abort.abort();
+    await refused;
+    if (client === 'legacy') {
+      await until('the server hears of it', () => cancelled.length === 1);
+      await until('the question is withdrawn', () => withdrawn);
+    }
+  });
+});
+
+describe.each(CLIENTS.filter(({ client }) => client === 'legacy'))('a legacy client over $over', ({ client, over }) => {
+  verifies(
+    'P3',
+    'hears in the server’s own words that pages have to be visited first, and calls again itself',
+    async () => {
+      const { call, asked } = await meeting({ client, over, server: await entryOf('legacy', 'HTTP') });
+      const error = await call('gated').catch((thrown) => thrown);
+      expect(error).toMatchObject({
+        code: -32042,
+        data: { elicitations: [{ mode: 'url', message: 'Sign in first.', elicitationId: expect.any(String) }] },
+      });
+      expect(asked).toEqual([]);
+      expect(said(await call('gated'))).toBe('opened');
+    },
+  );
+
+  verifies(
+    'P3',
+    'waits with a server that only asks for patience, and not for ever with one that never ends',
+    async () => {
+      const { call } = await meeting({ client, over, server: await entryOf('modern', 'HTTP') });
+      expect(said(await call('patience'))).toBe('wait');
+      expect(await call('endless')).toMatchObject({ isError: true });
+      const plain = await meeting({ client, over, server: await entryOf('modern', 'HTTP'), capabilities: {} });
+      expect(said(await plain.call('patience'))).toBe('wait');
+    },
+  );
+});

@@ -1,0 +1,122 @@
+import type { Readable, Writable } from 'node:stream';
+import { Client as NewClient, StreamableHTTPClientTransport as NewHttp } from '@modelcontextprotocol/client';
+import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport as OldHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import {
+  CreateMessageRequestSchema,
+  ElicitRequestSchema,
+  ListRootsRequestSchema,
+  LoggingMessageNotificationSchema,
+} from '@modelcontextprotocol/sdk/types.js';
+
+type Result = Readonly<Record<string, unknown>>;
+
+/** Answers what the user of a client is asked. */
+export type User = (method: string, params: Result, signal: AbortSignal) => Promise<Result> | Result;
+
+/** Where a server is: an address with its token, or two streams. */
+export type Way =
+  | { readonly url: string; readonly token: string }
+  | { readonly input: Readable; readonly output: Writable };
+
+export interface AskableOptions {
+  readonly user: User;
+  readonly capabilities?: Result;
+  /** From which level on it wants to hear what servers log. */
+  readonly level?: 'debug' | 'warning' | undefined;
+  readonly onLog?: (said: Result) => void;
+}
+
+/** An official client whose user can be asked. */
+export interface AskableClient {
+  call(
+    name: string,
+    options?: { readonly signal?: AbortSignal; readonly onprogress?: (one: Result) => void },
+  ): Promise<Result>;
+  close(): Promise<void>;
+}
+
+export type Connect = (way: Way, options: AskableOptions) => Promise<AskableClient>;
+
+const ME = { name: 'askable', version: '0' };
+export const ALL_ABILITIES = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
+
+/** The official clients, by their era. */
+export const ASKABLE_CLIENTS: Readonly<Record<'legacy' | 'modern', Connect>> = {
+  async legacy(way, { user, capabilities = ALL_ABILITIES, level, onLog = () => {} }) {
+    const client = new OldClient(ME, { capabilities });
+    const has = (name: string) => name in capabilities;
+    if (has('elicitation'))
+      client.setRequestHandler(ElicitRequestSchema, (one, { signal }) => user(one.method, one.params, signal) as never);
+    if (has('sampling'))
+      client.setRequestHandler(
+        CreateMessageRequestSchema,
+        (one, { signal }) => user(one.method, one.params, signal) as never,
+      );
+    if (has('roots'))
+      client.setRequestHandler(ListRootsRequestSchema, (one, { signal }) => user(one.method, {}, signal) as never);
+    await client.connect(
+      ('url' in way ? new OldHttp(new URL(way.url), headersOf(way.token)) : overStreams(way)) as never,
+    );
+    client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => onLog(params));
+    if (level) await client.setLoggingLevel(level);
+    return {
+      call: (name, options = {}) =>
+        client.callTool({ name, arguments: {} }, undefined, options as object) as Promise<Result>,
+      close: () => client.close(),
+    };
+  },
+  async modern(way, { user, capabilities = ALL_ABILITIES, level, onLog = () => {} }) {
+    const client = new NewClient(ME, { capabilities, versionNegotiation: { mode: { pin: '2026-07-28' } } });
+    for (const [ability, method] of Object.entries(METHODS)) {
+      if (!(ability in capabilities)) continue;
+      client.setRequestHandler(
+        method as 'elicitation/create',
+        ((one: { params?: Result }, { mcpReq }: { mcpReq: { signal: AbortSignal } }) =>
+          user(method, one.params ?? {}, mcpReq.signal)) as never,
+      );
+    }
+    await client.connect(
+      'url' in way ? new NewHttp(new URL(way.url), headersOf(way.token)) : (overStreams(way) as never),
+    );
+    client.setNotificationHandler('notifications/message', ({ params }) => onLog(params));
+    const _meta = level ? { 'io.modelcontextprotocol/logLevel': level } : {};
+    return {
+      call: (name, options = {}) => client.callTool({ name, arguments: {}, _meta }, options as object),
+      close: () => client.close(),
+    };
+  },
+};
+
+const METHODS = { elicitation: 'elicitation/create', sampling: 'sampling/createMessage', roots: 'roots/list' };
+const headersOf = (token: string) => ({ requestInit: { headers: { authorization: `Bearer ${token}` } } });
+
+interface StreamTransport {
+  onmessage?: (message: never) => void;
+  onclose?: () => void;
+  start(): Promise<void>;
+  send(message: unknown): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** One message per line, as over stdio, without a child. */
+function overStreams({ input, output }: Exclude<Way, { url: string }>): StreamTransport {
+  let rest = '';
+  const transport: StreamTransport = {
+    async start() {
+      input.on('data', (chunk) => {
+        const lines = (rest + chunk).split('\n');
+        rest = lines.pop() ?? '';
+        for (const line of lines) transport.onmessage?.(JSON.parse(line) as never);
+      });
+    },
+    async send(message) {
+      output.write(`${JSON.stringify(message)}\n`);
+    },
+    async close() {
+      output.end();
+      transport.onclose?.();
+    },
+  };
+  return transport;
+}
