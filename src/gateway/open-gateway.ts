@@ -73,20 +73,20 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     connectionsCheckingInterval: CHECK_MS,
     shouldUpgradeCallback: wantsWebSocket,
   });
-  async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  function receive(request: IncomingMessage, response: ServerResponse): void {
     try {
       // A stream that opened now would only be cut.
       if (closing.signal.aborted && request.method === 'GET') response.writeHead(503).end();
-      else await enter(request, response);
+      else enter(request, response)?.catch((thrown: unknown) => fail(response, thrown));
     } catch (thrown) {
       fail(response, thrown);
     }
   }
   server.on('request', (request, response) => {
     responses.add(response);
-    void receive(request, response);
+    receive(request, response);
   });
-  server.on('upgrade', (request, socket, head) => void receive(request, overWs.arrive(request, { socket, head })));
+  server.on('upgrade', (request, socket, head) => receive(request, overWs.arrive(request, { socket, head })));
   await listening(server, options);
   const { port } = server.address() as AddressInfo;
 
