@@ -29,7 +29,13 @@ interface Received extends Omit<Arrival, 'response'> {
   readonly method: string;
   readonly params: JsonObject;
   readonly reply: Reply;
-  readonly session?: Session | undefined;
+}
+
+interface Request {
+  readonly era: Era;
+  readonly id: string | number;
+  readonly session?: Session;
+  readonly headers?: HeadersOf;
 }
 
 type HeadersOf = (result: JsonObject) => Record<string, string>;
@@ -72,7 +78,7 @@ export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<
     if (method === 'subscriptions/listen') {
       response.once('close', recheck(received.stillMay, alarm, { stay() {}, leave: () => reply.cancel() }));
     }
-    return respond('modern', received, id);
+    return respond(received, { era: 'modern', id });
   }
 
   function postLegacy(received: Received): Promise<void> | void {
@@ -85,21 +91,23 @@ export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<
     response.writeHead(202).end();
   }
 
-  async function respondLegacy(received: Received, id: string | number, session: Session | undefined): Promise<void> {
-    const { method, params, reply, caller } = received;
-    if (session?.running.has(id)) {
+  function respondLegacy(received: Received, id: string | number, session: Session | undefined): Promise<void> | void {
+    const { method, reply } = received;
+    if (method === 'initialize') return respond(received, { era: 'legacy', id, headers: newSession(received) });
+    if (!session) return respond(received, { era: 'legacy', id });
+    if (session.running.has(id)) {
       return reply.error({ status: 400, code: INVALID_REQUEST, message: `The id ${shortened(id)} is in use.` });
     }
-    const newSession = ({ protocolVersion }: JsonObject) => ({
-      'mcp-session-id': sessions.open(holderOf(caller), {
-        version: String(protocolVersion),
-        can: abilitiesOf(params.capabilities),
-      }).id,
-    });
-    if (session) begin(session, id, reply);
-    await respond('legacy', { ...received, session }, id, method === 'initialize' ? newSession : undefined);
-    session?.running.delete(id);
+    begin(session, id, reply);
+    return respond(received, { era: 'legacy', id, session });
   }
+
+  const newSession =
+    ({ caller, params }: Received): HeadersOf =>
+    ({ protocolVersion }) => {
+      const greeting = { version: String(protocolVersion), can: abilitiesOf(params.capabilities) };
+      return { 'mcp-session-id': sessions.open(holderOf(caller), greeting).id };
+    };
 
   return function handle(arrival) {
     const { request, response } = arrival;
@@ -112,8 +120,8 @@ export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<
 
 /** Answers one request in its era, whatever becomes of it. */
 function responder(answer: Answer) {
-  return async function respond(era: Era, received: Received, id: string | number, headers?: HeadersOf) {
-    const { method, params, caller, reply, session } = received;
+  return async function respond(received: Received, { era, id, session, headers }: Request): Promise<void> {
+    const { method, params, caller, reply } = received;
     const { signal } = reply;
     const notify = (name: string, details: JsonObject) => reply.notify(name, details);
     try {
@@ -123,6 +131,7 @@ function responder(answer: Answer) {
     } catch (thrown) {
       if (!signal.aborted) reply.error(toRefusal(thrown, era));
     }
+    session?.running.delete(id);
   };
 }
 
