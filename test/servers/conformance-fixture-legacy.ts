@@ -24,15 +24,13 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import type { JsonObject } from '../../src/core/call.ts';
 import { Failure, INVALID_PARAMS, LISTS, lacking, named, type Round, SERVER, said } from './conformance-fixture.ts';
-import { ASKING_TOOLS } from './conformance-fixture-asking.ts';
+import { change, offered } from './conformance-fixture-changing.ts';
 import { isHere } from './conformance-fixture-here.ts';
-import { complete, PROMPTS, RESOURCES, readResource, TEMPLATES } from './conformance-fixture-reading.ts';
-import { TOOLS } from './conformance-fixture-tools.ts';
+import { complete, RESOURCES, readResource, TEMPLATES } from './conformance-fixture-reading.ts';
 import { type HttpServer, listen } from './http-servers.ts';
 
 type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>;
 
-const OFFERED = [...TOOLS, ...ASKING_TOOLS];
 const RESOURCE_NOT_FOUND = -32002;
 const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
 /** Every session: a change is told to all of them. */
@@ -46,19 +44,21 @@ function legacyServer(): Server {
   const logs = () => LEVELS.indexOf(level) <= LEVELS.indexOf('info');
   const round = (extra: Extra) => roundOf(server, extra, logs);
   server.setRequestHandler(ListToolsRequestSchema, () => ({
-    tools: OFFERED.map(({ definition }) => definition) as never,
+    tools: offered('tools').map(({ definition }) => definition) as never,
   }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra) => {
-    const { run } = namedHere(OFFERED, params.name);
+    const { run } = namedHere(offered('tools'), params.name);
     try {
       return await run((params.arguments ?? {}) as JsonObject, round(extra));
     } catch (thrown) {
       return { ...said(thrown instanceof Error ? thrown.message : String(thrown)), isError: true };
     }
   });
-  server.setRequestHandler(ListPromptsRequestSchema, () => ({ prompts: PROMPTS.map(({ definition }) => definition) }));
+  server.setRequestHandler(ListPromptsRequestSchema, () => ({
+    prompts: offered('prompts').map(({ definition }) => definition),
+  }));
   server.setRequestHandler(GetPromptRequestSchema, async ({ params }, extra) => {
-    const { run } = namedHere(PROMPTS, params.name);
+    const { run } = namedHere(offered('prompts'), params.name);
     return (await run(params.arguments ?? {}, round(extra))) as never;
   });
   serveReading(server);
@@ -104,6 +104,7 @@ function roundOf(server: Server, extra: Extra, logs: () => boolean): Round {
     progress: (progress) =>
       progressToken !== undefined && tell('notifications/progress', { progressToken, progress, total: 100 }),
     changed(list) {
+      change(list);
       for (const each of open) {
         void (list === 'tools' ? each.sendToolListChanged() : each.sendPromptListChanged()).catch(() => {});
       }

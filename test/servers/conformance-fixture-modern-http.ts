@@ -9,7 +9,7 @@ import type { answer, errorOf } from './conformance-fixture-modern.ts';
 interface Served {
   readonly answer: typeof answer;
   readonly errorOf: typeof errorOf;
-  readonly tools: readonly Offer[];
+  readonly tools: () => readonly Offer[];
 }
 
 export const VERSION = '2026-07-28';
@@ -48,7 +48,7 @@ export function modernHttp({ answer, errorOf, tools }: Served): RequestListener 
     const reply = replyOn(response);
     let isInOrder = false;
     try {
-      check(request.headers, method, params, tools);
+      check(request.headers, method, params, tools());
       isInOrder = true;
       const result = await answer({ id, method, params }, { signal: gone.signal, notify: reply.notify });
       reply.end(200, { id, result });

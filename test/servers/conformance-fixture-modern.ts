@@ -12,12 +12,11 @@ import {
   SERVER,
   textOf,
 } from './conformance-fixture.ts';
-import { ASKING_TOOLS } from './conformance-fixture-asking.ts';
+import { change, type List, offered } from './conformance-fixture-changing.ts';
 import { envelopeOf, KEY, modernHttp, VERSION } from './conformance-fixture-modern-http.ts';
-import { complete, PROMPTS, RESOURCES, readResource, TEMPLATES } from './conformance-fixture-reading.ts';
+import { complete, RESOURCES, readResource, TEMPLATES } from './conformance-fixture-reading.ts';
 import { askingOf, MISSING_CAPABILITY, Unanswered } from './conformance-fixture-rounds.ts';
 import { TASK_TOOLS, tasks } from './conformance-fixture-tasks.ts';
-import { TOOLS } from './conformance-fixture-tools.ts';
 import { type HttpServer, listen } from './http-servers.ts';
 
 export interface Request {
@@ -32,7 +31,7 @@ export interface Line {
   notify(method: string, params: JsonObject): void;
 }
 
-const OFFERED: readonly Offer[] = [...TOOLS, ...ASKING_TOOLS, ...TASK_TOOLS];
+const tools = (): readonly Offer[] => [...offered('tools'), ...TASK_TOOLS];
 
 const METHOD_NOT_FOUND = -32601;
 const TASKS = KEY('tasks');
@@ -40,7 +39,7 @@ const CACHED = { ttlMs: 0, cacheScope: 'public' } as const;
 const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
 const begun = tasks();
 /** Whoever listens: told which list has changed. */
-const listeners = new Set<(list: 'tools' | 'prompts') => void>();
+const listeners = new Set<(list: List) => void>();
 
 const listed = (offers: readonly Offer[]) => offers.map(({ definition }) => definition);
 const METHODS: Readonly<Record<string, (params: JsonObject) => JsonObject>> = {
@@ -49,8 +48,8 @@ const METHODS: Readonly<Record<string, (params: JsonObject) => JsonObject>> = {
     capabilities: { ...LISTS, extensions: { [TASKS]: {} } },
     ...CACHED,
   }),
-  'tools/list': () => ({ tools: listed(OFFERED), ...CACHED }),
-  'prompts/list': () => ({ prompts: listed(PROMPTS), ...CACHED }),
+  'tools/list': () => ({ tools: listed(tools()), ...CACHED }),
+  'prompts/list': () => ({ prompts: listed(offered('prompts')), ...CACHED }),
   'resources/list': () => ({ resources: RESOURCES.map(({ definition }) => definition), ...CACHED }),
   'resources/templates/list': () => ({ resourceTemplates: TEMPLATES, ...CACHED }),
   'resources/read': ({ uri }) => {
@@ -70,8 +69,8 @@ export async function answer(request: Request, line: Line): Promise<JsonObject> 
 
 async function plainAnswer({ id, method, params }: Request, line: Line): Promise<JsonObject> {
   const { capabilities } = envelopeOf(params);
-  if (method === 'tools/call') return run(OFFERED, params, line);
-  if (method === 'prompts/get') return run(PROMPTS, params, line);
+  if (method === 'tools/call') return run(tools(), params, line);
+  if (method === 'prompts/get') return run(offered('prompts'), params, line);
   if (method === 'subscriptions/listen') return listenTo(id, params, line);
   const ofTasks = Object.hasOwn(begun.methods, method) ? begun.methods[method] : undefined;
   if (ofTasks && !knowsTasks(capabilities)) throw needsTasks();
@@ -106,6 +105,7 @@ function roundOf(params: JsonObject, { signal, notify }: Line): Round {
       if (progressToken !== undefined) notify('notifications/progress', { progressToken, progress, total: 100 });
     },
     changed(list) {
+      change(list);
       for (const tell of listeners) tell(list);
     },
     hangUp() {},
@@ -130,7 +130,7 @@ function needsTasks(): Failure {
 function listenTo(id: string | number, params: JsonObject, { signal, notify }: Line): Promise<JsonObject> {
   const wanted = isObject(params.notifications) ? params.notifications : {};
   const _meta = { [KEY('subscriptionId')]: id };
-  const tell = (list: 'tools' | 'prompts') => {
+  const tell = (list: List) => {
     if (wanted[`${list}ListChanged`] === true) notify(`notifications/${list}/list_changed`, { _meta });
   };
   listeners.add(tell);
@@ -153,7 +153,7 @@ export function errorOf(thrown: unknown): JsonObject & { readonly code: number }
 
 /** The fixture over Streamable HTTP, each request on its own. */
 export function modernFixture(): Promise<HttpServer> {
-  return listen(modernHttp({ answer, errorOf, tools: OFFERED }));
+  return listen(modernHttp({ answer, errorOf, tools }));
 }
 
 function serveLine(): void {
