@@ -3,12 +3,12 @@ import type { Answers, JsonObject, Question, ResolvedCall, Result } from '../cor
 import { UpstreamError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import { METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
+import { paramHeaders } from '../wire/param-headers.ts';
 import { NO_ABILITIES } from './abilities-key.ts';
 import type { Calls, CallsOptions } from './call-legacy.ts';
 import { answered, answeredByUs, askedUninvited, askOf, hasKeys, requestOf } from './call-request.ts';
 import { MAX_QUESTIONS } from './exchange.ts';
 import { toFailure } from './failure.ts';
-import { paramHeaders } from './http-headers.ts';
 import { capabilitiesOf, KEY } from './negotiate.ts';
 import { isQuestion, type Questions } from './questions.ts';
 
