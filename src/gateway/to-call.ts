@@ -2,6 +2,7 @@ import type { Call, CallKind, JsonObject, Progress } from '../core/call.ts';
 import { newCallId } from '../core/call-id.ts';
 import { isObject } from '../core/json.ts';
 import type { Asked } from './asked.ts';
+import { knowsTasks } from './client-tasks.ts';
 import { logOf } from './logging.ts';
 
 const RESERVED = 'io.modelcontextprotocol/';
@@ -26,14 +27,18 @@ export function toCall(what: Pick<Call, 'kind' | 'name' | 'input'>, params: Json
     caller: asked.caller,
     options: {},
     signal: asked.signal,
+    ...(what.kind === 'tool' && takesTasks(_meta, asked) && { takesTasks: true }),
     ...(can && { can }),
     ...(report && { report }),
     ...(log && { log }),
   };
 }
 
+/** Clients of the older era know nothing of them: we wait in their stead. */
+const takesTasks = (meta: unknown, { era }: Asked) => era === 'legacy' || knowsTasks(meta);
+
 // A call that says no more than this is the rule, and costs nothing.
-const KNOWN = new Set(['name', 'arguments', 'uri', '_meta', 'inputResponses', 'requestState', 'task']);
+const KNOWN = new Set(['name', 'arguments', 'uri', '_meta', 'inputResponses', 'requestState', 'task', 'taskId']);
 
 /** What is neither ours to understand nor, like the wish for a task, between the client and us. */
 function unknownIn(params: JsonObject): JsonObject | undefined {

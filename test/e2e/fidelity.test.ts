@@ -95,7 +95,7 @@ const spoken = (params: JsonObject): JsonObject => {
 };
 const anything = fc.dictionary(fc.string(), json, { maxKeys: 4, noNullPrototype: true });
 /** Of the parameters only those that no version has a meaning for. */
-const KNOWN = ['name', 'uri', 'arguments', '_meta', 'task', 'inputResponses', 'requestState'];
+const KNOWN = ['name', 'uri', 'arguments', '_meta', 'task', 'inputResponses', 'requestState', 'taskId'];
 const beside = fc.dictionary(
   fc.string().filter((key) => !KNOWN.includes(key)),
   json,

@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect } from 'vitest';
 import { verifies } from '../requirements.ts';
 import { EVERYTHING } from '../servers/everything.ts';
-import { project, ROOT, type RunningUp } from './heddle-command.ts';
+import { BIN, project, ROOT, type RunningUp } from './heddle-command.ts';
 
 /** It looks for its own package.json from the folder it is started in. */
 const INSPECTOR = join(ROOT, 'node_modules/@modelcontextprotocol/inspector-cli/build');
@@ -12,12 +13,15 @@ const run = promisify(execFile);
 
 type Answer = Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>;
 
-/** What the inspector prints of one request to a running gateway. */
-async function inspect({ url, token }: RunningUp, transport: 'http' | 'sse', request: readonly string[]) {
-  const place = transport === 'sse' ? url.replace('/mcp', '/sse') : url;
-  const way = ['--cli', place, '--transport', transport, ...request, '--header', `Authorization: Bearer ${token}`];
-  const { stdout } = await run(process.execPath, ['cli.js', ...way], { cwd: INSPECTOR });
+async function inspectAt(place: readonly string[], request: readonly string[], env = process.env) {
+  const { stdout } = await run(process.execPath, ['cli.js', '--cli', ...place, ...request], { cwd: INSPECTOR, env });
   return JSON.parse(stdout) as Answer;
+}
+
+/** What the inspector prints of one request to a running gateway. */
+function inspect({ url, token }: RunningUp, transport: 'http' | 'sse', request: readonly string[]) {
+  const place = transport === 'sse' ? url.replace('/mcp', '/sse') : url;
+  return inspectAt([place, '--transport', transport], [...request, '--header', `Authorization: Bearer ${token}`]);
 }
 
 const everything = { mcpServers: { all: { command: process.execPath, args: [EVERYTHING] } } };
@@ -53,5 +57,14 @@ describe('the inspector', () => {
   verifies('P1', 'calls over SSE, too', async () => {
     const running = await project({ 'heddle.json': everything }).up();
     expect(await inspect(running, 'sse', ['--method', 'tools/call', ...SUM])).toEqual(SUMMED);
+  });
+
+  verifies('P1', 'calls over stdio, when it starts Heddle itself', async () => {
+    const { folder, env, heddle } = project({ 'heddle.json': everything });
+    await heddle(['trust', '--yes']);
+    // In a file: the inspector takes every option on its command line for one of its own.
+    const script = join(folder, 'serve.sh');
+    writeFileSync(script, `cd '${folder}' && exec '${process.execPath}' '${BIN}' serve --stdio`);
+    expect(await inspectAt(['sh', script], ['--method', 'tools/call', ...SUM], env)).toEqual(SUMMED);
   });
 });
