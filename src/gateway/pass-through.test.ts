@@ -66,6 +66,18 @@ describe.each(['legacy', 'modern'])('in the %s era', (era) => {
     expect(rest).toEqual(era === 'modern' ? { resultType: 'complete', ttlMs: 0, cacheScope: 'private' } : {});
   });
 
+  verifies(
+    'P1',
+    'a parameter that nobody knows reaches the server, one that is between the client and us does not',
+    async () => {
+      const server = recordingServer({ do: () => ({}) });
+      const gateway = await gatewayUnderTest({ servers: { up: server } });
+      const ours = { task: { ttl: 1 }, taskId: 't', inputResponses: {} };
+      await callIn(gateway, era, { ...call.params, future: { yes: [1] }, ...ours });
+      expect(server.calls).toEqual([{ name: 'do', arguments: {}, future: { yes: [1] } }]);
+    },
+  );
+
   verifies('P1', 'what the client says in `_meta` reaches the server, what is between it and us does not', async () => {
     const server = recordingServer({ do: () => ({}) });
     const gateway = await gatewayUnderTest({ servers: { up: server } });
