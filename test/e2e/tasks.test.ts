@@ -7,6 +7,7 @@ import { gatewayUnderTest, TOKEN } from '../../src/gateway/fixtures.ts';
 import { type CallResult, type HeddleClient, type OpenOptions, openHeddle } from '../../src/index.ts';
 import { verifies } from '../requirements.ts';
 import { ASKABLE_CLIENTS, type AskableClient, type User } from '../servers/askable-clients.ts';
+import { EVERYTHING, startEverything } from '../servers/everything.ts';
 import { taskServer } from '../servers/task-server.ts';
 import { until } from '../until.ts';
 import { SERVERS } from './heddle-command.ts';
@@ -122,7 +123,7 @@ verifies('P3', 'what a task asks that nobody can be asked stops it', async () =>
   const up = await server();
   const heddle = await opened({ type: 'http', url: up.url });
   await expect(heddle.call('demo.asks')).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
-  expect(up.count('tasks/cancel')).toBe(1);
+  expect([up.count('tasks/get'), up.count('tasks/cancel')]).toEqual([1, 1]);
 });
 
 verifies('P3', 'a task that takes longer than its caller would wait is stopped', async () => {
@@ -142,3 +143,23 @@ verifies('P3', 'a server that is killed while its task runs leaves the outcome u
     message: expect.stringContaining('no longer knows the task'),
   });
 });
+
+describe.each(['stdio', 'http'] as const)(
+  'a tool of the reference server that works only as a task, over %s,',
+  (over) => {
+    const entry = async (): Promise<JsonObject> => {
+      if (over === 'stdio') return { command: process.execPath, args: [EVERYTHING, 'stdio'] };
+      const everything = await startEverything();
+      onTestFinished(() => everything.close());
+      return { type: 'http', url: everything.url };
+    };
+
+    verifies('P3', 'is called as one, asks while it runs, and answers', async () => {
+      const elicit = () => ({ action: 'accept', content: { interpretation: 'snake' } }) as const;
+      const heddle = await opened(await entry(), { elicit });
+      const { value } = await heddle.call('demo.simulate-research-query', { topic: 'python', ambiguous: true });
+      expect(textOf(value)).toContain('Research Report: python (snake)');
+      expect(value).not.toHaveProperty('_meta');
+    });
+  },
+);
