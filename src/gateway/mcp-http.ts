@@ -2,10 +2,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Alarm, realAlarm } from '../core/alarm.ts';
 import type { Caller, JsonObject } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
+import type { Heddle } from '../heddle.ts';
 import { INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
 import type { Arrival } from './arrival.ts';
 import { type Answer, type Asked, type Era, LEGACY_VERSIONS } from './asked.ts';
 import { answerBatch } from './batch.ts';
+import { checkArguments } from './check-arguments.ts';
 import { checkModern, isModern, type Refusal } from './check-modern.ts';
 import { abilitiesIn, abilitiesOf } from './client-abilities.ts';
 import { MISSING_CAPABILITY } from './error-answer.ts';
@@ -18,6 +20,8 @@ import type { Session, Sessions } from './sessions.ts';
 
 export interface McpHttpOptions {
   readonly answer: Answer;
+  /** A tool as it would be called, to see what it wants of a request beside the arguments. */
+  readonly describe: Heddle['catalog']['describe'];
   readonly sessions: Sessions;
   readonly maxBodyBytes: number;
   readonly alarm?: Alarm | undefined;
@@ -42,6 +46,7 @@ const NO_SESSION = { status: 404, code: SESSION_NOT_FOUND, message: 'There is no
 export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<void> | void {
   const { sessions, alarm = realAlarm } = options;
   const respond = responder(options.answer);
+  const respondToCall = callResponder(respond, options.describe);
   const sessionOf = ({ request, caller }: Pick<Arrival, 'request' | 'caller'>) =>
     sessions.find(header(request, 'mcp-session-id'), holderOf(caller));
 
@@ -72,7 +77,7 @@ export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<
     if (method === 'subscriptions/listen') {
       response.once('close', recheck(received.stillMay, alarm, { stay() {}, leave: () => reply.cancel() }));
     }
-    return respond('modern', received, id);
+    return method === 'tools/call' ? respondToCall(received, id) : respond('modern', received, id);
   }
 
   function postLegacy(received: Received): Promise<void> | void {
@@ -123,6 +128,16 @@ function responder(answer: Answer) {
     } catch (thrown) {
       if (!signal.aborted) reply.error(toRefusal(thrown, era));
     }
+  };
+}
+
+/** What a tool wants repeated in headers is written in its definition. */
+function callResponder(respond: ReturnType<typeof responder>, describe: McpHttpOptions['describe']) {
+  return async function respondToCall(received: Received, id: string | number): Promise<void> {
+    const { request, params, caller, reply } = received;
+    const tool = await describe(caller, String(params.name), reply.signal).catch(() => undefined);
+    const refusal = tool && checkArguments(request.headers, tool.definition.inputSchema, params.arguments);
+    return refusal ? reply.error(refusal) : respond('modern', received, id);
   };
 }
 

@@ -60,7 +60,8 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const closing = new AbortController();
   const { answer, finish } = underWay(mcpHandler(heddle, given));
   const lines = servedLines(heddle, given, options.alarm ?? realAlarm);
-  const overHttp = mcpHttp({ answer, sessions, maxBodyBytes: options.maxBodyBytes, alarm: options.alarm });
+  const { maxBodyBytes, alarm } = options;
+  const overHttp = mcpHttp({ answer, sessions, describe: heddle.catalog.describe, maxBodyBytes, alarm });
   const overWs = wsFace(lines, options.maxBodyBytes);
   const overSse = sseFace(lines, options.maxBodyBytes);
   function mcp(arrival: Arrival): Promise<void> | void {
