@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Alarm, realAlarm } from '../core/alarm.ts';
 import type { Caller } from '../core/call.ts';
@@ -9,6 +9,7 @@ import { handouts } from './handouts.ts';
 import type { HeldCallsOptions } from './held-calls.ts';
 import { mcpHandler } from './mcp-handler.ts';
 import { mcpHttp } from './mcp-http.ts';
+import { createServer } from './node-http.ts';
 import { openResponses } from './open-responses.ts';
 import { sseFace } from './serve-sse.ts';
 import { wantsWebSocket, wsFace } from './serve-ws.ts';
@@ -76,20 +77,20 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     connectionsCheckingInterval: CHECK_MS,
     shouldUpgradeCallback: wantsWebSocket,
   });
-  async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  function receive(request: IncomingMessage, response: ServerResponse): void {
     try {
       // A stream that opened now would only be cut.
       if (closing.signal.aborted && request.method === 'GET') response.writeHead(503).end();
-      else await enter(request, response);
+      else enter(request, response)?.catch((thrown: unknown) => fail(response, thrown));
     } catch (thrown) {
       fail(response, thrown);
     }
   }
   server.on('request', (request, response) => {
     responses.add(response);
-    void receive(request, response);
+    receive(request, response);
   });
-  server.on('upgrade', (request, socket, head) => void receive(request, overWs.arrive(request, { socket, head })));
+  server.on('upgrade', (request, socket, head) => receive(request, overWs.arrive(request, { socket, head })));
   await listening(server, options);
   const { port } = server.address() as AddressInfo;
 

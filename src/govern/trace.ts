@@ -25,7 +25,7 @@ export function trace(log: TraceLog, subject: Subject, clock: Clock = Date.now):
       const id = call.id.replaceAll('-', '');
       log.append({
         traceId: parent?.[1] ?? id,
-        ...spanOf(call, parent?.[2]),
+        ...spanOf(id, call, parent?.[2]),
         name: keptName(meant?.name ?? call.name),
         ...(server !== undefined && { server }),
         startedAt,
@@ -45,10 +45,8 @@ export function trace(log: TraceLog, subject: Subject, clock: Clock = Date.now):
 }
 
 /** The random end of the call's id; a round after a question is a span of its own, below that of the first. */
-function spanOf({ id, from }: Call, parentId: string | undefined): Pick<Span, 'spanId' | 'parentId'> {
-  const spanId = spanIdOf(id);
-  if (from) return { spanId: spanIdOf(crypto.randomUUID()), parentId: spanId };
+function spanOf(id: string, { from }: Call, parentId: string | undefined): Pick<Span, 'spanId' | 'parentId'> {
+  const spanId = id.slice(-SPAN_ID_CHARS);
+  if (from) return { spanId: crypto.randomUUID().replaceAll('-', '').slice(-SPAN_ID_CHARS), parentId: spanId };
   return { spanId, ...(parentId !== undefined && { parentId }) };
 }
-
-const spanIdOf = (id: string) => id.replaceAll('-', '').slice(-SPAN_ID_CHARS);
