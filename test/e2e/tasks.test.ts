@@ -1,6 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
 import type { JsonObject } from '../../src/core/call.ts';
 import { gatewayUnderTest, TOKEN } from '../../src/gateway/fixtures.ts';
@@ -8,6 +8,7 @@ import { type CallResult, type HeddleClient, type OpenOptions, openHeddle } from
 import { verifies } from '../requirements.ts';
 import { ASKABLE_CLIENTS, type AskableClient, type User } from '../servers/askable-clients.ts';
 import { EVERYTHING, startEverything } from '../servers/everything.ts';
+import { taskClient } from '../servers/task-client.ts';
 import { taskServer } from '../servers/task-server.ts';
 import { until } from '../until.ts';
 import { SERVERS } from './heddle-command.ts';
@@ -163,3 +164,21 @@ describe.each(['stdio', 'http'] as const)(
     });
   },
 );
+
+verifies('P3', 'a long call of a server without tasks becomes one, and cancelling it reaches the server', async () => {
+  const tapped = join(mkdtempSync(join(tmpdir(), 'heddle-tapped-')), 'said');
+  onTestFinished(() => rmSync(dirname(tapped), { recursive: true, force: true }));
+  const args = [join(SERVERS, 'wiretap.mjs'), tapped, process.execPath, EVERYTHING];
+  const gateway = await gatewayUnderTest({
+    servers: { demo: { command: process.execPath, args } },
+    gateway: { heldCalls: { afterMs: 100 } },
+  });
+  const { call, ask, get, stands } = taskClient(gateway);
+  const tool = 'trigger-long-running-operation';
+  const quick = (await call(tool, { duration: 0.5, steps: 2 })).result;
+  expect(textOf((await stands(quick.taskId, 'completed')).result)).toContain('completed');
+  const taskId = String((await call(tool, { duration: 60, steps: 2 })).result.taskId);
+  await ask('tasks/cancel', { taskId });
+  expect(await get(taskId)).toMatchObject({ status: 'cancelled' });
+  await until('the server is told', () => readFileSync(tapped, 'utf8').includes('notifications/cancelled'));
+});
