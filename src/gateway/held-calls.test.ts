@@ -4,12 +4,15 @@ import { type Behaviour, recordingServer, text } from '../../test/servers/record
 import { KNOWS, taskClient } from '../../test/servers/task-client.ts';
 import { until } from '../../test/until.ts';
 import type { Alarm } from '../core/alarm.ts';
-import type { JsonObject } from '../core/call.ts';
+import type { Call, JsonObject, Result } from '../core/call.ts';
+import { aCall, ada } from '../core/fixtures.ts';
+import type { Heddle } from '../heddle.ts';
 import type { InProcessServer } from '../upstream/given.ts';
 import { RpcError } from '../wire/json-rpc.ts';
 import { Peer } from '../wire/peer.ts';
 import { gatewayUnderTest } from './fixtures.ts';
-import type { HeldCallsOptions } from './held-calls.ts';
+import type { HeldCall } from './held-call.ts';
+import { type HeldCallsOptions, heldCalls } from './held-calls.ts';
 
 /** A tool that is done when the test says so. */
 function waitingTool() {
@@ -182,4 +185,53 @@ verifies('P3', 'a call that asks while it is held asks through its id, and goes 
   await answer({ q2: filled });
   const { result } = await stands(taskId, 'completed');
   expect(result).toEqual(text(JSON.stringify([filled, filled])));
+});
+
+describe('held calls', () => {
+  /** One call that never ends, held at once. */
+  async function held() {
+    const signals: AbortSignal[] = [];
+    const dispatch = (call: Call) => {
+      signals.push(call.signal);
+      return new Promise<Result>((_, fail) =>
+        call.signal.addEventListener('abort', () => fail(new Error('cancelled'))),
+      );
+    };
+    const calls = heldCalls({ dispatch, catalog: {} as Heddle['catalog'] }, { afterMs: 0 });
+    const request = new AbortController();
+    const one = (await calls.run(aCall({ signal: request.signal }))) as HeldCall;
+    return { calls, one, request, isCancelled: () => signals[0]?.aborted };
+  }
+
+  verifies('P3', 'outlive the request they came in, but not the gateway', async () => {
+    const { calls, one, request, isCancelled } = await held();
+    request.abort();
+    expect(isCancelled()).toBe(false);
+    expect(calls.find(one.ticket, aCall())).toBe(one);
+    calls.close();
+    expect([isCancelled(), one.describe().status]).toEqual([true, 'cancelled']);
+    expect(calls.find(one.ticket, aCall())).toBeUndefined();
+  });
+
+  verifies('P3', 'are found by their own caller only', async () => {
+    const { calls, one } = await held();
+    expect(calls.find(one.ticket, { caller: { ...ada, id: 'eve' } })).toBeUndefined();
+    expect(calls.find(one.ticket, { caller: { ...ada, profile: 'other' } })).toBeUndefined();
+    expect(calls.find(one.ticket, { caller: ada })).toBe(one);
+    calls.close();
+  });
+
+  verifies('P3', 'end with the request as long as they are not held', async () => {
+    const seen: AbortSignal[] = [];
+    const dispatch = (call: Call) => {
+      seen.push(call.signal);
+      return new Promise<Result>((_, fail) => call.signal.addEventListener('abort', () => fail(new Error('left'))));
+    };
+    const calls = heldCalls({ dispatch, catalog: {} as Heddle['catalog'] }, { afterMs: 60_000 });
+    const request = new AbortController();
+    const left = calls.run(aCall({ signal: request.signal }));
+    request.abort();
+    await expect(left).rejects.toThrow('left');
+    expect(seen[0]?.aborted).toBe(true);
+  });
 });
