@@ -120,18 +120,27 @@ describe('a call that takes long', () => {
   });
 
   verifies('P3', 'is waited for when too many are held already; an answer nobody fetched makes room', async () => {
-    const { call, ask, finish, stands, get } = await opened({ maxPerPrincipal: 2 });
-    const [one, two] = await Promise.all([call('wait'), call('wait')]);
-    const third = call('wait');
+    const { alarm, ring } = handAlarm();
+    const { call, ask, finish, stands, get, server } = await opened({ maxPerPrincipal: 2, afterMs: 5, alarm });
+    /** Calls, and lets the time pass after which it may be held. */
+    const late = async (count: number) => {
+      const calling = call('wait');
+      await until('it runs', () => server.calls.length === count);
+      ring(5);
+      return { calling };
+    };
+    const one = await (await late(1)).calling;
+    const two = await (await late(2)).calling;
+    const third = await late(3);
     const { taskId = '' } = one.result;
     await ask('tasks/cancel', { taskId });
-    const fourth = await call('wait');
+    const fourth = await (await late(4)).calling;
     expect(fourth.result).toMatchObject({ resultType: 'task' });
     expect((await ask('tasks/get', { taskId })).error).toMatchObject({ code: -32602 });
     expect(await get(two.result.taskId)).toMatchObject({ status: 'working' });
     finish(text('late'));
     await stands(two.result.taskId, 'completed');
-    expect((await third).result).toMatchObject(text('late'));
+    expect((await third.calling).result).toMatchObject(text('late'));
   });
 
   verifies('P3', 'that fails says so as any call does', async () => {

@@ -13,7 +13,7 @@ const WORKING = { taskId: 't1', status: 'working', createdAt: '2026-01-01', last
 /** A follower whose server says this of its task; what it is asked is written down. */
 function following(said: JsonObject, sampling = { maxCalls: 1, windowMs: 1000, maxTokens: 10 }) {
   const asked: [string, JsonObject][] = [];
-  const questions = openQuestions({ parking: parking(), roots: () => ['/work'], sampling: () => sampling });
+  const questions = openQuestions({ parking: parking(), roots: () => ['/folder'], sampling: () => sampling });
   const follower = taskFollower({
     server: 'demo',
     questions,
@@ -42,7 +42,10 @@ it.each([
 verifies('P3', 'the configured roots are told to a task without asking anybody', async () => {
   const { look, asked } = following(asks({ where: { method: 'roots/list' } }));
   expect(await look()).toMatchObject({ kind: 'working' });
-  expect(asked[1]).toMatchObject(['tasks/update', { inputResponses: { where: { roots: [{ uri: 'file:///work' }] } } }]);
+  expect(asked[1]).toMatchObject([
+    'tasks/update',
+    { inputResponses: { where: { roots: [{ uri: 'file:///folder' }] } } },
+  ]);
 });
 
 verifies('P3', 'a task that wants a text is counted once, however often it is looked at', async () => {
