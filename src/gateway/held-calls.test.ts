@@ -78,8 +78,9 @@ describe('a call that takes long', () => {
   });
 
   verifies('P3', 'is cancelled at its server when its client says so', async () => {
-    const { call, ask, get, server } = await opened();
+    const { call, ask, get, server, isRunning } = await opened();
     const taskId = String((await call('wait')).result.taskId);
+    await until('it runs', isRunning);
     expect((await ask('tasks/cancel', { taskId })).result).toEqual({ resultType: 'complete' });
     expect(await get(taskId)).toMatchObject({ status: 'cancelled' });
     await until('the server knows', () => server.cancelled.includes('wait'));
@@ -101,6 +102,7 @@ describe('a call that takes long', () => {
     const setting = { servers: { demo: server }, gateway: { stateSecrets, heldCalls: { afterMs: 0 } } };
     const gateway = await gatewayUnderTest(setting);
     const { taskId = '' } = (await taskClient(gateway).call('wait')).result;
+    await until('it runs', () => server.calls.length === 1);
     await gateway.close();
     await until('the server knows', () => server.cancelled.includes('wait'));
     const { error } = await taskClient(await gatewayUnderTest(setting)).ask('tasks/get', { taskId });
