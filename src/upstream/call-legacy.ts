@@ -1,5 +1,5 @@
 import { isAskable, sharedAbilities } from '../core/abilities.ts';
-import type { Abilities, JsonObject, ResolvedCall, Result } from '../core/call.ts';
+import type { Abilities, JsonObject, Question, ResolvedCall, Result } from '../core/call.ts';
 import { UpstreamError } from '../core/errors.ts';
 import type { Asked } from '../wire/answering-side.ts';
 import { METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
@@ -10,7 +10,7 @@ import { Exchange } from './exchange.ts';
 import { toFailure } from './failure.ts';
 import { beginTask, isOnlyTask, type LegacyTask, relatedTask, withoutTask } from './legacy-task.ts';
 import type { Parking } from './parking.ts';
-import { isQuestion, type Questions } from './questions.ts';
+import { isQuestion, type Questions, unsupported } from './questions.ts';
 import { hasAgreed, urlsToVisit, visits } from './url-required.ts';
 
 export interface CallsOptions {
@@ -107,7 +107,7 @@ export function legacyCalls({ peer, server, can, questions, takesTaskCalls = () 
       if (askedBy === undefined && running.size > 0 && relatedTask(params) === undefined) blind = true;
       const owner = ownerOf([...running], askedBy, relatedTask(params));
       if (own.length > 0 && !owner?.can.roots) return { roots: own };
-      if (!owner) throw new RpcError(METHOD_NOT_FOUND, `${method} came during no call, so there is nobody to ask.`);
+      if (!owner) throw nobodyToAsk({ method, params }, plain);
       return owner.exchange.put(questions.admit(server, { method, params }, owner), signal);
     },
     hear: visited.hear,
@@ -115,6 +115,12 @@ export function legacyCalls({ peer, server, can, questions, takesTaskCalls = () 
     underWay: () => plain + running.size,
     close: visited.close,
   };
+}
+
+/** Why a question is put to nobody, when this many calls are under way whose callers cannot be asked. */
+function nobodyToAsk(question: Question, plain: number): RpcError {
+  if (plain > 0) return unsupported(question);
+  return new RpcError(METHOD_NOT_FOUND, `${question.method} came during no call, so there is nobody to ask.`);
 }
 
 /** The call a question belongs to. Where the line does not say, it is guessed: among calls of one principal. */
