@@ -3,6 +3,7 @@ import type { Clock } from '../core/clock.ts';
 import { callAt, nameAt } from '../core/equivalent.ts';
 import { HeddleError, UpstreamError } from '../core/errors.ts';
 import { isRepeatable } from '../core/repeatable.ts';
+import { isLook } from '../core/task.ts';
 import { resumeParked } from '../upstream/call-legacy.ts';
 import type { Connection } from '../upstream/connection.ts';
 import type { Parking } from '../upstream/parking.ts';
@@ -132,7 +133,7 @@ function mayTryNext(call: ResolvedCall, thrown: unknown): boolean {
 /** A failure after the call was sent is not "failed": nobody knows, and the caller has to. */
 function honest(call: ResolvedCall, server: string, thrown: unknown): unknown {
   const unknown = thrown instanceof UpstreamError && thrown.delivered === 'maybe' && thrown.code !== 'UPSTREAM_REFUSED';
-  if (!unknown || isRepeatable(call)) return thrown;
+  if (!unknown || isRepeatable(call) || isLook(call)) return thrown;
   return new HeddleError(
     'OUTCOME_UNKNOWN',
     `${thrown.message} ${call.target.publicName} may have happened or not; it was not repeated.`,

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
-import type { Call, Result, Target } from './call.ts';
+import type { Call, JsonObject, Result, Target, TaskContinuation } from './call.ts';
+import { UpstreamError } from './errors.ts';
 import { aCall, aTarget, text } from './fixtures.ts';
 import { throughRounds } from './rounds.ts';
 
@@ -66,5 +67,92 @@ verifies(
     await expect(endless(() => Promise.reject(new Error('gone')))).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
     const harmless = async () => aTarget({ facts: { idempotent: true } });
     await expect(endless(harmless)).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' });
+  },
+);
+
+const task: TaskContinuation = { kind: 'task', server: 'demo', taskId: 't1', pollMs: 40 };
+const working: Result = { kind: 'working', task: { status: 'working' }, next: task };
+const lostLine = () => new UpstreamError('UPSTREAM_FAILED', 'The line was lost.', { delivered: 'maybe' });
+const nobody = () => Promise.reject(new Error('nobody is to be asked'));
+
+/** Does in each round the next of these, and the last of them for ever. */
+function steps(...all: readonly (Result | Error)[]) {
+  const seen: Call[] = [];
+  const dispatch = async (call: Call): Promise<Result> => {
+    seen.push(call);
+    if (call.from?.kind === 'task' && call.from.cancels) return text('stopped');
+    const step = all[Math.min(seen.length, all.length) - 1] as Result | Error;
+    if (step instanceof Error) throw step;
+    return step;
+  };
+  const cancels = () => seen.filter(({ from }) => from?.kind === 'task' && from.cancels).length;
+  return { dispatch, seen, cancels };
+}
+
+verifies('P3', 'a server that goes on by itself is asked again as often as it likes, and no round counts', async () => {
+  const waits: number[] = [];
+  const pause = async (ms: number) => void waits.push(ms);
+  const { dispatch, cancels } = steps(...Array.from({ length: 20 }, () => working), text('done'));
+  expect(await throughRounds(dispatch, aCall(), { ask: nobody, pause, describe })).toEqual(text('done'));
+  expect([waits, cancels()]).toEqual([Array.from({ length: 20 }, () => 40), 0]);
+});
+
+verifies('P3', 'a task asks each thing once, also when it is slow to see the answer', async () => {
+  const asking: Result = { ...(asks(1) as object), next: task } as Result;
+  const { dispatch, seen } = steps(working, asking, asking, asking, text('done'));
+  let asked = 0;
+  const ask = async () => ({ q0: { key: ++asked } });
+  await throughRounds(dispatch, aCall(), { ask, pause: async () => {}, describe });
+  expect([asked, seen.map(({ answers }) => answers !== undefined)]).toEqual([1, [false, false, true, false, false]]);
+});
+
+verifies('P3', 'a task that cannot be asked for a moment is asked again, but not for ever', async () => {
+  const options = { ask: nobody, pause: async () => {}, describe: async () => aTarget() };
+  const short = steps(working, lostLine(), lostLine(), working, lostLine(), text('done'));
+  expect(await throughRounds(short.dispatch, aCall(), options)).toEqual(text('done'));
+  const long = steps(working, lostLine());
+  await expect(throughRounds(long.dispatch, aCall(), options)).rejects.toMatchObject({
+    code: 'OUTCOME_UNKNOWN',
+    details: { server: 'demo', because: 'UPSTREAM_FAILED' },
+  });
+  expect([long.seen.length, long.cancels()]).toEqual([6, 1]);
+});
+
+verifies(
+  'P3',
+  'a task that ends in its own words is not stopped, and one that is unknown is not called failed',
+  async () => {
+    const options = { ask: nobody, pause: async () => {}, describe: async () => aTarget() };
+    const refusal = (details: JsonObject) =>
+      new UpstreamError('UPSTREAM_REFUSED', 'No.', { delivered: 'maybe', details });
+    const ended = steps(working, refusal({ task: { status: 'failed' } }));
+    await expect(throughRounds(ended.dispatch, aCall(), options)).rejects.toMatchObject({ code: 'UPSTREAM_REFUSED' });
+    const unknown = steps(working, refusal({}));
+    await expect(throughRounds(unknown.dispatch, aCall(), options)).rejects.toMatchObject({
+      code: 'OUTCOME_UNKNOWN',
+      message: expect.stringContaining('no longer knows the task'),
+    });
+    expect([ended.cancels(), unknown.cancels()]).toEqual([0, 0]);
+  },
+);
+
+verifies(
+  'P3',
+  'a task that never ends is stopped when its time is over, which begins anew with each answer',
+  async () => {
+    let now = 0;
+    const pause = async (ms: number) => {
+      now += ms;
+    };
+    const asking: Result = { ...(asks(1) as object), next: task } as Result;
+    const ask = async () => ({ q0: { key: ++now } });
+    const options = { ask, pause, describe, clock: () => now };
+    const endless = steps(working, working, asking, working);
+    await expect(
+      throughRounds(endless.dispatch, aCall({ options: { timeoutMs: 100 } }), options),
+    ).rejects.toMatchObject({
+      code: 'UPSTREAM_TIMEOUT',
+    });
+    expect([endless.seen.length, endless.cancels()]).toEqual([7, 1]);
   },
 );

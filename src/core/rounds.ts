@@ -2,7 +2,7 @@ import { abortable } from './abortable.ts';
 import type { Answers, Call, Continuation, Handler, Question, Result, Target, TaskContinuation } from './call.ts';
 import type { Clock } from './clock.ts';
 import { HeddleError, UpstreamError } from './errors.ts';
-import { LONGEST_TASK_MS } from './task.ts';
+import { isLook, LONGEST_TASK_MS } from './task.ts';
 
 export type Questions = Readonly<Record<string, Question>>;
 export type Complete = Extract<Result, { readonly kind: 'complete' }>;
@@ -22,6 +22,8 @@ export interface RoundsOptions {
 const MAX_ROUNDS = 8;
 const PATIENCE_MS = 250;
 const CANCEL_MS = 1000;
+const MAX_MISHAPS = 3;
+const FAILURES: readonly string[] = ['UPSTREAM_FAILED', 'UPSTREAM_TIMEOUT', 'UPSTREAM_UNREACHABLE'];
 
 /**
  * Calls, asks the user whatever the server asks, and goes on with the answers, until the call is complete. A server
@@ -60,7 +62,7 @@ async function untilComplete(
   const answered = new Set<string>();
   let round = call;
   for (let rounds = 0; rounds < MAX_ROUNDS; ) {
-    const result = await dispatch(round);
+    const result = await waiting.lookedAt(dispatch, round);
     if (result.kind === 'complete') return result;
     const { next } = result;
     standing.next = next;
@@ -78,24 +80,48 @@ async function untilComplete(
   throw await orUnknown(tooManyRounds(call), options, { call, next: standing.next });
 }
 
-/** Waits before a server is asked again; throws once one that goes on by itself has taken too long. */
+/**
+ * Waits before a server is asked again, and does not mind when it cannot be asked for a moment; throws once one that
+ * goes on by itself has taken too long.
+ */
 function patience(call: Call, options: RoundsOptions) {
   const { signal } = call;
   const { pause = pauseFor, clock = () => performance.now() } = options;
   const { timeoutMs: longestMs = LONGEST_TASK_MS } = call.options;
   let until = clock() + longestMs;
+  let failed = 0;
+  async function pauseBefore(next: Continuation): Promise<void> {
+    if (next.kind !== 'task') return abortable(pause(PATIENCE_MS, signal), signal);
+    if (clock() + next.pollMs > until) throw await orUnknown(tooLong(call, longestMs), options, { call, next });
+    return abortable(pause(next.pollMs, signal), signal);
+  }
   return {
+    async lookedAt(dispatch: Handler, round: Call): Promise<Result> {
+      for (;;) {
+        try {
+          const result = await dispatch(round);
+          failed = 0;
+          return result;
+        } catch (thrown) {
+          const { from: next } = round;
+          if (!next || !isLook(round) || !isFailure(thrown)) throw thrown;
+          // What it has said it would say again.
+          const isMishap = thrown.details.answered !== true && ++failed <= MAX_MISHAPS;
+          if (!isMishap) throw await orUnknown(thrown, options, { call, next });
+          await pauseBefore(next);
+        }
+      }
+    },
     /** The time begins anew: a person was asked in between. */
     begin(): void {
       until = clock() + longestMs;
     },
-    async pause(next: Continuation): Promise<void> {
-      if (next.kind !== 'task') return abortable(pause(PATIENCE_MS, signal), signal);
-      if (clock() + next.pollMs > until) throw await orUnknown(tooLong(call, longestMs), options, { call, next });
-      return abortable(pause(next.pollMs, signal), signal);
-    },
+    pause: pauseBefore,
   };
 }
+
+const isFailure = (thrown: unknown): thrown is UpstreamError =>
+  thrown instanceof UpstreamError && FAILURES.includes(thrown.code);
 
 /** Of a task, what the user was not asked yet: a key means one question for as long as the task lives. */
 function unanswered(questions: Questions, { kind }: Continuation, answered: ReadonlySet<string>): Questions {

@@ -129,12 +129,9 @@ export class HeldCall {
   }
 
   #report(progress: Progress): void {
-    if (!this.#isHeld) {
-      this.#options.call.report?.(progress);
-      return;
-    }
-    this.#message = typeof progress.message === 'string' ? progress.message : undefined;
+    if (typeof progress.message === 'string') this.#message = progress.message;
     this.#touch();
+    if (!this.#isHeld) this.#options.call.report?.(progress);
   }
 
   #ask(questions: Questions, signal: AbortSignal): Promise<Answers> {

@@ -4,12 +4,15 @@ import { type Behaviour, recordingServer, text } from '../../test/servers/record
 import { KNOWS, taskClient } from '../../test/servers/task-client.ts';
 import { until } from '../../test/until.ts';
 import type { Alarm } from '../core/alarm.ts';
-import type { JsonObject } from '../core/call.ts';
+import type { Call, JsonObject, Result } from '../core/call.ts';
+import { aCall, ada } from '../core/fixtures.ts';
+import type { Heddle } from '../heddle.ts';
 import type { InProcessServer } from '../upstream/given.ts';
 import { RpcError } from '../wire/json-rpc.ts';
 import { Peer } from '../wire/peer.ts';
 import { gatewayUnderTest } from './fixtures.ts';
-import type { HeldCallsOptions } from './held-calls.ts';
+import type { HeldCall } from './held-call.ts';
+import { type HeldCallsOptions, heldCalls } from './held-calls.ts';
 
 /** A tool that is done when the test says so. */
 function waitingTool() {
@@ -75,8 +78,9 @@ describe('a call that takes long', () => {
   });
 
   verifies('P3', 'is cancelled at its server when its client says so', async () => {
-    const { call, ask, get, server } = await opened();
+    const { call, ask, get, server, isRunning } = await opened();
     const taskId = String((await call('wait')).result.taskId);
+    await until('it runs', isRunning);
     expect((await ask('tasks/cancel', { taskId })).result).toEqual({ resultType: 'complete' });
     expect(await get(taskId)).toMatchObject({ status: 'cancelled' });
     await until('the server knows', () => server.cancelled.includes('wait'));
@@ -98,6 +102,7 @@ describe('a call that takes long', () => {
     const setting = { servers: { demo: server }, gateway: { stateSecrets, heldCalls: { afterMs: 0 } } };
     const gateway = await gatewayUnderTest(setting);
     const { taskId = '' } = (await taskClient(gateway).call('wait')).result;
+    await until('it runs', () => server.calls.length === 1);
     await gateway.close();
     await until('the server knows', () => server.cancelled.includes('wait'));
     const { error } = await taskClient(await gatewayUnderTest(setting)).ask('tasks/get', { taskId });
@@ -117,18 +122,27 @@ describe('a call that takes long', () => {
   });
 
   verifies('P3', 'is waited for when too many are held already; an answer nobody fetched makes room', async () => {
-    const { call, ask, finish, stands, get } = await opened({ maxPerPrincipal: 2 });
-    const [one, two] = await Promise.all([call('wait'), call('wait')]);
-    const third = call('wait');
+    const { alarm, ring } = handAlarm();
+    const { call, ask, finish, stands, get, server } = await opened({ maxPerPrincipal: 2, afterMs: 5, alarm });
+    /** Calls, and lets the time pass after which it may be held. */
+    const late = async (count: number) => {
+      const calling = call('wait');
+      await until('it runs', () => server.calls.length === count);
+      ring(5);
+      return { calling };
+    };
+    const one = await (await late(1)).calling;
+    const two = await (await late(2)).calling;
+    const third = await late(3);
     const { taskId = '' } = one.result;
     await ask('tasks/cancel', { taskId });
-    const fourth = await call('wait');
+    const fourth = await (await late(4)).calling;
     expect(fourth.result).toMatchObject({ resultType: 'task' });
     expect((await ask('tasks/get', { taskId })).error).toMatchObject({ code: -32602 });
     expect(await get(two.result.taskId)).toMatchObject({ status: 'working' });
     finish(text('late'));
     await stands(two.result.taskId, 'completed');
-    expect((await third).result).toMatchObject(text('late'));
+    expect((await third.calling).result).toMatchObject(text('late'));
   });
 
   verifies('P3', 'that fails says so as any call does', async () => {
@@ -182,4 +196,53 @@ verifies('P3', 'a call that asks while it is held asks through its id, and goes 
   await answer({ q2: filled });
   const { result } = await stands(taskId, 'completed');
   expect(result).toEqual(text(JSON.stringify([filled, filled])));
+});
+
+describe('held calls', () => {
+  /** One call that never ends, held at once. */
+  async function held() {
+    const signals: AbortSignal[] = [];
+    const dispatch = (call: Call) => {
+      signals.push(call.signal);
+      return new Promise<Result>((_, fail) =>
+        call.signal.addEventListener('abort', () => fail(new Error('cancelled'))),
+      );
+    };
+    const calls = heldCalls({ dispatch, catalog: {} as Heddle['catalog'] }, { afterMs: 0 });
+    const request = new AbortController();
+    const one = (await calls.run(aCall({ signal: request.signal }))) as HeldCall;
+    return { calls, one, request, isCancelled: () => signals[0]?.aborted };
+  }
+
+  verifies('P3', 'outlive the request they came in, but not the gateway', async () => {
+    const { calls, one, request, isCancelled } = await held();
+    request.abort();
+    expect(isCancelled()).toBe(false);
+    expect(calls.find(one.ticket, aCall())).toBe(one);
+    calls.close();
+    expect([isCancelled(), one.describe().status]).toEqual([true, 'cancelled']);
+    expect(calls.find(one.ticket, aCall())).toBeUndefined();
+  });
+
+  verifies('P3', 'are found by their own caller only', async () => {
+    const { calls, one } = await held();
+    expect(calls.find(one.ticket, { caller: { ...ada, id: 'eve' } })).toBeUndefined();
+    expect(calls.find(one.ticket, { caller: { ...ada, profile: 'other' } })).toBeUndefined();
+    expect(calls.find(one.ticket, { caller: ada })).toBe(one);
+    calls.close();
+  });
+
+  verifies('P3', 'end with the request as long as they are not held', async () => {
+    const seen: AbortSignal[] = [];
+    const dispatch = (call: Call) => {
+      seen.push(call.signal);
+      return new Promise<Result>((_, fail) => call.signal.addEventListener('abort', () => fail(new Error('left'))));
+    };
+    const calls = heldCalls({ dispatch, catalog: {} as Heddle['catalog'] }, { afterMs: 60_000 });
+    const request = new AbortController();
+    const left = calls.run(aCall({ signal: request.signal }));
+    request.abort();
+    await expect(left).rejects.toThrow('left');
+    expect(seen[0]?.aborted).toBe(true);
+  });
 });

@@ -4,7 +4,6 @@ import type { Era } from './asked.ts';
 
 const MAX_DESCRIPTION_CHARS = 2048;
 const HINTS = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'];
-const TASK_SUPPORT = ['required', 'optional', 'forbidden'];
 
 /**
  * A tool as clients are given it: as its server wrote it, under its public name.
@@ -17,8 +16,14 @@ export function presentTool({ publicName, definition }: Target, era: Era): JsonO
     if (Object.hasOwn(tool, field) && !isFine(tool[field], era)) delete tool[field];
   }
   if (typeof tool.description === 'string') tool.description = shortened(tool.description, publicName);
+  if (isObject(tool.execution)) tool.execution = withoutTasks(tool.execution);
   tool.inputSchema = ofObject(definition.inputSchema);
   return tool;
+}
+
+/** Whether a tool takes long is between us and its server: nobody calls us as clients of 2025-11-25 call a task. */
+function withoutTasks({ taskSupport: _, ...rest }: JsonObject): JsonObject | undefined {
+  return Object.keys(rest).length === 0 ? undefined : rest;
 }
 
 const isText = (value: unknown) => typeof value === 'string';
@@ -29,8 +34,7 @@ const FIELDS: Readonly<Record<string, (value: unknown, era: Era) => boolean>> = 
   description: isText,
   annotations: areAnnotations,
   icons: (value) => Array.isArray(value) && value.every(isIcon),
-  execution: (value) =>
-    isObject(value) && (value.taskSupport === undefined || isOneOf(TASK_SUPPORT, value.taskSupport)),
+  execution: isObject,
   outputSchema: isOutputSchema,
   _meta: isObject,
 };

@@ -26,8 +26,8 @@ export function taskMethods(heddle: Heddle, { tasks, held }: Handouts): Record<s
   }
 
   /** The call as it was, as far as its id says: without its arguments, which were checked when it began. */
-  function callOf({ callId, name, can }: Route, params: JsonObject, asked: Asked): Call {
-    const { can: _, ...call } = toCall({ kind: 'tool', name, input: {} }, params, asked);
+  function callOf({ callId, name, can }: Route, { _meta = {} }: JsonObject, asked: Asked): Call {
+    const { can: _, ...call } = toCall({ kind: 'tool', name, input: {} }, { _meta }, asked);
     return { ...call, id: callId, ...(can && { can }) };
   }
 

@@ -8,6 +8,7 @@ import { NO_ABILITIES } from './abilities-key.ts';
 import { answered, answeredByUs, askOf, requestOf } from './call-request.ts';
 import { Exchange } from './exchange.ts';
 import { toFailure } from './failure.ts';
+import { beginTask, isOnlyTask, type LegacyTask, relatedTask, withoutTask } from './legacy-task.ts';
 import type { Parking } from './parking.ts';
 import { isQuestion, type Questions, unsupported } from './questions.ts';
 import { hasAgreed, urlsToVisit, visits } from './url-required.ts';
@@ -18,6 +19,8 @@ export interface CallsOptions {
   /** What the server was told that the user can be asked. */
   readonly can: Abilities;
   readonly questions: Questions;
+  /** Whether tools can be called as tasks of 2025-11-25. */
+  readonly takesTaskCalls?: () => boolean;
 }
 
 /** The calls of one line, and what the server asks in the middle of them. */
@@ -39,7 +42,7 @@ interface Running {
 }
 
 /** Calls to a server that asks by requests of its own, while ours is open. */
-export function legacyCalls({ peer, server, can, questions }: CallsOptions): Calls {
+export function legacyCalls({ peer, server, can, questions, takesTaskCalls = () => false }: CallsOptions): Calls {
   const running = new Set<Running>();
   const visited = visits();
   const isInvited = isAskable(can);
@@ -59,10 +62,16 @@ export function legacyCalls({ peer, server, can, questions }: CallsOptions): Cal
     }
   }
 
-  async function sendAskably(call: ResolvedCall): Promise<Result> {
+  async function sendAsTask(call: ResolvedCall): Promise<Result> {
+    const startedAt = performance.now();
+    const begun = await beginTask(peer, server, call);
+    return 'value' in begun ? answered(server, begun.value, startedAt) : sendAskably(call, begun);
+  }
+
+  async function sendAskably(call: ResolvedCall, task?: LegacyTask): Promise<Result> {
     const able = sharedAbilities(can, call.can ?? NO_ABILITIES);
     const onEnd = () => running.delete(one);
-    const exchange = new Exchange({ peer, server, call, onEnd });
+    const exchange = new Exchange({ peer, server, call, task, onEnd });
     const one: Running = { exchange, can: able, principal: call.caller.id };
     running.add(one);
     try {
@@ -86,6 +95,7 @@ export function legacyCalls({ peer, server, can, questions }: CallsOptions): Cal
     send(call) {
       // It would be called a second time.
       if (call.from?.kind === 'task') return Promise.reject(knowsNoTasks(server));
+      if (isOnlyTask(call) && takesTaskCalls()) return sendAsTask(call);
       if (!isInvited) return sendPlainly(call);
       return call.from?.kind === 'call-again' ? sendAgain(call, call.from.after) : sendAskably(call);
     },
@@ -94,8 +104,8 @@ export function legacyCalls({ peer, server, can, questions }: CallsOptions): Cal
       const own = method === 'roots/list' ? questions.roots() : [];
       // Asked outside of calls as often as not: only a client with roots of its own has to be asked.
       if (own.length > 0 && !can.roots) return { roots: own };
-      if (askedBy === undefined && running.size > 0) blind = true;
-      const owner = ownerOf([...running], askedBy);
+      if (askedBy === undefined && running.size > 0 && relatedTask(params) === undefined) blind = true;
+      const owner = ownerOf([...running], askedBy, relatedTask(params));
       if (own.length > 0 && !owner?.can.roots) return { roots: own };
       if (!owner) throw nobodyToAsk({ method, params }, plain);
       return owner.exchange.put(questions.admit(server, { method, params }, owner), signal);
@@ -114,7 +124,8 @@ function nobodyToAsk(question: Question, plain: number): RpcError {
 }
 
 /** The call a question belongs to. Where the line does not say, it is guessed: among calls of one principal. */
-function ownerOf(running: readonly Running[], askedBy: number | undefined): Running | undefined {
+function ownerOf(running: readonly Running[], askedBy: number | undefined, taskId: unknown): Running | undefined {
+  if (taskId !== undefined) return running.find(({ exchange }) => exchange.taskId === taskId);
   if (askedBy !== undefined) return running.find(({ exchange }) => exchange.id === askedBy);
   const active = running.filter(({ exchange }) => exchange.isActive);
   return active.find(({ exchange }) => !exchange.isAsking) ?? active[0] ?? running[0];
@@ -135,7 +146,7 @@ async function nextStop(exchange: Exchange, call: ResolvedCall, parking: Parking
   const startedAt = performance.now();
   const { server } = exchange;
   const stop = await exchange.next();
-  if (stop.kind === 'answered') return answered(server, stop.value, startedAt);
+  if (stop.kind === 'answered') return answered(server, withoutTask(stop.value), startedAt);
   const ticket = parking.park(exchange, call);
   return { kind: 'input-required', questions: stop.questions, next: { kind: 'parked', server, ticket } };
 }

@@ -64,6 +64,7 @@ export function answeredByUs({ kind }: ResolvedCall, server: string, text: strin
 export const askedUninvited = (server: string) =>
   new UpstreamError('UPSTREAM_FAILED', `${server} asked the user a question, which it was not invited to do.`, {
     delivered: 'maybe',
+    details: { answered: true },
   });
 
 const tookItsTime = (server: string) =>

@@ -2,9 +2,11 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Answer, Answers, JsonObject, Question, ResolvedCall } from '../core/call.ts';
 import { checkedAnswer, REJECTED } from '../core/checked-answer.ts';
 import { UpstreamError } from '../core/errors.ts';
+import { LONGEST_TASK_MS } from '../core/task.ts';
 import { INTERNAL_ERROR, RpcError } from '../wire/json-rpc.ts';
 import type { Ask, Peer } from '../wire/peer.ts';
 import { askOf, requestOf } from './call-request.ts';
+import { cancelTask, type LegacyTask } from './legacy-task.ts';
 
 /** Where a call stands: answered, or stopped to ask. */
 export type Stop =
@@ -15,6 +17,8 @@ export interface ExchangeOptions {
   readonly peer: Peer;
   readonly server: string;
   readonly call: ResolvedCall;
+  /** What the server does by itself, if that is what is waited for. */
+  readonly task?: LegacyTask | undefined;
   /** Told when the request is over, however it ended. */
   readonly onEnd: () => void;
 }
@@ -46,10 +50,10 @@ export class Exchange {
 
   /** Sends the call. */
   constructor(options: ExchangeOptions) {
-    const { peer, server, call } = options;
+    const { peer, server, call, task } = options;
     this.server = server;
     this.#options = options;
-    const { method, params } = requestOf(call);
+    const { method, params } = task ? { method: 'tasks/result', params: { ...task } } : requestOf(call);
     peer.request(method, params, this.#asking(call)).then(
       (value) => this.#settle({ value }),
       (error) => this.#settle({ error: this.#active ? error : stoppedWaiting(server, error) }),
@@ -59,6 +63,10 @@ export class Exchange {
   /** Our request id. */
   get id(): number {
     return this.#id;
+  }
+
+  get taskId(): string | undefined {
+    return this.#options.task?.taskId;
   }
 
   /** A round is running: it began or went on, and has not come to its stop. */
@@ -131,11 +139,14 @@ export class Exchange {
   }
 
   #asking(call: ResolvedCall): Ask {
-    return {
-      ...askOf(call),
-      onId: (id) => (this.#id = id),
-      onGivenUp: (told) => (this.#told = told),
-    };
+    const { peer, task } = this.#options;
+    const onId = (id: number) => (this.#id = id);
+    if (!task) return { ...askOf(call), onId, onGivenUp: (told) => (this.#told = told) };
+    // Nobody hears of it before it is done.
+    const asking = { ...askOf(call), deadlineMs: LONGEST_TASK_MS, onProgress: undefined, repeatable: true, onId };
+    const onGivenUp = (told: Promise<void>) =>
+      (this.#told = Promise.all([cancelTask(peer, task), told]).then(() => {}));
+    return { ...asking, onGivenUp };
   }
 
   #questions(): Readonly<Record<string, Question>> {

@@ -153,4 +153,5 @@ function ended(server: string, { target }: ResolvedCall, value: JsonObject): Ups
 const senseless = (server: string, what: string) =>
   new UpstreamError('UPSTREAM_FAILED', `${server} says that it goes on by itself, but sent ${what}.`, {
     delivered: 'maybe',
+    details: { answered: true },
   });

@@ -11,6 +11,7 @@ import { CAPABILITY_OF, type Connection, type ConnectOptions } from './connectio
 import { discover } from './discover.ts';
 import { toFailure } from './failure.ts';
 import { type Changes, followChanges } from './follow-changes.ts';
+import { takesTaskCalls } from './legacy-task.ts';
 import { type LineLog, lineLog } from './line-log.ts';
 import { type ListLives, listLives } from './list-lives.ts';
 import { type Agreement, capabilitiesOf, negotiate } from './negotiate.ts';
@@ -40,7 +41,8 @@ export async function openConnection(options: OpenOptions): Promise<Connection> 
       else options.hear(method, params);
     },
   });
-  let calls: Calls = legacyCalls({ peer, server, can, questions });
+  let capabilities: JsonObject = {};
+  let calls: Calls = legacyCalls({ peer, server, can, questions, takesTaskCalls: () => takesTaskCalls(capabilities) });
   try {
     await peer.start();
     const agreement = await negotiate(peer, {
@@ -51,6 +53,7 @@ export async function openConnection(options: OpenOptions): Promise<Connection> 
       known,
       onLegacyVersion,
     });
+    capabilities = agreement.capabilities;
     const lives = listLives({ agreement, hear: options.hear });
     const list = lister({ peer, agreement, lives }, options);
     if (agreement.era === 'modern') {

@@ -1,12 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
 import type { JsonObject } from '../../src/core/call.ts';
 import { gatewayUnderTest, TOKEN } from '../../src/gateway/fixtures.ts';
 import { type CallResult, type HeddleClient, type OpenOptions, openHeddle } from '../../src/index.ts';
 import { verifies } from '../requirements.ts';
 import { ASKABLE_CLIENTS, type AskableClient, type User } from '../servers/askable-clients.ts';
+import { EVERYTHING, startEverything } from '../servers/everything.ts';
+import { taskClient } from '../servers/task-client.ts';
 import { taskServer } from '../servers/task-server.ts';
 import { until } from '../until.ts';
 import { SERVERS } from './heddle-command.ts';
@@ -122,7 +124,7 @@ verifies('P3', 'what a task asks that nobody can be asked stops it', async () =>
   const up = await server();
   const heddle = await opened({ type: 'http', url: up.url });
   await expect(heddle.call('demo.asks')).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
-  expect(up.count('tasks/cancel')).toBe(1);
+  expect([up.count('tasks/get'), up.count('tasks/cancel')]).toEqual([1, 1]);
 });
 
 verifies('P3', 'a task that takes longer than its caller would wait is stopped', async () => {
@@ -141,4 +143,42 @@ verifies('P3', 'a server that is killed while its task runs leaves the outcome u
     code: 'OUTCOME_UNKNOWN',
     message: expect.stringContaining('no longer knows the task'),
   });
+});
+
+describe.each(['stdio', 'http'] as const)(
+  'a tool of the reference server that works only as a task, over %s,',
+  (over) => {
+    const entry = async (): Promise<JsonObject> => {
+      if (over === 'stdio') return { command: process.execPath, args: [EVERYTHING, 'stdio'] };
+      const everything = await startEverything();
+      onTestFinished(() => everything.close());
+      return { type: 'http', url: everything.url };
+    };
+
+    verifies('P3', 'is called as one, asks while it runs, and answers', async () => {
+      const elicit = () => ({ action: 'accept', content: { interpretation: 'snake' } }) as const;
+      const heddle = await opened(await entry(), { elicit });
+      const { value } = await heddle.call('demo.simulate-research-query', { topic: 'python', ambiguous: true });
+      expect(textOf(value)).toContain('Research Report: python (snake)');
+      expect(value).not.toHaveProperty('_meta');
+    });
+  },
+);
+
+verifies('P3', 'a long call of a server without tasks becomes one, and cancelling it reaches the server', async () => {
+  const tapped = join(mkdtempSync(join(tmpdir(), 'heddle-tapped-')), 'said');
+  onTestFinished(() => rmSync(dirname(tapped), { recursive: true, force: true }));
+  const args = [join(SERVERS, 'wiretap.mjs'), tapped, process.execPath, EVERYTHING];
+  const gateway = await gatewayUnderTest({
+    servers: { demo: { command: process.execPath, args } },
+    gateway: { heldCalls: { afterMs: 100 } },
+  });
+  const { call, ask, get, stands } = taskClient(gateway);
+  const tool = 'trigger-long-running-operation';
+  const quick = (await call(tool, { duration: 0.5, steps: 2 })).result;
+  expect(textOf((await stands(quick.taskId, 'completed')).result)).toContain('completed');
+  const taskId = String((await call(tool, { duration: 60, steps: 2 })).result.taskId);
+  await ask('tasks/cancel', { taskId });
+  expect(await get(taskId)).toMatchObject({ status: 'cancelled' });
+  await until('the server is told', () => readFileSync(tapped, 'utf8').includes('notifications/cancelled'));
 });

@@ -1,0 +1,122 @@
+import { expect, onTestFinished } from 'vitest';
+import { verifies } from '../../test/requirements.ts';
+import { until } from '../../test/until.ts';
+import type { JsonObject, ResolvedCall } from '../core/call.ts';
+import { aTarget } from '../core/fixtures.ts';
+import { connectInMemory } from './connect-in-memory.ts';
+import { type Answer, HELLO, never, tinyServer, toolCall } from './fixtures.ts';
+
+const CAN = { form: true, url: false, sampling: false, samplingTools: false, roots: false };
+const TASKS = { requests: { tools: { call: {} } }, cancel: {} };
+const RELATED = { 'io.modelcontextprotocol/related-task': { taskId: 't1' } };
+const FORM = { message: 'Who?', requestedSchema: { type: 'object', properties: { name: { type: 'string' } } } };
+const DONE = { content: [{ type: 'text', text: 'done' }] };
+
+const aTaskCall = (more: Partial<ResolvedCall> = {}) =>
+  toolCall(
+    'long',
+    {},
+    {
+      target: aTarget({ name: 'long', definition: { name: 'long', execution: { taskSupport: 'required' } } }),
+      can: CAN,
+      ...more,
+    },
+  );
+
+async function opened(answers: Readonly<Record<string, Answer>>, capabilities: JsonObject = { tasks: TASKS }) {
+  const said: JsonObject[] = [];
+  const server = tinyServer({
+    initialize: () => ({ ...HELLO, protocolVersion: '2025-11-25', capabilities: { tools: {}, ...capabilities } }),
+    'tools/call': (params) => {
+      said.push(params);
+      return params.task ? { task: { taskId: 't1', status: 'working' } } : DONE;
+    },
+    'tasks/result': () => ({ ...DONE, _meta: { ...RELATED, kept: 1 } }),
+    'tasks/cancel': () => ({ taskId: 't1', status: 'cancelled' }),
+    ...answers,
+  });
+  const connection = await connectInMemory(server.serve)({
+    server: 'demo',
+    signal: new AbortController().signal,
+    known: 'legacy',
+    can: CAN,
+    hear() {},
+  });
+  onTestFinished(() => connection.close());
+  return { server, connection, said };
+}
+
+verifies('P3', 'a tool that works only as a task is called as one, and its result is fetched', async () => {
+  const { connection, server, said } = await opened({});
+  expect(await connection.send(aTaskCall())).toMatchObject({
+    kind: 'complete',
+    value: { ...DONE, _meta: { kept: 1 } },
+  });
+  expect(said).toMatchObject([{ name: 'long', task: { ttl: 600_000 } }]);
+  expect(server.asked.slice(-2)).toEqual(['tools/call', 'tasks/result']);
+});
+
+verifies('P3', 'any other tool, and any tool of a server that knows no tasks, is called as ever', async () => {
+  const { connection, said } = await opened({});
+  await connection.send(toolCall('long', {}, { can: CAN }));
+  const old = await opened({}, {});
+  await old.connection.send(aTaskCall());
+  expect([said, old.said].flat().map(({ task }) => task)).toEqual([undefined, undefined]);
+});
+
+verifies('P3', 'a server that answers a task at once is believed', async () => {
+  const { connection, server } = await opened({ 'tools/call': () => DONE });
+  expect(await connection.send(aTaskCall())).toMatchObject({ kind: 'complete', value: DONE });
+  expect(server.asked).not.toContain('tasks/result');
+});
+
+verifies('P3', 'what a task asks is a question of its call, also where two run', async () => {
+  const ask = (taskId: string): Promise<JsonObject> => {
+    const related = { 'io.modelcontextprotocol/related-task': { taskId } };
+    return (asked.server.lines[0] as (typeof asked.server.lines)[number]).request(
+      'elicitation/create',
+      { ...FORM, message: taskId, _meta: related },
+      { deadlineMs: 5000 },
+    );
+  };
+  let begun = 0;
+  const asked = await opened({
+    'tools/call': () => ({ task: { taskId: `t${++begun}` } }),
+    'tasks/result': async ({ taskId }) => {
+      if (taskId === 't1') await until('the other asks', () => begun === 2);
+      return { content: [], said: await ask(String(taskId)) };
+    },
+  });
+  const results = await Promise.all([asked.connection.send(aTaskCall()), asked.connection.send(aTaskCall())]);
+  expect(results).toMatchObject([
+    { kind: 'input-required', questions: { q1: { params: { message: 't1' } } }, next: { kind: 'parked' } },
+    { kind: 'input-required', questions: { q1: { params: { message: 't2' } } } },
+  ]);
+  expect(asked.connection.asksBlindly()).toBe(false);
+});
+
+verifies('P3', 'whoever leaves cancels the task, whether it has been begun or is waited for', async () => {
+  const waiting = await opened({ 'tasks/result': never });
+  const leave = new AbortController();
+  const left = waiting.connection.send(aTaskCall({ signal: leave.signal })).catch(({ code }) => code);
+  await until('it is waited for', () => waiting.server.asked.includes('tasks/result'));
+  leave.abort();
+  expect(await left).toBe('CALL_CANCELLED');
+  await until('the server knows', () => waiting.server.asked.includes('tasks/cancel'));
+
+  const early = new AbortController();
+  const beginning = await opened({
+    'tools/call': () => {
+      queueMicrotask(() => early.abort());
+      return { task: { taskId: 't1' } };
+    },
+  });
+  await expect(beginning.connection.send(aTaskCall({ signal: early.signal }))).rejects.toBeDefined();
+});
+
+verifies('P3', 'a call that goes on with a task of the newer era is not made anew', async () => {
+  const { connection, said } = await opened({});
+  const from = { kind: 'task', server: 'demo', taskId: 'x', pollMs: 1 } as const;
+  await expect(connection.send(toolCall('long', {}, { from }))).rejects.toMatchObject({ code: 'UPSTREAM_REFUSED' });
+  expect(said).toEqual([]);
+});
