@@ -1,11 +1,11 @@
-import { isAskable, sharedAbilities } from '../core/abilities.ts';
+import { isAble, isAskable, sharedAbilities } from '../core/abilities.ts';
 import type { Abilities, JsonObject, ResolvedCall, Result } from '../core/call.ts';
 import type { Asked } from '../wire/answering-side.ts';
 import { METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
 import type { Peer } from '../wire/peer.ts';
 import { NO_ABILITIES } from './abilities-key.ts';
 import { answered, answeredByUs, askOf, requestOf } from './call-request.ts';
-import { Exchange } from './exchange.ts';
+import { Exchange, type OpenQuestion } from './exchange.ts';
 import { toFailure } from './failure.ts';
 import type { Parking } from './parking.ts';
 import { isQuestion, type Questions } from './questions.ts';
@@ -39,11 +39,10 @@ interface Running {
 
 /** Calls to a server that asks by requests of its own, while ours is open. */
 export function legacyCalls({ peer, server, can, questions }: CallsOptions): Calls {
-  const running = new Set<Running>();
+  const { running, ownerOf, handOver, asksBlindly } = askableCalls();
   const visited = visits();
   const isInvited = isAskable(can);
   let plain = 0;
-  let blind = false;
 
   async function sendPlainly(call: ResolvedCall): Promise<Result> {
     const startedAt = performance.now();
@@ -61,7 +60,7 @@ export function legacyCalls({ peer, server, can, questions }: CallsOptions): Cal
   async function sendAskably(call: ResolvedCall): Promise<Result> {
     const able = sharedAbilities(can, call.can ?? NO_ABILITIES);
     const onEnd = () => running.delete(one);
-    const exchange = new Exchange({ peer, server, call, onEnd });
+    const exchange = new Exchange({ peer, server, call, onEnd, handOver });
     const one: Running = { exchange, can: able, principal: call.caller.id };
     running.add(one);
     try {
@@ -81,15 +80,6 @@ export function legacyCalls({ peer, server, can, questions }: CallsOptions): Cal
     return sendAskably(call);
   }
 
-  /** The call a question belongs to. Where the line does not say, it is guessed: among calls of one principal. */
-  function ownerOf(askedBy: number | undefined): Running | undefined {
-    if (askedBy !== undefined) return [...running].find(({ exchange }) => exchange.id === askedBy);
-    if (running.size > 0) blind = true;
-    const all = [...running];
-    const active = all.filter(({ exchange }) => exchange.isActive);
-    return active.find(({ exchange }) => !exchange.isAsking) ?? active[0] ?? all[0];
-  }
-
   return {
     send(call) {
       if (!isInvited) return sendPlainly(call);
@@ -103,13 +93,36 @@ export function legacyCalls({ peer, server, can, questions }: CallsOptions): Cal
       const owner = ownerOf(askedBy);
       if (own.length > 0 && !owner?.can.roots) return { roots: own };
       if (!owner) throw new RpcError(METHOD_NOT_FOUND, `${method} came during no call, so there is nobody to ask.`);
-      return owner.exchange.put(questions.admit(server, { method, params }, owner), signal);
+      const asking = { withdrawn: signal, isGuess: askedBy === undefined };
+      return owner.exchange.put(questions.admit(server, { method, params }, owner), asking);
     },
     hear: visited.hear,
-    asksBlindly: () => blind,
+    asksBlindly,
     underWay: () => plain + running.size,
     close: visited.close,
   };
+}
+
+/** The calls of a line during which the server may ask. */
+function askableCalls() {
+  const running = new Set<Running>();
+  let blind = false;
+
+  /** The call a question belongs to. Where the line does not say, it is guessed: among calls of one principal. */
+  function ownerOf(askedBy: number | undefined): Running | undefined {
+    if (askedBy !== undefined) return [...running].find(({ exchange }) => exchange.id === askedBy);
+    if (running.size > 0) blind = true;
+    const all = [...running];
+    const active = all.filter(({ exchange }) => exchange.isActive);
+    return active.find(({ exchange }) => !exchange.isAsking) ?? active[0] ?? all[0];
+  }
+
+  function handOver(one: OpenQuestion): boolean {
+    const owner = ownerOf(undefined);
+    return owner !== undefined && isAble(owner.can, one.question) && owner.exchange.adopt(one);
+  }
+
+  return { running, ownerOf, handOver, asksBlindly: () => blind };
 }
 
 /** Goes on with the call behind a ticket, in whatever line it waits. */
