@@ -58,10 +58,11 @@ export class Parts {
   }
 
   catalog(): Catalog {
+    if (this.#catalog) return this.#catalog;
     const prompts = inOrder(this.#prompts);
     this.#promptShelf ??= buildShelf(prompts.flatMap(({ offers }) => offers));
     this.#resourceShelf ??= buildResources([...inOrder(this.#resources), ...inOrder(this.#templates)]);
-    this.#catalog ??= buildCatalog([...this.#tools.values()], {
+    this.#catalog = buildCatalog([...this.#tools.values()], {
       prompts: this.#promptShelf,
       resources: this.#resourceShelf,
       problems: prompts.flatMap(({ problems }) => problems),

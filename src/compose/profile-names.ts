@@ -61,12 +61,11 @@ export function profileNames({ catalog, visible, now, discover }: ProfileNamesOp
   }
 
   return {
-    resolving: (resolve) =>
-      async function resolveNamed(call) {
-        const kind = kindOf(call);
-        const meant = () => namingFor(call.caller, kind)?.names.byName.get(call.name);
+    resolving(resolve) {
+      async function resolveNamed(call: Wanted): Promise<Target> {
+        const meant = () => namingFor(call.caller, kindOf(call))?.names.byName.get(call.name);
         const ask = (target: Target | undefined) => resolve(target ? { ...call, name: target.publicName } : call);
-        if (meant() || !namingFor(call.caller, kind)) return ask(meant());
+        if (meant()) return ask(meant());
         try {
           return await resolve(call);
         } catch (thrown) {
@@ -75,7 +74,10 @@ export function profileNames({ catalog, visible, now, discover }: ProfileNamesOp
           if (!meant()) throw thrown;
           return ask(meant());
         }
-      },
+      }
+
+      return (call) => (namingFor(call.caller, kindOf(call)) ? resolveNamed(call) : resolve(call));
+    },
     browsing: (browsed) => ({
       ...browsed,
       async list(by, query) {

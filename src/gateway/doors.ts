@@ -28,8 +28,6 @@ interface Visit {
   readonly response: ServerResponse;
   readonly path: string;
   readonly place: Place | undefined;
-  /** Where this MCP is known to be; empty elsewhere. */
-  readonly endpoint: string;
 }
 
 const SHOW_TOKEN = 'Send the token that `heddle up` printed, or a key, as `Authorization: Bearer …`.';
@@ -72,7 +70,7 @@ export function doors(
     if (trouble) return say(response, 403, trouble);
     if (path === '/healthz') return say(response, 200, 'ok');
     const place = placeOf(path, options.profile);
-    const visit = { request, response, path, place, endpoint: place ? path.replace(/^\/\w+/, '/mcp') : '' };
+    const visit = { request, response, path, place };
     if (path.startsWith('/.well-known/')) return introduce(visit, settings());
     // Every call comes this way: only a credential that has to be looked up is waited for.
     const found = place ? admit(request, place) : authenticate(request);
@@ -86,8 +84,9 @@ const tokensOf = ({ gateway: { auth } }: AccessSettings): TokenSettings | undefi
   auth === 'none' ? undefined : auth;
 
 function refuse({ status, message, error }: Refused, visit: Visit, settings: AccessSettings): void {
-  const { request, response, endpoint } = visit;
+  const { request, response, path, place } = visit;
   const tokens = tokensOf(settings);
+  const endpoint = place ? path.replace(/^\/\w+/, '/mcp') : ''; // Where this MCP is known to be.
   const challenge = challengeOf({
     ...(tokens && { metadata: metadataUrl(request, endpoint, tokens), scopes: neededScopes(tokens) }),
     ...(error && { error, description: message }),

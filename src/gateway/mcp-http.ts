@@ -33,7 +33,13 @@ interface Received extends Omit<Arrival, 'response'> {
   readonly method: string;
   readonly params: JsonObject;
   readonly reply: Reply;
-  readonly session?: Session | undefined;
+}
+
+interface Request {
+  readonly era: Era;
+  readonly id: string | number;
+  readonly session?: Session;
+  readonly headers?: HeadersOf;
 }
 
 type HeadersOf = (result: JsonObject) => Record<string, string>;
@@ -77,7 +83,8 @@ export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<
     if (method === 'subscriptions/listen') {
       response.once('close', recheck(received.stillMay, alarm, { stay() {}, leave: () => reply.cancel() }));
     }
-    return method === 'tools/call' ? respondToCall(received, id) : respond('modern', received, id);
+    const asked = { era: 'modern', id } as const;
+    return method === 'tools/call' ? respondToCall(received, asked) : respond(received, asked);
   }
 
   function postLegacy(received: Received): Promise<void> | void {
@@ -90,20 +97,16 @@ export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<
     response.writeHead(202).end();
   }
 
-  async function respondLegacy(received: Received, id: string | number, session: Session | undefined): Promise<void> {
-    const { method, params, reply, caller } = received;
-    if (session?.running.has(id)) {
+  function respondLegacy(received: Received, id: string | number, session: Session | undefined): Promise<void> | void {
+    const { method, reply } = received;
+    if (method === 'initialize')
+      return respond(received, { era: 'legacy', id, headers: newSession(sessions, received) });
+    if (!session) return respond(received, { era: 'legacy', id });
+    if (session.running.has(id)) {
       return reply.error({ status: 400, code: INVALID_REQUEST, message: `The id ${shortened(id)} is in use.` });
     }
-    const newSession = ({ protocolVersion }: JsonObject) => ({
-      'mcp-session-id': sessions.open(holderOf(caller), {
-        version: String(protocolVersion),
-        can: abilitiesOf(params.capabilities),
-      }).id,
-    });
-    if (session) begin(session, id, reply);
-    await respond('legacy', { ...received, session }, id, method === 'initialize' ? newSession : undefined);
-    session?.running.delete(id);
+    begin(session, id, reply);
+    return respond(received, { era: 'legacy', id, session });
   }
 
   return function handle(arrival) {
@@ -117,8 +120,8 @@ export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<
 
 /** Answers one request in its era, whatever becomes of it. */
 function responder(answer: Answer) {
-  return async function respond(era: Era, received: Received, id: string | number, headers?: HeadersOf) {
-    const { method, params, caller, reply, session } = received;
+  return async function respond(received: Received, { era, id, session, headers }: Request): Promise<void> {
+    const { method, params, caller, reply } = received;
     const { signal } = reply;
     const notify = (name: string, details: JsonObject) => reply.notify(name, details);
     try {
@@ -128,16 +131,17 @@ function responder(answer: Answer) {
     } catch (thrown) {
       if (!signal.aborted) reply.error(toRefusal(thrown, era));
     }
+    session?.running.delete(id);
   };
 }
 
 /** What a tool wants repeated in headers is written in its definition. */
 function callResponder(respond: ReturnType<typeof responder>, describe: McpHttpOptions['describe']) {
-  return async function respondToCall(received: Received, id: string | number): Promise<void> {
+  return async function respondToCall(received: Received, asked: Request): Promise<void> {
     const { request, params, caller, reply } = received;
     const tool = await describe(caller, String(params.name), reply.signal).catch(() => undefined);
     const refusal = tool && checkArguments(request.headers, tool.definition.inputSchema, params.arguments);
-    return refusal ? reply.error(refusal) : respond('modern', received, id);
+    return refusal ? reply.error(refusal) : respond(received, asked);
   };
 }
 
@@ -154,6 +158,14 @@ function takeAnswer(response: Outlet, session: Session | undefined, said: JsonOb
   if (session) response.writeHead(202).end();
   else new Reply(response, null).error(NO_SESSION);
 }
+
+/** Opens a session with what was agreed on, and names it. */
+const newSession =
+  (sessions: Sessions, { caller, params }: Received): HeadersOf =>
+  ({ protocolVersion }) => {
+    const greeting = { version: String(protocolVersion), can: abilitiesOf(params.capabilities) };
+    return { 'mcp-session-id': sessions.open(holderOf(caller), greeting).id };
+  };
 
 function begin(session: Session, id: string | number, reply: Reply): void {
   session.running.set(id, reply);

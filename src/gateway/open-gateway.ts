@@ -1,14 +1,16 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Alarm, realAlarm } from '../core/alarm.ts';
 import type { Caller } from '../core/call.ts';
 import type { Heddle } from '../heddle.ts';
 import type { Arrival } from './arrival.ts';
 import { type DoorOptions, doors, fail } from './doors.ts';
+import { handouts } from './handouts.ts';
+import type { HeldCallsOptions } from './held-calls.ts';
 import { mcpHandler } from './mcp-handler.ts';
 import { mcpHttp } from './mcp-http.ts';
+import { createServer } from './node-http.ts';
 import { openResponses } from './open-responses.ts';
-import { requestStates } from './request-state.ts';
 import { sseFace } from './serve-sse.ts';
 import { wantsWebSocket, wsFace } from './serve-ws.ts';
 import { servedLines } from './served-lines.ts';
@@ -24,6 +26,8 @@ export interface GatewayOptions extends Omit<DoorOptions, 'mcp' | 'heddle'> {
   readonly alarm?: Alarm;
   /** Seal what modern clients bring back with their answers; made for this gateway alone when absent. */
   readonly stateSecrets?: readonly Buffer[];
+  /** When calls that take long are held for their clients, and how many. */
+  readonly heldCalls?: HeldCallsOptions;
 }
 
 export interface Gateway {
@@ -52,11 +56,11 @@ const CHANGES: Caller = { id: 'gateway', roles: [], via: 'gateway' };
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const { heddle, host } = options;
   const sessions = openSessions();
-  const states = requestStates({ ...(options.stateSecrets && { secrets: options.stateSecrets }) });
+  const given = handouts(heddle, { secrets: options.stateSecrets, held: options.heldCalls });
   const responses = openResponses();
   const closing = new AbortController();
-  const { answer, finish } = underWay(mcpHandler(heddle, states));
-  const lines = servedLines(heddle, states, options.alarm ?? realAlarm);
+  const { answer, finish } = underWay(mcpHandler(heddle, given));
+  const lines = servedLines(heddle, given, options.alarm ?? realAlarm);
   const { maxBodyBytes, alarm } = options;
   const overHttp = mcpHttp({ answer, sessions, describe: heddle.catalog.describe, maxBodyBytes, alarm });
   const overWs = wsFace(lines, options.maxBodyBytes);
@@ -73,20 +77,20 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     connectionsCheckingInterval: CHECK_MS,
     shouldUpgradeCallback: wantsWebSocket,
   });
-  async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  function receive(request: IncomingMessage, response: ServerResponse): void {
     try {
       // A stream that opened now would only be cut.
       if (closing.signal.aborted && request.method === 'GET') response.writeHead(503).end();
-      else await enter(request, response);
+      else enter(request, response)?.catch((thrown: unknown) => fail(response, thrown));
     } catch (thrown) {
       fail(response, thrown);
     }
   }
   server.on('request', (request, response) => {
     responses.add(response);
-    void receive(request, response);
+    receive(request, response);
   });
-  server.on('upgrade', (request, socket, head) => void receive(request, overWs.arrive(request, { socket, head })));
+  server.on('upgrade', (request, socket, head) => receive(request, overWs.arrive(request, { socket, head })));
   await listening(server, options);
   const { port } = server.address() as AddressInfo;
 
@@ -97,6 +101,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     async close(patienceMs = GOODBYE_MS) {
       closing.abort();
       await announcing;
+      given.held.close(); // Nobody can come for them any more.
       const closed = new Promise((resolve) => server.close(resolve));
       for (const session of sessions.all()) stopListening(session);
       const patience = AbortSignal.timeout(patienceMs);

@@ -1,6 +1,7 @@
-import { type IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Arrival } from './arrival.ts';
+import { ServerResponse as NodeResponse } from './node-http.ts';
 import type { ServedLines } from './served-lines.ts';
 
 interface Upgrade {
@@ -38,7 +39,7 @@ export function wsFace(lines: ServedLines, maxBodyBytes: number): WsFace {
       upgrades.set(request, upgrade);
       const { socket } = upgrade;
       socket.on('error', () => {}); // It has left.
-      const response = new ServerResponse(request);
+      const response = new NodeResponse(request);
       response.shouldKeepAlive = false;
       response.assignSocket(socket as Parameters<ServerResponse['assignSocket']>[0]);
       response.once('finish', () => socket.end());

@@ -53,10 +53,13 @@ export function openSessions(clock: Clock = Date.now): Sessions {
   // Both in order of last use.
   const sessions = new Map<string, Session>();
   const byCaller = new Map<string, Set<Session>>();
+  let newest: Session | undefined;
 
   function keep(session: Session): void {
+    if (session === newest) return;
     const own = byCaller.get(session.callerId) ?? new Set();
     forget(session);
+    newest = session;
     sessions.set(session.id, session);
     byCaller.set(session.callerId, own.add(session));
     const [oldest] = own;
@@ -67,6 +70,7 @@ export function openSessions(clock: Clock = Date.now): Sessions {
     const session = sessions.get(id);
     const own = byCaller.get(callerId);
     if (!session || !own) return;
+    if (newest === session) newest = undefined;
     sessions.delete(id);
     own.delete(session);
     if (own.size === 0) byCaller.delete(callerId);

@@ -2,6 +2,7 @@ import type { Call, CallKind, JsonObject, Progress } from '../core/call.ts';
 import { newCallId } from '../core/call-id.ts';
 import { isObject } from '../core/json.ts';
 import type { Asked } from './asked.ts';
+import { knowsTasks } from './client-tasks.ts';
 import { logOf } from './logging.ts';
 
 const RESERVED = 'io.modelcontextprotocol/';
@@ -23,11 +24,15 @@ export function toCall(what: Pick<Call, 'kind' | 'name' | 'input'>, { _meta }: J
     caller: asked.caller,
     options: {},
     signal: asked.signal,
+    ...(what.kind === 'tool' && takesTasks(_meta, asked) && { takesTasks: true }),
     ...(can && { can }),
     ...(report && { report }),
     ...(log && { log }),
   };
 }
+
+/** Clients of the older era know nothing of them: we wait in their stead. */
+const takesTasks = (meta: unknown, { era }: Asked) => era === 'legacy' || knowsTasks(meta);
 
 function progressOf(meta: unknown, { notify }: Asked): ((progress: Progress) => void) | undefined {
   const progressToken = isObject(meta) ? meta.progressToken : undefined;

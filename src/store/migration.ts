@@ -1,9 +1,7 @@
-import type { Compilable, Kysely } from 'kysely';
 import { HeddleError } from '../core/errors.ts';
-import type { Tables } from './tables.ts';
 
 /** One step of a schema: its statements, in order. A published one is never edited; the next one follows it. */
-export type Migration = (db: Kysely<Tables>) => readonly Compilable[];
+export type Migration = readonly string[];
 
 /** Stops an older Heddle from writing into tables it does not know. */
 export function refuseNewer(place: string, found: number, known: number): void {
@@ -13,13 +11,4 @@ export function refuseNewer(place: string, found: number, known: number): void {
     `The store at ${place} was written by a newer Heddle: its schema is version ${found}, this one knows ${known}.`,
     { fix: 'Use that newer Heddle, or set `store` to another place.' },
   );
-}
-
-/** The statements that take a schema from `version` to the newest, as text. */
-export function pendingStatements(
-  db: Kysely<Tables>,
-  migrations: readonly Migration[],
-  version: number,
-): readonly string[] {
-  return migrations.slice(version).flatMap((migration) => migration(db).map((statement) => statement.compile().sql));
 }

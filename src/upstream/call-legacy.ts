@@ -1,5 +1,6 @@
 import { isAble, isAskable, sharedAbilities } from '../core/abilities.ts';
 import type { Abilities, JsonObject, ResolvedCall, Result } from '../core/call.ts';
+import { UpstreamError } from '../core/errors.ts';
 import type { Asked } from '../wire/answering-side.ts';
 import { METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
 import type { Peer } from '../wire/peer.ts';
@@ -82,6 +83,8 @@ export function legacyCalls({ peer, server, can, questions }: CallsOptions): Cal
 
   return {
     send(call) {
+      // It would be called a second time.
+      if (call.from?.kind === 'task') return Promise.reject(knowsNoTasks(server));
       if (!isInvited) return sendPlainly(call);
       return call.from?.kind === 'call-again' ? sendAgain(call, call.from.after) : sendAskably(call);
     },
@@ -145,5 +148,7 @@ async function nextStop(exchange: Exchange, call: ResolvedCall, parking: Parking
   return { kind: 'input-required', questions: stop.questions, next: { kind: 'parked', server, ticket } };
 }
 
+const knowsNoTasks = (server: string) =>
+  new UpstreamError('UPSTREAM_REFUSED', `${server} knows nothing of what it was doing.`, { delivered: 'maybe' });
 const unvisited = (server: string) =>
   `${server} does not do this before its page is visited, and the user did not agree to that.`;

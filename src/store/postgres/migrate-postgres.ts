@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from 'pg';
-import { pendingStatements, refuseNewer } from '../migration.ts';
+import { refuseNewer } from '../migration.ts';
 import { inTransaction } from './in-transaction.ts';
-import { loadQueries, SCHEMA } from './load-queries.ts';
+import { SCHEMA } from './load-queries.ts';
 import { MIGRATIONS } from './migrations.ts';
 
 const KNOWN = MIGRATIONS.length;
@@ -13,7 +13,6 @@ export async function migratePostgres(pool: Pool, place: string): Promise<void> 
   const found = await versionOf(pool);
   refuseNewer(place, found, KNOWN);
   if (found === KNOWN) return;
-  const queries = await loadQueries(pool);
   await inTransaction(pool, async (client) => {
     await client.query('SELECT pg_advisory_xact_lock($1)', [LOCK_KEY]);
     // Another process may have been quicker while we waited for the lock.
@@ -21,7 +20,7 @@ export async function migratePostgres(pool: Pool, place: string): Promise<void> 
     refuseNewer(place, version, KNOWN);
     await client.query(`CREATE SCHEMA IF NOT EXISTS ${SCHEMA}`);
     await client.query(`CREATE TABLE IF NOT EXISTS ${SCHEMA}.schema_version (version integer NOT NULL)`);
-    for (const statement of pendingStatements(queries, MIGRATIONS, version)) await client.query(statement);
+    for (const statement of MIGRATIONS.slice(version).flat()) await client.query(statement);
     await client.query(`DELETE FROM ${SCHEMA}.schema_version`);
     await client.query(`INSERT INTO ${SCHEMA}.schema_version VALUES ($1)`, [KNOWN]);
   });

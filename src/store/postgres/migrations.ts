@@ -1,69 +1,71 @@
 import type { Migration } from '../migration.ts';
+import { SCHEMA } from './load-queries.ts';
 
 /** The Postgres schema, step by step; `schema_version` holds how many are done. */
 export const MIGRATIONS: readonly Migration[] = [
-  ({ schema }) => [
-    schema
-      .createTable('audit')
-      .addColumn('id', 'bigint', (id) => id.primaryKey().generatedAlwaysAsIdentity())
-      .addColumn('segment', 'text', (column) => column.notNull())
-      .addColumn('sequence', 'integer', (column) => column.notNull())
-      .addColumn('hash', 'text', (column) => column.notNull())
-      .addColumn('call_id', 'text', (column) => column.notNull())
-      .addColumn('phase', 'text', (column) => column.notNull())
-      .addColumn('at', 'double precision', (column) => column.notNull())
-      .addColumn('caller', 'text', (column) => column.notNull())
-      .addColumn('via', 'text', (column) => column.notNull())
-      .addColumn('name', 'text', (column) => column.notNull())
-      .addColumn('detail', 'text', (column) => column.notNull()),
-    schema.createIndex('audit_at').on('audit').column('at'),
-    schema.createIndex('audit_caller').on('audit').columns(['caller', 'at']),
-    schema.createIndex('audit_call').on('audit').column('call_id'),
-    schema
-      .createTable('spans')
-      .addColumn('id', 'bigint', (id) => id.primaryKey().generatedAlwaysAsIdentity())
-      .addColumn('trace_id', 'text', (column) => column.notNull())
-      .addColumn('span_id', 'text', (column) => column.notNull())
-      .addColumn('parent_id', 'text')
-      .addColumn('name', 'text', (column) => column.notNull())
-      .addColumn('started_at', 'double precision', (column) => column.notNull())
-      .addColumn('duration_ms', 'double precision', (column) => column.notNull())
-      .addColumn('outcome', 'text', (column) => column.notNull())
-      .addColumn('attributes', 'text', (column) => column.notNull()),
-    schema.createIndex('spans_trace').on('spans').column('trace_id'),
-    schema.createIndex('spans_started').on('spans').column('started_at'),
-    schema
-      .createTable('servers')
-      .addColumn('server', 'text', (column) => column.primaryKey())
-      .addColumn('signature', 'text', (column) => column.notNull())
-      .addColumn('era', 'text', (column) => column.notNull())
-      .addColumn('tools', 'text', (column) => column.notNull())
-      .addColumn('at', 'double precision', (column) => column.notNull()),
+  [
+    `CREATE TABLE ${SCHEMA}.audit (
+       id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+       segment TEXT NOT NULL,
+       sequence INTEGER NOT NULL,
+       hash TEXT NOT NULL,
+       call_id TEXT NOT NULL,
+       phase TEXT NOT NULL,
+       at DOUBLE PRECISION NOT NULL,
+       caller TEXT NOT NULL,
+       via TEXT NOT NULL,
+       name TEXT NOT NULL,
+       detail TEXT NOT NULL
+     )`,
+    `CREATE INDEX audit_at ON ${SCHEMA}.audit (at)`,
+    `CREATE INDEX audit_caller ON ${SCHEMA}.audit (caller, at)`,
+    `CREATE INDEX audit_call ON ${SCHEMA}.audit (call_id)`,
+    `CREATE TABLE ${SCHEMA}.spans (
+       id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+       trace_id TEXT NOT NULL,
+       span_id TEXT NOT NULL,
+       parent_id TEXT,
+       name TEXT NOT NULL,
+       started_at DOUBLE PRECISION NOT NULL,
+       duration_ms DOUBLE PRECISION NOT NULL,
+       outcome TEXT NOT NULL,
+       attributes TEXT NOT NULL
+     )`,
+    `CREATE INDEX spans_trace ON ${SCHEMA}.spans (trace_id)`,
+    `CREATE INDEX spans_started ON ${SCHEMA}.spans (started_at)`,
+    `CREATE TABLE ${SCHEMA}.servers (
+       server TEXT PRIMARY KEY,
+       signature TEXT NOT NULL,
+       era TEXT NOT NULL,
+       tools TEXT NOT NULL,
+       at DOUBLE PRECISION NOT NULL
+     )`,
   ],
-  ({ schema }) =>
-    (['resources', 'templates', 'prompts'] as const).map((list) =>
-      schema.alterTable('servers').addColumn(list, 'text', (column) => column.notNull().defaultTo('[]')),
-    ),
-  ({ schema }) => [schema.alterTable('spans').addColumn('server', 'text')],
-  ({ schema }) => [
-    schema
-      .createTable('metrics')
-      .addColumn('server', 'text', (column) => column.notNull())
-      .addColumn('tool', 'text', (column) => column.notNull())
-      .addColumn('total_calls', 'double precision', (column) => column.notNull())
-      .addColumn('tool_errors', 'double precision', (column) => column.notNull())
-      .addColumn('error_count', 'double precision', (column) => column.notNull())
-      .addColumn('avg_latency_ms', 'double precision', (column) => column.notNull())
-      .addColumn('last_call_time', 'double precision', (column) => column.notNull())
-      .addPrimaryKeyConstraint('metrics_key', ['server', 'tool']),
+  [
+    `ALTER TABLE ${SCHEMA}.servers ADD COLUMN resources TEXT NOT NULL DEFAULT '[]'`,
+    `ALTER TABLE ${SCHEMA}.servers ADD COLUMN templates TEXT NOT NULL DEFAULT '[]'`,
+    `ALTER TABLE ${SCHEMA}.servers ADD COLUMN prompts TEXT NOT NULL DEFAULT '[]'`,
   ],
-  ({ schema }) => [
-    schema
-      .createTable('api_keys')
-      .addColumn('name', 'text', (column) => column.primaryKey())
-      .addColumn('sha256', 'text', (column) => column.notNull().unique())
-      .addColumn('roles', 'text', (column) => column.notNull())
-      .addColumn('profile', 'text')
-      .addColumn('created_at', 'double precision', (column) => column.notNull()),
+  [`ALTER TABLE ${SCHEMA}.spans ADD COLUMN server TEXT`],
+  [
+    `CREATE TABLE ${SCHEMA}.metrics (
+       server TEXT NOT NULL,
+       tool TEXT NOT NULL,
+       total_calls DOUBLE PRECISION NOT NULL,
+       tool_errors DOUBLE PRECISION NOT NULL,
+       error_count DOUBLE PRECISION NOT NULL,
+       avg_latency_ms DOUBLE PRECISION NOT NULL,
+       last_call_time DOUBLE PRECISION NOT NULL,
+       CONSTRAINT metrics_key PRIMARY KEY (server, tool)
+     )`,
+  ],
+  [
+    `CREATE TABLE ${SCHEMA}.api_keys (
+       name TEXT PRIMARY KEY,
+       sha256 TEXT NOT NULL UNIQUE,
+       roles TEXT NOT NULL,
+       profile TEXT,
+       created_at DOUBLE PRECISION NOT NULL
+     )`,
   ],
 ];

@@ -1,22 +1,20 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { pendingStatements, refuseNewer } from '../migration.ts';
-import { loadQueries } from './load-queries.ts';
+import { refuseNewer } from '../migration.ts';
 import { MIGRATIONS } from './migrations.ts';
 
 const KNOWN = MIGRATIONS.length;
 
 /** Brings the tables up to date; costs one read when they are. */
-export async function migrateSqlite(db: DatabaseSync, place: string): Promise<void> {
+export function migrateSqlite(db: DatabaseSync, place: string): void {
   const found = versionOf(db);
   refuseNewer(place, found, KNOWN);
   if (found === KNOWN) return;
-  const queries = await loadQueries(db);
   db.exec('BEGIN IMMEDIATE');
   try {
     // Another process may have been quicker while we waited for the lock.
     const version = versionOf(db);
     refuseNewer(place, version, KNOWN);
-    for (const statement of pendingStatements(queries, MIGRATIONS, version)) db.exec(statement);
+    for (const statement of MIGRATIONS.slice(version).flat()) db.exec(statement);
     db.exec(`PRAGMA user_version = ${KNOWN}`);
     db.exec('COMMIT');
   } catch (cause) {

@@ -5,63 +5,64 @@ import type { Migration } from '../migration.ts';
  * write in every transaction of the hot path, so there are none: searches go from the newest row backwards.
  */
 export const MIGRATIONS: readonly Migration[] = [
-  ({ schema }) => [
-    schema
-      .createTable('audit')
-      .addColumn('id', 'integer', (id) => id.primaryKey())
-      .addColumn('segment', 'text', (column) => column.notNull())
-      .addColumn('sequence', 'integer', (column) => column.notNull())
-      .addColumn('hash', 'text', (column) => column.notNull())
-      .addColumn('call_id', 'text', (column) => column.notNull())
-      .addColumn('phase', 'text', (column) => column.notNull())
-      .addColumn('at', 'real', (column) => column.notNull())
-      .addColumn('caller', 'text', (column) => column.notNull())
-      .addColumn('via', 'text', (column) => column.notNull())
-      .addColumn('name', 'text', (column) => column.notNull())
-      .addColumn('detail', 'text', (column) => column.notNull()),
-    schema
-      .createTable('spans')
-      .addColumn('id', 'integer', (id) => id.primaryKey())
-      .addColumn('trace_id', 'text', (column) => column.notNull())
-      .addColumn('span_id', 'text', (column) => column.notNull())
-      .addColumn('parent_id', 'text')
-      .addColumn('name', 'text', (column) => column.notNull())
-      .addColumn('started_at', 'real', (column) => column.notNull())
-      .addColumn('duration_ms', 'real', (column) => column.notNull())
-      .addColumn('outcome', 'text', (column) => column.notNull())
-      .addColumn('attributes', 'text', (column) => column.notNull()),
-    schema
-      .createTable('servers')
-      .addColumn('server', 'text', (column) => column.primaryKey())
-      .addColumn('signature', 'text', (column) => column.notNull())
-      .addColumn('era', 'text', (column) => column.notNull())
-      .addColumn('tools', 'text', (column) => column.notNull())
-      .addColumn('at', 'real', (column) => column.notNull()),
+  [
+    `CREATE TABLE audit (
+       id INTEGER PRIMARY KEY,
+       segment TEXT NOT NULL,
+       sequence INTEGER NOT NULL,
+       hash TEXT NOT NULL,
+       call_id TEXT NOT NULL,
+       phase TEXT NOT NULL,
+       at REAL NOT NULL,
+       caller TEXT NOT NULL,
+       via TEXT NOT NULL,
+       name TEXT NOT NULL,
+       detail TEXT NOT NULL
+     )`,
+    `CREATE TABLE spans (
+       id INTEGER PRIMARY KEY,
+       trace_id TEXT NOT NULL,
+       span_id TEXT NOT NULL,
+       parent_id TEXT,
+       name TEXT NOT NULL,
+       started_at REAL NOT NULL,
+       duration_ms REAL NOT NULL,
+       outcome TEXT NOT NULL,
+       attributes TEXT NOT NULL
+     )`,
+    `CREATE TABLE servers (
+       server TEXT PRIMARY KEY,
+       signature TEXT NOT NULL,
+       era TEXT NOT NULL,
+       tools TEXT NOT NULL,
+       at REAL NOT NULL
+     )`,
   ],
-  ({ schema }) =>
-    (['resources', 'templates', 'prompts'] as const).map((list) =>
-      schema.alterTable('servers').addColumn(list, 'text', (column) => column.notNull().defaultTo('[]')),
-    ),
-  ({ schema }) => [schema.alterTable('spans').addColumn('server', 'text')],
-  ({ schema }) => [
-    schema
-      .createTable('metrics')
-      .addColumn('server', 'text', (column) => column.notNull())
-      .addColumn('tool', 'text', (column) => column.notNull())
-      .addColumn('total_calls', 'real', (column) => column.notNull())
-      .addColumn('tool_errors', 'real', (column) => column.notNull())
-      .addColumn('error_count', 'real', (column) => column.notNull())
-      .addColumn('avg_latency_ms', 'real', (column) => column.notNull())
-      .addColumn('last_call_time', 'real', (column) => column.notNull())
-      .addPrimaryKeyConstraint('metrics_key', ['server', 'tool']),
+  [
+    `ALTER TABLE servers ADD COLUMN resources TEXT NOT NULL DEFAULT '[]'`,
+    `ALTER TABLE servers ADD COLUMN templates TEXT NOT NULL DEFAULT '[]'`,
+    `ALTER TABLE servers ADD COLUMN prompts TEXT NOT NULL DEFAULT '[]'`,
   ],
-  ({ schema }) => [
-    schema
-      .createTable('api_keys')
-      .addColumn('name', 'text', (column) => column.primaryKey())
-      .addColumn('sha256', 'text', (column) => column.notNull().unique())
-      .addColumn('roles', 'text', (column) => column.notNull())
-      .addColumn('profile', 'text')
-      .addColumn('created_at', 'real', (column) => column.notNull()),
+  ['ALTER TABLE spans ADD COLUMN server TEXT'],
+  [
+    `CREATE TABLE metrics (
+       server TEXT NOT NULL,
+       tool TEXT NOT NULL,
+       total_calls REAL NOT NULL,
+       tool_errors REAL NOT NULL,
+       error_count REAL NOT NULL,
+       avg_latency_ms REAL NOT NULL,
+       last_call_time REAL NOT NULL,
+       PRIMARY KEY (server, tool)
+     )`,
+  ],
+  [
+    `CREATE TABLE api_keys (
+       name TEXT PRIMARY KEY,
+       sha256 TEXT NOT NULL UNIQUE,
+       roles TEXT NOT NULL,
+       profile TEXT,
+       created_at REAL NOT NULL
+     )`,
   ],
 ];

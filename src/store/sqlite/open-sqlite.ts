@@ -21,7 +21,7 @@ export async function openSqlite(location: string, place: string): Promise<Datab
   if (location !== ':memory:') createPrivately(location);
   const db = new DatabaseSync(location, { timeout: LOCK_WAIT_MS, enableForeignKeyConstraints: true });
   try {
-    await migrateSqlite(db, place);
+    migrateSqlite(db, place);
     // NORMAL: a commit survives the death of this process at once, and that of the machine once it is on the disk,
     // a moment later. FULL would wait for the disk at every turn, which costs more than all the rest of a call.
     db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);

@@ -5,7 +5,7 @@ import { sqliteWriter } from './sqlite-writer.ts';
 
 it('waits for the lock, except while it is failing', async () => {
   const db = new DatabaseSync(':memory:', { timeout: 1_234 });
-  await migrateSqlite(db, ':memory:');
+  migrateSqlite(db, ':memory:');
   const write = sqliteWriter(db, 1_234);
   const lockWaitMs = () => db.prepare('PRAGMA busy_timeout').get()?.timeout;
   const row = { segment: 's', sequence: 1, hash: 'h', call_id: 'c', phase: 'intent', at: 1 } as const;
