@@ -31,6 +31,8 @@ export interface Call {
   readonly input: JsonObject;
   /** The client's `_meta` without reserved keys. */
   readonly meta: JsonObject;
+  /** What the client said beside: parameters that no version knows yet, for the server alone. */
+  readonly beside?: JsonObject;
   readonly caller: Caller;
   readonly options: CallOptions;
   /** The call, step or code run that made this one. */

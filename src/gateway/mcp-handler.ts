@@ -73,8 +73,15 @@ async function callTool(bridge: Bridge, params: JsonObject, asked: Asked): Promi
   if (typeof name !== 'string') throw new RpcError(INVALID_PARAMS, '`name` has to be a string.');
   if (!isObject(input)) throw new RpcError(INVALID_PARAMS, '`arguments` has to be an object.');
   try {
-    return await bridge(toCall({ kind: 'tool', name, input }, params, asked), asked, params);
+    const result = await bridge(toCall({ kind: 'tool', name, input }, params, asked), asked, params);
+    return asked.era === 'legacy' ? withObject(result) : result;
   } catch (thrown) {
     return failedCall(thrown, asked.era);
   }
+}
+
+/** Older clients know structured content as an object only, and refuse the whole result for any other. */
+function withObject(result: JsonObject): JsonObject {
+  const { structuredContent: value } = result;
+  return value === undefined || isObject(value) ? result : { ...result, structuredContent: { result: value } };
 }

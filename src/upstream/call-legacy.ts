@@ -1,5 +1,5 @@
 import { isAble, isAskable, sharedAbilities } from '../core/abilities.ts';
-import type { Abilities, JsonObject, ResolvedCall, Result } from '../core/call.ts';
+import type { Abilities, JsonObject, Question, ResolvedCall, Result } from '../core/call.ts';
 import { UpstreamError } from '../core/errors.ts';
 import type { Asked } from '../wire/answering-side.ts';
 import { METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
@@ -9,7 +9,7 @@ import { answered, answeredByUs, askOf, requestOf } from './call-request.ts';
 import { Exchange, type OpenQuestion } from './exchange.ts';
 import { toFailure } from './failure.ts';
 import type { Parking } from './parking.ts';
-import { isQuestion, type Questions } from './questions.ts';
+import { isQuestion, type Questions, unsupported } from './questions.ts';
 import { hasAgreed, urlsToVisit, visits } from './url-required.ts';
 
 export interface CallsOptions {
@@ -95,7 +95,7 @@ export function legacyCalls({ peer, server, can, questions }: CallsOptions): Cal
       if (own.length > 0 && !can.roots) return { roots: own };
       const owner = ownerOf(askedBy);
       if (own.length > 0 && !owner?.can.roots) return { roots: own };
-      if (!owner) throw new RpcError(METHOD_NOT_FOUND, `${method} came during no call, so there is nobody to ask.`);
+      if (!owner) throw nobodyToAsk({ method, params }, plain);
       const asking = { withdrawn: signal, isGuess: askedBy === undefined };
       return owner.exchange.put(questions.admit(server, { method, params }, owner), asking);
     },
@@ -104,6 +104,12 @@ export function legacyCalls({ peer, server, can, questions }: CallsOptions): Cal
     underWay: () => plain + running.size,
     close: visited.close,
   };
+}
+
+/** Why a question is put to nobody, when this many calls are under way whose callers cannot be asked. */
+function nobodyToAsk(question: Question, plain: number): RpcError {
+  if (plain > 0) return unsupported(question);
+  return new RpcError(METHOD_NOT_FOUND, `${question.method} came during no call, so there is nobody to ask.`);
 }
 
 /** The calls of a line during which the server may ask. */

@@ -14,7 +14,8 @@ interface CallRequest {
 
 /** How a server is asked for what a call is of. */
 export function requestOf(call: ResolvedCall): CallRequest {
-  const { method, params } = REQUESTS[call.kind](call);
+  const { method, params: own } = REQUESTS[call.kind](call);
+  const params = call.beside ? { ...call.beside, ...own } : own;
   return hasKeys(call.meta) ? { method, params: { ...params, _meta: call.meta } } : { method, params };
 }
 
