@@ -1,4 +1,4 @@
-import { isAskable, sharedAbilities } from '../core/abilities.ts';
+import { isAble, isAskable, sharedAbilities } from '../core/abilities.ts';
 import type { Abilities, JsonObject, Question, ResolvedCall, Result } from '../core/call.ts';
 import { UpstreamError } from '../core/errors.ts';
 import type { Asked } from '../wire/answering-side.ts';
@@ -6,7 +6,7 @@ import { METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
 import type { Peer } from '../wire/peer.ts';
 import { NO_ABILITIES } from './abilities-key.ts';
 import { answered, answeredByUs, askOf, requestOf } from './call-request.ts';
-import { Exchange } from './exchange.ts';
+import { Exchange, type OpenQuestion } from './exchange.ts';
 import { toFailure } from './failure.ts';
 import { beginTask, isOnlyTask, type LegacyTask, relatedTask, withoutTask } from './legacy-task.ts';
 import type { Parking } from './parking.ts';
@@ -43,11 +43,10 @@ interface Running {
 
 /** Calls to a server that asks by requests of its own, while ours is open. */
 export function legacyCalls({ peer, server, can, questions, takesTaskCalls = () => false }: CallsOptions): Calls {
-  const running = new Set<Running>();
+  const { running, ownerOf, handOver, asksBlindly } = askableCalls();
   const visited = visits();
   const isInvited = isAskable(can);
   let plain = 0;
-  let blind = false;
 
   async function sendPlainly(call: ResolvedCall): Promise<Result> {
     const startedAt = performance.now();
@@ -71,7 +70,7 @@ export function legacyCalls({ peer, server, can, questions, takesTaskCalls = () 
   async function sendAskably(call: ResolvedCall, task?: LegacyTask): Promise<Result> {
     const able = sharedAbilities(can, call.can ?? NO_ABILITIES);
     const onEnd = () => running.delete(one);
-    const exchange = new Exchange({ peer, server, call, task, onEnd });
+    const exchange = new Exchange({ peer, server, call, task, onEnd, handOver });
     const one: Running = { exchange, can: able, principal: call.caller.id };
     running.add(one);
     try {
@@ -104,14 +103,15 @@ export function legacyCalls({ peer, server, can, questions, takesTaskCalls = () 
       const own = method === 'roots/list' ? questions.roots() : [];
       // Asked outside of calls as often as not: only a client with roots of its own has to be asked.
       if (own.length > 0 && !can.roots) return { roots: own };
-      if (askedBy === undefined && running.size > 0 && relatedTask(params) === undefined) blind = true;
-      const owner = ownerOf([...running], askedBy, relatedTask(params));
+      const taskId = relatedTask(params);
+      const owner = ownerOf({ askedBy, taskId });
       if (own.length > 0 && !owner?.can.roots) return { roots: own };
       if (!owner) throw nobodyToAsk({ method, params }, plain);
-      return owner.exchange.put(questions.admit(server, { method, params }, owner), signal);
+      const asking = { withdrawn: signal, isGuess: askedBy === undefined && taskId === undefined };
+      return owner.exchange.put(questions.admit(server, { method, params }, owner), asking);
     },
     hear: visited.hear,
-    asksBlindly: () => blind,
+    asksBlindly,
     underWay: () => plain + running.size,
     close: visited.close,
   };
@@ -123,12 +123,33 @@ function nobodyToAsk(question: Question, plain: number): RpcError {
   return new RpcError(METHOD_NOT_FOUND, `${question.method} came during no call, so there is nobody to ask.`);
 }
 
-/** The call a question belongs to. Where the line does not say, it is guessed: among calls of one principal. */
-function ownerOf(running: readonly Running[], askedBy: number | undefined, taskId: unknown): Running | undefined {
-  if (taskId !== undefined) return running.find(({ exchange }) => exchange.taskId === taskId);
-  if (askedBy !== undefined) return running.find(({ exchange }) => exchange.id === askedBy);
-  const active = running.filter(({ exchange }) => exchange.isActive);
-  return active.find(({ exchange }) => !exchange.isAsking) ?? active[0] ?? running[0];
+/** What a server says of the call that it asks about. */
+interface Clue {
+  readonly askedBy?: number | undefined;
+  readonly taskId?: unknown;
+}
+
+/** The calls of a line during which the server may ask. */
+function askableCalls() {
+  const running = new Set<Running>();
+  let blind = false;
+
+  /** The call a question belongs to. Where the line does not say, it is guessed: among calls of one principal. */
+  function ownerOf({ askedBy, taskId }: Clue): Running | undefined {
+    const all = [...running];
+    if (taskId !== undefined) return all.find(({ exchange }) => exchange.taskId === taskId);
+    if (askedBy !== undefined) return all.find(({ exchange }) => exchange.id === askedBy);
+    if (all.length > 0) blind = true;
+    const active = all.filter(({ exchange }) => exchange.isActive);
+    return active.find(({ exchange }) => !exchange.isAsking) ?? active[0] ?? all[0];
+  }
+
+  function handOver(one: OpenQuestion): boolean {
+    const owner = ownerOf({});
+    return owner !== undefined && isAble(owner.can, one.question) && owner.exchange.adopt(one);
+  }
+
+  return { running, ownerOf, handOver, asksBlindly: () => blind };
 }
 
 /** Goes on with the call behind a ticket, in whatever line it waits. */

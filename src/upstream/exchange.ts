@@ -21,9 +21,17 @@ export interface ExchangeOptions {
   readonly task?: LegacyTask | undefined;
   /** Told when the request is over, however it ended. */
   readonly onEnd: () => void;
+  /** Gives a question that was not this call's after all to another; false when there is none. */
+  readonly handOver?: (one: OpenQuestion) => boolean;
 }
 
-interface Open {
+/** How a question came: when the server no longer asks it, and whether the line said during which call. */
+export interface Asking {
+  readonly withdrawn: AbortSignal;
+  readonly isGuess?: boolean;
+}
+
+export interface OpenQuestion extends Asking {
   readonly question: Question;
   readonly resolve: (answer: JsonObject) => void;
   readonly reject: (error: Error) => void;
@@ -40,7 +48,7 @@ const GATHER_MS = 5;
 export class Exchange {
   readonly server: string;
   readonly #options: ExchangeOptions;
-  readonly #open = new Map<string, Open>();
+  readonly #open = new Map<string, OpenQuestion>();
   #id = 0;
   #asked = 0;
   #active = true;
@@ -84,16 +92,20 @@ export class Exchange {
   }
 
   /** Takes a question of the server; settles with what the server is to be told. */
-  async put(question: Question, withdrawn: AbortSignal): Promise<JsonObject> {
-    if (this.#open.size >= MAX_QUESTIONS) {
-      throw new RpcError(REJECTED, `The user is asked ${MAX_QUESTIONS} things at once, not more.`);
-    }
-    const key = `q${++this.#asked}`;
+  async put(question: Question, asking: Asking): Promise<JsonObject> {
     const { promise, resolve, reject } = Promise.withResolvers<JsonObject>();
-    this.#open.set(key, { question, resolve, reject });
-    withdrawn.addEventListener('abort', () => this.#open.delete(key) && resolve({}), { once: true });
+    if (this.adopt({ ...asking, question, resolve, reject })) return promise;
+    throw new RpcError(REJECTED, `The user is asked ${MAX_QUESTIONS} things at once, not more.`);
+  }
+
+  /** Takes over a question that is open already; false when there are too many. */
+  adopt(one: OpenQuestion): boolean {
+    if (this.#open.size >= MAX_QUESTIONS) return false;
+    const key = `q${++this.#asked}`;
+    this.#open.set(key, one);
+    one.withdrawn.addEventListener('abort', () => this.#open.delete(key) && one.resolve({}), { once: true });
     this.#wake();
-    return promise;
+    return true;
   }
 
   /** The next stop. Throws what the line threw when there will be none. */
@@ -153,10 +165,18 @@ export class Exchange {
     return Object.fromEntries([...this.#open].map(([key, { question }]) => [key, question]));
   }
 
+  /** Who has answered waits for nothing: what was guessed to be asked during this call belongs to another. */
+  #handOver(): void {
+    for (const [key, one] of [...this.#open]) {
+      if (one.isGuess && this.#options.handOver?.(one)) this.#open.delete(key);
+    }
+  }
+
   async #settle(outcome: Outcome): Promise<void> {
     this.#outcome = outcome;
     this.#options.onEnd();
     this.#wake();
+    if ('value' in outcome || outcome.error instanceof RpcError) this.#handOver();
     // A server that hears of its question before it hears that the call is cancelled takes it for the user's decision.
     await this.#told;
     for (const { reject } of this.#open.values()) reject(new RpcError(INTERNAL_ERROR, 'The call has ended.'));
@@ -164,7 +184,7 @@ export class Exchange {
   }
 }
 
-function tell({ resolve, reject }: Open, answer: Answer): void {
+function tell({ resolve, reject }: OpenQuestion, answer: Answer): void {
   const { failed } = answer as { failed?: { code: number; message: string } };
   if (failed) reject(new RpcError(failed.code, failed.message));
   else resolve(answer as JsonObject);
