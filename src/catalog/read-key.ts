@@ -9,10 +9,11 @@ const TRACING: readonly string[] = ['traceparent', 'tracestate', 'baggage'];
  * The same for reads that have the same answer: those of one principal, or of everybody where it is `public`.
  * A hash, because it is kept, and as long as a client likes otherwise.
  */
-export function readKey({ target, caller, meta }: ResolvedCall, scope: 'private' | 'public'): string {
+export function readKey({ target, caller, meta, beside = {} }: ResolvedCall, scope: 'private' | 'public'): string {
   const said = Object.entries(meta).filter(([key]) => !TRACING.includes(key));
   const whose = scope === 'public' ? [] : [caller.id];
-  const text = canonicalJson([target.servers[0], target.name, Object.fromEntries(said) as JsonObject, whose]);
+  const asked = [target.servers[0], target.name, Object.fromEntries(said) as JsonObject, beside];
+  const text = canonicalJson([...asked, whose]);
   return createHash('sha256').update(text).digest('base64url');
 }
 

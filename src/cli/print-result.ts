@@ -1,15 +1,11 @@
-import type { Json, JsonObject, Result } from '../core/call.ts';
+import type { Json, JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
+import type { Complete } from '../core/rounds.ts';
 import { inert } from './inert.ts';
 import { printJson } from './print-json.ts';
 
 /** Prints what a tool answered. Gives back the exit code: 0, or 1 when the answer is an error. */
-export function printResult(result: Result, json: boolean): number {
-  if (result.kind === 'input-required') {
-    process.stderr.write(`${result.next.server} asks something that cannot be asked here.\n`);
-    return 1;
-  }
-  const { value, isError } = result;
+export function printResult({ value, isError }: Complete, json: boolean): number {
   if (json) printJson(value);
   else show(isError ? process.stderr : process.stdout, textOf(value));
   return isError ? 1 : 0;

@@ -1,11 +1,19 @@
-import type { Abilities, Question } from './call.ts';
+import type { Abilities, JsonObject, Question } from './call.ts';
 
 /** Whether somebody with these abilities can be asked this. */
 export function isAble(can: Abilities, { method, params = {} }: Question): boolean {
   if (method === 'roots/list') return can.roots;
   if (method === 'elicitation/create') return params.mode === 'url' ? can.url : can.form;
-  const needsTools = params.tools !== undefined || params.toolChoice !== undefined;
-  return can.sampling && (!needsTools || can.samplingTools);
+  return can.sampling && (!needsTools(params) || can.samplingTools);
+}
+
+const needsTools = ({ tools, toolChoice }: JsonObject) => tools !== undefined || toolChoice !== undefined;
+
+/** What a client has to support to be asked this, for people to read. */
+export function abilityFor({ method, params = {} }: Question): string {
+  if (method === 'roots/list') return 'roots';
+  if (method === 'elicitation/create') return `elicitation by ${params.mode === 'url' ? 'URL' : 'form'}`;
+  return needsTools(params) ? 'sampling with tools' : 'sampling';
 }
 
 /** Whether there is anything at all that can be asked. */

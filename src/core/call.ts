@@ -20,15 +20,19 @@ export interface Call {
   readonly kind: CallKind;
   /** What this caller's client can be asked, in this request; nothing when absent. */
   readonly can?: Abilities;
-  /** Later rounds of a call that answered `input-required`: the answers, and where it stopped. */
+  /** Later rounds of a call that was not complete: the answers, where there were questions, and where it stopped. */
   readonly answers?: Answers;
   readonly from?: Continuation;
+  /** Whoever waits for it takes `working` for an answer, and asks again. */
+  readonly takesTasks?: true;
   /** The public name, `server.tool`, or a bare tool name, as the caller wrote it; of resources the URI. */
   readonly name: string;
   /** The arguments; of a completion what MCP asks it with. */
   readonly input: JsonObject;
   /** The client's `_meta` without reserved keys. */
   readonly meta: JsonObject;
+  /** What the client said beside: parameters that no version knows yet, for the server alone. */
+  readonly beside?: JsonObject;
   readonly caller: Caller;
   readonly options: CallOptions;
   /** The call, step or code run that made this one. */
@@ -157,7 +161,18 @@ export type Continuation =
   /** A server that asked in the middle of an open request: this process, once. */
   | { readonly kind: 'parked'; readonly server: string; readonly ticket: string }
   /** A server that refused until the user has visited its URLs. */
-  | { readonly kind: 'call-again'; readonly server: string; readonly after: readonly string[] };
+  | { readonly kind: 'call-again'; readonly server: string; readonly after: readonly string[] }
+  | TaskContinuation;
+
+/** A server that goes on by itself: any replica can ask how far it is, or tell it to stop. */
+export interface TaskContinuation {
+  readonly kind: 'task';
+  readonly server: string;
+  readonly taskId: string;
+  /** How long to wait before it is asked again. */
+  readonly pollMs: number;
+  readonly cancels?: true;
+}
 
 /** Who really answered; never put on the wire. */
 export interface Provenance {
@@ -170,11 +185,20 @@ export interface Provenance {
 
 export type Result =
   /** `value` is the upstream's own result object, verbatim: unknown fields and content types included. */
-  | { readonly kind: 'complete'; readonly value: JsonObject; readonly isError: boolean; readonly from: Provenance }
+  | {
+      readonly kind: 'complete';
+      readonly value: JsonObject;
+      readonly isError: boolean;
+      readonly from: Provenance;
+      readonly task?: JsonObject;
+    }
+  /** The server goes on by itself. `task` is what it says of that, in MCP's own words, here and where it asks or ends. */
+  | { readonly kind: 'working'; readonly task: JsonObject; readonly next: TaskContinuation }
   | {
       readonly kind: 'input-required';
       readonly questions: Readonly<Record<string, Question>>;
       readonly next: Continuation;
+      readonly task?: JsonObject;
       /** What the server said instead of asking, as a JSON-RPC error: older clients know what it means. */
       readonly refusal?: JsonObject;
     };

@@ -1,6 +1,8 @@
 import { abortable } from './abortable.ts';
-import type { Answers, Call, Handler, Question, Result, Target } from './call.ts';
+import type { Answers, Call, Continuation, Handler, Question, Result, Target, TaskContinuation } from './call.ts';
+import type { Clock } from './clock.ts';
 import { HeddleError, UpstreamError } from './errors.ts';
+import { LONGEST_TASK_MS } from './task.ts';
 
 export type Questions = Readonly<Record<string, Question>>;
 export type Complete = Extract<Result, { readonly kind: 'complete' }>;
@@ -12,55 +14,147 @@ export interface RoundsOptions {
   readonly ask: AskUser;
   /** What the call is of: it decides whether a call that was given up may have changed something. */
   readonly describe: (call: Call) => Promise<Target>;
-  /** Waits before a server that only asked for patience is asked again. */
-  readonly pause?: (ms: number) => Promise<void>;
+  /** Waits before a server is asked again that only asked for patience; an abort ends the wait. */
+  readonly pause?: (ms: number, signal: AbortSignal) => Promise<void>;
+  readonly clock?: Clock;
 }
 
 const MAX_ROUNDS = 8;
 const PATIENCE_MS = 250;
-const pauseFor = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+const CANCEL_MS = 1000;
 
-/** Calls, asks the user whatever the server asks, and goes on with the answers, until the call is complete. */
+/**
+ * Calls, asks the user whatever the server asks, and goes on with the answers, until the call is complete. A server
+ * that goes on by itself is asked again and again; whoever leaves meanwhile tells it to stop.
+ */
 export async function throughRounds(dispatch: Handler, call: Call, options: RoundsOptions): Promise<Complete> {
-  const { ask, describe, pause = pauseFor } = options;
   // When we leave early, whatever waits for the next answer must not wait until its time is over.
   const leaving = new AbortController();
   const signal = AbortSignal.any([call.signal, leaving.signal]);
-  let round: Call = { ...call, signal };
-  let server = '';
-  // Only tools change anything; what cannot be shown to be harmless may have.
-  const isHarmless = async () => {
-    if (call.kind !== 'tool') return true;
-    const target = await abortable(describe(call), signal).catch(() => undefined);
-    return target !== undefined && (target.facts.readOnly || target.facts.idempotent);
-  };
+  const standing: Standing = { next: call.from };
   try {
-    for (let rounds = 1; rounds <= MAX_ROUNDS; rounds++) {
-      const result = await dispatch(round);
-      if (result.kind === 'complete') return result;
-      const { questions, next } = result;
-      server = next.server;
-      const isPatience = Object.keys(questions).length === 0;
-      if (isPatience) await pause(PATIENCE_MS);
-      const answers = isPatience ? {} : await abortable(ask(questions, next.server, signal), signal);
-      round = { ...call, signal, from: next, ...(!isPatience && { answers }) };
-    }
-    throw tooManyRounds(call, server, await isHarmless());
+    return await untilComplete(dispatch, { ...call, signal }, { ...options, standing });
   } catch (thrown) {
     leaving.abort();
+    const { next } = standing;
+    if (next?.kind !== 'task' || hasEnded(thrown)) throw thrown;
+    if (isRefusal(thrown)) throw await orUnknown(lost(call, thrown), options, { call, next });
+    await stop(dispatch, call, next);
     throw thrown;
   }
 }
 
-function tooManyRounds({ name }: Call, server: string, isHarmless: boolean): HeddleError {
-  const message = `${name} asked ${MAX_ROUNDS} times and still wants to know more.`;
-  const failed = new UpstreamError('UPSTREAM_FAILED', message, {
+/** Where a call has come to. */
+interface Standing {
+  next: Continuation | undefined;
+}
+
+async function untilComplete(
+  dispatch: Handler,
+  call: Call,
+  options: RoundsOptions & { readonly standing: Standing },
+): Promise<Complete> {
+  const { ask, standing } = options;
+  const waiting = patience(call, options);
+  // The acknowledgement of an answer may come before the task shows that it has it.
+  const answered = new Set<string>();
+  let round = call;
+  for (let rounds = 0; rounds < MAX_ROUNDS; ) {
+    const result = await dispatch(round);
+    if (result.kind === 'complete') return result;
+    const { next } = result;
+    standing.next = next;
+    const questions = result.kind === 'working' ? {} : unanswered(result.questions, next, answered);
+    const keys = Object.keys(questions);
+    if (keys.length > 0 || next.kind !== 'task') rounds++;
+    round = { ...call, from: next };
+    if (keys.length === 0) await waiting.pause(next);
+    else {
+      round = { ...round, answers: await abortable(ask(questions, next.server, call.signal), call.signal) };
+      for (const key of keys) answered.add(key);
+      waiting.begin();
+    }
+  }
+  throw await orUnknown(tooManyRounds(call), options, { call, next: standing.next });
+}
+
+/** Waits before a server is asked again; throws once one that goes on by itself has taken too long. */
+function patience(call: Call, options: RoundsOptions) {
+  const { signal } = call;
+  const { pause = pauseFor, clock = () => performance.now() } = options;
+  const { timeoutMs: longestMs = LONGEST_TASK_MS } = call.options;
+  let until = clock() + longestMs;
+  return {
+    /** The time begins anew: a person was asked in between. */
+    begin(): void {
+      until = clock() + longestMs;
+    },
+    async pause(next: Continuation): Promise<void> {
+      if (next.kind !== 'task') return abortable(pause(PATIENCE_MS, signal), signal);
+      if (clock() + next.pollMs > until) throw await orUnknown(tooLong(call, longestMs), options, { call, next });
+      return abortable(pause(next.pollMs, signal), signal);
+    },
+  };
+}
+
+/** Of a task, what the user was not asked yet: a key means one question for as long as the task lives. */
+function unanswered(questions: Questions, { kind }: Continuation, answered: ReadonlySet<string>): Questions {
+  if (kind !== 'task' || answered.size === 0) return questions;
+  return Object.fromEntries(Object.entries(questions).filter(([key]) => !answered.has(key)));
+}
+
+/** Whether an error is how a task ended, and not that it could not be asked. */
+const hasEnded = (thrown: unknown) => isRefusal(thrown) && thrown.details.task !== undefined;
+const isRefusal = (thrown: unknown): thrown is HeddleError =>
+  HeddleError.is(thrown) && thrown.code === 'UPSTREAM_REFUSED';
+
+/** Tells a server to stop what nobody waits for any more. Whether it does is its own business. */
+async function stop(dispatch: Handler, call: Call, { server, taskId, pollMs }: TaskContinuation): Promise<void> {
+  const from = { kind: 'task', server, taskId, pollMs, cancels: true } as const;
+  const signal = AbortSignal.timeout(CANCEL_MS);
+  const { report: _, log: __, ...rest } = call;
+  await abortable(dispatch({ ...rest, signal, from }), signal).catch(() => {});
+}
+
+function pauseFor(ms: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  const hurry = () => {
+    clearTimeout(timer);
+    resolve();
+  };
+  signal.addEventListener('abort', hurry, { once: true });
+  return promise.finally(() => signal.removeEventListener('abort', hurry));
+}
+
+interface GivenUp {
+  readonly call: Call;
+  readonly next: Continuation | undefined;
+}
+
+/** Only tools change anything; what cannot be shown to be harmless may have. */
+async function orUnknown(failed: UpstreamError, { describe }: RoundsOptions, { call, next }: GivenUp) {
+  if (call.kind !== 'tool') return failed;
+  const target = await abortable(describe(call), call.signal).catch(() => undefined);
+  if (target !== undefined && (target.facts.readOnly || target.facts.idempotent)) return failed;
+  return new HeddleError('OUTCOME_UNKNOWN', `${failed.message} It may have happened or not; it was not repeated.`, {
+    cause: failed,
+    details: { server: next?.server, because: failed.code },
+  });
+}
+
+const tooManyRounds = ({ name }: Call) =>
+  new UpstreamError('UPSTREAM_FAILED', `${name} asked ${MAX_ROUNDS} times and still wants to know more.`, {
     delivered: 'maybe',
     fix: 'Look whether the call has had effects; give it what it asks for as arguments, if it takes them.',
   });
-  if (isHarmless) return failed;
-  return new HeddleError('OUTCOME_UNKNOWN', `${message} It may have happened or not; it was not repeated.`, {
-    cause: failed,
-    details: { server, because: failed.code },
+const tooLong = ({ name }: Call, longestMs: number) =>
+  new UpstreamError('UPSTREAM_TIMEOUT', `${name} was not done within ${longestMs} ms, and was told to stop.`, {
+    delivered: 'maybe',
   });
-}
+const lost = ({ name }: Call, cause: HeddleError) =>
+  new UpstreamError('UPSTREAM_FAILED', `The server no longer knows the task of ${name}: ${cause.message}`, {
+    delivered: 'maybe',
+    cause,
+    fix: 'Look whether the call has had effects, then call again.',
+  });

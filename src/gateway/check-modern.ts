@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Json, JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
+import { readHeaderValue } from '../wire/header-value.ts';
 import { INVALID_PARAMS } from '../wire/json-rpc.ts';
 import { META_KEY, MODERN_VERSION } from './asked.ts';
 
@@ -18,6 +19,9 @@ const NAMED_BY: Readonly<Record<string, string>> = {
   'tools/call': 'name',
   'prompts/get': 'name',
   'resources/read': 'uri',
+  'tasks/get': 'taskId',
+  'tasks/update': 'taskId',
+  'tasks/cancel': 'taskId',
 };
 
 /** A client of the stateless protocol says so in the body, or at the least in the header. */
@@ -56,13 +60,13 @@ const noEnvelope = (): Refusal => ({
   message: '`_meta` has to name the protocol version and the capabilities of the client.',
 });
 
-const mismatch = (name: string): Refusal => ({
+/** The refusal of a header that is absent, broken or says something else than the body. */
+export const mismatch = (name: string): Refusal => ({
   status: 400,
   code: HEADER_MISMATCH,
   message: `${name} does not match the body.`,
 });
 
 function decoded(value: string | string[] | undefined): unknown {
-  const encoded = typeof value === 'string' ? /^=\?base64\?(.*)\?=$/.exec(value)?.[1] : undefined;
-  return encoded === undefined ? value : Buffer.from(encoded, 'base64').toString('utf8');
+  return typeof value === 'string' ? readHeaderValue(value) : value;
 }

@@ -6,14 +6,14 @@ import type { Heddle } from '../heddle.ts';
 import { RpcError } from '../wire/json-rpc.ts';
 import type { Asked } from './asked.ts';
 import type { AskClient } from './client-questions.ts';
+import type { Handouts } from './handouts.ts';
 import { modernRounds } from './modern-round.ts';
-import type { RequestStates } from './request-state.ts';
 
 /** Calls for a client, and puts whatever the server asks meanwhile to its user, in the words of its era. */
 export type Bridge = (call: Call, asked: Asked, params?: JsonObject) => Promise<JsonObject>;
 
-export function eraBridge(heddle: Heddle, states: RequestStates): Bridge {
-  const modern = modernRounds(states, heddle.access);
+export function eraBridge(heddle: Heddle, handouts: Handouts): Bridge {
+  const modern = modernRounds(handouts, heddle.access);
   const describe = ({ caller, name, signal }: Call) => heddle.catalog.describe(caller, name, signal);
 
   /** Its client is asked by requests of ours, while its own is open. */
@@ -25,7 +25,7 @@ export function eraBridge(heddle: Heddle, states: RequestStates): Bridge {
     }
     const result = await heddle.dispatch(call);
     if (result.kind === 'complete') return result.value;
-    // Nobody can be asked, so it can only have asked for patience.
+    // Nobody can be asked, so it can only have asked for patience, or be at it.
     const waiting = { ...call, from: result.next };
     return (await throughRounds(heddle.dispatch, waiting, { ask: cannotAsk, describe })).value;
   }
@@ -33,7 +33,8 @@ export function eraBridge(heddle: Heddle, states: RequestStates): Bridge {
   return async function bridge(call, { era, ask }, params = {}) {
     if (era === 'legacy') return withoutModernWords(await runForLegacy(call, ask));
     const round = modern.goOn(call, params);
-    return modern.toAnswer(await heddle.dispatch(round), round);
+    // Whoever knows tasks need not wait for what takes long, whether its server knows them or not.
+    return modern.toAnswer(await (round.takesTasks ? handouts.held.run(round) : heddle.dispatch(round)), round);
   };
 }
 

@@ -36,10 +36,28 @@ export function failedCall(thrown: unknown, era: Era): JsonObject {
 
 const isError = (text: string): JsonObject => ({ isError: true, content: [{ type: 'text', text }] });
 
-/** Modern clients know no refusal until a page is visited: to them the server lacks a client that can be asked. */
+/** What a server refused with, where the client's era has other words for it. */
 function inWordsOf(era: Era, refusal: RpcError): RpcError {
-  if (era === 'legacy' || refusal.code !== URL_REQUIRED) return refusal;
-  return new RpcError(MISSING_CAPABILITY, refusal.message, { requiredCapabilities: { elicitation: { url: {} } } });
+  const { code, message, data } = refusal;
+  if (era === 'legacy')
+    return code === MISSING_CAPABILITY ? new RpcError(code, explained(message, data), data) : refusal;
+  // Modern clients know no refusal until a page is visited: to them the server lacks a client that can be asked.
+  if (code !== URL_REQUIRED) return refusal;
+  return new RpcError(MISSING_CAPABILITY, message, { requiredCapabilities: { elicitation: { url: {} } } });
+}
+
+/** With what the client cannot be asked, for its user to read: legacy clients do not look at the data. */
+function explained(message: string, data: unknown): string {
+  const required = isObject(data) && isObject(data.requiredCapabilities) ? data.requiredCapabilities : {};
+  const { elicitation, sampling, roots } = required;
+  const names = [
+    ...(isObject(elicitation) ? [`elicitation by ${elicitation.url === undefined ? 'form' : 'URL'}`] : []),
+    ...(isObject(sampling) ? ['sampling'] : []),
+    ...(isObject(roots) ? ['roots'] : []),
+  ];
+  if (names.length === 0) return message;
+  const sentence = /[.!?]$/.test(message) ? message : `${message}.`;
+  return `${sentence} This client does not support ${names.join(' or ')}. Use one that does.`;
 }
 
 const BY_FAULT = {

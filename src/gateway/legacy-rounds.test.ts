@@ -6,7 +6,7 @@ import type { Heddle } from '../heddle.ts';
 import { RpcError } from '../wire/json-rpc.ts';
 import type { AskClient } from './client-questions.ts';
 import { eraBridge } from './era-bridge.ts';
-import { requestStates } from './request-state.ts';
+import { handouts } from './handouts.ts';
 
 const CAN = { form: true, url: true, sampling: true, samplingTools: false, roots: true };
 const next = { kind: 'upstream', server: 'demo', state: 's' } as const;
@@ -23,7 +23,8 @@ async function run(rounds: readonly ((call: Call) => Result)[], ask: AskClient, 
     seen.push(call);
     return (rounds[seen.length - 1] as (call: Call) => Result)(call);
   };
-  const bridge = eraBridge({ dispatch } as unknown as Heddle, requestStates());
+  const heddle = { dispatch } as unknown as Heddle;
+  const bridge = eraBridge(heddle, handouts(heddle));
   const call = aCall({ can: CAN, ...more });
   const { caller, signal } = call;
   const value = await bridge(call, { id: 1, era: 'legacy', caller, signal, notify: () => true, can: CAN, ask });

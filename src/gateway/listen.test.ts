@@ -5,8 +5,8 @@ import { ada } from '../core/fixtures.ts';
 import type { Heddle } from '../heddle.ts';
 import type { Asked } from './asked.ts';
 import { eraBridge } from './era-bridge.ts';
+import { handouts } from './handouts.ts';
 import { listen } from './listen.ts';
-import { requestStates } from './request-state.ts';
 
 verifies(
   'R6',
@@ -28,7 +28,7 @@ verifies(
     const asked: Asked = { id: 7, era: 'modern', caller: ada, signal: new AbortController().signal, notify };
     const notifications = { promptsListChanged: true, toolsListChanged: 1, resourceSubscriptions: ['u:1', 'u:1', 2] };
     const _meta = { 'io.modelcontextprotocol/subscriptionId': 7 };
-    expect(await listen({ heddle, bridge: eraBridge(heddle, requestStates()) }, { notifications }, asked)).toEqual({
+    expect(await listen({ heddle, bridge: eraBridge(heddle, handouts(heddle)) }, { notifications }, asked)).toEqual({
       _meta,
     });
     expect(said).toEqual([

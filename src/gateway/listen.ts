@@ -2,6 +2,7 @@ import type { JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
 import type { Heddle } from '../heddle.ts';
 import { type Asked, META_KEY } from './asked.ts';
+import { requireTasks } from './client-tasks.ts';
 import type { Bridge } from './era-bridge.ts';
 import { read } from './read-methods.ts';
 import { toCall } from './to-call.ts';
@@ -17,6 +18,8 @@ export interface Served {
 /** `subscriptions/listen`: tells a modern client of changes for as long as it listens. */
 export async function listen({ heddle, bridge }: Served, params: JsonObject, client: Asked): Promise<JsonObject> {
   const wanted = isObject(params.notifications) ? params.notifications : {};
+  // Who follows tasks has to know them; none is followed, so clients keep asking.
+  if (wanted.taskIds !== undefined) requireTasks(params);
   const _meta = { [META_KEY('subscriptionId')]: client.id };
   const lists = LISTS.filter((list) => wanted[`${list}ListChanged`] === true);
   const ended = new AbortController();

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
+import { TASKS } from '../core/task.ts';
 import { VERSION } from '../core/version.ts';
 import type { Heddle, Offers } from '../heddle.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
@@ -7,18 +8,19 @@ import { type Answer, type Asked, LEGACY_VERSIONS, META_KEY, MODERN_VERSION } fr
 import { toCapabilities } from './capabilities.ts';
 import { type Bridge, eraBridge } from './era-bridge.ts';
 import { failedCall } from './error-answer.ts';
+import { type Handouts, handouts } from './handouts.ts';
 import { listen } from './listen.ts';
 import { fromCursor, toListing, UNCACHED } from './listing.ts';
 import { setLevel } from './logging.ts';
 import { followMethods, readMethods } from './read-methods.ts';
-import { type RequestStates, requestStates } from './request-state.ts';
+import { taskMethods } from './task-methods.ts';
 import { toCall } from './to-call.ts';
 
 const SERVER = { name: 'heddle', title: 'Heddle', version: VERSION };
 
 /** Says Heddle in MCP, in both eras. Knows the protocol and nothing about policy: it only dispatches. */
-export function mcpHandler(heddle: Heddle, states: RequestStates = requestStates()): Answer {
-  const bridge = eraBridge(heddle, states);
+export function mcpHandler(heddle: Heddle, given: Handouts = handouts(heddle)): Answer {
+  const bridge = eraBridge(heddle, given);
   const both: Record<string, Answer> = {
     'tools/list': async (_method, { cursor }, { caller, era }) => {
       const from = fromCursor(cursor);
@@ -38,6 +40,7 @@ export function mcpHandler(heddle: Heddle, states: RequestStates = requestStates
     modern: {
       ...both,
       'server/discover': async (_method, _params, { caller }) => introduction(await heddle.catalog.offers(caller)),
+      ...taskMethods(heddle, given),
       'subscriptions/listen': (_method, params, asked) => listen({ heddle, bridge }, params, asked),
     },
   };
@@ -58,7 +61,8 @@ function hello({ protocolVersion }: JsonObject, offers: Offers): JsonObject {
 
 function introduction(offers: Offers): JsonObject {
   const _meta = { [META_KEY('serverInfo')]: SERVER };
-  return { supportedVersions: [MODERN_VERSION], capabilities: toCapabilities(offers), ...UNCACHED, _meta };
+  const capabilities = { ...toCapabilities(offers), extensions: { [TASKS]: {} } };
+  return { supportedVersions: [MODERN_VERSION], capabilities, ...UNCACHED, _meta };
 }
 
 const forModern = (result: JsonObject) =>
@@ -69,8 +73,15 @@ async function callTool(bridge: Bridge, params: JsonObject, asked: Asked): Promi
   if (typeof name !== 'string') throw new RpcError(INVALID_PARAMS, '`name` has to be a string.');
   if (!isObject(input)) throw new RpcError(INVALID_PARAMS, '`arguments` has to be an object.');
   try {
-    return await bridge(toCall({ kind: 'tool', name, input }, params, asked), asked, params);
+    const result = await bridge(toCall({ kind: 'tool', name, input }, params, asked), asked, params);
+    return asked.era === 'legacy' ? withObject(result) : result;
   } catch (thrown) {
     return failedCall(thrown, asked.era);
   }
+}
+
+/** Older clients know structured content as an object only, and refuse the whole result for any other. */
+function withObject(result: JsonObject): JsonObject {
+  const { structuredContent: value } = result;
+  return value === undefined || isObject(value) ? result : { ...result, structuredContent: { result: value } };
 }

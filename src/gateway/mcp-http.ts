@@ -2,10 +2,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Alarm, realAlarm } from '../core/alarm.ts';
 import type { Caller, JsonObject } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
+import type { Heddle } from '../heddle.ts';
 import { INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
 import type { Arrival } from './arrival.ts';
 import { type Answer, type Asked, type Era, LEGACY_VERSIONS } from './asked.ts';
 import { answerBatch } from './batch.ts';
+import { checkArguments } from './check-arguments.ts';
 import { checkModern, isModern, type Refusal } from './check-modern.ts';
 import { abilitiesIn, abilitiesOf } from './client-abilities.ts';
 import { MISSING_CAPABILITY } from './error-answer.ts';
@@ -18,6 +20,8 @@ import type { Session, Sessions } from './sessions.ts';
 
 export interface McpHttpOptions {
   readonly answer: Answer;
+  /** A tool as it would be called, to see what it wants of a request beside the arguments. */
+  readonly describe: Heddle['catalog']['describe'];
   readonly sessions: Sessions;
   readonly maxBodyBytes: number;
   readonly alarm?: Alarm | undefined;
@@ -48,6 +52,7 @@ const NO_SESSION = { status: 404, code: SESSION_NOT_FOUND, message: 'There is no
 export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<void> | void {
   const { sessions, alarm = realAlarm } = options;
   const respond = responder(options.answer);
+  const respondToCall = callResponder(respond, options.describe);
   const sessionOf = ({ request, caller }: Pick<Arrival, 'request' | 'caller'>) =>
     sessions.find(header(request, 'mcp-session-id'), holderOf(caller));
 
@@ -78,7 +83,8 @@ export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<
     if (method === 'subscriptions/listen') {
       response.once('close', recheck(received.stillMay, alarm, { stay() {}, leave: () => reply.cancel() }));
     }
-    return respond(received, { era: 'modern', id });
+    const asked = { era: 'modern', id } as const;
+    return method === 'tools/call' ? respondToCall(received, asked) : respond(received, asked);
   }
 
   function postLegacy(received: Received): Promise<void> | void {
@@ -93,7 +99,8 @@ export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<
 
   function respondLegacy(received: Received, id: string | number, session: Session | undefined): Promise<void> | void {
     const { method, reply } = received;
-    if (method === 'initialize') return respond(received, { era: 'legacy', id, headers: newSession(received) });
+    if (method === 'initialize')
+      return respond(received, { era: 'legacy', id, headers: newSession(sessions, received) });
     if (!session) return respond(received, { era: 'legacy', id });
     if (session.running.has(id)) {
       return reply.error({ status: 400, code: INVALID_REQUEST, message: `The id ${shortened(id)} is in use.` });
@@ -101,13 +108,6 @@ export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<
     begin(session, id, reply);
     return respond(received, { era: 'legacy', id, session });
   }
-
-  const newSession =
-    ({ caller, params }: Received): HeadersOf =>
-    ({ protocolVersion }) => {
-      const greeting = { version: String(protocolVersion), can: abilitiesOf(params.capabilities) };
-      return { 'mcp-session-id': sessions.open(holderOf(caller), greeting).id };
-    };
 
   return function handle(arrival) {
     const { request, response } = arrival;
@@ -135,6 +135,16 @@ function responder(answer: Answer) {
   };
 }
 
+/** What a tool wants repeated in headers is written in its definition. */
+function callResponder(respond: ReturnType<typeof responder>, describe: McpHttpOptions['describe']) {
+  return async function respondToCall(received: Received, asked: Request): Promise<void> {
+    const { request, params, caller, reply } = received;
+    const tool = await describe(caller, String(params.name), reply.signal).catch(() => undefined);
+    const refusal = tool && checkArguments(request.headers, tool.definition.inputSchema, params.arguments);
+    return refusal ? reply.error(refusal) : respond(received, asked);
+  };
+}
+
 /** Whoever has a session can be told, and asked on the stream of the request that a question is about. */
 function userOf(session: Session | undefined, reply: Reply): Pick<Asked, 'can' | 'ask' | 'followed' | 'logging'> {
   if (!session) return {};
@@ -148,6 +158,14 @@ function takeAnswer(response: Outlet, session: Session | undefined, said: JsonOb
   if (session) response.writeHead(202).end();
   else new Reply(response, null).error(NO_SESSION);
 }
+
+/** Opens a session with what was agreed on, and names it. */
+const newSession =
+  (sessions: Sessions, { caller, params }: Received): HeadersOf =>
+  ({ protocolVersion }) => {
+    const greeting = { version: String(protocolVersion), can: abilitiesOf(params.capabilities) };
+    return { 'mcp-session-id': sessions.open(holderOf(caller), greeting).id };
+  };
 
 function begin(session: Session, id: string | number, reply: Reply): void {
   session.running.set(id, reply);

@@ -1,24 +1,35 @@
-import type { Answers, Call, JsonObject, Question, Result } from '../core/call.ts';
+import type { Answers, Call, JsonObject, Result } from '../core/call.ts';
 import { UpstreamError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import type { Access } from '../heddle.ts';
 import { INVALID_PARAMS, RpcError } from '../wire/json-rpc.ts';
-import type { Opened, RequestStates } from './request-state.ts';
+import type { Handouts } from './handouts.ts';
+import { HeldCall } from './held-call.ts';
+import { questionsForModern } from './modern-question.ts';
+import type { Opened } from './request-state.ts';
+import type { Route } from './task-ids.ts';
 
 /** Rounds of clients without a session: a question is an answer, and they come back with what it has to go on with. */
 export interface ModernRounds {
   /** The call, with what the client brings back. Throws an `RpcError` for a state that is not believed. */
   goOn(call: Call, params: JsonObject): Call;
-  toAnswer(result: Result, call: Call): JsonObject;
+  toAnswer(result: Result | HeldCall, call: Call): JsonObject;
 }
 
-export function modernRounds(states: RequestStates, access: Pick<Access, 'refused'>): ModernRounds {
+export function modernRounds({ states, tasks }: Handouts, access: Pick<Access, 'refused'>): ModernRounds {
   function open(text: unknown, call: Call): Opened {
     const opened = states.open(text, call);
     if (typeof opened !== 'string') return opened;
     access.refused(call.caller, { callId: call.id, name: call.name, reason: opened });
     // One sentence for all reasons: whoever tries states out learns nothing.
     throw new RpcError(INVALID_PARAMS, 'Invalid or expired requestState', { reason: 'invalid_request_state' });
+  }
+
+  /** The id says where it goes on, so that nobody has to remember that. */
+  function created(task: JsonObject, at: Route['at'], call: Call): JsonObject {
+    const { inputRequests: _, result: __, error: ___, ...seed } = task;
+    const ttlMs = typeof task.ttlMs === 'number' ? task.ttlMs : null;
+    return { ...seed, resultType: 'task', taskId: tasks.seal(at, call, ttlMs) };
   }
 
   return {
@@ -30,32 +41,28 @@ export function modernRounds(states: RequestStates, access: Pick<Access, 'refuse
       return { ...call, ...answers, id: callId, from: next };
     },
     toAnswer(result, call) {
+      if (result instanceof HeldCall) return created(result.describe(), { kind: 'held', ticket: result.ticket }, call);
       if (result.kind === 'complete') return result.value;
-      const { questions, next } = result;
-      const asked = Object.entries(questions).map(([key, one]) => [key, forModern(one)] as const);
+      if (result.kind === 'working') return created(result.task, result.next, call);
+      const { questions, next, task = {} } = result;
+      if (next.kind === 'task') return created(task, next, call);
       // A server that remembers nothing is asked by anybody who knows the answers.
       const remembers = next.kind !== 'upstream' || next.state !== undefined;
       return {
         resultType: 'input_required',
-        ...(asked.length > 0 && { inputRequests: Object.fromEntries(asked) }),
+        ...(Object.keys(questions).length > 0 && { inputRequests: questionsForModern(questions) }),
         ...(remembers && { requestState: states.seal(next, call) }),
       };
     },
   };
 }
 
-/** Whether each fits its question is for whoever asked to say. */
-function toAnswers(given: unknown): Answers {
+/** What a client answers. Whether each fits its question is for whoever asked to say. */
+export function toAnswers(given: unknown): Answers {
   if (!isObject(given)) throw new RpcError(INVALID_PARAMS, '`inputResponses` has to be an object.');
   const failed = Object.keys(given).find((key) => isObject(given[key]) && 'failed' in given[key]);
   if (failed !== undefined) throw new RpcError(INVALID_PARAMS, `The answer ${JSON.stringify(failed)} is none.`);
   return given as Answers;
-}
-
-/** Modern clients know no ids of visits. */
-function forModern({ method, params = {} }: Question): JsonObject {
-  const { elicitationId, ...rest } = params;
-  return { method, params: params.mode === 'url' ? rest : params };
 }
 
 const heldElsewhere = (server: string) =>

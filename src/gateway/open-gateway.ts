@@ -5,11 +5,12 @@ import type { Caller } from '../core/call.ts';
 import type { Heddle } from '../heddle.ts';
 import type { Arrival } from './arrival.ts';
 import { type DoorOptions, doors, fail } from './doors.ts';
+import { handouts } from './handouts.ts';
+import type { HeldCallsOptions } from './held-calls.ts';
 import { mcpHandler } from './mcp-handler.ts';
 import { mcpHttp } from './mcp-http.ts';
 import { createServer } from './node-http.ts';
 import { openResponses } from './open-responses.ts';
-import { requestStates } from './request-state.ts';
 import { sseFace } from './serve-sse.ts';
 import { wantsWebSocket, wsFace } from './serve-ws.ts';
 import { servedLines } from './served-lines.ts';
@@ -25,6 +26,8 @@ export interface GatewayOptions extends Omit<DoorOptions, 'mcp' | 'heddle'> {
   readonly alarm?: Alarm;
   /** Seal what modern clients bring back with their answers; made for this gateway alone when absent. */
   readonly stateSecrets?: readonly Buffer[];
+  /** When calls that take long are held for their clients, and how many. */
+  readonly heldCalls?: HeldCallsOptions;
 }
 
 export interface Gateway {
@@ -53,12 +56,13 @@ const CHANGES: Caller = { id: 'gateway', roles: [], via: 'gateway' };
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const { heddle, host } = options;
   const sessions = openSessions();
-  const states = requestStates({ ...(options.stateSecrets && { secrets: options.stateSecrets }) });
+  const given = handouts(heddle, { secrets: options.stateSecrets, held: options.heldCalls });
   const responses = openResponses();
   const closing = new AbortController();
-  const { answer, finish } = underWay(mcpHandler(heddle, states));
-  const lines = servedLines(heddle, states, options.alarm ?? realAlarm);
-  const overHttp = mcpHttp({ answer, sessions, maxBodyBytes: options.maxBodyBytes, alarm: options.alarm });
+  const { answer, finish } = underWay(mcpHandler(heddle, given));
+  const lines = servedLines(heddle, given, options.alarm ?? realAlarm);
+  const { maxBodyBytes, alarm } = options;
+  const overHttp = mcpHttp({ answer, sessions, describe: heddle.catalog.describe, maxBodyBytes, alarm });
   const overWs = wsFace(lines, options.maxBodyBytes);
   const overSse = sseFace(lines, options.maxBodyBytes);
   function mcp(arrival: Arrival): Promise<void> | void {
@@ -97,6 +101,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     async close(patienceMs = GOODBYE_MS) {
       closing.abort();
       await announcing;
+      given.held.close(); // Nobody can come for them any more.
       const closed = new Promise((resolve) => server.close(resolve));
       for (const session of sessions.all()) stopListening(session);
       const patience = AbortSignal.timeout(patienceMs);

@@ -1,3 +1,4 @@
+import { CallToolResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import { recordingServer } from '../../test/servers/recording-server.ts';
@@ -33,6 +34,19 @@ describe.each(['legacy', 'modern'])('in the %s era', (era) => {
     const { json } = await callIn(await serving({ resultType: 'complete', content: [] }), era);
     expect(json.result).toEqual(era === 'modern' ? { resultType: 'complete', content: [] } : { content: [] });
   });
+
+  verifies(
+    'P1',
+    'structured content that is no object is one to an older client, which would refuse the rest',
+    async () => {
+      for (const structuredContent of [[1, 'two'], 'text', 0, null]) {
+        const { json } = await callIn(await serving({ content: [], structuredContent }), era);
+        const expected = era === 'modern' ? structuredContent : { result: structuredContent };
+        expect((json.result as JsonObject).structuredContent).toEqual(expected);
+        if (era === 'legacy') expect(CallToolResultSchema.safeParse(json.result).success).toBe(true);
+      }
+    },
+  );
 
   verifies('P1', 'a tool is listed as its server wrote it, but for the name', async () => {
     const definition = {

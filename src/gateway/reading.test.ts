@@ -122,7 +122,8 @@ describe.each(['legacy', 'modern'] as const)('a %s client', (era) => {
       );
       return (said.result as JsonObject).capabilities;
     };
-    const always = { tools: { listChanged: true }, logging: {} };
+    const known = era === 'modern' ? { extensions: { 'io.modelcontextprotocol/tasks': {} } } : {};
+    const always = { tools: { listChanged: true }, logging: {}, ...known };
     expect(await capabilities({ plain: recordingServer({}) })).toEqual(always);
     expect(await capabilities({ notes: readingServer(NOTES) })).toEqual({
       ...always,

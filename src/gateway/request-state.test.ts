@@ -1,19 +1,19 @@
 import { Buffer } from 'node:buffer';
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
-import type { Continuation } from '../core/call.ts';
 import { aCall } from '../core/fixtures.ts';
-import { type Opened, requestStates, STATE_TTL_MS } from './request-state.ts';
+import { type Asking, type Opened, requestStates, STATE_TTL_MS } from './request-state.ts';
+import { sealer } from './seal.ts';
 
 const call = aCall({ input: { b: 1, a: [2] } });
 const eve = { ...call, caller: { ...call.caller, id: 'eve' } };
-const NEXTS: readonly Continuation[] = [
+const NEXTS: readonly Asking[] = [
   { kind: 'upstream', server: 'demo', state: 'önly theirs \u0000 "' },
   { kind: 'upstream', server: 'demo' },
   { kind: 'parked', server: 'demo', ticket: 'ticket-1' },
   { kind: 'call-again', server: 'demo', after: ['a', 'b'] },
 ];
-const [UPSTREAM, , PARKED] = NEXTS as [Continuation, Continuation, Continuation];
+const [UPSTREAM, , PARKED] = NEXTS as [Asking, Asking, Asking];
 const secret = (seed: string) => Buffer.alloc(32, seed);
 
 describe('a sealed state', () => {
@@ -79,7 +79,7 @@ describe('a sealed state', () => {
   });
 
   verifies('P3', 'written in another base64 that means the same bytes is not believed', () => {
-    const states = requestStates({ secrets: [secret('a')] });
+    const states = requestStates(sealer({ secrets: [secret('a')] }));
     const seals = Array.from({ length: 3 }, (_, more) => states.seal({ ...UPSTREAM, server: 'x'.repeat(more) }, call));
     const alternatives = seals.flatMap((sealed) => {
       const body = sealed.split('.')[2] as string;
@@ -94,7 +94,7 @@ describe('a sealed state', () => {
 
   verifies('P3', 'expires when a parked call does', () => {
     let now = 1_000_000;
-    const states = requestStates({ clock: () => now });
+    const states = requestStates(sealer({ clock: () => now }));
     const sealed = states.seal(PARKED, call);
     now += STATE_TTL_MS - 1;
     expect(states.open(sealed, call)).toMatchObject({ next: PARKED });
@@ -113,14 +113,17 @@ describe('keys', () => {
   });
 
   verifies('P3', 'may be rotated: the old one still opens, the new one seals', () => {
-    const before = requestStates({ secrets: [secret('a')] });
-    const after = requestStates({ secrets: [secret('b'), secret('a')] });
+    const before = requestStates(sealer({ secrets: [secret('a')] }));
+    const after = requestStates(sealer({ secrets: [secret('b'), secret('a')] }));
     expect(after.open(before.seal(UPSTREAM, call), call)).toMatchObject({ next: UPSTREAM });
     expect(before.open(after.seal(UPSTREAM, call), call)).toBe('unknown-key');
   });
 
   verifies('P3', 'that two processes share let either go on, and say what waits in the other', () => {
-    const [one, two] = [requestStates({ secrets: [secret('a')] }), requestStates({ secrets: [secret('a')] })];
+    const [one, two] = [
+      requestStates(sealer({ secrets: [secret('a')] })),
+      requestStates(sealer({ secrets: [secret('a')] })),
+    ];
     expect((two.open(one.seal(UPSTREAM, call), call) as Opened).isElsewhere).toBe(false);
     expect((two.open(one.seal(PARKED, call), call) as Opened).isElsewhere).toBe(true);
   });

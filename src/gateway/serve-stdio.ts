@@ -11,8 +11,9 @@ import { abilitiesIn, abilitiesOf } from './client-abilities.ts';
 import type { ClientLine } from './client-line.ts';
 import type { AskClient } from './client-questions.ts';
 import { followed } from './followed.ts';
+import { type Handouts, handouts } from './handouts.ts';
 import { mcpHandler } from './mcp-handler.ts';
-import { type RequestStates, STATE_TTL_MS } from './request-state.ts';
+import { STATE_TTL_MS } from './request-state.ts';
 import { StreamLine } from './stream-line.ts';
 import { FINISH_MS, underWay } from './under-way.ts';
 
@@ -28,7 +29,7 @@ export interface StdioFace {
 export interface LineFace extends Pick<StdioFace, 'heddle' | 'caller'> {
   readonly line: ClientLine;
   /** Where clients of several lines may go on with each other's calls. */
-  readonly states?: RequestStates;
+  readonly given?: Handouts;
 }
 
 /** Serves one MCP client over a pair of streams, in either era. Settles when the client hangs up or the signal aborts. */
@@ -39,8 +40,9 @@ export const serveStdio = ({ heddle, caller, input, output }: StdioFace, signal:
  * Serves one client that has a line of its own. When it says no more, or the signal aborts, what is under way is
  * still answered; when it is gone, that is cancelled.
  */
-export async function serveLine({ heddle, caller, line, states }: LineFace, signal: AbortSignal): Promise<void> {
-  const { answer, finish } = underWay(mcpHandler(heddle, states));
+export async function serveLine({ heddle, caller, line, given }: LineFace, signal: AbortSignal): Promise<void> {
+  const own = given ? undefined : handouts(heddle);
+  const { answer, finish } = underWay(mcpHandler(heddle, given ?? own));
   let greeted = false;
   let able: Abilities | undefined;
   const logging: Logging = { level: undefined };
@@ -73,6 +75,7 @@ export async function serveLine({ heddle, caller, line, states }: LineFace, sign
   const told = tellOfChanges(heddle, caller, peer, () => greeted);
   await peer.closed;
   following.close();
+  own?.held.close();
   await told;
 }
 

@@ -2,8 +2,8 @@ import type { Alarm } from '../core/alarm.ts';
 import type { Heddle } from '../heddle.ts';
 import type { Arrival } from './arrival.ts';
 import type { ClientLine } from './client-line.ts';
+import type { Handouts } from './handouts.ts';
 import { recheck } from './recheck.ts';
-import type { RequestStates } from './request-state.ts';
 import { serveLine } from './serve-stdio.ts';
 
 /** The clients that have a line of their own, for as long as they stay. */
@@ -14,13 +14,13 @@ export interface ServedLines {
   close(patience: AbortSignal): Promise<void>;
 }
 
-export function servedLines(heddle: Heddle, states: RequestStates, alarm: Alarm): ServedLines {
+export function servedLines(heddle: Heddle, given: Handouts, alarm: Alarm): ServedLines {
   const served = new Map<ClientLine, Promise<void>>();
   const closing = new AbortController();
 
   return {
     async serve({ caller, stillMay }, line) {
-      const gone = serveLine({ heddle, caller, line, states }, closing.signal);
+      const gone = serveLine({ heddle, caller, line, given }, closing.signal);
       served.set(line, gone);
       const stop = recheck(stillMay, alarm, { stay() {}, leave: () => void line.close() });
       await gone.finally(() => {

@@ -2,6 +2,7 @@ import type { Call, CallKind, JsonObject, Progress } from '../core/call.ts';
 import { newCallId } from '../core/call-id.ts';
 import { isObject } from '../core/json.ts';
 import type { Asked } from './asked.ts';
+import { knowsTasks } from './client-tasks.ts';
 import { logOf } from './logging.ts';
 
 const RESERVED = 'io.modelcontextprotocol/';
@@ -10,7 +11,9 @@ const MAY_ASK: readonly CallKind[] = ['tool', 'resource', 'prompt'];
 const NOTHING: JsonObject = {};
 
 /** A request of a client as Heddle is asked it: `what` is of the request's parameters, the rest of who asks. */
-export function toCall(what: Pick<Call, 'kind' | 'name' | 'input'>, { _meta }: JsonObject, asked: Asked): Call {
+export function toCall(what: Pick<Call, 'kind' | 'name' | 'input'>, params: JsonObject, asked: Asked): Call {
+  const { _meta } = params;
+  const beside = unknownIn(params);
   const report = progressOf(_meta, asked);
   const log = logOf(_meta, asked);
   const can = MAY_ASK.includes(what.kind) ? asked.can : undefined;
@@ -20,13 +23,28 @@ export function toCall(what: Pick<Call, 'kind' | 'name' | 'input'>, { _meta }: J
     name: what.name,
     input: what.input,
     meta: unreserved(_meta),
+    ...(beside && { beside }),
     caller: asked.caller,
     options: {},
     signal: asked.signal,
+    ...(what.kind === 'tool' && takesTasks(_meta, asked) && { takesTasks: true }),
     ...(can && { can }),
     ...(report && { report }),
     ...(log && { log }),
   };
+}
+
+/** Clients of the older era know nothing of them: we wait in their stead. */
+const takesTasks = (meta: unknown, { era }: Asked) => era === 'legacy' || knowsTasks(meta);
+
+// A call that says no more than this is the rule, and costs nothing.
+const KNOWN = new Set(['name', 'arguments', 'uri', '_meta', 'inputResponses', 'requestState', 'task', 'ref']);
+
+/** What is neither ours to understand nor, like the wish for a task, between the client and us. */
+function unknownIn(params: JsonObject): JsonObject | undefined {
+  let found = false;
+  for (const key in params) found ||= !KNOWN.has(key);
+  return found ? Object.fromEntries(Object.entries(params).filter(([key]) => !KNOWN.has(key))) : undefined;
 }
 
 function progressOf(meta: unknown, { notify }: Asked): ((progress: Progress) => void) | undefined {

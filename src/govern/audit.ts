@@ -2,25 +2,23 @@ import type { Call, Stage } from '../core/call.ts';
 import type { Clock } from '../core/clock.ts';
 import type { AuditLog } from '../store/audit-log.ts';
 import { keptName } from './kept-name.ts';
-import { observed } from './outcome.ts';
+import { observer } from './outcome.ts';
 
 /** Writes the closing record of every attempt, those at names that do not exist included. */
 export function audit(log: AuditLog, clock: Clock = Date.now): Stage<Call> {
+  const observed = observer();
   return function audit(call, next) {
-    return observed(
-      () => next(call),
-      ({ outcome, server, durationMs }) => {
-        const { kind, caller } = call;
-        log.append({
-          callId: call.id,
-          phase: 'outcome',
-          at: clock(),
-          caller: caller.id,
-          via: caller.via,
-          name: keptName(call.name),
-          detail: { ...(kind !== 'tool' && { kind }), outcome, server, durationMs, profile: caller.profile },
-        });
-      },
-    );
+    return observed(call, next, ({ outcome, server, durationMs }) => {
+      const { kind, caller } = call;
+      log.append({
+        callId: call.id,
+        phase: 'outcome',
+        at: clock(),
+        caller: caller.id,
+        via: caller.via,
+        name: keptName(call.name),
+        detail: { ...(kind !== 'tool' && { kind }), outcome, server, durationMs, profile: caller.profile },
+      });
+    });
   };
 }

@@ -1,7 +1,8 @@
-import type { Handler, Result } from '../core/call.ts';
+import type { Call, Handler, Result } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
+import { isLook } from '../core/task.ts';
 
-/** How an attempt ended: `ok`, `tool-error`, `input-required`, or the code of the error. */
+/** How an attempt ended: `ok`, `tool-error`, `input-required`, `working`, or the code of the error. */
 export interface Outcome {
   readonly outcome: string;
   readonly server: string | undefined;
@@ -9,18 +10,44 @@ export interface Outcome {
 }
 
 /** Runs the rest of the pipeline and reports how it ended, whatever the end. */
-export async function observed(run: () => ReturnType<Handler>, report: (outcome: Outcome) => void): Promise<Result> {
-  const startedAt = performance.now();
-  const say = (outcome: string, server?: string) =>
-    report({ outcome, server, durationMs: Math.round((performance.now() - startedAt) * 1000) / 1000 });
-  let result: Result;
-  try {
-    result = await run();
-  } catch (thrown) {
-    say(HeddleError.from(thrown).code);
-    throw thrown;
+export type Observe = (call: Call, next: Handler, report: (outcome: Outcome) => void) => Promise<Result>;
+
+const MAX_KNOWN = 1000;
+
+/**
+ * A look at what a server is still at is reported only when it shows something new: a client may look many times, and
+ * the story of a call is that it began, asked and ended, not how often somebody looked.
+ */
+export function observer(): Observe {
+  const last = new Map<string, string>();
+
+  function isNews(call: Call, outcome: string): boolean {
+    if (call.from?.kind !== 'task') return true;
+    const known = last.get(call.id);
+    last.delete(call.id);
+    if (!isLook(call)) return true;
+    if (known !== undefined) last.set(call.id, known);
+    if (outcome === 'working' || known === outcome) return false;
+    last.set(call.id, outcome);
+    if (last.size > MAX_KNOWN) last.delete(last.keys().next().value as string);
+    return true;
   }
-  if (result.kind === 'complete') say(result.isError ? 'tool-error' : 'ok', result.from.server);
-  else say('input-required', result.next.server);
-  return result;
+
+  return async function observed(call, next, report) {
+    const startedAt = performance.now();
+    const say = (outcome: string, server?: string) => {
+      if (!isNews(call, outcome)) return;
+      report({ outcome, server, durationMs: Math.round((performance.now() - startedAt) * 1000) / 1000 });
+    };
+    let result: Result;
+    try {
+      result = await next(call);
+    } catch (thrown) {
+      say(HeddleError.from(thrown).code);
+      throw thrown;
+    }
+    if (result.kind === 'complete') say(result.isError ? 'tool-error' : 'ok', result.from.server);
+    else say(result.kind, result.next.server);
+    return result;
+  };
 }

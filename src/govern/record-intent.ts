@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { ResolvedCall, Stage } from '../core/call.ts';
 import type { Clock } from '../core/clock.ts';
+import { isLook, isStop } from '../core/task.ts';
 import type { AuditLog, AuditRecord } from '../store/audit-log.ts';
 import type { Decide } from './decide.ts';
 import { isSelfApproved } from './permit.ts';
@@ -33,11 +34,14 @@ export function recordIntent(log: AuditLog, decide: Decide, clock: Clock = Date.
         roles: caller.roles,
         ...(caller.profile !== undefined && { profile: caller.profile }),
         ...(call.from && { goesOn: call.from.kind }),
+        ...(isStop(call) && { cancels: true }),
       },
     };
   }
 
   return async function recordIntent(call, next) {
+    // What goes on was written down when it began; a look decides nothing.
+    if (isLook(call)) return await next(call);
     if (call.target.facts.readOnly) log.append(recordOf(call));
     else await log.appendDurably(recordOf(call));
     return await next(call);

@@ -2,7 +2,7 @@ import type { Call, Stage } from '../core/call.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Span, TraceLog } from '../store/trace-log.ts';
 import { keptName } from './kept-name.ts';
-import { observed } from './outcome.ts';
+import { observer } from './outcome.ts';
 import { sanitised } from './sanitise.ts';
 
 const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}$/;
@@ -14,35 +14,33 @@ export type Subject = (call: Call) => { readonly name: string; readonly server?:
 
 /** Keeps a span of every call, under the trace of whoever made it when they said which. */
 export function trace(log: TraceLog, subject: Subject, clock: Clock = Date.now): Stage<Call> {
+  const observed = observer();
   return function trace(call, next) {
     const startedAt = clock();
-    return observed(
-      () => next(call),
-      ({ outcome, server: answered, durationMs }) => {
-        const meant = subject(call);
-        const server = answered ?? meant?.server;
-        const { traceparent } = call.meta;
-        const parent = typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent) : null;
-        const id = call.id.replaceAll('-', '');
-        log.append({
-          traceId: parent?.[1] ?? id,
-          ...spanOf(id, call, parent?.[2]),
-          name: keptName(meant?.name ?? call.name),
-          ...(server !== undefined && { server }),
-          startedAt,
-          durationMs,
-          outcome,
-          attributes: {
-            callId: call.id,
-            caller: call.caller.id,
-            via: call.caller.via,
-            ...(call.kind !== 'tool' && { kind: call.kind }),
-            ...(meant && meant.name !== call.name && { written: keptName(call.name) }),
-            arguments: sanitised(call.input),
-          },
-        });
-      },
-    );
+    return observed(call, next, ({ outcome, server: answered, durationMs }) => {
+      const meant = subject(call);
+      const server = answered ?? meant?.server;
+      const { traceparent } = call.meta;
+      const parent = typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent) : null;
+      const id = call.id.replaceAll('-', '');
+      log.append({
+        traceId: parent?.[1] ?? id,
+        ...spanOf(id, call, parent?.[2]),
+        name: keptName(meant?.name ?? call.name),
+        ...(server !== undefined && { server }),
+        startedAt,
+        durationMs,
+        outcome,
+        attributes: {
+          callId: call.id,
+          caller: call.caller.id,
+          via: call.caller.via,
+          ...(call.kind !== 'tool' && { kind: call.kind }),
+          ...(meant && meant.name !== call.name && { written: keptName(call.name) }),
+          arguments: sanitised(call.input),
+        },
+      });
+    });
   };
 }
 

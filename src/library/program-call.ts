@@ -1,7 +1,7 @@
 import type { Call, Caller, JsonObject, Progress, Provenance } from '../core/call.ts';
 import { newCallId } from '../core/call-id.ts';
 import { HeddleError } from '../core/errors.ts';
-import { throughRounds } from '../core/rounds.ts';
+import { type Complete, throughRounds } from '../core/rounds.ts';
 import type { Heddle } from '../heddle.ts';
 import { abilitiesOf, type HostOptions, hostAsker } from './ask-host.ts';
 
@@ -36,6 +36,7 @@ export function toCall({ kind, name, input }: Pick<Call, 'kind' | 'name' | 'inpu
     caller: PROGRAM,
     options: rest,
     signal,
+    ...(kind === 'tool' && { takesTasks: true }),
     ...(report && { report }),
   };
 }
@@ -44,12 +45,18 @@ export function toCall({ kind, name, input }: Pick<Call, 'kind' | 'name' | 'inpu
 export async function send(heddle: Heddle, call: Call, host: HostOptions): Promise<CallResult> {
   const can = abilitiesOf(host);
   const describe = ({ caller, name, signal }: Call) => heddle.catalog.describe(caller, name, signal);
-  const result = can
-    ? await throughRounds(heddle.dispatch, { ...call, can }, { ask: hostAsker(host, call.name), describe })
-    : await heddle.dispatch(call);
-  if (result.kind === 'complete') return { value: result.value, isError: result.isError, ...result.from };
-  throw new HeddleError(
-    'APPROVAL_REQUIRED',
-    `${call.name} has a question for the user, which this program cannot ask.`,
-  );
+  if (can) {
+    const asking = { ask: hostAsker(host, call.name), describe };
+    return toResult(await throughRounds(heddle.dispatch, { ...call, can }, asking));
+  }
+  const ask = () => Promise.reject(cannotAsk(call));
+  const result = await heddle.dispatch(call);
+  if (result.kind === 'input-required') throw cannotAsk(call);
+  if (result.kind === 'complete') return toResult(result);
+  return toResult(await throughRounds(heddle.dispatch, { ...call, from: result.next }, { ask, describe }));
 }
+
+const toResult = ({ value, isError, from }: Complete): CallResult => ({ value, isError, ...from });
+
+const cannotAsk = ({ name }: Call) =>
+  new HeddleError('APPROVAL_REQUIRED', `${name} has a question for the user, which this program cannot ask.`);

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import type { Tables } from './tables.ts';
 import type { SpanStats } from './trace-log.ts';
 
-const FINE = ['ok', 'input-required'];
+const FINE = ['ok', 'input-required', 'working'];
 const TOOL_ERROR = 'tool-error';
 // Of a name that a caller made up there is nothing to say, and there can be any number of them.
 const UNKNOWN = 'NAME_UNKNOWN';

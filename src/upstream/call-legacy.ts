@@ -1,5 +1,6 @@
 import { isAskable, sharedAbilities } from '../core/abilities.ts';
-import type { Abilities, JsonObject, ResolvedCall, Result } from '../core/call.ts';
+import type { Abilities, JsonObject, Question, ResolvedCall, Result } from '../core/call.ts';
+import { UpstreamError } from '../core/errors.ts';
 import type { Asked } from '../wire/answering-side.ts';
 import { METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
 import type { Peer } from '../wire/peer.ts';
@@ -8,7 +9,7 @@ import { answered, answeredByUs, askOf, requestOf } from './call-request.ts';
 import { Exchange } from './exchange.ts';
 import { toFailure } from './failure.ts';
 import type { Parking } from './parking.ts';
-import { isQuestion, type Questions } from './questions.ts';
+import { isQuestion, type Questions, unsupported } from './questions.ts';
 import { hasAgreed, urlsToVisit, visits } from './url-required.ts';
 
 export interface CallsOptions {
@@ -81,17 +82,10 @@ export function legacyCalls({ peer, server, can, questions }: CallsOptions): Cal
     return sendAskably(call);
   }
 
-  /** The call a question belongs to. Where the line does not say, it is guessed: among calls of one principal. */
-  function ownerOf(askedBy: number | undefined): Running | undefined {
-    if (askedBy !== undefined) return [...running].find(({ exchange }) => exchange.id === askedBy);
-    if (running.size > 0) blind = true;
-    const all = [...running];
-    const active = all.filter(({ exchange }) => exchange.isActive);
-    return active.find(({ exchange }) => !exchange.isAsking) ?? active[0] ?? all[0];
-  }
-
   return {
     send(call) {
+      // It would be called a second time.
+      if (call.from?.kind === 'task') return Promise.reject(knowsNoTasks(server));
       if (!isInvited) return sendPlainly(call);
       return call.from?.kind === 'call-again' ? sendAgain(call, call.from.after) : sendAskably(call);
     },
@@ -100,9 +94,10 @@ export function legacyCalls({ peer, server, can, questions }: CallsOptions): Cal
       const own = method === 'roots/list' ? questions.roots() : [];
       // Asked outside of calls as often as not: only a client with roots of its own has to be asked.
       if (own.length > 0 && !can.roots) return { roots: own };
-      const owner = ownerOf(askedBy);
+      if (askedBy === undefined && running.size > 0) blind = true;
+      const owner = ownerOf([...running], askedBy);
       if (own.length > 0 && !owner?.can.roots) return { roots: own };
-      if (!owner) throw new RpcError(METHOD_NOT_FOUND, `${method} came during no call, so there is nobody to ask.`);
+      if (!owner) throw nobodyToAsk({ method, params }, plain);
       return owner.exchange.put(questions.admit(server, { method, params }, owner), signal);
     },
     hear: visited.hear,
@@ -110,6 +105,19 @@ export function legacyCalls({ peer, server, can, questions }: CallsOptions): Cal
     underWay: () => plain + running.size,
     close: visited.close,
   };
+}
+
+/** Why a question is put to nobody, when this many calls are under way whose callers cannot be asked. */
+function nobodyToAsk(question: Question, plain: number): RpcError {
+  if (plain > 0) return unsupported(question);
+  return new RpcError(METHOD_NOT_FOUND, `${question.method} came during no call, so there is nobody to ask.`);
+}
+
+/** The call a question belongs to. Where the line does not say, it is guessed: among calls of one principal. */
+function ownerOf(running: readonly Running[], askedBy: number | undefined): Running | undefined {
+  if (askedBy !== undefined) return running.find(({ exchange }) => exchange.id === askedBy);
+  const active = running.filter(({ exchange }) => exchange.isActive);
+  return active.find(({ exchange }) => !exchange.isAsking) ?? active[0] ?? running[0];
 }
 
 /** Goes on with the call behind a ticket, in whatever line it waits. */
@@ -132,5 +140,7 @@ async function nextStop(exchange: Exchange, call: ResolvedCall, parking: Parking
   return { kind: 'input-required', questions: stop.questions, next: { kind: 'parked', server, ticket } };
 }
 
+const knowsNoTasks = (server: string) =>
+  new UpstreamError('UPSTREAM_REFUSED', `${server} knows nothing of what it was doing.`, { delivered: 'maybe' });
 const unvisited = (server: string) =>
   `${server} does not do this before its page is visited, and the user did not agree to that.`;

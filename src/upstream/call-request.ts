@@ -14,7 +14,8 @@ interface CallRequest {
 
 /** How a server is asked for what a call is of. */
 export function requestOf(call: ResolvedCall): CallRequest {
-  const { method, params } = REQUESTS[call.kind](call);
+  const { method, params: own } = REQUESTS[call.kind](call);
+  const params = call.beside ? { ...call.beside, ...own } : own;
   return hasKeys(call.meta) ? { method, params: { ...params, _meta: call.meta } } : { method, params };
 }
 
@@ -48,6 +49,7 @@ export const askOf = (call: ResolvedCall): Ask => ({
 /** The answer of a server, verbatim. `startedAt` is of this round. */
 export function answered(server: string, value: JsonObject, startedAt: number): Result {
   if (value.resultType === 'input_required') throw askedUninvited(server);
+  if (value.resultType === 'task') throw tookItsTime(server);
   const latencyMs = performance.now() - startedAt;
   return { kind: 'complete', value, isError: value.isError === true, from: { server, attempts: 1, latencyMs } };
 }
@@ -61,6 +63,11 @@ export function answeredByUs({ kind }: ResolvedCall, server: string, text: strin
 /** The protocol forbids a server to ask what nobody said could be asked. */
 export const askedUninvited = (server: string) =>
   new UpstreamError('UPSTREAM_FAILED', `${server} asked the user a question, which it was not invited to do.`, {
+    delivered: 'maybe',
+  });
+
+const tookItsTime = (server: string) =>
+  new UpstreamError('UPSTREAM_FAILED', `${server} began a task, which nobody was going to wait for.`, {
     delivered: 'maybe',
   });
 

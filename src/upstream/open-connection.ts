@@ -2,6 +2,7 @@ import type { JsonObject, ResolvedCall, Result } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { VERSION } from '../core/version.ts';
 import type { Line } from '../wire/json-rpc.ts';
+import { hasLegalParamHeaders } from '../wire/param-headers.ts';
 import { Peer } from '../wire/peer.ts';
 import { type Calls, legacyCalls } from './call-legacy.ts';
 import { modernCalls } from './call-modern.ts';
@@ -10,7 +11,6 @@ import { CAPABILITY_OF, type Connection, type ConnectOptions } from './connectio
 import { discover } from './discover.ts';
 import { toFailure } from './failure.ts';
 import { type Changes, followChanges } from './follow-changes.ts';
-import { hasLegalParamHeaders } from './http-headers.ts';
 import { type LineLog, lineLog } from './line-log.ts';
 import { type ListLives, listLives } from './list-lives.ts';
 import { type Agreement, capabilitiesOf, negotiate } from './negotiate.ts';

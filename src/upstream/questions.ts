@@ -1,5 +1,5 @@
 import { toRoot } from '../config/to-root.ts';
-import { isAble } from '../core/abilities.ts';
+import { abilityFor, isAble } from '../core/abilities.ts';
 import type { Abilities, JsonObject, Question } from '../core/call.ts';
 import { REJECTED } from '../core/checked-answer.ts';
 import type { Clock } from '../core/clock.ts';
@@ -80,7 +80,7 @@ export function openQuestions(options: QuestionsOptions): Questions {
       return known.roots;
     },
     admit(server, question, { can, principal }) {
-      if (!isAble(can, question)) throw new RpcError(METHOD_NOT_FOUND, `The user cannot be asked: ${question.method}.`);
+      if (!isAble(can, question)) throw unsupported(question);
       const { method, params } = withoutReserved(question);
       if (method === 'sampling/createMessage') return { method, params: admitSampling(server, principal, params) };
       const objection = method === 'elicitation/create' ? objectionTo(params) : undefined;
@@ -89,6 +89,12 @@ export function openQuestions(options: QuestionsOptions): Questions {
       return { method, params };
     },
   };
+}
+
+/** What a server hears that asks what its user's client cannot be asked. Most tell it the caller as their own result. */
+export function unsupported(question: Question): RpcError {
+  const why = `their client does not support ${abilityFor(question)}`;
+  return new RpcError(METHOD_NOT_FOUND, `The user cannot be asked: ${why}. Use a client that does.`);
 }
 
 /** Without what is between the server and us alone. */

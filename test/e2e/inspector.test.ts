@@ -5,60 +5,66 @@ import { promisify } from 'node:util';
 import { describe, expect } from 'vitest';
 import { verifies } from '../requirements.ts';
 import { EVERYTHING } from '../servers/everything.ts';
-import { BIN, type Project, project, ROOT } from './heddle-command.ts';
+import { BIN, project, ROOT, type RunningUp } from './heddle-command.ts';
 
+/** It looks for its own package.json from the folder it is started in. */
+const INSPECTOR = join(ROOT, 'node_modules/@modelcontextprotocol/inspector-cli/build');
 const run = promisify(execFile);
 
-/** The inspector looks for its own package from the folder it is started in. */
-const INSPECTOR = join(ROOT, 'node_modules/@modelcontextprotocol/inspector-cli/build');
+type Answer = Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>;
 
-async function inspect(target: readonly string[], method: readonly string[], env: Project['env']) {
-  const args = [join(INSPECTOR, 'index.js'), ...target, '--method', ...method];
-  const { stdout } = await run(process.execPath, args, { cwd: INSPECTOR, env });
-  return JSON.parse(stdout);
+async function inspectAt(place: readonly string[], request: readonly string[], env = process.env) {
+  const { stdout } = await run(process.execPath, ['cli.js', '--cli', ...place, ...request], { cwd: INSPECTOR, env });
+  return JSON.parse(stdout) as Answer;
 }
 
-const ECHO = ['tools/call', '--tool-name', 'mcp__everything__echo', '--tool-arg', 'message=hi'];
+/** What the inspector prints of one request to a running gateway. */
+function inspect({ url, token }: RunningUp, transport: 'http' | 'sse', request: readonly string[]) {
+  const place = transport === 'sse' ? url.replace('/mcp', '/sse') : url;
+  return inspectAt([place, '--transport', transport], [...request, '--header', `Authorization: Bearer ${token}`]);
+}
 
-/** Both kinds of ways in: by its address, and as a command that the inspector starts. */
-const FACES: Record<string, (made: Project) => Promise<readonly string[]>> = {
-  'Streamable HTTP': async (made) => {
-    const { url, token } = await made.up();
-    return [url, '--transport', 'http', '--header', `Authorization: Bearer ${token}`];
-  },
-  'HTTP with SSE': async (made) => {
-    const { url, token } = await made.up();
-    return [new URL('/sse', url).href, '--transport', 'sse', '--header', `Authorization: Bearer ${token}`];
-  },
-  stdio: async ({ folder, heddle }) => {
-    await heddle(['trust', '--yes']);
-    // In a file of its own: the inspector takes every option on its command line for one of its own.
-    const script = join(folder, 'serve.sh');
-    writeFileSync(script, `cd '${folder}' && exec '${process.execPath}' '${BIN}' serve --stdio`);
-    return ['sh', script];
-  },
-};
+const everything = { mcpServers: { all: { command: process.execPath, args: [EVERYTHING] } } };
 
-describe.each(Object.entries(FACES))('the inspector, over %s', (_name, target) => {
+const SUM = ['--tool-name', 'mcp__all__get-sum', '--tool-arg', 'a=2', 'b=40'];
+const SUMMED = { content: [{ type: 'text', text: 'The sum of 2 and 40 is 42.' }] };
+
+describe('the inspector', () => {
   verifies(
     'P1',
-    'lists and calls what the reference server has',
+    'lists, calls, reads and gets what the reference server has',
     async () => {
-      const made = project({
-        'heddle.json': { mcpServers: { everything: { command: process.execPath, args: [EVERYTHING] } } },
-      });
-      const place = await target(made);
-      const ask = (...method: string[]) => inspect(place, method, made.env);
-
-      const { tools } = await ask('tools/list');
-      expect(tools.map(({ name }: { name: string }) => name)).toContain('mcp__everything__get-sum');
-      expect(await ask(...ECHO)).toEqual({ content: [{ type: 'text', text: 'Echo: hi' }] });
-      const { prompts } = await ask('prompts/list');
-      expect(prompts.map(({ name }: { name: string }) => name)).toContain('mcp__everything__simple-prompt');
-      const [{ uri }] = (await ask('resources/list')).resources;
-      const { contents } = await ask('resources/read', '--uri', uri);
-      expect(contents[0]).toMatchObject({ uri, text: expect.stringContaining('#') });
+      const running = await project({ 'heddle.json': everything }).up();
+      const ask = (...request: string[]) => inspect(running, 'http', ['--method', ...request]);
+      const { tools = [] } = await ask('tools/list');
+      expect(tools.map(({ name }) => name)).toContain('mcp__all__get-sum');
+      expect(await ask('tools/call', ...SUM)).toEqual(SUMMED);
+      const { resources = [] } = await ask('resources/list');
+      const { uri } = resources[0] ?? {};
+      expect((await ask('resources/read', '--uri', String(uri))).contents).toMatchObject([{ uri }]);
+      const { resourceTemplates = [] } = await ask('resources/templates/list');
+      expect(resourceTemplates.length).toBeGreaterThan(0);
+      const { prompts = [] } = await ask('prompts/list');
+      expect(prompts.map(({ name }) => name)).toContain('mcp__all__args-prompt');
+      const prompt = ['--prompt-name', 'mcp__all__args-prompt', '--prompt-args', 'city=Bern'];
+      const { messages } = await ask('prompts/get', ...prompt);
+      expect(messages).toMatchObject([{ content: { text: "What's weather in Bern?" } }]);
+      expect(await ask('logging/setLevel', '--log-level', 'debug')).toEqual({});
     },
     60_000,
   );
+
+  verifies('P1', 'calls over SSE, too', async () => {
+    const running = await project({ 'heddle.json': everything }).up();
+    expect(await inspect(running, 'sse', ['--method', 'tools/call', ...SUM])).toEqual(SUMMED);
+  });
+
+  verifies('P1', 'calls over stdio, when it starts Heddle itself', async () => {
+    const { folder, env, heddle } = project({ 'heddle.json': everything });
+    await heddle(['trust', '--yes']);
+    // In a file: the inspector takes every option on its command line for one of its own.
+    const script = join(folder, 'serve.sh');
+    writeFileSync(script, `cd '${folder}' && exec '${process.execPath}' '${BIN}' serve --stdio`);
+    expect(await inspectAt(['sh', script], ['--method', 'tools/call', ...SUM], env)).toEqual(SUMMED);
+  });
 });

@@ -11,8 +11,10 @@ export interface SseServer extends HttpServer {
   readonly credentials: (string | undefined)[];
 }
 
-/** An SDK 1 server over HTTP+SSE with the tools `echo` and `wait`, which never answers. */
-export async function sseServer(): Promise<SseServer> {
+type ConnectOne = (transport: SSEServerTransport) => Promise<void>;
+
+/** An SDK 1 server over HTTP+SSE for each stream; unless said with the tools `echo` and `wait`, which never answers. */
+export async function sseServer(connect: ConnectOne = (transport) => mcp().connect(transport)): Promise<SseServer> {
   const sessions = new Map<string, SSEServerTransport>();
   const streams = new Set<ServerResponse>();
   const credentials: (string | undefined)[] = [];
@@ -23,7 +25,7 @@ export async function sseServer(): Promise<SseServer> {
       response.on('close', () => streams.delete(response));
       const transport = new SSEServerTransport('/messages', response);
       sessions.set(transport.sessionId, transport);
-      await mcp().connect(transport);
+      await connect(transport);
       return;
     }
     const session = new URL(String(request.url), 'http://x').searchParams.get('sessionId');

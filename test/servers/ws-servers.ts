@@ -49,7 +49,8 @@ export function wsServer(options?: ServerOptions): Promise<WsServer> {
   }, options);
 }
 
-function transportOf(socket: WebSocket): Transport {
+/** What an SDK 1 server or client speaks over a WebSocket that is open. */
+export function transportOf(socket: WebSocket): Transport {
   const transport: Transport = {
     start: async () => {},
     send: async (message) => socket.send(JSON.stringify(message)),

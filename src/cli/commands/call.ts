@@ -106,6 +106,7 @@ function toCall(name: string, argument: JsonObject, { caller, input }: { caller:
     meta: {},
     caller,
     can: ASKABLE,
+    takesTasks: true,
     options: timeoutMs === undefined ? {} : { timeoutMs },
     signal: untilInterrupted(),
     ...(input.flag('yes') && { approved: 'self' as const }),

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import type { JsonObject } from '../core/call.ts';
-import { hasLegalParamHeaders, headerValue, paramHeaders } from './http-headers.ts';
+import { headerValue, readHeaderValue } from './header-value.ts';
+import { hasLegalParamHeaders, paramHeaders } from './param-headers.ts';
 
 const base64 = (text: string) => `=?base64?${Buffer.from(text).toString('base64')}?=`;
 const annotated = (name: unknown, type: unknown = 'string') => ({ type, 'x-mcp-header': name }) as JsonObject;
@@ -64,4 +65,15 @@ it.each<[string, JsonObject]>([
 it('does not mistake data for an annotation', () => {
   expect(hasLegalParamHeaders(schemaOf({ a: { type: 'object', default: { 'x-mcp-header': '' } } }))).toBe(true);
   expect(hasLegalParamHeaders(undefined)).toBe(true);
+});
+
+it.each([
+  ['plain text', 'us-west1', 'us-west1'],
+  ['Base64', base64(' Köln'), ' Köln'],
+  ['nothing in Base64', base64(''), ''],
+  ['the beginning alone of Base64', '=?base64?eA==', '=?base64?eA=='],
+  ['Base64 without its padding', '=?base64?eA?=', undefined],
+  ['Base64 with other letters in it', '=?base64?e%A==?=', undefined],
+])('reads %s out of a header', (_, value, text) => {
+  expect(readHeaderValue(value)).toBe(text);
 });

@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import type { Call, JsonObject } from '../core/call.ts';
+import { HeddleError, UpstreamError } from '../core/errors.ts';
+import { failedCall, failedRead } from './error-answer.ts';
+
+const refusedFor = (requiredCapabilities: JsonObject) => {
+  const rpc = { code: -32021, message: 'Cannot ask.', data: { requiredCapabilities } };
+  return new UpstreamError('UPSTREAM_REFUSED', 'demo refused.', { delivered: 'maybe', details: { rpc } });
+};
+
+describe('a server that needs a client which can be asked', () => {
+  it.each<[JsonObject, string]>([
+    [{ elicitation: { form: {} } }, 'elicitation by form'],
+    [{ elicitation: {} }, 'elicitation by form'],
+    [{ elicitation: { url: {} } }, 'elicitation by URL'],
+    [{ elicitation: { form: {} }, sampling: { tools: {} } }, 'elicitation by form or sampling'],
+    [{ roots: {} }, 'roots'],
+  ])('%j is told an older client in words that its user can act on', (required, lacking) => {
+    const text = `Cannot ask. This client does not support ${lacking}. Use one that does.`;
+    expect(failedCall(refusedFor(required), 'legacy')).toEqual({ isError: true, content: [{ type: 'text', text }] });
+    const call = { kind: 'prompt', name: 'greet' } as Call;
+    expect(failedRead(HeddleError.from(refusedFor(required)), call, 'legacy')).toMatchObject({ message: text });
+  });
+
+  it.each([{}, { extensions: { other: {} } }, { elicitation: 1 }])('%j adds nothing', (required) => {
+    const content = [{ type: 'text', text: 'Cannot ask.' }];
+    expect(failedCall(refusedFor(required), 'legacy')).toEqual({ isError: true, content });
+  });
+
+  it('is told in sentences, however it ends its own', () => {
+    const rpc = { code: -32021, message: 'Cannot ask', data: { requiredCapabilities: { roots: {} } } };
+    const refused = new UpstreamError('UPSTREAM_REFUSED', 'demo refused.', { delivered: 'maybe', details: { rpc } });
+    const text = 'Cannot ask. This client does not support roots. Use one that does.';
+    expect(failedCall(refused, 'legacy')).toMatchObject({ content: [{ text }] });
+  });
+
+  it('says it to a modern client in its own words, code and all', () => {
+    const data = { requiredCapabilities: { sampling: {} } };
+    expect(() => failedCall(refusedFor({ sampling: {} }), 'modern')).toThrow(
+      expect.objectContaining({ code: -32021, message: 'Cannot ask.', data }),
+    );
+  });
+});

@@ -1,0 +1,171 @@
+import { abortable } from '../core/abortable.ts';
+import type { Answer, Answers, Call, Handler, JsonObject, Progress, Result } from '../core/call.ts';
+import { checkedAnswer } from '../core/checked-answer.ts';
+import type { Clock } from '../core/clock.ts';
+import { type Questions, throughRounds } from '../core/rounds.ts';
+import type { Heddle } from '../heddle.ts';
+import { RpcError } from '../wire/json-rpc.ts';
+import { failedCall } from './error-answer.ts';
+import { questionsForModern } from './modern-question.ts';
+
+export interface HeldCallOptions {
+  readonly heddle: Pick<Heddle, 'dispatch' | 'catalog'>;
+  readonly call: Call;
+  readonly ttlMs: number;
+  readonly clock: Clock;
+}
+
+interface Asking {
+  readonly questions: Questions;
+  readonly answers: Record<string, Answer>;
+  readonly resolve: (answers: Answers) => void;
+}
+
+const POLL_MS = 1000;
+
+/** One call of a client that may be told to ask for the answer later. It then goes on without the request it came in. */
+export class HeldCall {
+  /** How the first round ended. */
+  readonly first: Promise<Result>;
+  /** What it is found by, once it is held. */
+  ticket = '';
+  readonly #options: HeldCallOptions;
+  readonly #createdAt: number;
+  readonly #leave = new AbortController();
+  readonly #onAbort = () => this.#leave.abort();
+  #updatedAt: number;
+  #isHeld = false;
+  #message: string | undefined;
+  #asking: Asking | undefined;
+  #end: JsonObject | undefined;
+
+  /** Sends the call. */
+  constructor(options: HeldCallOptions) {
+    const { call, heddle, clock } = options;
+    this.#options = options;
+    this.#createdAt = clock();
+    this.#updatedAt = this.#createdAt;
+    call.signal.addEventListener('abort', this.#onAbort, { once: true });
+    if (call.signal.aborted) this.#leave.abort();
+    this.first = heddle.dispatch(this.#round(call));
+    const settled = () => call.signal.removeEventListener('abort', this.#onAbort);
+    this.first.then(settled, settled);
+  }
+
+  /** It is answered, or there will be no answer. */
+  get isOver(): boolean {
+    return this.#end !== undefined;
+  }
+
+  get ttlMs(): number {
+    return this.#options.ttlMs;
+  }
+
+  /** From now on the end of its request is not its end. */
+  hold(): void {
+    const { call, heddle } = this.#options;
+    call.signal.removeEventListener('abort', this.#onAbort);
+    this.#isHeld = true;
+    let begun: Promise<Result> | undefined = this.first;
+    const dispatch: Handler = (round) => {
+      const result = begun ?? heddle.dispatch(round);
+      begun = undefined;
+      return result;
+    };
+    const describe = ({ caller, name, signal }: Call) => heddle.catalog.describe(caller, name, signal);
+    const ask = (questions: Questions, _server: string, signal: AbortSignal) => this.#ask(questions, signal);
+    throughRounds(dispatch, this.#round(call), { ask, describe }).then(
+      ({ value }) => this.#finish({ status: 'completed', result: value }),
+      (thrown) => this.#finish(toEnd(thrown)),
+    );
+  }
+
+  /** What a client is told of it, in the words of MCP, without its id. */
+  describe(): JsonObject {
+    const { ttlMs } = this.#options;
+    const open = this.#asking && { status: 'input_required', inputRequests: questionsForModern(this.#open()) };
+    return {
+      ...(this.#end ?? open ?? { status: 'working' }),
+      ...(this.#message !== undefined && { statusMessage: this.#message }),
+      createdAt: new Date(this.#createdAt).toISOString(),
+      lastUpdatedAt: new Date(this.#updatedAt).toISOString(),
+      ttlMs,
+      pollIntervalMs: POLL_MS,
+    };
+  }
+
+  /** Takes what answers an open question, and goes on once all are answered. Throws INPUT_INVALID. */
+  answer(answers: Answers): void {
+    const asking = this.#asking;
+    if (!asking) return;
+    const fitting = Object.entries(this.#open()).flatMap(([key, question]) => {
+      const given = Object.hasOwn(answers, key) ? answers[key] : undefined;
+      return given === undefined ? [] : [[key, checkedAnswer(question, given)] as const];
+    });
+    for (const [key, one] of fitting) asking.answers[key] = one;
+    this.#touch();
+    if (Object.keys(this.#open()).length > 0) return;
+    this.#asking = undefined;
+    asking.resolve(asking.answers);
+  }
+
+  cancel(): void {
+    if (this.isOver) return;
+    this.#finish({ status: 'cancelled' });
+    this.#leave.abort();
+  }
+
+  /** The same call, without what can only be told while its request is open. */
+  #round(call: Call): Call {
+    const { log } = call;
+    const tell = (said: JsonObject) => this.#isHeld || log?.tell(said);
+    return {
+      ...call,
+      signal: this.#leave.signal,
+      // Whoever says how far it is may take longer.
+      report: (progress) => this.#report(progress),
+      ...(log && { log: { ...log, tell } }),
+    };
+  }
+
+  #report(progress: Progress): void {
+    if (!this.#isHeld) {
+      this.#options.call.report?.(progress);
+      return;
+    }
+    this.#message = typeof progress.message === 'string' ? progress.message : undefined;
+    this.#touch();
+  }
+
+  #ask(questions: Questions, signal: AbortSignal): Promise<Answers> {
+    const { promise, resolve } = Promise.withResolvers<Answers>();
+    this.#asking = { questions, answers: {}, resolve };
+    this.#touch();
+    return abortable(promise, signal);
+  }
+
+  #open(): Questions {
+    const { questions = {}, answers = {} } = this.#asking ?? {};
+    return Object.fromEntries(Object.entries(questions).filter(([key]) => !Object.hasOwn(answers, key)));
+  }
+
+  #finish(end: JsonObject): void {
+    if (this.isOver) return;
+    this.#end = end;
+    this.#asking = undefined;
+    this.#message = undefined;
+    this.#touch();
+  }
+
+  #touch(): void {
+    this.#updatedAt = this.#options.clock();
+  }
+}
+
+function toEnd(thrown: unknown): JsonObject {
+  try {
+    return { status: 'completed', result: failedCall(thrown, 'modern') };
+  } catch (error) {
+    return { status: 'failed', error: RpcError.fromAnswer(error).toAnswer() };
+  }
+}

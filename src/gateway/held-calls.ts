@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto';
+import { type Alarm, realAlarm } from '../core/alarm.ts';
+import type { Call, Result } from '../core/call.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Heddle } from '../heddle.ts';
+import { HeldCall } from './held-call.ts';
+import { principalOf } from './request-state.ts';
+
+/** Calls that take so long that their clients were given an id instead of the answer. In this process only. */
+export interface HeldCalls {
+  /** The result, or what is held in its stead because it is not there yet. */
+  run(call: Call): Promise<Result | HeldCall>;
+  /** What its own caller asks about; undefined when it is no longer here. */
+  find(ticket: string, asked: Pick<Call, 'caller'>): HeldCall | undefined;
+  /** Cancels them all. */
+  close(): void;
+}
+
+export interface HeldCallsOptions {
+  /** How long a client waits for an answer before it is given an id. */
+  readonly afterMs?: number;
+  /** How long a call may take, and its answer is kept. */
+  readonly ttlMs?: number;
+  readonly max?: number;
+  readonly maxPerPrincipal?: number;
+  readonly alarm?: Alarm;
+  readonly clock?: Clock;
+}
+
+const AFTER_MS = 10_000;
+const TTL_MS = 3_600_000;
+const MAX = 1000;
+const MAX_PER_PRINCIPAL = 16;
+
+export function heldCalls(heddle: Pick<Heddle, 'dispatch' | 'catalog'>, options: HeldCallsOptions = {}): HeldCalls {
+  const { afterMs = AFTER_MS, ttlMs = TTL_MS, max = MAX, maxPerPrincipal = MAX_PER_PRINCIPAL } = options;
+  const { alarm = realAlarm, clock = Date.now } = options;
+  const held = new Map<string, { readonly call: HeldCall; readonly principal: string; readonly forget: () => void }>();
+
+  function leave(ticket: string): void {
+    const entry = held.get(ticket);
+    entry?.forget();
+    entry?.call.cancel();
+    held.delete(ticket);
+  }
+
+  // An answer that waits to be fetched goes when its room is needed: the oldest first.
+  function hasRoom(principal: string): boolean {
+    const isFull = (own: boolean) => {
+      const counted = [...held].filter(([, entry]) => !own || entry.principal === principal);
+      if (counted.length < (own ? maxPerPrincipal : max)) return false;
+      const [over] = counted.find(([, { call }]) => call.isOver) ?? [];
+      if (over !== undefined) leave(over);
+      return over === undefined;
+    };
+    return !isFull(true) && !isFull(false);
+  }
+
+  return {
+    async run(call) {
+      const running = new HeldCall({ heddle, call, ttlMs, clock });
+      if (!(await isLate(running.first, afterMs, alarm)) || !hasRoom(principalOf(call))) return running.first;
+      running.hold();
+      const ticket = randomUUID();
+      held.set(ticket, {
+        call: running,
+        principal: principalOf(call),
+        forget: alarm(ttlMs, () => leave(ticket)),
+      });
+      running.ticket = ticket;
+      return running;
+    },
+    find(ticket, asked) {
+      const entry = held.get(ticket);
+      return entry?.principal === principalOf(asked) ? entry.call : undefined;
+    },
+    close() {
+      for (const ticket of [...held.keys()]) leave(ticket);
+    },
+  };
+}
+
+function isLate(first: Promise<unknown>, afterMs: number, alarm: Alarm): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const cancel = alarm(afterMs, () => resolve(true));
+  const onTime = () => {
+    cancel();
+    resolve(false);
+  };
+  first.then(onTime, onTime);
+  return promise;
+}

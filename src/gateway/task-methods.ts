@@ -1,0 +1,103 @@
+import type { Call, JsonObject, Result } from '../core/call.ts';
+import { newCallId } from '../core/call-id.ts';
+import { HeddleError } from '../core/errors.ts';
+import { isObject } from '../core/json.ts';
+import type { Heddle } from '../heddle.ts';
+import { INVALID_PARAMS, RpcError } from '../wire/json-rpc.ts';
+import type { Answer, Asked } from './asked.ts';
+import { requireTasks } from './client-tasks.ts';
+import { failedRead } from './error-answer.ts';
+import type { Handouts } from './handouts.ts';
+import type { HeldCall } from './held-call.ts';
+import { questionsForModern } from './modern-question.ts';
+import { toAnswers } from './modern-round.ts';
+import type { Route } from './task-ids.ts';
+import { toCall } from './to-call.ts';
+
+/** How a modern client asks about a task, whoever is at it: its server, or this gateway. */
+export function taskMethods(heddle: Heddle, { tasks, held }: Handouts): Record<string, Answer> {
+  function routeOf(method: string, params: JsonObject, asked: Asked): Route {
+    requireTasks(params);
+    const route = tasks.open(params.taskId, asked);
+    if (typeof route !== 'string') return route;
+    heddle.access.refused(asked.caller, { callId: newCallId(), name: method, reason: route });
+    // One sentence for all reasons: whoever tries ids out learns nothing.
+    throw new RpcError(INVALID_PARAMS, 'Invalid or expired taskId', { reason: 'invalid_task_id' });
+  }
+
+  /** The call as it was, as far as its id says: without its arguments, which were checked when it began. */
+  function callOf({ callId, name, can }: Route, params: JsonObject, asked: Asked): Call {
+    const { can: _, ...call } = toCall({ kind: 'tool', name, input: {} }, params, asked);
+    return { ...call, id: callId, ...(can && { can }) };
+  }
+
+  function heldBy({ at, isElsewhere }: Route, asked: Asked): HeldCall | undefined {
+    if (at.kind !== 'held') return undefined;
+    const found = isElsewhere ? undefined : held.find(at.ticket, asked);
+    if (!found) throw new RpcError(INVALID_PARAMS, GONE, { reason: 'invalid_task_id' });
+    return found;
+  }
+
+  async function goOn(route: Route, call: Call, more: { readonly cancels?: true } = {}): Promise<Result> {
+    if (route.at.kind === 'held') throw new TypeError('What is held here is not asked for elsewhere.');
+    try {
+      return await heddle.dispatch({ ...call, from: { ...route.at, ...more } });
+    } catch (thrown) {
+      const error = HeddleError.from(thrown);
+      if (isObject(error.details.task)) throw error;
+      throw failedRead(error, call, 'modern');
+    }
+  }
+
+  return {
+    'tasks/get': async (method, params, asked) => {
+      const route = routeOf(method, params, asked);
+      const taskId = params.taskId as string;
+      const here = heldBy(route, asked);
+      if (here) return { ...here.describe(), taskId };
+      return { ...(await goOn(route, callOf(route, params, asked)).then(described, ended)), taskId };
+    },
+    'tasks/update': async (method, params, asked) => {
+      const route = routeOf(method, params, asked);
+      const call = callOf(route, params, asked);
+      const answers = toAnswers(params.inputResponses);
+      const here = heldBy(route, asked);
+      if (here) answerHere(here, answers, call);
+      else await goOn(route, { ...call, answers });
+      return {};
+    },
+    'tasks/cancel': async (method, params, asked) => {
+      const route = routeOf(method, params, asked);
+      const here = heldBy(route, asked);
+      if (here) here.cancel();
+      else await goOn(route, callOf(route, params, asked), { cancels: true });
+      return {};
+    },
+  };
+}
+
+const GONE =
+  'The gateway that held this task is gone, or did not keep it any longer. Look whether the call has had effects.';
+
+function answerHere(here: HeldCall, answers: NonNullable<Call['answers']>, call: Call): void {
+  try {
+    here.answer(answers);
+  } catch (thrown) {
+    throw failedRead(HeddleError.from(thrown), call, 'modern');
+  }
+}
+
+/** Where a task stands, in the words of MCP. */
+function described(result: Result): JsonObject {
+  if (result.kind === 'working') return { ...result.task };
+  if (result.kind === 'complete') return { ...result.task, status: 'completed', result: result.value };
+  return { ...result.task, status: 'input_required', inputRequests: questionsForModern(result.questions) };
+}
+
+/** A task that came to no result has come to its end all the same. */
+function ended(thrown: unknown): JsonObject {
+  if (!HeddleError.is(thrown)) throw thrown;
+  const { task, rpc } = thrown.details;
+  if (!isObject(task)) throw thrown;
+  return isObject(rpc) ? { ...task, status: 'failed', error: rpc } : { ...task, status: 'cancelled' };
+}

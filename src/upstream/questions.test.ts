@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest';
+import type { Abilities, JsonObject } from '../core/call.ts';
+import type { RpcError } from '../wire/json-rpc.ts';
+import type { Peer } from '../wire/peer.ts';
+import { NO_ABILITIES } from './abilities-key.ts';
+import { connectInMemory } from './connect-in-memory.ts';
+import { tinyServer, toolCall } from './fixtures.ts';
+
+const FORM = { message: 'Which?', requestedSchema: { type: 'object', properties: {} } };
+const ALL: Abilities = { form: true, url: true, sampling: true, samplingTools: true, roots: true };
+
+/** A line to a legacy server that asks during each call, whatever it was told, and answers with how it was refused. */
+async function asking(can: Abilities, method: string, params: JsonObject) {
+  const ask = () => (tiny.lines[0] as Peer).request(method, params, { deadlineMs: 10_000 });
+  const tiny = tinyServer({ 'tools/call': () => ask().catch(({ code, message }: RpcError) => ({ code, message })) });
+  const { signal } = new AbortController();
+  return connectInMemory(tiny.serve)({ server: 'demo', signal, known: 'legacy', can, hear: () => {} });
+}
+
+it.each([
+  ['elicitation by form', 'elicitation/create', FORM],
+  ['elicitation by URL', 'elicitation/create', { mode: 'url', message: 'Here.', url: 'https://example.com/' }],
+  ['sampling', 'sampling/createMessage', { messages: [] }],
+  ['sampling with tools', 'sampling/createMessage', { messages: [], tools: [] }],
+  ['roots', 'roots/list', {}],
+])('a server hears that its user’s client does not support %s, on whichever line', async (what, method, params) => {
+  const refusal = {
+    code: -32601,
+    message: `The user cannot be asked: their client does not support ${what}. Use a client that does.`,
+  };
+  const nearly = { ...NO_ABILITIES, sampling: what === 'sampling with tools' };
+  for (const [line, can] of [
+    [ALL, nearly],
+    [NO_ABILITIES, NO_ABILITIES],
+  ] as const) {
+    const connection = await asking(line, method, params);
+    expect(await connection.send(toolCall('x', {}, { can }))).toMatchObject({ value: refusal });
+  }
+});

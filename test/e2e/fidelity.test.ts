@@ -1,0 +1,162 @@
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, onTestFinished } from 'vitest';
+import type { JsonObject } from '../../src/core/call.ts';
+import { canonicalJson, isObject } from '../../src/core/json.ts';
+import { type GatewayUnderTest, gatewayUnderTest, modern, openSession } from '../../src/gateway/fixtures.ts';
+import { verifies } from '../requirements.ts';
+import { type Era, MIRROR_URI, mirrorServer, type Script, toText } from '../servers/mirror-server.ts';
+import { SERVERS } from './heddle-command.ts';
+import { json, log, progress, RESULTS, vendorMeta } from './random-results.ts';
+
+type Carrier = 'stdio' | 'HTTP';
+type Method = keyof typeof RESULTS;
+
+const numRuns = process.env.HEDDLE_TEST_SCALE === 'full' ? 1000 : 60;
+/** A counterexample is made smaller for as long as this. */
+const RUNS = { numRuns, interruptAfterTimeLimit: 20_000 };
+const RESERVED = 'io.modelcontextprotocol/';
+const CELLS = (['legacy', 'modern'] as const).flatMap((client) =>
+  (['legacy', 'modern'] as const).flatMap((era) =>
+    (['stdio', 'HTTP'] as const).map((carrier) => ({ client, era, carrier })),
+  ),
+);
+
+async function entryOf(era: Era, carrier: Carrier): Promise<JsonObject> {
+  if (carrier === 'stdio') return { command: process.execPath, args: [join(SERVERS, 'mirror-server.ts'), era] };
+  const server = await mirrorServer(era);
+  onTestFinished(() => server.close());
+  return { type: 'http', url: server.url };
+}
+
+/** Sends one request as a client of this era; gives all that comes back, the answer last. */
+type Send = (method: string, params: JsonObject) => Promise<readonly JsonObject[]>;
+
+async function clientOf(era: Era, gateway: GatewayUnderTest): Promise<Send> {
+  const session = era === 'legacy' ? await openSession(gateway) : {};
+  if (era === 'legacy') await gateway.post({ id: 1, method: 'logging/setLevel', params: { level: 'debug' } }, session);
+  return async (method, { _meta = {}, ...params }) => {
+    const said = { ...(_meta as JsonObject), ...(era === 'modern' && { [`${RESERVED}logLevel`]: 'debug' }) };
+    const [message, headers] = modern(method, { ...params, _meta: said });
+    const named = typeof params.uri === 'string' ? { 'mcp-name': params.uri } : {};
+    const { text } = await (era === 'modern'
+      ? gateway.post(message, { ...headers, ...named })
+      : gateway.post({ id: 2, method, params: { ...params, _meta: said } }, session));
+    const events = text.split('\n').filter((line) => line.startsWith('data: {'));
+    return (events.length > 0 ? events.map((line) => line.slice('data: '.length)) : [text]).map((one) =>
+      JSON.parse(one),
+    );
+  };
+}
+
+const meeting = async (client: Era, era: Era, carrier: Carrier) =>
+  clientOf(
+    client,
+    await gatewayUnderTest({
+      servers: { up: await entryOf(era, carrier) },
+      config: { permissions: { allow: ['mcp__up'] } }, // Some of it looks sensitive, as anything may.
+    }),
+  );
+
+/** Has the server say this as the answer to a request of this kind. */
+async function say(send: Send, method: Method, script: Script): Promise<readonly JsonObject[]> {
+  const given = { arguments: { said: toText(script) }, _meta: { progressToken: 'mine' } };
+  if (method !== 'resources/read') return send(method, { name: 'mcp__up__say', ...given });
+  await send('tools/call', { name: 'mcp__up__keep', ...given }); // Too long for a URI.
+  return send(method, { uri: `${MIRROR_URI}kept` });
+}
+
+/** Without what is between each of the two sides and us. */
+function unreserved({ _meta, ...rest }: JsonObject): JsonObject {
+  if (!isObject(_meta)) return { ...rest, ...(_meta !== undefined && { _meta }) };
+  const kept = Object.entries(_meta).filter(([key]) => !key.startsWith(RESERVED));
+  return kept.length === 0 ? rest : { ...rest, _meta: Object.fromEntries(kept) };
+}
+
+/** What the newer protocol says of every answer. */
+const OF_ERA: readonly string[] = ['resultType', 'ttlMs', 'cacheScope'];
+const withoutEra = (result: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(unreserved(result)).filter(([key]) => !OF_ERA.includes(key)));
+
+/** As a reader would find it, whatever the order of keys. */
+const read = (value: JsonObject): string => canonicalJson(JSON.parse(JSON.stringify(value)));
+
+/** Requests that are answered with what was heard, by their method. */
+const hearing = (input: JsonObject): Readonly<Record<string, JsonObject>> => ({
+  'tools/call': { name: 'mcp__up__hear', arguments: input },
+  'prompts/get': { name: 'mcp__up__hear', arguments: { said: JSON.stringify(input) } },
+  'resources/read': { uri: `${MIRROR_URI}hear` },
+});
+/** Whoever says nothing in arguments or in `_meta` may as well not say it. */
+const spoken = (params: JsonObject): JsonObject => {
+  const { arguments: input, ...rest } = unreserved(params);
+  return isObject(input) && Object.keys(input).length > 0 ? { ...rest, arguments: input } : rest;
+};
+const anything = fc.dictionary(fc.string(), json, { maxKeys: 4, noNullPrototype: true });
+/** Of the parameters only those that no version has a meaning for. */
+const KNOWN = ['name', 'uri', 'arguments', '_meta', 'task', 'inputResponses', 'requestState'];
+const beside = fc.dictionary(
+  fc.string().filter((key) => !KNOWN.includes(key)),
+  json,
+  { maxKeys: 3, noNullPrototype: true },
+);
+/** What clients may send: one key is refused, because it would act on objects that are copied. */
+const acceptable = (some: fc.Arbitrary<JsonObject>) =>
+  some.filter((value) => !JSON.stringify(value).includes('"__proto__"'));
+
+describe.each(CELLS)('from a $era server over $carrier to a $client client', ({ client, era, carrier }) => {
+  verifies('P1', 'results of every kind come out as they went in', async () => {
+    const send = await meeting(client, era, carrier);
+    for (const method of Object.keys(RESULTS) as Method[]) {
+      await fc.assert(
+        fc.asyncProperty(RESULTS[method], async (result) => {
+          const [answer] = await say(send, method, { before: [], result });
+          const got = answer?.result as JsonObject;
+          expect(got).toBeDefined();
+          expect(read(withoutEra(got))).toBe(read(unreserved(result)));
+          const added = OF_ERA.filter((key) => key in got);
+          expect(added.length > 0).toBe(client === 'modern');
+        }),
+        RUNS,
+      );
+    }
+  });
+
+  verifies('P1', 'progress and logs come out as they went in, in their order', async () => {
+    const send = await meeting(client, era, carrier);
+    const notice = fc.oneof(
+      progress.map((params) => ({ method: 'notifications/progress', params })),
+      log.map((params) => ({ method: 'notifications/message', params })),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(notice, { minLength: 1, maxLength: 5 }), async (before) => {
+        const heard = await say(send, 'tools/call', { before, result: { content: [] } });
+        const expected = before.map(({ method, params }) =>
+          method === 'notifications/progress'
+            ? { method, params: { ...params, progressToken: 'mine' } }
+            : { method, params },
+        );
+        const got = heard.slice(0, -1).map(({ method, params }) => ({ method, params: params as JsonObject }));
+        expect(got.map(read)).toEqual(expected.map(read));
+        expect(heard.at(-1)?.result).toMatchObject({ content: [] });
+      }),
+      RUNS,
+    );
+  });
+
+  verifies('P1', 'what a client says reaches the server as it was said, what nobody knows yet included', async () => {
+    const send = await meeting(client, era, carrier);
+    await fc.assert(
+      fc.asyncProperty(acceptable(anything), acceptable(vendorMeta), acceptable(beside), async (input, _meta, more) => {
+        for (const [method, own] of Object.entries(hearing(input))) {
+          const said = { ...more, ...own, _meta };
+          const [answer] = await send(method, said);
+          const { heard } = (answer?.result ?? {}) as { heard: JsonObject };
+          const expected = 'name' in own ? { ...said, name: 'hear' } : said;
+          expect(read(spoken(heard))).toBe(read(spoken(expected)));
+        }
+      }),
+      RUNS,
+    );
+  });
+});

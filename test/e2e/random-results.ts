@@ -1,0 +1,113 @@
+import fc from 'fast-check';
+import type { Json, JsonObject } from '../../src/core/call.ts';
+
+type Some<T> = fc.Arbitrary<T>;
+
+/** Text of every kind: empty, of any script, with what breaks lines and frames, with half a character. */
+const text: Some<string> = fc.oneof(
+  fc.string({ unit: 'grapheme' }),
+  fc.string({ unit: 'binary' }),
+  fc.constantFrom('', '\ud800', 'a\u2028b\u2029', '\0\b\r\n\n: data: {}', '</script>', '😀é', '"\\"', '\ufeff'),
+);
+const number = fc.oneof(
+  fc.integer(),
+  fc.double({ noNaN: true, noDefaultInfinity: true }),
+  fc.constantFrom(
+    Number.MAX_SAFE_INTEGER,
+    -Number.MAX_SAFE_INTEGER,
+    Number.MAX_VALUE,
+    Number.MIN_VALUE,
+    1e300,
+    2 ** 60,
+  ),
+);
+const key = fc.oneof(
+  text,
+  fc.constantFrom(
+    '',
+    '__proto__',
+    'constructor',
+    'toString',
+    'hasOwnProperty',
+    '$ref',
+    'id',
+    'jsonrpc',
+    'method',
+    'a.b',
+    'é',
+  ),
+);
+
+export const json: Some<Json> = fc.letrec<{ value: Json }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 4, withCrossShrink: true },
+    fc.oneof(text, number, fc.boolean(), fc.constant(null)),
+    fc.array(tie('value'), { maxLength: 4 }),
+    fc.dictionary(key, tie('value'), { maxKeys: 4, noNullPrototype: true }),
+  ),
+})).value;
+
+/** Fields that no protocol knows, beside those that it does. */
+const unknownBeside = (...known: string[]): Some<JsonObject> =>
+  fc.dictionary(
+    key.filter((name) => !known.includes(name)),
+    json,
+    { maxKeys: 3, noNullPrototype: true },
+  );
+
+/** An object with these fields, or with part of them, and with others. */
+function open(fields: Record<string, Some<Json>>, required: readonly string[]): Some<JsonObject> {
+  const known = fc.record(fields, { requiredKeys: [...required] }) as Some<JsonObject>;
+  // What the newer protocol has for itself may be set on the way, and so is not unknown.
+  const ours = ['resultType', 'ttlMs', 'cacheScope', 'inputRequests', 'requestState'];
+  return fc.tuple(known, unknownBeside(...Object.keys(fields), ...ours)).map(([some, more]) => ({ ...more, ...some }));
+}
+
+/** What vendors write: not what is reserved for the protocol. */
+export const vendorMeta: Some<JsonObject> = fc.dictionary(
+  fc.tuple(fc.constantFrom('example.com/', 'com.example/', '', 'x-'), text).map(([prefix, name]) => prefix + name),
+  json,
+  { maxKeys: 3, noNullPrototype: true },
+);
+
+const type = (name: string) => fc.constant(name);
+const annotations = open({ audience: fc.array(text, { maxLength: 2 }), priority: fc.double({ min: 0, max: 1 }) }, []);
+const marked = { annotations, _meta: vendorMeta };
+const resource = fc.oneof(
+  open({ uri: text, mimeType: text, text, ...marked }, ['uri', 'text']),
+  open({ uri: text, mimeType: text, blob: fc.base64String(), ...marked }, ['uri', 'blob']),
+);
+const block: Some<JsonObject> = fc.oneof(
+  open({ type: type('text'), text, ...marked }, ['type', 'text']),
+  open({ type: type('image'), data: fc.base64String(), mimeType: text, ...marked }, ['type', 'data', 'mimeType']),
+  open({ type: type('audio'), data: fc.base64String(), mimeType: text, ...marked }, ['type', 'data', 'mimeType']),
+  open({ type: type('resource_link'), uri: text, name: text, ...marked }, ['type', 'uri', 'name']),
+  open({ type: type('resource'), resource, ...marked }, ['type', 'resource']),
+  open({ type: text, ...marked }, ['type']), // Of a type that is still to come.
+);
+const some = (one: Some<Json>): Some<Json> => fc.array(one, { maxLength: 3 });
+const object = unknownBeside();
+
+export const RESULTS = {
+  'tools/call': open({ content: some(block), structuredContent: object, isError: fc.boolean(), _meta: vendorMeta }, [
+    'content',
+  ]),
+  'resources/read': open({ contents: some(resource), _meta: vendorMeta }, ['contents']),
+  'prompts/get': open(
+    {
+      description: text,
+      messages: some(open({ role: fc.constantFrom('user', 'assistant'), content: block }, ['role', 'content'])),
+      _meta: vendorMeta,
+    },
+    ['messages'],
+  ),
+} as const satisfies Record<string, Some<JsonObject>>;
+
+/** What a server says of its progress, its token aside. */
+export const progress = open({ progress: number, total: number, message: text, _meta: vendorMeta }, [
+  'progress',
+]).filter((said) => said.progressToken === undefined);
+export const log = open(
+  { level: fc.constantFrom('debug', 'info', 'warning', 'error'), logger: text, data: json, _meta: vendorMeta },
+  ['level', 'data'],
+);

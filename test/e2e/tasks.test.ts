@@ -1,0 +1,144 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished } from 'vitest';
+import type { JsonObject } from '../../src/core/call.ts';
+import { gatewayUnderTest, TOKEN } from '../../src/gateway/fixtures.ts';
+import { type CallResult, type HeddleClient, type OpenOptions, openHeddle } from '../../src/index.ts';
+import { verifies } from '../requirements.ts';
+import { ASKABLE_CLIENTS, type AskableClient, type User } from '../servers/askable-clients.ts';
+import { taskServer } from '../servers/task-server.ts';
+import { until } from '../until.ts';
+import { SERVERS } from './heddle-command.ts';
+
+type TaskServer = Awaited<ReturnType<typeof taskServer>>;
+
+async function server(odd?: (value: JsonObject) => JsonObject): Promise<TaskServer> {
+  const started = await taskServer(odd);
+  onTestFinished(() => started.close());
+  return started;
+}
+
+async function opened(demo: JsonObject, options: OpenOptions = {}): Promise<HeddleClient> {
+  const folder = mkdtempSync(join(tmpdir(), 'heddle-tasks-'));
+  const env = { ...process.env, HEDDLE_HOME: join(folder, 'home') };
+  const heddle = await openHeddle({ cwd: folder, env, servers: { demo }, ...options });
+  onTestFinished(async () => {
+    await heddle.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return heddle;
+}
+
+interface Said {
+  readonly isError: boolean;
+  readonly text: string;
+}
+
+/** Somebody who knows nothing of tasks. */
+interface Waiting {
+  call(tool: string, input?: JsonObject, signal?: AbortSignal): Promise<Said>;
+}
+
+type Answers = (message: string) => JsonObject;
+
+const named: Answers = (message) => ({ action: 'accept', content: { name: message } });
+
+const textOf = (value: unknown) => String((value as { content: { text: string }[] }).content[0]?.text);
+
+const WAITING: Readonly<Record<string, (up: TaskServer, answers: Answers) => Promise<Waiting>>> = {
+  async 'a program'(up, answers) {
+    const elicit = ({ message }: { message: string }) => answers(message) as { action: 'accept' };
+    const heddle = await opened({ type: 'http', url: up.url }, { elicit });
+    return {
+      async call(tool, input = {}, signal) {
+        const { value, isError }: CallResult = await heddle.call(`demo.${tool}`, input, signal ? { signal } : {});
+        return { isError, text: textOf(value) };
+      },
+    };
+  },
+  async 'a client of the older era'(up, answers) {
+    const gateway = await gatewayUnderTest({ servers: { demo: { type: 'http', url: up.url } } });
+    const user: User = (_method, { message }) => answers(String(message)) as never;
+    const client: AskableClient = await ASKABLE_CLIENTS.legacy({ url: gateway.url, token: TOKEN }, { user });
+    onTestFinished(() => client.close());
+    return {
+      async call(tool, _input, signal) {
+        const value = await client.call(`mcp__demo__${tool}`, signal ? { signal } : {});
+        return { isError: value.isError === true, text: textOf(value) };
+      },
+    };
+  },
+};
+
+describe.each(Object.keys(WAITING))('%s', (who) => {
+  const waiting = async (answers: Answers = named) => {
+    const up = await server();
+    return { up, ...(await (WAITING[who] as (typeof WAITING)[string])(up, answers)) };
+  };
+
+  verifies('P3', 'gets the result of a task as if it had waited for it', async () => {
+    const { up, call } = await waiting();
+    expect(await call('slow')).toEqual({ isError: false, text: '"done"' });
+    expect([up.count('tools/call'), up.count('tasks/get')]).toEqual([1, 1]);
+  });
+
+  verifies('P3', 'hears of a tool that failed in its own words', async () => {
+    const { call } = await waiting();
+    expect(await call('complains')).toEqual({ isError: true, text: '"no luck"' });
+  });
+
+  verifies('P3', 'hears of a task that broke in the words of the server', async () => {
+    const { call } = await waiting();
+    await expect(call('breaks')).rejects.toMatchObject({ message: expect.stringContaining('It broke.') });
+  });
+
+  verifies('P3', 'is asked what a task asks, one after the other or at once, and each once', async () => {
+    const asked: string[] = [];
+    const { up, call } = await waiting((message) => {
+      asked.push(message);
+      return named(message);
+    });
+    expect((await call('asks')).text).toBe(JSON.stringify({ who: named('Who?') }));
+    expect((await call('asks_twice')).text).toContain('Second?');
+    expect((await call('asks_both')).text).toBe(JSON.stringify({ left: named('Left?'), right: named('Right?') }));
+    expect(asked).toEqual(['Who?', 'First?', 'Second?', 'Left?', 'Right?']);
+    expect(up.count('tasks/update')).toBe(4);
+  });
+
+  verifies('P3', 'that leaves stops the task, and nothing else', async () => {
+    const { up, call } = await waiting();
+    const leave = new AbortController();
+    const left = call('endless', {}, leave.signal).catch(() => 'left');
+    await until('it is looked after', () => up.count('tasks/get') > 0);
+    leave.abort();
+    expect(await left).toBe('left');
+    await until('the server is told', () => up.count('tasks/cancel') === 1);
+    expect(up.count('notifications/cancelled')).toBe(0);
+  });
+});
+
+verifies('P3', 'what a task asks that nobody can be asked stops it', async () => {
+  const up = await server();
+  const heddle = await opened({ type: 'http', url: up.url });
+  await expect(heddle.call('demo.asks')).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
+  expect(up.count('tasks/cancel')).toBe(1);
+});
+
+verifies('P3', 'a task that takes longer than its caller would wait is stopped', async () => {
+  const up = await server();
+  const heddle = await opened({ type: 'http', url: up.url });
+  await expect(heddle.call('demo.endless', {}, { timeoutMs: 300 })).rejects.toMatchObject({
+    code: 'OUTCOME_UNKNOWN',
+    details: { because: 'UPSTREAM_TIMEOUT' },
+  });
+  expect(up.count('tasks/cancel')).toBe(1);
+});
+
+verifies('P3', 'a server that is killed while its task runs leaves the outcome unknown', async () => {
+  const heddle = await opened({ command: process.execPath, args: [join(SERVERS, 'task-server.ts')] });
+  await expect(heddle.call('demo.dies')).rejects.toMatchObject({
+    code: 'OUTCOME_UNKNOWN',
+    message: expect.stringContaining('no longer knows the task'),
+  });
+});

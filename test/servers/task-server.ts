@@ -1,0 +1,184 @@
+import { randomUUID } from 'node:crypto';
+import { createInterface } from 'node:readline';
+import { json } from 'node:stream/consumers';
+import type { JsonObject } from '../../src/core/call.ts';
+import { isObject } from '../../src/core/json.ts';
+import { INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from '../../src/wire/json-rpc.ts';
+import { type HttpServer, listen } from './http-servers.ts';
+
+export const TASKS = 'io.modelcontextprotocol/tasks';
+
+/** What a tool does in its task, until it returns or throws. It asks by `ask`, and is told to stop by `signal`. */
+type Work = (input: JsonObject, task: { readonly ask: Ask; readonly signal: AbortSignal }) => Promise<JsonObject>;
+type Ask = (questions: Readonly<Record<string, string>>) => Promise<JsonObject>;
+
+interface Task {
+  fields: JsonObject;
+  end?: JsonObject;
+  asked: Record<string, JsonObject>;
+  answers: Record<string, unknown>;
+  wake: () => void;
+  readonly stop: AbortController;
+}
+
+export interface TaskServerCore {
+  /** Every request it has had, in order. */
+  readonly requests: (readonly [method: string, params: JsonObject])[];
+  /** Of one method. */
+  count(method: string): number;
+  answer(method: string, params: JsonObject): JsonObject;
+}
+
+const text = (value: unknown) => ({ content: [{ type: 'text', text: JSON.stringify(value) }] });
+const forever = (signal: AbortSignal) => new Promise<never>((_, reject) => signal.addEventListener('abort', reject));
+const pause = (ms: unknown) => new Promise((resolve) => setTimeout(resolve, Number(ms)));
+const FORM = { type: 'object', properties: { name: { type: 'string' } } };
+
+const WORK: Readonly<Record<string, Work>> = {
+  slow: async ({ ms = 0, label = 'done' }) => {
+    await pause(ms);
+    return text(label);
+  },
+  complains: async () => ({ ...text('no luck'), isError: true }),
+  breaks: async () => {
+    throw new RpcError(-32099, 'It broke.', { part: 'left' });
+  },
+  asks: async (_input, { ask }) => text(await ask({ who: 'Who?' })),
+  asks_twice: async (_input, { ask }) => text([await ask({ first: 'First?' }), await ask({ second: 'Second?' })]),
+  asks_both: async (_input, { ask }) => text(await ask({ left: 'Left?', right: 'Right?' })),
+  endless: (_input, { signal }) => forever(signal),
+  /** Only for one that has a process of its own. */
+  dies: async () => {
+    await pause(50);
+    process.exit(1);
+  },
+};
+
+function startTask(work: Work, input: JsonObject): Task {
+  const createdAt = new Date().toISOString();
+  const fields = { status: 'working', createdAt, lastUpdatedAt: createdAt, ttlMs: 60_000, pollIntervalMs: 10 };
+  const task: Task = { fields, asked: {}, answers: {}, wake() {}, stop: new AbortController() };
+  const touch = (status: string) => {
+    task.fields = { ...task.fields, status, lastUpdatedAt: new Date().toISOString() };
+  };
+  const ask: Ask = async (questions) => {
+    for (const [key, message] of Object.entries(questions)) {
+      task.asked[key] = { method: 'elicitation/create', params: { mode: 'form', message, requestedSchema: FORM } };
+    }
+    touch('input_required');
+    await new Promise<void>((resolve) => (task.wake = resolve));
+    touch('working');
+    return Object.fromEntries(Object.keys(questions).map((key) => [key, task.answers[key]])) as JsonObject;
+  };
+  const finish = (status: string, end: JsonObject) => {
+    if (task.end) return;
+    task.end = end;
+    touch(status);
+  };
+  task.stop.signal.addEventListener('abort', () => finish('cancelled', {}));
+  work(input, { ask, signal: task.stop.signal }).then(
+    (result) => finish('completed', { result }),
+    (thrown) => thrown instanceof RpcError && finish('failed', { error: thrown.toAnswer() }),
+  );
+  return task;
+}
+
+/** A server of the newer era that knows tasks and nothing else: what it says is written by hand. */
+export function taskServerCore(odd: (value: JsonObject) => JsonObject = (value) => value): TaskServerCore {
+  const requests: (readonly [string, JsonObject])[] = [];
+  const tasks = new Map<string, Task>();
+
+  function begin(name: string, input: JsonObject): JsonObject {
+    const taskId = randomUUID();
+    const task = startTask(WORK[name] as Work, input);
+    tasks.set(taskId, task);
+    return { resultType: 'task', taskId, ...task.fields };
+  }
+
+  function taskOf({ taskId }: JsonObject): Task {
+    const task = tasks.get(String(taskId));
+    if (!task) throw new RpcError(INVALID_PARAMS, 'Task not found');
+    return task;
+  }
+
+  function call({ name, arguments: input, _meta }: JsonObject): JsonObject {
+    const meta = isObject(_meta) ? _meta : {};
+    const { extensions } = meta['io.modelcontextprotocol/clientCapabilities'] as { extensions?: JsonObject };
+    if (name === 'greet') return { resultType: 'complete', ...text('hello') };
+    if (!extensions?.[TASKS]) {
+      throw new RpcError(-32021, 'Tasks only.', { requiredCapabilities: { extensions: { [TASKS]: {} } } });
+    }
+    return begin(String(name), (input ?? {}) as JsonObject);
+  }
+
+  const methods: Record<string, (params: JsonObject) => JsonObject> = {
+    'server/discover': () => ({
+      supportedVersions: ['2026-07-28'],
+      capabilities: { tools: {}, extensions: { [TASKS]: {} } },
+    }),
+    'tools/list': () => ({
+      tools: ['greet', ...Object.keys(WORK)].map((name) => ({ name, inputSchema: { type: 'object' } })),
+    }),
+    'tools/call': call,
+    'tasks/get': (params) => {
+      const { fields, asked, end } = taskOf(params);
+      const open = fields.status === 'input_required' && { inputRequests: asked };
+      return { taskId: String(params.taskId), ...fields, ...open, ...end };
+    },
+    'tasks/update': (params) => {
+      const task = taskOf(params);
+      for (const [key, answer] of Object.entries(params.inputResponses as JsonObject)) {
+        if (!task.asked[key]) continue;
+        delete task.asked[key];
+        task.answers[key] = answer;
+      }
+      if (Object.keys(task.asked).length === 0) task.wake();
+      return {};
+    },
+    'tasks/cancel': (params) => {
+      taskOf(params).stop.abort();
+      return {};
+    },
+  };
+
+  return {
+    requests,
+    count: (method) => requests.filter(([one]) => one === method).length,
+    answer(method, params) {
+      requests.push([method, params]);
+      const handle = methods[method];
+      if (!handle) throw new RpcError(METHOD_NOT_FOUND, `${method} is not supported.`);
+      return odd({ resultType: 'complete', ...handle(params) });
+    },
+  };
+}
+
+const respond = ({ answer }: TaskServerCore, { id, method, params }: JsonObject): JsonObject => {
+  try {
+    return { jsonrpc: '2.0', id: id ?? null, result: answer(String(method), (params ?? {}) as JsonObject) };
+  } catch (thrown) {
+    return { jsonrpc: '2.0', id: id ?? null, error: RpcError.fromAnswer(thrown).toAnswer() };
+  }
+};
+
+/** The same over HTTP. */
+export async function taskServer(
+  odd?: (value: JsonObject) => JsonObject,
+): Promise<Omit<HttpServer, 'requests'> & TaskServerCore> {
+  const core = taskServerCore(odd);
+  const { url, close } = await listen(async (request, response) => {
+    const message = (await json(request)) as JsonObject;
+    if (message.id === undefined) return void response.writeHead(202).end();
+    const said = JSON.stringify(respond(core, message));
+    response.writeHead(200, { 'content-type': 'application/json' }).end(said);
+  });
+  return { url, close, ...core };
+}
+
+if (import.meta.main) {
+  const core = taskServerCore();
+  createInterface({ input: process.stdin }).on('line', (line) => {
+    const message = JSON.parse(line) as JsonObject;
+    if (message.id !== undefined) process.stdout.write(`${JSON.stringify(respond(core, message))}\n`);
+  });
+}

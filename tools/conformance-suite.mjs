@@ -1,0 +1,69 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runChild } from './child.mjs';
+import { ROOT, toolEnvironment } from './install.mjs';
+
+/** Where everything goes that a run leaves behind. */
+export const scratch = mkdtempSync(join(tmpdir(), 'heddle-conformance-'));
+
+/** The environment of all that is started: what one has compiled, the others need not. */
+export const environment = () => ({
+  ...toolEnvironment(),
+  NODE_COMPILE_CACHE: join(scratch, 'compiled'),
+  TMPDIR: scratch,
+});
+
+/**
+ * Runs the suite, and gives what it checked by scenario. Its exit code also counts what is expected to fail, so it
+ * says nothing.
+ *
+ * @param {string} name of this run
+ * @param {readonly string[]} args
+ */
+export async function runSuite(name, args) {
+  const folder = join(scratch, name);
+  mkdirSync(folder);
+  const { code, output, stopped } = await runChild('conformance', [...args, '-o', folder], {
+    cwd: ROOT,
+    env: environment(),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  if (stopped) process.exit(code || 1);
+  return { folder, output };
+}
+
+/**
+ * One folder per scenario, named after it and the time of day.
+ *
+ * @param {string} folder
+ * @returns {Map<string, { checks: { id: string, status: string, description: string, errorMessage?: string }[], text: (file: string) => string }>}
+ */
+export function readScenarios(folder) {
+  const names = readdirSync(folder).filter((name) => /-\d{4}-\d\d-\d\dT[\d-]+Z$/.test(name));
+  return new Map(
+    names.map((name) => {
+      const text = (file) => readFileSync(join(folder, name, file), 'utf8');
+      return [name.replace(/-\d{4}-\d\d-\d\dT[\d-]+Z$/, ''), { checks: JSON.parse(text('checks.json')), text }];
+    }),
+  );
+}
+
+export const passedIn = (checks) => checks.filter(({ status }) => status === 'SUCCESS').length;
+/** What the protocol only recommends counts as well. */
+export const wrongIn = (checks) => checks.filter(({ status }) => status === 'FAILURE' || status === 'WARNING');
+export const inWords = ({ id, status, description, errorMessage }) => `${status} ${id}: ${errorMessage ?? description}`;
+
+/**
+ * One line for a run, and what is wrong with it.
+ *
+ * @param {string} summary
+ * @param {readonly { name: string, wrong: readonly string[] }[]} failed scenarios
+ */
+export function report(summary, failed) {
+  process.stdout.write(`${failed.length > 0 ? '✗' : '✓'} ${summary}\n`);
+  for (const { name, wrong } of failed) {
+    process.stdout.write(`  ✗ ${name}\n${wrong.join('\n').replaceAll(/^/gm, '    ')}\n`);
+  }
+  if (failed.length > 0) process.exitCode = 1;
+}
