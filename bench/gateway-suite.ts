@@ -1,4 +1,5 @@
 import {
+  type Amount,
   BASELINES,
   CANDIDATES,
   type Candidate,
@@ -8,10 +9,9 @@ import {
 } from './measure-gateway.ts';
 import { median, type Ratio, ratioOf, showRatio, table } from './ratios.ts';
 
-export interface GatewaySuite {
+export interface GatewaySuite extends Amount {
   readonly kind: UpstreamKind;
   readonly reps: number;
-  readonly calls: number;
   /** Names of candidates; the baseline is always measured with them. */
   readonly only: readonly string[] | undefined;
 }
@@ -33,14 +33,15 @@ const FIGURES: Readonly<Record<keyof Measurement, string>> = {
 const KEYS = Object.keys(FIGURES) as (keyof Measurement)[];
 
 /** Measures the candidates in turn, again and again: neighbours in time are what is compared. */
-export async function runGatewaySuite({ kind, reps, calls, only }: GatewaySuite): Promise<readonly GatewayResult[]> {
+export async function runGatewaySuite(suite: GatewaySuite): Promise<readonly GatewayResult[]> {
+  const { kind, reps, only } = suite;
   const candidates = CANDIDATES.filter(
     (one) => one.kind === kind && (!only || only.includes(one.name) || one.name === BASELINES[kind]),
   );
   const measured = new Map<Candidate, Measurement[]>(candidates.map((candidate) => [candidate, []]));
   for (let rep = 1; rep <= reps; rep++) {
     for (const [candidate, measurements] of measured) {
-      const measurement = await measureGateway(candidate, calls);
+      const measurement = await measureGateway(candidate, suite);
       measurements.push(measurement);
       process.stderr.write(
         `${kind} ${rep}/${reps} ${candidate.name}: ${Math.round(measurement.callsPerSecond)} calls/s, ` +

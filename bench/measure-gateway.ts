@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { load, openClient } from './load-client.ts';
@@ -24,21 +24,28 @@ export interface Measurement {
   readonly loadedMegabytes: number;
 }
 
+/** How often each candidate is called: before anything is measured, and then. */
+export interface Amount {
+  readonly warmUp: number;
+  readonly calls: number;
+}
+
 const HERE = import.meta.dirname;
 const ECHO_SERVER = join(HERE, 'echo-server.ts');
-const WARM_UP_CALLS = 2000;
 const SINGLE_CALLS = 500;
 const CLIENTS = 32;
 const MESSAGE = 'hello world, this is a small payload of ordinary size';
 
 const ours = (config: string) => [join(HERE, '..', 'bin', 'heddle'), 'up', '--port', '0', '--config', config, '--json'];
 const script = (name: string) => (config: string) => [join(HERE, name), config];
+const PEERS = ['mcp-proxy', 'supergateway'].filter(isInstalled);
 
 /** The first of each kind that is a bare one is what the others are compared with. */
 export const CANDIDATES: readonly Candidate[] = [
   { name: 'bare-bridge', kind: 'stdio', args: script('bare-bridge.ts') },
   { name: 'heddle', kind: 'stdio', args: ours },
   { name: 'naive-sdk', kind: 'stdio', args: script('naive-sdk.ts') },
+  ...PEERS.map((name) => ({ name, kind: 'stdio' as const, args: peer(name) })),
   { name: 'bare-proxy', kind: 'http', args: script('bare-proxy.ts') },
   { name: 'direct', kind: 'http', args: undefined },
   { name: 'heddle', kind: 'http', args: ours },
@@ -47,14 +54,24 @@ export const CANDIDATES: readonly Candidate[] = [
 
 export const BASELINES: Readonly<Record<UpstreamKind, string>> = { stdio: 'bare-bridge', http: 'bare-proxy' };
 
+/** Those of others are measured where somebody has installed them. */
+function isInstalled(name: string): boolean {
+  const folder = process.env.BENCH_PEERS;
+  return folder !== undefined && existsSync(join(folder, name));
+}
+
+function peer(name: string): (config: string) => readonly string[] {
+  return (config) => [join(HERE, 'peer.ts'), name, config];
+}
+
 /** Starts a candidate on an upstream of its own, in fresh processes, and puts it under load. */
-export async function measureGateway(candidate: Candidate, calls: number): Promise<Measurement> {
+export async function measureGateway(candidate: Candidate, { calls, warmUp }: Amount): Promise<Measurement> {
   return withGateway(candidate, [], async (gateway) => {
     const client = await openClient(gateway.url, gateway.token);
     const call = () => client.echo(MESSAGE);
     await load(call, 1, 1);
     const idleMegabytes = residentMegabytes(gateway.pid);
-    await load(call, WARM_UP_CALLS, CLIENTS);
+    await load(call, warmUp, CLIENTS);
     const before = cpuMicroseconds(gateway.pid);
     const { callsPerSecond } = await load(call, calls, CLIENTS);
     const cpuPerCall = (cpuMicroseconds(gateway.pid) - before) / calls;

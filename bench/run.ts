@@ -1,4 +1,4 @@
-// node bench/run.ts [--reps 5] [--calls 3000] [--only heddle,naive-sdk] [--suites stdio,http,start-up,connect,list] [--json]
+// node bench/run.ts [--reps 5] [--calls 3000] [--warm-up 2000] [--only heddle,naive-sdk] [--suites stdio,http,start-up,connect,list] [--json]
 import { parseArgs } from 'node:util';
 import { runConnectSuite, showConnectSuite } from './connect-suite.ts';
 import { runGatewaySuite, showGatewaySuite } from './gateway-suite.ts';
@@ -9,14 +9,15 @@ const { values } = parseArgs({
   options: {
     reps: { type: 'string', default: '5' },
     calls: { type: 'string', default: '3000' },
+    'warm-up': { type: 'string', default: '2000' },
     only: { type: 'string' },
     suites: { type: 'string', default: 'stdio,http,start-up,connect,list' },
     json: { type: 'boolean', default: false },
   },
 });
-const [reps, calls] = [Number(values.reps), Number(values.calls)];
+const [reps, calls, warmUp] = [Number(values.reps), Number(values.calls), Number(values['warm-up'])];
 const only = values.only?.split(',');
-const results: Record<string, unknown> = { node: process.version, date: new Date().toISOString(), reps, calls };
+const results: Record<string, unknown> = { node: process.version, date: new Date().toISOString(), reps, calls, warmUp };
 
 for (const suite of values.suites.split(',')) {
   if (suite === 'start-up') {
@@ -32,7 +33,7 @@ for (const suite of values.suites.split(',')) {
     results[suite] = measured;
     if (!values.json) process.stdout.write(showListSuite(measured));
   } else if (suite === 'stdio' || suite === 'http') {
-    const measured = await runGatewaySuite({ kind: suite, reps, calls, only });
+    const measured = await runGatewaySuite({ kind: suite, reps, calls, warmUp, only });
     results[suite] = measured;
     if (!values.json) process.stdout.write(showGatewaySuite(suite, measured));
   } else {

@@ -28,9 +28,9 @@ export async function startProgram({ args, cwd, env }: Program): Promise<Running
   });
   const ended = once(child, 'close');
   try {
-    const { url, token } = await readiness(child, args.join(' '));
+    const { url, token, pid = child.pid as number } = await readiness(child, args.join(' '));
     return {
-      pid: child.pid as number,
+      pid,
       url,
       token,
       async close() {
@@ -46,7 +46,7 @@ export async function startProgram({ args, cwd, env }: Program): Promise<Running
   }
 }
 
-function readiness(child: ChildProcess, name: string): Promise<{ url: string; token?: string }> {
+function readiness(child: ChildProcess, name: string): Promise<{ url: string; token?: string; pid?: number }> {
   return new Promise((resolve, reject) => {
     let said = '';
     let complaints = '';
