@@ -20,6 +20,7 @@ import { followConfig } from './config/follow.ts';
 import { loadConfig } from './config/load.ts';
 import { requireFile } from './config/require-file.ts';
 import { trustFile } from './config/trust-file.ts';
+import { abilitiesKey } from './core/abilities.ts';
 import type { Caller, JsonObject, Target } from './core/call.ts';
 import { requireRole } from './core/caller.ts';
 import type { Clock } from './core/clock.ts';
@@ -37,6 +38,7 @@ import type { Store } from './store/store.ts';
 import { type Given, givenConfigs, inProcessOf } from './upstream/given.ts';
 import { httpPool } from './upstream/http-pool.ts';
 import type { OnlyUser } from './upstream/lines.ts';
+import { memories } from './upstream/memories.ts';
 import { type Notifications, notifications } from './upstream/notifications.ts';
 import { parking } from './upstream/parking.ts';
 import { planServer } from './upstream/plan.ts';
@@ -159,15 +161,15 @@ async function assemble({ config, store, options, env, clock, closing }: Parts):
   const surroundings = { watchdog, pool, env, inProcess, questions, cwd };
   const planAll = () => [...situation.configs.values()].map((server) => planServer(server, surroundings));
   const plans = planAll();
-  const byName = new Map(plans.map((plan) => [plan.name, plan]));
   const metrics = openMetrics({ book: store.metrics, saved: await store.metrics.all(), present: plans });
-  const memories = (await store.servers.all()).filter((one) => byName.get(one.server)?.signature === one.signature);
+  const saved = await store.servers.all();
+  const known = memories(saved, abilitiesKey(options.user?.can));
   const onChange = (subject: ChangedList) => changes.publish({ kind: 'catalog', subject, detail: {} });
-  const remembered = memories.map(({ server, lists }) => ({ server, ...lists }));
+  const remembered = plans.flatMap((plan) => known.of(plan) ?? []).map(({ server, lists }) => ({ server, ...lists }));
   const catalog = liveCatalog({ owners: callable(situation.configs, plans), remembered, onChange });
   const servers = openServers({
     plans,
-    memories,
+    memories: saved,
     book: store.servers,
     ...config.settings.connect,
     clock,

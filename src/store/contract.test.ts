@@ -190,7 +190,7 @@ function schemaContract(bench: Bench): void {
 function serversContract(bench: Bench): void {
   const tools = [{ name: 'echo', inputSchema: { type: 'object' }, 'x-unknown': { b: 1, a: [null] } }];
   const lists = { tools, resources: [{ uri: 'a:b' }], templates: [{ uriTemplate: 'a:{b}' }], prompts: [{ name: 'p' }] };
-  const memory = { server: 'demo', signature: 'sha', era: 'modern', lists, at: 1_000 } as const;
+  const memory = { server: 'demo', abilities: 0, signature: 'sha', era: 'modern', lists, at: 1_000 } as const;
 
   verifies('T3', 'the definitions of a server are remembered as it wrote them', async () => {
     const { servers } = bench.store;
@@ -205,6 +205,7 @@ function serversContract(bench: Bench): void {
     await servers.remember(memory);
     const newer = {
       server: 'demo',
+      abilities: 0,
       signature: 'new',
       era: 'legacy',
       lists: { ...lists, tools: [] },
@@ -214,19 +215,22 @@ function serversContract(bench: Bench): void {
     expect(await servers.all()).toEqual([newer]);
   });
 
+  verifies(
+    'T3',
+    'what a server lists to those who can be asked more does not replace what it lists to all',
+    async () => {
+      const { servers } = bench.store;
+      const more = { ...memory, abilities: 5, lists: { ...lists, tools: [...tools, { name: 'ask' }] } };
+      await servers.remember(memory);
+      await servers.remember(more);
+      expect(await servers.all()).toEqual([memory, more]);
+    },
+  );
+
   it.each(['tools', 'resources', 'templates', 'prompts'])('a memory whose %s cannot be read is none', async (list) => {
     await bench.store.servers.remember(memory);
     await bench.database.run(`UPDATE servers SET ${list} = 'gone'`);
     expect(await bench.store.servers.all()).toEqual([]);
-  });
-
-  it('a memory from before the other lists were remembered has none of them', async () => {
-    const { server, signature, era, at } = memory;
-    await bench.database.run(
-      `INSERT INTO servers (server, signature, era, tools, at) VALUES ('${server}', '${signature}', '${era}', '[]', ${at})`,
-    );
-    const none = { tools: [], resources: [], templates: [], prompts: [] };
-    expect(await bench.store.servers.all()).toEqual([{ server, signature, era, at, lists: none }]);
   });
 }
 

@@ -63,6 +63,7 @@ export function fromSpanRow(row: SpanRow): Span {
 export function toServerRow(memory: ServerMemory): ServerRow {
   return {
     server: storable(memory.server),
+    abilities: finite(memory.abilities),
     signature: storable(memory.signature),
     era: memory.era,
     tools: JSON.stringify(memory.lists.tools),
@@ -75,12 +76,12 @@ export function toServerRow(memory: ServerMemory): ServerRow {
 
 /** A memory that cannot be read is none: the server is asked again. */
 export function fromServerRows(rows: readonly ServerRow[]): readonly ServerMemory[] {
-  return rows.flatMap(({ server, signature, era, at, ...texts }) => {
+  return rows.flatMap(({ server, abilities, signature, era, at, ...texts }) => {
     const [tools, resources, templates, prompts] = [texts.tools, texts.resources, texts.templates, texts.prompts].map(
       parse,
     );
     const lists = { tools, resources, templates, prompts };
-    return hasAll(lists) ? [{ server, signature, era, at, lists }] : [];
+    return hasAll(lists) ? [{ server, abilities, signature, era, at, lists }] : [];
   });
 }
 

@@ -5,6 +5,8 @@ export interface ServerMemory {
   readonly server: string;
   /** Of the entry that was connected: another command or URL is another server. */
   readonly signature: string;
+  /** What its user could be asked, as `abilitiesKey` says it: some servers list more to whoever can be asked more. */
+  readonly abilities: number;
   readonly era: 'legacy' | 'modern';
   /** When its era was asked for. */
   readonly at: number;
@@ -15,5 +17,6 @@ export interface ServerMemory {
 /** Lets a server be listed before it is started, and be started without asking for its era again. */
 export interface ServerBook {
   all(): Promise<readonly ServerMemory[]>;
+  /** Takes the place of what was remembered of the same server for the same abilities. */
   remember(memory: ServerMemory): Promise<void>;
 }

@@ -32,6 +32,7 @@ export interface SpanRow {
 
 export interface ServerRow {
   readonly server: string;
+  readonly abilities: number;
   readonly signature: string;
   readonly era: 'legacy' | 'modern';
   readonly tools: string;

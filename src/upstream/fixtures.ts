@@ -9,7 +9,8 @@ import { Peer } from '../wire/peer.ts';
 import { connectInMemory, type Serve } from './connect-in-memory.ts';
 import type { Connect, ConnectOptions, ListKind } from './connection.ts';
 import { PrivateLines } from './lines.ts';
-import { Server, type ServerOptions } from './server.ts';
+import { Server } from './server.ts';
+import type { ServerOptions } from './server-options.ts';
 import type { ServerPlan } from './server-plan.ts';
 import { subscriptions } from './subscriptions.ts';
 

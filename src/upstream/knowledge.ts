@@ -21,8 +21,8 @@ export interface Knowledge {
   trouble(): string | undefined;
   /** Troubles go with the line they came on. */
   forgetTroubles(): void;
-  /** What is worth remembering; neither a guess nor what comes with Heddle is. */
-  memory(): ServerMemory | undefined;
+  /** What is worth remembering of what was listed to such a user; neither a guess nor what comes with Heddle is. */
+  memory(abilities: number): ServerMemory | undefined;
 }
 
 export function knowledge(plan: ServerPlan, remembered: ServerMemory | undefined, clock: Clock): Knowledge {
@@ -41,12 +41,12 @@ export function knowledge(plan: ServerPlan, remembered: ServerMemory | undefined
     miss: (kind, { message }) => void troubles.set(kind, `Its ${kind} could not be listed: ${message}`),
     trouble: () => troubles.values().next().value,
     forgetTroubles: () => troubles.clear(),
-    memory() {
+    memory(abilities) {
       const verdict = era.verdict();
       if (plan.scope === 'builtin' || !verdict) return undefined;
       const { tools = [], resources = [], templates = [], prompts = [] } = lists;
       const { name: server, signature } = plan;
-      return { server, signature, ...verdict, lists: { tools, resources, templates, prompts } };
+      return { server, abilities, signature, ...verdict, lists: { tools, resources, templates, prompts } };
     },
   };
 }

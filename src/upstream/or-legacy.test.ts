@@ -58,7 +58,7 @@ it('is not started a third time when it ends all the same', async () => {
 
 it('one that was of the newer era is asked again after it ended so', async () => {
   const { connect, starts } = strict("['initialize', 'tools/list']");
-  const known = { server: 'demo', signature: 'sig', era: 'modern', at: 1_000_000 } as const;
+  const known = { server: 'demo', abilities: 0, signature: 'sig', era: 'modern', at: 1_000_000 } as const;
   const lists = { tools: [], resources: [], templates: [], prompts: [] };
   const { server, time } = serverOf(tinyServer(), { connect, known: { ...known, lists } });
   await expect(server.connect(signal)).rejects.toMatchObject({ code: 'UPSTREAM_UNREACHABLE' });

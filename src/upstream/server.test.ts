@@ -163,7 +163,7 @@ const lists = { tools: [], resources: [], templates: [], prompts: [] };
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 verifies('T11', 'believes a remembered era for thirty days, and keeps the date it was found', async () => {
-  const remembered = { server: 'demo', signature: 'sig', era: 'legacy', lists, at: 0 } as const;
+  const remembered = { server: 'demo', abilities: 0, signature: 'sig', era: 'legacy', lists, at: 0 } as const;
   const { server, asked, memories, time } = serverOf(tinyServer(), { known: remembered, start: 30 * DAY_MS - 1 });
   await server.connect(signal);
   await server.disconnect();
@@ -174,7 +174,7 @@ verifies('T11', 'believes a remembered era for thirty days, and keeps the date i
 });
 
 verifies('T11', 'asks for the era again when a remembered one met with silence', async () => {
-  const remembered = { server: 'demo', signature: 'sig', era: 'modern', lists, at: 0 } as const;
+  const remembered = { server: 'demo', abilities: 0, signature: 'sig', era: 'modern', lists, at: 0 } as const;
   const late = new UpstreamError('UPSTREAM_TIMEOUT', 'Nothing came.', { delivered: 'no' });
   const { server, asked, time } = serverOf(tinyServer(), { known: remembered, connect: () => Promise.reject(late) });
   await expect(server.connect(signal)).rejects.toBe(late);

@@ -1,10 +1,9 @@
+import { abilitiesKey } from '../core/abilities.ts';
 import { abortable } from '../core/abortable.ts';
-import type { Time } from '../core/alarm.ts';
 import { backoffMs } from '../core/backoff.ts';
 import type { Abilities, JsonObject } from '../core/call.ts';
 import { HeddleError, UpstreamError } from '../core/errors.ts';
-import type { ServerEvent, ServerStatus } from '../core/server-status.ts';
-import type { ServerMemory } from '../store/server-book.ts';
+import type { ServerStatus } from '../core/server-status.ts';
 import { NO_ABILITIES } from './abilities-key.ts';
 import type { Connection, ConnectOptions, ListKind } from './connection.ts';
 import { describeServer, eventsBetween } from './describe-server.ts';
@@ -12,27 +11,14 @@ import { finishing } from './finishing.ts';
 import { type Health, watchHealth } from './health.ts';
 import { inTime, unwanted } from './in-time.ts';
 import { type Knowledge, knowledge } from './knowledge.ts';
-import { fitsMainLine, type LineOwner, type LineUser, type OnlyUser, type PrivateLines } from './lines.ts';
+import { fitsMainLine, type LineOwner, type LineUser } from './lines.ts';
 import { dropped } from './lost-server.ts';
 import { type MainLine, openMainLine } from './main-line.ts';
 import type { Era } from './negotiate.ts';
+import type { ServerOptions } from './server-options.ts';
 import type { ServerPlan } from './server-plan.ts';
 import { type Effect, NEW, type Rules, reduce, type ServerState, type StateEvent } from './server-state.ts';
 import type { Subscriptions } from './subscriptions.ts';
-
-export interface ServerOptions {
-  readonly plan: ServerPlan;
-  readonly known: ServerMemory | undefined;
-  readonly limited: <T>(task: () => Promise<T>) => Promise<T>;
-  readonly lines: PrivateLines;
-  readonly subscriptions: Subscriptions;
-  readonly user: OnlyUser | undefined;
-  readonly time: Time;
-  readonly onStatus: (status: ServerStatus, event: ServerEvent, detail?: JsonObject) => void;
-  readonly onList: (kind: ListKind, items: readonly JsonObject[]) => void;
-  readonly onNotification: (method: string, params: JsonObject) => void;
-  readonly remember: (memory: ServerMemory) => void;
-}
 
 interface Attempt {
   readonly promise: Promise<Connection>;
@@ -280,7 +266,7 @@ export class Server implements LineOwner {
   }
 
   #remember(): void {
-    const memory = this.#known.memory();
+    const memory = this.#known.memory(abilitiesKey(this.#options.user?.can));
     if (memory) this.#options.remember(memory);
   }
 

@@ -1,3 +1,4 @@
+import { abilitiesKey } from '../core/abilities.ts';
 import { realAlarm, repeat, type Time } from '../core/alarm.ts';
 import type { JsonObject } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
@@ -7,6 +8,7 @@ import type { ServerBook, ServerMemory } from '../store/server-book.ts';
 import type { Connection, ListKind } from './connection.ts';
 import { PROBE_EVERY_MS } from './health.ts';
 import { type LineUser, type OnlyUser, PrivateLines } from './lines.ts';
+import { memories } from './memories.ts';
 import { Server } from './server.ts';
 import type { ServerPlan } from './server-plan.ts';
 import { type Subscriptions, subscriptions } from './subscriptions.ts';
@@ -142,18 +144,17 @@ function unchanged(servers: ReadonlyMap<string, Server>, plans: readonly ServerP
 
 /** Makes servers, each with what was remembered of it. */
 function opener(options: ServersOptions, time: Time, lines: PrivateLines) {
-  const { memories, book, user, onStatus, onList, onNotification } = options;
+  const { book, user, onStatus, onList, onNotification } = options;
   const local = limiter(options.localConcurrency, START_MS);
   const remote = limiter(options.remoteConcurrency, START_MS);
-  const known = new Map(memories.map((memory) => [memory.server, memory]));
+  const known = memories(options.memories, abilitiesKey(user?.can));
 
   return function open(plan: ServerPlan, inherited?: Subscriptions): Server {
-    const { name, signature } = plan;
-    const memory = known.get(name);
+    const { name } = plan;
     const missed = (uri: string) => onNotification(name, 'notifications/resources/updated', { uri });
     const server = new Server({
       plan,
-      known: memory && memory.signature === signature ? memory : undefined,
+      known: known.of(plan),
       limited: plan.local ? local : remote,
       lines,
       subscriptions: inherited ?? subscriptions(missed),
@@ -163,7 +164,7 @@ function opener(options: ServersOptions, time: Time, lines: PrivateLines) {
       onList: (kind, items) => onList(name, kind, items),
       onNotification: (method, params) => onNotification(name, method, params),
       remember(memory) {
-        known.set(name, memory);
+        known.put(memory);
         book.remember(memory).catch(() => {}); // What is forgotten is learnt again: never worth failing a connect for.
       },
     });

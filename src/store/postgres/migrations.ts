@@ -68,4 +68,20 @@ export const MIGRATIONS: readonly Migration[] = [
        created_at DOUBLE PRECISION NOT NULL
      )`,
   ],
+  // What was remembered does not say whom it was listed to, so it is learnt again.
+  [
+    `DROP TABLE ${SCHEMA}.servers`,
+    `CREATE TABLE ${SCHEMA}.servers (
+       server TEXT NOT NULL,
+       abilities INTEGER NOT NULL,
+       signature TEXT NOT NULL,
+       era TEXT NOT NULL,
+       at DOUBLE PRECISION NOT NULL,
+       tools TEXT NOT NULL,
+       resources TEXT NOT NULL,
+       templates TEXT NOT NULL,
+       prompts TEXT NOT NULL,
+       CONSTRAINT servers_key PRIMARY KEY (server, abilities)
+     )`,
+  ],
 ];

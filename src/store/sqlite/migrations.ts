@@ -65,4 +65,20 @@ export const MIGRATIONS: readonly Migration[] = [
        created_at REAL NOT NULL
      )`,
   ],
+  // What was remembered does not say whom it was listed to, so it is learnt again.
+  [
+    `DROP TABLE servers`,
+    `CREATE TABLE servers (
+       server TEXT NOT NULL,
+       abilities INTEGER NOT NULL,
+       signature TEXT NOT NULL,
+       era TEXT NOT NULL,
+       at REAL NOT NULL,
+       tools TEXT NOT NULL,
+       resources TEXT NOT NULL,
+       templates TEXT NOT NULL,
+       prompts TEXT NOT NULL,
+       PRIMARY KEY (server, abilities)
+     )`,
+  ],
 ];

@@ -46,9 +46,10 @@ describe('a store in a SQLite file', () => {
     expect(complaintsOf(program(`${appending} await store.traces.stats(0); await store.close();`))).toBe('kysely');
   });
 
-  verifies('T3', 'takes over what an older Heddle remembered of servers', async () => {
+  it('forgets what an older Heddle remembered of servers, which does not say whom it was listed to', async () => {
     const old = new DatabaseSync(database.location);
-    for (const list of ['resources', 'templates', 'prompts']) old.exec(`ALTER TABLE servers DROP COLUMN ${list}`);
+    old.exec('DROP TABLE servers');
+    old.exec('CREATE TABLE servers (server TEXT PRIMARY KEY, signature TEXT, era TEXT, tools TEXT, at REAL)');
     old.exec('ALTER TABLE spans DROP COLUMN server');
     const tables = old.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
     const later = tables.filter(({ name }) => !['audit', 'spans', 'servers'].includes(String(name)));
@@ -57,8 +58,7 @@ describe('a store in a SQLite file', () => {
     old.exec('PRAGMA user_version = 1');
     old.close();
     const store = await openStore({ location: database.location });
-    const lists = { tools: [{ name: 'echo' }], resources: [], templates: [], prompts: [] };
-    expect(await store.servers.all()).toEqual([{ server: 'demo', signature: 'sha', era: 'legacy', at: 1000, lists }]);
+    expect(await store.servers.all()).toEqual([]);
     await store.close();
   });
 

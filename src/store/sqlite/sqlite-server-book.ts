@@ -3,19 +3,19 @@ import { fromServerRows, toServerRow } from '../rows.ts';
 import type { ServerBook } from '../server-book.ts';
 import type { ServerRow } from '../tables.ts';
 
-const COLUMNS = 'server, signature, era, at, tools, resources, templates, prompts';
+const COLUMNS = 'server, abilities, signature, era, at, tools, resources, templates, prompts';
 
 /** Prepared by hand: it is read at every start, where the query builder would be too slow to load. */
 export function sqliteServerBook(db: DatabaseSync): ServerBook {
   return {
     async all() {
-      const rows = db.prepare(`SELECT ${COLUMNS} FROM servers ORDER BY server`).all();
+      const rows = db.prepare(`SELECT ${COLUMNS} FROM servers ORDER BY server, abilities`).all();
       return fromServerRows(rows as unknown as ServerRow[]);
     },
     async remember(memory) {
-      const { server, signature, era, at, tools, resources, templates, prompts } = toServerRow(memory);
-      const insert = `INSERT OR REPLACE INTO servers (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
-      db.prepare(insert).run(server, signature, era, at, tools, resources, templates, prompts);
+      const { server, abilities, signature, era, at, tools, resources, templates, prompts } = toServerRow(memory);
+      const insert = `INSERT OR REPLACE INTO servers (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+      db.prepare(insert).run(server, abilities, signature, era, at, tools, resources, templates, prompts);
     },
   };
 }

@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest';
+import { verifies } from '../../test/requirements.ts';
+import { memories } from './memories.ts';
+
+const lists = { tools: [], resources: [], templates: [], prompts: [] };
+const memory = (abilities: number, signature = 'sig') =>
+  ({ server: 'demo', abilities, signature, era: 'legacy', at: 0, lists }) as const;
+const demo = { name: 'demo', signature: 'sig' };
+
+verifies('T3', 'what a server lists to those who can be asked is nothing to a process that cannot be', () => {
+  const known = memories([memory(3)], 0);
+  expect(known.of(demo)).toBeUndefined();
+  expect(known.able(demo)).toEqual([memory(3)]);
+  known.put(memory(0));
+  expect(known.of(demo)).toEqual(memory(0));
+});
+
+verifies('T3', 'a process that can be asked begins with what was listed to its like, or else to everybody', () => {
+  const known = memories([memory(0), memory(3)], 3);
+  expect([known.of(demo), known.able(demo)]).toEqual([memory(3), []]);
+  expect(memories([memory(0), memory(1)], 3).of(demo)).toEqual(memory(0));
+});
+
+it('another command or address is another server', () => {
+  const known = memories([memory(0, 'old'), memory(3, 'old')], 0);
+  expect([known.of(demo), known.able(demo), known.of({ ...demo, name: 'other' })]).toEqual([undefined, [], undefined]);
+});

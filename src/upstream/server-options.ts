@@ -1,0 +1,23 @@
+import type { Time } from '../core/alarm.ts';
+import type { JsonObject } from '../core/call.ts';
+import type { ServerEvent, ServerStatus } from '../core/server-status.ts';
+import type { ServerMemory } from '../store/server-book.ts';
+import type { ListKind } from './connection.ts';
+import type { OnlyUser, PrivateLines } from './lines.ts';
+import type { ServerPlan } from './server-plan.ts';
+import type { Subscriptions } from './subscriptions.ts';
+
+/** What a server needs, and whom it tells. */
+export interface ServerOptions {
+  readonly plan: ServerPlan;
+  readonly known: ServerMemory | undefined;
+  readonly limited: <T>(task: () => Promise<T>) => Promise<T>;
+  readonly lines: PrivateLines;
+  readonly subscriptions: Subscriptions;
+  readonly user: OnlyUser | undefined;
+  readonly time: Time;
+  readonly onStatus: (status: ServerStatus, event: ServerEvent, detail?: JsonObject) => void;
+  readonly onList: (kind: ListKind, items: readonly JsonObject[]) => void;
+  readonly onNotification: (method: string, params: JsonObject) => void;
+  readonly remember: (memory: ServerMemory) => void;
+}
