@@ -1,17 +1,35 @@
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
 import { verifies } from '../test/requirements.ts';
 import { ableServer } from '../test/servers/able-server.ts';
-import type { Abilities, Caller } from './core/call.ts';
+import { until } from '../test/until.ts';
+import type { Abilities, Call, Caller, JsonObject } from './core/call.ts';
+import type { Change } from './core/server-status.ts';
 import { temporaryFolder } from './gateway/fixtures.ts';
 import type { Heddle } from './heddle.ts';
 import { type OpenOptions, openHeddle } from './open-heddle.ts';
 
 const FORM: Abilities = { form: true, url: false, sampling: false, samplingTools: false, roots: false };
 const PLAIN: Caller = { id: 'ann', roles: ['user'], via: 'gateway' };
+const ABLE: Caller = { ...PLAIN, can: FORM };
+const signal = new AbortController().signal;
+
+const callOf = (name: string, caller: Caller): Call => ({
+  id: crypto.randomUUID(),
+  kind: 'tool',
+  name,
+  input: {},
+  meta: {},
+  caller,
+  options: {},
+  signal,
+  ...(caller.can && { can: caller.can }),
+});
 
 async function opened(folder: string, options: OpenOptions): Promise<Heddle> {
-  const heddle = await openHeddle({ cwd: folder, env: { HEDDLE_HOME: join(folder, 'home') }, ...options });
+  const env = { HEDDLE_HOME: join(folder, 'home') };
+  const heddle = await openHeddle({ cwd: folder, env, trustProject: true, ...options });
   onTestFinished(() => heddle.close());
   return heddle;
 }
@@ -21,10 +39,24 @@ const namesFor = async (heddle: Heddle, by: Caller, waitMs?: number) =>
     ({ name }) => name,
   );
 
+/** A Heddle with one such server that is connected, and what it tells of its catalog from now on. */
+async function running(config: JsonObject = {}, others: NonNullable<OpenOptions['servers']> = {}) {
+  const folder = await temporaryFolder();
+  await writeFile(join(folder, 'heddle.json'), JSON.stringify(config));
+  const server = ableServer({ all: '', interrogate: 'elicitation' });
+  const heddle = await opened(folder, { servers: { up: server, ...others } });
+  await namesFor(heddle, PLAIN);
+  const told: Change[] = [];
+  void (async () => {
+    for await (const change of heddle.changes(PLAIN, signal)) if (change.kind === 'catalog') told.push(change);
+  })();
+  return { heddle, server, told, folder };
+}
+
 describe('what a server lists only to those who can be asked', () => {
   verifies('T3', 'is remembered beside what it lists to everybody, whoever connected last', async () => {
     const folder = await temporaryFolder();
-    const servers = { up: ableServer({ all: '', ask: 'elicitation' }) };
+    const servers = { up: ableServer({ all: '', interrogate: 'elicitation' }) };
     const user = { principal: PLAIN.id, can: FORM };
     const listed: unknown[] = [];
     for (const options of [{ servers, user }, { servers }, { servers, user }]) {
@@ -38,6 +70,93 @@ describe('what a server lists only to those who can be asked', () => {
       listed.push(await namesFor(heddle, PLAIN, 0));
       await heddle.close();
     }
-    expect(listed).toEqual([['all', 'ask'], ['all'], ['all', 'ask'], ['all'], ['all', 'ask']]);
+    expect(listed).toEqual([['all', 'interrogate'], ['all'], ['all', 'interrogate'], ['all'], ['all', 'interrogate']]);
+  });
+
+  verifies('T3', 'is found while nobody waits, and told to those who see it', async () => {
+    const { heddle, server, told } = await running();
+    expect(await namesFor(heddle, ABLE)).toEqual(['all']);
+    await until('more is found', () => told.length > 0);
+    expect(told).toEqual([{ kind: 'catalog', subject: 'tools', detail: { abilities: 1 } }]);
+    expect([await namesFor(heddle, ABLE), await namesFor(heddle, PLAIN)]).toEqual([['all', 'interrogate'], ['all']]);
+    expect(await namesFor(heddle, { ...ABLE, id: 'bob' })).toEqual(['all', 'interrogate']);
+    expect(server.told).toEqual([{}, { elicitation: { form: {} } }]);
+  });
+
+  verifies('T3', 'does not exist for anybody else', async () => {
+    const { heddle } = await running();
+    await heddle.dispatch(callOf('mcp__up__interrogate', ABLE));
+    const unknown = { code: 'NAME_UNKNOWN', fix: expect.not.stringContaining('interrogate') };
+    const other = { ...PLAIN, can: { ...FORM, form: false, roots: true } };
+    for (const by of [PLAIN, other]) {
+      await expect(heddle.dispatch(callOf('mcp__up__interrogate', by))).rejects.toMatchObject(unknown);
+      await expect(heddle.dispatch(callOf('mcp__up__interrogat', by))).rejects.toMatchObject(unknown);
+      await expect(heddle.catalog.describe(by, 'up.interrogate', signal)).rejects.toMatchObject(unknown);
+      expect(await heddle.catalog.search(by, { text: 'interrogate' })).toEqual([]);
+    }
+    await expect(heddle.dispatch(callOf('mcp__up__interrogat', ABLE))).rejects.toMatchObject({
+      fix: 'Did you mean mcp__up__interrogate?',
+    });
+    expect((await heddle.catalog.search(ABLE, { text: 'interrogate' })).map(({ target }) => target.name)).toEqual([
+      'interrogate',
+    ]);
+  });
+
+  verifies('T3', 'can be called before it was listed', async () => {
+    const { heddle } = await running();
+    expect(await heddle.dispatch(callOf('mcp__up__interrogate', ABLE))).toMatchObject({
+      value: { content: [{ text: 'interrogate for elicitation' }] },
+    });
+  });
+
+  verifies('T3', 'is governed like everything else', async () => {
+    const { heddle } = await running({ permissions: { deny: ['mcp__up__interrogate'] } });
+    await expect(heddle.dispatch(callOf('mcp__up__interrogate', ABLE))).rejects.toMatchObject({ code: 'NAME_UNKNOWN' });
+    expect(await namesFor(heddle, ABLE)).toEqual(['all']);
+  });
+
+  verifies('T3', 'is followed when it changes, and known after a restart without asking', async () => {
+    const { heddle, server, told, folder } = await running();
+    await heddle.dispatch(callOf('mcp__up__interrogate', ABLE));
+    server.change({ all: '', interrogate: 'elicitation', tell: 'elicitation' });
+    await until('the change is heard of', () => told.length > 1);
+    expect(await namesFor(heddle, ABLE)).toEqual(['all', 'interrogate', 'tell']);
+    expect(await namesFor(heddle, PLAIN)).toEqual(['all']);
+    await heddle.close();
+    const again = await opened(folder, { servers: { up: { connect: () => new Promise<void>(() => {}) } } });
+    expect(await namesFor(again, ABLE, 0)).toEqual(['all', 'interrogate', 'tell']);
+    expect(await namesFor(again, PLAIN, 0)).toEqual(['all']);
+  });
+
+  verifies('P2', 'takes no bare name from what everybody in the profile sees', async () => {
+    const config = { profiles: { bare: { naming: 'bare' } }, builtins: { filesystem: { enabled: false } } };
+    const { heddle } = await running(config, { other: ableServer({ interrogate: '' }) });
+    await heddle.dispatch(callOf('mcp__up__interrogate', ABLE));
+    const seen = async (by: Caller) =>
+      (await heddle.catalog.list({ ...by, profile: 'bare' }, {})).items.map(({ publicName }) => publicName);
+    expect(await seen(ABLE)).toEqual(['mcp__other__interrogate', 'all', 'mcp__up__interrogate']);
+    expect(await seen(PLAIN)).toEqual(['interrogate', 'all']);
+  });
+
+  verifies('T3', 'is looked for on no server that the caller may not see', async () => {
+    const config = { profiles: { narrow: { servers: ['other'] } } };
+    const other = ableServer({});
+    const { heddle, server } = await running(config, { other });
+    await heddle.servers.connect({ ...PLAIN, roles: ['owner'] }, 'other', signal);
+    await heddle.catalog.list({ ...ABLE, profile: 'narrow' }, {});
+    await until('the other is asked', () => other.told.length === 2);
+    expect(server.told).toEqual([{}]);
+  });
+
+  verifies('T3', 'is looked for on no server that nobody started', async () => {
+    const first = await running({}, { other: ableServer({}) });
+    await first.heddle.catalog.list(PLAIN, {});
+    await first.heddle.close();
+    const servers = { up: ableServer({ all: '' }), other: ableServer({}) };
+    const heddle = await opened(first.folder, { servers });
+    await heddle.servers.connect({ ...PLAIN, roles: ['owner'] }, 'other', signal);
+    await heddle.catalog.list(ABLE, {});
+    await until('the one that runs is asked', () => servers.other.told.length === 2);
+    expect(servers.up.told).toEqual([]);
   });
 });

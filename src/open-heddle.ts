@@ -4,7 +4,7 @@ import { invoke } from './catalog/invoke.ts';
 import { discover } from './catalog/list.ts';
 import { type LiveMetrics, openMetrics } from './catalog/metrics.ts';
 import { reading } from './catalog/reading.ts';
-import { type ChangedList, type LiveCatalog, liveCatalog } from './catalog/refresh.ts';
+import { type LiveCatalog, liveCatalog } from './catalog/refresh.ts';
 import { resolver, withTarget } from './catalog/resolve.ts';
 import { subjectOf } from './catalog/subject.ts';
 import { access } from './compose/access.ts';
@@ -14,18 +14,20 @@ import { builtIns } from './compose/built-ins.ts';
 import { doctor } from './compose/doctor.ts';
 import { profileNames } from './compose/profile-names.ts';
 import { type RegisteredServers, registeredServers } from './compose/registered-servers.ts';
+import { rememberedOf } from './compose/remembered.ts';
 import { callable, type Situation, situationOf } from './compose/situation.ts';
+import { catalogTeller, tellers } from './compose/tellers.ts';
 import type { Config, Problem, ServerConfig } from './config/config.ts';
 import { followConfig } from './config/follow.ts';
 import { loadConfig } from './config/load.ts';
 import { requireFile } from './config/require-file.ts';
 import { trustFile } from './config/trust-file.ts';
 import { abilitiesKey } from './core/abilities.ts';
-import type { Caller, JsonObject, Target } from './core/call.ts';
+import type { Caller, Target } from './core/call.ts';
 import { requireRole } from './core/caller.ts';
 import type { Clock } from './core/clock.ts';
 import { type Feed, feed } from './core/feed.ts';
-import type { Change, ServerEvent } from './core/server-status.ts';
+import type { Change } from './core/server-status.ts';
 import { type Decide, hidesServer } from './govern/decide.ts';
 import { pipeline } from './govern/pipeline.ts';
 import { rates } from './govern/rate-limit.ts';
@@ -38,12 +40,11 @@ import type { Store } from './store/store.ts';
 import { type Given, givenConfigs, inProcessOf } from './upstream/given.ts';
 import { httpPool } from './upstream/http-pool.ts';
 import type { OnlyUser } from './upstream/lines.ts';
-import { memories } from './upstream/memories.ts';
 import { type Notifications, notifications } from './upstream/notifications.ts';
 import { parking } from './upstream/parking.ts';
 import { planServer } from './upstream/plan.ts';
 import { openQuestions, type Questions } from './upstream/questions.ts';
-import { openServers, type Servers, type ServersOptions } from './upstream/servers.ts';
+import { openServers, type Servers } from './upstream/servers.ts';
 
 export interface OpenOptions {
   /** The only file to read, instead of those of the project and the user. */
@@ -163,10 +164,9 @@ async function assemble({ config, store, options, env, clock, closing }: Parts):
   const plans = planAll();
   const metrics = openMetrics({ book: store.metrics, saved: await store.metrics.all(), present: plans });
   const saved = await store.servers.all();
-  const known = memories(saved, abilitiesKey(options.user?.can));
-  const onChange = (subject: ChangedList) => changes.publish({ kind: 'catalog', subject, detail: {} });
-  const remembered = plans.flatMap((plan) => known.of(plan) ?? []).map(({ server, lists }) => ({ server, ...lists }));
-  const catalog = liveCatalog({ owners: callable(situation.configs, plans), remembered, onChange });
+  const known = rememberedOf(saved, plans, abilitiesKey(options.user?.can));
+  const onChange = catalogTeller(changes);
+  const catalog = liveCatalog({ owners: callable(situation.configs, plans), ...known, onChange });
   const servers = openServers({
     plans,
     memories: saved,
@@ -176,6 +176,7 @@ async function assemble({ config, store, options, env, clock, closing }: Parts):
     user: options.user,
     ...tellers(changes, heard),
     onList: (server, kind, items) => catalog.update(server, items, kind),
+    onAbleTools: (server, abilities, tools) => catalog.updateAble({ server, abilities, tools }),
   });
   if (options.autoConnect !== false) servers.start();
 
@@ -207,19 +208,6 @@ async function assemble({ config, store, options, env, clock, closing }: Parts):
     await metrics.close();
     await store.close();
   });
-}
-
-/** Tells those who listen what happens to servers, and what they say. */
-function tellers(changes: Feed<Change>, heard: Notifications): Pick<ServersOptions, 'onStatus' | 'onNotification'> {
-  const publish = (subject: string, event: ServerEvent, detail: JsonObject) =>
-    changes.publish({ kind: 'server', subject, detail: { ...detail, event } });
-  return {
-    onStatus: (status, event, more) => publish(status.name, event, { ...status, ...more }),
-    onNotification(server, method, params) {
-      publish(server, 'notification', { method, params });
-      heard.tell(server, method, params);
-    },
-  };
 }
 
 interface Following extends Pick<Parts, 'config' | 'options' | 'env'> {

@@ -12,6 +12,8 @@ import { buildResources } from './resources.ts';
 export interface Others {
   readonly prompts: Shelf;
   readonly resources: Resources;
+  /** Tools that not everybody is shown. */
+  readonly able: readonly Offer[];
   /** What of the servers' prompts could not be taken as it is. */
   readonly problems: readonly string[];
 }
@@ -22,21 +24,22 @@ export interface Others {
  */
 export function buildCatalog(
   parts: readonly Part[],
-  { prompts = buildShelf([]), resources = buildResources([]), problems = [] }: Partial<Others> = {},
+  { prompts = buildShelf([]), resources = buildResources([]), able = [], problems = [] }: Partial<Others> = {},
 ): Catalog {
   const ordered = [...parts].sort((a, b) => (a.server < b.server ? -1 : 1));
   const pools = poolOffers(ordered);
   const offers = [...ordered.flatMap((part) => part.offers), ...pools.offers];
   const all = [...ordered.flatMap((part) => part.problems), ...pools.problems, ...resources.problems, ...problems];
-  return { ...buildShelf(offers), problems: all, prompts, resources };
+  return { ...buildShelf(offers, able), problems: all, prompts, resources };
 }
 
-/** Gives every offer its name. */
-export function buildShelf(offers: readonly Offer[]): Shelf {
+/** Gives every offer its name. What everybody sees is called the same whatever `others` there are for some. */
+export function buildShelf(offers: readonly Offer[], others: readonly Offer[] = []): Shelf {
   const named = nameAll(offers, spelled);
   const flags = flagsOf(named);
   const byName = new Map<string, Target>();
   for (const [name, offer] of named) byName.set(name, offer.as(name, flags.get(offer) ?? []));
+  for (const [name, target] of besides(named, others)) byName.set(name, target);
   const targets = [...byName.values()].sort((a, b) => (a.publicName < b.publicName ? -1 : 1));
 
   let written: ReadonlyMap<string, readonly Target[]> | undefined;
@@ -61,6 +64,21 @@ export function buildShelf(offers: readonly Offer[]): Shelf {
       return find(written) === target ? [written, publicName, tool.shownAs] : [publicName, tool.shownAs];
     },
   };
+}
+
+/** Offers that come after others: they give way to these, which hear nothing of them. */
+function besides(named: ReadonlyMap<string, Offer>, others: readonly Offer[]): readonly (readonly [string, Target])[] {
+  if (others.length === 0) return [];
+  const free = (offer: Offer, level: number): string => {
+    let left = level;
+    for (let at = 0; ; at++) {
+      const name = spelled(offer, at);
+      if (!named.has(name) && left-- === 0) return name;
+    }
+  };
+  const more = nameAll(others, free);
+  const flags = flagsOf(new Map([...named, ...more]));
+  return [...more].map(([name, offer]) => [name, offer.as(name, flags.get(offer) ?? [])]);
 }
 
 /** By `server.tool` and by the bare tool. */

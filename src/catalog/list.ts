@@ -50,6 +50,10 @@ export async function discover(
   const timer = setTimeout(enough.resolve, waitMs);
   await Promise.race([Promise.all(attempts), enough.promise]);
   clearTimeout(timer);
+  const { can } = caller;
+  if (!can) return;
+  const seen = all.map(({ name }) => name).filter((name) => serverVisible(caller, name));
+  servers.learnLater(seen, { caller, can });
 }
 
 const IGNORE = () => {};

@@ -16,6 +16,8 @@ export interface Tool {
   readonly facts: Facts;
   /** The server lists other tools of this name, too, and nobody can know which of them it will run. */
   readonly contradicted: boolean;
+  /** Its server shows it only to those who can be asked this, as `abilitiesKey` says it. */
+  readonly onlyFor?: ReadonlySet<number>;
   /** Which tool of the pool it does the work of, where configuration says so. */
   readonly standsFor?: StandsFor | undefined;
   /** Of a pool's tool: the servers that know it otherwise. */
@@ -135,6 +137,7 @@ function toTarget({ offer: { group, servers, tool }, publicName, flags, facets }
     facts: tool.facts,
     flags,
     ...(tool.equivalents && { equivalents: tool.equivalents }),
+    ...(tool.onlyFor && { onlyFor: tool.onlyFor }),
     ...(tool.rateLimits && { rateLimits: tool.rateLimits }),
     get digest() {
       return facets.digest();

@@ -3,6 +3,7 @@ import type { ListKind } from '../upstream/connection.ts';
 import { buildCatalog, buildShelf } from './build.ts';
 import type { Catalog, Resources, Shelf } from './catalog.ts';
 import type { Owner } from './facts.ts';
+import type { Offer } from './offer.ts';
 import { buildPart, type Part } from './part.ts';
 import { type Prompts, promptOffers } from './prompts.ts';
 import { buildResources, type Holdings, holdingsOf } from './resources.ts';
@@ -16,6 +17,7 @@ interface Listed {
 /** The lists of all servers, each worked out when it comes, and the catalog they make, put together when it is wanted. */
 export class Parts {
   readonly #tools = new Map<string, Part>();
+  readonly #able = new Map<string, readonly Offer[]>();
   readonly #prompts = new Map<string, Prompts>();
   readonly #resources = new Map<string, Holdings>();
   readonly #templates = new Map<string, Holdings>();
@@ -40,8 +42,15 @@ export class Parts {
     return true;
   }
 
+  /** Tools of a server that not everybody is shown. */
+  putAble(server: string, offers: readonly Offer[]): void {
+    this.#catalog = undefined;
+    this.#able.set(server, offers);
+  }
+
   forget(server: string): void {
-    for (const lists of [this.#tools, this.#prompts, this.#resources, this.#templates]) lists.delete(server);
+    for (const lists of [this.#tools, this.#able, this.#prompts, this.#resources, this.#templates])
+      lists.delete(server);
     this.#catalog = undefined;
     this.#promptShelf = undefined;
     this.#resourceShelf = undefined;
@@ -65,6 +74,7 @@ export class Parts {
     this.#catalog = buildCatalog([...this.#tools.values()], {
       prompts: this.#promptShelf,
       resources: this.#resourceShelf,
+      able: inOrder(this.#able).flat(),
       problems: prompts.flatMap(({ problems }) => problems),
     });
     return this.#catalog;

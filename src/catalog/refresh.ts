@@ -7,11 +7,19 @@ import type { JsonObject } from '../core/call.ts';
 import type { ListKind } from '../upstream/connection.ts';
 import { LIST_KINDS } from '../upstream/keep-lists.ts';
 import type { Lists } from '../upstream/knowledge.ts';
+import { ableOffers, beyond } from './able-offers.ts';
 import type { Catalog } from './catalog.ts';
 import { Parts } from './parts.ts';
 
 /** What a server lists, each item as it was written. */
 export type Definitions = { readonly server: string; readonly tools: readonly JsonObject[] } & Lists;
+
+/** What a server lists to those who can be asked something, as `abilitiesKey` says it. */
+export interface Able {
+  readonly server: string;
+  readonly abilities: number;
+  readonly tools: readonly JsonObject[];
+}
 
 /** The servers there are, and whose word their tools' facts rest on. */
 export type Owners = ReadonlyMap<string, { readonly entry: ServerEntry | undefined; readonly builtin: boolean }>;
@@ -23,8 +31,10 @@ export interface CatalogOptions {
   readonly owners: Owners;
   /** What servers had when they were last seen, so that they are listed before they are started. */
   readonly remembered: readonly Definitions[];
-  /** Told what is other than before; templates are counted as resources. */
-  readonly onChange: (list: ChangedList) => void;
+  /** What they had for those who can be asked something. */
+  readonly rememberedAble?: readonly Able[];
+  /** Told what is other than before, and for whom if not for everybody; templates are counted as resources. */
+  readonly onChange: (list: ChangedList, abilities?: number) => void;
 }
 
 export interface LiveCatalog {
@@ -33,6 +43,8 @@ export interface LiveCatalog {
   knows(server: string): boolean;
   /** Takes a server's new list, of tools unless said. Only its part is worked out again. */
   update(server: string, items: readonly JsonObject[], kind?: ListKind): void;
+  /** Takes the tools that a server lists to those who can be asked this. */
+  updateAble(able: Able): void;
   /** Takes new servers and new entries. What is not named any more is gone, what changed is worked out again. */
   configure(owners: Owners): void;
 }
@@ -57,10 +69,24 @@ interface Taken {
 const signature = (entry: ServerEntry | undefined) => entry && signatureOf(entry);
 
 /** Holds the one catalog there is, and replaces it when a list of a server, or its entry, changes. */
-export function liveCatalog({ owners: first, remembered, onChange }: CatalogOptions): LiveCatalog {
+export function liveCatalog({ owners: first, remembered, rememberedAble = [], onChange }: CatalogOptions): LiveCatalog {
   const lists = new Map<string, Map<ListKind, Taken>>();
+  const able = new Map<string, Map<number, readonly JsonObject[]>>();
   const parts = new Parts();
   let owners = first;
+
+  /** Works out again what of a server not everybody sees: as long as nobody knows what everybody sees, nothing. */
+  function putAble(server: string): void {
+    const own = able.get(server);
+    const everybodys = lists.get(server)?.get('tools')?.items;
+    const owner = owners.get(server);
+    if (own && everybodys && owner) parts.putAble(server, ableOffers(server, { everybodys, able: own }, owner));
+  }
+
+  function takeAble({ server, abilities, tools }: Able): void {
+    able.set(server, (able.get(server) ?? new Map()).set(abilities, tools));
+    putAble(server);
+  }
 
   function take(server: string, kind: ListKind, items: readonly JsonObject[]): boolean {
     const owner = owners.get(server);
@@ -68,12 +94,15 @@ export function liveCatalog({ owners: first, remembered, onChange }: CatalogOpti
     const own = lists.get(server) ?? new Map<ListKind, Taken>();
     if (!owner || own.get(kind)?.hash === hash) return false;
     lists.set(server, own.set(kind, { hash, items }));
+    if (kind === 'tools') putAble(server);
     return parts.put(server, { kind, items, owner });
   }
 
   for (const { server, ...known } of remembered) {
     for (const kind of LIST_KINDS) if (known[kind]) take(server, kind, known[kind]);
   }
+
+  for (const one of rememberedAble) takeAble(one);
 
   return {
     current: () => parts.catalog(),
@@ -84,6 +113,13 @@ export function liveCatalog({ owners: first, remembered, onChange }: CatalogOpti
       // Most servers have nothing but tools, and that is no news.
       if (kind === 'tools' || had > 0 || items.length > 0) onChange(CHANGED[kind]);
     },
+    updateAble(found) {
+      const { server, abilities } = found;
+      const more = () => beyond(lists.get(server)?.get('tools')?.items ?? [], able.get(server)?.get(abilities) ?? []);
+      const before = more();
+      takeAble(found);
+      if (!isDeepStrictEqual(before, more())) onChange('tools', abilities);
+    },
     configure(next) {
       const before = owners;
       const had = parts.lists();
@@ -93,9 +129,11 @@ export function liveCatalog({ owners: first, remembered, onChange }: CatalogOpti
         const known = before.get(server)?.entry;
         if (!owner || signature(owner.entry) !== signature(known)) {
           lists.delete(server);
+          able.delete(server);
           parts.forget(server);
         } else if (!isDeepStrictEqual(owner, before.get(server))) {
           for (const [kind, { items }] of own) parts.put(server, { kind, items, owner });
+          putAble(server);
         }
       }
       for (const list of new Set<ChangedList>(['tools', ...had, ...parts.lists()])) onChange(list);

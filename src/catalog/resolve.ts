@@ -38,12 +38,21 @@ export function resolver(options: ResolveOptions): Resolve {
     return undefined;
   }
 
+  /** What everybody sees has no such name: what the caller alone is shown may. */
+  async function findMore(call: Wanted): Promise<Target | undefined> {
+    const { caller, signal } = call;
+    const [server] = serversIn(call, servers);
+    if (!caller.can || server === undefined || call.kind !== 'tool' || !serverVisible(caller, server)) return undefined;
+    await servers.learn(server, { caller, can: caller.can }, signal).catch(() => {}); // Then there is no more.
+    return find(call);
+  }
+
   return async function resolve(call) {
     const known = find(call);
     if (known?.servers.some((server) => servers.connected(server))) return known;
 
     const failure = await start(call, known);
-    const found = find(call);
+    const found = find(call) ?? (failure ? undefined : await findMore(call));
     if (failure && (found || !known)) throw failure;
     if (found) return found;
     throw hasUri(call) ? unknownResource(call.name) : unknownName(call.name, visibleNames(catalog, call, visible));

@@ -3,6 +3,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import { hasUri } from '../catalog/find.ts';
 import { allOf, type ListOptions } from '../catalog/list.ts';
 import type { Resolve, Wanted } from '../catalog/resolve.ts';
+import { abilitiesKey } from '../core/abilities.ts';
 import type { Caller, Target, TargetKind } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import type { Finding } from '../core/finding.ts';
@@ -41,10 +42,11 @@ export function profileNames({ catalog, visible, now, discover }: ProfileNamesOp
     const { profile } = caller;
     if (profile === undefined || now().policy.profiles?.get(profile)?.naming !== 'bare') return undefined;
     if (kind !== 'tool' && kind !== 'prompt') return undefined;
-    const before = byProfile.get(profile);
+    const id = `${abilitiesKey(caller.can)} ${profile}`; // Callers who are shown more have names for more.
+    const before = byProfile.get(id);
     const isCurrent = before?.catalog === catalog.current() && before.situation === now();
     const known = isCurrent ? before : { catalog: catalog.current(), situation: now(), kinds: new Map() };
-    byProfile.set(profile, known);
+    byProfile.set(id, known);
     const naming = known.kinds.get(kind) ?? namingOf(known.catalog, kind, (target) => visible(caller, target));
     known.kinds.set(kind, naming);
     return naming;

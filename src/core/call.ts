@@ -66,6 +66,8 @@ export interface Caller {
   readonly roles: readonly Role[];
   readonly via: 'gateway' | 'library' | 'cli' | 'console' | 'workflow' | 'code';
   readonly profile?: string;
+  /** What their client can be asked, in this request; some servers show more to those who can be asked more. */
+  readonly can?: Abilities;
   /** Keys taint and logging level; the principal alone when the protocol has no session. */
   readonly session?: string;
 }
@@ -96,6 +98,8 @@ export interface Target {
   readonly rateLimits?: ReadonlyMap<string, RateLimit>;
   /** What a person should know before trusting it: `looks-like: <public name>`, `unprintable`. */
   readonly flags: readonly string[];
+  /** Of what not everybody is shown: what its callers have to be able to be asked, as `abilitiesKey` says it. */
+  readonly onlyFor?: ReadonlySet<number>;
   /** Why nobody can call it. Such a tool is shown to people and offered to no program. */
   readonly invalid?: string | undefined;
 }

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
 import type { Heddle } from '../heddle.ts';
+import { concerns } from './able-caller.ts';
 import { type Asked, META_KEY } from './asked.ts';
 import { requireTasks } from './client-tasks.ts';
 import type { Bridge } from './era-bridge.ts';
@@ -36,8 +37,9 @@ export async function listen({ heddle, bridge }: Served, params: JsonObject, cli
     asked.notify('notifications/subscriptions/acknowledged', { notifications: honoured, _meta });
     early.release();
     if (lists.length + uris.length === 0) return { _meta };
-    for await (const { kind, subject } of changes) {
-      const isWanted = kind === 'catalog' && lists.some((list) => list === subject);
+    for await (const change of changes) {
+      const { kind, subject } = change;
+      const isWanted = kind === 'catalog' && lists.some((list) => list === subject) && concerns(change, asked.can);
       if (isWanted) asked.notify(`notifications/${subject}/list_changed`, { _meta });
     }
     return { _meta };

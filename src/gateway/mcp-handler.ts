@@ -4,6 +4,7 @@ import { TASKS } from '../core/task.ts';
 import { VERSION } from '../core/version.ts';
 import type { Heddle, Offers } from '../heddle.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
+import { ableCaller } from './able-caller.ts';
 import { type Answer, type Asked, LEGACY_VERSIONS, META_KEY, MODERN_VERSION } from './asked.ts';
 import { toCapabilities } from './capabilities.ts';
 import { type Bridge, eraBridge } from './era-bridge.ts';
@@ -45,7 +46,8 @@ export function mcpHandler(heddle: Heddle, given: Handouts = handouts(heddle)): 
     },
   };
 
-  return function answer(method, params, asked) {
+  return function answer(method, params, client) {
+    const asked = client.can ? { ...client, caller: ableCaller(client.caller, client.can) } : client;
     const known = methods[asked.era];
     const handle = Object.hasOwn(known, method) ? known[method] : undefined;
     if (!handle) return Promise.reject(new RpcError(METHOD_NOT_FOUND, `${method} is not supported.`));

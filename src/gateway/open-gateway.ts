@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { type Alarm, realAlarm } from '../core/alarm.ts';
 import type { Caller } from '../core/call.ts';
 import type { Heddle } from '../heddle.ts';
+import { concerns } from './able-caller.ts';
 import type { Arrival } from './arrival.ts';
 import { type DoorOptions, doors, fail } from './doors.ts';
 import { handouts } from './handouts.ts';
@@ -119,8 +120,9 @@ function stopListening({ followed, streams }: Session): void {
 }
 
 async function announceChanges(heddle: Heddle, sessions: Sessions, signal: AbortSignal): Promise<void> {
-  for await (const { kind, subject } of heddle.changes(CHANGES, signal)) {
-    if (kind === 'catalog') announce(sessions, `notifications/${subject}/list_changed`);
+  for await (const change of heddle.changes(CHANGES, signal)) {
+    const isFor = ({ can }: Session) => concerns(change, can);
+    if (change.kind === 'catalog') announce(sessions, `notifications/${change.subject}/list_changed`, isFor);
   }
 }
 

@@ -1,9 +1,11 @@
 import type { Readable, Writable } from 'node:stream';
 import type { Abilities, Caller, JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
+import type { Change } from '../core/server-status.ts';
 import type { Heddle } from '../heddle.ts';
 import { RpcError } from '../wire/json-rpc.ts';
 import { Peer } from '../wire/peer.ts';
+import { concerns } from './able-caller.ts';
 import { type Asked, type Logging, META_KEY } from './asked.ts';
 import { BATCH_VERSION } from './batch.ts';
 import { checkEnvelope } from './check-modern.ts';
@@ -72,7 +74,7 @@ export async function serveLine({ heddle, caller, line, given }: LineFace, signa
   await peer.start();
   void leave({ line, peer, finish, isGreeted: () => greeted }, signal);
   // A modern client subscribes to changes; only one that shook hands is told unasked.
-  const told = tellOfChanges(heddle, caller, peer, () => greeted);
+  const told = tellOfChanges(heddle, caller, peer, (change) => greeted && concerns(change, able));
   await peer.closed;
   following.close();
   own?.held.close();
@@ -107,10 +109,17 @@ function eraOf({ _meta }: JsonObject): Asked['era'] {
   return isObject(_meta) && META_KEY('protocolVersion') in _meta ? 'modern' : 'legacy';
 }
 
-async function tellOfChanges(heddle: Heddle, caller: Caller, peer: Peer, listens: () => boolean): Promise<void> {
+async function tellOfChanges(
+  heddle: Heddle,
+  caller: Caller,
+  peer: Peer,
+  listens: (change: Change) => boolean,
+): Promise<void> {
   const ended = new AbortController();
   peer.closed.then(() => ended.abort());
-  for await (const { kind, subject } of heddle.changes(caller, ended.signal)) {
-    if (kind === 'catalog' && listens()) await peer.notify(`notifications/${subject}/list_changed`).catch(() => {});
+  for await (const change of heddle.changes(caller, ended.signal)) {
+    const { kind, subject } = change;
+    if (kind === 'catalog' && listens(change))
+      await peer.notify(`notifications/${subject}/list_changed`).catch(() => {});
   }
 }

@@ -50,7 +50,7 @@ function listen(response: Outlet, session: Session): void {
   response.once('close', () => session.streams.delete(response));
 }
 
-/** Tells every legacy client that listens. Modern ones hear it on their subscriptions. */
-export function announce(sessions: Sessions, method: string): void {
-  for (const session of sessions.all()) tell(session, { jsonrpc: '2.0', method });
+/** Tells every legacy client that listens and is meant. Modern ones hear it on their subscriptions. */
+export function announce(sessions: Sessions, method: string, isFor: (session: Session) => boolean): void {
+  for (const session of sessions.all()) if (isFor(session)) tell(session, { jsonrpc: '2.0', method });
 }

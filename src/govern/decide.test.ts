@@ -278,3 +278,13 @@ verifies('G2', 'a rule against a URI holds when a clash has given it another nam
   expect(effect({ mode: 'open', rules: { deny: ['note://one'] } }, renamed)).toBe('deny');
   expect(effect({ mode: 'strict', rules: { allow: ['mcp__git__status'] } }, at('mcp__git__status'))).toBe('ask');
 });
+
+verifies('G2', 'what a server shows only to some is denied to all others, whatever the rules say', () => {
+  const form = { form: true, url: false, sampling: false, samplingTools: false, roots: false };
+  const target = { ...tool('s', 't'), onlyFor: new Set([1]) };
+  const allowed = decider(policyOf({ mode: 'open', rules: { allow: ['mcp__s__t'] } }));
+  const callers = [ada, { ...ada, can: form }, { ...ada, can: { ...form, roots: true } }];
+  expect(callers.map((one) => allowed(one, target).effect)).toEqual(['deny', 'allow', 'deny']);
+  const denied = decider(policyOf({ mode: 'open', rules: { deny: ['mcp__s'] } }));
+  expect(denied({ ...ada, can: form }, target).rule).toBe('permissions.deny: mcp__s');
+});

@@ -1,5 +1,6 @@
 import type { ServerConfig } from '../config/config.ts';
 import type { Profile, ServerEntry, Settings } from '../config/schema.ts';
+import { abilitiesKey } from '../core/abilities.ts';
 import type { Caller, JsonObject, Target } from '../core/call.ts';
 import { nameAt, namesAt } from '../core/equivalent.ts';
 import { isMeant } from '../core/uri-template.ts';
@@ -55,6 +56,11 @@ const STRICTEST = ['deny', 'ask', 'allow'] as const;
 const BUILT_IN: Decision = { effect: 'allow', rule: 'built-in', reason: 'It comes with Heddle and only reads.' };
 
 const NONE: ReadonlySet<string> = new Set();
+const NOT_SHOWN: Decision = {
+  effect: 'deny',
+  rule: 'abilities',
+  reason: 'Its server shows it only to clients that can be asked other things.',
+};
 const NO_PROFILE: Decision = { effect: 'deny', rule: 'profiles', reason: 'There is no such profile.' };
 
 /** A profile as its callers meet it. */
@@ -70,7 +76,8 @@ export function decider(policy: Policy): Decide {
     ([name, profile]) => [name, decideWithin(policy, { name, profile })] as const,
   );
   const byProfile = new Map(profiles);
-  return function decide({ profile }, target, input) {
+  return function decide({ profile, can }, target, input) {
+    if (target.onlyFor && !target.onlyFor.has(abilitiesKey(can))) return NOT_SHOWN;
     if (profile === undefined) return whole(target, input);
     return byProfile.get(profile)?.(target, input) ?? NO_PROFILE;
   };

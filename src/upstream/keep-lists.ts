@@ -8,6 +8,8 @@ export const LIST_KINDS: readonly ListKind[] = ['tools', 'resources', 'templates
 export interface KeepListsOptions {
   readonly clock: Clock;
   readonly alarm: Alarm;
+  /** All unless said; the tools are always among them. */
+  readonly kinds?: readonly ListKind[];
   /** Ends whatever is being asked. */
   readonly signal: AbortSignal;
   readonly onList: (kind: ListKind, items: readonly JsonObject[]) => void;
@@ -52,8 +54,8 @@ const CHANGED: Readonly<Record<string, readonly ListKind[]>> = {
  * way the next is only remembered.
  */
 export function keepLists(options: KeepListsOptions): KeptLists {
-  const { clock, alarm, onList } = options;
-  const kept = new Map<ListKind, Keeping>(LIST_KINDS.map((kind) => [kind, unheard()]));
+  const { clock, alarm, onList, kinds = LIST_KINDS } = options;
+  const kept = new Map<ListKind, Keeping>(kinds.map((kind) => [kind, unheard()]));
   let line: Connection | undefined;
   let closed = false;
 
@@ -106,7 +108,7 @@ export function keepLists(options: KeepListsOptions): KeptLists {
   return {
     hear(method) {
       if (closed || !Object.hasOwn(CHANGED, method)) return;
-      for (const kind of CHANGED[method] ?? []) change(kind, kept.get(kind) as Keeping);
+      for (const [kind, one] of kept) if (CHANGED[method]?.includes(kind)) change(kind, one);
     },
     async begin(connection, signal) {
       line = connection;

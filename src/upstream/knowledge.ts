@@ -22,7 +22,7 @@ export interface Knowledge {
   /** Troubles go with the line they came on. */
   forgetTroubles(): void;
   /** What is worth remembering of what was listed to such a user; neither a guess nor what comes with Heddle is. */
-  memory(abilities: number): ServerMemory | undefined;
+  memory(abilities: number, tools?: readonly JsonObject[]): ServerMemory | undefined;
 }
 
 export function knowledge(plan: ServerPlan, remembered: ServerMemory | undefined, clock: Clock): Knowledge {
@@ -41,10 +41,10 @@ export function knowledge(plan: ServerPlan, remembered: ServerMemory | undefined
     miss: (kind, { message }) => void troubles.set(kind, `Its ${kind} could not be listed: ${message}`),
     trouble: () => troubles.values().next().value,
     forgetTroubles: () => troubles.clear(),
-    memory(abilities) {
+    memory(abilities, tools = lists.tools ?? []) {
       const verdict = era.verdict();
       if (plan.scope === 'builtin' || !verdict) return undefined;
-      const { tools = [], resources = [], templates = [], prompts = [] } = lists;
+      const { resources = [], templates = [], prompts = [] } = lists;
       const { name: server, signature } = plan;
       return { server, abilities, signature, ...verdict, lists: { tools, resources, templates, prompts } };
     },

@@ -2,7 +2,7 @@ import type { Time } from '../core/alarm.ts';
 import type { JsonObject } from '../core/call.ts';
 import type { ServerEvent, ServerStatus } from '../core/server-status.ts';
 import type { ServerMemory } from '../store/server-book.ts';
-import type { ListKind } from './connection.ts';
+import type { Connection, ListKind } from './connection.ts';
 import type { OnlyUser, PrivateLines } from './lines.ts';
 import type { ServerPlan } from './server-plan.ts';
 import type { Subscriptions } from './subscriptions.ts';
@@ -11,6 +11,8 @@ import type { Subscriptions } from './subscriptions.ts';
 export interface ServerOptions {
   readonly plan: ServerPlan;
   readonly known: ServerMemory | undefined;
+  /** What it listed to those who can be asked something. */
+  readonly knownAble: readonly ServerMemory[];
   readonly limited: <T>(task: () => Promise<T>) => Promise<T>;
   readonly lines: PrivateLines;
   readonly subscriptions: Subscriptions;
@@ -18,6 +20,14 @@ export interface ServerOptions {
   readonly time: Time;
   readonly onStatus: (status: ServerStatus, event: ServerEvent, detail?: JsonObject) => void;
   readonly onList: (kind: ListKind, items: readonly JsonObject[]) => void;
+  /** Told what it lists to those who can be asked this. */
+  readonly onAbleTools: (abilities: number, tools: readonly JsonObject[]) => void;
   readonly onNotification: (method: string, params: JsonObject) => void;
   readonly remember: (memory: ServerMemory) => void;
+}
+
+/** A main line that is being opened. */
+export interface Attempt {
+  readonly promise: Promise<Connection>;
+  readonly abort: AbortController;
 }

@@ -5,6 +5,7 @@ import type { Abilities, JsonObject } from '../core/call.ts';
 import { HeddleError, UpstreamError } from '../core/errors.ts';
 import type { ServerStatus } from '../core/server-status.ts';
 import { NO_ABILITIES } from './abilities-key.ts';
+import { type AbleLists, ableLists } from './able-lists.ts';
 import type { Connection, ConnectOptions, ListKind } from './connection.ts';
 import { describeServer, eventsBetween } from './describe-server.ts';
 import { finishing } from './finishing.ts';
@@ -15,19 +16,16 @@ import { fitsMainLine, type LineOwner, type LineUser } from './lines.ts';
 import { dropped } from './lost-server.ts';
 import { type MainLine, openMainLine } from './main-line.ts';
 import type { Era } from './negotiate.ts';
-import type { ServerOptions } from './server-options.ts';
+import type { Attempt, ServerOptions } from './server-options.ts';
 import type { ServerPlan } from './server-plan.ts';
 import { type Effect, NEW, type Rules, reduce, type ServerState, type StateEvent } from './server-state.ts';
 import type { Subscriptions } from './subscriptions.ts';
 
-interface Attempt {
-  readonly promise: Promise<Connection>;
-  readonly abort: AbortController;
-}
-
 /** A server over its whole life: one line for all who cannot be asked anything, opened when it is needed. */
 export class Server implements LineOwner {
   readonly plan: ServerPlan;
+  /** What it lists on lines of their own to those who can be asked something. */
+  readonly able: AbleLists;
   readonly #options: ServerOptions;
   readonly #rules: Rules;
   readonly #known: Knowledge;
@@ -47,6 +45,15 @@ export class Server implements LineOwner {
     this.#options = options;
     this.#rules = { ...reconnect, autoConnect };
     this.#known = knowledge(plan, known, time.clock);
+    this.able = ableLists({
+      ...time,
+      signal: this.#closing.signal,
+      remembered: options.knownAble,
+      onTools: (abilities, tools) => {
+        options.onAbleTools(abilities, tools);
+        this.#remember(abilities, tools);
+      },
+    });
     this.#health = watchHealth({
       time,
       connection: () => this.connection,
@@ -101,9 +108,11 @@ export class Server implements LineOwner {
   openLine(can: Abilities): Promise<Connection> {
     const { connect, name: server } = this.plan;
     if (HeddleError.is(connect)) return Promise.reject(connect);
-    // What it says there is said to one user only, and its lists come on the main line.
-    const options = { ...this.#listeners, server, known: this.#known.era.known(), can, hear: () => {} };
-    return this.#inTime(this.#closing.signal, (signal) => connect({ ...options, signal }));
+    // What it says there is said to one user only, but for what it lists to all who can be asked the same.
+    const options = { ...this.#listeners, server, known: this.#known.era.known(), can };
+    return this.#inTime(this.#closing.signal, (signal) =>
+      this.able.open(can, (hear) => connect({ ...options, signal, hear })),
+    );
   }
 
   /** Asks an idle server whether it is still there. */
@@ -262,11 +271,12 @@ export class Server implements LineOwner {
     this.#status = this.#describe();
     this.#options.onList(kind, items);
     if (isNew) this.#options.onStatus(this.#status, 'list-changed', { list: kind });
+    if (isNew && kind === 'tools') this.able.doubt();
     if (this.#main) this.#remember();
   }
 
-  #remember(): void {
-    const memory = this.#known.memory(abilitiesKey(this.#options.user?.can));
+  #remember(abilities = abilitiesKey(this.#options.user?.can), tools?: readonly JsonObject[]): void {
+    const memory = this.#known.memory(abilities, tools);
     if (memory) this.#options.remember(memory);
   }
 

@@ -7,6 +7,7 @@ import type { ServerEvent, ServerStatus } from '../core/server-status.ts';
 import type { ServerBook, ServerMemory } from '../store/server-book.ts';
 import type { Connection, ListKind } from './connection.ts';
 import { PROBE_EVERY_MS } from './health.ts';
+import { type Learner, learner } from './learner.ts';
 import { type LineUser, type OnlyUser, PrivateLines } from './lines.ts';
 import { memories } from './memories.ts';
 import { Server } from './server.ts';
@@ -24,11 +25,13 @@ export interface ServersOptions extends Partial<Time> {
   /** `detail` says which list changed. */
   readonly onStatus: (status: ServerStatus, event: ServerEvent, detail?: JsonObject) => void;
   readonly onList: (server: string, kind: ListKind, items: readonly JsonObject[]) => void;
+  /** What a server lists to those who can be asked this, as `abilitiesKey` says it. */
+  readonly onAbleTools?: (server: string, abilities: number, tools: readonly JsonObject[]) => void;
   readonly onNotification: (server: string, method: string, params: JsonObject) => void;
 }
 
 /** All configured servers. None is started before it is needed, except those that ask for it. */
-export interface Servers {
+export interface Servers extends Learner {
   status(): readonly ServerStatus[];
   /** How one of them is doing; undefined when it is not configured. */
   statusOf(name: string): ServerStatus | undefined;
@@ -112,6 +115,7 @@ export function openServers(options: ServersOptions): Servers {
         await server.connect(signal);
         return server.ready(call) ?? lines.open(server, call, signal);
       }),
+    ...learner({ find: (name) => servers.get(name), lines, signal: closing.signal }),
     disconnect: async (name) => servers.get(name)?.disconnect(),
     subscribe: (name, uri, signal) =>
       ask(name, signal, async (server) => {
@@ -122,8 +126,7 @@ export function openServers(options: ServersOptions): Servers {
     notify: async (name, { method, params }, signal) => (await connect(name, signal)).notify(method, params, signal),
     start,
     update(next) {
-      const before = servers;
-      const kept = unchanged(before, next);
+      const [before, kept] = [servers, unchanged(servers, next)];
       for (const server of before.values()) if (!kept.has(server.name)) retire(server);
       const opened = next.map((plan) => kept.get(plan.name) ?? open(plan, before.get(plan.name)?.subscriptions));
       servers = new Map(opened.map((server) => [server.name, server]));
@@ -144,7 +147,7 @@ function unchanged(servers: ReadonlyMap<string, Server>, plans: readonly ServerP
 
 /** Makes servers, each with what was remembered of it. */
 function opener(options: ServersOptions, time: Time, lines: PrivateLines) {
-  const { book, user, onStatus, onList, onNotification } = options;
+  const { book, user, onStatus, onList, onAbleTools = () => {}, onNotification } = options;
   const local = limiter(options.localConcurrency, START_MS);
   const remote = limiter(options.remoteConcurrency, START_MS);
   const known = memories(options.memories, abilitiesKey(user?.can));
@@ -155,6 +158,7 @@ function opener(options: ServersOptions, time: Time, lines: PrivateLines) {
     const server = new Server({
       plan,
       known: known.of(plan),
+      knownAble: known.able(plan),
       limited: plan.local ? local : remote,
       lines,
       subscriptions: inherited ?? subscriptions(missed),
@@ -162,6 +166,7 @@ function opener(options: ServersOptions, time: Time, lines: PrivateLines) {
       time,
       onStatus,
       onList: (kind, items) => onList(name, kind, items),
+      onAbleTools: (abilities, tools) => onAbleTools(name, abilities, tools),
       onNotification: (method, params) => onNotification(name, method, params),
       remember(memory) {
         known.put(memory);

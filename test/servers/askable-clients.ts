@@ -1,12 +1,14 @@
 import type { Readable, Writable } from 'node:stream';
 import { Client as NewClient, StreamableHTTPClientTransport as NewHttp } from '@modelcontextprotocol/client';
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport as OldStdio } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport as OldHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import {
   CreateMessageRequestSchema,
   ElicitRequestSchema,
   ListRootsRequestSchema,
   LoggingMessageNotificationSchema,
+  ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 
 type Result = Readonly<Record<string, unknown>>;
@@ -14,9 +16,10 @@ type Result = Readonly<Record<string, unknown>>;
 /** Answers what the user of a client is asked. */
 export type User = (method: string, params: Result, signal: AbortSignal) => Promise<Result> | Result;
 
-/** Where a server is: an address with its token, or two streams. */
+/** Where a server is: an address with its token, a program to start, or two streams. */
 export type Way =
   | { readonly url: string; readonly token: string }
+  | { readonly command: string; readonly args: string[] }
   | { readonly input: Readable; readonly output: Writable };
 
 export interface AskableOptions {
@@ -31,8 +34,16 @@ export interface AskableOptions {
 export interface AskableClient {
   call(
     name: string,
-    options?: { readonly signal?: AbortSignal; readonly onprogress?: (one: Result) => void },
+    options?: {
+      readonly input?: Result;
+      readonly signal?: AbortSignal;
+      readonly onprogress?: (one: Result) => void;
+    },
   ): Promise<Result>;
+  /** The tools; all fit one page. */
+  list(): Promise<readonly Result[]>;
+  /** Calls back whenever the server says that its tools have changed. */
+  onToolsChanged(told: () => void): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -56,13 +67,21 @@ export const ASKABLE_CLIENTS: Readonly<Record<'legacy' | 'modern', Connect>> = {
     if (has('roots'))
       client.setRequestHandler(ListRootsRequestSchema, (one, { signal }) => user(one.method, {}, signal) as never);
     await client.connect(
-      ('url' in way ? new OldHttp(new URL(way.url), headersOf(way.token)) : overStreams(way)) as never,
+      ('url' in way
+        ? new OldHttp(new URL(way.url), headersOf(way.token))
+        : 'command' in way
+          ? new OldStdio({ ...way, stderr: 'ignore' })
+          : overStreams(way)) as never,
     );
     client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => onLog(params));
     if (level) await client.setLoggingLevel(level);
     return {
-      call: (name, options = {}) =>
-        client.callTool({ name, arguments: {} }, undefined, options as object) as Promise<Result>,
+      call: (name, { input = {}, ...options } = {}) =>
+        client.callTool({ name, arguments: input }, undefined, options as object) as Promise<Result>,
+      list: async () => (await client.listTools()).tools,
+      async onToolsChanged(told) {
+        client.setNotificationHandler(ToolListChangedNotificationSchema, told);
+      },
       close: () => client.close(),
     };
   },
@@ -77,12 +96,18 @@ export const ASKABLE_CLIENTS: Readonly<Record<'legacy' | 'modern', Connect>> = {
       );
     }
     await client.connect(
-      'url' in way ? new NewHttp(new URL(way.url), headersOf(way.token)) : (overStreams(way) as never),
+      'url' in way ? new NewHttp(new URL(way.url), headersOf(way.token)) : (overStreams(way as Streams) as never),
     );
     client.setNotificationHandler('notifications/message', ({ params }) => onLog(params));
     const _meta = level ? { 'io.modelcontextprotocol/logLevel': level } : {};
     return {
-      call: (name, options = {}) => client.callTool({ name, arguments: {}, _meta }, options as object),
+      call: (name, { input = {}, ...options } = {}) =>
+        client.callTool({ name, arguments: { ...input }, _meta }, options as object),
+      list: async () => (await client.listTools()).tools,
+      async onToolsChanged(told) {
+        client.setNotificationHandler('notifications/tools/list_changed', told);
+        await client.listen({ toolsListChanged: true });
+      },
       close: () => client.close(),
     };
   },
@@ -99,8 +124,10 @@ interface StreamTransport {
   close(): Promise<void>;
 }
 
+type Streams = Extract<Way, { input: Readable }>;
+
 /** One message per line, as over stdio, without a child. */
-function overStreams({ input, output }: Exclude<Way, { url: string }>): StreamTransport {
+function overStreams({ input, output }: Streams): StreamTransport {
   let rest = '';
   const transport: StreamTransport = {
     async start() {

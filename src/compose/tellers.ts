@@ -1,0 +1,28 @@
+import type { CatalogOptions } from '../catalog/refresh.ts';
+import type { JsonObject } from '../core/call.ts';
+import type { Feed } from '../core/feed.ts';
+import type { Change, ServerEvent } from '../core/server-status.ts';
+import type { Notifications } from '../upstream/notifications.ts';
+import type { ServersOptions } from '../upstream/servers.ts';
+
+/** Tells those who listen what happens to servers, and what they say. */
+export function tellers(
+  changes: Feed<Change>,
+  heard: Notifications,
+): Pick<ServersOptions, 'onStatus' | 'onNotification'> {
+  const publish = (subject: string, event: ServerEvent, detail: JsonObject) =>
+    changes.publish({ kind: 'server', subject, detail: { ...detail, event } });
+  return {
+    onStatus: (status, event, more) => publish(status.name, event, { ...status, ...more }),
+    onNotification(server, method, params) {
+      publish(server, 'notification', { method, params });
+      heard.tell(server, method, params);
+    },
+  };
+}
+
+/** Tells them what is other than before in the catalog, and for whom if not for everybody. */
+export const catalogTeller =
+  (changes: Feed<Change>): CatalogOptions['onChange'] =>
+  (subject, abilities) =>
+    changes.publish({ kind: 'catalog', subject, detail: abilities === undefined ? {} : { abilities } });

@@ -1,0 +1,52 @@
+import { abilitiesKey } from '../core/abilities.ts';
+import { abortable } from '../core/abortable.ts';
+import type { LineUser, PrivateLines } from './lines.ts';
+import type { Server } from './server.ts';
+
+export type AbleUser = Required<LineUser>;
+
+/** Finds out what servers list to those who can be asked something. Starts none that nobody has started. */
+export interface Learner {
+  /** Has a connected server say what it lists to this user, unless that is known. */
+  learn(name: string, user: AbleUser, signal: AbortSignal): Promise<void>;
+  /** The same when there is time for it. */
+  learnLater(names: readonly string[], user: AbleUser): void;
+}
+
+interface LearnerOptions {
+  readonly find: (name: string) => Server | undefined;
+  readonly lines: PrivateLines;
+  readonly signal: AbortSignal;
+}
+
+export function learner({ find, lines, signal: closing }: LearnerOptions): Learner {
+  const waiting = new Set<string>();
+  let last = Promise.resolve();
+
+  async function learn(name: string, user: AbleUser, signal: AbortSignal): Promise<void> {
+    const server = find(name);
+    if (!server || !hasOwnLines(server)) return;
+    if (!server.able.asked(user.can)) await lines.open(server, user, signal);
+    await abortable(server.able.asked(user.can) ?? Promise.resolve(), signal);
+  }
+
+  return {
+    learn,
+    learnLater(names, user) {
+      for (const name of names) {
+        const id = `${abilitiesKey(user.can)} ${name}`;
+        if (waiting.has(id)) continue;
+        waiting.add(id);
+        // One at a time: lines are few, and whoever calls needs them more.
+        last = last
+          .then(() => learn(name, user, closing))
+          .catch(() => {}) // It is asked again when somebody looks again.
+          .finally(() => waiting.delete(id));
+      }
+    },
+  };
+}
+
+/** In the newer era all users share a line, and what comes with Heddle never asks. */
+const hasOwnLines = ({ connection, plan }: Server) =>
+  connection?.agreement.era === 'legacy' && plan.scope !== 'builtin';
