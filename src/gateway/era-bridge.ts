@@ -33,8 +33,12 @@ export function eraBridge(heddle: Heddle, handouts: Handouts): Bridge {
   return async function bridge(call, { era, ask }, params = {}) {
     if (era === 'legacy') return withoutModernWords(await runForLegacy(call, ask));
     const round = modern.goOn(call, params);
-    // Whoever knows tasks need not wait for what takes long, whether its server knows them or not.
-    return modern.toAnswer(await (round.takesTasks ? handouts.held.run(round) : heddle.dispatch(round)), round);
+    try {
+      // Whoever knows tasks need not wait for what takes long, whether its server knows them or not.
+      return modern.toAnswer(await (round.takesTasks ? handouts.held.run(round) : heddle.dispatch(round)), round);
+    } catch (thrown) {
+      throw modern.toRefusal(thrown, round);
+    }
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Answers, Call, JsonObject, Result } from '../core/call.ts';
-import { UpstreamError } from '../core/errors.ts';
+import { HeddleError, UpstreamError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import type { Access } from '../heddle.ts';
 import { INVALID_PARAMS, RpcError } from '../wire/json-rpc.ts';
@@ -13,16 +13,22 @@ import type { Route } from './task-ids.ts';
 export interface ModernRounds {
   /** The call, with what the client brings back. Throws an `RpcError` for a state that is not believed. */
   goOn(call: Call, params: JsonObject): Call;
+  /** What a round failed with, as its client may hear it: a state may turn out to be worth nothing only on the way. */
+  toRefusal(thrown: unknown, round: Call): unknown;
   toAnswer(result: Result | HeldCall, call: Call): JsonObject;
 }
 
 export function modernRounds({ states, tasks }: Handouts, access: Pick<Access, 'refused'>): ModernRounds {
+  function refusal(call: Call, reason: string): RpcError {
+    access.refused(call.caller, { callId: call.id, name: call.name, reason });
+    // One sentence for all reasons: whoever tries states out learns nothing.
+    return new RpcError(INVALID_PARAMS, 'Invalid or expired requestState', { reason: 'invalid_request_state' });
+  }
+
   function open(text: unknown, call: Call): Opened {
     const opened = states.open(text, call);
-    if (typeof opened !== 'string') return opened;
-    access.refused(call.caller, { callId: call.id, name: call.name, reason: opened });
-    // One sentence for all reasons: whoever tries states out learns nothing.
-    throw new RpcError(INVALID_PARAMS, 'Invalid or expired requestState', { reason: 'invalid_request_state' });
+    if (typeof opened === 'string') throw refusal(call, opened);
+    return opened;
   }
 
   /** The id says where it goes on, so that nobody has to remember that. */
@@ -39,6 +45,10 @@ export function modernRounds({ states, tasks }: Handouts, access: Pick<Access, '
       const { callId, next, isElsewhere } = open(requestState, call);
       if (isElsewhere) throw heldElsewhere(next.server);
       return { ...call, ...answers, id: callId, from: next };
+    },
+    toRefusal(thrown, round) {
+      const { distrust } = HeddleError.is(thrown) ? thrown.details : {};
+      return typeof distrust === 'string' ? refusal(round, distrust) : thrown;
     },
     toAnswer(result, call) {
       if (result instanceof HeldCall) return created(result.describe(), { kind: 'held', ticket: result.ticket }, call);
