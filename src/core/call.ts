@@ -156,8 +156,8 @@ export type Answers = Readonly<Record<string, Answer>>;
 
 /** How a call that stopped to ask goes on. Plain data; only the gateway seals it for a client. */
 export type Continuation =
-  /** A stateless server: any replica can go on. */
-  | { readonly kind: 'upstream'; readonly server: string; readonly state?: string }
+  /** A stateless server: any replica can go on. `again` when it was gone on with before: that is a call of its own. */
+  | { readonly kind: 'upstream'; readonly server: string; readonly state?: string; readonly again?: true }
   /** A server that asked in the middle of an open request: this process, once. */
   | { readonly kind: 'parked'; readonly server: string; readonly ticket: string }
   /** A server that refused until the user has visited its URLs. */

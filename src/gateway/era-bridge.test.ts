@@ -197,6 +197,18 @@ verifies('P3', 'what a stateless server remembers goes on in any gateway with th
   expect(JSON.parse(textOf(result))).toEqual({ who: ANN });
 });
 
+verifies('G5', 'what a stateless server remembers is free to go on with once, and counted after that', async () => {
+  const { call } = await opened({
+    era: 'modern',
+    config: { limits: { perCaller: { maxCalls: 2, windowMs: 60_000 } } },
+  });
+  const { requestState } = (await call('book')).result;
+  const goOn = async () => (await call('book', { inputResponses: { who: ANN }, requestState })).result;
+  const results = [await goOn(), await goOn(), await goOn()];
+  expect(results.map(({ isError }) => isError ?? false)).toEqual([false, false, true]);
+  expect(textOf(results[2] as JsonObject)).toContain('RATE_LIMITED');
+});
+
 verifies('P3', 'a server that remembers nothing gives no state, and answers reach it without', async () => {
   const { call } = await opened({ era: 'modern' });
   expect((await call('stateless')).result).not.toHaveProperty('requestState');
@@ -228,6 +240,16 @@ describe('a legacy server that refuses until a page is visited', () => {
     expect(asked?.params).not.toHaveProperty('elicitationId');
     const back = { inputResponses: { [String(key)]: { action: 'accept' } }, requestState: result.requestState };
     expect(textOf((await call('gated', back)).result)).toBe('"opened"');
+  });
+
+  verifies('P3', 'is called again once, however often its client comes back with the same', async () => {
+    const { call, gateway } = await opened();
+    const { requestState } = (await call('gated')).result;
+    const back = { inputResponses: { q1: { action: 'accept' } }, requestState };
+    expect(textOf((await call('gated', back)).result)).toBe('"opened"');
+    expect((await call('gated', back)).error).toEqual(BAD_STATE);
+    const refused = (await gateway.audit()).filter(({ detail }) => detail.outcome === 'refused');
+    expect(refused).toMatchObject([{ caller: 'owner', detail: { reason: 'replayed' } }]);
   });
 
   verifies('P3', 'is not called again when the user declines', async () => {
