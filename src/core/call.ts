@@ -43,6 +43,8 @@ export interface Call {
   readonly report?: (progress: Progress) => void;
   /** Hears what the server logs meanwhile, from this level on, in MCP's own words. */
   readonly log?: { readonly level: string; readonly tell: (said: JsonObject) => void } | undefined;
+  /** Hears that a page its user was sent to has been visited, in MCP's own words, mostly long after the answer. */
+  readonly visited?: (said: JsonObject) => void;
 }
 
 export interface CallOptions {

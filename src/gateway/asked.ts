@@ -20,6 +20,8 @@ export interface Asked {
   readonly ask?: AskClient | undefined;
   /** What its client hears of servers' logs; absent where it could not be told. */
   readonly logging?: Logging | undefined;
+  /** Tells its client something also after the answer; absent where it could not be told. */
+  readonly tellLater?: ((method: string, params: JsonObject) => void) | undefined;
   /** What its client follows; absent where it could not be told. */
   readonly followed?: Followed | undefined;
 }

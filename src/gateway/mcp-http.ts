@@ -146,10 +146,13 @@ function callResponder(respond: ReturnType<typeof responder>, describe: McpHttpO
 }
 
 /** Whoever has a session can be told, and asked on the stream of the request that a question is about. */
-function userOf(session: Session | undefined, reply: Reply): Pick<Asked, 'can' | 'ask' | 'followed' | 'logging'> {
+function userOf(
+  session: Session | undefined,
+  reply: Reply,
+): Pick<Asked, 'can' | 'ask' | 'followed' | 'logging' | 'tellLater'> {
   if (!session) return {};
-  const { can, questions, followed, logging } = session;
-  return { can, ask: (question, signal) => questions.ask(question, reply, signal), followed, logging };
+  const { can, questions, followed, logging, say: tellLater } = session;
+  return { can, ask: (question, signal) => questions.ask(question, reply, signal), followed, logging, tellLater };
 }
 
 /** An answer to what we asked: it comes by itself, and the call it belongs to goes on elsewhere. */

@@ -9,6 +9,7 @@ const RESERVED = 'io.modelcontextprotocol/';
 /** What a server may answer with a question. */
 const MAY_ASK: readonly CallKind[] = ['tool', 'resource', 'prompt'];
 const NOTHING: JsonObject = {};
+const VISITED = 'notifications/elicitation/complete';
 
 /** A request of a client as Heddle is asked it: `what` is of the request's parameters, the rest of who asks. */
 export function toCall(what: Pick<Call, 'kind' | 'name' | 'input'>, params: JsonObject, asked: Asked): Call {
@@ -16,6 +17,7 @@ export function toCall(what: Pick<Call, 'kind' | 'name' | 'input'>, params: Json
   const beside = unknownIn(params);
   const report = progressOf(_meta, asked);
   const log = logOf(_meta, asked);
+  const { tellLater } = asked;
   const can = MAY_ASK.includes(what.kind) ? asked.can : undefined;
   return {
     id: newCallId(),
@@ -31,6 +33,7 @@ export function toCall(what: Pick<Call, 'kind' | 'name' | 'input'>, params: Json
     ...(can && { can }),
     ...(report && { report }),
     ...(log && { log }),
+    ...(tellLater && can?.url && { visited: (said: JsonObject) => tellLater(VISITED, said) }),
   };
 }
 

@@ -39,6 +39,7 @@ interface Running {
   readonly exchange: Exchange;
   readonly can: Abilities;
   readonly principal: string;
+  readonly visited: ResolvedCall['visited'];
 }
 
 /** Calls to a server that asks by requests of its own, while ours is open. */
@@ -71,14 +72,12 @@ export function legacyCalls({ peer, server, can, questions, takesTaskCalls = () 
     const able = sharedAbilities(can, call.can ?? NO_ABILITIES);
     const onEnd = () => running.delete(one);
     const exchange = new Exchange({ peer, server, call, task, onEnd, handOver });
-    const one: Running = { exchange, can: able, principal: call.caller.id };
+    const one: Running = { exchange, can: able, principal: call.caller.id, visited: call.visited };
     running.add(one);
     try {
       return await nextStop(exchange, call, questions.parking);
     } catch (thrown) {
-      // Once only: a server that refuses again after the visit is not believed to want another.
-      const again = call.from?.kind === 'call-again';
-      const urls = again ? undefined : urlsToVisit({ server, call, thrown, can: able, questions });
+      const urls = urlsToVisit({ server, call, thrown, can: able, questions, visited });
       if (urls) return urls;
       throw toFailure(server, thrown);
     }
@@ -108,7 +107,8 @@ export function legacyCalls({ peer, server, can, questions, takesTaskCalls = () 
       if (own.length > 0 && !owner?.can.roots) return { roots: own };
       if (!owner) throw nobodyToAsk({ method, params }, plain);
       const asking = { withdrawn: signal, isGuess: askedBy === undefined && taskId === undefined };
-      return owner.exchange.put(questions.admit(server, { method, params }, owner), asking);
+      const question = questions.admit(server, { method, params }, owner);
+      return owner.exchange.put(visited.begin(question, owner.visited), asking);
     },
     hear: visited.hear,
     asksBlindly,

@@ -4,6 +4,7 @@ import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as OldHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import {
   CreateMessageRequestSchema,
+  ElicitationCompleteNotificationSchema,
   ElicitRequestSchema,
   ListRootsRequestSchema,
   LoggingMessageNotificationSchema,
@@ -25,6 +26,8 @@ export interface AskableOptions {
   /** From which level on it wants to hear what servers log. */
   readonly level?: 'debug' | 'warning' | undefined;
   readonly onLog?: (said: Result) => void;
+  /** Hears that a page was visited, where the era has such news. */
+  readonly onVisited?: (elicitationId: string) => void;
 }
 
 /** An official client whose user can be asked. */
@@ -43,7 +46,7 @@ export const ALL_ABILITIES = { elicitation: { form: {}, url: {} }, sampling: {},
 
 /** The official clients, by their era. */
 export const ASKABLE_CLIENTS: Readonly<Record<'legacy' | 'modern', Connect>> = {
-  async legacy(way, { user, capabilities = ALL_ABILITIES, level, onLog = () => {} }) {
+  async legacy(way, { user, capabilities = ALL_ABILITIES, level, onLog = () => {}, onVisited = () => {} }) {
     const client = new OldClient(ME, { capabilities });
     const has = (name: string) => name in capabilities;
     if (has('elicitation'))
@@ -59,6 +62,9 @@ export const ASKABLE_CLIENTS: Readonly<Record<'legacy' | 'modern', Connect>> = {
       ('url' in way ? new OldHttp(new URL(way.url), headersOf(way.token)) : overStreams(way)) as never,
     );
     client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => onLog(params));
+    client.setNotificationHandler(ElicitationCompleteNotificationSchema, ({ params }) =>
+      onVisited(params.elicitationId),
+    );
     if (level) await client.setLoggingLevel(level);
     return {
       call: (name, options = {}) =>
