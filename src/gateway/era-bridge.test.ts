@@ -209,9 +209,11 @@ verifies('G5', 'what a stateless server remembers is free to go on with once, an
   expect(textOf(results[2] as JsonObject)).toContain('RATE_LIMITED');
 });
 
-verifies('P3', 'a server that remembers nothing gives no state, and answers reach it without', async () => {
+verifies('P3', 'a server that remembers nothing is answered with our state, and without', async () => {
   const { call } = await opened({ era: 'modern' });
-  expect((await call('stateless')).result).not.toHaveProperty('requestState');
+  const { requestState } = (await call('stateless')).result;
+  const answered = await call('stateless', { inputResponses: { who: ANN }, requestState });
+  expect(JSON.parse(textOf(answered.result))).toMatchObject({ who: ANN });
   const odd = { who: ANN, stray: 7 };
   expect(JSON.parse(textOf((await call('stateless', { inputResponses: odd })).result))).toMatchObject({ who: ANN });
   for (const inputResponses of [null, 3, [], { who: { failed: { code: 1, message: 'x' } } }]) {

@@ -43,7 +43,10 @@ export function modernRounds({ states, tasks }: Handouts, access: Pick<Access, '
       const answers = inputResponses === undefined ? {} : { answers: toAnswers(inputResponses) };
       if (requestState === undefined) return { ...call, ...answers };
       const { callId, next, isElsewhere } = open(requestState, call);
-      if (isElsewhere) throw heldElsewhere(next.server);
+      if (isElsewhere) {
+        access.refused(call.caller, { callId, name: call.name, reason: 'held-elsewhere' });
+        throw heldElsewhere(call, next.server);
+      }
       return { ...call, ...answers, id: callId, from: next };
     },
     toRefusal(thrown, round) {
@@ -56,12 +59,11 @@ export function modernRounds({ states, tasks }: Handouts, access: Pick<Access, '
       if (result.kind === 'working') return created(result.task, result.next, call);
       const { questions, next, task = {} } = result;
       if (next.kind === 'task') return created(task, next, call);
-      // A server that remembers nothing is asked by anybody who knows the answers.
-      const remembers = next.kind !== 'upstream' || next.state !== undefined;
       return {
         resultType: 'input_required',
         ...(Object.keys(questions).length > 0 && { inputRequests: questionsForModern(questions) }),
-        ...(remembers && { requestState: states.seal(next, call) }),
+        // Even where the server remembers nothing: the answers are for the one that asked, and for no other of its pool.
+        requestState: states.seal(next, call),
       };
     },
   };
@@ -75,12 +77,11 @@ export function toAnswers(given: unknown): Answers {
   return given as Answers;
 }
 
-const heldElsewhere = (server: string) =>
-  new UpstreamError(
-    'UPSTREAM_FAILED',
-    `The gateway that held the question of ${server} is gone, and the call with it.`,
-    {
-      delivered: 'maybe',
-      fix: 'Look whether the call has had effects, then call again.',
-    },
-  );
+/** Only tools change anything. */
+function heldElsewhere({ kind }: Call, server: string): HeddleError {
+  const message = `The gateway that held the question of ${server} is gone, and the call with it.`;
+  if (kind !== 'tool') return new UpstreamError('UPSTREAM_FAILED', message, { delivered: 'maybe' });
+  return new HeddleError('OUTCOME_UNKNOWN', `${message} It may have happened or not; it was not repeated.`, {
+    details: { server },
+  });
+}

@@ -7,6 +7,7 @@ import type { Questions } from './questions.ts';
 const URL_REQUIRED = -32042;
 const COMPLETE = 'notifications/elicitation/complete';
 const MAX_URLS = 16;
+const MAX_ID_CHARS = 256;
 const MAX_REMEMBERED = 1000;
 const WAIT_MS = 20_000;
 
@@ -49,7 +50,7 @@ export function urlsToVisit({ server, call, thrown, can, questions, visited }: R
 }
 
 const isNamed = (one: unknown): one is JsonObject & { readonly elicitationId: string } =>
-  isObject(one) && typeof one.elicitationId === 'string';
+  isObject(one) && typeof one.elicitationId === 'string' && one.elicitationId.length <= MAX_ID_CHARS;
 
 /** Whether the user agreed to every URL. */
 export function hasAgreed({ answers = {}, from }: ResolvedCall): boolean {
