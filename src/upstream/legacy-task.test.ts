@@ -3,14 +3,20 @@ import { verifies } from '../../test/requirements.ts';
 import { until } from '../../test/until.ts';
 import type { JsonObject, ResolvedCall } from '../core/call.ts';
 import { aTarget } from '../core/fixtures.ts';
+import { RpcError } from '../wire/json-rpc.ts';
 import { connectInMemory } from './connect-in-memory.ts';
 import { type Answer, HELLO, never, tinyServer, toolCall } from './fixtures.ts';
 
-const CAN = { form: true, url: false, sampling: false, samplingTools: false, roots: false };
+const CAN = { form: true, url: true, sampling: false, samplingTools: false, roots: false };
 const TASKS = { requests: { tools: { call: {} } }, cancel: {} };
 const RELATED = { 'io.modelcontextprotocol/related-task': { taskId: 't1' } };
 const FORM = { message: 'Who?', requestedSchema: { type: 'object', properties: { name: { type: 'string' } } } };
 const DONE = { content: [{ type: 'text', text: 'done' }] };
+
+const visitFirst = () => {
+  const elicitations = [{ mode: 'url', elicitationId: 'e1', url: 'https://example.com/', message: 'Sign in.' }];
+  throw new RpcError(-32042, 'Visit first.', { elicitations });
+};
 
 const aTaskCall = (more: Partial<ResolvedCall> = {}) =>
   toolCall(
@@ -120,3 +126,24 @@ verifies('P3', 'a call that goes on with a task of the newer era is not made ane
   await expect(connection.send(toolCall('long', {}, { from }))).rejects.toMatchObject({ code: 'UPSTREAM_REFUSED' });
   expect(said).toEqual([]);
 });
+
+verifies(
+  'P3',
+  'a task that wants a page visited is begun again only for a user who agreed, and after the visit',
+  async () => {
+    let wasVisited = false;
+    const { connection, server, said } = await opened({ 'tasks/result': () => (wasVisited ? DONE : visitFirst()) });
+    const asked = await connection.send(aTaskCall());
+    expect(asked).toMatchObject({ kind: 'input-required', next: { kind: 'call-again', after: ['e1'] } });
+    const from = { kind: 'call-again', server: 'demo', after: ['e1'] } as const;
+    for (const answers of [{ q1: { action: 'decline' } }, {}]) {
+      expect(await connection.send(aTaskCall({ from, answers }))).toMatchObject({ kind: 'complete', isError: true });
+    }
+    expect(said).toHaveLength(1);
+    const again = connection.send(aTaskCall({ from, answers: { q1: { action: 'accept' } } }));
+    wasVisited = true;
+    await server.lines[0]?.notify('notifications/elicitation/complete', { elicitationId: 'e1' });
+    expect(await again).toMatchObject({ kind: 'complete', value: DONE });
+    expect(said).toMatchObject([{ task: {} }, { task: {} }]);
+  },
+);
