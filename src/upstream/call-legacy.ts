@@ -72,6 +72,7 @@ export function legacyCalls(options: CallsOptions): Calls {
 function sender(options: CallsOptions, { running, handOver }: AskableCalls, visited: Visits) {
   const { peer, server, can, questions, takesTaskCalls = () => false } = options;
   const isInvited = isAskable(can);
+  const able = (call: ResolvedCall) => sharedAbilities(can, call.can ?? NO_ABILITIES);
   let plain = 0;
 
   async function sendPlainly(call: ResolvedCall): Promise<Result> {
@@ -89,22 +90,30 @@ function sender(options: CallsOptions, { running, handOver }: AskableCalls, visi
 
   async function sendAsTask(call: ResolvedCall): Promise<Result> {
     const startedAt = performance.now();
-    const begun = await beginTask(peer, server, call);
-    return 'value' in begun ? answered(server, begun.value, startedAt) : sendAskably(call, begun);
+    return orVisit(call, async () => {
+      const begun = await beginTask(peer, call);
+      return 'value' in begun ? answered(server, begun.value, startedAt) : exchanged(call, begun);
+    });
   }
 
-  async function sendAskably(call: ResolvedCall, task?: LegacyTask): Promise<Result> {
-    const able = sharedAbilities(can, call.can ?? NO_ABILITIES);
+  const sendAskably = (call: ResolvedCall) => orVisit(call, () => exchanged(call));
+
+  function exchanged(call: ResolvedCall, task?: LegacyTask): Promise<Result> {
     const onEnd = () => running.delete(one);
     const exchange = new Exchange({ peer, server, call, task, onEnd, handOver });
-    const one: Running = { exchange, can: able, principal: call.caller.id };
+    const one: Running = { exchange, can: able(call), principal: call.caller.id };
     running.add(one);
+    return nextStop(exchange, call, questions.parking);
+  }
+
+  /** What comes of a call, or what its server wants visited before it does anything. */
+  async function orVisit(call: ResolvedCall, done: () => Promise<Result>): Promise<Result> {
     try {
-      return await nextStop(exchange, call, questions.parking);
+      return await done();
     } catch (thrown) {
       // Once only: a server that refuses again after the visit is not believed to want another.
       const again = call.from?.kind === 'call-again';
-      const urls = again ? undefined : urlsToVisit({ server, call, thrown, can: able, questions });
+      const urls = again ? undefined : urlsToVisit({ server, call, thrown, can: able(call), questions });
       if (urls) return urls;
       throw toFailure(server, thrown);
     }

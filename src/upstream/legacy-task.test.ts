@@ -147,3 +147,14 @@ verifies(
     expect(said).toMatchObject([{ task: {} }, { task: {} }]);
   },
 );
+
+verifies('P3', 'a server that wants a page visited before it begins a task is understood as any other', async () => {
+  const { connection } = await opened({ 'tools/call': visitFirst });
+  expect(await connection.send(aTaskCall())).toMatchObject({
+    kind: 'input-required',
+    questions: { q1: { params: { mode: 'url', url: 'https://example.com/' } } },
+    next: { kind: 'call-again', after: ['e1'] },
+  });
+  const unable = connection.send(aTaskCall({ can: { ...CAN, url: false } }));
+  await expect(unable).rejects.toMatchObject({ code: 'UPSTREAM_REFUSED', details: { rpc: { code: -32042 } } });
+});

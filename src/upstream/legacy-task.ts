@@ -3,7 +3,6 @@ import { isObject } from '../core/json.ts';
 import { LONGEST_TASK_MS } from '../core/task.ts';
 import type { Peer } from '../wire/peer.ts';
 import { askOf, requestOf } from './call-request.ts';
-import { toFailure } from './failure.ts';
 
 /** What a server of 2025-11-25 does by itself. Its result is another request, which stays open until it is done. */
 export interface LegacyTask {
@@ -26,20 +25,12 @@ export function isOnlyTask({ kind, target }: ResolvedCall): boolean {
   return kind === 'tool' && isObject(execution) && execution.taskSupport === 'required';
 }
 
-/** Calls a tool as a task. Some servers answer at once all the same. */
-export async function beginTask(
-  peer: Peer,
-  server: string,
-  call: ResolvedCall,
-): Promise<LegacyTask | { readonly value: JsonObject }> {
+/** Calls a tool as a task. Some servers answer at once all the same. Throws what the line threw. */
+export async function beginTask(peer: Peer, call: ResolvedCall): Promise<LegacyTask | { readonly value: JsonObject }> {
   const { method, params } = requestOf(call);
-  try {
-    const value = await peer.request(method, { ...params, task: { ttl: LONGEST_TASK_MS } }, askOf(call));
-    const taskId = isObject(value.task) ? value.task.taskId : undefined;
-    return typeof taskId === 'string' ? { taskId } : { value };
-  } catch (thrown) {
-    throw toFailure(server, thrown);
-  }
+  const value = await peer.request(method, { ...params, task: { ttl: LONGEST_TASK_MS } }, askOf(call));
+  const taskId = isObject(value.task) ? value.task.taskId : undefined;
+  return typeof taskId === 'string' ? { taskId } : { value };
 }
 
 /** Tells the server that nobody waits any more. Whether it stops is its own business. */
