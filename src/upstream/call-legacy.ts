@@ -46,7 +46,7 @@ export function legacyCalls(options: CallsOptions): Calls {
   const { server, can, questions } = options;
   const askable = askableCalls();
   const visited = visits();
-  const { send, plain } = sender(options, askable, visited);
+  const { send, plain, beginning } = sender(options, askable, visited);
   return {
     send,
     async answer(method, params, { signal, askedBy }) {
@@ -63,7 +63,7 @@ export function legacyCalls(options: CallsOptions): Calls {
     },
     hear: visited.hear,
     asksBlindly: askable.asksBlindly,
-    underWay: () => plain() + askable.running.size,
+    underWay: () => plain() + beginning() + askable.running.size,
     close: visited.close,
   };
 }
@@ -74,6 +74,7 @@ function sender(options: CallsOptions, { running, handOver }: AskableCalls, visi
   const isInvited = isAskable(can);
   const able = (call: ResolvedCall) => sharedAbilities(can, call.can ?? NO_ABILITIES);
   let plain = 0;
+  let beginning = 0;
 
   async function sendPlainly(call: ResolvedCall): Promise<Result> {
     const startedAt = performance.now();
@@ -90,8 +91,9 @@ function sender(options: CallsOptions, { running, handOver }: AskableCalls, visi
 
   async function sendAsTask(call: ResolvedCall): Promise<Result> {
     const startedAt = performance.now();
+    beginning++;
     return orVisit(call, async () => {
-      const begun = await beginTask(peer, call);
+      const begun = await beginTask(peer, call).finally(() => beginning--);
       return 'value' in begun ? answered(server, begun.value, startedAt) : exchanged(call, begun);
     });
   }
@@ -137,7 +139,7 @@ function sender(options: CallsOptions, { running, handOver }: AskableCalls, visi
     return from?.kind === 'call-again' ? sendAgain(call, from.after) : sendAnew(call);
   }
 
-  return { send, plain: () => plain };
+  return { send, plain: () => plain, beginning: () => beginning };
 }
 
 /** Why a question is put to nobody, when this many calls are under way whose callers cannot be asked. */

@@ -158,3 +158,24 @@ verifies('P3', 'a server that wants a page visited before it begins a task is un
   const unable = connection.send(aTaskCall({ can: { ...CAN, url: false } }));
   await expect(unable).rejects.toMatchObject({ code: 'UPSTREAM_REFUSED', details: { rpc: { code: -32042 } } });
 });
+
+verifies('P3', 'a line that is to finish stays until the task that was being begun on it is done', async () => {
+  const name = Promise.withResolvers<JsonObject>();
+  const result = Promise.withResolvers<JsonObject>();
+  const { connection, server } = await opened({
+    'tools/call': () => name.promise,
+    'tasks/result': () => result.promise,
+  });
+  const sending = connection.send(aTaskCall());
+  expect(connection.underWay()).toBe(1);
+  const finishing = connection.finish();
+  await until('it begins', () => server.asked.includes('tools/call'));
+  name.resolve({ task: { taskId: 't1' } });
+  await until('it is waited for', () => server.asked.includes('tasks/result'));
+  expect(connection.underWay()).toBe(1);
+  result.resolve(DONE);
+  expect(await sending).toMatchObject({ kind: 'complete', value: DONE });
+  await finishing;
+  expect(connection.underWay()).toBe(0);
+  await connection.closed;
+});

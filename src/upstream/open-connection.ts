@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import type { JsonObject, ResolvedCall, Result } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { VERSION } from '../core/version.ts';
@@ -126,7 +127,9 @@ function toConnection({ peer, agreement, calls, changes, lives, list, log }: Par
     close: () => peer.close(),
     async finish() {
       changes.close(); // A listen never ends by itself.
-      await peer.idle();
+      // A call may need another request after the one that was answered; it sends that within the turn.
+      do await peer.idle().then(turn);
+      while (calls.underWay() > 0);
       await peer.close();
     },
   };

@@ -101,10 +101,11 @@ export class Peer {
   }
 
   /** Settles when nothing is under way any more. */
-  idle(): Promise<void> {
-    if (this.#pending.size === 0) return Promise.resolve();
-    this.#whenIdle ??= Promise.withResolvers<void>();
-    return this.#whenIdle.promise;
+  async idle(): Promise<void> {
+    while (this.#pending.size > 0) {
+      this.#whenIdle ??= Promise.withResolvers<void>();
+      await this.#whenIdle.promise;
+    }
   }
 
   /** From now on every message carries this envelope, and cancelling closes the stream where there is one. */
@@ -189,7 +190,10 @@ export class Peer {
     const entry = this.#pending.get(id);
     if (!entry) return undefined;
     this.#pending.delete(id);
-    if (this.#whenIdle && this.#pending.size === 0) this.#whenIdle.resolve();
+    if (this.#whenIdle && this.#pending.size === 0) {
+      this.#whenIdle.resolve();
+      this.#whenIdle = undefined;
+    }
     this.#unwatch(entry);
     return entry;
   }
