@@ -101,24 +101,45 @@ verifies('P3', 'what a task asks is a question of its call, also where two run',
   expect(asked.connection.asksBlindly()).toBe(false);
 });
 
-verifies('P3', 'whoever leaves cancels the task, whether it has been begun or is waited for', async () => {
-  const waiting = await opened({ 'tasks/result': never });
+verifies('P3', 'whoever leaves cancels the task that is waited for', async () => {
+  const { connection, server } = await opened({ 'tasks/result': never });
   const leave = new AbortController();
-  const left = waiting.connection.send(aTaskCall({ signal: leave.signal })).catch(({ code }) => code);
-  await until('it is waited for', () => waiting.server.asked.includes('tasks/result'));
+  const left = connection.send(aTaskCall({ signal: leave.signal })).catch(({ code }) => code);
+  await until('it is waited for', () => server.asked.includes('tasks/result'));
   leave.abort();
   expect(await left).toBe('CALL_CANCELLED');
-  await until('the server knows', () => waiting.server.asked.includes('tasks/cancel'));
-
-  const early = new AbortController();
-  const beginning = await opened({
-    'tools/call': () => {
-      queueMicrotask(() => early.abort());
-      return { task: { taskId: 't1' } };
-    },
-  });
-  await expect(beginning.connection.send(aTaskCall({ signal: early.signal }))).rejects.toBeDefined();
+  await until('the server knows', () => server.asked.includes('tasks/cancel'));
 });
+
+for (const [how, code] of [
+  ['leaves', 'CALL_CANCELLED'],
+  ['has no more time', 'UPSTREAM_TIMEOUT'],
+] as const) {
+  verifies('P3', `whoever ${how} while a task begins cancels it as soon as it has a name`, async () => {
+    const name = Promise.withResolvers<JsonObject>();
+    const cancelled: JsonObject[] = [];
+    const { connection, server } = await opened({
+      'tools/call': () => name.promise,
+      'tasks/cancel': (params) => {
+        cancelled.push(params);
+        return {};
+      },
+    });
+    const leave = new AbortController();
+    const options = code === 'UPSTREAM_TIMEOUT' ? { timeoutMs: 20 } : {};
+    const left = connection.send(aTaskCall({ signal: leave.signal, options })).catch((thrown) => thrown.code);
+    await until('it begins', () => server.asked.includes('tools/call'));
+    if (code === 'CALL_CANCELLED') leave.abort();
+    expect(await left).toBe(code);
+    const finished = connection.finish();
+    name.resolve({ task: { taskId: 't1' } });
+    await finished;
+    expect(cancelled).toEqual([{ taskId: 't1' }]);
+    expect(server.asked).not.toContain('tasks/result');
+    // A server that heard this would drop the answer with the name.
+    expect(server.heard.map(([method]) => method)).not.toContain('notifications/cancelled');
+  });
+}
 
 verifies('P3', 'a call that goes on with a task of the newer era is not made anew', async () => {
   const { connection, said } = await opened({});

@@ -25,12 +25,24 @@ export function isOnlyTask({ kind, target }: ResolvedCall): boolean {
   return kind === 'tool' && isObject(execution) && execution.taskSupport === 'required';
 }
 
-/** Calls a tool as a task. Some servers answer at once all the same. Throws what the line threw. */
+/**
+ * Calls a tool as a task. Some servers answer at once all the same. Throws what the line threw; whoever leaves before
+ * the task has a name has it cancelled as soon as it has one.
+ */
 export async function beginTask(peer: Peer, call: ResolvedCall): Promise<LegacyTask | { readonly value: JsonObject }> {
   const { method, params } = requestOf(call);
-  const value = await peer.request(method, { ...params, task: { ttl: LONGEST_TASK_MS } }, askOf(call));
-  const taskId = isObject(value.task) ? value.task.taskId : undefined;
-  return typeof taskId === 'string' ? { taskId } : { value };
+  const onLate = (value: JsonObject) => {
+    const task = taskIn(value);
+    if (task) void cancelTask(peer, task);
+  };
+  const ask = { ...askOf(call), onLate };
+  const value = await peer.request(method, { ...params, task: { ttl: LONGEST_TASK_MS } }, ask);
+  return taskIn(value) ?? { value };
+}
+
+function taskIn({ task }: JsonObject): LegacyTask | undefined {
+  const taskId = isObject(task) ? task.taskId : undefined;
+  return typeof taskId === 'string' ? { taskId } : undefined;
 }
 
 /** Tells the server that nobody waits any more. Whether it stops is its own business. */

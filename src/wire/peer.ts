@@ -24,6 +24,8 @@ export interface Ask {
   readonly onId?: ((id: number) => void) | undefined;
   /** Told when we gave up on the request, with a promise that the other side has been told, too. */
   readonly onGivenUp?: ((told: Promise<void>) => void) | undefined;
+  /** Told the answer that comes soon after we gave up; only when none does, the other side is told that we did. */
+  readonly onLate?: ((result: JsonObject) => void) | undefined;
 }
 
 export interface PeerOptions extends AnswerOptions {
@@ -58,6 +60,7 @@ export interface Dropped {
 
 // A timer told to wait longer fires at once.
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
+const LATE_MS = 5000;
 
 /** One JSON-RPC conversation over one line. Results come back exactly as the other side wrote them. */
 export class Peer {
@@ -202,6 +205,11 @@ export class Peer {
     const entry = this.#take(id);
     if (!entry) return;
     entry.reject(error);
+    const { onLate } = entry.ask;
+    if (onLate) {
+      this.#pending.set(id, this.#watch(id, { deadlineMs: LATE_MS }, { ...entry, resolve: onLate, reject() {} }));
+      return;
+    }
     const closesStream = this.#envelope !== undefined && this.#line.hasPerRequestStream === true;
     // The protocol forbids cancelling `initialize`: whoever gives up on that closes the line.
     const told =
