@@ -155,7 +155,8 @@ export class Exchange {
     const onId = (id: number) => (this.#id = id);
     if (!task) return { ...askOf(call), onId, onGivenUp: (told) => (this.#told = told) };
     // Nobody hears of it before it is done.
-    const asking = { ...askOf(call), deadlineMs: LONGEST_TASK_MS, onProgress: undefined, repeatable: true, onId };
+    const deadlineMs = call.options.timeoutMs ?? LONGEST_TASK_MS;
+    const asking = { ...askOf(call), deadlineMs, onProgress: undefined, repeatable: true, onId };
     const onGivenUp = (told: Promise<void>) =>
       (this.#told = Promise.all([cancelTask(peer, task), told]).then(() => {}));
     return { ...asking, onGivenUp };

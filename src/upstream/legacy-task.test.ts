@@ -1,4 +1,4 @@
-import { expect, onTestFinished } from 'vitest';
+import { afterEach, expect, onTestFinished, vi } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import { until } from '../../test/until.ts';
 import type { JsonObject, ResolvedCall } from '../core/call.ts';
@@ -28,6 +28,8 @@ const aTaskCall = (more: Partial<ResolvedCall> = {}) =>
       ...more,
     },
   );
+
+afterEach(() => vi.useRealTimers());
 
 async function opened(answers: Readonly<Record<string, Answer>>, capabilities: JsonObject = { tasks: TASKS }) {
   const said: JsonObject[] = [];
@@ -199,4 +201,24 @@ verifies('P3', 'a line that is to finish stays until the task that was being beg
   await finishing;
   expect(connection.underWay()).toBe(0);
   await connection.closed;
+});
+
+verifies('T6', 'a task has the time that was set for it, else ten minutes, and is then cancelled', async () => {
+  for (const [options, ms] of [
+    [{ timeoutMs: 700_000 }, 700_000],
+    [{ timeoutMs: 200 }, 200],
+    [{}, 600_000],
+  ] as const) {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    const { connection, server, said } = await opened({ 'tasks/result': never });
+    const sending = connection.send(aTaskCall({ options })).catch(({ code }) => code);
+    await vi.waitFor(() => expect(server.asked).toContain('tasks/result'));
+    expect(said).toMatchObject([{ task: { ttl: Math.max(ms, 600_000) } }]);
+    await vi.advanceTimersByTimeAsync(ms - 100);
+    expect(connection.underWay()).toBe(1);
+    await vi.advanceTimersByTimeAsync(100);
+    expect(await sending).toBe('UPSTREAM_TIMEOUT');
+    await vi.waitFor(() => expect(server.asked).toContain('tasks/cancel'));
+    vi.useRealTimers();
+  }
 });

@@ -35,8 +35,8 @@ export async function beginTask(peer: Peer, call: ResolvedCall): Promise<LegacyT
     const task = taskIn(value);
     if (task) void cancelTask(peer, task);
   };
-  const ask = { ...askOf(call), onLate };
-  const value = await peer.request(method, { ...params, task: { ttl: LONGEST_TASK_MS } }, ask);
+  const ttl = Math.max(call.options.timeoutMs ?? 0, LONGEST_TASK_MS);
+  const value = await peer.request(method, { ...params, task: { ttl } }, { ...askOf(call), onLate });
   return taskIn(value) ?? { value };
 }
 
