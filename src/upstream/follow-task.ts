@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { Answers, JsonObject, Question, ResolvedCall, Result, TaskContinuation } from '../core/call.ts';
 import { UpstreamError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
-import type { Ask } from '../wire/peer.ts';
+import type { Ask } from '../wire/ask.ts';
 import { answered, answeredByUs, askOf, hasKeys } from './call-request.ts';
 import { failureIn, putQuestions, readQuestions, rootAnswers, without } from './modern-questions.ts';
 import type { Questions } from './questions.ts';

@@ -1,11 +1,14 @@
 import { afterEach, expect, onTestFinished, vi } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import { until } from '../../test/until.ts';
-import type { JsonObject, ResolvedCall } from '../core/call.ts';
+import type { Continuation, JsonObject, ResolvedCall } from '../core/call.ts';
 import { aTarget } from '../core/fixtures.ts';
 import { RpcError } from '../wire/json-rpc.ts';
+import { resumeParked } from './call-legacy.ts';
 import { connectInMemory } from './connect-in-memory.ts';
 import { type Answer, HELLO, never, tinyServer, toolCall } from './fixtures.ts';
+import { parking } from './parking.ts';
+import { openQuestions } from './questions.ts';
 
 const CAN = { form: true, url: true, sampling: false, samplingTools: false, roots: false };
 const TASKS = { requests: { tools: { call: {} } }, cancel: {} };
@@ -33,6 +36,9 @@ afterEach(() => vi.useRealTimers());
 
 async function opened(answers: Readonly<Record<string, Answer>>, capabilities: JsonObject = { tasks: TASKS }) {
   const said: JsonObject[] = [];
+  const parked = parking();
+  const sampling = () => ({ maxCalls: 0, windowMs: 1, maxTokens: 0 });
+  const questions = openQuestions({ parking: parked, roots: () => [], sampling });
   const server = tinyServer({
     initialize: () => ({ ...HELLO, protocolVersion: '2025-11-25', capabilities: { tools: {}, ...capabilities } }),
     'tools/call': (params) => {
@@ -49,9 +55,10 @@ async function opened(answers: Readonly<Record<string, Answer>>, capabilities: J
     known: 'legacy',
     can: CAN,
     hear() {},
+    questions,
   });
   onTestFinished(() => connection.close());
-  return { server, connection, said };
+  return { server, connection, said, parked };
 }
 
 verifies('P3', 'a tool that works only as a task is called as one, and its result is fetched', async () => {
@@ -222,3 +229,30 @@ verifies('T6', 'a task has the time that was set for it, else ten minutes, and i
     vi.useRealTimers();
   }
 });
+
+verifies(
+  'P3',
+  'progress of a task is told under the token of the call that began it, also after a question',
+  async () => {
+    const seen: JsonObject[] = [];
+    const report = (progress: JsonObject) => void seen.push(progress);
+    const { connection, server, said, parked } = await opened({
+      async 'tasks/result'(params) {
+        expect(params).toEqual({ taskId: 't1' });
+        const { progressToken } = (said[0] as JsonObject)._meta as { progressToken: number };
+        const [line] = server.lines;
+        await line?.notify('notifications/progress', { progressToken, progress: 1 });
+        await line?.request('elicitation/create', { ...FORM, _meta: RELATED }, { deadlineMs: 5000 });
+        await line?.notify('notifications/progress', { progressToken, progress: 2 });
+        return DONE;
+      },
+    });
+    const { next: from } = (await connection.send(aTaskCall({ report }))) as { next: Continuation };
+    expect(seen).toMatchObject([{ progress: 1 }]);
+    const later: JsonObject[] = [];
+    const answers = { q1: { action: 'accept', content: { name: 'Ada' } } };
+    const round = aTaskCall({ from, answers, report: (progress) => void later.push(progress) });
+    expect(await resumeParked(parked, round)).toMatchObject({ kind: 'complete', value: DONE });
+    expect(later).toMatchObject([{ progress: 2 }]);
+  },
+);

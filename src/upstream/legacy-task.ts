@@ -7,6 +7,8 @@ import { askOf, requestOf } from './call-request.ts';
 /** What a server of 2025-11-25 does by itself. Its result is another request, which stays open until it is done. */
 export interface LegacyTask {
   readonly taskId: string;
+  /** The request that began it: its token is used for progress until the task is done. */
+  readonly begunBy: number;
 }
 
 const RELATED = 'io.modelcontextprotocol/related-task';
@@ -31,22 +33,25 @@ export function isOnlyTask({ kind, target }: ResolvedCall): boolean {
  */
 export async function beginTask(peer: Peer, call: ResolvedCall): Promise<LegacyTask | { readonly value: JsonObject }> {
   const { method, params } = requestOf(call);
+  let begunBy = 0;
+  const onId = (id: number) => (begunBy = id);
   const onLate = (value: JsonObject) => {
-    const task = taskIn(value);
-    if (task) void cancelTask(peer, task);
+    const taskId = taskIdIn(value);
+    if (taskId !== undefined) void cancelTask(peer, { taskId });
   };
   const ttl = Math.max(call.options.timeoutMs ?? 0, LONGEST_TASK_MS);
-  const value = await peer.request(method, { ...params, task: { ttl } }, { ...askOf(call), onLate });
-  return taskIn(value) ?? { value };
+  const value = await peer.request(method, { ...params, task: { ttl } }, { ...askOf(call), onId, onLate });
+  const taskId = taskIdIn(value);
+  return taskId === undefined ? { value } : { taskId, begunBy };
 }
 
-function taskIn({ task }: JsonObject): LegacyTask | undefined {
+function taskIdIn({ task }: JsonObject): string | undefined {
   const taskId = isObject(task) ? task.taskId : undefined;
-  return typeof taskId === 'string' ? { taskId } : undefined;
+  return typeof taskId === 'string' ? taskId : undefined;
 }
 
 /** Tells the server that nobody waits any more. Whether it stops is its own business. */
-export async function cancelTask(peer: Peer, { taskId }: LegacyTask): Promise<void> {
+export async function cancelTask(peer: Peer, { taskId }: Pick<LegacyTask, 'taskId'>): Promise<void> {
   await peer.request('tasks/cancel', { taskId }, { deadlineMs: CANCEL_MS }).catch(() => {});
 }
 

@@ -2,9 +2,9 @@ import { getEventListeners } from 'node:events';
 import { afterEach, expect, it, vi } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import type { JsonObject } from '../core/call.ts';
+import type { Ask } from './ask.ts';
 import { talk } from './fixtures.ts';
 import type { SendOptions } from './json-rpc.ts';
-import type { Ask } from './peer.ts';
 
 const soon: Ask = { deadlineMs: 1000 };
 const ENVELOPE = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' };
