@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { expect } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import { compose, type Facts, type ResolvedCall, type Result } from '../core/call.ts';
@@ -106,6 +107,32 @@ verifies('G2', 'every round of a call that asks leaves a record under the one id
   ]);
   expect(JSON.stringify(records)).not.toContain('ticket');
 });
+
+verifies(
+  'G11',
+  'what is answered leaves a digest, and a task’s round says nothing of arguments it does not have',
+  async () => {
+    const store = await realStore();
+    const { send } = watched(store);
+    const from = { kind: 'task', server: 'demo', taskId: 't1', pollMs: 1 } as const;
+    const answers = { q1: { action: 'accept', content: { name: 'Ada' } } };
+    const digest = hash('sha256', JSON.stringify(answers));
+    await send(of({}, { input: { to: 'x' }, from: { kind: 'parked', server: 'demo', ticket: 't' }, answers }));
+    await send(of({}, { from, answers }));
+    await send(of({}, { from: { ...from, cancels: true } }));
+    const [stopped, updated, parked] = (await store.audit.search({ limit: 3 })).map(({ detail }) => detail);
+    expect(parked).toMatchObject({ arguments: { to: 'x' }, input: expect.any(String), answers: digest });
+    expect(updated).toMatchObject({ goesOn: 'task', answers: digest });
+    expect(stopped).toMatchObject({ goesOn: 'task', cancels: true });
+    for (const [detail, names] of [
+      [updated, ['input', 'arguments']],
+      [stopped, ['input', 'arguments', 'answers']],
+    ] as const) {
+      for (const name of names) expect(detail).not.toHaveProperty(name);
+    }
+    expect(JSON.stringify(await store.committed('SELECT * FROM audit'))).not.toContain('Ada');
+  },
+);
 
 verifies('G11', 'what is not a call of a tool is written down as what it is', async () => {
   const store = await realStore();

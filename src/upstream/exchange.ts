@@ -3,8 +3,9 @@ import type { Answer, Answers, JsonObject, Question, ResolvedCall } from '../cor
 import { checkedAnswer, REJECTED } from '../core/checked-answer.ts';
 import { UpstreamError } from '../core/errors.ts';
 import { LONGEST_TASK_MS } from '../core/task.ts';
+import type { Ask } from '../wire/ask.ts';
 import { INTERNAL_ERROR, RpcError } from '../wire/json-rpc.ts';
-import type { Ask, Peer } from '../wire/peer.ts';
+import type { Peer } from '../wire/peer.ts';
 import { askOf, requestOf } from './call-request.ts';
 import { cancelTask, type LegacyTask } from './legacy-task.ts';
 
@@ -61,7 +62,7 @@ export class Exchange {
     const { peer, server, call, task } = options;
     this.server = server;
     this.#options = options;
-    const { method, params } = task ? { method: 'tasks/result', params: { ...task } } : requestOf(call);
+    const { method, params } = task ? { method: 'tasks/result', params: { taskId: task.taskId } } : requestOf(call);
     peer.request(method, params, this.#asking(call)).then(
       (value) => this.#settle({ value }),
       (error) => this.#settle({ error: this.#active ? error : stoppedWaiting(server, error) }),
@@ -154,8 +155,9 @@ export class Exchange {
     const { peer, task } = this.#options;
     const onId = (id: number) => (this.#id = id);
     if (!task) return { ...askOf(call), onId, onGivenUp: (told) => (this.#told = told) };
-    // Nobody hears of it before it is done.
-    const asking = { ...askOf(call), deadlineMs: LONGEST_TASK_MS, onProgress: undefined, repeatable: true, onId };
+    const deadlineMs = call.options.timeoutMs ?? LONGEST_TASK_MS;
+    const longestMs = Math.max(deadlineMs, LONGEST_TASK_MS);
+    const asking = { ...askOf(call), deadlineMs, longestMs, progressOf: task.begunBy, repeatable: true, onId };
     const onGivenUp = (told: Promise<void>) =>
       (this.#told = Promise.all([cancelTask(peer, task), told]).then(() => {}));
     return { ...asking, onGivenUp };

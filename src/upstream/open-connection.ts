@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import type { JsonObject, ResolvedCall, Result } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { VERSION } from '../core/version.ts';
@@ -138,7 +139,9 @@ function toConnection({ peer, agreement, calls, changes, lives, list, log }: Par
     async finish() {
       changes.close(); // A listen never ends by itself.
       while (waiting > 0) await log.settled();
-      await peer.idle();
+      // A call may need another request after the one that was answered; it sends that within the turn.
+      do await peer.idle().then(turn);
+      while (calls.underWay() > 0);
       await peer.close();
     },
   };
