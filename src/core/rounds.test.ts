@@ -127,14 +127,28 @@ verifies(
       new UpstreamError('UPSTREAM_REFUSED', 'No.', { delivered: 'maybe', details });
     const ended = steps(working, refusal({ task: { status: 'failed' } }));
     await expect(throughRounds(ended.dispatch, aCall(), options)).rejects.toMatchObject({ code: 'UPSTREAM_REFUSED' });
-    const unknown = steps(working, refusal({}));
-    await expect(throughRounds(unknown.dispatch, aCall(), options)).rejects.toMatchObject({
-      code: 'OUTCOME_UNKNOWN',
-      message: expect.stringContaining('no longer knows the task'),
-    });
-    expect([ended.cancels(), unknown.cancels()]).toEqual([0, 0]);
+    expect(ended.cancels()).toBe(0);
+    for (const details of [{}, { rpc: { code: -32602, message: 'No such task' } }]) {
+      const unknown = steps(working, refusal(details));
+      await expect(throughRounds(unknown.dispatch, aCall(), options)).rejects.toMatchObject({
+        code: 'OUTCOME_UNKNOWN',
+        message: expect.stringContaining('no longer knows the task'),
+      });
+      expect(unknown.cancels()).toBe(0);
+    }
   },
 );
+
+verifies('P3', 'a task whose server refuses an answer, or to be asked, is stopped, and its server heard', async () => {
+  const asking: Result = { ...(asks(1) as object), next: task } as Result;
+  const options = { ask: async () => ({ q0: {} }), pause: async () => {}, describe: async () => aTarget() };
+  const refusal = (code: number) =>
+    new UpstreamError('UPSTREAM_REFUSED', 'No.', { delivered: 'maybe', details: { rpc: { code, message: 'No.' } } });
+  for (const wrong of [steps(working, asking, refusal(-32602)), steps(working, refusal(-32603))]) {
+    await expect(throughRounds(wrong.dispatch, aCall(), options)).rejects.toMatchObject({ code: 'UPSTREAM_REFUSED' });
+    expect(wrong.cancels()).toBe(1);
+  }
+});
 
 verifies(
   'P3',
