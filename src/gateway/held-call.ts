@@ -76,7 +76,7 @@ export class HeldCall {
     const ask = (questions: Questions, _server: string, signal: AbortSignal) => this.#ask(questions, signal);
     throughRounds(dispatch, this.#round(call), { ask, describe }).then(
       ({ value }) => this.#finish({ status: 'completed', result: value }),
-      (thrown) => this.#finish(toEnd(thrown)),
+      (thrown) => this.#finish(toEnd(thrown, call)),
     );
   }
 
@@ -159,9 +159,9 @@ export class HeldCall {
   }
 }
 
-function toEnd(thrown: unknown): JsonObject {
+function toEnd(thrown: unknown, { can }: Call): JsonObject {
   try {
-    return { status: 'completed', result: failedCall(thrown, 'modern') };
+    return { status: 'completed', result: failedCall(thrown, { era: 'modern', can }) };
   } catch (error) {
     return { status: 'failed', error: RpcError.fromAnswer(error).toAnswer() };
   }

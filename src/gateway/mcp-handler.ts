@@ -76,7 +76,7 @@ async function callTool(bridge: Bridge, params: JsonObject, asked: Asked): Promi
     const result = await bridge(toCall({ kind: 'tool', name, input }, params, asked), asked, params);
     return asked.era === 'legacy' ? withObject(result) : result;
   } catch (thrown) {
-    return failedCall(thrown, asked.era);
+    return failedCall(thrown, asked);
   }
 }
 
