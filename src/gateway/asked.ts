@@ -1,4 +1,5 @@
 import type { Abilities, Caller, JsonObject } from '../core/call.ts';
+import { METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
 import type { AskClient } from './client-questions.ts';
 import type { Followed } from './followed.ts';
 
@@ -34,6 +35,13 @@ export interface Logging {
 
 /** Answers one request; throws an `RpcError` to refuse. Everything MCP means is behind this. */
 export type Answer = (method: string, params: JsonObject, asked: Asked) => Promise<JsonObject>;
+
+/** What we ourselves refuse a method with that we do not know. */
+export class UnknownMethod extends RpcError {
+  constructor(method: string) {
+    super(METHOD_NOT_FOUND, `${method} is not supported.`);
+  }
+}
 
 export const MODERN_VERSION = '2026-07-28';
 export const LEGACY_VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const;

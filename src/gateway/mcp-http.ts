@@ -3,9 +3,9 @@ import { type Alarm, realAlarm } from '../core/alarm.ts';
 import type { Caller, JsonObject } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import type { Heddle } from '../heddle.ts';
-import { INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
+import { INTERNAL_ERROR, INVALID_REQUEST, RpcError } from '../wire/json-rpc.ts';
 import type { Arrival } from './arrival.ts';
-import { type Answer, type Asked, type Era, LEGACY_VERSIONS } from './asked.ts';
+import { type Answer, type Asked, type Era, LEGACY_VERSIONS, UnknownMethod } from './asked.ts';
 import { answerBatch } from './batch.ts';
 import { checkArguments } from './check-arguments.ts';
 import { checkModern, isModern, type Refusal } from './check-modern.ts';
@@ -44,7 +44,6 @@ interface Request {
 
 type HeadersOf = (result: JsonObject) => Record<string, string>;
 
-const MODERN_STATUS: Readonly<Record<number, number>> = { [METHOD_NOT_FOUND]: 404, [MISSING_CAPABILITY]: 400 };
 const SESSION_NOT_FOUND = -32001;
 const NO_SESSION = { status: 404, code: SESSION_NOT_FOUND, message: 'There is no such session. Initialize again.' };
 
@@ -205,6 +204,11 @@ function toRefusal(thrown: unknown, era: Era): Refusal {
     return { status: 200, code: INTERNAL_ERROR, message: HeddleError.from(thrown).message };
   }
   const { code, message, data } = thrown;
-  const status = era === 'modern' ? (MODERN_STATUS[code] ?? 200) : 200;
-  return { status, code, message, ...(data !== undefined && { data }) };
+  return { status: era === 'modern' ? statusOf(thrown) : 200, code, message, ...(data !== undefined && { data }) };
+}
+
+/** A method that only a server does not know is no reason for the client to think that we do not. */
+function statusOf(thrown: RpcError): number {
+  if (thrown instanceof UnknownMethod) return 404;
+  return thrown.code === MISSING_CAPABILITY ? 400 : 200;
 }

@@ -115,6 +115,18 @@ describe('the protocol error of a server', () => {
   });
 });
 
+verifies('P6', 'an unknown method is not found; one that only the server does not know is its answer', async () => {
+  const refuse = () => {
+    throw new RpcError(-32601, 'Not here');
+  };
+  const gateway = await gatewayUnderTest({ servers: { up: recordingServer({ do: refuse }) } });
+  expect(await callIn(gateway, 'modern')).toMatchObject({ status: 200, json: { error: { code: -32601 } } });
+  expect(await gateway.post(...modern('tools/dance'))).toMatchObject({
+    status: 404,
+    json: { error: { code: -32601 } },
+  });
+});
+
 describe('a failure of ours', () => {
   it.each([
     ['an argument that does not fit', 'INPUT_INVALID', { name: 'mcp__up__typed', arguments: { n: 'x' } }, {}],
