@@ -7,6 +7,7 @@ import type { Heddle } from '../heddle.ts';
 import { RpcError } from '../wire/json-rpc.ts';
 import { failedCall } from './error-answer.ts';
 import { questionsForModern } from './modern-question.ts';
+import { withoutReserved } from './reserved-meta.ts';
 
 export interface HeldCallOptions {
   readonly heddle: Pick<Heddle, 'dispatch' | 'catalog'>;
@@ -75,7 +76,7 @@ export class HeldCall {
     const describe = ({ caller, name, signal }: Call) => heddle.catalog.describe(caller, name, signal);
     const ask = (questions: Questions, _server: string, signal: AbortSignal) => this.#ask(questions, signal);
     throughRounds(dispatch, this.#round(call), { ask, describe }).then(
-      ({ value }) => this.#finish({ status: 'completed', result: value }),
+      ({ value }) => this.#finish({ status: 'completed', result: withoutReserved(value) }),
       (thrown) => this.#finish(toEnd(thrown, call)),
     );
   }

@@ -35,6 +35,15 @@ describe.each(['legacy', 'modern'])('in the %s era', (era) => {
     expect(json.result).toEqual(era === 'modern' ? { resultType: 'complete', content: [] } : { content: [] });
   });
 
+  verifies('P1', 'what a server says to us alone goes no further, and the rest of its `_meta` does', async () => {
+    const ours = { 'io.modelcontextprotocol/serverInfo': { name: 'up' }, 'io.modelcontextprotocol/subscriptionId': 7 };
+    const own = { 'example.com/a': 1, 'io.modelcontextprotocol': 2 };
+    const mixed = await callIn(await serving({ content: [], _meta: { ...own, ...ours } }), era);
+    expect((mixed.json.result as JsonObject)._meta).toEqual(own);
+    const { json } = await callIn(await serving({ content: [], _meta: ours }), era);
+    expect(json.result).not.toHaveProperty('_meta');
+  });
+
   verifies(
     'P1',
     'structured content that is no object is one to an older client, which would refuse the rest',

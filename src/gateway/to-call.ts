@@ -4,8 +4,8 @@ import { isObject } from '../core/json.ts';
 import type { Asked } from './asked.ts';
 import { knowsTasks } from './client-tasks.ts';
 import { logOf } from './logging.ts';
+import { isReserved } from './reserved-meta.ts';
 
-const RESERVED = 'io.modelcontextprotocol/';
 /** What a server may answer with a question. */
 const MAY_ASK: readonly CallKind[] = ['tool', 'resource', 'prompt'];
 const NOTHING: JsonObject = {};
@@ -56,6 +56,6 @@ function progressOf(meta: unknown, { notify }: Asked): ((progress: Progress) => 
 /** The client's own `_meta`: the envelope and the progress token are between it and us. */
 function unreserved(meta: unknown): JsonObject {
   if (!isObject(meta)) return NOTHING;
-  const kept = Object.entries(meta).filter(([key]) => key !== 'progressToken' && !key.startsWith(RESERVED));
+  const kept = Object.entries(meta).filter(([key]) => key !== 'progressToken' && !isReserved(key));
   return kept.length === 0 ? NOTHING : Object.fromEntries(kept);
 }
