@@ -13,7 +13,8 @@ const NOTHING: JsonObject = {};
 /** A request of a client as Heddle is asked it: `what` is of the request's parameters, the rest of who asks. */
 export function toCall(what: Pick<Call, 'kind' | 'name' | 'input'>, params: JsonObject, asked: Asked): Call {
   const { _meta } = params;
-  const beside = unknownIn(params);
+  // A completion is asked with all of them.
+  const beside = what.kind === 'completion' ? undefined : unknownIn(params);
   const report = progressOf(_meta, asked);
   const log = logOf(_meta, asked);
   const can = MAY_ASK.includes(what.kind) ? asked.can : undefined;
