@@ -13,7 +13,7 @@ import { sanitised } from './sanitise.ts';
  */
 export function recordIntent(log: AuditLog, decide: Decide, clock: Clock = Date.now): Stage<ResolvedCall> {
   function recordOf(call: ResolvedCall): AuditRecord {
-    const { target, caller, input } = call;
+    const { target, caller, input, beside } = call;
     const { effect, rule } = decide(caller, target, input);
     const decision = effect === 'ask' && isSelfApproved(call) ? 'self-approved' : effect;
     return {
@@ -31,6 +31,7 @@ export function recordIntent(log: AuditLog, decide: Decide, clock: Clock = Date.
         rule,
         input: hash('sha256', JSON.stringify(input)),
         arguments: sanitised(input),
+        ...(beside && { beside: hash('sha256', JSON.stringify(beside)), parameters: sanitised(beside) }),
         roles: caller.roles,
         ...(caller.profile !== undefined && { profile: caller.profile }),
         ...(call.from && { goesOn: call.from.kind }),
