@@ -33,6 +33,8 @@ export interface Call {
   readonly meta: JsonObject;
   /** What the client said beside: parameters that no version knows yet, for the server alone. */
   readonly beside?: JsonObject;
+  /** Throws when what the client said elsewhere does not agree with what the tool's definition wants there. */
+  readonly examine?: ((definition: JsonObject) => void) | undefined;
   readonly caller: Caller;
   readonly options: CallOptions;
   /** The call, step or code run that made this one. */

@@ -1,4 +1,4 @@
-import type { Abilities, Caller, JsonObject } from '../core/call.ts';
+import type { Abilities, Call, Caller, JsonObject } from '../core/call.ts';
 import { METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
 import type { AskClient } from './client-questions.ts';
 import type { Followed } from './followed.ts';
@@ -19,6 +19,8 @@ export interface Asked {
   readonly can?: Abilities | undefined;
   /** Asks its user while the request is open; absent where a question can only be the answer. */
   readonly ask?: AskClient | undefined;
+  /** Throws when what the request said outside of its body does not agree with what a tool wants there. */
+  readonly examine?: Call['examine'];
   /** What its client hears of servers' logs; absent where it could not be told. */
   readonly logging?: Logging | undefined;
   /** What its client follows; absent where it could not be told. */

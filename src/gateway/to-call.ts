@@ -30,6 +30,7 @@ export function toCall(what: Pick<Call, 'kind' | 'name' | 'input'>, params: Json
     signal: asked.signal,
     ...(what.kind === 'tool' && takesTasks(_meta, asked) && { takesTasks: true }),
     ...(can && { can }),
+    ...(asked.examine && { examine: asked.examine }),
     ...(report && { report }),
     ...(log && { log }),
   };
