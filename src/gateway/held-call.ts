@@ -14,6 +14,8 @@ export interface HeldCallOptions {
   readonly call: Call;
   readonly ttlMs: number;
   readonly clock: Clock;
+  /** Told when it is over and its answer waits. */
+  readonly onOver?: () => void;
 }
 
 interface Asking {
@@ -39,6 +41,7 @@ export class HeldCall {
   #message: string | undefined;
   #asking: Asking | undefined;
   #end: JsonObject | undefined;
+  #bytes = 0;
 
   /** Sends the call. */
   constructor(options: HeldCallOptions) {
@@ -56,6 +59,11 @@ export class HeldCall {
   /** It is answered, or there will be no answer. */
   get isOver(): boolean {
     return this.#end !== undefined;
+  }
+
+  /** About how much its answer takes. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   get ttlMs(): number {
@@ -152,7 +160,9 @@ export class HeldCall {
     this.#end = end;
     this.#asking = undefined;
     this.#message = undefined;
+    this.#bytes = JSON.stringify(end).length;
     this.#touch();
+    this.#options.onOver?.();
   }
 
   #touch(): void {
