@@ -201,6 +201,8 @@ export type Result =
       readonly questions: Readonly<Record<string, Question>>;
       readonly next: Continuation;
       readonly task?: JsonObject;
+      /** Aborts when the server no longer wants to know. In this process only: whoever waits for a user goes on without. */
+      readonly over?: AbortSignal;
       /** What the server said instead of asking, as a JSON-RPC error: older clients know what it means. */
       readonly refusal?: JsonObject;
     };

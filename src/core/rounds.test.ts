@@ -44,6 +44,30 @@ verifies('T10', 'a server that only wants patience is asked again after a while,
   expect([waits, seen[1]?.answers]).toEqual([[250], undefined]);
 });
 
+verifies(
+  'T10',
+  'a server that no longer wants to know goes on without an answer, and the user is not asked on',
+  async () => {
+    const over = new AbortController();
+    const withdrawn: Result = { ...(asks(1) as Extract<Result, { kind: 'input-required' }>), over: over.signal };
+    const { dispatch, seen } = rounds(withdrawn, withdrawn, text('done'));
+    const asked: AbortSignal[] = [];
+    const ask = (_questions: object, _server: string, signal: AbortSignal) => {
+      asked.push(signal);
+      over.abort();
+      return new Promise<never>(() => {});
+    };
+    const call = aCall();
+    expect(await throughRounds(dispatch, call, { ask, describe })).toEqual(text('done'));
+    expect(asked.map(({ aborted }) => aborted)).toEqual([true]);
+    expect(seen.map(({ from, answers, signal }) => [from?.kind, answers, signal.aborted])).toEqual([
+      [undefined, undefined, false],
+      ['upstream', undefined, false],
+      ['upstream', undefined, false],
+    ]);
+  },
+);
+
 verifies('T10', 'whoever leaves early leaves nothing waiting', async () => {
   const { dispatch, seen } = rounds(asks(1));
   const error = new Error('not now');

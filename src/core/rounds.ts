@@ -49,6 +49,13 @@ export async function throughRounds(dispatch: Handler, call: Call, options: Roun
   }
 }
 
+/** How a round ends that is not the last: with questions, or with none yet. */
+interface Asks {
+  readonly questions?: Questions;
+  readonly next: Continuation;
+  readonly over?: AbortSignal;
+}
+
 /** Where a call has come to: the round that runs, or is about to. */
 interface Standing {
   round: Call;
@@ -67,21 +74,36 @@ async function untilComplete(
     const result = await waiting.lookedAt(dispatch, standing.round);
     if (result.kind === 'complete') return result;
     const { next } = result;
-    const questions = result.kind === 'working' ? {} : unanswered(result.questions, next, answered);
+    const questions = unanswered(result, answered);
     const keys = Object.keys(questions);
     if (keys.length > 0 || next.kind !== 'task') rounds++;
     standing.round = { ...call, from: next };
     if (keys.length === 0) await waiting.pause(next);
     else {
-      standing.round = {
-        ...standing.round,
-        answers: await abortable(ask(questions, next.server, call.signal), call.signal),
-      };
+      const answers = await answersTo(questions, result, { ask, signal: call.signal });
+      if (answers) standing.round = { ...standing.round, answers };
       for (const key of keys) answered.add(key);
       waiting.begin();
     }
   }
   throw await orUnknown(tooManyRounds(call), options, { call, next: standing.round.from });
+}
+
+/** What the user says; nothing when the server no longer wants to know, and goes on without. */
+async function answersTo(
+  questions: Questions,
+  { next: { server }, over }: Asks,
+  { ask, signal }: Pick<RoundsOptions, 'ask'> & { readonly signal: AbortSignal },
+): Promise<Answers | undefined> {
+  if (!over) return abortable(ask(questions, server, signal), signal);
+  if (over.aborted) return undefined;
+  const either = AbortSignal.any([signal, over]);
+  try {
+    return await abortable(ask(questions, server, either), either);
+  } catch (thrown) {
+    if (over.aborted && !signal.aborted) return undefined;
+    throw thrown;
+  }
 }
 
 /**
@@ -127,9 +149,10 @@ function patience(call: Call, options: RoundsOptions) {
 const isFailure = (thrown: unknown): thrown is UpstreamError =>
   thrown instanceof UpstreamError && FAILURES.includes(thrown.code);
 
-/** Of a task, what the user was not asked yet: a key means one question for as long as the task lives. */
-function unanswered(questions: Questions, { kind }: Continuation, answered: ReadonlySet<string>): Questions {
-  if (kind !== 'task' || answered.size === 0) return questions;
+/** What the user is to be asked: of a task, a key means one question for as long as the task lives. */
+function unanswered(result: Asks, answered: ReadonlySet<string>): Questions {
+  const { questions = {}, next } = result;
+  if (next.kind !== 'task' || answered.size === 0) return questions;
   return Object.fromEntries(Object.entries(questions).filter(([key]) => !answered.has(key)));
 }
 

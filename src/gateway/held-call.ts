@@ -145,9 +145,12 @@ export class HeldCall {
 
   #ask(questions: Questions, signal: AbortSignal): Promise<Answers> {
     const { promise, resolve } = Promise.withResolvers<Answers>();
-    this.#asking = { questions, answers: {}, resolve };
+    const asking: Asking = { questions, answers: {}, resolve };
+    this.#asking = asking;
     this.#touch();
-    return abortable(promise, signal);
+    return abortable(promise, signal).finally(() => {
+      if (this.#asking === asking) this.#asking = undefined;
+    });
   }
 
   #open(): Questions {
