@@ -33,6 +33,8 @@ export interface Call {
   readonly meta: JsonObject;
   /** What the client said beside: parameters that no version knows yet, for the server alone. */
   readonly beside?: JsonObject;
+  /** Throws when what the client said elsewhere does not agree with what the tool's definition wants there. */
+  readonly examine?: ((definition: JsonObject) => void) | undefined;
   readonly caller: Caller;
   readonly options: CallOptions;
   /** The call, step or code run that made this one. */
@@ -201,6 +203,8 @@ export type Result =
       readonly questions: Readonly<Record<string, Question>>;
       readonly next: Continuation;
       readonly task?: JsonObject;
+      /** Aborts when the server no longer wants to know. In this process only: whoever waits for a user goes on without. */
+      readonly over?: AbortSignal;
       /** What the server said instead of asking, as a JSON-RPC error: older clients know what it means. */
       readonly refusal?: JsonObject;
     };

@@ -84,6 +84,7 @@ describe.each(['legacy', 'modern'] as const)('a question of a %s server', (era) 
     ['a number', () => ({ requestState: 12 }), 'not-text'],
     ['too much', () => ({ requestState: 'A'.repeat(70_000) }), 'too-long'],
     ['other arguments', (requestState) => ({ requestState, arguments: { x: 1 } }), 'other-call'],
+    ['other parameters', (requestState) => ({ requestState, force: true }), 'other-call'],
     ['another tool', (requestState) => ({ requestState }), 'other-call', 'where'],
   ])('P3: %s is refused in one sentence; the honest retry works, and the log says why', async (_, bad, why, tool) => {
     const { call, gateway } = await opened({ era });

@@ -4,7 +4,7 @@ import { canonicalJson } from '../core/json.ts';
 import { type Distrust, type Sealer, sealer } from './seal.ts';
 
 /** What a state belongs to: who asked for what. */
-export type Bound = Pick<Call, 'id' | 'kind' | 'name' | 'input' | 'caller'>;
+export type Bound = Pick<Call, 'id' | 'kind' | 'name' | 'input' | 'beside' | 'caller'>;
 
 /** How a call goes on that stopped to ask; what a server does by itself has an id of its own. */
 export type Asking = Exclude<Continuation, TaskContinuation>;
@@ -86,4 +86,4 @@ const sha256 = (value: JsonObject[string]) => createHash('sha256').update(canoni
 export const principalOf = ({ caller }: Pick<Call, 'caller'>) =>
   sha256([caller.id, caller.profile ?? null]).slice(0, 22);
 /** Without `_meta`, which may change between rounds. */
-const digestOf = ({ kind, name, input }: Bound) => sha256([kind, name, input]);
+const digestOf = ({ kind, name, input, beside }: Bound) => sha256([kind, name, input, beside ?? null]);

@@ -87,6 +87,18 @@ verifies('G11', 'the record says who, what, on whose say, and holds no secret', 
   expect(JSON.stringify(await store.committed('SELECT * FROM audit'))).not.toContain('hunter2');
 });
 
+verifies('G11', 'what the client said beside the arguments is written down, too, without its secrets', async () => {
+  const store = await realStore();
+  const { send } = watched(store);
+  await send(of({}, { beside: { force: true, token: 'hunter2' } }));
+  const [record] = await store.audit.search({ limit: 1 });
+  expect(record?.detail).toMatchObject({
+    beside: expect.stringMatching(/^[0-9a-f]{64}$/),
+    parameters: { force: true, token: '[REDACTED]' },
+  });
+  expect(JSON.stringify(await store.committed('SELECT * FROM audit'))).not.toContain('hunter2');
+});
+
 verifies('G2', 'what a person agreed to for themselves is recorded as that', async () => {
   const store = await realStore();
   const { send } = watched(store, decides({ mode: 'strict' }));

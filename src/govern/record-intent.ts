@@ -15,7 +15,7 @@ const digest = (value: object) => hash('sha256', JSON.stringify(value));
  */
 export function recordIntent(log: AuditLog, decide: Decide, clock: Clock = Date.now): Stage<ResolvedCall> {
   function recordOf(call: ResolvedCall): AuditRecord {
-    const { target, caller, input, answers } = call;
+    const { target, caller, input, answers, beside } = call;
     const { effect, rule } = decide(caller, target, input);
     const decision = effect === 'ask' && isSelfApproved(call) ? 'self-approved' : effect;
     return {
@@ -34,6 +34,7 @@ export function recordIntent(log: AuditLog, decide: Decide, clock: Clock = Date.
         // A round of a task has no arguments: the server has had them.
         ...(call.from?.kind !== 'task' && { input: digest(input), arguments: sanitised(input) }),
         ...(answers && { answers: digest(answers) }),
+        ...(beside && { beside: digest(beside), parameters: sanitised(beside) }),
         roles: caller.roles,
         ...(caller.profile !== undefined && { profile: caller.profile }),
         ...(call.from && { goesOn: call.from.kind }),

@@ -196,7 +196,8 @@ async function nextStop(exchange: Exchange, call: ResolvedCall, parking: Parking
   const stop = await exchange.next();
   if (stop.kind === 'answered') return answered(server, withoutTask(stop.value), startedAt);
   const ticket = parking.park(exchange, call);
-  return { kind: 'input-required', questions: stop.questions, next: { kind: 'parked', server, ticket } };
+  const { questions, over } = stop;
+  return { kind: 'input-required', questions, over, next: { kind: 'parked', server, ticket } };
 }
 
 const knowsNoTasks = (server: string) =>

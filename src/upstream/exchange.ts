@@ -12,7 +12,12 @@ import { cancelTask, type LegacyTask } from './legacy-task.ts';
 /** Where a call stands: answered, or stopped to ask. */
 export type Stop =
   | { readonly kind: 'answered'; readonly value: JsonObject }
-  | { readonly kind: 'asks'; readonly questions: Readonly<Record<string, Question>> };
+  | {
+      readonly kind: 'asks';
+      readonly questions: Readonly<Record<string, Question>>;
+      /** Aborts when none of them is asked any more. */
+      readonly over: AbortSignal;
+    };
 
 export interface ExchangeOptions {
   readonly peer: Peer;
@@ -54,6 +59,7 @@ export class Exchange {
   #asked = 0;
   #active = true;
   #outcome: Outcome | undefined;
+  #over = new AbortController();
   #told: Promise<void> = Promise.resolve();
   #wake = () => {};
 
@@ -104,7 +110,7 @@ export class Exchange {
     if (this.#open.size >= MAX_QUESTIONS) return false;
     const key = `q${++this.#asked}`;
     this.#open.set(key, one);
-    one.withdrawn.addEventListener('abort', () => this.#open.delete(key) && one.resolve({}), { once: true });
+    one.withdrawn.addEventListener('abort', () => this.#withdraw(key), { once: true });
     this.#wake();
     return true;
   }
@@ -120,7 +126,8 @@ export class Exchange {
     const outcome = this.#outcome;
     if (!outcome) {
       this.#options.peer.hold(this.#id);
-      return { kind: 'asks', questions: this.#questions() };
+      this.#over = new AbortController();
+      return { kind: 'asks', questions: this.#questions(), over: this.#over.signal };
     }
     if ('error' in outcome) throw outcome.error;
     return { kind: 'answered', value: outcome.value };
@@ -163,6 +170,11 @@ export class Exchange {
     return { ...asking, onGivenUp };
   }
 
+  #withdraw(key: string): void {
+    this.#open.get(key)?.resolve({});
+    if (this.#open.delete(key) && !this.isAsking) this.#over.abort();
+  }
+
   #questions(): Readonly<Record<string, Question>> {
     return Object.fromEntries([...this.#open].map(([key, { question }]) => [key, question]));
   }
@@ -183,6 +195,7 @@ export class Exchange {
     await this.#told;
     for (const { reject } of this.#open.values()) reject(new RpcError(INTERNAL_ERROR, 'The call has ended.'));
     this.#open.clear();
+    this.#over.abort();
   }
 }
 

@@ -26,10 +26,11 @@ export interface ParkingOptions {
 interface Parked {
   readonly exchange: Exchange;
   readonly call: ResolvedCall;
-  readonly timer: NodeJS.Timeout;
+  timer: NodeJS.Timeout;
 }
 
 const TTL_MS = 300_000;
+const LAST_WORDS_MS = 5000;
 const MAX = 1000;
 const MAX_PER_PRINCIPAL = 16;
 const MAX_REMEMBERED = 10_000;
@@ -52,9 +53,12 @@ export function parking(options: ParkingOptions = {}): Parking {
     if (used.size > MAX_REMEMBERED) used.delete(used.values().next().value as string);
   }
 
+  // It stays a little longer, to say why: whoever has waited for the user with it looks what became of it.
   function expire(ticket: string): void {
-    const entry = leave(ticket);
-    entry?.exchange.cancel(unanswered(entry.exchange.server, ttlMs));
+    const entry = parked.get(ticket);
+    if (!entry) return;
+    entry.timer = setTimeout(() => leave(ticket), LAST_WORDS_MS).unref();
+    entry.exchange.cancel(unanswered(entry.exchange.server, ttlMs));
   }
 
   // What has ended waits only to say so: it takes nobody's room, and goes when all of it is needed.
@@ -90,9 +94,9 @@ export function parking(options: ParkingOptions = {}): Parking {
       return { exchange: entry.exchange, answers };
     },
     close() {
-      for (const ticket of [...parked.keys()]) {
-        const entry = leave(ticket);
-        entry?.exchange.cancel(new HeddleError('CALL_CANCELLED', 'Heddle is closing.'));
+      for (const { exchange, timer } of parked.values()) {
+        clearTimeout(timer);
+        exchange.cancel(new HeddleError('CALL_CANCELLED', 'Heddle is closing.'));
       }
     },
   };

@@ -109,8 +109,8 @@ export function askingServer(cancelled: string[] = []): McpServer {
     return json('done');
   });
   tool('die', async (extra) => {
-    await form(extra, 'Last words?', { timeout: 100 }).catch(() => process.exit(1));
-    return json('alive');
+    setTimeout(() => process.exit(1), 100);
+    return json(await form(extra, 'Last words?'));
   });
   return server;
 }
