@@ -120,8 +120,9 @@ async function run(heddle: Heddle, call: Call, input: Input): Promise<Complete> 
   try {
     return await through(call);
   } catch (thrown) {
-    const asks = HeddleError.from(thrown).code === 'APPROVAL_REQUIRED' && canAsk() && !input.flag('json');
-    if (!asks || !(await agrees(HeddleError.from(thrown).message, call.input))) throw thrown;
+    const { code, message, details } = HeddleError.from(thrown);
+    if (code !== 'APPROVAL_REQUIRED' || !canAsk() || input.flag('json')) throw thrown;
+    if (!(await agrees(message, call.input))) throw refused(call, details);
     return through({ ...call, id: newCallId(), approved: 'self' });
   }
 }
@@ -131,6 +132,12 @@ const askUser: AskUser = async (questions, server, signal) => {
   const { askAtTerminal } = await import('../ask-question.ts');
   return askAtTerminal(questions, server, signal);
 };
+
+const refused = ({ name }: Call, details: JsonObject) =>
+  new HeddleError('PERMISSION_DENIED', `You said no, so ${name} was not called.`, {
+    fix: 'Call it again when you have changed your mind.',
+    details,
+  });
 
 const agrees = (why: string, argument: JsonObject): Promise<boolean> =>
   askNo(`${why}\nArguments: ${JSON.stringify(argument, null, 2)}\nRun it?`);
