@@ -60,6 +60,8 @@ export interface Heddle {
 export interface Access {
   /** What the configuration in force says of it. */
   settings(): Pick<Settings, 'gateway' | 'profiles'>;
+  /** The file that has this profile and that the user has yet to trust, if there is one. */
+  waitingProfile(profile: string): string | undefined;
   /** Whose key has this SHA-256, at this very moment. */
   keyOf(sha256: string): Promise<ApiKey | undefined>;
   keys(by: Caller): Promise<readonly KnownKey[]>;
