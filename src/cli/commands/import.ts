@@ -144,15 +144,17 @@ async function take(wanted: readonly Candidate[], { target, project, report, inp
   const asked: Input = { ...input, flag: (name) => (name === 'dry-run' ? dryRun : input.flag(name)) };
   const { file, scope } = target;
   const chosen = firstOfEach(wanted);
-  const existing = namesIn(requireJson(file, await readText(file)));
-  const isKept = ({ name }: NamedServer) => existing.has(name) && !input.flag('force');
-  const kept = chosen.filter(isKept).map(({ name }) => name);
-  const taken = chosen.filter((one) => !isKept(one));
+  const isKept = ({ name }: NamedServer, text: string) => !input.flag('force') && namesIn(text).has(name);
+  const first = requireJson(file, await readText(file));
+  const kept = chosen.filter((one) => isKept(one, first)).map(({ name }) => name);
+  const taken = chosen.filter(({ name }) => !kept.includes(name));
   const servers = await settleSecrets(taken, file, asked); // Nothing is said of secrets that go nowhere.
   const edit = (before: string): string => {
     if (servers.length === 0) return before; // A file that would get nothing is not begun.
     const start = before.trim() === '' ? emptyFile() : before;
-    return servers.reduce((text, { name, entry }) => withServer(text, name, entry), start);
+    // Somebody else may have written one of them meanwhile.
+    const fresh = servers.filter((one) => !isKept(one, before));
+    return fresh.reduce((text, { name, entry }) => withServer(text, name, entry), start);
   };
   const names = servers.map(({ name }) => name).join(', ');
   const line = servers.length === 0 ? `${file} was not changed.` : `${names} → ${file} (${scope})`;
