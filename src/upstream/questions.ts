@@ -1,5 +1,5 @@
 import { toRoot } from '../config/to-root.ts';
-import { abilityFor, isAble } from '../core/abilities.ts';
+import { abilityFor, callbackFor, isAble } from '../core/abilities.ts';
 import type { Abilities, JsonObject, Question } from '../core/call.ts';
 import { REJECTED } from '../core/checked-answer.ts';
 import type { Clock } from '../core/clock.ts';
@@ -101,7 +101,9 @@ export function openQuestions(options: QuestionsOptions): Questions {
 /** What a server hears that asks what its user's client cannot be asked. Most tell it the caller as their own result. */
 export function unsupported(question: Question): RpcError {
   const why = `their client does not support ${abilityFor(question)}`;
-  return new RpcError(METHOD_NOT_FOUND, `The user cannot be asked: ${why}. Use a client that does.`);
+  const callback = callbackFor(question);
+  const how = callback === undefined ? '' : ` A program gives \`${callback}\` to openHeddle.`;
+  return new RpcError(METHOD_NOT_FOUND, `The user cannot be asked: ${why}. Use a client that does.${how}`);
 }
 
 /** Without what is between the server and us alone. */

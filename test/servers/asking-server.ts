@@ -33,6 +33,11 @@ const FORGED = {
   properties: {
     who: { type: 'string' as const, title: forged('Name'), default: forged('Ann') },
     size: { type: 'string' as const, oneOf: [{ const: forged('s'), title: forged('Small') }] },
+    extras: {
+      type: 'array' as const,
+      items: { type: 'string' as const, enum: ['hat', 'scarf', 'tie'] },
+      default: ['hat', 'tie'],
+    },
   },
   required: ['size', 'who'],
 };
