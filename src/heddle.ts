@@ -20,6 +20,8 @@ export interface Heddle {
     categories(by: Caller): Promise<readonly Category[]>;
     /** What else there is than tools. Waits as `list` does; whoever is still connecting then may bring anything. */
     offers(by: Caller): Promise<Offers>;
+    /** Which rule keeps a known tool of this name out of sight, if one does. Only for the owner: to others it is not there. */
+    hiddenBy(by: Caller, name: string): Promise<HidingRule | undefined>;
   };
   readonly servers: {
     /** Starts nothing. */
@@ -58,6 +60,8 @@ export interface Heddle {
 export interface Access {
   /** What the configuration in force says of it. */
   settings(): Pick<Settings, 'gateway' | 'profiles'>;
+  /** The file that has this profile and that the user has yet to trust, if there is one. */
+  waitingProfile(profile: string): string | undefined;
   /** Whose key has this SHA-256, at this very moment. */
   keyOf(sha256: string): Promise<ApiKey | undefined>;
   keys(by: Caller): Promise<readonly KnownKey[]>;
@@ -102,6 +106,13 @@ export interface ListQuery {
   /** Only what this server can answer. */
   readonly server?: string;
   readonly category?: string;
+}
+
+/** Why something is not shown: what decided, where to look for it, and in words. */
+export interface HidingRule {
+  /** `permissions.deny: mcp__github`, `mcpServers.github.permissions.deniedTools`, … */
+  readonly rule: string;
+  readonly reason: string;
 }
 
 /** What servers have beside tools. */

@@ -261,7 +261,7 @@ function govern(running: Running, shutDown: () => Promise<void>): Heddle {
       ),
     }),
     catalog: names.browsing(browse(view, resolve)),
-    access: access({ store, settings: () => now().config.settings, clock }),
+    access: access({ store, config: () => now().config, clock }),
     servers: administration({ ...running, audit: store.audit, policy: () => now().policy }),
     traces: {
       async stats(by, since, per = 'tool') {

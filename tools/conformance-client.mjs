@@ -1,4 +1,5 @@
-import { inWords, passedIn, readScenarios, report, runSuite, wrongIn } from './conformance-suite.mjs';
+import { readScenarios, report, runSuite } from './conformance-suite.mjs';
+import { inWords, passedIn, wrongIn } from './conformance-verdict.mjs';
 
 const CLIENT = 'node test/conformance/client.ts'; // The suite splits it at spaces, so no path of this machine is in it.
 const PLAYED = 'played to the end';

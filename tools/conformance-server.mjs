@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { environment, inWords, passedIn, readScenarios, report, runSuite, wrongIn } from './conformance-suite.mjs';
+import { environment, readScenarios, report, runSuite } from './conformance-suite.mjs';
+import { EXPECTED, judge } from './conformance-verdict.mjs';
 import { nodePath, ROOT } from './install.mjs';
 
 /**
@@ -16,7 +17,6 @@ const RUNS = [
   { revision: '2026-07-28', era: 'legacy', carrier: 'http', scenarios: 50, least: 162 },
   { revision: '2025-11-25', era: 'modern', carrier: 'stdio', scenarios: 33, least: 80 },
 ];
-const EXPECTED = 'test/conformance/expected-failures.json';
 
 /** The suite plays the client, `heddle up` the server, and behind it is one that has all the suite looks for. */
 export async function asServer() {
@@ -51,26 +51,4 @@ async function openStage(era, carrier) {
   };
   if (url !== undefined) return { url, close };
   throw new Error(`The stage for a ${era} server could not be set.`);
-}
-
-function judge(name, { scenarios, least, played, expected, output }) {
-  const all = [...played].map(([scenario, { checks }]) => [scenario.replace(/^server-/, ''), checks]);
-  const passed = all.reduce((sum, [, checks]) => sum + passedIn(checks), 0);
-  const foreseen = (scenario) => expected.filter((one) => one.scenario === scenario);
-  const failed = all.flatMap(([scenario, checks]) => {
-    const known = foreseen(scenario);
-    const found = wrongIn(checks);
-    const isKnown = (check) => known.some((one) => one.check === undefined || one.check === check.id);
-    const stale = known.filter(({ check }) => !found.some(({ id }) => check === undefined || check === id));
-    const wrong = [
-      ...found.filter((check) => !isKnown(check)).map(inWords),
-      ...stale.map(({ check = 'all of it' }) => `It passes now: take it out of ${EXPECTED} (${check}).`),
-    ];
-    return wrong.length > 0 ? [{ name: scenario, wrong }] : [];
-  });
-  const isShort = all.length < scenarios || passed < least;
-  const short = `Only ${all.length} scenarios ran and ${passed} checks passed: ${scenarios} and ${least} have to.`;
-  if (isShort) failed.push({ name: 'the run', wrong: [short, ...(all.length === 0 ? [output] : [])] });
-  const known = expected.length > 0 ? `, ${expected.length} failures expected` : '';
-  return [`server, ${name}: ${all.length} scenarios, ${passed} checks passed${known}`, failed];
 }

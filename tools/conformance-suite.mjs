@@ -49,11 +49,6 @@ export function readScenarios(folder) {
   );
 }
 
-export const passedIn = (checks) => checks.filter(({ status }) => status === 'SUCCESS').length;
-/** What the protocol only recommends counts as well. */
-export const wrongIn = (checks) => checks.filter(({ status }) => status === 'FAILURE' || status === 'WARNING');
-export const inWords = ({ id, status, description, errorMessage }) => `${status} ${id}: ${errorMessage ?? description}`;
-
 /**
  * One line for a run, and what is wrong with it.
  *

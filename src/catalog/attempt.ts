@@ -9,6 +9,7 @@ import type { Connection } from '../upstream/connection.ts';
 import type { Parking } from '../upstream/parking.ts';
 import type { Servers } from '../upstream/servers.ts';
 import { breakers, type Ended, type Pass } from './breaker.ts';
+import { callCounts } from './count-calls.ts';
 import type { LiveMetrics } from './metrics.ts';
 
 export interface AttemptOptions {
@@ -36,6 +37,7 @@ type End = { readonly result: Result } | { readonly thrown: unknown; readonly se
 export function attempts({ servers, parking, metrics, clock }: AttemptOptions): Attempts {
   const { identityOf } = metrics;
   const breaker = breakers(clock);
+  const counts = callCounts(clock);
   // Servers that said when to come back.
   const resting = new Map<string, number>();
 
@@ -49,17 +51,15 @@ export function attempts({ servers, parking, metrics, clock }: AttemptOptions): 
 
   /** What an end says of the server. Whoever gave up, or could not have been sent at all, says nothing. */
   function judge(server: string, call: ResolvedCall, end: End): Ended {
+    const tally = () => metrics.of(server, laneOf(call, server));
     if ('result' in end) {
-      const { result } = end;
-      if (result.kind === 'complete') {
-        metrics.of(server, laneOf(call, server)).answered(result.from.latencyMs, result.isError, clock());
-      }
+      counts.answered(call, end.result, tally);
       return 'answered';
     }
     const { thrown, sent } = end;
     if (call.signal.aborted || !(thrown instanceof UpstreamError)) return 'left';
     const { retryAfterMs } = thrown.details;
-    metrics.of(server, laneOf(call, server)).failed(clock());
+    counts.failed(call, thrown, tally);
     if (typeof retryAfterMs === 'number') resting.set(identityOf(server), clock() + retryAfterMs);
     // One that cannot be connected has a delay of its own, and so has one that says when to come back.
     if (!sent || typeof retryAfterMs === 'number') return 'left';

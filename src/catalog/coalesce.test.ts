@@ -97,15 +97,16 @@ verifies('R7', 'whoever reads after a write never gets what was read before it w
   expect(flights).toHaveLength(6);
 });
 
-verifies('R7', 'whoever can be asked, listens for progress, or goes on with a call reads alone', () => {
+verifies('R7', 'whoever can be asked, listens for progress or logs, or goes on with a call reads alone', () => {
   const { flights, send } = setting();
   const can = { form: true, url: false, sampling: false, samplingTools: false, roots: false };
   const from = { kind: 'upstream', server: 'demo' } as const;
-  for (const more of [{ can }, { report: () => {} }, { from }, { options: { timeoutMs: 5 } }]) {
+  const log = { level: 'debug', tell: () => {} };
+  for (const more of [{ can }, { report: () => {} }, { log }, { from }, { options: { timeoutMs: 5 } }]) {
     void send(aRead());
     void send(aRead(more));
   }
-  expect(flights).toHaveLength(5);
+  expect(flights).toHaveLength(6);
 });
 
 verifies('R7', 'whoever reads again right after the last one left has a read of its own', async () => {

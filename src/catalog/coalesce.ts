@@ -106,6 +106,6 @@ async function wait(flight: Flight, signal: AbortSignal): Promise<Result> {
   }
 }
 
-/** Whoever can be asked, or wants to hear of progress, has a read of its own. */
-const isJoinable = ({ kind, from, answers, can, report, signal }: ResolvedCall) =>
-  kind === 'resource' && !from && !answers && !report && !(can && isAskable(can)) && !signal.aborted;
+/** Whoever can be asked, or wants to hear of progress or of the server's log, has a read of its own. */
+const isJoinable = ({ kind, from, answers, can, report, log, signal }: ResolvedCall) =>
+  kind === 'resource' && !from && !answers && !report && !log && !(can && isAskable(can)) && !signal.aborted;

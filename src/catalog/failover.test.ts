@@ -196,3 +196,33 @@ verifies('R4', 'another server of the same name is not left alone for what the o
     expect(await outcome()).toBe('a');
   }
 });
+
+verifies('R5', 'a call that its server goes on with by itself is counted once, with all the time it took', async () => {
+  const next = { kind: 'task', server: 'a', taskId: 't1', pollMs: 1000 } as const;
+  const working = async (): Promise<Result> => ({ kind: 'working', task: {}, next });
+  for (const [ends, counted] of [
+    [answers('a'), { totalCalls: 1, errorCount: 0, avgLatencyMs: 60_000 }],
+    [fails('maybe', { task: {} }, 'UPSTREAM_REFUSED'), { totalCalls: 1, errorCount: 1 }],
+  ] as const) {
+    const { behaviours, metrics, outcome, call, time } = openPool({ a: working });
+    const look = () => outcome(call({}, { from: next }));
+    await outcome();
+    time.pass(60_000);
+    await look();
+    behaviours.a = fails('maybe');
+    await look();
+    expect(metrics.server('a').totalCalls).toBe(0);
+    behaviours.a = ends;
+    await times(2, look);
+    expect(metrics.server('a')).toMatchObject(counted);
+  }
+});
+
+verifies('R5', 'a task that was told to stop is not counted as answered', async () => {
+  const next = { kind: 'task', server: 'a', taskId: 't1', pollMs: 1000 } as const;
+  const { behaviours, metrics, outcome, call } = openPool({ a: async () => ({ kind: 'working', task: {}, next }) });
+  await outcome();
+  behaviours.a = answers('a');
+  await outcome(call({}, { from: { ...next, cancels: true } }));
+  expect(metrics.server('a').totalCalls).toBe(0);
+});

@@ -194,3 +194,27 @@ verifies('T7', 'a server that is not well is asked last, unless it is preferred'
   expect(from(await send(asked({})))).toEqual(['b', 1]);
   expect(from(await send(asked({ preferredServer: 'a' })))).toEqual(['a', 1]);
 });
+
+verifies('R4', 'what a user said to one server of a pool reaches no other', async () => {
+  const heard: (readonly [string, unknown])[] = [];
+  const listening = (name: string): Connect => {
+    const connect = faultyServer({ name, onAct() {} });
+    return async (options) => {
+      const line = await connect(options);
+      const send: Connection['send'] = (call) => {
+        heard.push([name, call.answers]);
+        return line.send(call);
+      };
+      return Object.assign(Object.create(line), { send });
+    };
+  };
+  const { send } = await openPool({ a: listening('a'), b: listening('b') });
+  const answers = { who: { action: 'accept', content: { name: 'Ann' } } };
+  await send({ ...asked({ a: 'not-delivered' }), answers });
+  expect(heard).toEqual([
+    ['a', undefined],
+    ['b', undefined],
+  ]);
+  await send({ ...asked({}), answers, from: { kind: 'upstream', server: 'b' } });
+  expect(heard.at(-1)).toEqual(['b', answers]);
+});

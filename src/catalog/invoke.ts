@@ -94,8 +94,14 @@ export function invoke(options: InvokeOptions): Handler<ResolvedCall> {
     if (call.from) return goOn(call, call.from);
     budget.count();
     const { servers } = call.target;
-    return servers.length === 1 ? askOnly(servers[0], call) : askOneOf(inOrder(call, choosing), call);
+    if (servers.length === 1) return askOnly(servers[0], call);
+    return askOneOf(inOrder(call, choosing), call.answers ? unanswered(call) : call);
   };
+}
+
+/** Which of several servers asked is not known, and none of the others may hear what a user told one. */
+function unanswered({ answers: _, ...call }: ResolvedCall): ResolvedCall {
+  return call;
 }
 
 type Ask = (call: ResolvedCall) => Promise<Tried>;

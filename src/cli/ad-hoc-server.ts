@@ -27,7 +27,7 @@ export function isUrl(word: string): boolean {
   return /^https?:\/\//i.test(word);
 }
 
-export function serverAt(url: string): AdHocServer {
+export function serverAt(url: string, headers?: JsonObject): AdHocServer {
   if (!URL.canParse(url)) throw new HeddleError('USAGE_INVALID', `${url} is not a URL.`);
-  return { name: nameOfUrl(url), entry: { type: 'http', url } };
+  return { name: nameOfUrl(url), entry: { type: 'http', url, ...(headers && { headers }) } };
 }

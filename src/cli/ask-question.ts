@@ -80,12 +80,17 @@ async function askField(field: Field, conversation: Conversation): Promise<Json 
 }
 
 function labelOf(field: Field): string {
-  const preset = field.default === undefined ? '' : ` [${shown(field.default)}]`;
+  const preset = field.default === undefined ? '' : ` [${shown(field, field.default)}]`;
   const optional = field.required || field.default !== undefined ? '' : ', may be left empty';
   return oneLine(`${field.title ?? field.name} (${expected(field)}${optional})${preset}`);
 }
 
-const shown = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value));
+/** A default as it would be typed: of choices, their numbers. */
+function shown({ choices }: Field, value: Json): string {
+  const numbers = [value].flat().map((one) => 1 + choices.findIndex((choice) => choice.value === one));
+  if (choices.length > 0 && !numbers.includes(0)) return numbers.join(', ');
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
 
 function expected({ kind, format, choices, min, max }: Field): string {
   const bounds = [min !== undefined && `at least ${min}`, max !== undefined && `at most ${max}`].filter(Boolean);

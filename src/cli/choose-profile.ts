@@ -14,6 +14,12 @@ export function chooseProfile(input: Input, { access }: Pick<Heddle, 'access'>):
   const profile = input.text('profile');
   const { profiles } = access.settings();
   if (profile === undefined || Object.hasOwn(profiles, profile)) return profile;
+  const file = access.waitingProfile(profile);
+  if (file !== undefined) {
+    throw new HeddleError('CONFIG_INVALID', `The profile ${profile} is in ${file}, which is not trusted yet.`, {
+      fix: 'Look at the file, then run `heddle trust` once (in CI: pass --trust-project).',
+    });
+  }
   const meant = closest(profile, Object.keys(profiles));
   throw new HeddleError('CONFIG_INVALID', `There is no profile ${profile}.`, {
     fix: meant === undefined ? 'Write it under `profiles` in heddle.json.' : `Did you mean --profile ${meant}?`,

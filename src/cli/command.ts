@@ -71,10 +71,10 @@ export function readInput({ options, words = 0, usage }: Command, argv: readonly
 
 function misunderstood(cause: unknown, known: readonly string[]): HeddleError {
   const text = cause instanceof Error ? cause.message : String(cause);
-  const unknown = /^Unknown option '-+([^']+)'/.exec(text)?.[1];
+  const [, typed, unknown] = /^Unknown option '(-+([^']+))'/.exec(text) ?? [];
   if (unknown === undefined) return new HeddleError('USAGE_INVALID', text, { cause });
   const guess = closest(unknown, known);
-  return new HeddleError('USAGE_INVALID', `There is no option --${unknown}.`, {
+  return new HeddleError('USAGE_INVALID', `There is no option ${typed}.`, {
     cause,
     ...(guess && { fix: `Did you mean --${guess}?` }),
   });

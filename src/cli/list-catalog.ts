@@ -1,3 +1,4 @@
+import type { Problem } from '../config/config.ts';
 import type { Caller, JsonObject, Target } from '../core/call.ts';
 import { closest } from '../core/did-you-mean.ts';
 import { HeddleError } from '../core/errors.ts';
@@ -9,6 +10,7 @@ import { localCaller } from './local-caller.ts';
 import { type Column, printColumns } from './print-columns.ts';
 import { printJson } from './print-json.ts';
 import { printFileProblems } from './print-problems.ts';
+import { stateOf } from './state-of.ts';
 import { openOptions, withHeddle } from './with-heddle.ts';
 
 type Kind = Target['kind'];
@@ -16,13 +18,15 @@ type Kind = Target['kind'];
 /** `heddle list tools` and its like: what servers have, those that cannot be called included. */
 export function listCatalog(kind: Kind, input: Input): Promise<number> {
   const by = localCaller();
-  return withHeddle({ ...openOptions(input), onProblems: printFileProblems }, async (heddle) => {
+  const files = brokenFiles();
+  return withHeddle({ ...openOptions(input), onProblems: files.note }, async (heddle) => {
     const asked = await readFilter(heddle, by, input);
     const found = await listAll(heddle, by, { kind, ...asked });
     if (found.length === 0 && asked.category !== undefined) await requireCategory(heddle, by, asked.category);
     if (input.flag('json')) printJson(found.map(toRow));
     else if (found.length > 0) printColumns(COLUMNS[kind], found);
     else process.stderr.write(`There are no ${kind}s${asked.server === undefined ? '' : ` of ${asked.server}`}.\n`);
+    files.tell();
     await tellMissing(heddle, by, asked.server);
     return 0;
   });
@@ -128,12 +132,28 @@ function toRow({ publicName, kind, servers, definition, facts, flags, invalid, d
   return { name: publicName, kind, servers, ...said, facts, flags, invalid, digest };
 }
 
+/** Says what is wrong with whole files, and once more under the list, where it is read: that may lack what they name. */
+function brokenFiles() {
+  let broken: readonly string[] = [];
+  return {
+    note(problems: readonly Problem[]): void {
+      printFileProblems(problems);
+      const errors = problems.filter(({ level, server, at }) => level === 'error' && server === undefined && at);
+      broken = [...new Set(errors.map(({ at }) => String(at?.file)))];
+    },
+    tell(): void {
+      for (const file of broken) process.stderr.write(`What ${file} names may be missing here: it has an error.\n`);
+    },
+  };
+}
+
 /** Whose are not in the list, and why. */
 async function tellMissing(heddle: Heddle, by: Caller, only?: string): Promise<void> {
-  for (const { name, state, reason, fix, attempt } of await heddle.servers.list(by)) {
+  for (const server of await heddle.servers.list(by)) {
+    const { name, state, reason, fix, attempt } = server;
     if (only !== undefined && name !== only) continue;
     if (state === 'failed' || state === 'needs-auth')
-      process.stderr.write(`${inert(`${name} ${state}: ${reason}\n  fix: ${fix}`)}\n`);
+      process.stderr.write(`${inert(`${name} ${stateOf(server)}: ${reason}\n  fix: ${fix}`)}\n`);
     if (state === 'pending' && attempt[0] > 0)
       process.stderr.write(`${name} is still connecting; what it has is not listed.\n`);
   }

@@ -11,6 +11,7 @@ import { localCaller } from './local-caller.ts';
 import { printJson } from './print-json.ts';
 import { printFileProblems } from './print-problems.ts';
 import { printTable } from './print-table.ts';
+import { stateOf } from './state-of.ts';
 import { openOptions, withHeddle } from './with-heddle.ts';
 
 /** `heddle list servers`: starts none, unless `--check` asks for it. */
@@ -53,13 +54,6 @@ export async function liveServers(
   if (!isObject(answer) || !Array.isArray(answer.servers)) return undefined;
   onProblems(problems);
   return answer.servers as unknown as ServerStatus[];
-}
-
-function stateOf({ state, attempt: [attempt, of], retryAt, health }: ServerStatus): string {
-  if (state === 'connected' && health === 'unhealthy') return 'connected, unhealthy';
-  if (state !== 'pending') return state;
-  if (attempt === 0) return 'not started';
-  return `${retryAt === undefined ? 'connecting' : 'waiting'}, attempt ${attempt} of ${of}`;
 }
 
 /** Under the table, where there is room for a whole sentence. */

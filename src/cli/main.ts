@@ -71,7 +71,7 @@ function allowClosedPipe(error: NodeJS.ErrnoException): void {
 
 async function run(argv: readonly string[]): Promise<number> {
   const [first, ...rest] = argv;
-  if (first === '--version' || first === '-v') return say(VERSION);
+  if (first === '--version' || first === '-v' || first === '-V') return say(VERSION);
   if (first === 'help' || first === '--help' || first === '-h') return help(rest[0]);
   if (first === undefined || first.startsWith('-')) return runCommand(await STATUS.load(), argv);
   const entry = Object.hasOwn(COMMANDS, first) ? COMMANDS[first] : undefined;

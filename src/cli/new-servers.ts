@@ -6,6 +6,7 @@ import { HeddleError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import type { Input } from './command.ts';
 import { nameOfCommand, nameOfUrl } from './derive-name.ts';
+import { headersOf, pairs } from './read-pairs.ts';
 
 /** A server that is to be added. */
 export interface NewServer {
@@ -146,7 +147,7 @@ function withOptions(entry: JsonObject, input: Input): JsonObject {
   const remote = entry.url !== undefined;
   const transport = input.text('transport');
   const env = pairs('env', input.texts('env'), /^([^=]+)=([\s\S]*)$/);
-  const headers = pairs('header', input.texts('header'), /^([^:\s]+)\s*:\s*([\s\S]*)$/);
+  const headers = headersOf(input);
   const misplaced = remote ? env && 'env' : (transport && 'transport') || (headers && 'header');
   if (misplaced) {
     const [kind, other] = remote
@@ -169,19 +170,6 @@ function noOptions(input: Input): (entry: JsonObject) => JsonObject {
   throw new HeddleError('USAGE_INVALID', `--${given} does not say which of the servers it is for.`, {
     fix: 'Add the servers one by one.',
   });
-}
-
-function pairs(option: string, words: readonly string[], form: RegExp): JsonObject | undefined {
-  if (words.length === 0) return undefined;
-  const found = words.map((word) => {
-    const [, key, value] = form.exec(word) ?? [];
-    if (key !== undefined && value !== undefined && key !== '__proto__') return [key, value] as const;
-    // Not the word itself: half of it may be a secret.
-    throw new HeddleError('USAGE_INVALID', `What was given with --${option} has no name and value.`, {
-      fix: option === 'env' ? 'Write `--env NAME=value`.' : "Write `--header 'Name: value'`.",
-    });
-  });
-  return Object.fromEntries(found);
 }
 
 const members = (value: Json | undefined): JsonObject => (isObject(value) ? value : {});

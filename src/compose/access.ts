@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import type { Config } from '../config/config.ts';
 import type { Settings } from '../config/schema.ts';
 import type { Caller, JsonObject } from '../core/call.ts';
 import { newCallId } from '../core/call-id.ts';
@@ -12,7 +13,7 @@ import type { AuditLog } from '../store/audit-log.ts';
 
 export interface AccessOptions {
   readonly store: { readonly keys: ApiKeyBook; readonly audit: AuditLog };
-  readonly settings: () => Pick<Settings, 'gateway' | 'profiles'>;
+  readonly config: () => Pick<Config, 'settings' | 'untrusted'>;
   readonly clock: Clock;
 }
 
@@ -20,8 +21,10 @@ const KEY_BYTES = 32;
 const NAME = /^[A-Za-z0-9._-]{1,64}$/;
 
 /** Who may come in. Making and taking away keys is the owner's, and leaves a record. */
-export function access({ store, settings, clock }: AccessOptions): Access {
+export function access({ store, config, clock }: AccessOptions): Access {
   const { keys, audit } = store;
+  const settings = () => config().settings;
+  const waiting = (profile: string) => untrustedFileWith(profile, config().untrusted);
   const configured = () => settings().gateway.apiKeys;
 
   async function record(by: Caller, action: string, detail: JsonObject): Promise<void> {
@@ -33,6 +36,7 @@ export function access({ store, settings, clock }: AccessOptions): Access {
 
   return {
     settings,
+    waitingProfile: waiting,
     async keyOf(sha256) {
       return (await keys.find(sha256)) ?? configured().find((key) => key.sha256 === sha256);
     },
@@ -43,7 +47,10 @@ export function access({ store, settings, clock }: AccessOptions): Access {
     },
     async createKey(by, { name, roles, profile }) {
       if (!NAME.test(name)) throw notAName(name);
-      if (profile !== undefined && !Object.hasOwn(settings().profiles, profile)) throw noProfile(profile, settings());
+      if (profile !== undefined && !Object.hasOwn(settings().profiles, profile)) {
+        const file = waiting(profile);
+        throw file === undefined ? noProfile(profile, settings()) : untrustedProfile(profile, file);
+      }
       await record(by, 'create', { key: name, roles, profile });
       const key = `hk_${randomBytes(KEY_BYTES).toString('base64url')}`;
       const sha256 = createHash('sha256').update(key).digest('hex');
@@ -82,6 +89,17 @@ function noProfile(profile: string, { profiles }: Pick<Settings, 'profiles'>): H
     fix: meant === undefined ? 'Write it under `profiles` in heddle.json first.' : `Did you mean ${meant}?`,
   });
 }
+
+/** The file that has a profile of this name and is not trusted yet. */
+function untrustedFileWith(profile: string, untrusted: Config['untrusted']): string | undefined {
+  const says = (line: string) => line.startsWith('profiles: ') && line.includes(`${JSON.stringify(profile)}:`);
+  return untrusted.find(({ also }) => also.some(says))?.at?.file;
+}
+
+const untrustedProfile = (profile: string, file: string) =>
+  new HeddleError('NAME_UNKNOWN', `The profile ${profile} is in ${file}, which is not trusted yet.`, {
+    fix: 'Look at the file, then run `heddle trust` once.',
+  });
 
 const inConfiguration = (name: string) =>
   new HeddleError('NAME_UNKNOWN', `The key ${name} is not kept here: it is written in the configuration.`, {

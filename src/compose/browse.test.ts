@@ -3,6 +3,7 @@ import { verifies } from '../../test/requirements.ts';
 import { recordingServer, text } from '../../test/servers/recording-server.ts';
 import { openWorld } from '../catalog/fixtures.ts';
 import { ada } from '../core/fixtures.ts';
+import { decides } from '../govern/fixtures.ts';
 import { browse } from './browse.ts';
 
 verifies(
@@ -18,7 +19,7 @@ verifies(
       { a: server(), b: server() },
       { remembered, hides: ({ servers }) => servers[0] === 'a' },
     );
-    const { describe } = browse(world, world.resolve);
+    const { describe } = browse({ ...world, rules: () => decides() }, world.resolve);
     const found = await describe(ada, 'u:1', new AbortController().signal);
     expect(found).toMatchObject({ servers: ['b'], name: 'u:1' });
   },

@@ -7,14 +7,16 @@ import type { Resolve } from '../catalog/resolve.ts';
 import { search } from '../catalog/search.ts';
 import type { Caller, Target } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
+import type { Decide } from '../govern/decide.ts';
 import type { Heddle } from '../heddle.ts';
+import { hiddenBy } from './hidden-by.ts';
 
 const LIST_WAIT_MS = 2000;
 const PAGE_SIZE = 1000;
 const MAX_HITS = 100;
 
 /** What there is to call, for those who look before they call. */
-export function browse(view: ListOptions, resolve: Resolve): Heddle['catalog'] {
+export function browse(view: ListOptions & { readonly rules: () => Decide }, resolve: Resolve): Heddle['catalog'] {
   const everything = (by: Caller) => pageOf(view, by, { limit: Number.POSITIVE_INFINITY }).items;
   const learn = (by: Caller, waitMs = LIST_WAIT_MS) => discover(view, by, waitMs, new AbortController().signal);
 
@@ -47,6 +49,9 @@ export function browse(view: ListOptions, resolve: Resolve): Heddle['catalog'] {
     async offers(by) {
       await learn(by);
       return offersOf(view.servers.status().filter(({ name }) => view.serverVisible(by, name)));
+    },
+    async hiddenBy(by, name) {
+      return hiddenBy(view, by, name);
     },
     async categories(by) {
       await learn(by);

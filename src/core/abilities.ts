@@ -16,6 +16,13 @@ export function abilityFor({ method, params = {} }: Question): string {
   return needsTools(params) ? 'sampling with tools' : 'sampling';
 }
 
+/** What a program gives `openHeddle` to be asked this; undefined where it could not answer. */
+export function callbackFor({ method, params = {} }: Question): string | undefined {
+  if (method === 'roots/list') return 'roots';
+  if (method === 'elicitation/create') return 'elicit';
+  return needsTools(params) ? undefined : 'sample';
+}
+
 /** Whether there is anything at all that can be asked. */
 export const isAskable = (can: Abilities): boolean => can.form || can.url || can.sampling || can.roots;
 

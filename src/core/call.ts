@@ -33,6 +33,8 @@ export interface Call {
   readonly meta: JsonObject;
   /** What the client said beside: parameters that no version knows yet, for the server alone. */
   readonly beside?: JsonObject;
+  /** Throws when what the client said elsewhere does not agree with what the tool's definition wants there. */
+  readonly examine?: ((definition: JsonObject) => void) | undefined;
   readonly caller: Caller;
   readonly options: CallOptions;
   /** The call, step or code run that made this one. */
@@ -43,6 +45,8 @@ export interface Call {
   readonly report?: (progress: Progress) => void;
   /** Hears what the server logs meanwhile, from this level on, in MCP's own words. */
   readonly log?: { readonly level: string; readonly tell: (said: JsonObject) => void } | undefined;
+  /** Hears that a page its user was sent to has been visited, in MCP's own words, mostly long after the answer. */
+  readonly visited?: (said: JsonObject) => void;
 }
 
 export interface CallOptions {
@@ -160,8 +164,8 @@ export type Answers = Readonly<Record<string, Answer>>;
 
 /** How a call that stopped to ask goes on. Plain data; only the gateway seals it for a client. */
 export type Continuation =
-  /** A stateless server: any replica can go on. */
-  | { readonly kind: 'upstream'; readonly server: string; readonly state?: string }
+  /** A stateless server: any replica can go on. `again` when it was gone on with before: that is a call of its own. */
+  | { readonly kind: 'upstream'; readonly server: string; readonly state?: string; readonly again?: true }
   /** A server that asked in the middle of an open request: this process, once. */
   | { readonly kind: 'parked'; readonly server: string; readonly ticket: string }
   /** A server that refused until the user has visited its URLs. */
@@ -203,6 +207,8 @@ export type Result =
       readonly questions: Readonly<Record<string, Question>>;
       readonly next: Continuation;
       readonly task?: JsonObject;
+      /** Aborts when the server no longer wants to know. In this process only: whoever waits for a user goes on without. */
+      readonly over?: AbortSignal;
       /** What the server said instead of asking, as a JSON-RPC error: older clients know what it means. */
       readonly refusal?: JsonObject;
     };

@@ -96,7 +96,7 @@ export const ERRORS = {
   PERMISSION_DENIED: {
     fault: 'denied',
     exit: 5,
-    when: 'A permission rule forbids the call.',
+    when: 'A permission rule forbids the call, or the person who was asked said no.',
     fix: 'Change the rule the message names, or ask who maintains it.',
   },
   SERVER_BLOCKED: {

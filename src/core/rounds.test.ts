@@ -44,6 +44,30 @@ verifies('T10', 'a server that only wants patience is asked again after a while,
   expect([waits, seen[1]?.answers]).toEqual([[250], undefined]);
 });
 
+verifies(
+  'T10',
+  'a server that no longer wants to know goes on without an answer, and the user is not asked on',
+  async () => {
+    const over = new AbortController();
+    const withdrawn: Result = { ...(asks(1) as Extract<Result, { kind: 'input-required' }>), over: over.signal };
+    const { dispatch, seen } = rounds(withdrawn, withdrawn, text('done'));
+    const asked: AbortSignal[] = [];
+    const ask = (_questions: object, _server: string, signal: AbortSignal) => {
+      asked.push(signal);
+      over.abort();
+      return new Promise<never>(() => {});
+    };
+    const call = aCall();
+    expect(await throughRounds(dispatch, call, { ask, describe })).toEqual(text('done'));
+    expect(asked.map(({ aborted }) => aborted)).toEqual([true]);
+    expect(seen.map(({ from, answers, signal }) => [from?.kind, answers, signal.aborted])).toEqual([
+      [undefined, undefined, false],
+      ['upstream', undefined, false],
+      ['upstream', undefined, false],
+    ]);
+  },
+);
+
 verifies('T10', 'whoever leaves early leaves nothing waiting', async () => {
   const { dispatch, seen } = rounds(asks(1));
   const error = new Error('not now');
@@ -127,14 +151,28 @@ verifies(
       new UpstreamError('UPSTREAM_REFUSED', 'No.', { delivered: 'maybe', details });
     const ended = steps(working, refusal({ task: { status: 'failed' } }));
     await expect(throughRounds(ended.dispatch, aCall(), options)).rejects.toMatchObject({ code: 'UPSTREAM_REFUSED' });
-    const unknown = steps(working, refusal({}));
-    await expect(throughRounds(unknown.dispatch, aCall(), options)).rejects.toMatchObject({
-      code: 'OUTCOME_UNKNOWN',
-      message: expect.stringContaining('no longer knows the task'),
-    });
-    expect([ended.cancels(), unknown.cancels()]).toEqual([0, 0]);
+    expect(ended.cancels()).toBe(0);
+    for (const details of [{}, { rpc: { code: -32602, message: 'No such task' } }]) {
+      const unknown = steps(working, refusal(details));
+      await expect(throughRounds(unknown.dispatch, aCall(), options)).rejects.toMatchObject({
+        code: 'OUTCOME_UNKNOWN',
+        message: expect.stringContaining('no longer knows the task'),
+      });
+      expect(unknown.cancels()).toBe(0);
+    }
   },
 );
+
+verifies('P3', 'a task whose server refuses an answer, or to be asked, is stopped, and its server heard', async () => {
+  const asking: Result = { ...(asks(1) as object), next: task } as Result;
+  const options = { ask: async () => ({ q0: {} }), pause: async () => {}, describe: async () => aTarget() };
+  const refusal = (code: number) =>
+    new UpstreamError('UPSTREAM_REFUSED', 'No.', { delivered: 'maybe', details: { rpc: { code, message: 'No.' } } });
+  for (const wrong of [steps(working, asking, refusal(-32602)), steps(working, refusal(-32603))]) {
+    await expect(throughRounds(wrong.dispatch, aCall(), options)).rejects.toMatchObject({ code: 'UPSTREAM_REFUSED' });
+    expect(wrong.cancels()).toBe(1);
+  }
+});
 
 verifies(
   'P3',

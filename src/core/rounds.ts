@@ -2,6 +2,7 @@ import { abortable } from './abortable.ts';
 import type { Answers, Call, Continuation, Handler, Question, Result, Target, TaskContinuation } from './call.ts';
 import type { Clock } from './clock.ts';
 import { HeddleError, UpstreamError } from './errors.ts';
+import { isObject } from './json.ts';
 import { isLook, LONGEST_TASK_MS } from './task.ts';
 
 export type Questions = Readonly<Record<string, Question>>;
@@ -23,6 +24,7 @@ const MAX_ROUNDS = 8;
 const PATIENCE_MS = 250;
 const CANCEL_MS = 1000;
 const MAX_MISHAPS = 3;
+const INVALID_PARAMS = -32602;
 const FAILURES: readonly string[] = ['UPSTREAM_FAILED', 'UPSTREAM_TIMEOUT', 'UPSTREAM_UNREACHABLE'];
 
 /**
@@ -33,22 +35,30 @@ export async function throughRounds(dispatch: Handler, call: Call, options: Roun
   // When we leave early, whatever waits for the next answer must not wait until its time is over.
   const leaving = new AbortController();
   const signal = AbortSignal.any([call.signal, leaving.signal]);
-  const standing: Standing = { next: call.from };
+  const standing: Standing = { round: { ...call, signal } };
   try {
-    return await untilComplete(dispatch, { ...call, signal }, { ...options, standing });
+    return await untilComplete(dispatch, standing.round, { ...options, standing });
   } catch (thrown) {
     leaving.abort();
-    const { next } = standing;
+    const { round } = standing;
+    const { from: next } = round;
     if (next?.kind !== 'task' || hasEnded(thrown)) throw thrown;
-    if (isRefusal(thrown)) throw await orUnknown(lost(call, thrown), options, { call, next });
+    if (isLook(round) && isUnknown(thrown)) throw await orUnknown(lost(call, thrown), options, { call, next });
     await stop(dispatch, call, next);
     throw thrown;
   }
 }
 
-/** Where a call has come to. */
+/** How a round ends that is not the last: with questions, or with none yet. */
+interface Asks {
+  readonly questions?: Questions;
+  readonly next: Continuation;
+  readonly over?: AbortSignal;
+}
+
+/** Where a call has come to: the round that runs, or is about to. */
 interface Standing {
-  next: Continuation | undefined;
+  round: Call;
 }
 
 async function untilComplete(
@@ -60,24 +70,40 @@ async function untilComplete(
   const waiting = patience(call, options);
   // The acknowledgement of an answer may come before the task shows that it has it.
   const answered = new Set<string>();
-  let round = call;
   for (let rounds = 0; rounds < MAX_ROUNDS; ) {
-    const result = await waiting.lookedAt(dispatch, round);
+    const result = await waiting.lookedAt(dispatch, standing.round);
     if (result.kind === 'complete') return result;
     const { next } = result;
-    standing.next = next;
-    const questions = result.kind === 'working' ? {} : unanswered(result.questions, next, answered);
+    const questions = unanswered(result, answered);
     const keys = Object.keys(questions);
     if (keys.length > 0 || next.kind !== 'task') rounds++;
-    round = { ...call, from: next };
+    standing.round = { ...call, from: next };
     if (keys.length === 0) await waiting.pause(next);
     else {
-      round = { ...round, answers: await abortable(ask(questions, next.server, call.signal), call.signal) };
+      const answers = await answersTo(questions, result, { ask, signal: call.signal });
+      if (answers) standing.round = { ...standing.round, answers };
       for (const key of keys) answered.add(key);
       waiting.begin();
     }
   }
-  throw await orUnknown(tooManyRounds(call), options, { call, next: standing.next });
+  throw await orUnknown(tooManyRounds(call), options, { call, next: standing.round.from });
+}
+
+/** What the user says; nothing when the server no longer wants to know, and goes on without. */
+async function answersTo(
+  questions: Questions,
+  { next: { server }, over }: Asks,
+  { ask, signal }: Pick<RoundsOptions, 'ask'> & { readonly signal: AbortSignal },
+): Promise<Answers | undefined> {
+  if (!over) return abortable(ask(questions, server, signal), signal);
+  if (over.aborted) return undefined;
+  const either = AbortSignal.any([signal, over]);
+  try {
+    return await abortable(ask(questions, server, either), either);
+  } catch (thrown) {
+    if (over.aborted && !signal.aborted) return undefined;
+    throw thrown;
+  }
 }
 
 /**
@@ -123,9 +149,10 @@ function patience(call: Call, options: RoundsOptions) {
 const isFailure = (thrown: unknown): thrown is UpstreamError =>
   thrown instanceof UpstreamError && FAILURES.includes(thrown.code);
 
-/** Of a task, what the user was not asked yet: a key means one question for as long as the task lives. */
-function unanswered(questions: Questions, { kind }: Continuation, answered: ReadonlySet<string>): Questions {
-  if (kind !== 'task' || answered.size === 0) return questions;
+/** What the user is to be asked: of a task, a key means one question for as long as the task lives. */
+function unanswered(result: Asks, answered: ReadonlySet<string>): Questions {
+  const { questions = {}, next } = result;
+  if (next.kind !== 'task' || answered.size === 0) return questions;
   return Object.fromEntries(Object.entries(questions).filter(([key]) => !answered.has(key)));
 }
 
@@ -133,6 +160,13 @@ function unanswered(questions: Questions, { kind }: Continuation, answered: Read
 const hasEnded = (thrown: unknown) => isRefusal(thrown) && thrown.details.task !== undefined;
 const isRefusal = (thrown: unknown): thrown is HeddleError =>
   HeddleError.is(thrown) && thrown.code === 'UPSTREAM_REFUSED';
+
+/** How a server says that it has no such task; one that knows no tasks at all says nothing of its own. */
+function isUnknown(thrown: unknown): thrown is HeddleError {
+  if (!isRefusal(thrown)) return false;
+  const { rpc } = thrown.details;
+  return !isObject(rpc) || rpc.code === INVALID_PARAMS;
+}
 
 /** Tells a server to stop what nobody waits for any more. Whether it does is its own business. */
 async function stop(dispatch: Handler, call: Call, { server, taskId, pollMs }: TaskContinuation): Promise<void> {

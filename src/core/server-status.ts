@@ -1,4 +1,5 @@
 import type { JsonObject } from './call.ts';
+import type { ErrorCode } from './errors.ts';
 import type { Metrics } from './metrics.ts';
 
 /** How one configured server is doing. */
@@ -9,6 +10,8 @@ export interface ServerStatus {
   readonly transport: string;
   readonly state: 'disabled' | 'pending' | 'connected' | 'failed' | 'needs-auth';
   readonly reason?: string;
+  /** Of one that cannot be used: the code of what is wrong. */
+  readonly code?: ErrorCode;
   readonly fix?: string;
   /** Attempt n of m; 0 = not started. */
   readonly attempt: readonly [number, number];

@@ -1,4 +1,5 @@
-import type { Abilities, Caller, JsonObject } from '../core/call.ts';
+import type { Abilities, Call, Caller, JsonObject } from '../core/call.ts';
+import { METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
 import type { AskClient } from './client-questions.ts';
 import type { Followed } from './followed.ts';
 
@@ -18,8 +19,12 @@ export interface Asked {
   readonly can?: Abilities | undefined;
   /** Asks its user while the request is open; absent where a question can only be the answer. */
   readonly ask?: AskClient | undefined;
+  /** Throws when what the request said outside of its body does not agree with what a tool wants there. */
+  readonly examine?: Call['examine'];
   /** What its client hears of servers' logs; absent where it could not be told. */
   readonly logging?: Logging | undefined;
+  /** Tells its client something also after the answer; absent where it could not be told. */
+  readonly tellLater?: ((method: string, params: JsonObject) => void) | undefined;
   /** What its client follows; absent where it could not be told. */
   readonly followed?: Followed | undefined;
 }
@@ -34,6 +39,13 @@ export interface Logging {
 
 /** Answers one request; throws an `RpcError` to refuse. Everything MCP means is behind this. */
 export type Answer = (method: string, params: JsonObject, asked: Asked) => Promise<JsonObject>;
+
+/** What we ourselves refuse a method with that we do not know. */
+export class UnknownMethod extends RpcError {
+  constructor(method: string) {
+    super(METHOD_NOT_FOUND, `${method} is not supported.`);
+  }
+}
 
 export const MODERN_VERSION = '2026-07-28';
 export const LEGACY_VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const;

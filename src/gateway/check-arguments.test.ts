@@ -44,12 +44,12 @@ async function gatewayToTool() {
     inputSchema: SCHEMA,
     annotations: { readOnlyHint: true },
   }));
-  const { post } = await gatewayUnderTest({ servers: { up: server } });
+  const gateway = await gatewayUnderTest({ servers: { up: server } });
   const call = (input: JsonObject, headers: Record<string, string>) => {
     const [message, standard] = modern('tools/call', { name: 'mcp__up__ship', arguments: input });
-    return post(message, { ...standard, ...headers });
+    return gateway.post(message, { ...standard, ...headers });
   };
-  return { call, server };
+  return { call, server, gateway };
 }
 
 describe('the headers in which a tool wants its arguments repeated', () => {
@@ -69,5 +69,13 @@ describe('the headers in which a tool wants its arguments repeated', () => {
       expect([input, headers, status, json]).toMatchObject([input, headers, 400, { id: 1, error: { code: -32020 } }]);
     }
     expect(server.calls).toEqual([]);
+  });
+
+  verifies('P6', 'are looked at by the call itself, so that the log has what they stopped', async () => {
+    const { call, gateway } = await gatewayToTool();
+    await call({ region: 'west' }, { 'mcp-param-region': 'east' });
+    await call({ region: 'west' }, { 'mcp-param-region': 'west' });
+    const outcomes = (await gateway.audit()).filter(({ phase }) => phase === 'outcome');
+    expect(outcomes.map(({ detail }) => detail.outcome)).toEqual(['ok', 'INPUT_INVALID']);
   });
 });

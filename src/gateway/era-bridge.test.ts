@@ -84,6 +84,7 @@ describe.each(['legacy', 'modern'] as const)('a question of a %s server', (era) 
     ['a number', () => ({ requestState: 12 }), 'not-text'],
     ['too much', () => ({ requestState: 'A'.repeat(70_000) }), 'too-long'],
     ['other arguments', (requestState) => ({ requestState, arguments: { x: 1 } }), 'other-call'],
+    ['other parameters', (requestState) => ({ requestState, force: true }), 'other-call'],
     ['another tool', (requestState) => ({ requestState }), 'other-call', 'where'],
   ])('P3: %s is refused in one sentence; the honest retry works, and the log says why', async (_, bad, why, tool) => {
     const { call, gateway } = await opened({ era });
@@ -125,11 +126,17 @@ describe('a parked call', () => {
     'P3',
     'goes on once: of two retries at the same time one is refused, and so is every later one',
     async () => {
-      const { call } = await opened();
+      const { call, gateway } = await opened();
       const back = { inputResponses: { q1: ANN }, requestState: (await call('book')).result.requestState as string };
       const both = await Promise.all([call('book', back), call('book', back)]);
-      expect(both.map(({ result }) => result.isError ?? false).toSorted()).toEqual([false, true]);
-      expect(textOf((await call('book', back)).result)).toContain('it was given already, or too late');
+      expect(both.flatMap(({ error = [] }) => error)).toEqual([BAD_STATE]);
+      expect(both.flatMap(({ result }) => result?.resultType ?? [])).toEqual(['complete']);
+      expect((await call('book', back)).error).toEqual(BAD_STATE);
+      const records = await gateway.audit();
+      const refused = records.filter(({ detail }) => detail.outcome === 'refused');
+      const replayed = { caller: 'owner', detail: { reason: 'replayed' } };
+      expect(refused).toMatchObject([replayed, replayed]);
+      expect(new Set(records.map(({ callId }) => callId)).size).toBe(1);
     },
   );
 
@@ -191,9 +198,23 @@ verifies('P3', 'what a stateless server remembers goes on in any gateway with th
   expect(JSON.parse(textOf(result))).toEqual({ who: ANN });
 });
 
-verifies('P3', 'a server that remembers nothing gives no state, and answers reach it without', async () => {
+verifies('G5', 'what a stateless server remembers is free to go on with once, and counted after that', async () => {
+  const { call } = await opened({
+    era: 'modern',
+    config: { limits: { perCaller: { maxCalls: 2, windowMs: 60_000 } } },
+  });
+  const { requestState } = (await call('book')).result;
+  const goOn = async () => (await call('book', { inputResponses: { who: ANN }, requestState })).result;
+  const results = [await goOn(), await goOn(), await goOn()];
+  expect(results.map(({ isError }) => isError ?? false)).toEqual([false, false, true]);
+  expect(textOf(results[2] as JsonObject)).toContain('RATE_LIMITED');
+});
+
+verifies('P3', 'a server that remembers nothing is answered with our state, and without', async () => {
   const { call } = await opened({ era: 'modern' });
-  expect((await call('stateless')).result).not.toHaveProperty('requestState');
+  const { requestState } = (await call('stateless')).result;
+  const answered = await call('stateless', { inputResponses: { who: ANN }, requestState });
+  expect(JSON.parse(textOf(answered.result))).toMatchObject({ who: ANN });
   const odd = { who: ANN, stray: 7 };
   expect(JSON.parse(textOf((await call('stateless', { inputResponses: odd })).result))).toMatchObject({ who: ANN });
   for (const inputResponses of [null, 3, [], { who: { failed: { code: 1, message: 'x' } } }]) {
@@ -222,6 +243,16 @@ describe('a legacy server that refuses until a page is visited', () => {
     expect(asked?.params).not.toHaveProperty('elicitationId');
     const back = { inputResponses: { [String(key)]: { action: 'accept' } }, requestState: result.requestState };
     expect(textOf((await call('gated', back)).result)).toBe('"opened"');
+  });
+
+  verifies('P3', 'is called again once, however often its client comes back with the same', async () => {
+    const { call, gateway } = await opened();
+    const { requestState } = (await call('gated')).result;
+    const back = { inputResponses: { q1: { action: 'accept' } }, requestState };
+    expect(textOf((await call('gated', back)).result)).toBe('"opened"');
+    expect((await call('gated', back)).error).toEqual(BAD_STATE);
+    const refused = (await gateway.audit()).filter(({ detail }) => detail.outcome === 'refused');
+    expect(refused).toMatchObject([{ caller: 'owner', detail: { reason: 'replayed' } }]);
   });
 
   verifies('P3', 'is not called again when the user declines', async () => {
@@ -253,7 +284,7 @@ it.each([
   expect(last.result.resultType).toBe('complete');
   expect(JSON.stringify(last.result)).toContain('Ann');
   const again = await ask(method, { ...params, inputResponses: { q1: ANN }, requestState });
-  expect(again.error).toMatchObject({ code: -32602, data: { code: 'INPUT_INVALID' } });
+  expect(again.error).toEqual(BAD_STATE);
 });
 
 verifies(

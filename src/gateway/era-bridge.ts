@@ -8,6 +8,7 @@ import type { Asked } from './asked.ts';
 import type { AskClient } from './client-questions.ts';
 import type { Handouts } from './handouts.ts';
 import { modernRounds } from './modern-round.ts';
+import { withoutReserved } from './reserved-meta.ts';
 
 /** Calls for a client, and puts whatever the server asks meanwhile to its user, in the words of its era. */
 export type Bridge = (call: Call, asked: Asked, params?: JsonObject) => Promise<JsonObject>;
@@ -31,10 +32,15 @@ export function eraBridge(heddle: Heddle, handouts: Handouts): Bridge {
   }
 
   return async function bridge(call, { era, ask }, params = {}) {
-    if (era === 'legacy') return withoutModernWords(await runForLegacy(call, ask));
+    if (era === 'legacy') return withoutReserved(withoutModernWords(await runForLegacy(call, ask)));
     const round = modern.goOn(call, params);
-    // Whoever knows tasks need not wait for what takes long, whether its server knows them or not.
-    return modern.toAnswer(await (round.takesTasks ? handouts.held.run(round) : heddle.dispatch(round)), round);
+    try {
+      // Whoever knows tasks need not wait for what takes long, whether its server knows them or not.
+      const result = await (round.takesTasks ? handouts.held.run(round) : heddle.dispatch(round));
+      return withoutReserved(modern.toAnswer(result, round));
+    } catch (thrown) {
+      throw modern.toRefusal(thrown, round);
+    }
   };
 }
 

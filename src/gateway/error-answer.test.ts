@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { Call, JsonObject } from '../core/call.ts';
+import type { Abilities, Call, JsonObject } from '../core/call.ts';
 import { HeddleError, UpstreamError } from '../core/errors.ts';
 import { failedCall, failedRead } from './error-answer.ts';
+
+const LEGACY = { era: 'legacy' } as const;
+const MODERN = { era: 'modern' } as const;
 
 const refusedFor = (requiredCapabilities: JsonObject) => {
   const rpc = { code: -32021, message: 'Cannot ask.', data: { requiredCapabilities } };
@@ -17,27 +20,50 @@ describe('a server that needs a client which can be asked', () => {
     [{ roots: {} }, 'roots'],
   ])('%j is told an older client in words that its user can act on', (required, lacking) => {
     const text = `Cannot ask. This client does not support ${lacking}. Use one that does.`;
-    expect(failedCall(refusedFor(required), 'legacy')).toEqual({ isError: true, content: [{ type: 'text', text }] });
+    expect(failedCall(refusedFor(required), LEGACY)).toEqual({ isError: true, content: [{ type: 'text', text }] });
     const call = { kind: 'prompt', name: 'greet' } as Call;
     expect(failedRead(HeddleError.from(refusedFor(required)), call, 'legacy')).toMatchObject({ message: text });
   });
 
   it.each([{}, { extensions: { other: {} } }, { elicitation: 1 }])('%j adds nothing', (required) => {
     const content = [{ type: 'text', text: 'Cannot ask.' }];
-    expect(failedCall(refusedFor(required), 'legacy')).toEqual({ isError: true, content });
+    expect(failedCall(refusedFor(required), LEGACY)).toEqual({ isError: true, content });
   });
 
   it('is told in sentences, however it ends its own', () => {
     const rpc = { code: -32021, message: 'Cannot ask', data: { requiredCapabilities: { roots: {} } } };
     const refused = new UpstreamError('UPSTREAM_REFUSED', 'demo refused.', { delivered: 'maybe', details: { rpc } });
     const text = 'Cannot ask. This client does not support roots. Use one that does.';
-    expect(failedCall(refused, 'legacy')).toMatchObject({ content: [{ text }] });
+    expect(failedCall(refused, LEGACY)).toMatchObject({ content: [{ text }] });
   });
 
   it('says it to a modern client in its own words, code and all', () => {
     const data = { requiredCapabilities: { sampling: {} } };
-    expect(() => failedCall(refusedFor({ sampling: {} }), 'modern')).toThrow(
+    expect(() => failedCall(refusedFor({ sampling: {} }), MODERN)).toThrow(
       expect.objectContaining({ code: -32021, message: 'Cannot ask.', data }),
     );
+  });
+});
+
+describe('a server that refuses until a page is visited', () => {
+  const rpc = { code: -32042, message: 'Sign in first', data: { elicitations: [] } };
+  const refused = new UpstreamError('UPSTREAM_REFUSED', rpc.message, { delivered: 'maybe', details: { rpc } });
+  const can: Abilities = { form: true, url: true, sampling: false, samplingTools: false, roots: false };
+  const unvisited = expect.stringMatching(/Sign in first\. The page .* was not visited.* call again\./);
+
+  it('does not say of a modern client that can visit pages that it cannot', () => {
+    expect(failedCall(refused, { ...MODERN, can })).toMatchObject({ isError: true, content: [{ text: unvisited }] });
+    const call = { kind: 'prompt', name: 'greet', can } as Call;
+    expect(failedRead(refused, call, 'modern')).toMatchObject({ code: -32603, message: unvisited });
+  });
+
+  it.each([undefined, { ...can, url: false }])('lacks an ability where there is none: %j', (none) => {
+    expect(() => failedCall(refused, { ...MODERN, can: none })).toThrow(expect.objectContaining({ code: -32021 }));
+    const call = { kind: 'prompt', name: 'greet', ...(none && { can: none }) } as Call;
+    expect(failedRead(refused, call, 'modern')).toMatchObject({ code: -32021 });
+  });
+
+  it('says so to an older client in its own words', () => {
+    expect(() => failedCall(refused, { ...LEGACY, can })).toThrow(expect.objectContaining(rpc));
   });
 });

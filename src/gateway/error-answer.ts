@@ -1,8 +1,8 @@
-import type { Call, JsonObject } from '../core/call.ts';
+import type { Abilities, Call, JsonObject } from '../core/call.ts';
 import { type ErrorCode, type Fault, HeddleError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, RpcError } from '../wire/json-rpc.ts';
-import type { Era } from './asked.ts';
+import type { Asked, Era } from './asked.ts';
 
 /** What the model can act on is a result it can read; what only the client program can act on is a protocol error. */
 const READABLE = { caller: true, denied: true, upstream: true, internal: false } as const satisfies Record<
@@ -19,11 +19,12 @@ const URL_REQUIRED = -32042;
 export const MISSING_CAPABILITY = -32021;
 
 /** Says in MCP why a tool call failed: a result with `isError`, or an `RpcError` to throw. */
-export function failedCall(thrown: unknown, era: Era): JsonObject {
+export function failedCall(thrown: unknown, { era, can }: Pick<Asked, 'era' | 'can'>): JsonObject {
   if (thrown instanceof RpcError) throw thrown;
   const error = HeddleError.from(thrown);
   const said = error.code === 'UPSTREAM_REFUSED' ? error.details.rpc : undefined;
   if (isObject(said)) {
+    if (isUnvisited(said, era, can)) return isError(`[${error.code}] ${unvisited(error.message)}`);
     const refusal = inWordsOf(era, RpcError.fromAnswer(said));
     // Legacy clients do not know the code, but their models can read why.
     if (era === 'legacy' && refusal.code === MISSING_CAPABILITY) return isError(refusal.message);
@@ -35,6 +36,12 @@ export function failedCall(thrown: unknown, era: Era): JsonObject {
 }
 
 const isError = (text: string): JsonObject => ({ isError: true, content: [{ type: 'text', text }] });
+
+/** Modern clients have no word for it; one that can visit pages is not told that it cannot. */
+const isUnvisited = ({ code }: JsonObject, era: Era, can: Abilities | undefined) =>
+  era === 'modern' && code === URL_REQUIRED && can?.url === true;
+const unvisited = (message: string) =>
+  `${asSentence(message)} The page that this waits for was not visited, or the server has not noticed. Visit it, then call again.`;
 
 /** What a server refused with, where the client's era has other words for it. */
 function inWordsOf(era: Era, refusal: RpcError): RpcError {
@@ -56,9 +63,10 @@ function explained(message: string, data: unknown): string {
     ...(isObject(roots) ? ['roots'] : []),
   ];
   if (names.length === 0) return message;
-  const sentence = /[.!?]$/.test(message) ? message : `${message}.`;
-  return `${sentence} This client does not support ${names.join(' or ')}. Use one that does.`;
+  return `${asSentence(message)} This client does not support ${names.join(' or ')}. Use one that does.`;
 }
+
+const asSentence = (message: string) => (/[.!?]$/.test(message) ? message : `${message}.`);
 
 const BY_FAULT = {
   caller: INVALID_PARAMS,
@@ -68,16 +76,25 @@ const BY_FAULT = {
 } as const satisfies Record<Fault, number>;
 const RESOURCE_NOT_FOUND = -32002;
 
+interface Reader extends Pick<Asked, 'era' | 'can'> {
+  readonly uri: JsonObject;
+}
+
+function refusedRead(error: HeddleError, said: JsonObject, { era, can, uri }: Reader): RpcError {
+  if (isUnvisited(said, era, can)) {
+    return new RpcError(INTERNAL_ERROR, unvisited(error.message), { code: error.code, ...uri });
+  }
+  const { code, message, data } = inWordsOf(era, RpcError.fromAnswer(said));
+  // The newer era has no code of its own for it.
+  const isOld = era === 'modern' && code === RESOURCE_NOT_FOUND;
+  return isOld ? new RpcError(INVALID_PARAMS, message, data ?? uri) : new RpcError(code, message, data);
+}
+
 /** Says in MCP why there is nothing to read: always an error, since there is no model whose result it could be. */
-export function failedRead(error: HeddleError, { kind, name }: Call, era: Era): RpcError {
+export function failedRead(error: HeddleError, { kind, name, can }: Call, era: Era): RpcError {
   const uri = kind === 'resource' || kind === 'subscription' ? { uri: name } : {};
   const said = error.code === 'UPSTREAM_REFUSED' ? error.details.rpc : undefined;
-  if (isObject(said)) {
-    const { code, message, data } = inWordsOf(era, RpcError.fromAnswer(said));
-    // The newer era has no code of its own for it.
-    const isOld = era === 'modern' && code === RESOURCE_NOT_FOUND;
-    return isOld ? new RpcError(INVALID_PARAMS, message, data ?? uri) : new RpcError(code, message, data);
-  }
+  if (isObject(said)) return refusedRead(error, said, { era, can, uri });
   const isNotFound = error.code === 'NAME_UNKNOWN' && kind !== 'prompt' && kind !== 'completion';
   const code =
     isNotFound && era === 'legacy' ? RESOURCE_NOT_FOUND : (FOR_THE_CLIENT[error.code] ?? BY_FAULT[error.fault]);

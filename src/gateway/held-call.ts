@@ -7,12 +7,15 @@ import type { Heddle } from '../heddle.ts';
 import { RpcError } from '../wire/json-rpc.ts';
 import { failedCall } from './error-answer.ts';
 import { questionsForModern } from './modern-question.ts';
+import { withoutReserved } from './reserved-meta.ts';
 
 export interface HeldCallOptions {
   readonly heddle: Pick<Heddle, 'dispatch' | 'catalog'>;
   readonly call: Call;
   readonly ttlMs: number;
   readonly clock: Clock;
+  /** Told when it is over and its answer waits. */
+  readonly onOver?: () => void;
 }
 
 interface Asking {
@@ -38,6 +41,7 @@ export class HeldCall {
   #message: string | undefined;
   #asking: Asking | undefined;
   #end: JsonObject | undefined;
+  #bytes = 0;
 
   /** Sends the call. */
   constructor(options: HeldCallOptions) {
@@ -55,6 +59,11 @@ export class HeldCall {
   /** It is answered, or there will be no answer. */
   get isOver(): boolean {
     return this.#end !== undefined;
+  }
+
+  /** About how much its answer takes. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   get ttlMs(): number {
@@ -75,8 +84,8 @@ export class HeldCall {
     const describe = ({ caller, name, signal }: Call) => heddle.catalog.describe(caller, name, signal);
     const ask = (questions: Questions, _server: string, signal: AbortSignal) => this.#ask(questions, signal);
     throughRounds(dispatch, this.#round(call), { ask, describe }).then(
-      ({ value }) => this.#finish({ status: 'completed', result: value }),
-      (thrown) => this.#finish(toEnd(thrown)),
+      ({ value }) => this.#finish({ status: 'completed', result: withoutReserved(value) }),
+      (thrown) => this.#finish(toEnd(thrown, call)),
     );
   }
 
@@ -136,9 +145,12 @@ export class HeldCall {
 
   #ask(questions: Questions, signal: AbortSignal): Promise<Answers> {
     const { promise, resolve } = Promise.withResolvers<Answers>();
-    this.#asking = { questions, answers: {}, resolve };
+    const asking: Asking = { questions, answers: {}, resolve };
+    this.#asking = asking;
     this.#touch();
-    return abortable(promise, signal);
+    return abortable(promise, signal).finally(() => {
+      if (this.#asking === asking) this.#asking = undefined;
+    });
   }
 
   #open(): Questions {
@@ -151,7 +163,9 @@ export class HeldCall {
     this.#end = end;
     this.#asking = undefined;
     this.#message = undefined;
+    this.#bytes = JSON.stringify(end).length;
     this.#touch();
+    this.#options.onOver?.();
   }
 
   #touch(): void {
@@ -159,9 +173,9 @@ export class HeldCall {
   }
 }
 
-function toEnd(thrown: unknown): JsonObject {
+function toEnd(thrown: unknown, { can }: Call): JsonObject {
   try {
-    return { status: 'completed', result: failedCall(thrown, 'modern') };
+    return { status: 'completed', result: failedCall(thrown, { era: 'modern', can }) };
   } catch (error) {
     return { status: 'failed', error: RpcError.fromAnswer(error).toAnswer() };
   }

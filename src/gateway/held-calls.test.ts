@@ -5,7 +5,7 @@ import { KNOWS, taskClient } from '../../test/servers/task-client.ts';
 import { until } from '../../test/until.ts';
 import type { Alarm } from '../core/alarm.ts';
 import type { Call, JsonObject, Result } from '../core/call.ts';
-import { aCall, ada } from '../core/fixtures.ts';
+import { aCall, ada, text as done } from '../core/fixtures.ts';
 import type { Heddle } from '../heddle.ts';
 import type { InProcessServer } from '../upstream/given.ts';
 import { RpcError } from '../wire/json-rpc.ts';
@@ -231,6 +231,35 @@ describe('held calls', () => {
     expect(calls.find(one.ticket, { caller: ada })).toBe(one);
     calls.close();
   });
+
+  verifies(
+    'P3',
+    'keep answers as long as they take little room; then the oldest go, first those of the same caller',
+    async () => {
+      const open = new Map<string, (result: Result) => void>();
+      const dispatch = ({ name }: Call) => new Promise<Result>((resolve) => open.set(name, resolve));
+      const limits = { afterMs: 0, maxBytesPerPrincipal: 2500, maxBytes: 4000 };
+      const calls = heldCalls({ dispatch, catalog: {} as Heddle['catalog'] }, limits);
+      const all = new Map<string, { readonly one: HeldCall; readonly isKept: () => boolean }>();
+      const hold = async (name: string, id: string) => {
+        const call = aCall({ name, caller: { ...ada, id } });
+        const one = (await calls.run(call)) as HeldCall;
+        all.set(name, { one, isKept: () => calls.find(one.ticket, call) === one });
+      };
+      const end = async (name: string, chars: number) => {
+        open.get(name)?.(done('x'.repeat(chars)));
+        await until('it is over', () => all.get(name)?.one.isOver === true);
+      };
+      const kept = () => [...all].flatMap(([name, { isKept }]) => (isKept() ? [name] : []));
+      for (const name of ['a1', 'a2', 'a3', 'running']) await hold(name, 'ada');
+      for (const name of ['e1', 'e2']) await hold(name, 'eve');
+      for (const name of ['a1', 'e1', 'a2', 'a3']) await end(name, 1000);
+      expect(kept()).toEqual(['a2', 'a3', 'running', 'e1', 'e2']);
+      await end('e2', 3000);
+      expect(kept()).toEqual(['running', 'e2']);
+      calls.close();
+    },
+  );
 
   verifies('P3', 'end with the request as long as they are not held', async () => {
     const seen: AbortSignal[] = [];

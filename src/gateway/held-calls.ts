@@ -23,6 +23,9 @@ export interface HeldCallsOptions {
   readonly ttlMs?: number;
   readonly max?: number;
   readonly maxPerPrincipal?: number;
+  /** How much the answers of all callers may take, and those of one. */
+  readonly maxBytes?: number;
+  readonly maxBytesPerPrincipal?: number;
   readonly alarm?: Alarm;
   readonly clock?: Clock;
 }
@@ -31,11 +34,20 @@ const AFTER_MS = 10_000;
 const TTL_MS = 3_600_000;
 const MAX = 1000;
 const MAX_PER_PRINCIPAL = 16;
+const MAX_BYTES = 64 * 1024 * 1024;
+const MAX_BYTES_PER_PRINCIPAL = 16 * 1024 * 1024;
+
+interface Held {
+  readonly call: HeldCall;
+  readonly principal: string;
+  readonly forget: () => void;
+}
 
 export function heldCalls(heddle: Pick<Heddle, 'dispatch' | 'catalog'>, options: HeldCallsOptions = {}): HeldCalls {
   const { afterMs = AFTER_MS, ttlMs = TTL_MS, max = MAX, maxPerPrincipal = MAX_PER_PRINCIPAL } = options;
+  const { maxBytes = MAX_BYTES, maxBytesPerPrincipal = MAX_BYTES_PER_PRINCIPAL } = options;
   const { alarm = realAlarm, clock = Date.now } = options;
-  const held = new Map<string, { readonly call: HeldCall; readonly principal: string; readonly forget: () => void }>();
+  const held = new Map<string, Held>();
 
   function leave(ticket: string): void {
     const entry = held.get(ticket);
@@ -56,9 +68,17 @@ export function heldCalls(heddle: Pick<Heddle, 'dispatch' | 'catalog'>, options:
     return !isFull(true) && !isFull(false);
   }
 
+  function makeRoomFor(last: HeldCall, principal: string): void {
+    const over = () => [...held].filter(([, { call }]) => call.isOver);
+    const own = over().filter(([, entry]) => entry.principal === principal);
+    for (const ticket of surplus(own, maxBytesPerPrincipal, last)) leave(ticket);
+    for (const ticket of surplus(over(), maxBytes, last)) leave(ticket);
+  }
+
   return {
     async run(call) {
-      const running = new HeldCall({ heddle, call, ttlMs, clock });
+      const onOver = () => makeRoomFor(running, principalOf(call));
+      const running: HeldCall = new HeldCall({ heddle, call, ttlMs, clock, onOver });
       if (!(await isLate(running.first, afterMs, alarm)) || !hasRoom(principalOf(call))) return running.first;
       running.hold();
       const ticket = randomUUID();
@@ -78,6 +98,19 @@ export function heldCalls(heddle: Pick<Heddle, 'dispatch' | 'catalog'>, options:
       for (const ticket of [...held.keys()]) leave(ticket);
     },
   };
+}
+
+/**
+ * Which answers have to go, the oldest first, for the others to take no more than this. The one that came last stays,
+ * however long it is: its client has had no chance to fetch it.
+ */
+function surplus(answers: readonly (readonly [string, Held])[], most: number, last: HeldCall): readonly string[] {
+  let bytes = answers.reduce((sum, [, { call }]) => sum + call.bytes, 0);
+  return answers.flatMap(([ticket, { call }]) => {
+    if (bytes <= most || call === last) return [];
+    bytes -= call.bytes;
+    return [ticket];
+  });
 }
 
 function isLate(first: Promise<unknown>, afterMs: number, alarm: Alarm): Promise<boolean> {

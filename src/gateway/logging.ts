@@ -1,15 +1,12 @@
 import type { Call } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
+import { isLogLevel, LOG_LEVELS } from '../core/log-levels.ts';
 import { INVALID_PARAMS, INVALID_REQUEST, RpcError } from '../wire/json-rpc.ts';
 import { type Answer, type Asked, META_KEY } from './asked.ts';
 
-/** From what everybody can do without to what nobody can. */
-const LEVELS: readonly unknown[] = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
-const isLevel = (level: unknown): level is string => LEVELS.includes(level);
-
 /** `logging/setLevel`: from now on this session hears what servers log during its calls. */
 export const setLevel: Answer = async (_method, { level }, { logging }) => {
-  if (!isLevel(level)) throw new RpcError(INVALID_PARAMS, `\`level\` has to be one of ${LEVELS.join(', ')}.`);
+  if (!isLogLevel(level)) throw new RpcError(INVALID_PARAMS, `\`level\` has to be one of ${LOG_LEVELS.join(', ')}.`);
   if (!logging) throw new RpcError(INVALID_REQUEST, 'There is no session to set it for. Initialize first.');
   logging.level = level;
   return {};
@@ -19,11 +16,11 @@ export const setLevel: Answer = async (_method, { level }, { logging }) => {
 export function logOf(meta: unknown, { era, logging, notify }: Asked): Call['log'] {
   const asked = isObject(meta) ? meta[META_KEY('logLevel')] : undefined;
   const level = era === 'modern' ? asked : logging?.level;
-  if (!isLevel(level)) return undefined;
+  if (!isLogLevel(level)) return undefined;
   return {
     level,
     tell: (said) => {
-      if (LEVELS.indexOf(said.level) < LEVELS.indexOf(level)) return;
+      if (LOG_LEVELS.indexOf(said.level) < LOG_LEVELS.indexOf(level)) return;
       if (!notify('notifications/message', said)) logging?.sayLate?.(said);
     },
   };

@@ -3,9 +3,9 @@ import { isObject } from '../core/json.ts';
 import { TASKS } from '../core/task.ts';
 import { VERSION } from '../core/version.ts';
 import type { Heddle, Offers } from '../heddle.ts';
-import { INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
+import { INVALID_PARAMS, RpcError } from '../wire/json-rpc.ts';
 import { ableCaller } from './able-caller.ts';
-import { type Answer, type Asked, LEGACY_VERSIONS, META_KEY, MODERN_VERSION } from './asked.ts';
+import { type Answer, type Asked, LEGACY_VERSIONS, META_KEY, MODERN_VERSION, UnknownMethod } from './asked.ts';
 import { toCapabilities } from './capabilities.ts';
 import { type Bridge, eraBridge } from './era-bridge.ts';
 import { failedCall } from './error-answer.ts';
@@ -50,7 +50,7 @@ export function mcpHandler(heddle: Heddle, given: Handouts = handouts(heddle)): 
     const asked = client.can ? { ...client, caller: ableCaller(client.caller, client.can) } : client;
     const known = methods[asked.era];
     const handle = Object.hasOwn(known, method) ? known[method] : undefined;
-    if (!handle) return Promise.reject(new RpcError(METHOD_NOT_FOUND, `${method} is not supported.`));
+    if (!handle) return Promise.reject(new UnknownMethod(method));
     const result = handle(method, params, asked);
     return asked.era === 'modern' ? result.then(forModern) : result;
   };
@@ -78,7 +78,7 @@ async function callTool(bridge: Bridge, params: JsonObject, asked: Asked): Promi
     const result = await bridge(toCall({ kind: 'tool', name, input }, params, asked), asked, params);
     return asked.era === 'legacy' ? withObject(result) : result;
   } catch (thrown) {
-    return failedCall(thrown, asked.era);
+    return failedCall(thrown, asked);
   }
 }
 

@@ -2,10 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Alarm, realAlarm } from '../core/alarm.ts';
 import type { Caller, JsonObject } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
-import type { Heddle } from '../heddle.ts';
-import { INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
+import { INTERNAL_ERROR, INVALID_REQUEST, RpcError } from '../wire/json-rpc.ts';
 import type { Arrival } from './arrival.ts';
-import { type Answer, type Asked, type Era, LEGACY_VERSIONS } from './asked.ts';
+import { type Answer, type Asked, type Era, LEGACY_VERSIONS, UnknownMethod } from './asked.ts';
 import { answerBatch } from './batch.ts';
 import { checkArguments } from './check-arguments.ts';
 import { checkModern, isModern, type Refusal } from './check-modern.ts';
@@ -20,8 +19,6 @@ import type { Session, Sessions } from './sessions.ts';
 
 export interface McpHttpOptions {
   readonly answer: Answer;
-  /** A tool as it would be called, to see what it wants of a request beside the arguments. */
-  readonly describe: Heddle['catalog']['describe'];
   readonly sessions: Sessions;
   readonly maxBodyBytes: number;
   readonly alarm?: Alarm | undefined;
@@ -40,11 +37,17 @@ interface Request {
   readonly id: string | number;
   readonly session?: Session;
   readonly headers?: HeadersOf;
+  readonly examined?: Examined | undefined;
+}
+
+/** What a call says in its headers. Where that is something else, its client hears so, whatever came of the call. */
+interface Examined {
+  readonly examine: (definition: JsonObject) => void;
+  readonly refusal: () => Refusal | undefined;
 }
 
 type HeadersOf = (result: JsonObject) => Record<string, string>;
 
-const MODERN_STATUS: Readonly<Record<number, number>> = { [METHOD_NOT_FOUND]: 404, [MISSING_CAPABILITY]: 400 };
 const SESSION_NOT_FOUND = -32001;
 const NO_SESSION = { status: 404, code: SESSION_NOT_FOUND, message: 'There is no such session. Initialize again.' };
 
@@ -52,7 +55,6 @@ const NO_SESSION = { status: 404, code: SESSION_NOT_FOUND, message: 'There is no
 export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<void> | void {
   const { sessions, alarm = realAlarm } = options;
   const respond = responder(options.answer);
-  const respondToCall = callResponder(respond, options.describe);
   const sessionOf = ({ request, caller }: Pick<Arrival, 'request' | 'caller'>) =>
     sessions.find(header(request, 'mcp-session-id'), holderOf(caller));
 
@@ -83,8 +85,8 @@ export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<
     if (method === 'subscriptions/listen') {
       response.once('close', recheck(received.stillMay, alarm, { stay() {}, leave: () => reply.cancel() }));
     }
-    const asked = { era: 'modern', id } as const;
-    return method === 'tools/call' ? respondToCall(received, asked) : respond(received, asked);
+    const examined = method === 'tools/call' ? examiner(received) : undefined;
+    return respond(received, { era: 'modern', id, examined });
   }
 
   function postLegacy(received: Received): Promise<void> | void {
@@ -120,36 +122,43 @@ export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<
 
 /** Answers one request in its era, whatever becomes of it. */
 function responder(answer: Answer) {
-  return async function respond(received: Received, { era, id, session, headers }: Request): Promise<void> {
+  return async function respond(received: Received, { era, id, session, headers, examined }: Request): Promise<void> {
     const { method, params, caller, reply } = received;
     const { signal } = reply;
     const notify = (name: string, details: JsonObject) => reply.notify(name, details);
     try {
       const user = era === 'modern' ? { can: abilitiesIn(params) } : userOf(session, reply);
-      const result = await answer(method, params, { id, era, caller, signal, notify, ...user });
-      if (!signal.aborted) reply.result(result, headers?.(result));
+      const asked = { id, era, caller, signal, notify, ...user, examine: examined?.examine };
+      const result = await answer(method, params, asked);
+      const refusal = examined?.refusal();
+      if (!signal.aborted) refusal ? reply.error(refusal) : reply.result(result, headers?.(result));
     } catch (thrown) {
-      if (!signal.aborted) reply.error(toRefusal(thrown, era));
+      if (!signal.aborted) reply.error(examined?.refusal() ?? toRefusal(thrown, era));
     }
     session?.running.delete(id);
   };
 }
 
-/** What a tool wants repeated in headers is written in its definition. */
-function callResponder(respond: ReturnType<typeof responder>, describe: McpHttpOptions['describe']) {
-  return async function respondToCall(received: Received, asked: Request): Promise<void> {
-    const { request, params, caller, reply } = received;
-    const tool = await describe(caller, String(params.name), reply.signal).catch(() => undefined);
-    const refusal = tool && checkArguments(request.headers, tool.definition.inputSchema, params.arguments);
-    return refusal ? reply.error(refusal) : respond(received, asked);
+/** What a tool wants repeated in headers is written in its definition, which is known once the call has found it. */
+function examiner({ request, params }: Received): Examined {
+  let refusal: Refusal | undefined;
+  return {
+    refusal: () => refusal,
+    examine(definition: JsonObject): void {
+      refusal = checkArguments(request.headers, definition.inputSchema, params.arguments);
+      if (refusal) throw new HeddleError('INPUT_INVALID', refusal.message);
+    },
   };
 }
 
 /** Whoever has a session can be told, and asked on the stream of the request that a question is about. */
-function userOf(session: Session | undefined, reply: Reply): Pick<Asked, 'can' | 'ask' | 'followed' | 'logging'> {
+function userOf(
+  session: Session | undefined,
+  reply: Reply,
+): Pick<Asked, 'can' | 'ask' | 'followed' | 'logging' | 'tellLater'> {
   if (!session) return {};
-  const { can, questions, followed, logging } = session;
-  return { can, ask: (question, signal) => questions.ask(question, reply, signal), followed, logging };
+  const { can, questions, followed, logging, say: tellLater } = session;
+  return { can, ask: (question, signal) => questions.ask(question, reply, signal), followed, logging, tellLater };
 }
 
 /** An answer to what we asked: it comes by itself, and the call it belongs to goes on elsewhere. */
@@ -205,6 +214,11 @@ function toRefusal(thrown: unknown, era: Era): Refusal {
     return { status: 200, code: INTERNAL_ERROR, message: HeddleError.from(thrown).message };
   }
   const { code, message, data } = thrown;
-  const status = era === 'modern' ? (MODERN_STATUS[code] ?? 200) : 200;
-  return { status, code, message, ...(data !== undefined && { data }) };
+  return { status: era === 'modern' ? statusOf(thrown) : 200, code, message, ...(data !== undefined && { data }) };
+}
+
+/** A method that only a server does not know is no reason for the client to think that we do not. */
+function statusOf(thrown: RpcError): number {
+  if (thrown instanceof UnknownMethod) return 404;
+  return thrown.code === MISSING_CAPABILITY ? 400 : 200;
 }

@@ -1,5 +1,5 @@
 import type { Answers, Call, JsonObject, Result } from '../core/call.ts';
-import { UpstreamError } from '../core/errors.ts';
+import { HeddleError, UpstreamError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import type { Access } from '../heddle.ts';
 import { INVALID_PARAMS, RpcError } from '../wire/json-rpc.ts';
@@ -13,16 +13,22 @@ import type { Route } from './task-ids.ts';
 export interface ModernRounds {
   /** The call, with what the client brings back. Throws an `RpcError` for a state that is not believed. */
   goOn(call: Call, params: JsonObject): Call;
+  /** What a round failed with, as its client may hear it: a state may turn out to be worth nothing only on the way. */
+  toRefusal(thrown: unknown, round: Call): unknown;
   toAnswer(result: Result | HeldCall, call: Call): JsonObject;
 }
 
 export function modernRounds({ states, tasks }: Handouts, access: Pick<Access, 'refused'>): ModernRounds {
+  function refusal(call: Call, reason: string): RpcError {
+    access.refused(call.caller, { callId: call.id, name: call.name, reason });
+    // One sentence for all reasons: whoever tries states out learns nothing.
+    return new RpcError(INVALID_PARAMS, 'Invalid or expired requestState', { reason: 'invalid_request_state' });
+  }
+
   function open(text: unknown, call: Call): Opened {
     const opened = states.open(text, call);
-    if (typeof opened !== 'string') return opened;
-    access.refused(call.caller, { callId: call.id, name: call.name, reason: opened });
-    // One sentence for all reasons: whoever tries states out learns nothing.
-    throw new RpcError(INVALID_PARAMS, 'Invalid or expired requestState', { reason: 'invalid_request_state' });
+    if (typeof opened === 'string') throw refusal(call, opened);
+    return opened;
   }
 
   /** The id says where it goes on, so that nobody has to remember that. */
@@ -37,8 +43,15 @@ export function modernRounds({ states, tasks }: Handouts, access: Pick<Access, '
       const answers = inputResponses === undefined ? {} : { answers: toAnswers(inputResponses) };
       if (requestState === undefined) return { ...call, ...answers };
       const { callId, next, isElsewhere } = open(requestState, call);
-      if (isElsewhere) throw heldElsewhere(next.server);
+      if (isElsewhere) {
+        access.refused(call.caller, { callId, name: call.name, reason: 'held-elsewhere' });
+        throw heldElsewhere(call, next.server);
+      }
       return { ...call, ...answers, id: callId, from: next };
+    },
+    toRefusal(thrown, round) {
+      const { distrust } = HeddleError.is(thrown) ? thrown.details : {};
+      return typeof distrust === 'string' ? refusal(round, distrust) : thrown;
     },
     toAnswer(result, call) {
       if (result instanceof HeldCall) return created(result.describe(), { kind: 'held', ticket: result.ticket }, call);
@@ -46,12 +59,11 @@ export function modernRounds({ states, tasks }: Handouts, access: Pick<Access, '
       if (result.kind === 'working') return created(result.task, result.next, call);
       const { questions, next, task = {} } = result;
       if (next.kind === 'task') return created(task, next, call);
-      // A server that remembers nothing is asked by anybody who knows the answers.
-      const remembers = next.kind !== 'upstream' || next.state !== undefined;
       return {
         resultType: 'input_required',
         ...(Object.keys(questions).length > 0 && { inputRequests: questionsForModern(questions) }),
-        ...(remembers && { requestState: states.seal(next, call) }),
+        // Even where the server remembers nothing: the answers are for the one that asked, and for no other of its pool.
+        requestState: states.seal(next, call),
       };
     },
   };
@@ -65,12 +77,11 @@ export function toAnswers(given: unknown): Answers {
   return given as Answers;
 }
 
-const heldElsewhere = (server: string) =>
-  new UpstreamError(
-    'UPSTREAM_FAILED',
-    `The gateway that held the question of ${server} is gone, and the call with it.`,
-    {
-      delivered: 'maybe',
-      fix: 'Look whether the call has had effects, then call again.',
-    },
-  );
+/** Only tools change anything. */
+function heldElsewhere({ kind }: Call, server: string): HeddleError {
+  const message = `The gateway that held the question of ${server} is gone, and the call with it.`;
+  if (kind !== 'tool') return new UpstreamError('UPSTREAM_FAILED', message, { delivered: 'maybe' });
+  return new HeddleError('OUTCOME_UNKNOWN', `${message} It may have happened or not; it was not repeated.`, {
+    details: { server },
+  });
+}

@@ -63,7 +63,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const { answer, finish } = underWay(mcpHandler(heddle, given));
   const lines = servedLines(heddle, given, options.alarm ?? realAlarm);
   const { maxBodyBytes, alarm } = options;
-  const overHttp = mcpHttp({ answer, sessions, describe: heddle.catalog.describe, maxBodyBytes, alarm });
+  const overHttp = mcpHttp({ answer, sessions, maxBodyBytes, alarm });
   const overWs = wsFace(lines, options.maxBodyBytes);
   const overSse = sseFace(lines, options.maxBodyBytes);
   function mcp(arrival: Arrival): Promise<void> | void {

@@ -35,6 +35,15 @@ describe.each(['legacy', 'modern'])('in the %s era', (era) => {
     expect(json.result).toEqual(era === 'modern' ? { resultType: 'complete', content: [] } : { content: [] });
   });
 
+  verifies('P1', 'what a server says to us alone goes no further, and the rest of its `_meta` does', async () => {
+    const ours = { 'io.modelcontextprotocol/serverInfo': { name: 'up' }, 'io.modelcontextprotocol/subscriptionId': 7 };
+    const own = { 'example.com/a': 1, 'io.modelcontextprotocol': 2 };
+    const mixed = await callIn(await serving({ content: [], _meta: { ...own, ...ours } }), era);
+    expect((mixed.json.result as JsonObject)._meta).toEqual(own);
+    const { json } = await callIn(await serving({ content: [], _meta: ours }), era);
+    expect(json.result).not.toHaveProperty('_meta');
+  });
+
   verifies(
     'P1',
     'structured content that is no object is one to an older client, which would refuse the rest',
@@ -112,6 +121,18 @@ describe('the protocol error of a server', () => {
     const { json, status } = await post(call);
     const error = { code: -12345, message: 'Its own words: "ü"\n', ...(data !== undefined && { data }) };
     expect([status, json]).toEqual([200, { jsonrpc: '2.0', id: 1, error }]);
+  });
+});
+
+verifies('P6', 'an unknown method is not found; one that only the server does not know is its answer', async () => {
+  const refuse = () => {
+    throw new RpcError(-32601, 'Not here');
+  };
+  const gateway = await gatewayUnderTest({ servers: { up: recordingServer({ do: refuse }) } });
+  expect(await callIn(gateway, 'modern')).toMatchObject({ status: 200, json: { error: { code: -32601 } } });
+  expect(await gateway.post(...modern('tools/dance'))).toMatchObject({
+    status: 404,
+    json: { error: { code: -32601 } },
   });
 });
 

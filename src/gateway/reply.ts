@@ -6,7 +6,7 @@ import { bytesOf } from './listing.ts';
 import { type Outlet, offer, STILL_HERE } from './outlet.ts';
 
 /** How long a call goes on for a client whose stream broke, unless it comes back for the rest. */
-const RESUME_MS = 700;
+const RESUME_MS = 500;
 
 type Headers = Readonly<Record<string, string>>;
 

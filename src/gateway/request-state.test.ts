@@ -13,7 +13,7 @@ const NEXTS: readonly Asking[] = [
   { kind: 'parked', server: 'demo', ticket: 'ticket-1' },
   { kind: 'call-again', server: 'demo', after: ['a', 'b'] },
 ];
-const [UPSTREAM, , PARKED] = NEXTS as [Asking, Asking, Asking];
+const [UPSTREAM, , PARKED, CALL_AGAIN] = NEXTS as [Asking, Asking, Asking, Asking];
 const secret = (seed: string) => Buffer.alloc(32, seed);
 
 describe('a sealed state', () => {
@@ -49,6 +49,19 @@ describe('a sealed state', () => {
     const sealed = states.seal(UPSTREAM, call);
     expect(states.open(sealed, other)).toBe(why);
     expect(states.open(sealed, call)).toMatchObject({ next: UPSTREAM });
+  });
+
+  verifies('P3', 'that was used is known: no server is called anew with it, and what goes on again says so', () => {
+    const states = requestStates();
+    const opened = (next: Asking) => {
+      const sealed = states.seal(next, call);
+      const first = states.open(sealed, call) as Opened;
+      expect(first.next).toEqual(next);
+      return states.open(sealed, call);
+    };
+    expect(opened(CALL_AGAIN)).toBe('replayed');
+    expect(opened(UPSTREAM)).toMatchObject({ next: { ...UPSTREAM, again: true } });
+    expect((opened(PARKED) as Opened).next).toEqual(PARKED); // A call that waits goes on once, and knows so itself.
   });
 
   verifies('P3', 'with any of its characters changed is not believed', () => {

@@ -4,7 +4,7 @@ import { canonicalJson } from '../core/json.ts';
 import { type Distrust, type Sealer, sealer } from './seal.ts';
 
 /** What a state belongs to: who asked for what. */
-export type Bound = Pick<Call, 'id' | 'kind' | 'name' | 'input' | 'caller'>;
+export type Bound = Pick<Call, 'id' | 'kind' | 'name' | 'input' | 'beside' | 'caller'>;
 
 /** How a call goes on that stopped to ask; what a server does by itself has an id of its own. */
 export type Asking = Exclude<Continuation, TaskContinuation>;
@@ -20,14 +20,30 @@ export interface Opened {
 /** Gives clients without a session what they bring back with their answers, and believes only that. */
 export interface RequestStates {
   seal(next: Asking, call: Bound): string;
+  /** What is opened counts as used. A server that would be called anew is not, for a state that was used before. */
   open(text: unknown, call: Bound): Opened | Distrust;
 }
 
 /** As long as a call waits for answers. */
 export const STATE_TTL_MS = 300_000;
+// Each was given out for a call, and is good for minutes only: whoever wants one forgotten has to make as many.
+const MAX_USED = 10_000;
+// The tag of the seal: no two have the same.
+const TAIL_CHARS = 22;
 
 export function requestStates(seals: Sealer = sealer()): RequestStates {
   const { clock, owner } = seals;
+  const used = new Set<string>();
+
+  /** Whether it was used before, in this process. */
+  function use(text: string): boolean {
+    const tail = Buffer.from(text.slice(-TAIL_CHARS)).toString('latin1'); // A slice would keep all of the text in memory.
+    if (used.has(tail)) return true;
+    used.add(tail);
+    if (used.size > MAX_USED) used.delete(used.values().next().value as string);
+    return false;
+  }
+
   return {
     seal(next, call) {
       const e = Math.ceil((clock() + STATE_TTL_MS) / 1000);
@@ -40,7 +56,11 @@ export function requestStates(seals: Sealer = sealer()): RequestStates {
       if (claims.d !== digestOf(call)) return 'other-call';
       if (Number(claims.e) * 1000 <= clock()) return 'expired';
       const isElsewhere = claims.o !== undefined && claims.o !== owner;
-      return { callId: String(claims.c), next: fromClaims(claims), isElsewhere };
+      const opened = { callId: String(claims.c), next: fromClaims(claims), isElsewhere };
+      const { next } = opened;
+      // What waits in a process knows by itself whether it was gone on with: an answer that does not fit is no use of it.
+      if (next.kind === 'parked' || !use(String(text))) return opened;
+      return next.kind === 'upstream' ? { ...opened, next: { ...next, again: true } } : 'replayed';
     },
   };
 }
@@ -66,4 +86,4 @@ const sha256 = (value: JsonObject[string]) => createHash('sha256').update(canoni
 export const principalOf = ({ caller }: Pick<Call, 'caller'>) =>
   sha256([caller.id, caller.profile ?? null]).slice(0, 22);
 /** Without `_meta`, which may change between rounds. */
-const digestOf = ({ kind, name, input }: Bound) => sha256([kind, name, input]);
+const digestOf = ({ kind, name, input, beside }: Bound) => sha256([kind, name, input, beside ?? null]);

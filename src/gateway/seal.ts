@@ -12,6 +12,7 @@ export type Distrust =
   | 'forged'
   | 'foreign-principal'
   | 'other-call'
+  | 'replayed'
   | 'expired';
 
 /** Gives clients what they cannot read and only bring back, and believes only that. */

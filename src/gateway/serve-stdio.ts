@@ -50,6 +50,7 @@ export async function serveLine({ heddle, caller, line, given }: LineFace, signa
   const logging: Logging = { level: undefined };
   const ask: AskClient = ({ method, params = {} }, signal) =>
     peer.request(method, params, { deadlineMs: STATE_TTL_MS, signal });
+  const tell = (method: string, params: JsonObject) => void peer.notify(method, params).catch(() => {}); // It has left.
   const peer = new Peer(line, {
     server: 'the client',
     async answer(method, params, { id, signal }) {
@@ -61,16 +62,16 @@ export async function serveLine({ heddle, caller, line, given }: LineFace, signa
         able = abilitiesOf(params.capabilities);
       }
       const notify = (name: string, said: JsonObject) => {
-        peer.notify(name, said).catch(() => {}); // It has left.
+        tell(name, said);
         return true;
       };
-      const user = era === 'modern' ? { can: abilitiesIn(params) } : { can: able, ask, logging };
+      const user = era === 'modern' ? { can: abilitiesIn(params) } : { can: able, ask, logging, tellLater: tell };
       const result = await answer(method, params, { id, era, caller, signal, notify, followed: following, ...user });
       if (method === 'initialize') line.takesBatches = result.protocolVersion === BATCH_VERSION;
       return result;
     },
   });
-  const following = followed((method, params) => void peer.notify(method, params).catch(() => {}));
+  const following = followed(tell);
   await peer.start();
   void leave({ line, peer, finish, isGreeted: () => greeted }, signal);
   // A modern client subscribes to changes; only one that shook hands is told unasked.

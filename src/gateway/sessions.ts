@@ -27,6 +27,8 @@ export interface Session extends Greeting {
   /** What its user was asked. */
   readonly questions: ClientQuestions;
   readonly logging: Logging;
+  /** Tells it something that belongs to none of its requests. */
+  readonly say: (method: string, params: JsonObject) => void;
   /** What it was told lately. */
   readonly events: SessionEvents;
   /** What it hears unasked, from the moment it first listened. */
@@ -121,6 +123,7 @@ function newSession(known: Greeting & Pick<Session, 'callerId' | 'lastUsed'>, ro
     id: randomUUID(),
     running: new Map(),
     streams: new Set(),
+    say,
     followed: followed(say),
     questions: clientQuestions(),
     logging: { level: undefined, sayLate: (params) => say('notifications/message', params) },

@@ -29,3 +29,15 @@ verifies('P3', 'a file that is broken is written anew', async () => {
   expect(secrets).toHaveLength(1);
   expect(await readFile(file, 'utf8')).toBe(`${DAY} ${secrets[0]?.toString('base64url')}\n`);
 });
+
+verifies('P3', 'gateways that start together have the same secrets, at first and when they are renewed', async () => {
+  const home = join(await temporaryFolder(), 'home');
+  for (const [day, count] of [
+    [1, 1],
+    [40, 2],
+  ] as const) {
+    const all = await Promise.all(Array.from({ length: 8 }, () => stateSecrets(home, () => day * DAY)));
+    expect(new Set(all.map((secrets) => secrets.join())).size).toBe(1);
+    expect(all[0]).toHaveLength(count);
+  }
+});

@@ -11,6 +11,7 @@ import type { Handouts } from './handouts.ts';
 import type { HeldCall } from './held-call.ts';
 import { questionsForModern } from './modern-question.ts';
 import { toAnswers } from './modern-round.ts';
+import { withoutReserved } from './reserved-meta.ts';
 import type { Route } from './task-ids.ts';
 import { toCall } from './to-call.ts';
 
@@ -55,7 +56,8 @@ export function taskMethods(heddle: Heddle, { tasks, held }: Handouts): Record<s
       const taskId = params.taskId as string;
       const here = heldBy(route, asked);
       if (here) return { ...here.describe(), taskId };
-      return { ...(await goOn(route, callOf(route, params, asked)).then(described, ended)), taskId };
+      const said = await goOn(route, callOf(route, params, asked)).then(described, ended);
+      return { ...withoutReserved(said), taskId };
     },
     'tasks/update': async (method, params, asked) => {
       const route = routeOf(method, params, asked);
@@ -90,7 +92,7 @@ function answerHere(here: HeldCall, answers: NonNullable<Call['answers']>, call:
 /** Where a task stands, in the words of MCP. */
 function described(result: Result): JsonObject {
   if (result.kind === 'working') return { ...result.task };
-  if (result.kind === 'complete') return { ...result.task, status: 'completed', result: result.value };
+  if (result.kind === 'complete') return { ...result.task, status: 'completed', result: withoutReserved(result.value) };
   return { ...result.task, status: 'input_required', inputRequests: questionsForModern(result.questions) };
 }
 

@@ -6,6 +6,7 @@ import { KNOWS, taskClient } from '../../test/servers/task-client.ts';
 import { TASKS, taskServer } from '../../test/servers/task-server.ts';
 import { until } from '../../test/until.ts';
 import type { JsonObject } from '../core/call.ts';
+import { isObject } from '../core/json.ts';
 import { gatewayUnderTest } from './fixtures.ts';
 
 const BAD_ID = { code: -32602, message: 'Invalid or expired taskId', data: { reason: 'invalid_task_id' } };
@@ -43,6 +44,25 @@ describe('a task of a server', () => {
     expect(up.requests.find(([method]) => method === 'tasks/get')?.[1].taskId).not.toBe(result.taskId);
     expect(await get(result.taskId)).toEqual(done);
   });
+
+  verifies(
+    'P1',
+    'tells what its server says to us alone to nobody, neither of the task nor of its result',
+    async () => {
+      const _meta = { 'io.modelcontextprotocol/serverInfo': { name: 'up' }, 'example.com/a': 1 };
+      const marked = (value: JsonObject) => ({
+        ...value,
+        ...(isObject(value.result) && { result: { ...value.result, _meta } }),
+        _meta,
+      });
+      const { call, stands } = await opened({}, marked);
+      const { result } = await call('slow');
+      const done = await stands(result.taskId, 'completed');
+      const own = { _meta: { 'example.com/a': 1 } };
+      expect([result._meta, done]).toMatchObject([own._meta, { ...own, result: own }]);
+      expect(JSON.stringify([result, done])).not.toContain('serverInfo');
+    },
+  );
 
   verifies('P3', 'that fails says so as its server does', async () => {
     const { call, stands } = await opened();

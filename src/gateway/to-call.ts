@@ -4,18 +4,21 @@ import { isObject } from '../core/json.ts';
 import type { Asked } from './asked.ts';
 import { knowsTasks } from './client-tasks.ts';
 import { logOf } from './logging.ts';
+import { isReserved } from './reserved-meta.ts';
 
-const RESERVED = 'io.modelcontextprotocol/';
 /** What a server may answer with a question. */
 const MAY_ASK: readonly CallKind[] = ['tool', 'resource', 'prompt'];
 const NOTHING: JsonObject = {};
+const VISITED = 'notifications/elicitation/complete';
 
 /** A request of a client as Heddle is asked it: `what` is of the request's parameters, the rest of who asks. */
 export function toCall(what: Pick<Call, 'kind' | 'name' | 'input'>, params: JsonObject, asked: Asked): Call {
   const { _meta } = params;
-  const beside = unknownIn(params);
+  // A completion is asked with all of them.
+  const beside = what.kind === 'completion' ? undefined : unknownIn(params);
   const report = progressOf(_meta, asked);
   const log = logOf(_meta, asked);
+  const { tellLater } = asked;
   const can = MAY_ASK.includes(what.kind) ? asked.can : undefined;
   return {
     id: newCallId(),
@@ -29,8 +32,10 @@ export function toCall(what: Pick<Call, 'kind' | 'name' | 'input'>, params: Json
     signal: asked.signal,
     ...(what.kind === 'tool' && takesTasks(_meta, asked) && { takesTasks: true }),
     ...(can && { can }),
+    ...(asked.examine && { examine: asked.examine }),
     ...(report && { report }),
     ...(log && { log }),
+    ...(tellLater && can?.url && { visited: (said: JsonObject) => tellLater(VISITED, said) }),
   };
 }
 
@@ -56,6 +61,6 @@ function progressOf(meta: unknown, { notify }: Asked): ((progress: Progress) => 
 /** The client's own `_meta`: the envelope and the progress token are between it and us. */
 function unreserved(meta: unknown): JsonObject {
   if (!isObject(meta)) return NOTHING;
-  const kept = Object.entries(meta).filter(([key]) => key !== 'progressToken' && !key.startsWith(RESERVED));
+  const kept = Object.entries(meta).filter(([key]) => key !== 'progressToken' && !isReserved(key));
   return kept.length === 0 ? NOTHING : Object.fromEntries(kept);
 }

@@ -4,7 +4,10 @@ import type { AuditLog } from '../store/audit-log.ts';
 import { keptName } from './kept-name.ts';
 import { observer } from './outcome.ts';
 
-/** Writes the closing record of every attempt, those at names that do not exist included. */
+/**
+ * Writes the closing record of every round of a call, those at names that do not exist included. A look at a task is
+ * written down only when it shows something new.
+ */
 export function audit(log: AuditLog, clock: Clock = Date.now): Stage<Call> {
   const observed = observer();
   return function audit(call, next) {

@@ -9,7 +9,7 @@ export interface Outcome {
   readonly durationMs: number;
 }
 
-/** Runs the rest of the pipeline and reports how it ended, whatever the end. */
+/** Runs the rest of the pipeline and reports how it ended, whatever the end; of looks at a task only what is news. */
 export type Observe = (call: Call, next: Handler, report: (outcome: Outcome) => void) => Promise<Result>;
 
 const MAX_KNOWN = 1000;

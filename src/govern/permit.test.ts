@@ -32,6 +32,17 @@ verifies('G6', 'what asks stops until a person agrees, and the error says how an
   });
 });
 
+verifies('G6', 'says what would keep it from asking: to allow it helps only where no rule asks', async () => {
+  const fixOf = (decide: ReturnType<typeof decides>) =>
+    under(decide)(aCall({ input: { password: 'x' } })).catch(({ fix }) => fix);
+  expect(await fixOf(decides({ permissions: { ask: ['mcp__demo'] } }))).toContain(
+    'take mcp__demo out of `permissions.ask`',
+  );
+  const servers = new Map([['demo', { allowedTools: [] }]]);
+  expect(await fixOf(decides({ servers }))).toContain('change `mcpServers.demo.permissions.allowedTools`');
+  expect(await fixOf(decides())).toContain('add mcp__demo__echo to `permissions.allow`');
+});
+
 verifies('G6', 'the arguments of this very call can make it ask', async () => {
   const guarded = under(decides());
   await expect(guarded(aCall({ input: { password: 'x' } }))).rejects.toMatchObject({ code: 'APPROVAL_REQUIRED' });

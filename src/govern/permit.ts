@@ -28,11 +28,24 @@ const denied = ({ kind, target }: ResolvedCall, { rule, reason }: Decision) =>
     },
   );
 
-const needsApproval = ({ kind, target }: ResolvedCall, { rule, reason }: Decision) => {
-  const { publicName, servers } = target;
-  const byHand = `Let a person run it with \`heddle call ${publicName} … --yes\`, or add ${publicName} to \`permissions.allow\`.`;
+const needsApproval = (call: ResolvedCall, { rule, reason }: Decision) => {
+  const { kind, target } = call;
+  const { publicName } = target;
+  const without = loosening(call, rule);
+  const fix = `Let a person run it with \`heddle call ${publicName} … --yes\`, or ${without}.`;
   return new HeddleError('APPROVAL_REQUIRED', `${publicName} needs approval. ${reason}`, {
-    fix: kind === 'tool' ? byHand : `Set \`permissions.readPermission\` of the server ${servers[0]} to allow.`,
+    fix: kind === 'tool' ? fix : `${without.charAt(0).toUpperCase()}${without.slice(1)}.`,
     details: { rule, reason },
   });
 };
+
+/** What keeps it from asking again. To allow it helps only against the mode: a rule that asks is stronger. */
+function loosening({ kind, target: { publicName, servers } }: ResolvedCall, rule: string): string {
+  if (rule.startsWith('mode ')) {
+    return kind === 'tool'
+      ? `add ${publicName} to \`permissions.allow\``
+      : `set \`permissions.readPermission\` of the server ${servers[0]} to allow`;
+  }
+  const [key = rule, pattern] = rule.split(': ');
+  return pattern === undefined ? `change \`${key}\`` : `take ${pattern} out of \`${key}\``;
+}

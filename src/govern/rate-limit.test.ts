@@ -98,6 +98,25 @@ verifies('G5', 'a call that goes on after a question was counted when it began',
   expect(await outcome(from('ann'))).toBe(1000);
 });
 
+verifies(
+  'G5',
+  'a call that goes on from the same question again is counted, at the server of a pool, too',
+  async () => {
+    const again = { kind: 'upstream', server: 'b', again: true } as const;
+    const own = limited({ perCaller: per(1) });
+    expect([await own.outcome(from('ann', { from: again })), await own.outcome(from('ann', { from: again }))]).toEqual([
+      'ok',
+      1000,
+    ]);
+    const { outcome } = limited({ servers: new Map([['b', per(1)]]) });
+    const target = aTarget({ publicName: 'mcp__p__t', servers: ['a', 'b'] });
+    expect([await outcome(aCall({ target, from: again })), await outcome(aCall({ target, from: again }))]).toEqual([
+      'ok',
+      1000,
+    ]);
+  },
+);
+
 verifies('G5', 'which server of a pool is counted is settled when it is asked, not before', async () => {
   const time = { now: 1_000_000 };
   const limits = {

@@ -89,11 +89,17 @@ export function rates(limits: () => RateLimits, clock: Clock = Date.now): Rates 
 
 /**
  * Refuses a call when its tool, its server or its caller has spent the calls of the current window. A call that goes on
- * after a question was counted when it began.
+ * after a question was counted when it began; one that goes on from there again is another.
  */
 export function rateLimit(rates: Rates): Stage<ResolvedCall> {
+  function admit(call: ResolvedCall): HeddleError | undefined {
+    const { from, target } = call;
+    if (!from) return rates.admit(call);
+    if (from.kind !== 'upstream' || !from.again) return undefined;
+    return rates.admit(call) ?? (target.servers.length > 1 ? rates.admitTo(from.server, call) : undefined);
+  }
   return function rateLimit(call, next) {
-    const refused = call.from ? undefined : rates.admit(call);
+    const refused = admit(call);
     return refused ? Promise.reject(refused) : next(call);
   };
 }

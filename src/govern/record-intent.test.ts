@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { expect } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import { compose, type Facts, type ResolvedCall, type Result } from '../core/call.ts';
@@ -86,6 +87,18 @@ verifies('G11', 'the record says who, what, on whose say, and holds no secret', 
   expect(JSON.stringify(await store.committed('SELECT * FROM audit'))).not.toContain('hunter2');
 });
 
+verifies('G11', 'what the client said beside the arguments is written down, too, without its secrets', async () => {
+  const store = await realStore();
+  const { send } = watched(store);
+  await send(of({}, { beside: { force: true, token: 'hunter2' } }));
+  const [record] = await store.audit.search({ limit: 1 });
+  expect(record?.detail).toMatchObject({
+    beside: expect.stringMatching(/^[0-9a-f]{64}$/),
+    parameters: { force: true, token: '[REDACTED]' },
+  });
+  expect(JSON.stringify(await store.committed('SELECT * FROM audit'))).not.toContain('hunter2');
+});
+
 verifies('G2', 'what a person agreed to for themselves is recorded as that', async () => {
   const store = await realStore();
   const { send } = watched(store, decides({ mode: 'strict' }));
@@ -106,6 +119,32 @@ verifies('G2', 'every round of a call that asks leaves a record under the one id
   ]);
   expect(JSON.stringify(records)).not.toContain('ticket');
 });
+
+verifies(
+  'G11',
+  'what is answered leaves a digest, and a task’s round says nothing of arguments it does not have',
+  async () => {
+    const store = await realStore();
+    const { send } = watched(store);
+    const from = { kind: 'task', server: 'demo', taskId: 't1', pollMs: 1 } as const;
+    const answers = { q1: { action: 'accept', content: { name: 'Ada' } } };
+    const digest = hash('sha256', JSON.stringify(answers));
+    await send(of({}, { input: { to: 'x' }, from: { kind: 'parked', server: 'demo', ticket: 't' }, answers }));
+    await send(of({}, { from, answers }));
+    await send(of({}, { from: { ...from, cancels: true } }));
+    const [stopped, updated, parked] = (await store.audit.search({ limit: 3 })).map(({ detail }) => detail);
+    expect(parked).toMatchObject({ arguments: { to: 'x' }, input: expect.any(String), answers: digest });
+    expect(updated).toMatchObject({ goesOn: 'task', answers: digest });
+    expect(stopped).toMatchObject({ goesOn: 'task', cancels: true });
+    for (const [detail, names] of [
+      [updated, ['input', 'arguments']],
+      [stopped, ['input', 'arguments', 'answers']],
+    ] as const) {
+      for (const name of names) expect(detail).not.toHaveProperty(name);
+    }
+    expect(JSON.stringify(await store.committed('SELECT * FROM audit'))).not.toContain('Ada');
+  },
+);
 
 verifies('G11', 'what is not a call of a tool is written down as what it is', async () => {
   const store = await realStore();

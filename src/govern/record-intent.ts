@@ -7,13 +7,15 @@ import type { Decide } from './decide.ts';
 import { isSelfApproved } from './permit.ts';
 import { sanitised } from './sanitise.ts';
 
+const digest = (value: object) => hash('sha256', JSON.stringify(value));
+
 /**
  * Writes what is about to happen, and on whose say. A call that may change
  * something waits until that is durable; when it cannot be, the call never happens.
  */
 export function recordIntent(log: AuditLog, decide: Decide, clock: Clock = Date.now): Stage<ResolvedCall> {
   function recordOf(call: ResolvedCall): AuditRecord {
-    const { target, caller, input } = call;
+    const { target, caller, input, answers, beside } = call;
     const { effect, rule } = decide(caller, target, input);
     const decision = effect === 'ask' && isSelfApproved(call) ? 'self-approved' : effect;
     return {
@@ -29,8 +31,10 @@ export function recordIntent(log: AuditLog, decide: Decide, clock: Clock = Date.
         tool: target.digest,
         decision,
         rule,
-        input: hash('sha256', JSON.stringify(input)),
-        arguments: sanitised(input),
+        // A round of a task has no arguments: the server has had them.
+        ...(call.from?.kind !== 'task' && { input: digest(input), arguments: sanitised(input) }),
+        ...(answers && { answers: digest(answers) }),
+        ...(beside && { beside: digest(beside), parameters: sanitised(beside) }),
         roles: caller.roles,
         ...(caller.profile !== undefined && { profile: caller.profile }),
         ...(call.from && { goesOn: call.from.kind }),

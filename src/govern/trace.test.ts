@@ -37,6 +37,15 @@ verifies('V1', 'every call leaves a span with its outcome and sanitised argument
   expect(span?.parentId).toBeUndefined();
 });
 
+verifies('V1', 'a span has what was said beside the arguments', async () => {
+  const store = await realStore();
+  const call = aCall({ beside: { force: true, secret: 'hunter2' } });
+  await trace(store.traces, NOTHING)(call, async () => text('hi'));
+  await expect.poll(async () => (await store.traces.get(OWN)).length).toBe(1);
+  const [span] = await store.traces.get(OWN);
+  expect(span?.attributes).toMatchObject({ parameters: { force: true, secret: '[REDACTED]' } });
+});
+
 verifies('V1', 'of a name that is longer than any real one only the beginning is kept', async () => {
   const store = await realStore();
   const name = 'x'.repeat(4_000_000);

@@ -38,6 +38,7 @@ export function trace(log: TraceLog, subject: Subject, clock: Clock = Date.now):
           ...(call.kind !== 'tool' && { kind: call.kind }),
           ...(meant && meant.name !== call.name && { written: keptName(call.name) }),
           arguments: sanitised(call.input),
+          ...(call.beside && { parameters: sanitised(call.beside) }),
         },
       });
     });

@@ -26,6 +26,7 @@ export function validateInput(): Stage<ResolvedCall> {
     // Its arguments were checked when it began, and need not be known to ask how far it is.
     if (call.from?.kind === 'task') return await next(call);
     if (call.kind !== 'tool') return await next(withPlainInput(call));
+    call.examine?.(definition);
     const check = checks.get(definition) ?? (await prepare(call.target));
     const wrong = check(call.input);
     if (wrong) throw invalidInput(call, wrong);

@@ -23,7 +23,9 @@ const SALT_BYTES = 16;
 export const secretFileOf = (home: string): string => join(home, 'secrets.json');
 
 /** Secrets in a file of the user's alone, each encrypted under its name. */
-export function fileSecrets(place: KeyPlace & { readonly clock: () => number }): Omit<Secrets, 'backend'> {
+export function fileSecrets(
+  place: KeyPlace & { readonly clock: () => number },
+): Omit<Secrets, 'backend' | 'requireName'> {
   const file = secretFileOf(place.home);
   const changed = <T>(change: (opened: Opened) => Promise<T>): Promise<T> =>
     withLock(file, async () => change(await openFile(file, place)));

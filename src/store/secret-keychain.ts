@@ -35,7 +35,7 @@ export async function loadKeyring(): Promise<Keyring | undefined> {
 export async function keychainSecrets(
   home: string,
   load: () => Promise<Keyring | undefined>,
-): Promise<Omit<Secrets, 'backend'> | undefined> {
+): Promise<Omit<Secrets, 'backend' | 'requireName'> | undefined> {
   const keyring = await load();
   if (keyring === undefined) return undefined;
   const service = `heddle ${home}`;

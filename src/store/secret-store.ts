@@ -21,6 +21,7 @@ export async function openSecrets(options: OpenSecretsOptions): Promise<Secrets>
   const parts = keychain ?? fileSecrets({ home, env, clock });
   return {
     backend: keychain === undefined ? 'file' : 'keychain',
+    requireName,
     get: async (name) => (NAME.test(name) ? parts.get(name) : undefined),
     async set(name, value) {
       requireName(name);

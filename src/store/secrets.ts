@@ -8,6 +8,8 @@ export interface SecretLabel {
 /** The values that configurations name as `${secret:name}`. No error and no listing ever holds one. */
 export interface Secrets {
   readonly backend: 'keychain' | 'file';
+  /** Throws USAGE_INVALID for what cannot be the name of a secret. */
+  requireName(name: string): void;
   get(name: string): Promise<string | undefined>;
   set(name: string, value: string): Promise<void>;
   names(): Promise<readonly SecretLabel[]>;

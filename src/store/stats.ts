@@ -2,10 +2,12 @@ import type { Kysely } from 'kysely';
 import type { Tables } from './tables.ts';
 import type { SpanStats } from './trace-log.ts';
 
-const FINE = ['ok', 'input-required', 'working'];
+const FINE = 'ok';
 const TOOL_ERROR = 'tool-error';
 // Of a name that a caller made up there is nothing to say, and there can be any number of them.
 const UNKNOWN = 'NAME_UNKNOWN';
+// Rounds of a call that goes on: it is counted when it ends.
+const UNCOUNTED = [UNKNOWN, 'input-required', 'working'];
 const TOP_ERRORS = 5;
 
 /** How each name or server did since then, the most called first. */
@@ -59,7 +61,7 @@ function readCounts(db: Kysely<Tables>, since: number, per: 'name' | 'server') {
             .as('size'),
         ])
         .where('started_at', '>=', since)
-        .where('outcome', '!=', UNKNOWN)
+        .where('outcome', 'not in', UNCOUNTED)
         .where(per, 'is not', null)
         .as('placed'),
     )
@@ -70,10 +72,7 @@ function readCounts(db: Kysely<Tables>, since: number, per: 'name' | 'server') {
       return [
         'label',
         fn.countAll().as('calls'),
-        fn
-          .countAll()
-          .filterWhere('outcome', 'not in', [...FINE, TOOL_ERROR])
-          .as('errors'),
+        fn.countAll().filterWhere('outcome', 'not in', [FINE, TOOL_ERROR]).as('errors'),
         fn.countAll().filterWhere('outcome', '=', TOOL_ERROR).as('toolErrors'),
         fn.avg('duration_ms').as('average'),
         quickest(50).as('p50'),
@@ -93,7 +92,7 @@ function readErrors(db: Kysely<Tables>, since: number, per: 'name' | 'server') {
     .selectFrom('spans')
     .select(({ fn, ref }) => [ref(per).as('label'), 'outcome', fn.countAll().as('count')])
     .where('started_at', '>=', since)
-    .where('outcome', 'not in', [...FINE, UNKNOWN])
+    .where('outcome', 'not in', [FINE, ...UNCOUNTED])
     .groupBy([per, 'outcome'])
     .orderBy('count', 'desc')
     .orderBy('outcome')

@@ -10,7 +10,7 @@ export interface Span {
   readonly server?: string;
   readonly startedAt: number;
   readonly durationMs: number;
-  /** `ok`, `tool-error`, or the ErrorCode the call ended with. */
+  /** `ok`, `tool-error`, or the ErrorCode the call ended with; `input-required` or `working` where it did not end. */
   readonly outcome: string;
   readonly attributes: JsonObject;
 }
@@ -26,6 +26,7 @@ export interface TraceLog {
 export interface SpanStats {
   /** Of the tool, or of the server. */
   readonly name: string;
+  /** Those that have ended, however many rounds they took. */
   readonly totalCalls: number;
   /** The share of calls that did not end with an error code. */
   readonly successRate: number;

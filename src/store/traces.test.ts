@@ -81,8 +81,7 @@ onEveryDialect((bench) => {
     for (const [outcome, times] of Object.entries(often)) {
       for (let time = 0; time < times; time++) traces.append(spanOf({ outcome }));
     }
-    traces.append(spanOf({ outcome: 'input-required' }));
-    await written(21);
+    await written(20);
     const [stats] = await traces.stats(0);
     expect(stats?.topErrors.map(({ code, count }) => `${code} ${count}`)).toEqual([
       'INPUT_INVALID 5',
@@ -91,6 +90,16 @@ onEveryDialect((bench) => {
       'tool-error 3',
       'INTERNAL 2',
     ]);
+  });
+
+  verifies('V1', 'a call that asks, or goes on by itself, is counted once: when it ends', async () => {
+    const { traces } = bench.store;
+    const rounds = ['working', 'input-required', 'working', 'ok'];
+    for (const [at, outcome] of rounds.entries()) traces.append(spanOf({ spanId: `span-${at}`, outcome }));
+    await until('all are written', async () => (await traces.get('trace-1')).length === rounds.length);
+    for (const per of ['name', 'server'] as const) {
+      expect(await traces.stats(0, per)).toMatchObject([{ totalCalls: 1, successRate: 1, topErrors: [] }]);
+    }
   });
 
   it('what nobody could have answered belongs to no server', async () => {

@@ -44,6 +44,7 @@ function goOn(result: Result, answers: Answers, more: Partial<ResolvedCall> = {}
   return call({ from: result.next, answers, ...more });
 }
 const keysOf = (result: Result) => (result.kind === 'input-required' ? Object.keys(result.questions) : result.kind);
+const overOf = (result: Result) => (result.kind === 'input-required' ? result.over : undefined);
 const yes = (n: number) => ({ action: 'accept', content: { n } });
 
 afterEach(() => vi.useRealTimers());
@@ -104,7 +105,11 @@ verifies('T10', 'what a client could not put is told to the server as it was tol
   expect(await resume(goOn(asked, { q1: failed }))).toMatchObject({ value: { code: -32000, text: 'No window.' } });
 });
 
-for (const how of ['the call is cancelled', 'nobody answers in time', 'Heddle closes'] as const) {
+for (const [how, code] of [
+  ['the call is cancelled', 'CALL_CANCELLED'],
+  ['nobody answers in time', 'UPSTREAM_TIMEOUT'],
+  ['Heddle closes', 'CALL_CANCELLED'],
+] as const) {
   verifies('T10', `nothing is left waiting when ${how}`, async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const ended: string[] = [];
@@ -125,9 +130,8 @@ for (const how of ['the call is cancelled', 'nobody answers in time', 'Heddle cl
     await turn();
     expect(ended).toEqual(['question']);
     expect(connection.underWay()).toBe(0);
-    await expect(resume(goOn(asked, { q1: yes(1) }))).rejects.toMatchObject({
-      code: how === 'the call is cancelled' ? 'CALL_CANCELLED' : 'INPUT_INVALID',
-    });
+    expect(overOf(asked)?.aborted).toBe(true);
+    await expect(resume(goOn(asked, { q1: yes(1) }))).rejects.toMatchObject({ code });
   });
 }
 

@@ -11,7 +11,7 @@ import { toFailure } from './failure.ts';
 import { beginTask, isOnlyTask, type LegacyTask, relatedTask, withoutTask } from './legacy-task.ts';
 import type { Parking } from './parking.ts';
 import { isQuestion, type Questions, unsupported } from './questions.ts';
-import { hasAgreed, urlsToVisit, visits } from './url-required.ts';
+import { hasAgreed, urlsToVisit, type Visits, visits } from './url-required.ts';
 
 export interface CallsOptions {
   readonly peer: Peer;
@@ -39,14 +39,44 @@ interface Running {
   readonly exchange: Exchange;
   readonly can: Abilities;
   readonly principal: string;
+  readonly visited: ResolvedCall['visited'];
 }
 
 /** Calls to a server that asks by requests of its own, while ours is open. */
-export function legacyCalls({ peer, server, can, questions, takesTaskCalls = () => false }: CallsOptions): Calls {
-  const { running, ownerOf, handOver, asksBlindly } = askableCalls();
+export function legacyCalls(options: CallsOptions): Calls {
+  const { server, can, questions } = options;
+  const askable = askableCalls();
   const visited = visits();
+  const { send, plain, beginning } = sender(options, askable, visited);
+  return {
+    send,
+    async answer(method, params, { signal, askedBy }) {
+      if (!isQuestion(method)) throw new RpcError(METHOD_NOT_FOUND, `${method} is not supported.`);
+      const own = method === 'roots/list' ? questions.roots() : [];
+      // Asked outside of calls as often as not: only a client with roots of its own has to be asked.
+      if (own.length > 0 && !can.roots) return { roots: own };
+      const taskId = relatedTask(params);
+      const owner = askable.ownerOf({ askedBy, taskId });
+      if (own.length > 0 && !owner?.can.roots) return { roots: own };
+      if (!owner) throw nobodyToAsk({ method, params }, plain());
+      const asking = { withdrawn: signal, isGuess: askedBy === undefined && taskId === undefined };
+      const question = questions.admit(server, { method, params }, owner);
+      return owner.exchange.put(visited.begin(question, owner.visited), asking);
+    },
+    hear: visited.hear,
+    asksBlindly: askable.asksBlindly,
+    underWay: () => plain() + beginning() + askable.running.size,
+    close: visited.close,
+  };
+}
+
+/** Sends calls, each in the way its server and its user can take it. */
+function sender(options: CallsOptions, { running, handOver }: AskableCalls, visited: Visits) {
+  const { peer, server, can, questions, takesTaskCalls = () => false } = options;
   const isInvited = isAskable(can);
+  const able = (call: ResolvedCall) => sharedAbilities(can, call.can ?? NO_ABILITIES);
   let plain = 0;
+  let beginning = 0;
 
   async function sendPlainly(call: ResolvedCall): Promise<Result> {
     const startedAt = performance.now();
@@ -63,58 +93,53 @@ export function legacyCalls({ peer, server, can, questions, takesTaskCalls = () 
 
   async function sendAsTask(call: ResolvedCall): Promise<Result> {
     const startedAt = performance.now();
-    const begun = await beginTask(peer, server, call);
-    return 'value' in begun ? answered(server, begun.value, startedAt) : sendAskably(call, begun);
+    beginning++;
+    return orVisit(call, async () => {
+      const begun = await beginTask(peer, call).finally(() => beginning--);
+      return 'value' in begun ? answered(server, begun.value, startedAt) : exchanged(call, begun);
+    });
   }
 
-  async function sendAskably(call: ResolvedCall, task?: LegacyTask): Promise<Result> {
-    const able = sharedAbilities(can, call.can ?? NO_ABILITIES);
+  const sendAskably = (call: ResolvedCall) => orVisit(call, () => exchanged(call));
+
+  function exchanged(call: ResolvedCall, task?: LegacyTask): Promise<Result> {
     const onEnd = () => running.delete(one);
     const exchange = new Exchange({ peer, server, call, task, onEnd, handOver });
-    const one: Running = { exchange, can: able, principal: call.caller.id };
+    const one: Running = { exchange, can: able(call), principal: call.caller.id, visited: call.visited };
     running.add(one);
+    return nextStop(exchange, call, questions.parking);
+  }
+
+  /** What comes of a call, or what its server wants visited before it does anything. */
+  async function orVisit(call: ResolvedCall, done: () => Promise<Result>): Promise<Result> {
     try {
-      return await nextStop(exchange, call, questions.parking);
+      return await done();
     } catch (thrown) {
-      // Once only: a server that refuses again after the visit is not believed to want another.
-      const again = call.from?.kind === 'call-again';
-      const urls = again ? undefined : urlsToVisit({ server, call, thrown, can: able, questions });
+      const urls = urlsToVisit({ server, call, thrown, can: able(call), questions, visited });
       if (urls) return urls;
       throw toFailure(server, thrown);
     }
   }
 
+  function sendAnew(call: ResolvedCall): Promise<Result> {
+    if (isOnlyTask(call) && takesTaskCalls()) return sendAsTask(call);
+    return isInvited ? sendAskably(call) : sendPlainly(call);
+  }
+
   async function sendAgain(call: ResolvedCall, after: readonly string[]): Promise<Result> {
     if (!hasAgreed(call)) return answeredByUs(call, server, unvisited(server));
     await visited.over(after, call.signal);
-    return sendAskably(call);
+    return sendAnew(call);
   }
 
-  return {
-    send(call) {
-      // It would be called a second time.
-      if (call.from?.kind === 'task') return Promise.reject(knowsNoTasks(server));
-      if (isOnlyTask(call) && takesTaskCalls()) return sendAsTask(call);
-      if (!isInvited) return sendPlainly(call);
-      return call.from?.kind === 'call-again' ? sendAgain(call, call.from.after) : sendAskably(call);
-    },
-    async answer(method, params, { signal, askedBy }) {
-      if (!isQuestion(method)) throw new RpcError(METHOD_NOT_FOUND, `${method} is not supported.`);
-      const own = method === 'roots/list' ? questions.roots() : [];
-      // Asked outside of calls as often as not: only a client with roots of its own has to be asked.
-      if (own.length > 0 && !can.roots) return { roots: own };
-      const taskId = relatedTask(params);
-      const owner = ownerOf({ askedBy, taskId });
-      if (own.length > 0 && !owner?.can.roots) return { roots: own };
-      if (!owner) throw nobodyToAsk({ method, params }, plain);
-      const asking = { withdrawn: signal, isGuess: askedBy === undefined && taskId === undefined };
-      return owner.exchange.put(questions.admit(server, { method, params }, owner), asking);
-    },
-    hear: visited.hear,
-    asksBlindly,
-    underWay: () => plain + running.size,
-    close: visited.close,
-  };
+  function send(call: ResolvedCall): Promise<Result> {
+    const { from } = call;
+    // It would be called a second time.
+    if (from?.kind === 'task') return Promise.reject(knowsNoTasks(server));
+    return from?.kind === 'call-again' ? sendAgain(call, from.after) : sendAnew(call);
+  }
+
+  return { send, plain: () => plain, beginning: () => beginning };
 }
 
 /** Why a question is put to nobody, when this many calls are under way whose callers cannot be asked. */
@@ -128,6 +153,8 @@ interface Clue {
   readonly askedBy?: number | undefined;
   readonly taskId?: unknown;
 }
+
+type AskableCalls = ReturnType<typeof askableCalls>;
 
 /** The calls of a line during which the server may ask. */
 function askableCalls() {
@@ -169,7 +196,8 @@ async function nextStop(exchange: Exchange, call: ResolvedCall, parking: Parking
   const stop = await exchange.next();
   if (stop.kind === 'answered') return answered(server, withoutTask(stop.value), startedAt);
   const ticket = parking.park(exchange, call);
-  return { kind: 'input-required', questions: stop.questions, next: { kind: 'parked', server, ticket } };
+  const { questions, over } = stop;
+  return { kind: 'input-required', questions, over, next: { kind: 'parked', server, ticket } };
 }
 
 const knowsNoTasks = (server: string) =>

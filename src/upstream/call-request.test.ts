@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import type { CallKind, JsonObject, ResolvedCall, Target } from '../core/call.ts';
 import { aCall, aTarget } from '../core/fixtures.ts';
-import { answeredByUs, requestOf } from './call-request.ts';
+import { answeredByUs, askOf, requestOf } from './call-request.ts';
 import type { Exchange } from './exchange.ts';
 import { parking } from './parking.ts';
 
@@ -51,4 +51,9 @@ verifies('T10', 'a call that waits goes on as what it was, and as nothing else',
     expect.objectContaining({ code: 'INPUT_INVALID' }),
   );
   expect(waiting.take({ ...call, from }).exchange).toBe(exchange);
+});
+
+verifies('T6', 'a call that nobody has set a time for may take 30 seconds', () => {
+  expect(askOf(aCall()).deadlineMs).toBe(30_000);
+  expect(askOf(aCall({ options: { timeoutMs: 70 } })).deadlineMs).toBe(70);
 });

@@ -1,7 +1,7 @@
 import type { CallKind, JsonObject, ResolvedCall, Result, Target } from '../core/call.ts';
 import { UpstreamError } from '../core/errors.ts';
 import { isRepeatable } from '../core/repeatable.ts';
-import type { Ask } from '../wire/peer.ts';
+import type { Ask } from '../wire/ask.ts';
 import { LOG_MESSAGE } from './line-log.ts';
 
 const CALL_MS = 30_000;

@@ -18,7 +18,7 @@ export function describeServer(plan: ServerPlan, state: ServerState, known: Know
   const { name, scope, transport, sandbox } = plan;
   const { lists, retryAt, info, trouble } = known;
   const reason = reasonOf(state) ?? (state.state === 'connected' ? trouble : undefined);
-  const fix = 'error' in state ? state.error?.fix : undefined;
+  const { fix, code } = ('error' in state && state.error) || {};
   return {
     name,
     scope,
@@ -29,6 +29,7 @@ export function describeServer(plan: ServerPlan, state: ServerState, known: Know
     sandbox,
     ...(reason !== undefined && { reason }),
     ...(fix !== undefined && { fix }),
+    ...(code !== undefined && { code }),
     ...(state.state === 'waiting' && retryAt !== undefined && { retryAt }),
     ...retryFrom(plan, state),
     ...(lists.tools && { tools: lists.tools.length }),

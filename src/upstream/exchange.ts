@@ -3,15 +3,21 @@ import type { Answer, Answers, JsonObject, Question, ResolvedCall } from '../cor
 import { checkedAnswer, REJECTED } from '../core/checked-answer.ts';
 import { UpstreamError } from '../core/errors.ts';
 import { LONGEST_TASK_MS } from '../core/task.ts';
+import type { Ask } from '../wire/ask.ts';
 import { INTERNAL_ERROR, RpcError } from '../wire/json-rpc.ts';
-import type { Ask, Peer } from '../wire/peer.ts';
+import type { Peer } from '../wire/peer.ts';
 import { askOf, requestOf } from './call-request.ts';
 import { cancelTask, type LegacyTask } from './legacy-task.ts';
 
 /** Where a call stands: answered, or stopped to ask. */
 export type Stop =
   | { readonly kind: 'answered'; readonly value: JsonObject }
-  | { readonly kind: 'asks'; readonly questions: Readonly<Record<string, Question>> };
+  | {
+      readonly kind: 'asks';
+      readonly questions: Readonly<Record<string, Question>>;
+      /** Aborts when none of them is asked any more. */
+      readonly over: AbortSignal;
+    };
 
 export interface ExchangeOptions {
   readonly peer: Peer;
@@ -53,6 +59,7 @@ export class Exchange {
   #asked = 0;
   #active = true;
   #outcome: Outcome | undefined;
+  #over = new AbortController();
   #told: Promise<void> = Promise.resolve();
   #wake = () => {};
 
@@ -61,7 +68,7 @@ export class Exchange {
     const { peer, server, call, task } = options;
     this.server = server;
     this.#options = options;
-    const { method, params } = task ? { method: 'tasks/result', params: { ...task } } : requestOf(call);
+    const { method, params } = task ? { method: 'tasks/result', params: { taskId: task.taskId } } : requestOf(call);
     peer.request(method, params, this.#asking(call)).then(
       (value) => this.#settle({ value }),
       (error) => this.#settle({ error: this.#active ? error : stoppedWaiting(server, error) }),
@@ -103,7 +110,7 @@ export class Exchange {
     if (this.#open.size >= MAX_QUESTIONS) return false;
     const key = `q${++this.#asked}`;
     this.#open.set(key, one);
-    one.withdrawn.addEventListener('abort', () => this.#open.delete(key) && one.resolve({}), { once: true });
+    one.withdrawn.addEventListener('abort', () => this.#withdraw(key), { once: true });
     this.#wake();
     return true;
   }
@@ -119,7 +126,8 @@ export class Exchange {
     const outcome = this.#outcome;
     if (!outcome) {
       this.#options.peer.hold(this.#id);
-      return { kind: 'asks', questions: this.#questions() };
+      this.#over = new AbortController();
+      return { kind: 'asks', questions: this.#questions(), over: this.#over.signal };
     }
     if ('error' in outcome) throw outcome.error;
     return { kind: 'answered', value: outcome.value };
@@ -154,11 +162,17 @@ export class Exchange {
     const { peer, task } = this.#options;
     const onId = (id: number) => (this.#id = id);
     if (!task) return { ...askOf(call), onId, onGivenUp: (told) => (this.#told = told) };
-    // Nobody hears of it before it is done.
-    const asking = { ...askOf(call), deadlineMs: LONGEST_TASK_MS, onProgress: undefined, repeatable: true, onId };
+    const deadlineMs = call.options.timeoutMs ?? LONGEST_TASK_MS;
+    const longestMs = Math.max(deadlineMs, LONGEST_TASK_MS);
+    const asking = { ...askOf(call), deadlineMs, longestMs, progressOf: task.begunBy, repeatable: true, onId };
     const onGivenUp = (told: Promise<void>) =>
       (this.#told = Promise.all([cancelTask(peer, task), told]).then(() => {}));
     return { ...asking, onGivenUp };
+  }
+
+  #withdraw(key: string): void {
+    this.#open.get(key)?.resolve({});
+    if (this.#open.delete(key) && !this.isAsking) this.#over.abort();
   }
 
   #questions(): Readonly<Record<string, Question>> {
@@ -181,6 +195,7 @@ export class Exchange {
     await this.#told;
     for (const { reject } of this.#open.values()) reject(new RpcError(INTERNAL_ERROR, 'The call has ended.'));
     this.#open.clear();
+    this.#over.abort();
   }
 }
 

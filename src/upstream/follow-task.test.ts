@@ -11,19 +11,23 @@ const FROM: TaskContinuation = { kind: 'task', server: 'demo', taskId: 't1', pol
 const WORKING = { taskId: 't1', status: 'working', createdAt: '2026-01-01', lastUpdatedAt: '2026-01-01', ttlMs: null };
 
 /** A follower whose server says this of its task; what it is asked is written down. */
-function following(said: JsonObject, sampling = { maxCalls: 1, windowMs: 1000, maxTokens: 10 }) {
+function following(said: JsonObject, sampling = { maxCalls: 1, windowMs: 600_000, maxTokens: 10 }) {
   const asked: [string, JsonObject][] = [];
+  let now = said;
   const questions = openQuestions({ parking: parking(), roots: () => ['/folder'], sampling: () => sampling });
   const follower = taskFollower({
     server: 'demo',
     questions,
     async request(method, params) {
       asked.push([method, params]);
-      return method === 'tasks/get' ? { ...WORKING, ...said } : {};
+      return method === 'tasks/get' ? { ...WORKING, ...now } : {};
     },
   });
   const look = (more: Partial<ResolvedCall> = {}) => follower.follow(aCall({ can: CAN, ...more }), FROM);
-  return { ...follower, look, asked };
+  const says = (other: JsonObject) => {
+    now = other;
+  };
+  return { ...follower, look, asked, says };
 }
 
 const asks = (inputRequests: JsonObject) => ({ status: 'input_required', inputRequests });
@@ -48,13 +52,40 @@ verifies('P3', 'the configured roots are told to a task without asking anybody',
   ]);
 });
 
+const messages = [{ role: 'user', content: { type: 'text', text: 'A poem' } }];
+const poem = { method: 'sampling/createMessage', params: { messages, maxTokens: 99 } };
+const PUT = { kind: 'input-required', questions: { poem: { params: { maxTokens: 10 } } } };
+const REFUSED = { kind: 'complete', isError: true };
+
 verifies('P3', 'a task that wants a text is counted once, however often it is looked at', async () => {
-  const messages = [{ role: 'user', content: { type: 'text', text: 'A poem' } }];
-  const poem = { method: 'sampling/createMessage', params: { messages, maxTokens: 99 } };
   const { look } = following(asks({ poem }));
-  for (let at = 0; at < 3; at++) {
-    expect(await look()).toMatchObject({ kind: 'input-required', questions: { poem: { params: { maxTokens: 10 } } } });
-  }
+  for (let at = 0; at < 3; at++) expect(await look()).toMatchObject(PUT);
+});
+
+verifies('P3', 'a task that wants the same text under another name is counted again', async () => {
+  const { look, says, asked } = following(asks({ poem }));
+  expect(await look()).toMatchObject(PUT);
+  says(asks({ poem, another: poem }));
+  expect(await look()).toMatchObject(REFUSED);
+  expect(asked.at(-1)?.[0]).toBe('tasks/cancel');
+});
+
+verifies('P3', 'a task that wants another text under the same name is counted again', async () => {
+  const { look, says } = following(asks({ poem }));
+  expect(await look()).toMatchObject(PUT);
+  says(asks({ poem: { ...poem, params: { messages: [], maxTokens: 1 } } }));
+  expect(await look()).toMatchObject(REFUSED);
+});
+
+verifies('P3', 'a text that a task still wants after it was given is not written again', async () => {
+  const { look, says } = following(asks({ poem }));
+  await look();
+  expect(await look({ answers: { poem: { role: 'assistant' } } })).toMatchObject({ kind: 'working' });
+  expect(await look()).toMatchObject({ kind: 'working' });
+  says({ status: 'working' });
+  await look();
+  says(asks({ poem }));
+  expect(await look()).toMatchObject(REFUSED);
 });
 
 verifies('P3', 'a task that asks for a secret is told to stop, and the call says why', async () => {

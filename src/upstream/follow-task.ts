@@ -1,11 +1,11 @@
-import { hash } from 'node:crypto';
-import type { Answers, JsonObject, Question, ResolvedCall, Result, TaskContinuation } from '../core/call.ts';
+import type { Answers, JsonObject, ResolvedCall, Result, TaskContinuation } from '../core/call.ts';
 import { UpstreamError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
-import type { Ask } from '../wire/peer.ts';
+import type { Ask } from '../wire/ask.ts';
 import { answered, answeredByUs, askOf, hasKeys } from './call-request.ts';
 import { failureIn, putQuestions, readQuestions, rootAnswers, without } from './modern-questions.ts';
 import type { Questions } from './questions.ts';
+import { taskSampling } from './task-sampling.ts';
 
 export interface FollowOptions {
   readonly server: string;
@@ -27,27 +27,29 @@ type Status = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled
 const STATUSES: readonly unknown[] = ['working', 'input_required', 'completed', 'failed', 'cancelled'];
 const MAX_ID_CHARS = 1024;
 const MAX_MESSAGE_CHARS = 4096;
-const MAX_ADMITTED = 1000;
 // A server that wants to be asked all the time, or next year, is asked within reason.
 const POLL_MS = { usual: 1000, least: 100, most: 30_000 };
 
 export function taskFollower({ server, questions, request }: FollowOptions): TaskFollower {
-  const admit = admittingOnce(server, questions);
+  const sampling = taskSampling(questions.admit);
 
   const tell = (method: string, params: JsonObject, call: ResolvedCall) =>
     request(method, params, call, { ...askOf(call), onProgress: undefined, repeatable: true });
 
-  const cancel = (call: ResolvedCall, { taskId }: TaskContinuation) => tell('tasks/cancel', { taskId }, call);
+  function cancel(call: ResolvedCall, task: TaskContinuation): Promise<JsonObject> {
+    sampling.forget(call, task);
+    return tell('tasks/cancel', { taskId: task.taskId }, call);
+  }
 
   /** The configured roots are ours to tell; the rest is for the user. */
   async function ask(call: ResolvedCall, next: TaskContinuation, value: JsonObject): Promise<Result> {
     const { asked: all } = readQuestions(server, { inputRequests: value.inputRequests });
     const ours = rootAnswers(all, call, questions);
     if (hasKeys(ours)) await update(call, next, ours);
-    const rest = without(all, ours);
+    const { open: rest, admit } = sampling.shown(call, next, without(all, ours));
     const task = toTask(value);
     if (!hasKeys(rest)) return { kind: 'working', task: { ...task, status: 'working' }, next };
-    const result = putQuestions({ server, questions: { admit: admit(next) }, call }, rest, next);
+    const result = putQuestions({ server, questions: { admit }, call }, rest, next);
     // What we have answered in its stead is no longer wanted.
     if (result.kind === 'complete') await cancel(call, next).catch(() => {});
     return { ...result, task };
@@ -62,6 +64,7 @@ export function taskFollower({ server, questions, request }: FollowOptions): Tas
     const status = statusOf(server, value);
     const next = continuing(server, taskId, value);
     const task = toTask(value);
+    if (status !== 'input_required') sampling.forget(call, next);
     if (status === 'working') return { kind: 'working', task, next };
     if (status === 'input_required') return ask(call, next, value);
     if (status === 'completed') return { ...answered(server, resultOf(server, value), startedAt), task } as Result;
@@ -85,22 +88,10 @@ export function taskFollower({ server, questions, request }: FollowOptions): Tas
       }
       if (call.answers === undefined) return look(call, from);
       await update(call, from, call.answers);
+      sampling.answered(call, from, call.answers);
       return { kind: 'working', task: { status: 'working' }, next: from };
     },
   };
-}
-
-/** A task asks the same until it is answered, and the user's model is to write once for it. */
-function admittingOnce(server: string, { admit }: Questions) {
-  const admitted = new Map<string, Question>();
-  return ({ taskId }: TaskContinuation): Questions['admit'] =>
-    function admitOnce(_server, question, user) {
-      const key = hash('sha256', JSON.stringify([user.principal, taskId, question]));
-      const known = admitted.get(key) ?? admit(server, question, user);
-      admitted.set(key, known);
-      if (admitted.size > MAX_ADMITTED) admitted.delete(admitted.keys().next().value as string);
-      return known;
-    };
 }
 
 function statusOf(server: string, { status }: JsonObject): Status {

@@ -1,16 +1,25 @@
-import { expect, onTestFinished } from 'vitest';
+import { afterEach, expect, onTestFinished, vi } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import { until } from '../../test/until.ts';
-import type { JsonObject, ResolvedCall } from '../core/call.ts';
+import type { Continuation, JsonObject, ResolvedCall } from '../core/call.ts';
 import { aTarget } from '../core/fixtures.ts';
+import { RpcError } from '../wire/json-rpc.ts';
+import { resumeParked } from './call-legacy.ts';
 import { connectInMemory } from './connect-in-memory.ts';
 import { type Answer, HELLO, never, tinyServer, toolCall } from './fixtures.ts';
+import { parking } from './parking.ts';
+import { openQuestions } from './questions.ts';
 
-const CAN = { form: true, url: false, sampling: false, samplingTools: false, roots: false };
+const CAN = { form: true, url: true, sampling: false, samplingTools: false, roots: false };
 const TASKS = { requests: { tools: { call: {} } }, cancel: {} };
 const RELATED = { 'io.modelcontextprotocol/related-task': { taskId: 't1' } };
 const FORM = { message: 'Who?', requestedSchema: { type: 'object', properties: { name: { type: 'string' } } } };
 const DONE = { content: [{ type: 'text', text: 'done' }] };
+
+const visitFirst = () => {
+  const elicitations = [{ mode: 'url', elicitationId: 'e1', url: 'https://example.com/', message: 'Sign in.' }];
+  throw new RpcError(-32042, 'Visit first.', { elicitations });
+};
 
 const aTaskCall = (more: Partial<ResolvedCall> = {}) =>
   toolCall(
@@ -23,8 +32,13 @@ const aTaskCall = (more: Partial<ResolvedCall> = {}) =>
     },
   );
 
+afterEach(() => vi.useRealTimers());
+
 async function opened(answers: Readonly<Record<string, Answer>>, capabilities: JsonObject = { tasks: TASKS }) {
   const said: JsonObject[] = [];
+  const parked = parking();
+  const sampling = () => ({ maxCalls: 0, windowMs: 1, maxTokens: 0 });
+  const questions = openQuestions({ parking: parked, roots: () => [], sampling });
   const server = tinyServer({
     initialize: () => ({ ...HELLO, protocolVersion: '2025-11-25', capabilities: { tools: {}, ...capabilities } }),
     'tools/call': (params) => {
@@ -41,9 +55,10 @@ async function opened(answers: Readonly<Record<string, Answer>>, capabilities: J
     known: 'legacy',
     can: CAN,
     hear() {},
+    questions,
   });
   onTestFinished(() => connection.close());
-  return { server, connection, said };
+  return { server, connection, said, parked };
 }
 
 verifies('P3', 'a tool that works only as a task is called as one, and its result is fetched', async () => {
@@ -95,24 +110,45 @@ verifies('P3', 'what a task asks is a question of its call, also where two run',
   expect(asked.connection.asksBlindly()).toBe(false);
 });
 
-verifies('P3', 'whoever leaves cancels the task, whether it has been begun or is waited for', async () => {
-  const waiting = await opened({ 'tasks/result': never });
+verifies('P3', 'whoever leaves cancels the task that is waited for', async () => {
+  const { connection, server } = await opened({ 'tasks/result': never });
   const leave = new AbortController();
-  const left = waiting.connection.send(aTaskCall({ signal: leave.signal })).catch(({ code }) => code);
-  await until('it is waited for', () => waiting.server.asked.includes('tasks/result'));
+  const left = connection.send(aTaskCall({ signal: leave.signal })).catch(({ code }) => code);
+  await until('it is waited for', () => server.asked.includes('tasks/result'));
   leave.abort();
   expect(await left).toBe('CALL_CANCELLED');
-  await until('the server knows', () => waiting.server.asked.includes('tasks/cancel'));
-
-  const early = new AbortController();
-  const beginning = await opened({
-    'tools/call': () => {
-      queueMicrotask(() => early.abort());
-      return { task: { taskId: 't1' } };
-    },
-  });
-  await expect(beginning.connection.send(aTaskCall({ signal: early.signal }))).rejects.toBeDefined();
+  await until('the server knows', () => server.asked.includes('tasks/cancel'));
 });
+
+for (const [how, code] of [
+  ['leaves', 'CALL_CANCELLED'],
+  ['has no more time', 'UPSTREAM_TIMEOUT'],
+] as const) {
+  verifies('P3', `whoever ${how} while a task begins cancels it as soon as it has a name`, async () => {
+    const name = Promise.withResolvers<JsonObject>();
+    const cancelled: JsonObject[] = [];
+    const { connection, server } = await opened({
+      'tools/call': () => name.promise,
+      'tasks/cancel': (params) => {
+        cancelled.push(params);
+        return {};
+      },
+    });
+    const leave = new AbortController();
+    const options = code === 'UPSTREAM_TIMEOUT' ? { timeoutMs: 20 } : {};
+    const left = connection.send(aTaskCall({ signal: leave.signal, options })).catch((thrown) => thrown.code);
+    await until('it begins', () => server.asked.includes('tools/call'));
+    if (code === 'CALL_CANCELLED') leave.abort();
+    expect(await left).toBe(code);
+    const finished = connection.finish();
+    name.resolve({ task: { taskId: 't1' } });
+    await finished;
+    expect(cancelled).toEqual([{ taskId: 't1' }]);
+    expect(server.asked).not.toContain('tasks/result');
+    // A server that heard this would drop the answer with the name.
+    expect(server.heard.map(([method]) => method)).not.toContain('notifications/cancelled');
+  });
+}
 
 verifies('P3', 'a call that goes on with a task of the newer era is not made anew', async () => {
   const { connection, said } = await opened({});
@@ -120,3 +156,103 @@ verifies('P3', 'a call that goes on with a task of the newer era is not made ane
   await expect(connection.send(toolCall('long', {}, { from }))).rejects.toMatchObject({ code: 'UPSTREAM_REFUSED' });
   expect(said).toEqual([]);
 });
+
+verifies(
+  'P3',
+  'a task that wants a page visited is begun again only for a user who agreed, and after the visit',
+  async () => {
+    let wasVisited = false;
+    const { connection, server, said } = await opened({ 'tasks/result': () => (wasVisited ? DONE : visitFirst()) });
+    const asked = await connection.send(aTaskCall());
+    expect(asked).toMatchObject({ kind: 'input-required', next: { kind: 'call-again', after: ['e1'] } });
+    const from = { kind: 'call-again', server: 'demo', after: ['e1'] } as const;
+    for (const answers of [{ q1: { action: 'decline' } }, {}]) {
+      expect(await connection.send(aTaskCall({ from, answers }))).toMatchObject({ kind: 'complete', isError: true });
+    }
+    expect(said).toHaveLength(1);
+    const again = connection.send(aTaskCall({ from, answers: { q1: { action: 'accept' } } }));
+    wasVisited = true;
+    await server.lines[0]?.notify('notifications/elicitation/complete', { elicitationId: 'e1' });
+    expect(await again).toMatchObject({ kind: 'complete', value: DONE });
+    expect(said).toMatchObject([{ task: {} }, { task: {} }]);
+  },
+);
+
+verifies('P3', 'a server that wants a page visited before it begins a task is understood as any other', async () => {
+  const { connection } = await opened({ 'tools/call': visitFirst });
+  expect(await connection.send(aTaskCall())).toMatchObject({
+    kind: 'input-required',
+    questions: { q1: { params: { mode: 'url', url: 'https://example.com/' } } },
+    next: { kind: 'call-again', after: ['e1'] },
+  });
+  const unable = connection.send(aTaskCall({ can: { ...CAN, url: false } }));
+  await expect(unable).rejects.toMatchObject({ code: 'UPSTREAM_REFUSED', details: { rpc: { code: -32042 } } });
+});
+
+verifies('P3', 'a line that is to finish stays until the task that was being begun on it is done', async () => {
+  const name = Promise.withResolvers<JsonObject>();
+  const result = Promise.withResolvers<JsonObject>();
+  const { connection, server } = await opened({
+    'tools/call': () => name.promise,
+    'tasks/result': () => result.promise,
+  });
+  const sending = connection.send(aTaskCall());
+  expect(connection.underWay()).toBe(1);
+  const finishing = connection.finish();
+  await until('it begins', () => server.asked.includes('tools/call'));
+  name.resolve({ task: { taskId: 't1' } });
+  await until('it is waited for', () => server.asked.includes('tasks/result'));
+  expect(connection.underWay()).toBe(1);
+  result.resolve(DONE);
+  expect(await sending).toMatchObject({ kind: 'complete', value: DONE });
+  await finishing;
+  expect(connection.underWay()).toBe(0);
+  await connection.closed;
+});
+
+verifies('T6', 'a task has the time that was set for it, else ten minutes, and is then cancelled', async () => {
+  for (const [options, ms] of [
+    [{ timeoutMs: 700_000 }, 700_000],
+    [{ timeoutMs: 200 }, 200],
+    [{}, 600_000],
+  ] as const) {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    const { connection, server, said } = await opened({ 'tasks/result': never });
+    const sending = connection.send(aTaskCall({ options })).catch(({ code }) => code);
+    await vi.waitFor(() => expect(server.asked).toContain('tasks/result'));
+    expect(said).toMatchObject([{ task: { ttl: Math.max(ms, 600_000) } }]);
+    await vi.advanceTimersByTimeAsync(ms - 100);
+    expect(connection.underWay()).toBe(1);
+    await vi.advanceTimersByTimeAsync(100);
+    expect(await sending).toBe('UPSTREAM_TIMEOUT');
+    await vi.waitFor(() => expect(server.asked).toContain('tasks/cancel'));
+    vi.useRealTimers();
+  }
+});
+
+verifies(
+  'P3',
+  'progress of a task is told under the token of the call that began it, also after a question',
+  async () => {
+    const seen: JsonObject[] = [];
+    const report = (progress: JsonObject) => void seen.push(progress);
+    const { connection, server, said, parked } = await opened({
+      async 'tasks/result'(params) {
+        expect(params).toEqual({ taskId: 't1' });
+        const { progressToken } = (said[0] as JsonObject)._meta as { progressToken: number };
+        const [line] = server.lines;
+        await line?.notify('notifications/progress', { progressToken, progress: 1 });
+        await line?.request('elicitation/create', { ...FORM, _meta: RELATED }, { deadlineMs: 5000 });
+        await line?.notify('notifications/progress', { progressToken, progress: 2 });
+        return DONE;
+      },
+    });
+    const { next: from } = (await connection.send(aTaskCall({ report }))) as { next: Continuation };
+    expect(seen).toMatchObject([{ progress: 1 }]);
+    const later: JsonObject[] = [];
+    const answers = { q1: { action: 'accept', content: { name: 'Ada' } } };
+    const round = aTaskCall({ from, answers, report: (progress) => void later.push(progress) });
+    expect(await resumeParked(parked, round)).toMatchObject({ kind: 'complete', value: DONE });
+    expect(later).toMatchObject([{ progress: 2 }]);
+  },
+);

@@ -3,11 +3,12 @@ import { isObject } from '../core/json.ts';
 import { LONGEST_TASK_MS } from '../core/task.ts';
 import type { Peer } from '../wire/peer.ts';
 import { askOf, requestOf } from './call-request.ts';
-import { toFailure } from './failure.ts';
 
 /** What a server of 2025-11-25 does by itself. Its result is another request, which stays open until it is done. */
 export interface LegacyTask {
   readonly taskId: string;
+  /** The request that began it: its token is used for progress until the task is done. */
+  readonly begunBy: number;
 }
 
 const RELATED = 'io.modelcontextprotocol/related-task';
@@ -26,24 +27,31 @@ export function isOnlyTask({ kind, target }: ResolvedCall): boolean {
   return kind === 'tool' && isObject(execution) && execution.taskSupport === 'required';
 }
 
-/** Calls a tool as a task. Some servers answer at once all the same. */
-export async function beginTask(
-  peer: Peer,
-  server: string,
-  call: ResolvedCall,
-): Promise<LegacyTask | { readonly value: JsonObject }> {
+/**
+ * Calls a tool as a task. Some servers answer at once all the same. Throws what the line threw; whoever leaves before
+ * the task has a name has it cancelled as soon as it has one.
+ */
+export async function beginTask(peer: Peer, call: ResolvedCall): Promise<LegacyTask | { readonly value: JsonObject }> {
   const { method, params } = requestOf(call);
-  try {
-    const value = await peer.request(method, { ...params, task: { ttl: LONGEST_TASK_MS } }, askOf(call));
-    const taskId = isObject(value.task) ? value.task.taskId : undefined;
-    return typeof taskId === 'string' ? { taskId } : { value };
-  } catch (thrown) {
-    throw toFailure(server, thrown);
-  }
+  let begunBy = 0;
+  const onId = (id: number) => (begunBy = id);
+  const onLate = (value: JsonObject) => {
+    const taskId = taskIdIn(value);
+    if (taskId !== undefined) void cancelTask(peer, { taskId });
+  };
+  const ttl = Math.max(call.options.timeoutMs ?? 0, LONGEST_TASK_MS);
+  const value = await peer.request(method, { ...params, task: { ttl } }, { ...askOf(call), onId, onLate });
+  const taskId = taskIdIn(value);
+  return taskId === undefined ? { value } : { taskId, begunBy };
+}
+
+function taskIdIn({ task }: JsonObject): string | undefined {
+  const taskId = isObject(task) ? task.taskId : undefined;
+  return typeof taskId === 'string' ? taskId : undefined;
 }
 
 /** Tells the server that nobody waits any more. Whether it stops is its own business. */
-export async function cancelTask(peer: Peer, { taskId }: LegacyTask): Promise<void> {
+export async function cancelTask(peer: Peer, { taskId }: Pick<LegacyTask, 'taskId'>): Promise<void> {
   await peer.request('tasks/cancel', { taskId }, { deadlineMs: CANCEL_MS }).catch(() => {});
 }
 

@@ -1,6 +1,11 @@
 import { expect } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
+import type { JsonObject } from '../core/call.ts';
 import { aCall } from '../core/fixtures.ts';
+import { LOG_LEVELS } from '../core/log-levels.ts';
+import { NO_ABILITIES } from './abilities-key.ts';
+import { connectInMemory } from './connect-in-memory.ts';
+import { HELLO, type TinyServer, tinyServer, toolCall } from './fixtures.ts';
 import { LOG_MESSAGE, lineLog } from './line-log.ts';
 
 verifies('P1', 'what a server logs without saying during which call is told to nobody who shares its line', () => {
@@ -20,4 +25,75 @@ verifies('P1', 'what a server logs without saying during which call is told to n
   log.sending(callOf('ada'));
   log.hear(LOG_MESSAGE, { data: 'whose?' });
   expect(heard).toEqual(['ada hers']);
+});
+
+const LOGS = { ...HELLO, capabilities: { tools: {}, logging: {} } };
+
+const louder = (level?: string) => (level === undefined ? [] : LOG_LEVELS.slice(LOG_LEVELS.indexOf(level)));
+
+/** A server that says nothing below the level it was told, and nothing at all before that. */
+function quiet(hello: JsonObject = LOGS) {
+  const levels: string[] = [];
+  const tiny = tinyServer({
+    initialize: () => hello,
+    'logging/setLevel'({ level }) {
+      levels.push(String(level));
+      return {};
+    },
+    async 'tools/call'() {
+      for (const level of louder(levels.at(-1)) as string[])
+        await tiny.lines[0]?.notify(LOG_MESSAGE, { level, data: `a ${level}` });
+      return { content: [] };
+    },
+  });
+  return { tiny, levels };
+}
+
+const connected = ({ serve }: TinyServer) => {
+  const { signal } = new AbortController();
+  return connectInMemory(serve)({ server: 'demo', signal, known: 'legacy', can: NO_ABILITIES, hear: () => {} });
+};
+
+verifies('P1', 'a legacy server is told from which level on its callers want to hear, before they call', async () => {
+  const { tiny, levels } = quiet();
+  const connection = await connected(tiny);
+  const heardAt = async (level: string) => {
+    const heard: unknown[] = [];
+    await connection.send(toolCall('x', {}, { log: { level, tell: ({ data }) => heard.push(data) } }));
+    return heard;
+  };
+  await connection.send(toolCall('x'));
+  expect(levels).toEqual([]);
+  expect(await heardAt('alert')).toEqual(['a alert', 'a emergency']);
+  // Only ever more: each caller leaves out what it did not want to hear.
+  await heardAt('emergency');
+  expect(await heardAt('critical')).toEqual(['a critical', 'a alert', 'a emergency']);
+  expect(levels).toEqual(['alert', 'critical']);
+});
+
+verifies('P1', 'a server that does not take levels is called all the same', async () => {
+  const log = { level: 'debug', tell: () => {} };
+  const deaf = quiet(HELLO);
+  await (await connected(deaf.tiny)).send(toolCall('x', {}, { log }));
+  expect(deaf.levels).toEqual([]);
+  const stubborn = tinyServer({ initialize: () => LOGS, 'tools/call': () => ({ content: [] }) });
+  const connection = await connected(stubborn);
+  expect(await connection.send(toolCall('x', {}, { log }))).toMatchObject({ kind: 'complete' });
+  expect(stubborn.asked.slice(-2)).toEqual(['logging/setLevel', 'tools/call']);
+});
+
+verifies('P1', 'a line that is let go of meanwhile still sends the call that waits for its level', async () => {
+  const { promise: gate, resolve: open } = Promise.withResolvers<JsonObject>();
+  const tiny = tinyServer({
+    initialize: () => LOGS,
+    'logging/setLevel': () => gate,
+    'tools/call': () => ({ content: [] }),
+  });
+  const connection = await connected(tiny);
+  const answer = connection.send(toolCall('x', {}, { log: { level: 'debug', tell: () => {} } }));
+  expect(connection.underWay()).toBe(1);
+  const finished = connection.finish();
+  open({});
+  expect(await answer).toMatchObject({ kind: 'complete' });
+  await finished;
 });

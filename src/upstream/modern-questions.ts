@@ -10,7 +10,8 @@ import { isQuestion, type Questions } from './questions.ts';
 
 export type Asked = Readonly<Record<string, Question>>;
 
-const MAX_STATE_CHARS = 32_768;
+// As JSON: it travels sealed, and has to fit there.
+const MAX_STATE_BYTES = 32_768;
 
 export interface Asking {
   readonly server: string;
@@ -35,8 +36,9 @@ export function putQuestions({ server, questions, call }: Asking, asked: Asked, 
 
 /** What the server asks and remembers. Throws when it asks what is no question, or nothing at all. */
 export function readQuestions(server: string, { inputRequests = {}, requestState: state }: JsonObject) {
-  const isState = state === undefined || (typeof state === 'string' && state.length <= MAX_STATE_CHARS);
-  if (!isState) throw senseless(server, `a state that is no text of at most ${MAX_STATE_CHARS} characters`);
+  if (state !== undefined && !isState(state)) {
+    throw senseless(server, `a state that is no text of at most ${MAX_STATE_BYTES} bytes`);
+  }
   if (!isObject(inputRequests)) throw senseless(server, 'no list of questions');
   const count = Object.keys(inputRequests).length;
   if (count > MAX_QUESTIONS) throw senseless(server, `${count} questions at once, and ${MAX_QUESTIONS} are the limit`);
@@ -70,3 +72,8 @@ export function failureIn(answers: Answers = {}): string | undefined {
 
 export const senseless = (server: string, what: string) =>
   new UpstreamError('UPSTREAM_FAILED', `${server} wants to ask something, but sent ${what}.`, { delivered: 'maybe' });
+
+const isState = (state: unknown): state is string =>
+  typeof state === 'string' &&
+  state.length <= MAX_STATE_BYTES &&
+  Buffer.byteLength(JSON.stringify(state)) <= MAX_STATE_BYTES;

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import type { JsonObject, ResolvedCall, Result } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { VERSION } from '../core/version.ts';
@@ -25,12 +26,15 @@ export interface OpenOptions extends ConnectOptions {
 }
 
 const HANDSHAKE_MS = 15_000;
+// A call waits for it, and is worth more than its log.
+const LEVEL_MS = 2000;
 
 /** Starts a line, shakes hands and gives back a connection. When that fails nothing is left open. */
 export async function openConnection(options: OpenOptions): Promise<Connection> {
   const { server, line, signal, known, can, onLegacyVersion, questions = ownQuestions() } = options;
   let changes: Changes | undefined;
-  const log = lineLog();
+  let agreed: Agreement | undefined;
+  const log = lineLog((level) => (takesLevels(agreed) ? setLevel(peer, level) : undefined));
   const peer: Peer = new Peer(line, {
     server,
     answer: (method, params, asked) => calls.answer(method, params, asked),
@@ -54,6 +58,7 @@ export async function openConnection(options: OpenOptions): Promise<Connection> 
       onLegacyVersion,
     });
     capabilities = agreement.capabilities;
+    agreed = agreement;
     const lives = listLives({ agreement, hear: options.hear });
     const list = lister({ peer, agreement, lives }, options);
     if (agreement.era === 'modern') {
@@ -88,10 +93,17 @@ function toConnection({ peer, agreement, calls, changes, lives, list, log }: Par
     calls.close();
     changes.close();
   });
+  let waiting = 0; // Calls about to be sent.
   /** A lost session is told only when the line is closed: whoever then tries again gets another line. */
   async function sendOrClose(call: ResolvedCall): Promise<Result> {
-    log.sending(call);
+    waiting++;
     try {
+      const levelSet = log.sending(call);
+      try {
+        if (levelSet) await levelSet;
+      } finally {
+        waiting--;
+      }
       return await calls.send(call);
     } catch (thrown) {
       if (HeddleError.is(thrown) && thrown.details.sessionGone === true) await peer.closed;
@@ -110,7 +122,7 @@ function toConnection({ peer, agreement, calls, changes, lives, list, log }: Par
     // Whoever cannot complete has nothing to suggest.
     send: (call) => (call.kind === 'completion' && !canComplete(agreement) ? noSuggestions(server) : sendOrClose(call)),
     asksBlindly: calls.asksBlindly,
-    underWay: calls.underWay,
+    underWay: () => waiting + calls.underWay(),
     subscribe: changes.subscribe,
     unsubscribe: changes.unsubscribe,
     notify: (method, params, signal) => peer.notify(method, params, signal),
@@ -126,11 +138,27 @@ function toConnection({ peer, agreement, calls, changes, lives, list, log }: Par
     close: () => peer.close(),
     async finish() {
       changes.close(); // A listen never ends by itself.
-      await peer.idle();
+      while (waiting > 0) await log.settled();
+      // A call may need another request after the one that was answered; it sends that within the turn.
+      do await peer.idle().then(turn);
+      while (calls.underWay() > 0);
       await peer.close();
     },
   };
 }
+
+/** Whoever does not take a level logs as it likes; only one that has forgotten us will not take the call, either. */
+async function setLevel(peer: Peer, level: string): Promise<void> {
+  try {
+    await peer.request('logging/setLevel', { level }, { deadlineMs: LEVEL_MS });
+  } catch (thrown) {
+    if (HeddleError.is(thrown) && thrown.details.sessionGone === true) throw thrown;
+  }
+}
+
+/** A newer server is told with each call. */
+const takesLevels = (agreed: Agreement | undefined) =>
+  agreed?.era === 'legacy' && agreed.capabilities.logging !== undefined;
 
 // The oldest servers have no word for it.
 const canComplete = ({ capabilities, protocolVersion }: Agreement) =>

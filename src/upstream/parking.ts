@@ -8,7 +8,10 @@ import type { Exchange } from './exchange.ts';
 export interface Parking {
   /** A ticket that is good for one round. Throws, and ends the call, when there is no room. */
   park(exchange: Exchange, call: ResolvedCall): string;
-  /** The call that waits behind a ticket, and the answers it can use. Bad answers leave it where it is. */
+  /**
+   * The call that waits behind a ticket, and the answers it can use. Bad answers leave it where it is; a ticket behind
+   * which nothing waits any more is refused, and `distrust` in the details says why.
+   */
   take(call: ResolvedCall): { readonly exchange: Exchange; readonly answers: Answers };
   close(): void;
 }
@@ -23,16 +26,19 @@ export interface ParkingOptions {
 interface Parked {
   readonly exchange: Exchange;
   readonly call: ResolvedCall;
-  readonly timer: NodeJS.Timeout;
+  timer: NodeJS.Timeout;
 }
 
 const TTL_MS = 300_000;
+const LAST_WORDS_MS = 5000;
 const MAX = 1000;
 const MAX_PER_PRINCIPAL = 16;
+const MAX_REMEMBERED = 10_000;
 
 export function parking(options: ParkingOptions = {}): Parking {
   const { ttlMs = TTL_MS, max = MAX, maxPerPrincipal = MAX_PER_PRINCIPAL } = options;
   const parked = new Map<string, Parked>();
+  const used = new Set<string>();
 
   function leave(ticket: string): Parked | undefined {
     const entry = parked.get(ticket);
@@ -41,9 +47,18 @@ export function parking(options: ParkingOptions = {}): Parking {
     return entry;
   }
 
+  function use(ticket: string): void {
+    leave(ticket);
+    used.add(ticket);
+    if (used.size > MAX_REMEMBERED) used.delete(used.values().next().value as string);
+  }
+
+  // It stays a little longer, to say why: whoever has waited for the user with it looks what became of it.
   function expire(ticket: string): void {
-    const entry = leave(ticket);
-    entry?.exchange.cancel(unanswered(entry.exchange.server, ttlMs));
+    const entry = parked.get(ticket);
+    if (!entry) return;
+    entry.timer = setTimeout(() => leave(ticket), LAST_WORDS_MS).unref();
+    entry.exchange.cancel(unanswered(entry.exchange.server, ttlMs));
   }
 
   // What has ended waits only to say so: it takes nobody's room, and goes when all of it is needed.
@@ -73,15 +88,15 @@ export function parking(options: ParkingOptions = {}): Parking {
     take(call) {
       const ticket = call.from?.kind === 'parked' ? call.from.ticket : '';
       const entry = parked.get(ticket);
-      if (!entry || !isSame(entry, call)) throw notHere(call);
+      if (!entry || !isSame(entry, call)) throw notHere(call, used.has(ticket) ? 'replayed' : 'expired');
       const answers = entry.exchange.check(call.answers ?? {});
-      leave(ticket);
+      use(ticket);
       return { exchange: entry.exchange, answers };
     },
     close() {
-      for (const ticket of [...parked.keys()]) {
-        const entry = leave(ticket);
-        entry?.exchange.cancel(new HeddleError('CALL_CANCELLED', 'Heddle is closing.'));
+      for (const { exchange, timer } of parked.values()) {
+        clearTimeout(timer);
+        exchange.cancel(new HeddleError('CALL_CANCELLED', 'Heddle is closing.'));
       }
     },
   };
@@ -98,12 +113,13 @@ function isSame({ exchange, call: first }: Parked, call: ResolvedCall): boolean 
   );
 }
 
-const notHere = ({ target }: ResolvedCall) =>
+const notHere = ({ target }: ResolvedCall, distrust: 'replayed' | 'expired') =>
   new HeddleError(
     'INPUT_INVALID',
     `${target.publicName} waits for no such answer: it was given already, or too late.`,
     {
       fix: 'Look whether the call has had effects, then call again.',
+      details: { distrust },
     },
   );
 const unanswered = (server: string, ttlMs: number) =>

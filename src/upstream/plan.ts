@@ -37,7 +37,7 @@ export function planServer(config: ServerConfig, options: PlanOptions): ServerPl
   return {
     name,
     scope,
-    transport: entry?.type === 'sdk' ? 'in-process' : (entry?.type ?? 'unknown'),
+    transport: transportOf(config),
     sandbox: sandboxOf(entry),
     // Worked out when asked for: of hundreds of servers few are started, and fewer change.
     get signature() {
@@ -51,6 +51,14 @@ export function planServer(config: ServerConfig, options: PlanOptions): ServerPl
     reconnect: entry?.reconnect ?? TREATMENT_DEFAULTS.reconnect,
     connect: obstacle(config) ?? prepared(connectorOf(config, options), options),
   };
+}
+
+/** As far as it can be told: an entry that cannot be used is still written somewhere. */
+function transportOf({ entry, written = {} }: ServerConfig): string {
+  const { command, url } = written;
+  const meant = command === undefined ? url && 'http' : 'stdio';
+  const type = entry?.type ?? written.type ?? meant;
+  return type === 'sdk' ? 'in-process' : typeof type === 'string' ? type : 'unknown';
 }
 
 function prepared(connect: Connect | HeddleError, { questions }: PlanOptions): Connect | HeddleError {

@@ -18,22 +18,31 @@ async function asking(can: Abilities, method: string, params: JsonObject) {
 }
 
 it.each([
-  ['elicitation by form', 'elicitation/create', FORM],
-  ['elicitation by URL', 'elicitation/create', { mode: 'url', message: 'Here.', url: 'https://example.com/' }],
-  ['sampling', 'sampling/createMessage', { messages: [] }],
-  ['sampling with tools', 'sampling/createMessage', { messages: [], tools: [] }],
-  ['roots', 'roots/list', {}],
-])('a server hears that its user’s client does not support %s, on whichever line', async (what, method, params) => {
-  const refusal = {
-    code: -32601,
-    message: `The user cannot be asked: their client does not support ${what}. Use a client that does.`,
-  };
-  const nearly = { ...NO_ABILITIES, sampling: what === 'sampling with tools' };
-  for (const [line, can] of [
-    [ALL, nearly],
-    [NO_ABILITIES, NO_ABILITIES],
-  ] as const) {
-    const connection = await asking(line, method, params);
-    expect(await connection.send(toolCall('x', {}, { can }))).toMatchObject({ value: refusal });
-  }
-});
+  ['elicitation by form', 'elicitation/create', FORM, 'elicit'],
+  [
+    'elicitation by URL',
+    'elicitation/create',
+    { mode: 'url', message: 'Here.', url: 'https://example.com/' },
+    'elicit',
+  ],
+  ['sampling', 'sampling/createMessage', { messages: [] }, 'sample'],
+  ['sampling with tools', 'sampling/createMessage', { messages: [], tools: [] }, undefined],
+  ['roots', 'roots/list', {}, 'roots'],
+])(
+  'a server hears that its user’s client does not support %s, on whichever line',
+  async (what, method, params, callback) => {
+    const how = callback === undefined ? '' : ` A program gives \`${callback}\` to openHeddle.`;
+    const refusal = {
+      code: -32601,
+      message: `The user cannot be asked: their client does not support ${what}. Use a client that does.${how}`,
+    };
+    const nearly = { ...NO_ABILITIES, sampling: what === 'sampling with tools' };
+    for (const [line, can] of [
+      [ALL, nearly],
+      [NO_ABILITIES, NO_ABILITIES],
+    ] as const) {
+      const connection = await asking(line, method, params);
+      expect(await connection.send(toolCall('x', {}, { can }))).toMatchObject({ value: refusal });
+    }
+  },
+);

@@ -1,5 +1,5 @@
 import { toRoot } from '../config/to-root.ts';
-import { abilityFor, isAble } from '../core/abilities.ts';
+import { abilityFor, callbackFor, isAble } from '../core/abilities.ts';
 import type { Abilities, JsonObject, Question } from '../core/call.ts';
 import { REJECTED } from '../core/checked-answer.ts';
 import type { Clock } from '../core/clock.ts';
@@ -28,6 +28,8 @@ export interface Questions {
 export interface AskedUser {
   readonly can: Abilities;
   readonly principal: string;
+  /** The very question was admitted before, and is only shown again. */
+  readonly isCounted?: boolean;
 }
 
 export interface QuestionsOptions {
@@ -49,8 +51,15 @@ export function openQuestions(options: QuestionsOptions): Questions {
   let known: { readonly from: readonly string[]; readonly roots: readonly JsonObject[] } = { from: [], roots: [] };
   const windows = new Map<string, { readonly opensAt: number; calls: number }>();
 
-  function admitSampling(server: string, principal: string, params: JsonObject): JsonObject {
-    const { maxCalls, windowMs, maxTokens } = sampling();
+  function admitSampling(server: string, { principal, isCounted }: AskedUser, params: JsonObject): JsonObject {
+    if (!isCounted) countSampling(server, principal);
+    const { maxTokens } = sampling();
+    const wanted = typeof params.maxTokens === 'number' ? params.maxTokens : maxTokens;
+    return { ...params, maxTokens: Math.min(wanted, maxTokens) };
+  }
+
+  function countSampling(server: string, principal: string): void {
+    const { maxCalls, windowMs } = sampling();
     const now = clock();
     const key = JSON.stringify([server, principal]); // No user takes from another what a server may ask them.
     const known = windows.get(key);
@@ -64,8 +73,6 @@ export function openQuestions(options: QuestionsOptions): Questions {
     window.calls++;
     windows.set(key, window);
     if (windows.size > MAX_WINDOWS) forgetBefore(now - windowMs);
-    const wanted = typeof params.maxTokens === 'number' ? params.maxTokens : maxTokens;
-    return { ...params, maxTokens: Math.min(wanted, maxTokens) };
   }
 
   function forgetBefore(time: number): void {
@@ -79,10 +86,10 @@ export function openQuestions(options: QuestionsOptions): Questions {
       if (from !== known.from) known = { from, roots: from.map(toRoot) }; // Asked for at every call.
       return known.roots;
     },
-    admit(server, question, { can, principal }) {
-      if (!isAble(can, question)) throw unsupported(question);
+    admit(server, question, user) {
+      if (!isAble(user.can, question)) throw unsupported(question);
       const { method, params } = withoutReserved(question);
-      if (method === 'sampling/createMessage') return { method, params: admitSampling(server, principal, params) };
+      if (method === 'sampling/createMessage') return { method, params: admitSampling(server, user, params) };
       const objection = method === 'elicitation/create' ? objectionTo(params) : undefined;
       if (objection)
         throw new RpcError(INVALID_PARAMS, `The user is not asked what ${server} wants to know: ${objection}.`);
@@ -94,7 +101,9 @@ export function openQuestions(options: QuestionsOptions): Questions {
 /** What a server hears that asks what its user's client cannot be asked. Most tell it the caller as their own result. */
 export function unsupported(question: Question): RpcError {
   const why = `their client does not support ${abilityFor(question)}`;
-  return new RpcError(METHOD_NOT_FOUND, `The user cannot be asked: ${why}. Use a client that does.`);
+  const callback = callbackFor(question);
+  const how = callback === undefined ? '' : ` A program gives \`${callback}\` to openHeddle.`;
+  return new RpcError(METHOD_NOT_FOUND, `The user cannot be asked: ${why}. Use a client that does.${how}`);
 }
 
 /** Without what is between the server and us alone. */

@@ -7,6 +7,7 @@ import type { Questions } from './questions.ts';
 const URL_REQUIRED = -32042;
 const COMPLETE = 'notifications/elicitation/complete';
 const MAX_URLS = 16;
+const MAX_ID_CHARS = 256;
 const MAX_REMEMBERED = 1000;
 const WAIT_MS = 20_000;
 
@@ -16,11 +17,14 @@ interface Refused {
   readonly thrown: unknown;
   readonly can: Abilities;
   readonly questions: Questions;
+  readonly visited: Pick<Visits, 'begin'>;
 }
 
 /** What a refusal asks the user to visit first; undefined for any other failure, or when the user cannot be asked. */
-export function urlsToVisit({ server, call, thrown, can, questions }: Refused): Result | undefined {
+export function urlsToVisit({ server, call, thrown, can, questions, visited }: Refused): Result | undefined {
   if (!(thrown instanceof RpcError) || thrown.code !== URL_REQUIRED || !can.url) return undefined;
+  // Once only: a server that refuses again after the visit is not believed to want another.
+  if (call.from?.kind === 'call-again') return undefined;
   const listed = isObject(thrown.data) ? thrown.data.elicitations : undefined;
   const elicitations = (Array.isArray(listed) ? listed : []).filter(isNamed).slice(0, MAX_URLS);
   if (elicitations.length === 0) return undefined;
@@ -31,6 +35,7 @@ export function urlsToVisit({ server, call, thrown, can, questions }: Refused): 
       `q${at + 1}`,
       questions.admit(server, { method: 'elicitation/create', params: { ...params, mode: 'url' } }, user),
     ]);
+    for (const [, question] of asked) visited.begin(question, call.visited);
     const data = { ...(thrown.data as JsonObject), elicitations: asked.map(([, { params = {} }]) => params) };
     return {
       kind: 'input-required',
@@ -45,7 +50,7 @@ export function urlsToVisit({ server, call, thrown, can, questions }: Refused): 
 }
 
 const isNamed = (one: unknown): one is JsonObject & { readonly elicitationId: string } =>
-  isObject(one) && typeof one.elicitationId === 'string';
+  isObject(one) && typeof one.elicitationId === 'string' && one.elicitationId.length <= MAX_ID_CHARS;
 
 /** Whether the user agreed to every URL. */
 export function hasAgreed({ answers = {}, from }: ResolvedCall): boolean {
@@ -59,6 +64,8 @@ export function hasAgreed({ answers = {}, from }: ResolvedCall): boolean {
 
 /** What a line has heard of visits that are over. */
 export interface Visits {
+  /** A question is about to be put: where it sends its user to a page, whoever called hears when that is over. */
+  begin(question: Question, tell: ResolvedCall['visited']): Question;
   hear(method: string, params: JsonObject): void;
   /** Waits until all of these are over, but not for ever: not every server says so. Ends early when the signal aborts. */
   over(ids: readonly string[], signal: AbortSignal): Promise<void>;
@@ -68,11 +75,21 @@ export interface Visits {
 
 export function visits(waitMs = WAIT_MS): Visits {
   const heard = new Set<string>();
+  const begun = new Map<string, NonNullable<ResolvedCall['visited']>>();
   const waiting = new Set<() => void>();
   const closed = new AbortController();
   return {
-    hear(method, { elicitationId }) {
+    begin(question, tell) {
+      const { mode, elicitationId } = question.params ?? {};
+      if (tell && mode === 'url' && typeof elicitationId === 'string') begun.set(elicitationId, tell);
+      if (begun.size > MAX_REMEMBERED) begun.delete(begun.keys().next().value as string);
+      return question;
+    },
+    hear(method, params) {
+      const { elicitationId } = params;
       if (method !== COMPLETE || typeof elicitationId !== 'string') return;
+      begun.get(elicitationId)?.(params);
+      begun.delete(elicitationId);
       heard.add(elicitationId);
       if (heard.size > MAX_REMEMBERED) heard.delete(heard.values().next().value as string);
       for (const look of waiting) look();

@@ -2,9 +2,9 @@ import { getEventListeners } from 'node:events';
 import { afterEach, expect, it, vi } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import type { JsonObject } from '../core/call.ts';
+import type { Ask } from './ask.ts';
 import { talk } from './fixtures.ts';
 import type { SendOptions } from './json-rpc.ts';
-import type { Ask } from './peer.ts';
 
 const soon: Ask = { deadlineMs: 1000 };
 const ENVELOPE = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' };
@@ -63,6 +63,27 @@ verifies('T6', 'cancels upstream when the deadline passes, and ignores the late 
   expect(peer.dropped.stale).toBe(1);
   expect(vi.getTimerCount()).toBe(0);
 });
+
+verifies(
+  'T6',
+  'hands the late answer to whoever has to undo it, and cancels upstream only when none comes',
+  async () => {
+    ownTime();
+    const { peer, sent, say } = await talk();
+    const late: JsonObject[] = [];
+    const ask = { deadlineMs: 50, onLate: (result: JsonObject) => void late.push(result) };
+    const given = [peer.request('tools/call', {}, ask), peer.request('tools/call', {}, ask)];
+    vi.advanceTimersByTime(50);
+    for (const answer of given) await expect(answer).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
+    say({ jsonrpc: '2.0', id: 1, result: { task: 1 } });
+    expect([late, sent.length]).toEqual([[{ task: 1 }], 2]);
+    vi.advanceTimersByTime(5000);
+    expect(sent.slice(2)).toMatchObject([{ method: 'notifications/cancelled', params: { requestId: 2 } }]);
+    say({ jsonrpc: '2.0', id: 2, result: {} });
+    expect([late.length, peer.dropped.stale, vi.getTimerCount()]).toEqual([1, 1, 0]);
+    await peer.idle();
+  },
+);
 
 verifies('T6', 'waits as long as it was told, even when that is longer than a timer can count', async () => {
   ownTime();

@@ -3,28 +3,8 @@ import type { JsonObject } from '../core/call.ts';
 import { HeddleError, UpstreamError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import { AnsweringSide, type AnswerOptions } from './answering-side.ts';
+import type { Ask } from './ask.ts';
 import { type Line, type Message, RpcError } from './json-rpc.ts';
-
-export interface Ask {
-  /** Silence longer than this fails the request. */
-  readonly deadlineMs: number;
-  /** Progress restarts the deadline, but never past this; default: the deadline itself. */
-  readonly longestMs?: number;
-  readonly signal?: AbortSignal | undefined;
-  readonly onProgress?: ((progress: JsonObject) => void) | undefined;
-  /** Told what the other side says on the stream of this request, where the line knows. */
-  readonly onHeard?: ((method: string, params: JsonObject) => void) | undefined;
-  /** Said in the envelope of this request instead of what the line says; only modern servers see it. */
-  readonly envelope?: JsonObject | undefined;
-  /** Further headers, where the line has any. */
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Whether it may be sent a second time; what is no call of a tool may, unless said. */
-  readonly repeatable?: boolean;
-  /** Told the id of the request before it is sent. */
-  readonly onId?: ((id: number) => void) | undefined;
-  /** Told when we gave up on the request, with a promise that the other side has been told, too. */
-  readonly onGivenUp?: ((told: Promise<void>) => void) | undefined;
-}
 
 export interface PeerOptions extends AnswerOptions {
   /** Who is at the other end, for error messages. */
@@ -58,6 +38,7 @@ export interface Dropped {
 
 // A timer told to wait longer fires at once.
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
+const LATE_MS = 5000;
 
 /** One JSON-RPC conversation over one line. Results come back exactly as the other side wrote them. */
 export class Peer {
@@ -101,10 +82,11 @@ export class Peer {
   }
 
   /** Settles when nothing is under way any more. */
-  idle(): Promise<void> {
-    if (this.#pending.size === 0) return Promise.resolve();
-    this.#whenIdle ??= Promise.withResolvers<void>();
-    return this.#whenIdle.promise;
+  async idle(): Promise<void> {
+    while (this.#pending.size > 0) {
+      this.#whenIdle ??= Promise.withResolvers<void>();
+      await this.#whenIdle.promise;
+    }
   }
 
   /** From now on every message carries this envelope, and cancelling closes the stream where there is one. */
@@ -179,7 +161,7 @@ export class Peer {
   // Ours win over the caller's: a forwarded token or envelope would speak for somebody else.
   #withMeta(params: JsonObject, ask?: Ask, id?: number): JsonObject {
     const envelope = this.#envelope;
-    const progressToken = ask?.onProgress && id;
+    const progressToken = ask?.onProgress && ask.progressOf === undefined ? id : undefined;
     if (!envelope && progressToken === undefined) return params;
     const meta = { ...(params._meta as JsonObject | undefined), ...envelope, ...(envelope && ask?.envelope) };
     return { ...params, _meta: progressToken === undefined ? meta : { ...meta, progressToken } };
@@ -189,7 +171,10 @@ export class Peer {
     const entry = this.#pending.get(id);
     if (!entry) return undefined;
     this.#pending.delete(id);
-    if (this.#whenIdle && this.#pending.size === 0) this.#whenIdle.resolve();
+    if (this.#whenIdle && this.#pending.size === 0) {
+      this.#whenIdle.resolve();
+      this.#whenIdle = undefined;
+    }
     this.#unwatch(entry);
     return entry;
   }
@@ -198,6 +183,11 @@ export class Peer {
     const entry = this.#take(id);
     if (!entry) return;
     entry.reject(error);
+    const { onLate } = entry.ask;
+    if (onLate) {
+      this.#pending.set(id, this.#watch(id, { deadlineMs: LATE_MS }, { ...entry, resolve: onLate, reject() {} }));
+      return;
+    }
     const closesStream = this.#envelope !== undefined && this.#line.hasPerRequestStream === true;
     // The protocol forbids cancelling `initialize`: whoever gives up on that closes the line.
     const told =
@@ -263,8 +253,15 @@ export class Peer {
     }
   }
 
+  #goingOn(token: unknown): Pending | undefined {
+    if (typeof token !== 'number') return undefined;
+    for (const entry of this.#pending.values()) if (entry.ask.progressOf === token) return entry;
+    return undefined;
+  }
+
   #progress(params: JsonObject): void {
-    const entry = this.#pending.get(params.progressToken as number);
+    const token = params.progressToken as number;
+    const entry = this.#pending.get(token) ?? this.#goingOn(token);
     if (!entry?.ask.onProgress) {
       this.#dropped.stale++;
       return;

@@ -1,60 +1,13 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
-import { stripVTControlCharacters } from 'node:util';
-import { expect, onTestFinished } from 'vitest';
-import { carriersOf, runningWith } from '../alive.ts';
+import { expect } from 'vitest';
 import { verifies } from '../requirements.ts';
 import { until } from '../until.ts';
-import { BIN, type Project, project, SERVERS } from './heddle-command.ts';
+import { project, SERVERS } from './heddle-command.ts';
+import { terminal } from './terminal.ts';
 
 const ASKING = { command: process.execPath, args: [join(SERVERS, 'asking-server.ts')] };
 const asking = () => project({ 'heddle.json': { mcpServers: { demo: ASKING } } });
 const SLOW_MS = 20_000;
-
-interface Terminal {
-  /** All that was shown so far, without colours. */
-  readonly screen: () => string;
-  /** Waits for a prompt, then types a line. */
-  type(after: string, line: string): Promise<void>;
-  /** Ends it from outside. */
-  interrupt(name: NodeJS.Signals): void;
-  /** Its exit code. */
-  ended(): Promise<number | null>;
-}
-
-/** A command in a terminal of its own. */
-async function terminal({ folder, env, heddle }: Project, args: readonly string[]): Promise<Terminal> {
-  await heddle(['--version']); // Whereby the project is trusted.
-  const quoted = [process.execPath, BIN, ...args].map((word) => `'${word}'`).join(' ');
-  const child: ChildProcess = spawn('script', ['-qefc', quoted, '/dev/null'], { cwd: folder, env: { ...env } });
-  const exit = once(child, 'close');
-  onTestFinished(() => void child.kill('SIGKILL'));
-  let shown = '';
-  let read = 0;
-  child.stdout?.on('data', (chunk) => (shown += chunk));
-  const screen = () => stripVTControlCharacters(shown).replaceAll('\r', '');
-  return {
-    screen,
-    async type(after, line) {
-      await until(
-        `${after} is shown in ${JSON.stringify(screen())}`,
-        () => screen().indexOf(after, read) >= 0,
-        SLOW_MS,
-      );
-      read = screen().indexOf(after, read) + after.length;
-      child.stdin?.write(`${line}\r`);
-    },
-    interrupt(name) {
-      const ours = carriersOf(`HEDDLE_HOME=${env.HEDDLE_HOME}\0`);
-      for (const pid of runningWith(`${BIN}\0call\0`)) if (ours.includes(pid)) process.kill(pid, name);
-    },
-    async ended() {
-      const [code] = await exit;
-      return code;
-    },
-  };
-}
 
 verifies(
   'T10',
@@ -116,7 +69,9 @@ verifies(
     await type('Answer? [Y]es, [n]o, [c]ancel:', '');
     await type('Name heddle: all is well (text) [Ann heddle: all is well]:', 'Ann');
     await type('size (1 to 1):', '1');
+    await type('extras (some of 1 to 3, with commas) [1, 3]:', ''); // As it would be typed, not as it is sent.
     expect(await ended()).toBe(0);
+    expect(screen()).toContain('"extras":["hat","tie"]');
     expect(screen()).toContain('  1  Small heddle: all is well (s heddle: all is well)');
     expect(screen()).not.toMatch(/^heddle: all is well/m);
     const { stderr } = await one.heddle(['call', 'demo.forge']);

@@ -115,6 +115,7 @@ describe.each(CELLS)('from a $era server over $carrier to a $client client', ({ 
           const got = answer?.result as JsonObject;
           expect(got).toBeDefined();
           expect(read(withoutEra(got))).toBe(read(unreserved(result)));
+          expect(Object.keys(got._meta ?? {}).filter((key) => key.startsWith(RESERVED))).toEqual([]);
           const added = OF_ERA.filter((key) => key in got);
           expect(added.length > 0).toBe(client === 'modern');
         }),

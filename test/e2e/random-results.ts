@@ -70,6 +70,14 @@ export const vendorMeta: Some<JsonObject> = fc.dictionary(
   { maxKeys: 3, noNullPrototype: true },
 );
 
+/** What servers write of a whole result: also what is between them and whoever asked. */
+const resultMeta: Some<JsonObject> = fc
+  .tuple(vendorMeta, fc.dictionary(fc.constantFrom('serverInfo', 'subscriptionId'), json, { noNullPrototype: true }))
+  .map(([own, reserved]) => ({
+    ...own,
+    ...Object.fromEntries(Object.entries(reserved).map(([name, value]) => [`io.modelcontextprotocol/${name}`, value])),
+  }));
+
 const type = (name: string) => fc.constant(name);
 const annotations = open({ audience: fc.array(text, { maxLength: 2 }), priority: fc.double({ min: 0, max: 1 }) }, []);
 const marked = { annotations, _meta: vendorMeta };
@@ -89,15 +97,15 @@ const some = (one: Some<Json>): Some<Json> => fc.array(one, { maxLength: 3 });
 const object = unknownBeside();
 
 export const RESULTS = {
-  'tools/call': open({ content: some(block), structuredContent: object, isError: fc.boolean(), _meta: vendorMeta }, [
+  'tools/call': open({ content: some(block), structuredContent: object, isError: fc.boolean(), _meta: resultMeta }, [
     'content',
   ]),
-  'resources/read': open({ contents: some(resource), _meta: vendorMeta }, ['contents']),
+  'resources/read': open({ contents: some(resource), _meta: resultMeta }, ['contents']),
   'prompts/get': open(
     {
       description: text,
       messages: some(open({ role: fc.constantFrom('user', 'assistant'), content: block }, ['role', 'content'])),
-      _meta: vendorMeta,
+      _meta: resultMeta,
     },
     ['messages'],
   ),

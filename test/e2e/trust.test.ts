@@ -105,7 +105,7 @@ verifies(
 
 verifies('C11', 'a running gateway notices what is trusted, and what no longer is', async () => {
   const { heddle, up } = strange({ '.mcp.json': { mcpServers: { one: entry() } } });
-  const { url, token } = await up();
+  const { url, token, stderr } = await up();
   const code = async () => {
     const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'one.who' } };
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
@@ -115,6 +115,7 @@ verifies('C11', 'a running gateway notices what is trusted, and what no longer i
   expect(await code()).toBe('[SERVER_UNTRUSTED]');
   await heddle(['trust', '--yes']);
   await until('it may start', async () => /^[0-9a-f]/.test(String(await code())), 10_000);
+  await until('it says so', () => stderr().endsWith('The configuration was read again and is in force.\n'));
   await heddle(['trust', '--forget']);
   await until('it may not', async () => (await code()) === '[SERVER_UNTRUSTED]', 10_000);
 });

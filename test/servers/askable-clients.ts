@@ -5,6 +5,7 @@ import { StdioClientTransport as OldStdio } from '@modelcontextprotocol/sdk/clie
 import { StreamableHTTPClientTransport as OldHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import {
   CreateMessageRequestSchema,
+  ElicitationCompleteNotificationSchema,
   ElicitRequestSchema,
   ListRootsRequestSchema,
   LoggingMessageNotificationSchema,
@@ -28,6 +29,8 @@ export interface AskableOptions {
   /** From which level on it wants to hear what servers log. */
   readonly level?: 'debug' | 'warning' | undefined;
   readonly onLog?: (said: Result) => void;
+  /** Hears that a page was visited, where the era has such news. */
+  readonly onVisited?: (elicitationId: string) => void;
 }
 
 /** An official client whose user can be asked. */
@@ -54,7 +57,7 @@ export const ALL_ABILITIES = { elicitation: { form: {}, url: {} }, sampling: {},
 
 /** The official clients, by their era. */
 export const ASKABLE_CLIENTS: Readonly<Record<'legacy' | 'modern', Connect>> = {
-  async legacy(way, { user, capabilities = ALL_ABILITIES, level, onLog = () => {} }) {
+  async legacy(way, { user, capabilities = ALL_ABILITIES, level, onLog = () => {}, onVisited = () => {} }) {
     const client = new OldClient(ME, { capabilities });
     const has = (name: string) => name in capabilities;
     if (has('elicitation'))
@@ -74,6 +77,9 @@ export const ASKABLE_CLIENTS: Readonly<Record<'legacy' | 'modern', Connect>> = {
           : overStreams(way)) as never,
     );
     client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => onLog(params));
+    client.setNotificationHandler(ElicitationCompleteNotificationSchema, ({ params }) =>
+      onVisited(params.elicitationId),
+    );
     if (level) await client.setLoggingLevel(level);
     return {
       call: (name, { input = {}, ...options } = {}) =>

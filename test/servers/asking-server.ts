@@ -33,6 +33,11 @@ const FORGED = {
   properties: {
     who: { type: 'string' as const, title: forged('Name'), default: forged('Ann') },
     size: { type: 'string' as const, oneOf: [{ const: forged('s'), title: forged('Small') }] },
+    extras: {
+      type: 'array' as const,
+      items: { type: 'string' as const, enum: ['hat', 'scarf', 'tie'] },
+      default: ['hat', 'tie'],
+    },
   },
   required: ['size', 'who'],
 };
@@ -109,8 +114,8 @@ export function askingServer(cancelled: string[] = []): McpServer {
     return json('done');
   });
   tool('die', async (extra) => {
-    await form(extra, 'Last words?', { timeout: 100 }).catch(() => process.exit(1));
-    return json('alive');
+    setTimeout(() => process.exit(1), 100);
+    return json(await form(extra, 'Last words?'));
   });
   return server;
 }

@@ -5,7 +5,6 @@ import { readText, replaceFile } from '../../config/edit-file.ts';
 import { type EditTarget, schemaFileOf, targetFor } from '../../config/edit-scopes.ts';
 import { emptyFile, withServer, writtenServers } from '../../config/edit-servers.ts';
 import { configJsonSchema } from '../../config/json-schema.ts';
-import { trustHash, writeAgreements } from '../../config/trust-book.ts';
 import type { JsonObject } from '../../core/call.ts';
 import { closest } from '../../core/did-you-mean.ts';
 import { HeddleError } from '../../core/errors.ts';
@@ -17,6 +16,7 @@ import { placesOf, readScope, SCOPE_OPTION } from '../edit-scope.ts';
 import { type NamedServer, type NewServer, readNewServers } from '../new-servers.ts';
 import { printProblems } from '../print-problems.ts';
 import { settleSecrets } from '../settle-secrets.ts';
+import { trustOwn } from '../trust-own.ts';
 
 const TRANSPORTS = ['http', 'sse', 'ws'];
 
@@ -71,13 +71,6 @@ export const add: Command = {
     return 0;
   },
 };
-
-/** What somebody has typed themselves need not be asked about again. */
-async function trustOwn({ scope }: EditTarget, servers: readonly NamedServer[], project: string): Promise<void> {
-  if (scope === 'user') return;
-  const agreed = servers.map(({ name, entry }) => [`server ${name}`, trustHash(entry)]);
-  await writeAgreements(homeFolder(process.env), project, Object.fromEntries(agreed));
-}
 
 function named(given: readonly NewServer[], { servers }: Config, text: string): readonly NamedServer[] {
   const taken = new Set([...servers.keys(), ...(text.trim() === '' ? [] : writtenNames(text))]);

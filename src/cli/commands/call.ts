@@ -5,6 +5,7 @@ import { type AskUser, type Complete, throughRounds } from '../../core/rounds.ts
 import type { Heddle } from '../../heddle.ts';
 import type { OpenOptions } from '../../open-heddle.ts';
 import { type AdHocServer, isUrl, serverAt, splitCommand } from '../ad-hoc-server.ts';
+import { advised, explained, placed } from '../advise-call.ts';
 import { askNo, canAsk } from '../ask.ts';
 import { CONFIG_OPTION, type Command, type Input, readNumber, TRUST_OPTION } from '../command.ts';
 import { inert } from '../inert.ts';
@@ -13,6 +14,7 @@ import { localCaller } from '../local-caller.ts';
 import { printFileProblems } from '../print-problems.ts';
 import { printResult } from '../print-result.ts';
 import { readArguments } from '../read-arguments.ts';
+import { headersOf } from '../read-pairs.ts';
 import { openOptions, withHeddle } from '../with-heddle.ts';
 
 const MAX_TIMEOUT_MS = 600_000;
@@ -27,6 +29,7 @@ export const call: Command = {
     'heddle call filesystem.fs_read_file path=README.md',
     `heddle call github.create_issue --args '{"title":"Broken"}' --yes`,
     'heddle call http://localhost:3001/mcp echo message=hi',
+    `heddle call https://example.com/mcp echo --header "Authorization: Bearer $TOKEN"`,
     'heddle call -- npx -y @modelcontextprotocol/server-everything :: get-sum a:=1 b:=2',
   ],
   words: Number.POSITIVE_INFINITY,
@@ -41,6 +44,7 @@ export const call: Command = {
       value: 'MS',
       help: 'How long to wait for the answer (default: 30000, or what is configured)',
     },
+    header: { type: 'string', value: "'NAME: VALUE'", multiple: true, help: 'Sent to the URL; may be repeated' },
     yes: { type: 'boolean', help: 'Agree beforehand when the call needs approval' },
     config: CONFIG_OPTION,
     'trust-project': TRUST_OPTION,
@@ -59,8 +63,12 @@ export const call: Command = {
     };
     const name = server ? `${server.name}.${tool}` : tool;
     const call = toCall(name, argument, { caller, input });
-    const result = await withHeddle(options, (heddle) => run(heddle, call, input)).catch((thrown) => {
-      throw advised(HeddleError.from(thrown), { tool, words, ...(server && { server }) });
+    const result = await withHeddle(options, (heddle) =>
+      run(heddle, call, input).catch(async (thrown) => {
+        throw await explained(HeddleError.from(thrown), call, heddle);
+      }),
+    ).catch(async (thrown) => {
+      throw await placed(advised(HeddleError.from(thrown), { words, ...(server && { server }) }), options);
     });
     return printResult(result, json);
   },
@@ -72,8 +80,15 @@ interface CallTarget {
   readonly words: readonly string[];
 }
 
-function readTarget({ positionals, rest }: Input): CallTarget {
-  const { server, call } = rest ? splitCommand(rest) : byUrl(positionals);
+function readTarget(input: Input): CallTarget {
+  const { positionals, rest } = input;
+  const headers = headersOf(input);
+  const { server, call } = rest ? splitCommand(rest) : byUrl(positionals, headers);
+  if (headers && server?.entry.url === undefined) {
+    throw new HeddleError('USAGE_INVALID', '--header is for a server that is called by its URL.', {
+      fix: 'Leave --header out; what a configured server is sent is in its `headers`.',
+    });
+  }
   const [tool, ...words] = call;
   if (tool === undefined || tool.includes('=')) {
     throw new HeddleError('USAGE_INVALID', 'Say which tool to call.', { fix: 'Run `heddle list tools` to see them.' });
@@ -81,19 +96,12 @@ function readTarget({ positionals, rest }: Input): CallTarget {
   return { tool, words, ...(server && { server }) };
 }
 
-function byUrl(words: readonly string[]): { readonly server?: AdHocServer; readonly call: readonly string[] } {
+function byUrl(
+  words: readonly string[],
+  headers: JsonObject | undefined,
+): { readonly server?: AdHocServer; readonly call: readonly string[] } {
   const [first, ...others] = words;
-  return first !== undefined && isUrl(first) ? { server: serverAt(first), call: others } : { call: words };
-}
-
-/** The same failure, with advice for somebody who typed it all on one line. */
-function advised(error: HeddleError, { server, words }: CallTarget): HeddleError {
-  const { code, message, details, cause } = error;
-  const asText = code === 'INPUT_INVALID' && words.some((word) => /^[^:=]+=/.test(word));
-  const fix = asText
-    ? `${error.fix} Here key=value is text; write key:=value for numbers, booleans, lists and objects.`
-    : server && code === 'UPSTREAM_UNREACHABLE' && 'Check the command or address, and run it by hand.';
-  return fix ? new HeddleError(code, message, { fix, details, cause }) : error;
+  return first !== undefined && isUrl(first) ? { server: serverAt(first, headers), call: others } : { call: words };
 }
 
 function toCall(name: string, argument: JsonObject, { caller, input }: { caller: Caller; input: Input }): Call {
@@ -120,8 +128,9 @@ async function run(heddle: Heddle, call: Call, input: Input): Promise<Complete> 
   try {
     return await through(call);
   } catch (thrown) {
-    const asks = HeddleError.from(thrown).code === 'APPROVAL_REQUIRED' && canAsk() && !input.flag('json');
-    if (!asks || !(await agrees(HeddleError.from(thrown).message, call.input))) throw thrown;
+    const { code, message } = HeddleError.from(thrown);
+    if (code !== 'APPROVAL_REQUIRED' || !canAsk() || input.flag('json')) throw thrown;
+    if (!(await agrees(message, call.input))) throw refused(call);
     return through({ ...call, id: newCallId(), approved: 'self' });
   }
 }
@@ -131,6 +140,11 @@ const askUser: AskUser = async (questions, server, signal) => {
   const { askAtTerminal } = await import('../ask-question.ts');
   return askAtTerminal(questions, server, signal);
 };
+
+const refused = ({ name }: Call) =>
+  new HeddleError('PERMISSION_DENIED', `You said no, so ${name} was not called.`, {
+    fix: 'Call it again when you have changed your mind.',
+  });
 
 const agrees = (why: string, argument: JsonObject): Promise<boolean> =>
   askNo(`${why}\nArguments: ${JSON.stringify(argument, null, 2)}\nRun it?`);

@@ -2,6 +2,7 @@ import { access } from 'node:fs/promises';
 import { backUp, restore } from '../../config/back-up.ts';
 import type { Config, Problem } from '../../config/config.ts';
 import { editFile, readText } from '../../config/edit-file.ts';
+import { compareEntry } from '../../config/find-imports.ts';
 import { HOSTS, type HostFile, type HostName } from '../../config/hosts.ts';
 import type { Exported, Servers } from '../../config/import/host-format.ts';
 import { HeddleError } from '../../core/errors.ts';
@@ -88,6 +89,14 @@ function exported({ host, ...where }: HostFile, servers: Servers, before: string
   throw new HeddleError(problem.code, placed(problem), { fix: problem.fix });
 }
 
+/** Which servers of the host's own are other than they were. */
+function replacedIn({ host, ...where }: HostFile, before: string, after: string): readonly string[] {
+  const [old, now] = [before, after].map((text) => (text.trim() === '' ? {} : HOSTS[host].from(text, where).servers));
+  return Object.entries(now ?? {}).flatMap(([name, entry]) =>
+    compareEntry(entry, old?.[name]) === 'different' ? [name] : [],
+  );
+}
+
 function placed({ at, message }: Problem): string {
   return at === undefined ? message : `${at.file}:${at.line}:${at.column}: ${message}`;
 }
@@ -97,14 +106,16 @@ async function show(where: HostFile, servers: Servers, input: Input): Promise<nu
   const before = await readText(file);
   const { text, notes } = exported(where, servers, before);
   const { redacted } = HOSTS[host];
+  const replaced = replacedIn(where, before, text);
   const [old, now] = [redacted(before), redacted(text)];
   const changed = before !== text;
   if (input.flag('json')) {
-    printJson({ host, scope, file, changed, notes, diff: diffText(file, old, now) });
+    printJson({ host, scope, file, changed, replaced, notes, diff: diffText(file, old, now) });
     return 0;
   }
   printDiff(file, old, now);
   tell(notes);
+  for (const name of replaced) process.stderr.write(`${name} is there already and differs; --write replaces it.\n`);
   if (changed && old === now) process.stderr.write('What would change is in values that are not shown.\n');
   process.stdout.write(changed ? 'Nothing was changed. To write it: --write\n' : `${file} has all of it already.\n`);
   return 0;
@@ -115,14 +126,16 @@ async function write(where: HostFile, servers: Servers, input: Input): Promise<n
   const before = await readText(file);
   const { text, notes } = exported(where, servers, before);
   const changed = before !== text;
+  const replaced = replacedIn(where, before, text);
   warnOfSecrets(servers, file);
   const backup = changed ? await backUp(file) : undefined;
   if (changed) {
     await editFile(file, (now) => exported(where, servers, now).text, { home: homeFolder(process.env) });
   }
-  if (input.flag('json')) printJson({ host, scope, file, changed, notes, backup: backup ?? null });
+  if (input.flag('json')) printJson({ host, scope, file, changed, replaced, notes, backup: backup ?? null });
   else {
     tell(notes);
+    for (const name of replaced) process.stderr.write(`${name} was there already and differed; it was replaced.\n`);
     process.stdout.write(changed ? `Wrote ${file}.\n` : `${file} has all of it already.\n`);
     if (backup) process.stdout.write(`As it was: ${backup}. To put it back: heddle export ${host} --rollback\n`);
   }

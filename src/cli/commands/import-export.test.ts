@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { runCommand } from '../../../test/house/run-command.ts';
 import { verifies } from '../../../test/requirements.ts';
+import { readConfig } from '../../open-heddle.ts';
 
 const HERE = import.meta.dirname;
 const PROGRAM = `
@@ -107,6 +108,39 @@ verifies('C12', 'import writes into the scope that was asked for, and can read a
     code: 0,
   });
   expect(Object.keys(JSON.parse(await text('project/.heddle/local.json')).mcpServers)).toEqual(['github', 'time']);
+});
+
+verifies('C12', 'import that keeps what is there does not say that it writes it', async () => {
+  const { heddle, path } = await machine({ [DESK]: CURSOR });
+  expect(heddle('import', 'cursor', '--write').stderr).toContain('GITHUB_TOKEN looks like a secret');
+  const again = heddle('import', 'cursor', '--write');
+  expect(again.stderr).not.toContain('looks like a secret');
+  expect(again.stderr).toContain(`${path(HOME)} has github already; it was kept.`);
+  expect(again.stdout).toContain(`${path(HOME)} was not changed.`);
+  expect(again.stdout).not.toContain('→');
+});
+
+verifies(
+  'C11',
+  'what a person imports from their own files is trusted, from a file of the project it is not',
+  async () => {
+    const docs = { command: 'docs-server', env: { NODE_OPTIONS: '-r ./x.js' } };
+    const { heddle, path } = await machine({ [DESK]: CURSOR, 'project/.cursor/mcp.json': { mcpServers: { docs } } });
+    const { stderr } = heddle('import', 'cursor', '--write', '--scope', 'project');
+    expect(stderr).toContain('still to be trusted: docs.');
+    const { untrusted } = await readConfig({ cwd: path('project'), env: { HEDDLE_HOME: path('home/.heddle') } });
+    expect(untrusted.map(({ thing }) => thing)).toEqual(['server docs']);
+  },
+);
+
+verifies('C12', 'export names the servers of the host that it would replace, and that it has replaced', async () => {
+  const { heddle } = await machine({
+    [DESK]: { mcpServers: { time: { command: 'theirs' }, other: { command: 'x' } } },
+    [HOME]: { mcpServers: { time: { command: 'ours' }, fresh: { command: 'y' } } },
+  });
+  expect(heddle('export', 'cursor').stderr).toBe('time is there already and differs; --write replaces it.\n');
+  expect(heddle('export', 'cursor', '--write').stderr).toBe('time was there already and differed; it was replaced.\n');
+  expect(JSON.parse(heddle('export', 'cursor', '--write', '--json').stdout)).toMatchObject({ replaced: [] });
 });
 
 it.each([

@@ -1,4 +1,5 @@
 import type { Config } from '../../config/config.ts';
+import { readText } from '../../config/edit-file.ts';
 import { previewValue } from '../../config/edit-preview.ts';
 import { type EditTarget, editTargets } from '../../config/edit-scopes.ts';
 import { emptyFile, withServer, writtenServers } from '../../config/edit-servers.ts';
@@ -7,15 +8,17 @@ import { HOSTS } from '../../config/hosts.ts';
 import type { Json, JsonObject } from '../../core/call.ts';
 import { ERRORS, HeddleError } from '../../core/errors.ts';
 import { readConfig } from '../../open-heddle.ts';
-import { changeFile } from '../change-file.ts';
+import { changeFile, requireJson } from '../change-file.ts';
 import { filesOf, readHost, requireNames } from '../choose-host.ts';
 import { type Command, type Input, JSON_OPTION } from '../command.ts';
 import { placesOf, readScope, SCOPE_OPTION } from '../edit-scope.ts';
 import { inert } from '../inert.ts';
+import type { NamedServer } from '../new-servers.ts';
 import { printJson } from '../print-json.ts';
 import { printProblems } from '../print-problems.ts';
 import { printTable } from '../print-table.ts';
 import { settleSecrets } from '../settle-secrets.ts';
+import { trustOwn } from '../trust-own.ts';
 
 /** One server that could be imported. */
 interface Candidate {
@@ -62,7 +65,7 @@ export const importServers: Command = {
     tell(found, input);
     const target = (await editTargets(placesOf(config))).find((one) => one.scope === scope && !one.foreign);
     if (target === undefined) throw new HeddleError('USAGE_INVALID', `There is no ${scope} scope here.`);
-    if (wanted.length > 0) await take(wanted, { target, report, input });
+    if (wanted.length > 0) await take(wanted, { target, project: config.projectFolder, report, input });
     else if (input.flag('json')) printJson({ ...report, file: target.file, changed: false });
     return wanted.length === 0 && hasErrors(found) ? ERRORS.CONFIG_INVALID.exit : 0;
   },
@@ -131,32 +134,52 @@ const hasErrors = (found: readonly FoundFile[]) =>
 
 interface Taking {
   readonly target: EditTarget;
+  readonly project: string;
   readonly report: Readonly<Record<string, unknown>>;
   readonly input: Input;
 }
 
-async function take(wanted: readonly Candidate[], { target, report, input }: Taking): Promise<void> {
+async function take(wanted: readonly Candidate[], { target, project, report, input }: Taking): Promise<void> {
   const dryRun = !input.flag('write');
   const asked: Input = { ...input, flag: (name) => (name === 'dry-run' ? dryRun : input.flag(name)) };
-  const chosen = firstOfEach(wanted);
-  const servers = await settleSecrets(chosen, target.file, asked);
-  const force = input.flag('force');
-  const kept: string[] = [];
-  const edit = (before: string): string => {
-    const start = before.trim() === '' ? emptyFile() : before;
-    const existing = writtenServers(start);
-    kept.splice(0, kept.length, ...servers.filter(({ name }) => existing.has(name) && !force).map(({ name }) => name));
-    return servers.reduce(
-      (text, { name, entry }) => (kept.includes(name) ? text : withServer(text, name, entry)),
-      // A file that would get nothing is not begun.
-      servers.length === kept.length ? before : start,
-    );
-  };
   const { file, scope } = target;
-  const line = `${chosen.map(({ name }) => name).join(', ')} → ${file} (${scope})`;
+  const chosen = firstOfEach(wanted);
+  const isKept = ({ name }: NamedServer, text: string) => !input.flag('force') && namesIn(text).has(name);
+  const first = requireJson(file, await readText(file));
+  const kept = chosen.filter((one) => isKept(one, first)).map(({ name }) => name);
+  const taken = chosen.filter(({ name }) => !kept.includes(name));
+  const servers = await settleSecrets(taken, file, asked); // Nothing is said of secrets that go nowhere.
+  const edit = (before: string): string => {
+    if (servers.length === 0) return before; // A file that would get nothing is not begun.
+    const start = before.trim() === '' ? emptyFile() : before;
+    // Somebody else may have written one of them meanwhile.
+    const fresh = servers.filter((one) => !isKept(one, before));
+    return fresh.reduce((text, { name, entry }) => withServer(text, name, entry), start);
+  };
+  const names = servers.map(({ name }) => name).join(', ');
+  const line = servers.length === 0 ? `${file} was not changed.` : `${names} → ${file} (${scope})`;
   await changeFile({ file, edit, report: { ...report, scope, kept }, line }, asked);
+  if (!dryRun) await trustTaken(taken, servers, { target, project });
   for (const name of kept) process.stderr.write(`${file} has ${name} already; it was kept. --force replaces it.\n`);
   if (dryRun && !input.flag('json')) process.stdout.write('Nothing was changed. To take over: --write\n');
+}
+
+const namesIn = (text: string): ReadonlySet<string> => new Set(text.trim() === '' ? [] : writtenServers(text).keys());
+
+/** What a person takes over from their own files is theirs. A file of the project may be somebody else's, and still is. */
+async function trustTaken(
+  taken: readonly Candidate[],
+  servers: readonly NamedServer[],
+  { target, project }: Pick<Taking, 'target' | 'project'>,
+): Promise<void> {
+  const theirs = new Set(taken.filter(({ found }) => found.scope === 'project').map(({ name }) => name));
+  const own = servers.filter(({ name }) => !theirs.has(name));
+  await trustOwn(target, own, project);
+  if (target.scope === 'user' || theirs.size === 0) return;
+  const names = [...theirs].join(', ');
+  process.stderr.write(
+    `From a file of this project, so still to be trusted: ${names}. Look, then run \`heddle trust\`.\n`,
+  );
 }
 
 /** Of several hosts that have a name, the first one counts; the others are told of. */

@@ -42,6 +42,7 @@ async function set([name, ...more]: readonly string[], input: Input): Promise<nu
     );
   }
   const secrets = await openSecretStore();
+  secrets.requireName(name); // Before anybody types a value for it.
   const value = canAsk() ? await askHidden(`Value of ${name}:`) : (await readAll(process.stdin)).replace(/\r?\n$/, '');
   await secrets.set(name, value);
   if (input.flag('json')) printJson({ name, backend: secrets.backend });

@@ -9,6 +9,7 @@ import { inert } from '../inert.ts';
 import { localCaller } from '../local-caller.ts';
 import { printJson } from '../print-json.ts';
 import { printProblems } from '../print-problems.ts';
+import { stateOf } from '../state-of.ts';
 import { openOptions, withHeddle } from '../with-heddle.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -49,8 +50,10 @@ export const status: Command = {
   },
 };
 
-const named = ({ name, scope, state }: ServerStatus) =>
-  inert(`${name} (${scope}${state === 'failed' ? ', failed' : ''})`);
+const named = (server: ServerStatus) => {
+  const { name, scope, state } = server;
+  return inert(`${name} (${scope}${state === 'failed' ? `, ${stateOf(server)}` : ''})`);
+};
 
 function summary(stats: readonly CallStats[]): string {
   const sum = (pick: (one: CallStats) => number) => stats.reduce((total, one) => total + pick(one), 0);

@@ -55,10 +55,10 @@ function chosen(untrusted: readonly Untrusted[], names: readonly string[]): read
 }
 
 async function agrees(): Promise<boolean> {
-  const yes = canAsk() && (await askNo('Trust all of this?'));
-  if (!yes)
-    process.stderr.write('Nothing was trusted. When you have looked at it, run the command again with --yes.\n');
-  return yes;
+  const yes = canAsk() ? await askNo('Trust all of this?') : undefined;
+  const how = ' When you have looked at it, run the command again with --yes.';
+  if (!yes) process.stderr.write(`Nothing was trusted.${yes === undefined ? how : ''}\n`);
+  return yes ?? false;
 }
 
 /** All of it, however long: what is not shown has not been agreed to. */

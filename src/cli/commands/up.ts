@@ -12,6 +12,7 @@ import { homeFolder, openHeddle, readConfig } from '../../open-heddle.ts';
 import { chooseProfile, PROFILE_OPTION } from '../choose-profile.ts';
 import { CONFIG_OPTION, type Command, type Input, readNumber, TRUST_OPTION } from '../command.ts';
 import { untilInterrupted } from '../interrupt.ts';
+import { localCaller } from '../local-caller.ts';
 import { printProblems } from '../print-problems.ts';
 import { openOptions } from '../with-heddle.ts';
 
@@ -67,11 +68,21 @@ async function serveUntil(signal: AbortSignal, heddle: Heddle, input: Input): Pr
     else await announceGateway(home, { url, token, pid, project: config.projectFolder });
     if (input.flag('json')) process.stdout.write(`${JSON.stringify({ url, token, pid })}\n`);
     else welcome(url, token);
+    void tellReloads(heddle, signal);
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
     return 0;
   } finally {
     await withdrawGateway(home, pid); // First: closing may fail, and nobody is to be sent here any more.
     await gateway.close(FINISH_MS);
+  }
+}
+
+/** Says when what was changed in a file has taken effect: without it, the last word might be an old warning. */
+async function tellReloads(heddle: Heddle, signal: AbortSignal): Promise<void> {
+  for await (const { kind, detail } of heddle.changes(localCaller(), signal)) {
+    if (kind !== 'config') continue;
+    const left = detail.problems === 0 ? '' : ' `heddle doctor` shows what is still wrong with it.';
+    process.stderr.write(`The configuration was read again and is in force.${left}\n`);
   }
 }
 

@@ -1,0 +1,44 @@
+import type { ResolvedCall, Result } from '../core/call.ts';
+import type { Clock } from '../core/clock.ts';
+import type { UpstreamError } from '../core/errors.ts';
+import { isStop } from '../core/task.ts';
+import type { Tally } from './tally.ts';
+
+/** Counts how calls end. One that its server goes on with by itself counts once, with all the time it took. */
+export interface CallCounts {
+  answered(call: ResolvedCall, result: Result, tally: () => Tally): void;
+  failed(call: ResolvedCall, thrown: UpstreamError, tally: () => Tally): void;
+}
+
+const MAX_TASKS = 1000;
+
+export function callCounts(clock: Clock): CallCounts {
+  const begun = new Map<string, number>();
+
+  function begin({ id }: ResolvedCall): void {
+    begun.set(id, clock());
+    if (begun.size > MAX_TASKS) begun.delete(begun.keys().next().value as string);
+  }
+
+  /** How long a task took; undefined of one that began elsewhere, was counted already, or was told to stop. */
+  function end(call: ResolvedCall): number | undefined {
+    const at = begun.get(call.id);
+    begun.delete(call.id);
+    return at === undefined || isStop(call) ? undefined : clock() - at;
+  }
+
+  return {
+    answered(call, result, tally) {
+      const isRound = call.from?.kind === 'task';
+      if (result.kind === 'working' && !isRound) begin(call);
+      if (result.kind !== 'complete') return;
+      const tookMs = isRound ? end(call) : result.from.latencyMs;
+      if (tookMs !== undefined) tally().answered(tookMs, result.isError, clock());
+    },
+    failed(call, { details }, tally) {
+      // That a task could not be looked at says nothing of how the call went.
+      const isEnd = call.from?.kind !== 'task' || (details.task !== undefined && end(call) !== undefined);
+      if (isEnd) tally().failed(clock());
+    },
+  };
+}

@@ -1,0 +1,30 @@
+import type { LiveCatalog } from '../catalog/refresh.ts';
+import type { Caller } from '../core/call.ts';
+import { requireRole } from '../core/caller.ts';
+import type { Decide } from '../govern/decide.ts';
+import type { HidingRule } from '../heddle.ts';
+
+interface View {
+  readonly catalog: LiveCatalog;
+  readonly servers: { status(): readonly { readonly name: string }[] };
+  readonly serverVisible: (caller: Caller, server: string) => boolean;
+  readonly rules: () => Decide;
+}
+
+/** Which rule keeps a tool of this name from the owner, who may know that it is there and change the rule. */
+export function hiddenBy(view: View, by: Caller, name: string): HidingRule | undefined {
+  requireRole(by, ['owner']);
+  const { catalog, servers, serverVisible, rules } = view;
+  const known = catalog.current();
+  const exact = known.find(name);
+  const decisions = (exact ? [exact] : known.called(name)).map((target) => rules()(by, target));
+  const denial = decisions.find(({ effect }) => effect === 'deny');
+  if (denial) return { rule: denial.rule, reason: denial.reason };
+  // A server of which everything is denied is never started, so that nobody knows what it has.
+  const named = servers.status().filter((server) => isOf(server.name, name));
+  const hidden = named.find((server) => !serverVisible(by, server.name));
+  return hidden && { rule: 'permissions.deny', reason: `Everything of ${hidden.name} is denied.` };
+}
+
+const isOf = (server: string, name: string) =>
+  name === server || name.startsWith(`${server}.`) || name.startsWith(`mcp__${server}__`);

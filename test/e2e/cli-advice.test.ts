@@ -1,0 +1,98 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { openHeddle } from '../../src/index.ts';
+import { verifies } from '../requirements.ts';
+import { project, SERVERS } from './heddle-command.ts';
+
+const ODD = { command: process.execPath, args: [join(SERVERS, 'odd-tools.mjs')] };
+
+const written = (more: object, entry: object = {}) =>
+  project({ 'heddle.json': JSON.stringify({ mcpServers: { odd: { ...ODD, ...entry } }, ...more }, null, 1) });
+
+/** The line of heddle.json on which a key stands. */
+const lineOf = (more: object, key: string, entry: object = {}) =>
+  JSON.stringify({ mcpServers: { odd: { ...ODD, ...entry } }, ...more }, null, 1)
+    .split('\n')
+    .findIndex((line) => line.includes(`"${key}"`)) + 1;
+
+verifies(
+  'L5',
+  'what asks names the rule to take away, and where it is written: to allow it would not help',
+  async () => {
+    const more = { permissions: { ask: ['mcp__odd__plain'] } };
+    const { code, stderr } = await written(more).heddle(['call', 'odd.plain', 'message=x']);
+    expect(code).toBe(6);
+    expect(stderr).toContain('or take mcp__odd__plain out of `permissions.ask`.');
+    expect(stderr).toContain(`heddle.json:${lineOf(more, 'ask')}.`);
+    expect(stderr).not.toContain('permissions.allow');
+  },
+);
+
+verifies(
+  'L5',
+  'the owner at the command line hears which rule hides a tool; a program hears nothing of it',
+  async () => {
+    const more = { permissions: { deny: ['mcp__odd__fail'] } };
+    const { heddle, folder, env } = written(more);
+    const { code, stderr } = await heddle(['call', 'odd.fail']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('odd.fail is hidden. The rule mcp__odd__fail says deny.');
+    expect(stderr).toContain('Take mcp__odd__fail out of `permissions.deny` to have it back.');
+    expect(stderr).toContain(`heddle.json:${lineOf(more, 'deny')}.`);
+    await using program = await openHeddle({ cwd: folder, env });
+    const refused = await program.call('odd.fail').catch((thrown) => thrown);
+    expect(refused).toMatchObject({ code: 'NAME_UNKNOWN', message: 'Nothing is named odd.fail.' });
+    expect(JSON.stringify([refused.fix, refused.details])).not.toMatch(/deny|rule/);
+  },
+);
+
+it('says so when all of a server is hidden, or its own entry hides a tool', async () => {
+  const all = await written({ permissions: { deny: ['mcp__odd'] } }).heddle(['call', 'odd.fail']);
+  expect(all.stderr).toContain('odd.fail is hidden. Everything of odd is denied.');
+  const entry = { permissions: { deniedTools: ['fail'] } };
+  const own = await written({}, entry).heddle(['call', 'odd.fail']);
+  expect(own.stderr).toContain('Change `mcpServers.odd.permissions.deniedTools` to have it back.');
+  expect(own.stderr).toContain(`heddle.json:${lineOf({}, 'deniedTools', entry)}.`);
+});
+
+it('says how to call the tools of a server when that is named alone', async () => {
+  const { code, stderr } = await written({}).heddle(['call', 'odd']);
+  expect(code).toBe(2);
+  expect(stderr).toContain('odd is a server, not a tool.');
+  expect(stderr).toContain('heddle list tools --server odd');
+});
+
+/** An HTTP server that answers everything alike; gives its address and the headers it was sent. */
+async function answering(status: number) {
+  const seen: (string | undefined)[] = [];
+  const server = createServer((request, response) => {
+    seen.push(request.headers.authorization);
+    response.writeHead(status).end();
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  onTestFinished(() => void server.close());
+  return { seen, port: (server.address() as AddressInfo).port, close: () => server.close() };
+}
+
+verifies('L2', 'a URL on the command line takes headers, and its errors speak of the command line', async () => {
+  const { port, seen } = await answering(401);
+  const { heddle } = project();
+  const url = `http://127.0.0.1:${port}/mcp`;
+  const first = await heddle(['call', url, 'echo']);
+  expect([first.code, first.stderr]).toEqual([4, expect.stringContaining("Add `--header 'Authorization: Bearer …'`.")]);
+  await heddle(['call', url, 'echo', '--header', 'Authorization: Bearer abc']);
+  expect(seen.at(-1)).toBe('Bearer abc');
+  const configured = await heddle(['call', 'filesystem.fs_read_file', '--header', 'A: b']);
+  expect([configured.code, configured.stderr]).toEqual([2, expect.stringContaining('called by its URL')]);
+});
+
+verifies('L5', 'nothing that listens at a URL is reported with its port', async () => {
+  const { port, close } = await answering(200);
+  await new Promise((closed) => close().once('close', closed));
+  const { code, stderr } = await project().heddle(['call', `http://localhost:${port}/mcp`, 'echo']);
+  expect(code).toBe(8);
+  expect(stderr).toContain(`localhost:${port} cannot be reached (ECONNREFUSED).`);
+  expect(stderr).toContain('fix: Check the address, and that a server listens there.');
+});

@@ -1,0 +1,53 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { stripVTControlCharacters } from 'node:util';
+import { onTestFinished } from 'vitest';
+import { carriersOf, runningWith } from '../alive.ts';
+import { until } from '../until.ts';
+import { BIN, type Project } from './heddle-command.ts';
+
+const SLOW_MS = 20_000;
+
+export interface Terminal {
+  /** All that was shown so far, without colours. */
+  readonly screen: () => string;
+  /** Waits for a prompt, then types a line. */
+  type(after: string, line: string): Promise<void>;
+  /** Ends it from outside. */
+  interrupt(name: NodeJS.Signals): void;
+  /** Its exit code. */
+  ended(): Promise<number | null>;
+}
+
+/** A command in a terminal of its own. It ends with the test. */
+export async function terminal({ folder, env, heddle }: Project, args: readonly string[]): Promise<Terminal> {
+  await heddle(['--version']); // Whereby the project is trusted.
+  const quoted = [process.execPath, BIN, ...args].map((word) => `'${word}'`).join(' ');
+  const child: ChildProcess = spawn('script', ['-qefc', quoted, '/dev/null'], { cwd: folder, env: { ...env } });
+  const exit = once(child, 'close');
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let shown = '';
+  let read = 0;
+  child.stdout?.on('data', (chunk) => (shown += chunk));
+  const screen = () => stripVTControlCharacters(shown).replaceAll('\r', '');
+  return {
+    screen,
+    async type(after, line) {
+      await until(
+        `${after} is shown in ${JSON.stringify(screen())}`,
+        () => screen().indexOf(after, read) >= 0,
+        SLOW_MS,
+      );
+      read = screen().indexOf(after, read) + after.length;
+      child.stdin?.write(`${line}\r`);
+    },
+    interrupt(name) {
+      const ours = carriersOf(`HEDDLE_HOME=${env.HEDDLE_HOME}\0`);
+      for (const pid of runningWith(`${BIN}\0call\0`)) if (ours.includes(pid)) process.kill(pid, name);
+    },
+    async ended() {
+      const [code] = await exit;
+      return code;
+    },
+  };
+}
