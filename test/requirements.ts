@@ -107,12 +107,12 @@ export const REQUIREMENTS = {
   V3: { does: 'Recorded traffic replays as a server in tests.', done: false },
 
   // The gateway
-  P1: { does: 'All servers are one MCP endpoint, and answers pass through unharmed.', done: false },
+  P1: { does: 'All servers are one MCP endpoint, and answers pass through unharmed.', done: true },
   P2: { does: 'Profiles offer named subsets with their own names and permissions.', done: false },
-  P3: { does: 'Clients and servers of different protocol eras talk, questions included.', done: false },
+  P3: { does: 'Clients and servers of different protocol eras talk, questions included.', done: true },
   P4: { does: 'The gateway knows who calls, checks roles, and listens on loopback by default.', done: false },
   P5: { does: 'The official conformance suite passes, as server and as client.', done: false },
-  P6: { does: 'Bad input gets the right error and harms nobody else.', done: false },
+  P6: { does: 'Bad input gets the right error and harms nobody else.', done: true },
 
   // Agents
   X1: { does: 'One import gives a program every tool, governed, with adapters for the model SDKs.', done: false },
@@ -144,8 +144,8 @@ export const REQUIREMENTS = {
   F2: { does: 'A server that hangs is timed out, cancelled, and gone with all its children.', done: true },
   F3: { does: 'Garbage, floods and wrong answers misroute nothing and keep memory bounded.', done: true },
   F4: { does: 'Busy, expired and unauthorized answers are each handled once.', done: true },
-  F5: { does: 'A thousand clients with the same request ids get their own answers.', done: false },
-  F6: { does: 'A client that leaves cancels its calls; a slow one fills a bounded buffer.', done: false },
+  F5: { does: 'A thousand clients with the same request ids get their own answers.', done: true },
+  F6: { does: 'A client that leaves cancels its calls; a slow one fills a bounded buffer.', done: true },
   F7: { does: 'With the audit disk full, effects are refused, reads go on, and it recovers.', done: false },
   F8: { does: 'Killed at random points, nothing pending is lost or executed twice.', done: false },
   F9: { does: 'A database restart or a lost replica costs seconds and no data.', done: false },

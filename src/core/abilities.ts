@@ -1,5 +1,8 @@
 import type { Abilities, JsonObject, Question } from './call.ts';
 
+/** Of a user who cannot be asked anything. */
+export const NO_ABILITIES: Abilities = { form: false, url: false, sampling: false, samplingTools: false, roots: false };
+
 /** Whether somebody with these abilities can be asked this. */
 export function isAble(can: Abilities, { method, params = {} }: Question): boolean {
   if (method === 'roots/list') return can.roots;

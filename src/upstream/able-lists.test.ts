@@ -1,8 +1,8 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { type AbleServer, ableServer } from '../../test/servers/able-server.ts';
 import { until } from '../../test/until.ts';
+import { NO_ABILITIES } from '../core/abilities.ts';
 import type { JsonObject } from '../core/call.ts';
-import { NO_ABILITIES } from './abilities-key.ts';
 import { ableLists } from './able-lists.ts';
 import { connectInMemory } from './connect-in-memory.ts';
 import type { Connection } from './connection.ts';

@@ -1,10 +1,9 @@
-import { isAble, isAskable, sharedAbilities } from '../core/abilities.ts';
+import { isAble, isAskable, NO_ABILITIES, sharedAbilities } from '../core/abilities.ts';
 import type { Abilities, JsonObject, Question, ResolvedCall, Result } from '../core/call.ts';
 import { UpstreamError } from '../core/errors.ts';
 import type { Asked } from '../wire/answering-side.ts';
 import { METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
 import type { Peer } from '../wire/peer.ts';
-import { NO_ABILITIES } from './abilities-key.ts';
 import { answered, answeredByUs, askOf, requestOf } from './call-request.ts';
 import { Exchange, type OpenQuestion } from './exchange.ts';
 import { toFailure } from './failure.ts';

@@ -1,9 +1,9 @@
+import { NO_ABILITIES } from '../core/abilities.ts';
 import type { Answers, JsonObject, ResolvedCall, Result } from '../core/call.ts';
 import { TASKS } from '../core/task.ts';
 import type { Ask } from '../wire/ask.ts';
 import { METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
 import { paramHeaders } from '../wire/param-headers.ts';
-import { NO_ABILITIES } from './abilities-key.ts';
 import type { Calls, CallsOptions } from './call-legacy.ts';
 import { answered, answeredByUs, askOf, hasKeys, requestOf } from './call-request.ts';
 import { toFailure } from './failure.ts';

@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
+import { NO_ABILITIES } from '../core/abilities.ts';
 import type { JsonObject } from '../core/call.ts';
 import { aCall } from '../core/fixtures.ts';
 import { LOG_LEVELS } from '../core/log-levels.ts';
-import { NO_ABILITIES } from './abilities-key.ts';
 import { connectInMemory } from './connect-in-memory.ts';
 import { HELLO, type TinyServer, tinyServer, toolCall } from './fixtures.ts';
 import { LOG_MESSAGE, lineLog } from './line-log.ts';

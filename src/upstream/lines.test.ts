@@ -1,9 +1,8 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import { until } from '../../test/until.ts';
-import { abilitiesKey } from '../core/abilities.ts';
+import { abilitiesKey, NO_ABILITIES } from '../core/abilities.ts';
 import type { Abilities, JsonObject } from '../core/call.ts';
-import { NO_ABILITIES } from './abilities-key.ts';
 import { connectInMemory } from './connect-in-memory.ts';
 import type { Connection } from './connection.ts';
 import { fakeTime, HELLO, memoryBook, never, planOf, tinyServer, toolCall } from './fixtures.ts';

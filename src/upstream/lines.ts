@@ -1,9 +1,8 @@
-import { abilitiesKey } from '../core/abilities.ts';
+import { abilitiesKey, NO_ABILITIES } from '../core/abilities.ts';
 import { abortable } from '../core/abortable.ts';
 import type { Abilities, ResolvedCall } from '../core/call.ts';
 import type { Clock } from '../core/clock.ts';
 import { UpstreamError } from '../core/errors.ts';
-import { NO_ABILITIES } from './abilities-key.ts';
 import type { Connection } from './connection.ts';
 import { type Finishing, finishing } from './finishing.ts';
 import type { ServerPlan } from './server-plan.ts';

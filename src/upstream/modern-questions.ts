@@ -1,9 +1,8 @@
-import { isAble } from '../core/abilities.ts';
+import { isAble, NO_ABILITIES } from '../core/abilities.ts';
 import type { Answers, Continuation, JsonObject, Question, ResolvedCall, Result } from '../core/call.ts';
 import { UpstreamError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import { RpcError } from '../wire/json-rpc.ts';
-import { NO_ABILITIES } from './abilities-key.ts';
 import { answeredByUs, askedUninvited } from './call-request.ts';
 import { MAX_QUESTIONS } from './exchange.ts';
 import { isQuestion, type Questions } from './questions.ts';

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
+import { NO_ABILITIES } from '../core/abilities.ts';
 import { openWatchdog } from '../process/watchdog.ts';
-import { NO_ABILITIES } from './abilities-key.ts';
 import { connectStdio } from './connect-stdio.ts';
 import type { Connect } from './connection.ts';
 import { entryOf, serverOf, tinyServer } from './fixtures.ts';

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import { until } from '../../test/until.ts';
+import { NO_ABILITIES } from '../core/abilities.ts';
 import type { JsonObject } from '../core/call.ts';
-import { NO_ABILITIES } from './abilities-key.ts';
 import { connectInMemory } from './connect-in-memory.ts';
 import { HELLO, never, tinyServer, toolCall } from './fixtures.ts';
 import { type Parking, parking } from './parking.ts';

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
+import { NO_ABILITIES } from '../core/abilities.ts';
 import type { Abilities, JsonObject } from '../core/call.ts';
 import type { RpcError } from '../wire/json-rpc.ts';
 import type { Peer } from '../wire/peer.ts';
-import { NO_ABILITIES } from './abilities-key.ts';
 import { connectInMemory } from './connect-in-memory.ts';
 import { tinyServer, toolCall } from './fixtures.ts';
 

@@ -1,10 +1,9 @@
-import { abilitiesKey } from '../core/abilities.ts';
+import { abilitiesKey, NO_ABILITIES } from '../core/abilities.ts';
 import { abortable } from '../core/abortable.ts';
 import { backoffMs } from '../core/backoff.ts';
 import type { Abilities, JsonObject } from '../core/call.ts';
 import { HeddleError, UpstreamError } from '../core/errors.ts';
 import type { ServerStatus } from '../core/server-status.ts';
-import { NO_ABILITIES } from './abilities-key.ts';
 import { type AbleLists, ableLists } from './able-lists.ts';
 import type { Connection, ConnectOptions, ListKind } from './connection.ts';
 import { describeServer, eventsBetween } from './describe-server.ts';

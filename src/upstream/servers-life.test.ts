@@ -1,9 +1,9 @@
 import { expect, onTestFinished } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import { until } from '../../test/until.ts';
+import { NO_ABILITIES } from '../core/abilities.ts';
 import { HeddleError, UpstreamError } from '../core/errors.ts';
 import type { ServerEvent, ServerStatus } from '../core/server-status.ts';
-import { NO_ABILITIES } from './abilities-key.ts';
 import { connectInMemory } from './connect-in-memory.ts';
 import type { Connect } from './connection.ts';
 import { fakeTime, HELLO, memoryBook, never, planOf, type TinyServer, tinyServer, toolCall } from './fixtures.ts';
