@@ -22,7 +22,8 @@ export function watchFiles({ onChange, pollMs = 300, settleMs = 100 }: WatchOpti
   const followed = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
 
-  const notice: StatsListener = () => {
+  const notice: StatsListener = (now, before) => {
+    if (now.ino === 0 && before.ino === 0) return; // Node says once of each missing file that it is missing.
     clearTimeout(timer);
     timer = setTimeout(onChange, settleMs).unref();
   };
