@@ -3,6 +3,7 @@ import type { Json, JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
 import { readHeaderValue } from '../wire/header-value.ts';
 import { INVALID_PARAMS } from '../wire/json-rpc.ts';
+import { namedIn } from '../wire/named-in.ts';
 import { META_KEY, MODERN_VERSION } from './asked.ts';
 
 export interface Refusal {
@@ -15,14 +16,6 @@ export interface Refusal {
 const HEADER_MISMATCH = -32020;
 const UNSUPPORTED_VERSION = -32022;
 const VERSION_KEY = META_KEY('protocolVersion');
-const NAMED_BY: Readonly<Record<string, string>> = {
-  'tools/call': 'name',
-  'prompts/get': 'name',
-  'resources/read': 'uri',
-  'tasks/get': 'taskId',
-  'tasks/update': 'taskId',
-  'tasks/cancel': 'taskId',
-};
 
 /** A client of the stateless protocol says so in the body, or at the least in the header. */
 export function isModern(headers: IncomingHttpHeaders, params: JsonObject): boolean {
@@ -49,9 +42,8 @@ export function checkModern(headers: IncomingHttpHeaders, method: string, params
   if (refusal && (refusal.code === INVALID_PARAMS || versionsAgree)) return refusal;
   if (!versionsAgree) return mismatch('MCP-Protocol-Version');
   if (headers['mcp-method'] !== method) return mismatch('Mcp-Method');
-  const field = Object.hasOwn(NAMED_BY, method) ? NAMED_BY[method] : undefined;
-  const name = field && params[field];
-  return typeof name === 'string' && decoded(headers['mcp-name']) !== name ? mismatch('Mcp-Name') : undefined;
+  const name = namedIn(method, params);
+  return name !== undefined && decoded(headers['mcp-name']) !== name ? mismatch('Mcp-Name') : undefined;
 }
 
 const noEnvelope = (): Refusal => ({
