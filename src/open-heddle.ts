@@ -254,7 +254,10 @@ function govern(running: Running, shutDown: () => Promise<void>): Heddle {
   return {
     dispatch: pipeline({
       ...order,
-      resolve: async (call) => withTarget(call, await resolve(call)),
+      resolve(call) {
+        const found = resolve(call);
+        return found instanceof Promise ? found.then((target) => withTarget(call, target)) : withTarget(call, found);
+      },
       invoke: reading(
         invoke({ ...running, parking: running.questions.parking, priorityOf, admitTo: counted.admitTo }),
         { ...running, ...view },

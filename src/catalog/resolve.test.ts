@@ -14,7 +14,7 @@ const ask = async (world: World, name: string, caller: Caller = ada) => {
   return publicName;
 };
 const failure = (world: World, name: string, caller: Caller = ada): Promise<HeddleError> =>
-  world.resolve({ kind: 'tool', name, caller, signal }).then(
+  ask(world, name, caller).then(
     () => Promise.reject(new Error(`${name} was found`)),
     (thrown: unknown) => HeddleError.from(thrown),
   );

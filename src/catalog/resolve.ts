@@ -18,7 +18,8 @@ export interface ResolveOptions {
 /** As much of a call as says what it is of. */
 export type Wanted = Pick<Call, 'kind' | 'name' | 'caller' | 'signal'> & Partial<Pick<Call, 'input' | 'options'>>;
 
-export type Resolve = (call: Wanted) => Promise<Target>;
+/** At once where nothing has to be started for it. */
+export type Resolve = (call: Wanted) => Target | Promise<Target>;
 
 /**
  * Looks a name up, starting the server it belongs to when that is needed. What
@@ -47,15 +48,17 @@ export function resolver(options: ResolveOptions): Resolve {
     return find(call);
   }
 
-  return async function resolve(call) {
-    const known = find(call);
-    if (known?.servers.some((server) => servers.connected(server))) return known;
-
+  async function resolveAnew(call: Wanted, known: Target | undefined): Promise<Target> {
     const failure = await start(call, known);
     const found = find(call) ?? (failure ? undefined : await findMore(call));
     if (failure && (found || !known)) throw failure;
     if (found) return found;
     throw hasUri(call) ? unknownResource(call.name) : unknownName(call.name, visibleNames(catalog, call, visible));
+  }
+
+  return function resolve(call) {
+    const known = find(call);
+    return known?.servers.some((server) => servers.connected(server)) ? known : resolveAnew(call, known);
   };
 }
 

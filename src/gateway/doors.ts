@@ -6,7 +6,7 @@ import type { Access } from '../heddle.ts';
 import type { Arrival } from './arrival.ts';
 import type { Admission, Authenticate, Refused } from './authenticate.ts';
 import { challengeOf } from './bearer.ts';
-import { checkHost, type HostRules } from './check-host.ts';
+import { type HostRules, hostChecker } from './check-host.ts';
 import { admitter, type Place, placeOf } from './profiles.ts';
 import { isMetadataPath, metadataUrl, resourceMetadata, type TokenSettings } from './resource-metadata.ts';
 
@@ -40,6 +40,7 @@ export function doors(
   const { settings } = options.heddle.access;
   const isLocal = host === 'localhost' || addressKind(host) === 'loopback';
   if (!isLocal) refuseStrangers(host, settings());
+  const checkHost = hostChecker(options);
   const admit = admitter({ settings, authenticate, isLocal });
 
   function enter(found: Admission | 'unknown', visit: Visit): Promise<void> | void {
@@ -66,7 +67,7 @@ export function doors(
 
   return function receive(request, response) {
     const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
-    const trouble = checkHost(request, options);
+    const trouble = checkHost(request);
     if (trouble) return say(response, 403, trouble);
     if (path === '/healthz') return say(response, 200, 'ok');
     const place = placeOf(path, options.profile);

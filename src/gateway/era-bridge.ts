@@ -18,21 +18,22 @@ export function eraBridge(heddle: Heddle, handouts: Handouts): Bridge {
   const describe = ({ caller, name, signal }: Call) => heddle.catalog.describe(caller, name, signal);
 
   /** Its client is asked by requests of ours, while its own is open. */
-  async function runForLegacy(call: Call, ask: AskClient | undefined): Promise<JsonObject> {
-    if (ask && call.can) {
-      const dispatch = async (round: Call) => orRefuse(await heddle.dispatch(round));
-      const round = call.report ? { ...call, report: increasing(call.report) } : call;
-      return (await throughRounds(dispatch, round, { ask: askAll(ask), describe })).value;
-    }
-    const result = await heddle.dispatch(call);
-    if (result.kind === 'complete') return result.value;
-    // Nobody can be asked, so it can only have asked for patience, or be at it.
-    const waiting = { ...call, from: result.next };
-    return (await throughRounds(heddle.dispatch, waiting, { ask: cannotAsk, describe })).value;
+  function askLegacy(call: Call, ask: AskClient) {
+    const dispatch = async (round: Call) => orRefuse(await heddle.dispatch(round));
+    const round = call.report ? { ...call, report: increasing(call.report) } : call;
+    return throughRounds(dispatch, round, { ask: askAll(ask), describe });
   }
 
-  return async function bridge(call, { era, ask }, params = {}) {
-    if (era === 'legacy') return withoutReserved(withoutModernWords(await runForLegacy(call, ask)));
+  /** Nobody can be asked, so it can only have asked for patience, or be at it. */
+  const waitFor = (call: Call) => throughRounds(heddle.dispatch, call, { ask: cannotAsk, describe });
+
+  async function runForLegacy(call: Call, ask: AskClient | undefined): Promise<JsonObject> {
+    const first = await (ask && call.can ? askLegacy(call, ask) : heddle.dispatch(call));
+    const { value } = first.kind === 'complete' ? first : await waitFor({ ...call, from: first.next });
+    return withoutReserved(withoutModernWords(value));
+  }
+
+  async function runForModern(call: Call, params: JsonObject): Promise<JsonObject> {
     const round = modern.goOn(call, params);
     try {
       // Whoever knows tasks need not wait for what takes long, whether its server knows them or not.
@@ -41,7 +42,9 @@ export function eraBridge(heddle: Heddle, handouts: Handouts): Bridge {
     } catch (thrown) {
       throw modern.toRefusal(thrown, round);
     }
-  };
+  }
+
+  return (call, { era, ask }, params = {}) => (era === 'legacy' ? runForLegacy(call, ask) : runForModern(call, params));
 }
 
 /** Words that legacy clients do not know. */

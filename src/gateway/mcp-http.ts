@@ -11,7 +11,7 @@ import { checkModern, isModern, type Refusal } from './check-modern.ts';
 import { abilitiesIn, abilitiesOf } from './client-abilities.ts';
 import { MISSING_CAPABILITY } from './error-answer.ts';
 import type { Outlet } from './outlet.ts';
-import { header, readMessage } from './read-message.ts';
+import { header, readPosted, toMessage } from './read-message.ts';
 import { recheck } from './recheck.ts';
 import { Reply } from './reply.ts';
 import { isPrimed, openStream } from './session-stream.ts';
@@ -60,7 +60,8 @@ export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<
 
   // Every call comes this way, and each function that is async costs it a promise: only those that wait are.
   async function post(arrival: Arrival): Promise<void> {
-    const body = await readMessage(arrival.request, options.maxBodyBytes);
+    const { maxBodyBytes } = options;
+    const body = toMessage(await readPosted(arrival.request, maxBodyBytes), maxBodyBytes);
     if ('batch' in body) {
       const session = sessionOf(arrival);
       const batch = { version: session?.version, messages: body.batch };
@@ -70,8 +71,11 @@ export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<
     }
     if ('refusal' in body) return new Reply(arrival.response, null).error(body.refusal, { connection: 'close' });
     if ('answer' in body) return takeAnswer(arrival.response, sessionOf(arrival), body.answer);
-    const received = { ...arrival, ...body, reply: new Reply(arrival.response, body.id ?? null) };
-    await (isModern(arrival.request.headers, body.params) ? postModern(received) : postLegacy(received));
+    const { request, response, caller, stillMay } = arrival;
+    const { id, method, params } = body;
+    const reply = new Reply(response, id ?? null);
+    const received = { request, response, caller, stillMay, id, method, params, reply };
+    await (isModern(request.headers, params) ? postModern(received) : postLegacy(received));
   }
 
   function postModern(received: Received): Promise<void> | void {

@@ -11,14 +11,16 @@ export function openResponses(): OpenResponses {
   const open = new Set<ServerResponse>();
   let none: PromiseWithResolvers<void> | undefined;
 
+  function closed(this: ServerResponse): void {
+    open.delete(this);
+    if (open.size === 0) none?.resolve();
+  }
+
   return {
     add(response) {
       open.add(response);
       if (none) response.setHeader('connection', 'close');
-      response.once('close', () => {
-        open.delete(response);
-        if (open.size === 0) none?.resolve();
-      });
+      response.on('close', closed);
     },
     async finished(signal) {
       none ??= Promise.withResolvers();

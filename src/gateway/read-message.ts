@@ -14,15 +14,19 @@ export type Body =
 
 const refuse = (status: number, code: number, message: string) => ({ refusal: { status, code, message } });
 
-/** Reads what a client posted: one message, checked, or several together, unchecked. Never throws for what it did. */
-export async function readMessage(
-  request: IncomingMessage,
+/** The body that a client posted, or why it is not read. */
+export function readPosted(request: IncomingMessage, maxBytes: number): Promise<string | 'too-large'> | 'not-json' {
+  const type = request.headers['content-type'] ?? '';
+  const isJson = type === 'application/json' || /^application\/json\b/i.test(type);
+  return isJson ? readBody(request, maxBytes) : 'not-json';
+}
+
+/** What was posted: one message, checked, or several together, unchecked. Never throws for what a client did. */
+export function toMessage(
+  text: string | 'too-large' | 'not-json',
   maxBytes: number,
-): Promise<Body | { readonly batch: readonly unknown[] }> {
-  if (!/^application\/json\b/i.test(request.headers['content-type'] ?? '')) {
-    return refuse(415, INVALID_REQUEST, 'Content-Type has to be application/json.');
-  }
-  const text = await readBody(request, maxBytes);
+): Body | { readonly batch: readonly unknown[] } {
+  if (text === 'not-json') return refuse(415, INVALID_REQUEST, 'Content-Type has to be application/json.');
   if (text === 'too-large') return refuse(413, INVALID_REQUEST, `The body is larger than ${maxBytes} bytes.`);
   let message: unknown;
   try {

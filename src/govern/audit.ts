@@ -13,15 +13,16 @@ export function audit(log: AuditLog, clock: Clock = Date.now): Stage<Call> {
   return function audit(call, next) {
     return observed(call, next, ({ outcome, server, durationMs }) => {
       const { kind, caller } = call;
-      log.append({
+      const at = clock();
+      log.append(() => ({
         callId: call.id,
         phase: 'outcome',
-        at: clock(),
+        at,
         caller: caller.id,
         via: caller.via,
         name: keptName(call.name),
         detail: { ...(kind !== 'tool' && { kind }), outcome, server, durationMs, profile: caller.profile },
-      });
+      }));
     });
   };
 }

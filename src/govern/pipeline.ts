@@ -3,7 +3,8 @@ import { type Call, compose, type Handler, type ResolvedCall, type Stage } from 
 export interface Pipeline {
   /** Sees every attempt, including names that do not exist. */
   readonly outer: readonly Stage<Call>[];
-  readonly resolve: (call: Call) => Promise<ResolvedCall>;
+  /** At once where nothing has to be started for it. */
+  readonly resolve: (call: Call) => ResolvedCall | Promise<ResolvedCall>;
   /** Sees only calls to things that exist and that the caller may see. */
   readonly inner: readonly Stage<ResolvedCall>[];
   readonly invoke: Handler<ResolvedCall>;
@@ -12,5 +13,8 @@ export interface Pipeline {
 /** Two rings and the step between them: the only way to a server. */
 export function pipeline({ outer, resolve, inner, invoke }: Pipeline): Handler {
   const governed = compose(inner, invoke);
-  return compose(outer, async (call) => await governed(await resolve(call)));
+  return compose(outer, async (call) => {
+    const found = resolve(call);
+    return await governed(found instanceof Promise ? await found : found);
+  });
 }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { ResolvedCall, Stage } from '../core/call.ts';
+import type { Handler, ResolvedCall, Result, Stage } from '../core/call.ts';
 import type { Clock } from '../core/clock.ts';
 import { isLook, isStop } from '../core/task.ts';
 import type { AuditLog, AuditRecord } from '../store/audit-log.ts';
@@ -14,14 +14,15 @@ const digest = (value: object) => hash('sha256', JSON.stringify(value));
  * something waits until that is durable; when it cannot be, the call never happens.
  */
 export function recordIntent(log: AuditLog, decide: Decide, clock: Clock = Date.now): Stage<ResolvedCall> {
-  function recordOf(call: ResolvedCall): AuditRecord {
+  function recordOf(call: ResolvedCall): () => AuditRecord {
     const { target, caller, input, answers, beside } = call;
     const { effect, rule } = decide(caller, target, input);
     const decision = effect === 'ask' && isSelfApproved(call) ? 'self-approved' : effect;
-    return {
+    const at = clock();
+    return () => ({
       callId: call.id,
       phase: 'intent',
-      at: clock(),
+      at,
       caller: caller.id,
       via: caller.via,
       name: target.publicName,
@@ -40,14 +41,19 @@ export function recordIntent(log: AuditLog, decide: Decide, clock: Clock = Date.
         ...(call.from && { goesOn: call.from.kind }),
         ...(isStop(call) && { cancels: true }),
       },
-    };
+    });
   }
 
-  return async function recordIntent(call, next) {
-    // What goes on was written down when it began; a look decides nothing.
-    if (isLook(call)) return await next(call);
-    if (call.target.facts.readOnly) log.append(recordOf(call));
-    else await log.appendDurably(recordOf(call));
+  async function recorded(call: ResolvedCall, next: Handler<ResolvedCall>): Promise<Result> {
+    await log.appendDurably(recordOf(call));
     return await next(call);
+  }
+
+  return function recordIntent(call, next) {
+    // What goes on was written down when it began; a look decides nothing.
+    if (isLook(call)) return next(call);
+    if (!call.target.facts.readOnly) return recorded(call, next);
+    log.append(recordOf(call));
+    return next(call);
   };
 }

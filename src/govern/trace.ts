@@ -2,7 +2,7 @@ import type { Call, Stage } from '../core/call.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Span, TraceLog } from '../store/trace-log.ts';
 import { keptName } from './kept-name.ts';
-import { observer } from './outcome.ts';
+import { type Outcome, observer } from './outcome.ts';
 import { sanitised } from './sanitise.ts';
 
 const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}$/;
@@ -19,34 +19,43 @@ export function trace(log: TraceLog, subject: Subject, clock: Clock = Date.now):
     const startedAt = clock();
     return observed(call, next, ({ outcome, server: answered, durationMs }) => {
       const meant = subject(call);
-      const server = answered ?? meant?.server;
-      const { traceparent } = call.meta;
-      const parent = typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent) : null;
-      const id = call.id.replaceAll('-', '');
-      log.append({
-        traceId: parent?.[1] ?? id,
-        ...spanOf(id, call, parent?.[2]),
-        name: keptName(meant?.name ?? call.name),
-        ...(server !== undefined && { server }),
-        startedAt,
-        durationMs,
-        outcome,
-        attributes: {
-          callId: call.id,
-          caller: call.caller.id,
-          via: call.caller.via,
-          ...(call.kind !== 'tool' && { kind: call.kind }),
-          ...(meant && meant.name !== call.name && { written: keptName(call.name) }),
-          arguments: sanitised(call.input),
-          ...(call.beside && { parameters: sanitised(call.beside) }),
-        },
-      });
+      log.append(() => spanOf({ call, meant, startedAt, durationMs, outcome, server: answered ?? meant?.server }));
     });
   };
 }
 
+interface Ended extends Outcome {
+  readonly call: Call;
+  readonly meant: ReturnType<Subject>;
+  readonly startedAt: number;
+}
+
+function spanOf({ call, meant, startedAt, durationMs, outcome, server }: Ended): Span {
+  const { traceparent } = call.meta;
+  const parent = typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent) : null;
+  const id = call.id.replaceAll('-', '');
+  return {
+    traceId: parent?.[1] ?? id,
+    ...placeOf(id, call, parent?.[2]),
+    name: keptName(meant?.name ?? call.name),
+    ...(server !== undefined && { server }),
+    startedAt,
+    durationMs,
+    outcome,
+    attributes: {
+      callId: call.id,
+      caller: call.caller.id,
+      via: call.caller.via,
+      ...(call.kind !== 'tool' && { kind: call.kind }),
+      ...(meant && meant.name !== call.name && { written: keptName(call.name) }),
+      arguments: sanitised(call.input),
+      ...(call.beside && { parameters: sanitised(call.beside) }),
+    },
+  };
+}
+
 /** The random end of the call's id; a round after a question is a span of its own, below that of the first. */
-function spanOf(id: string, { from }: Call, parentId: string | undefined): Pick<Span, 'spanId' | 'parentId'> {
+function placeOf(id: string, { from }: Call, parentId: string | undefined): Pick<Span, 'spanId' | 'parentId'> {
   const spanId = id.slice(-SPAN_ID_CHARS);
   if (from) return { spanId: crypto.randomUUID().replaceAll('-', '').slice(-SPAN_ID_CHARS), parentId: spanId };
   return { spanId, ...(parentId !== undefined && { parentId }) };

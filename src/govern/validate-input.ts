@@ -1,4 +1,4 @@
-import type { JsonObject, ResolvedCall, Stage, Target } from '../core/call.ts';
+import type { JsonObject, ResolvedCall, Result, Stage, Target } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import { type Check, compileCheck, loadCompiler } from '../schema/compile.ts';
@@ -20,18 +20,32 @@ export function validateInput(): Stage<ResolvedCall> {
     return check;
   }
 
-  return async function validateInput(call, next) {
-    const { definition, invalid } = call.target;
-    if (invalid !== undefined) throw invalidTool(call.target.publicName, invalid);
+  // Nearly always the tool was called before: what need not wait does not, or each call would pay for it.
+  return function validateInput(call, next) {
+    const { definition, invalid, publicName } = call.target;
+    if (invalid !== undefined) return Promise.reject(invalidTool(publicName, invalid));
     // Its arguments were checked when it began, and need not be known to ask how far it is.
-    if (call.from?.kind === 'task') return await next(call);
-    if (call.kind !== 'tool') return await next(withPlainInput(call));
-    call.examine?.(definition);
-    const check = checks.get(definition) ?? (await prepare(call.target));
-    const wrong = check(call.input);
-    if (wrong) throw invalidInput(call, wrong);
-    return await next(call);
+    if (call.from?.kind === 'task') return next(call);
+    if (call.kind !== 'tool') return orReject(() => next(withPlainInput(call)));
+    const check = checks.get(definition);
+    const goOn = (known: Check) => orReject(() => next(checked(call, known)));
+    return check ? goOn(check) : prepare(call.target).then(goOn);
   };
+}
+
+function checked(call: ResolvedCall, check: Check): ResolvedCall {
+  call.examine?.(call.target.definition);
+  const wrong = check(call.input);
+  if (wrong) throw invalidInput(call, wrong);
+  return call;
+}
+
+function orReject(step: () => Promise<Result>): Promise<Result> {
+  try {
+    return step();
+  } catch (thrown) {
+    return Promise.reject(thrown);
+  }
 }
 
 /** What cannot be compiled stays so: the next call is told at once, and nothing is compiled again. */

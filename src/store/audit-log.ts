@@ -13,12 +13,15 @@ export interface AuditRecord {
   readonly detail: JsonObject;
 }
 
+/** What is made when it is written, right beside others of its kind: in the middle of a call it would cost several times as much. */
+export type Later<T> = T | (() => T);
+
 /** Append-only: there is no update and no delete, in this interface or below it. */
 export interface AuditLog {
   /** Queued; written with the next durable record, or a moment later. Kept for the next time when that fails. */
-  append(record: AuditRecord): void;
+  append(record: Later<AuditRecord>): void;
   /** Settles when the record is committed; rejects with AUDIT_UNAVAILABLE when it cannot be. */
-  appendDurably(record: AuditRecord): Promise<void>;
+  appendDurably(record: Later<AuditRecord>): Promise<void>;
   /** Newest first. */
   search(query: AuditQuery): Promise<readonly AuditRecord[]>;
   /** Reads every chain from its start and says where one is broken. */

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../core/call.ts';
+import type { Later } from './audit-log.ts';
 
 export interface Span {
   readonly traceId: string;
@@ -17,7 +18,7 @@ export interface Span {
 
 export interface TraceLog {
   /** Queued like an audit record, and dropped when it cannot be written: a trace is never worth a call. */
-  append(span: Span): void;
+  append(span: Later<Span>): void;
   get(traceId: string): Promise<readonly Span[]>;
   /** How each name, or each server, did since then; the most called first. Names that nothing has are left out. */
   stats(since: number, per?: 'name' | 'server'): Promise<readonly SpanStats[]>;

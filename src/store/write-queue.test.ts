@@ -62,6 +62,41 @@ it('writes spans by the hundred, not with each record, and all of them at the en
   expect(vi.getTimerCount()).toBe(0);
 });
 
+it('makes a record only when it is written, and once however often that is tried', async () => {
+  let made = 0;
+  const make = (name: string) => () => {
+    made += 1;
+    return recordOf({ name });
+  };
+  broken = true;
+  queue.append(make('kept'));
+  const refused = queue.appendDurably(make('refused'));
+  expect(made).toBe(0);
+  await expect(refused).rejects.toMatchObject({ code: 'AUDIT_UNAVAILABLE' });
+  broken = false;
+  await queue.appendDurably(make('later'));
+  expect([made, writtenNames()]).toEqual([3, ['kept', 'later']]);
+});
+
+verifies(
+  'G11',
+  'a record that cannot be written as JSON stops its own call, and is missed where nobody waits',
+  async () => {
+    const broken = () => recordOf({ detail: { amount: 1n as never } });
+    const refused = queue.appendDurably(broken);
+    queue.append(broken);
+    queue.appendSpan(() => spanOf({ attributes: { amount: 1n as never } }));
+    const written = queue.appendDurably(recordOf({ name: 'another' }));
+    await expect(refused).rejects.toMatchObject({
+      code: 'AUDIT_UNAVAILABLE',
+      message: expect.stringContaining('BigInt'),
+    });
+    await written;
+    expect(writtenNames()).toEqual(['audit', 'another']);
+    await queue.close();
+  },
+);
+
 it('never writes two batches at once', async () => {
   const steps: string[] = [];
   const slow = new WriteQueue(async ({ records }) => {

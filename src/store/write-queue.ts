@@ -1,6 +1,6 @@
 import type { Clock } from '../core/clock.ts';
 import { HeddleError } from '../core/errors.ts';
-import type { AuditRecord } from './audit-log.ts';
+import type { AuditRecord, Later } from './audit-log.ts';
 import { seal, startChain } from './hash-chain.ts';
 import { toAuditRow, toSpanRow } from './rows.ts';
 import type { AuditRow, SealedRow, SpanRow } from './tables.ts';
@@ -23,8 +23,10 @@ export interface Batch {
 export type WriteBatch = (batch: Batch) => void | Promise<void>;
 
 interface Entry {
-  readonly row: AuditRow;
-  readonly waiting?: { resolve(): void; reject(error: HeddleError): void };
+  /** Until its row is made. */
+  record: Later<AuditRecord> | undefined;
+  row: AuditRow | undefined;
+  readonly waiting: { resolve(): void; reject(error: HeddleError): void } | undefined;
 }
 
 /**
@@ -35,7 +37,7 @@ export class WriteQueue {
   readonly #write: WriteBatch;
   readonly #clock: Clock;
   #entries: Entry[] = [];
-  #spans: SpanRow[] = [];
+  #spans: Later<Span>[] = [];
   #lost = 0;
   /** How many waited for the last batch. */
   #company = 0;
@@ -52,21 +54,21 @@ export class WriteQueue {
     this.#clock = clock;
   }
 
-  append(record: AuditRecord): void {
-    this.#entries.push({ row: toAuditRow(record) });
+  append(record: Later<AuditRecord>): void {
+    this.#entries.push({ record, row: undefined, waiting: undefined });
     this.#linger();
   }
 
-  appendDurably(record: AuditRecord): Promise<void> {
+  appendDurably(record: Later<AuditRecord>): Promise<void> {
     if (this.#closing) return Promise.reject(auditUnavailable('The store is closed'));
     const waiting = Promise.withResolvers<void>();
-    this.#entries.push({ row: toAuditRow(record), waiting });
+    this.#entries.push({ record, row: undefined, waiting });
     this.#wake();
     return waiting.promise;
   }
 
-  appendSpan(span: Span): void {
-    this.#spans.push(toSpanRow(span));
+  appendSpan(span: Later<Span>): void {
+    this.#spans.push(span);
     this.#linger();
   }
 
@@ -106,11 +108,11 @@ export class WriteQueue {
 
   /** Returns how many entries of this batch are kept for the next one. */
   async #flush(): Promise<number> {
-    const batch = this.#entries;
+    const all = this.#entries;
+    this.#entries = [];
+    const { batch, rows } = this.#rowsOf(all);
     const spans = this.#dueSpans();
     const lost = this.#lost;
-    this.#entries = [];
-    const rows = batch.map((entry) => entry.row);
     if (lost > 0) rows.unshift(lossOf(lost, this.#clock()));
     const { sealed, head } = seal(this.#head, rows);
     try {
@@ -137,7 +139,23 @@ export class WriteQueue {
     const spans = this.#spans;
     this.#lingered = false;
     this.#spans = [];
-    return spans;
+    return spans.flatMap(spanRowOf);
+  }
+
+  /** What cannot be said as JSON is refused to whoever waits for it, and is otherwise lost: the rest has to be written. */
+  #rowsOf(all: readonly Entry[]): { batch: readonly Entry[]; rows: AuditRow[] } {
+    const rows: AuditRow[] = [];
+    const batch = all.filter((entry) => {
+      try {
+        rows.push(rowOf(entry));
+        return true;
+      } catch (cause) {
+        if (!entry.waiting) this.#lost++;
+        entry.waiting?.reject(auditUnavailable('The audit record could not be written', cause));
+        return false;
+      }
+    });
+    return { batch, rows };
   }
 
   #keep(batch: readonly Entry[], cause: unknown): number {
@@ -163,8 +181,25 @@ export class WriteQueue {
   }
 }
 
+/** Made once: what is kept for another time holds on to no call. */
+function rowOf(entry: Entry): AuditRow {
+  if (entry.row) return entry.row;
+  const { record } = entry;
+  entry.row = toAuditRow(typeof record === 'function' ? record() : (record as AuditRecord));
+  entry.record = undefined;
+  return entry.row;
+}
+
+function spanRowOf(span: Later<Span>): readonly SpanRow[] {
+  try {
+    return [toSpanRow(typeof span === 'function' ? span() : span)];
+  } catch {
+    return []; // A trace is never worth a call.
+  }
+}
+
 function lossOf(count: number, at: number): AuditRow {
-  const detail = { lostRecords: count, reason: 'The audit log could not be written for too long.' };
+  const detail = { lostRecords: count, reason: 'They could not be written.' };
   return toAuditRow({ callId: '', phase: 'outcome', at, caller: 'heddle', via: 'store', name: 'audit', detail });
 }
 
