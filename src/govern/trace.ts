@@ -1,4 +1,4 @@
-import type { Call, Stage } from '../core/call.ts';
+import type { Call, Continuation, JsonObject, Stage } from '../core/call.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Span, TraceLog } from '../store/trace-log.ts';
 import { keptName } from './kept-name.ts';
@@ -18,19 +18,41 @@ export function trace(log: TraceLog, subject: Subject, clock: Clock = Date.now):
   return function trace(call, next) {
     const startedAt = clock();
     return observed(call, next, ({ outcome, server: answered, durationMs }) => {
+      const { id, kind, name, caller, input, meta, beside, from } = call;
       const meant = subject(call);
-      log.append(() => spanOf({ call, meant, startedAt, durationMs, outcome, server: answered ?? meant?.server }));
+      const server = answered ?? meant?.server;
+      const ended = {
+        id,
+        kind,
+        name,
+        caller,
+        input,
+        meta,
+        beside,
+        from,
+        meant,
+        startedAt,
+        durationMs,
+        outcome,
+        server,
+      };
+      log.append(spanLater(ended));
     });
   };
 }
 
-interface Ended extends Outcome {
-  readonly call: Call;
+/** As much of a call as its span tells: what waits to be written keeps nothing else alive. */
+interface Ended extends Outcome, Pick<Call, 'id' | 'kind' | 'name' | 'caller' | 'input' | 'meta'> {
+  readonly beside: JsonObject | undefined;
+  readonly from: Continuation | undefined;
   readonly meant: ReturnType<Subject>;
   readonly startedAt: number;
 }
 
-function spanOf({ call, meant, startedAt, durationMs, outcome, server }: Ended): Span {
+const spanLater = (ended: Ended) => () => spanOf(ended);
+
+function spanOf(call: Ended): Span {
+  const { meant, startedAt, durationMs, outcome, server } = call;
   const { traceparent } = call.meta;
   const parent = typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent) : null;
   const id = call.id.replaceAll('-', '');
@@ -55,7 +77,11 @@ function spanOf({ call, meant, startedAt, durationMs, outcome, server }: Ended):
 }
 
 /** The random end of the call's id; a round after a question is a span of its own, below that of the first. */
-function placeOf(id: string, { from }: Call, parentId: string | undefined): Pick<Span, 'spanId' | 'parentId'> {
+function placeOf(
+  id: string,
+  { from }: Pick<Ended, 'from'>,
+  parentId: string | undefined,
+): Pick<Span, 'spanId' | 'parentId'> {
   const spanId = id.slice(-SPAN_ID_CHARS);
   if (from) return { spanId: crypto.randomUUID().replaceAll('-', '').slice(-SPAN_ID_CHARS), parentId: spanId };
   return { spanId, ...(parentId !== undefined && { parentId }) };
