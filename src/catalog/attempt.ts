@@ -32,6 +32,11 @@ export interface Attempts {
   resume(server: string, call: ResolvedCall): Promise<Tried>;
 }
 
+interface Attempted {
+  readonly end: End;
+  readonly pass: Pass;
+}
+
 type End = { readonly result: Result } | { readonly thrown: unknown; readonly sent: boolean };
 
 export function attempts({ servers, parking, metrics, clock }: AttemptOptions): Attempts {
@@ -66,6 +71,11 @@ export function attempts({ servers, parking, metrics, clock }: AttemptOptions): 
     return thrown.code === 'UPSTREAM_REFUSED' ? 'answered' : 'failed';
   }
 
+  function conclusion(server: string, call: ResolvedCall, { end, pass }: Attempted): Tried {
+    breaker.ended(identityOf(server), laneOf(call, server), pass, judge(server, call, end));
+    return conclude(server, call, end);
+  }
+
   return {
     enter(server, call) {
       const rest = restMs(server);
@@ -75,38 +85,39 @@ export function attempts({ servers, parking, metrics, clock }: AttemptOptions): 
       return leftAlone(server, pass, `${call.target.publicName} failed there again and again`);
     },
     leave: (server, call, pass) => breaker.ended(identityOf(server), laneOf(call, server), pass, 'left'),
-    async send(server, call, pass) {
+    send(server, call, pass) {
       const there = callAt(call, server);
-      let end = await ask(servers, server, there);
-      // The line has closed itself by now, so a new one is opened.
-      if ('thrown' in end && isSessionGone(end.thrown)) end = await ask(servers, server, there);
-      breaker.ended(identityOf(server), laneOf(call, server), pass, judge(server, there, end));
-      return conclude(server, there, end);
+      const over = (end: End) => conclusion(server, there, { end, pass });
+      return ask(servers, server, there).then((end) =>
+        // The line has closed itself by now, so a new one is opened.
+        'thrown' in end && isSessionGone(end.thrown) ? ask(servers, server, there).then(over) : over(end),
+      );
     },
     async resume(server, call) {
       const there = callAt(call, server);
-      const end = await resumeParked(parking, there).then(
-        (result): End => ({ result }),
-        (thrown): End => ({ thrown, sent: true }),
-      );
-      breaker.ended(identityOf(server), laneOf(call, server), 'in', judge(server, there, end));
-      return conclude(server, there, end);
+      const end = await resumeParked(parking, there).then(answered, failed);
+      return conclusion(server, there, { end, pass: 'in' });
     },
   };
 }
 
-async function ask(servers: AttemptOptions['servers'], server: string, call: ResolvedCall): Promise<End> {
+const answered = (result: Result): End => ({ result });
+const failed = (thrown: unknown): End => ({ thrown, sent: true });
+
+// Every call comes this way: where a line is ready, a chain costs it less than an async function.
+function ask(servers: AttemptOptions['servers'], server: string, call: ResolvedCall): Promise<End> {
+  const ready = servers.ready(server, call);
+  return ready ? ready.send(call).then(answered, failed) : connectAndAsk(servers, server, call);
+}
+
+async function connectAndAsk(servers: AttemptOptions['servers'], server: string, call: ResolvedCall): Promise<End> {
   let connection: Connection;
   try {
-    connection = servers.ready(server, call) ?? (await servers.lineFor(server, call, call.signal));
+    connection = await servers.lineFor(server, call, call.signal);
   } catch (thrown) {
     return { thrown, sent: false };
   }
-  try {
-    return { result: await connection.send(call) };
-  } catch (thrown) {
-    return { thrown, sent: true };
-  }
+  return connection.send(call).then(answered, failed);
 }
 
 function conclude(server: string, call: ResolvedCall, end: End): Tried {

@@ -37,10 +37,9 @@ export function invoke(options: InvokeOptions): Handler<ResolvedCall> {
   const attempt = attempts({ servers, parking, metrics, clock });
   const choosing = { statusOf: servers.statusOf, metricsOf: metrics.tool, priorityOf, clock };
 
-  async function askOnly(server: string, call: ResolvedCall): Promise<Result> {
+  function askOnly(server: string, call: ResolvedCall): Promise<Result> {
     const pass = attempt.enter(server, call);
-    if (typeof pass !== 'string') throw pass;
-    return resultOf(await attempt.send(server, call, pass));
+    return typeof pass === 'string' ? attempt.send(server, call, pass).then(resultOf) : Promise.reject(pass);
   }
 
   function enter(server: string, call: ResolvedCall): Pass | HeddleError {

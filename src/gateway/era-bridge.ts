@@ -27,10 +27,11 @@ export function eraBridge(heddle: Heddle, handouts: Handouts): Bridge {
   /** Nobody can be asked, so it can only have asked for patience, or be at it. */
   const waitFor = (call: Call) => throughRounds(heddle.dispatch, call, { ask: cannotAsk, describe });
 
-  async function runForLegacy(call: Call, ask: AskClient | undefined): Promise<JsonObject> {
-    const first = await (ask && call.can ? askLegacy(call, ask) : heddle.dispatch(call));
-    const { value } = first.kind === 'complete' ? first : await waitFor({ ...call, from: first.next });
-    return withoutReserved(withoutModernWords(value));
+  function runForLegacy(call: Call, ask: AskClient | undefined): Promise<JsonObject> {
+    const first: Promise<Result> = ask && call.can ? askLegacy(call, ask) : heddle.dispatch(call);
+    return first.then((result) =>
+      result.kind === 'complete' ? inOldWords(result) : waitFor({ ...call, from: result.next }).then(inOldWords),
+    );
   }
 
   async function runForModern(call: Call, params: JsonObject): Promise<JsonObject> {
@@ -46,6 +47,8 @@ export function eraBridge(heddle: Heddle, handouts: Handouts): Bridge {
 
   return (call, { era, ask }, params = {}) => (era === 'legacy' ? runForLegacy(call, ask) : runForModern(call, params));
 }
+
+const inOldWords = ({ value }: { readonly value: JsonObject }) => withoutReserved(withoutModernWords(value));
 
 /** Words that legacy clients do not know. */
 function withoutModernWords(value: JsonObject): JsonObject {

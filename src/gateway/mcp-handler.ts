@@ -70,17 +70,16 @@ function introduction(offers: Offers): JsonObject {
 const forModern = (result: JsonObject) =>
   result.resultType === undefined ? { resultType: 'complete', ...result } : result;
 
-async function callTool(bridge: Bridge, params: JsonObject, asked: Asked): Promise<JsonObject> {
+// Most requests are this one, so a chain: it costs each of them less than an async function.
+function callTool(bridge: Bridge, params: JsonObject, asked: Asked): Promise<JsonObject> {
   const { name, arguments: input = {} } = params;
-  if (typeof name !== 'string') throw new RpcError(INVALID_PARAMS, '`name` has to be a string.');
-  if (!isObject(input)) throw new RpcError(INVALID_PARAMS, '`arguments` has to be an object.');
-  try {
-    const result = await bridge(toCall({ kind: 'tool', name, input }, params, asked), asked, params);
-    return asked.era === 'legacy' ? withObject(result) : result;
-  } catch (thrown) {
-    return failedCall(thrown, asked);
-  }
+  if (typeof name !== 'string') return refuse('`name` has to be a string.');
+  if (!isObject(input)) return refuse('`arguments` has to be an object.');
+  const result = bridge(toCall({ kind: 'tool', name, input }, params, asked), asked, params);
+  return result.then(asked.era === 'legacy' ? withObject : undefined, (thrown) => failedCall(thrown, asked));
 }
+
+const refuse = (why: string) => Promise.reject(new RpcError(INVALID_PARAMS, why));
 
 /** Older clients know structured content as an object only, and refuse the whole result for any other. */
 function withObject(result: JsonObject): JsonObject {

@@ -11,7 +11,7 @@ import { checkModern, isModern, type Refusal } from './check-modern.ts';
 import { abilitiesIn, abilitiesOf } from './client-abilities.ts';
 import { MISSING_CAPABILITY } from './error-answer.ts';
 import type { Outlet } from './outlet.ts';
-import { header, readPosted, toMessage } from './read-message.ts';
+import { type Body, header, readPosted, toMessage } from './read-message.ts';
 import { recheck } from './recheck.ts';
 import { Reply } from './reply.ts';
 import { isPrimed, openStream } from './session-stream.ts';
@@ -58,10 +58,14 @@ export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<
   const sessionOf = ({ request, caller }: Pick<Arrival, 'request' | 'caller'>) =>
     sessions.find(header(request, 'mcp-session-id'), holderOf(caller));
 
-  // Every call comes this way, and each function that is async costs it a promise: only those that wait are.
-  async function post(arrival: Arrival): Promise<void> {
-    const { maxBodyBytes } = options;
-    const body = toMessage(await readPosted(arrival.request, maxBodyBytes), maxBodyBytes);
+  // Every call comes this way, and each function that is async costs it half a kilobyte: these are chains.
+  function post(arrival: Arrival): Promise<void> | void {
+    const posted = readPosted(arrival.request, options.maxBodyBytes);
+    return posted === 'not-json' ? take(arrival, posted) : posted.then((text) => take(arrival, text));
+  }
+
+  function take(arrival: Arrival, text: string): Promise<void> | void {
+    const body = toMessage(text, options.maxBodyBytes);
     if ('batch' in body) {
       const session = sessionOf(arrival);
       const batch = { version: session?.version, messages: body.batch };
@@ -71,11 +75,8 @@ export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<
     }
     if ('refusal' in body) return new Reply(arrival.response, null).error(body.refusal, { connection: 'close' });
     if ('answer' in body) return takeAnswer(arrival.response, sessionOf(arrival), body.answer);
-    const { request, response, caller, stillMay } = arrival;
-    const { id, method, params } = body;
-    const reply = new Reply(response, id ?? null);
-    const received = { request, response, caller, stillMay, id, method, params, reply };
-    await (isModern(request.headers, params) ? postModern(received) : postLegacy(received));
+    const received = toReceived(arrival, body);
+    return isModern(arrival.request.headers, body.params) ? postModern(received) : postLegacy(received);
   }
 
   function postModern(received: Received): Promise<void> | void {
@@ -124,23 +125,43 @@ export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<
   };
 }
 
+function toReceived(arrival: Arrival, { id, method, params }: Extract<Body, { method: unknown }>): Received {
+  const { request, response, caller, stillMay } = arrival;
+  return { request, response, caller, stillMay, id, method, params, reply: new Reply(response, id ?? null) };
+}
+
 /** Answers one request in its era, whatever becomes of it. */
 function responder(answer: Answer) {
-  return async function respond(received: Received, { era, id, session, headers, examined }: Request): Promise<void> {
-    const { method, params, caller, reply } = received;
-    const { signal } = reply;
-    const notify = (name: string, details: JsonObject) => reply.notify(name, details);
-    try {
-      const user = era === 'modern' ? { can: abilitiesIn(params) } : userOf(session, reply);
-      const asked = { id, era, caller, signal, notify, ...user, examine: examined?.examine };
-      const result = await answer(method, params, asked);
+  return function respond(received: Received, request: Request): Promise<void> | void {
+    const { method, params, reply } = received;
+    const { era, id, session, headers, examined } = request;
+
+    function answered(result: JsonObject): void {
+      session?.running.delete(id);
+      if (reply.signal.aborted) return;
       const refusal = examined?.refusal();
-      if (!signal.aborted) refusal ? reply.error(refusal) : reply.result(result, headers?.(result));
-    } catch (thrown) {
-      if (!signal.aborted) reply.error(examined?.refusal() ?? toRefusal(thrown, era));
+      if (refusal) reply.error(refusal);
+      else reply.result(result, headers?.(result));
     }
-    session?.running.delete(id);
+
+    function failed(thrown: unknown): void {
+      session?.running.delete(id);
+      if (!reply.signal.aborted) reply.error(examined?.refusal() ?? toRefusal(thrown, era));
+    }
+
+    try {
+      return answer(method, params, askedIn(received, request)).then(answered, failed);
+    } catch (thrown) {
+      failed(thrown);
+    }
   };
+}
+
+function askedIn({ caller, params, reply }: Received, { era, id, session, examined }: Request): Asked {
+  const { signal } = reply;
+  const notify = (name: string, details: JsonObject) => reply.notify(name, details);
+  const user = era === 'modern' ? { can: abilitiesIn(params) } : userOf(session, reply);
+  return { id, era, caller, signal, notify, ...user, examine: examined?.examine };
 }
 
 /** What a tool wants repeated in headers is written in its definition, which is known once the call has found it. */

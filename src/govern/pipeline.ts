@@ -13,8 +13,12 @@ export interface Pipeline {
 /** Two rings and the step between them: the only way to a server. */
 export function pipeline({ outer, resolve, inner, invoke }: Pipeline): Handler {
   const governed = compose(inner, invoke);
-  return compose(outer, async (call) => {
-    const found = resolve(call);
-    return await governed(found instanceof Promise ? await found : found);
+  return compose(outer, (call) => {
+    try {
+      const found = resolve(call);
+      return found instanceof Promise ? found.then(governed) : governed(found);
+    } catch (thrown) {
+      return Promise.reject(thrown);
+    }
   });
 }

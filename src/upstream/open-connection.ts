@@ -95,21 +95,21 @@ function toConnection({ peer, agreement, calls, changes, lives, list, log }: Par
   });
   let waiting = 0; // Calls about to be sent.
   /** A lost session is told only when the line is closed: whoever then tries again gets another line. */
-  async function sendOrClose(call: ResolvedCall): Promise<Result> {
+  async function failed(thrown: unknown): Promise<never> {
+    if (HeddleError.is(thrown) && thrown.details.sessionGone === true) await peer.closed;
+    if (HeddleError.is(thrown) && thrown.code === 'AUTH_NEEDED') options.onAuthNeeded?.(thrown);
+    throw thrown;
+  }
+
+  async function sendOnceSet(levelSet: Promise<void>, call: ResolvedCall): Promise<Result> {
     waiting++;
-    try {
-      const levelSet = log.sending(call);
-      try {
-        if (levelSet) await levelSet;
-      } finally {
-        waiting--;
-      }
-      return await calls.send(call);
-    } catch (thrown) {
-      if (HeddleError.is(thrown) && thrown.details.sessionGone === true) await peer.closed;
-      if (HeddleError.is(thrown) && thrown.code === 'AUTH_NEEDED') options.onAuthNeeded?.(thrown);
-      throw thrown;
-    }
+    await levelSet.finally(() => waiting--);
+    return calls.send(call);
+  }
+
+  function send(call: ResolvedCall): Promise<Result> {
+    const levelSet = log.sending(call);
+    return (levelSet ? sendOnceSet(levelSet, call) : calls.send(call)).catch(failed);
   }
 
   return {
@@ -120,7 +120,7 @@ function toConnection({ peer, agreement, calls, changes, lives, list, log }: Par
     closed: peer.closed,
     lastWords,
     // Whoever cannot complete has nothing to suggest.
-    send: (call) => (call.kind === 'completion' && !canComplete(agreement) ? noSuggestions(server) : sendOrClose(call)),
+    send: (call) => (call.kind === 'completion' && !canComplete(agreement) ? noSuggestions(server) : send(call)),
     asksBlindly: calls.asksBlindly,
     underWay: () => waiting + calls.underWay(),
     subscribe: changes.subscribe,
