@@ -55,6 +55,9 @@ type Permissions = ServerEntry['permissions'];
 const STRICTEST = ['deny', 'ask', 'allow'] as const;
 const BUILT_IN: Decision = { effect: 'allow', rule: 'built-in', reason: 'It comes with Heddle and only reads.' };
 
+const OPEN: Decision = { effect: 'allow', rule: 'mode open', reason: 'Nothing asks in mode open.' };
+const UNSUSPICIOUS: Decision = { effect: 'allow', rule: 'mode guarded', reason: 'Nothing speaks against it.' };
+
 const NONE: ReadonlySet<string> = new Set();
 const NOT_SHOWN: Decision = {
   effect: 'deny',
@@ -257,13 +260,11 @@ function byReadOrWrite(permissions: Permissions, server: string, { facts }: Targ
 }
 
 function byMode(mode: Policy['mode'], target: Target, input: JsonObject | undefined): Decision {
+  if (mode === 'open') return OPEN;
   const rule = `mode ${mode}`;
-  if (mode === 'open') return { effect: 'allow', rule, reason: 'Nothing asks in mode open.' };
   if (mode === 'strict') return { effect: 'ask', rule, reason: `Every external ${target.kind} asks in mode strict.` };
   const worry = worryOf(target, input);
-  return worry
-    ? { effect: 'ask', rule, reason: worry }
-    : { effect: 'allow', rule, reason: 'Nothing speaks against it.' };
+  return worry ? { effect: 'ask', rule, reason: worry } : UNSUSPICIOUS;
 }
 
 function worryOf({ kind, facts }: Target, input: JsonObject | undefined): string | undefined {

@@ -80,6 +80,7 @@ export function rates(limits: () => RateLimits, clock: Clock = Date.now): Rates 
 
   return {
     admit(call) {
+      if (!isLimited(call, limits())) return undefined;
       const refused = call.target.servers.length === 1 ? undefined : spentByAll(call);
       return refused ?? spend(limitsOf(call, limits()));
     },
@@ -103,6 +104,13 @@ export function rateLimit(rates: Rates): Stage<ResolvedCall> {
     return refused ? Promise.reject(refused) : next(call);
   };
 }
+
+/** Whether any limit may hold: mostly there is none, and nothing to count. */
+const isLimited = ({ target }: ResolvedCall, { servers, perCaller }: RateLimits): boolean =>
+  perCaller !== undefined ||
+  servers.size > 0 ||
+  target.facts.rateLimit !== undefined ||
+  target.rateLimits !== undefined;
 
 interface Applying {
   readonly key: string;

@@ -23,6 +23,7 @@ export interface StdioOptions extends Omit<Program, 'mark' | 'enter'> {
 
 const MIB = 1024 * 1024;
 const DRAIN_MS = 50;
+const SENT = Promise.resolve();
 // A server that names the id first, or last, as the SDKs do.
 const ID_AT_START = /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d+)\s*,/;
 const ID_AT_END = /,\s*"id"\s*:\s*(\d+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$/;
@@ -68,7 +69,16 @@ export class StdioLine implements Line {
     if (this.#closing) await group.end();
   }
 
-  async send(message: Message): Promise<void> {
+  send(message: Message): Promise<void> {
+    try {
+      this.#queue(message);
+      return SENT;
+    } catch (thrown) {
+      return Promise.reject(thrown);
+    }
+  }
+
+  #queue(message: Message): void {
     const { server, maxQueuedChars = 64 * MIB } = this.#options;
     if (this.#down || this.#closing) throw unreachable(server, 'its process has ended');
     if (this.#outgoing.length > maxQueuedChars) throw unreachable(server, 'it does not read what it is sent');
