@@ -11,14 +11,12 @@ import { access } from './compose/access.ts';
 import { administration } from './compose/administration.ts';
 import { browse } from './compose/browse.ts';
 import { builtIns } from './compose/built-ins.ts';
-import { doctor } from './compose/doctor.ts';
 import { profileNames } from './compose/profile-names.ts';
 import { type RegisteredServers, registeredServers } from './compose/registered-servers.ts';
 import { rememberedOf } from './compose/remembered.ts';
 import { callable, type Situation, situationOf } from './compose/situation.ts';
 import { catalogTeller, tellers } from './compose/tellers.ts';
 import type { Config, Problem, ServerConfig } from './config/config.ts';
-import { followConfig } from './config/follow.ts';
 import { loadConfig } from './config/load.ts';
 import { requireFile } from './config/require-file.ts';
 import { trustFile } from './config/trust-file.ts';
@@ -194,7 +192,7 @@ async function assemble({ config, store, options, env, clock, closing }: Parts):
     inProcess,
     closing: closing.signal,
   });
-  const following = options.watch && follow({ config, options, env, read: registered.read, adopt, changes });
+  const following = options.watch && (await follow({ config, options, env, read: registered.read, adopt, changes }));
   const parts = { store, changes, heard, catalog, servers, metrics, registered, questions, clock, watchdog, env };
   return govern({ now: () => situation, ...parts }, async () => {
     closing.abort();
@@ -217,7 +215,8 @@ interface Following extends Pick<Parts, 'config' | 'options' | 'env'> {
 }
 
 /** Puts in force what files say when they change, and the user's agreement to it. */
-function follow({ config, options, env, read, adopt, changes }: Following): { close(): void } {
+async function follow({ config, options, env, read, adopt, changes }: Following): Promise<{ close(): void }> {
+  const { followConfig } = await import('./config/follow.ts');
   const apply = (next: Config) => {
     adopt(next);
     changes.publish({ kind: 'config', subject: 'configuration', detail: { problems: next.problems.length } });
@@ -281,7 +280,10 @@ function govern(running: Running, shutDown: () => Promise<void>): Heddle {
       requireRole(by, ['owner', 'operator']);
       return running.heard.on(filter, handler);
     },
-    doctor: doctor({ ...running, audit: store.audit, stages: stageNames(order) }),
+    async doctor(by, server, signal) {
+      const { doctor } = await import('./compose/doctor.ts');
+      return doctor({ ...running, audit: store.audit, stages: stageNames(order) })(by, server, signal);
+    },
     close() {
       closing ??= shutDown();
       return closing;

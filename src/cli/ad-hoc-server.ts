@@ -23,10 +23,6 @@ export function splitCommand(words: readonly string[]): {
   return { server: { name: nameOfCommand(command, args), entry: { command, args } }, call: words.slice(at + 1) };
 }
 
-export function isUrl(word: string): boolean {
-  return /^https?:\/\//i.test(word);
-}
-
 export function serverAt(url: string, headers?: JsonObject): AdHocServer {
   if (!URL.canParse(url)) throw new HeddleError('USAGE_INVALID', `${url} is not a URL.`);
   return { name: nameOfUrl(url), entry: { type: 'http', url, ...(headers && { headers }) } };

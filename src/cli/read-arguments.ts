@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { text as readAll } from 'node:stream/consumers';
 import type { Json, JsonObject } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { isObject, parseJson } from '../core/json.ts';
@@ -26,7 +25,7 @@ async function readWhole(whole: string): Promise<JsonObject> {
 }
 
 async function sourceOf(whole: string): Promise<string> {
-  if (whole === '-') return readAll(process.stdin);
+  if (whole === '-') return (await import('node:stream/consumers')).text(process.stdin);
   if (!whole.startsWith('@')) return whole;
   try {
     return await readFile(whole.slice(1), 'utf8');

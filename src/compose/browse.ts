@@ -2,14 +2,11 @@ import type { Catalog } from '../catalog/catalog.ts';
 import { categoriesOf } from '../catalog/categories.ts';
 import { findIn } from '../catalog/find.ts';
 import { discover, type ListOptions, pageOf } from '../catalog/list.ts';
-import { offersOf } from '../catalog/offers.ts';
 import type { Resolve } from '../catalog/resolve.ts';
-import { search } from '../catalog/search.ts';
 import type { Caller, Target } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import type { Decide } from '../govern/decide.ts';
 import type { Heddle } from '../heddle.ts';
-import { hiddenBy } from './hidden-by.ts';
 
 const LIST_WAIT_MS = 2000;
 const PAGE_SIZE = 1000;
@@ -42,15 +39,18 @@ export function browse(view: ListOptions & { readonly rules: () => Decide }, res
       }
     },
     async search(by, { text, limit = MAX_HITS }) {
+      const { search } = await import('../catalog/search.ts');
       await learn(by);
       const spellings = (target: Target) => view.catalog.current().spellings(target);
       return search(everything(by), { text, limit: Math.min(limit, MAX_HITS), spellings });
     },
     async offers(by) {
+      const { offersOf } = await import('../catalog/offers.ts');
       await learn(by);
       return offersOf(view.servers.status().filter(({ name }) => view.serverVisible(by, name)));
     },
     async hiddenBy(by, name) {
+      const { hiddenBy } = await import('./hidden-by.ts');
       return hiddenBy(view, by, name);
     },
     async categories(by) {

@@ -1,8 +1,14 @@
-import { createScanner, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
+import { createRequire } from 'node:module';
+import type { Node, ParseError } from 'jsonc-parser';
 import type { Json, JsonObject } from '../core/call.ts';
 import { isObject, parseJson } from '../core/json.ts';
 import type { Place, Problem } from './config.ts';
 import { jsonOffsets } from './json-offsets.ts';
+
+const require = createRequire(import.meta.url);
+
+// Loaded with the first file that needs it: most are JSON as JSON is.
+const jsonc = () => require('jsonc-parser') as typeof import('jsonc-parser');
 
 export type Path = readonly (string | number)[];
 
@@ -44,6 +50,7 @@ export function parseDocument(file: string, text: string): Document | Problem {
   if (tooDeep !== undefined) {
     return broken(`is nested deeper than ${MAX_DEPTH} levels.`, 'Flatten the file.', tooDeep);
   }
+  const { parseTree, printParseErrorCode } = jsonc();
   const errors: ParseError[] = [];
   const tree = parseTree(text, errors, { allowTrailingComma: true });
   const [error] = errors;
@@ -95,7 +102,7 @@ function lineStarts(text: string): readonly number[] {
 
 // The parser is recursive, so depth is counted before it runs.
 function offsetTooDeep(text: string): number | undefined {
-  const scanner = createScanner(text, true);
+  const scanner = jsonc().createScanner(text, true);
   let depth = 0;
   for (scanner.scan(); scanner.getTokenOffset() < text.length; scanner.scan()) {
     const first = text[scanner.getTokenOffset()];

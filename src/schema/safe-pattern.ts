@@ -1,4 +1,6 @@
-import { RE2JS } from 're2js';
+import { createRequire } from 'node:module';
+
+const require = createRequire(import.meta.url);
 
 interface Pattern {
   test(text: string): boolean;
@@ -16,6 +18,8 @@ const MAX_STEPS = 10_000_000;
  */
 export function safePattern(source: string): Pattern {
   try {
+    // Loaded with the first pattern: most schemas have none.
+    const { RE2JS } = require('re2js') as typeof import('re2js');
     const compiled = RE2JS.compile(RE2JS.translateRegExp(source));
     const size = compiled.programSize();
     return {

@@ -7,12 +7,7 @@ import { HeddleError } from '../core/errors.ts';
 import { canonicalJson } from '../core/json.ts';
 import type { ServerStatus } from '../core/server-status.ts';
 import type { Watchdog } from '../process/watchdog.ts';
-import { connectHttp } from './connect-http.ts';
-import { connectIde } from './connect-ide.ts';
 import { connectInMemory, type Serve } from './connect-in-memory.ts';
-import { connectSse } from './connect-sse.ts';
-import { connectStdio } from './connect-stdio.ts';
-import { connectWs } from './connect-ws.ts';
 import type { Connect } from './connection.ts';
 import { type HttpPool, isLoopback } from './http-pool.ts';
 import { orLegacy } from './or-legacy.ts';
@@ -79,19 +74,35 @@ function obstacle({ name, entry, problem }: ServerConfig): HeddleError | undefin
   return undefined;
 }
 
+// Loaded when the first server of its kind is connected: few have servers of every kind.
+const CONNECTORS = {
+  stdio: async () => (await import('./connect-stdio.ts')).connectStdio,
+  http: async () => (await import('./connect-http.ts')).connectHttp,
+  sse: async () => (await import('./connect-sse.ts')).connectSse,
+  ws: async () => (await import('./connect-ws.ts')).connectWs,
+  ide: async () => (await import('./connect-ide.ts')).connectIde,
+};
+
+const loading =
+  <Needs extends unknown[]>(load: () => Promise<(...needs: Needs) => Connect>, ...needs: Needs): Connect =>
+  async (options) =>
+    (await load())(...needs)(options);
+
 function connectorOf({ name, entry }: ServerConfig, options: PlanOptions): Connect | HeddleError {
   switch (entry?.type) {
     case 'stdio':
-      return connectStdio(entry as StdioEntry, options.watchdog, options.env);
+      return loading(CONNECTORS.stdio, entry as StdioEntry, options.watchdog, options.env);
     case 'http':
-      return unsupportedField(name, entry) ?? connectHttp(entry, options.pool);
+      return unsupportedField(name, entry) ?? loading(CONNECTORS.http, entry, options.pool);
     case 'sse':
-      return unsupportedField(name, entry) ?? connectSse(entry, options.pool);
+      return unsupportedField(name, entry) ?? loading(CONNECTORS.sse, entry, options.pool);
     case 'ws':
-      return unsupportedField(name, entry) ?? connectWs(entry);
+      return unsupportedField(name, entry) ?? loading(CONNECTORS.ws, entry);
     case 'sse-ide':
     case 'ws-ide':
-      return unsupportedField(name, entry) ?? elsewhere(name, entry) ?? connectIde(entry, surroundings(options));
+      return (
+        unsupportedField(name, entry) ?? elsewhere(name, entry) ?? loading(CONNECTORS.ide, entry, surroundings(options))
+      );
     case 'sdk': {
       const serve = options.inProcess.get(entry.name);
       return serve ? connectInMemory(serve) : unsupported(name, `no in-process server is named ${entry.name}`);

@@ -47,6 +47,35 @@ it('on Windows it points to WSL', () => {
   expect(code).toBe(3);
 });
 
+const PACKAGES = { 'node_modules/other/index.cjs': '', 'node_modules/other/package.json': '{ "main": "index.cjs" }' };
+const SEES =
+  "(await import('node:module')).registerHooks({ resolve(name, context, next) { console.log(name); return next(name, context); } });";
+
+it.each([
+  ['source', SOURCE, 'src', '.ts'],
+  ['dist', BUILT, 'dist', '.js'],
+])('from %s, where its own files are need not be looked up; packages are', (_, files, folder, extension) => {
+  const main = `import './one${extension}';\nimport 'other';\nimport '../own.json' with { type: 'json' };\n${MAIN}`;
+  const written = {
+    ...files,
+    ...PACKAGES,
+    [`${folder}/cli/main${extension}`]: main,
+    [`${folder}/cli/one${extension}`]: `await import('../two${extension}');\n`,
+    [`${folder}/two${extension}`]: "console.log('loaded');\n",
+    [`${folder}/own.json`]: '{}',
+  };
+  const { code, stdout, stderr } = launch(written, SEES);
+  expect({ code, stderr }).toEqual({ code: 5, stderr: '' });
+  const looked = stdout.split('\n').filter((name) => !/^(node:|file:|fs$|path$|url$|\/)/.test(name));
+  expect(looked).toEqual(['other', '../own.json', 'loaded', 'MODE list tools', '']);
+});
+
+it('a launcher without anything to launch says so and exits 70', () => {
+  const { code, stderr } = launch(PACKAGE);
+  expect(stderr).toContain('Heddle could not start.');
+  expect(code).toBe(70);
+});
+
 it('a launcher that cannot load Heddle says why and exits 70', () => {
   const { code, stderr } = launch({ ...PACKAGE, 'src/cli/main.ts': "throw new Error('broken on purpose');\n" });
   expect(stderr).toContain('Heddle could not start.');

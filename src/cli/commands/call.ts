@@ -4,9 +4,7 @@ import { HeddleError } from '../../core/errors.ts';
 import { type AskUser, type Complete, throughRounds } from '../../core/rounds.ts';
 import type { Heddle } from '../../heddle.ts';
 import type { OpenOptions } from '../../open-heddle.ts';
-import { type AdHocServer, isUrl, serverAt, splitCommand } from '../ad-hoc-server.ts';
-import { advised, explained, placed } from '../advise-call.ts';
-import { askNo, canAsk } from '../ask.ts';
+import type { AdHocServer } from '../ad-hoc-server.ts';
 import { CONFIG_OPTION, type Command, type Input, readNumber, TRUST_OPTION } from '../command.ts';
 import { inert } from '../inert.ts';
 import { untilInterrupted } from '../interrupt.ts';
@@ -51,7 +49,7 @@ export const call: Command = {
     json: { type: 'boolean', help: 'Print the whole answer as JSON' },
   },
   async run(input) {
-    const { server, tool, words } = readTarget(input);
+    const { server, tool, words } = await readTarget(input);
     const json = input.flag('json');
     const argument = await readArguments(words, input.text('args'));
     const caller = localCaller();
@@ -65,9 +63,11 @@ export const call: Command = {
     const call = toCall(name, argument, { caller, input });
     const result = await withHeddle(options, (heddle) =>
       run(heddle, call, input).catch(async (thrown) => {
+        const { explained } = await import('../advise-call.ts');
         throw await explained(HeddleError.from(thrown), call, heddle);
       }),
     ).catch(async (thrown) => {
+      const { advised, placed } = await import('../advise-call.ts');
       throw await placed(advised(HeddleError.from(thrown), { words, ...(server && { server }) }), options);
     });
     return printResult(result, json);
@@ -80,10 +80,11 @@ interface CallTarget {
   readonly words: readonly string[];
 }
 
-function readTarget(input: Input): CallTarget {
+async function readTarget(input: Input): Promise<CallTarget> {
   const { positionals, rest } = input;
   const headers = headersOf(input);
-  const { server, call } = rest ? splitCommand(rest) : byUrl(positionals, headers);
+  const isAdHoc = rest !== undefined || /^https?:\/\//i.test(positionals[0] ?? '');
+  const { server, call }: Named = isAdHoc ? await adHoc(input, headers) : { call: positionals };
   if (headers && server?.entry.url === undefined) {
     throw new HeddleError('USAGE_INVALID', '--header is for a server that is called by its URL.', {
       fix: 'Leave --header out; what a configured server is sent is in its `headers`.',
@@ -96,12 +97,14 @@ function readTarget(input: Input): CallTarget {
   return { tool, words, ...(server && { server }) };
 }
 
-function byUrl(
-  words: readonly string[],
-  headers: JsonObject | undefined,
-): { readonly server?: AdHocServer; readonly call: readonly string[] } {
-  const [first, ...others] = words;
-  return first !== undefined && isUrl(first) ? { server: serverAt(first, headers), call: others } : { call: words };
+interface Named {
+  readonly server?: AdHocServer;
+  readonly call: readonly string[];
+}
+
+async function adHoc({ positionals: [url = '', ...call], rest }: Input, headers?: JsonObject): Promise<Named> {
+  const { serverAt, splitCommand } = await import('../ad-hoc-server.ts');
+  return rest ? splitCommand(rest) : { server: serverAt(url, headers), call };
 }
 
 function toCall(name: string, argument: JsonObject, { caller, input }: { caller: Caller; input: Input }): Call {
@@ -129,8 +132,11 @@ async function run(heddle: Heddle, call: Call, input: Input): Promise<Complete> 
     return await through(call);
   } catch (thrown) {
     const { code, message } = HeddleError.from(thrown);
-    if (code !== 'APPROVAL_REQUIRED' || !canAsk() || input.flag('json')) throw thrown;
-    if (!(await agrees(message, call.input))) throw refused(call);
+    if (code !== 'APPROVAL_REQUIRED' || input.flag('json')) throw thrown;
+    const { askNo, canAsk } = await import('../ask.ts');
+    if (!canAsk()) throw thrown;
+    const agrees = await askNo(`${message}\nArguments: ${JSON.stringify(call.input, null, 2)}\nRun it?`);
+    if (!agrees) throw refused(call);
     return through({ ...call, id: newCallId(), approved: 'self' });
   }
 }
@@ -145,9 +151,6 @@ const refused = ({ name }: Call) =>
   new HeddleError('PERMISSION_DENIED', `You said no, so ${name} was not called.`, {
     fix: 'Call it again when you have changed your mind.',
   });
-
-const agrees = (why: string, argument: JsonObject): Promise<boolean> =>
-  askNo(`${why}\nArguments: ${JSON.stringify(argument, null, 2)}\nRun it?`);
 
 function showProgress({ progress, total, message }: JsonObject): void {
   const share = typeof total === 'number' ? `${progress}/${total}` : String(progress);

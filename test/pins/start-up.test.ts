@@ -1,0 +1,56 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import { runCommand } from '../house/run-command.ts';
+import { ROOT } from '../house/temporary-tree.ts';
+import { verifies } from '../requirements.ts';
+
+// Each takes longer to load than it would do here, which is nothing.
+const UNNEEDED = [
+  /\/node_modules\/(?!picocolors\/)/,
+  /^node:(child_process|dgram|dns|http2?|https|net|readline|stream\/consumers|tls|worker_threads)/,
+  /\/src\/(gateway|console|egress|library|translate)\//,
+  /\/src\/cli\/(ad-hoc-server|advise-call|ask|ask-question)\.ts$/,
+  /\/src\/compose\/(doctor|hidden-by)\.ts$/,
+  /\/src\/config\/(follow|import\/.*|layer|managed|schema|watch)\.ts$/,
+  /\/src\/process\/(examine|pid-namespace|process-group)\.ts$/,
+  /\/src\/upstream\/(connect-(http|ide|sse|stdio|ws)|(http|sse|stdio|ws)-line|inspect-server)\.ts$/,
+];
+
+/** Writes down the address of each module that is loaded. */
+const recorder = (file: string) => `
+  const { appendFileSync } = await import('node:fs');
+  (await import('node:module')).registerHooks({
+    load(url, context, next) {
+      appendFileSync(${JSON.stringify(file)}, url + '\\n');
+      return next(url, context);
+    },
+  });`;
+
+function loadedBy(words: readonly string[], files: Readonly<Record<string, string>>): readonly string[] {
+  const cwd = mkdtempSync(join(tmpdir(), 'heddle-start-'));
+  onTestFinished(() => rmSync(cwd, { recursive: true, force: true }));
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text);
+  const record = join(cwd, 'loaded');
+  const preload = `--import=data:text/javascript,${encodeURIComponent(recorder(record))}`;
+  const env = { HEDDLE_HOME: join(cwd, 'home'), HOME: join(cwd, 'user') };
+  const command = [process.execPath, preload, join(ROOT, 'bin', 'heddle'), ...words] as const;
+  expect(runCommand(command, { cwd, env })).toEqual({ code: 0, stdout: 'A short note.\n', stderr: '' });
+  return readFileSync(record, 'utf8').trim().split('\n');
+}
+
+const note = { 'note.txt': 'A short note.\n' };
+const call = ['call', 'filesystem.fs_read_file', 'path=note.txt'];
+const written = { 'heddle.json': JSON.stringify({ mcpServers: { other: { command: 'true' } } }) };
+
+for (const [where, files] of Object.entries({
+  'nothing is configured': note,
+  'a server is': { ...note, ...written },
+})) {
+  verifies('Q5', `where ${where}, a call of a built-in tool loads nothing that it does not need`, () => {
+    const loaded = loadedBy(call, files);
+    expect(loaded.filter((url) => UNNEEDED.some((one) => one.test(url)))).toEqual([]);
+    expect(loaded.some((url) => url.endsWith('/src/builtin/filesystem/read-file.ts'))).toBe(true);
+  });
+}
