@@ -1,9 +1,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
 import type { Caller, Role } from '../core/call.ts';
 import type { Clock } from '../core/clock.ts';
 import { HeddleError } from '../core/errors.ts';
 import type { Heddle } from '../heddle.ts';
+import type { Head } from './arrival.ts';
 import { bearerOf } from './bearer.ts';
 import { type KeysOf, keySource } from './jwks.ts';
 import { type Claims, verifyToken } from './jwt.ts';
@@ -21,7 +21,7 @@ export interface Refused {
 export type Admission = Caller | Refused | undefined;
 
 /** Finds out who is calling. Only what has to look something up takes time for it. */
-export type Authenticate = (request: IncomingMessage) => Admission | Promise<Admission>;
+export type Authenticate = (request: Head) => Admission | Promise<Admission>;
 
 export interface Credentials {
   /** Of the owner of this gateway alone. */

@@ -1,5 +1,5 @@
-import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import type { Outlet } from './outlet.ts';
+import type { OutgoingHttpHeaders } from 'node:http';
+import type { Outlet, Response } from './outlet.ts';
 import { type Body, checkMessage, notOne } from './read-message.ts';
 import { Reply } from './reply.ts';
 
@@ -20,7 +20,7 @@ export type BatchPart =
 
 /** Answers each message of a batch by itself, where batches exist; the answers come as they are ready. */
 export async function answerBatch(
-  response: ServerResponse,
+  response: Response,
   { version, messages }: Batch,
   answerOne: (part: BatchPart) => Promise<void> | void,
 ): Promise<void> {
@@ -39,7 +39,7 @@ export async function answerBatch(
 }
 
 /** Shares one response among the messages of a batch: each part answers as if it had come alone. */
-function shareResponse(response: ServerResponse, parts: number): readonly Outlet[] {
+function shareResponse(response: Response, parts: number): readonly Outlet[] {
   let open = parts;
 
   function say(event: string): void {
@@ -67,14 +67,14 @@ interface Telling {
 
 class Part implements Outlet {
   readonly isShared = true;
-  readonly #response: ServerResponse;
+  readonly #response: Response;
   readonly #telling: Telling;
   readonly #held: string[] = [];
   #streams = false;
   #begun = false;
   #ended = false;
 
-  constructor(response: ServerResponse, telling: Telling) {
+  constructor(response: Response, telling: Telling) {
     this.#response = response;
     this.#telling = telling;
   }

@@ -1,7 +1,7 @@
-import type { IncomingMessage } from 'node:http';
+import type { Head } from './arrival.ts';
 
 /** The credential a request shows, whatever it is; undefined when it shows none. */
-export function bearerOf({ headers }: IncomingMessage): string | undefined {
+export function bearerOf({ headers }: Head): string | undefined {
   return /^Bearer +(\S.*)$/i.exec(headers.authorization ?? '')?.[1];
 }
 

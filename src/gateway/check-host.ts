@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { Head } from './arrival.ts';
 
 export interface HostRules {
   /** Further Host headers to accept, with or without a port. */
@@ -12,10 +12,7 @@ const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
  * Finds why a request must be refused for where it says it is going or coming from.
  * A web page that rebinds its own name to this machine is stopped here.
  */
-export function hostChecker({
-  allowedHosts,
-  allowedOrigins,
-}: HostRules): (request: IncomingMessage) => string | undefined {
+export function hostChecker({ allowedHosts, allowedOrigins }: HostRules): (request: Head) => string | undefined {
   const isServed = (host: string) => {
     const name = host.replace(/:\d+$/, '');
     return LOOPBACK.has(name) || allowedHosts.some((one) => [host, name].includes(one.toLowerCase()));

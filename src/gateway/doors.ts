@@ -1,12 +1,12 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Caller, JsonObject } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { addressKind } from '../egress/address-kind.ts';
 import type { Access } from '../heddle.ts';
-import type { Arrival } from './arrival.ts';
+import type { Admitted, Head } from './arrival.ts';
 import type { Admission, Authenticate, Refused } from './authenticate.ts';
 import { challengeOf } from './bearer.ts';
 import { type HostRules, hostChecker } from './check-host.ts';
+import type { Response } from './outlet.ts';
 import { admitter, type Place, placeOf } from './profiles.ts';
 import { isMetadataPath, metadataUrl, resourceMetadata, type TokenSettings } from './resource-metadata.ts';
 
@@ -17,15 +17,20 @@ export interface DoorOptions extends HostRules {
   readonly host: string;
   /** The profile that `/mcp` itself serves; everything when absent. */
   readonly profile?: string | undefined;
-  readonly mcp: (arrival: Arrival) => Promise<void> | void;
+}
+
+/** What is behind the doors. */
+export interface Rooms {
+  mcp(admitted: Admitted): Promise<void> | void;
   /** Answers what is under `/api/`; the console's. */
-  readonly api: (arrival: Omit<Arrival, 'stillMay'>) => Promise<void>;
+  api?(caller: Caller): Promise<void> | void;
 }
 
 /** One request at the door. */
 interface Visit {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
+  readonly request: Head;
+  readonly response: Response;
+  readonly rooms: Rooms;
   readonly path: string;
   readonly place: Place | undefined;
 }
@@ -33,9 +38,7 @@ interface Visit {
 const SHOW_TOKEN = 'Send the token that `heddle up` printed, or a key, as `Authorization: Bearer …`.';
 
 /** What every request comes through. Throws CONFIG_INVALID when anybody could come in from elsewhere unasked. */
-export function doors(
-  options: DoorOptions,
-): (request: IncomingMessage, response: ServerResponse) => Promise<void> | void {
+export function doors(options: DoorOptions): (request: Head, response: Response, rooms: Rooms) => Promise<void> | void {
   const { host, authenticate } = options;
   const { settings } = options.heddle.access;
   const isLocal = host === 'localhost' || addressKind(host) === 'loopback';
@@ -44,18 +47,17 @@ export function doors(
   const admit = admitter({ settings, authenticate, isLocal });
 
   function enter(found: Admission | 'unknown', visit: Visit): Promise<void> | void {
-    const { request, response, path, place } = visit;
+    const { request, response, rooms, path, place } = visit;
     if (!found) return refuse({ status: 401, message: SHOW_TOKEN }, visit, settings());
     if (found === 'unknown') return say(response, 404, 'There is no such profile here.');
     if ('status' in found) return refuse(found, visit, settings());
-    if (place)
-      return options.mcp({ request, response, caller: found, stillMay: () => mayAgain(found, request, place) });
-    if (path.startsWith('/api/')) return options.api({ request, response, caller: found });
+    if (place) return rooms.mcp({ caller: found, stillMay: () => mayAgain(found, request, place) });
+    if (path.startsWith('/api/') && rooms.api) return rooms.api(found);
     return say(response, 404, 'There is nothing here. MCP is at /mcp.');
   }
 
   /** Where it cannot be found out now, as before. */
-  async function mayAgain({ id, profile }: Caller, request: IncomingMessage, place: Place): Promise<boolean> {
+  async function mayAgain({ id, profile }: Caller, request: Head, place: Place): Promise<boolean> {
     try {
       const again = await admit(request, place);
       if (!again || again === 'unknown') return false;
@@ -65,13 +67,13 @@ export function doors(
     }
   }
 
-  return function receive(request, response) {
+  return function receive(request, response, rooms) {
     const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
     const trouble = checkHost(request);
     if (trouble) return say(response, 403, trouble);
     if (path === '/healthz') return say(response, 200, 'ok');
     const place = placeOf(path, options.profile);
-    const visit = { request, response, path, place };
+    const visit = { request, response, rooms, path, place };
     if (path.startsWith('/.well-known/')) return introduce(visit, settings());
     // Every call comes this way: only a credential that has to be looked up is waited for.
     const found = place ? admit(request, place) : authenticate(request);
@@ -120,16 +122,16 @@ function refuseStrangers(host: string, { gateway, profiles }: AccessSettings): v
 }
 
 /** Says that handling a request failed, as far as that can still be said. */
-export function fail(response: ServerResponse, thrown: unknown): void {
+export function fail(response: Response, thrown: unknown): void {
   if (response.headersSent) response.destroy();
   else say(response, 500, HeddleError.from(thrown).message);
 }
 
-function say(response: ServerResponse, status: number, message: string): void {
+function say(response: Response, status: number, message: string): void {
   sendJson(response, status, status < 400 ? { status: message } : { error: message });
 }
 
-function sendJson(response: ServerResponse, status: number, value: JsonObject): void {
+function sendJson(response: Response, status: number, value: JsonObject): void {
   const body = JSON.stringify(value);
   response
     .writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) })

@@ -1,9 +1,9 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { type Alarm, realAlarm } from '../core/alarm.ts';
 import type { Caller, JsonObject } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { INTERNAL_ERROR, INVALID_REQUEST, RpcError } from '../wire/json-rpc.ts';
-import type { Arrival } from './arrival.ts';
+import type { Arrival, Head, Posting } from './arrival.ts';
 import { type Answer, type Asked, type Era, LEGACY_VERSIONS, UnknownMethod } from './asked.ts';
 import { answerBatch } from './batch.ts';
 import { checkArguments } from './check-arguments.ts';
@@ -24,7 +24,14 @@ export interface McpHttpOptions {
   readonly alarm?: Alarm | undefined;
 }
 
-interface Received extends Omit<Arrival, 'response'> {
+/** Both settle when the request is answered, and reject when that could not be done. */
+export interface McpHttp {
+  handle(arrival: Arrival): Promise<void> | void;
+  /** The same for a request that is known to post something. */
+  post(posting: Posting): Promise<void> | void;
+}
+
+interface Received extends Omit<Posting, 'response'> {
   readonly response: Outlet;
   readonly id: string | number | undefined;
   readonly method: string;
@@ -52,19 +59,19 @@ const SESSION_NOT_FOUND = -32001;
 const NO_SESSION = { status: 404, code: SESSION_NOT_FOUND, message: 'There is no such session. Initialize again.' };
 
 /** MCP over node:http: legacy sessions and modern stateless requests on one path, no framework between. */
-export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<void> | void {
+export function mcpHttp(options: McpHttpOptions): McpHttp {
   const { sessions, alarm = realAlarm } = options;
   const respond = responder(options.answer);
-  const sessionOf = ({ request, caller }: Pick<Arrival, 'request' | 'caller'>) =>
-    sessions.find(header(request, 'mcp-session-id'), holderOf(caller));
+  const sessionOf = finder(sessions);
+  const postLegacy = legacyPosts(sessions, respond);
 
   // Every call comes this way, and each function that is async costs it half a kilobyte: these are chains.
-  function post(arrival: Arrival): Promise<void> | void {
-    const posted = readPosted(arrival.request, options.maxBodyBytes);
-    return posted === 'not-json' ? take(arrival, posted) : posted.then((text) => take(arrival, text));
+  function post(posting: Posting): Promise<void> | void {
+    const posted = readPosted(posting, options.maxBodyBytes);
+    return typeof posted === 'string' ? take(posting, posted) : posted.then((text) => take(posting, text));
   }
 
-  function take(arrival: Arrival, text: string): Promise<void> | void {
+  function take(arrival: Posting, text: string): Promise<void> | void {
     const body = toMessage(text, options.maxBodyBytes);
     if ('batch' in body) {
       const session = sessionOf(arrival);
@@ -94,6 +101,28 @@ export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<
     return respond(received, { era: 'modern', id, examined });
   }
 
+  function handle(arrival: Arrival): Promise<void> | void {
+    const { request, response } = arrival;
+    if (request.method === 'POST') return post(arrival);
+    if (request.method === 'GET') return openStream(arrival, sessionOf(arrival), alarm);
+    if (request.method === 'DELETE') return endSession(response, sessions, sessionOf(arrival));
+    response.writeHead(405, { allow: 'GET, POST, DELETE' }).end();
+  }
+
+  return { post, handle };
+}
+
+type FindSession = (posting: Pick<Posting, 'request' | 'caller'>) => Session | undefined;
+
+const finder =
+  (sessions: Sessions): FindSession =>
+  ({ request, caller }) =>
+    sessions.find(header(request, 'mcp-session-id'), holderOf(caller));
+
+/** Answers what clients of the older era post. */
+function legacyPosts(sessions: Sessions, respond: ReturnType<typeof responder>) {
+  const sessionOf = finder(sessions);
+
   function postLegacy(received: Received): Promise<void> | void {
     const { response, id, method, params, reply } = received;
     const session = method === 'initialize' ? undefined : sessionOf(received);
@@ -116,16 +145,10 @@ export function mcpHttp(options: McpHttpOptions): (arrival: Arrival) => Promise<
     return respond(received, { era: 'legacy', id, session });
   }
 
-  return function handle(arrival) {
-    const { request, response } = arrival;
-    if (request.method === 'POST') return post(arrival);
-    if (request.method === 'GET') return openStream(arrival, sessionOf(arrival), alarm);
-    if (request.method === 'DELETE') return endSession(response, sessions, sessionOf(arrival));
-    response.writeHead(405, { allow: 'GET, POST, DELETE' }).end();
-  };
+  return postLegacy;
 }
 
-function toReceived(arrival: Arrival, { id, method, params }: Extract<Body, { method: unknown }>): Received {
+function toReceived(arrival: Posting, { id, method, params }: Extract<Body, { method: unknown }>): Received {
   const { request, response, caller, stillMay } = arrival;
   return { request, response, caller, stillMay, id, method, params, reply: new Reply(response, id ?? null) };
 }
@@ -216,7 +239,7 @@ const shortened = (id: string | number) => JSON.stringify(id).slice(0, 100);
 /** A session belongs to one caller and one profile: what was asked in the one is not answered in another. */
 export const holderOf = ({ id, profile }: Caller) => (profile === undefined ? id : JSON.stringify([id, profile]));
 
-function checkLegacy(request: IncomingMessage, method: string, session: Session | undefined): Refusal | undefined {
+function checkLegacy(request: Head, method: string, session: Session | undefined): Refusal | undefined {
   const version = header(request, 'mcp-protocol-version');
   if (version !== undefined && !LEGACY_VERSIONS.some((known) => known === version)) {
     return {

@@ -1,26 +1,28 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Alarm, realAlarm } from '../core/alarm.ts';
 import type { Caller } from '../core/call.ts';
 import type { Heddle } from '../heddle.ts';
 import { concerns } from './able-caller.ts';
 import type { Arrival } from './arrival.ts';
-import { type DoorOptions, doors, fail } from './doors.ts';
+import { type DoorOptions, doors } from './doors.ts';
 import { handouts } from './handouts.ts';
 import type { HeldCallsOptions } from './held-calls.ts';
+import { httpServer } from './http-server.ts';
 import { mcpHandler } from './mcp-handler.ts';
 import { mcpHttp } from './mcp-http.ts';
-import { createServer } from './node-http.ts';
 import { openResponses } from './open-responses.ts';
 import { sseFace } from './serve-sse.ts';
-import { wantsWebSocket, wsFace } from './serve-ws.ts';
+import { wsFace } from './serve-ws.ts';
 import { servedLines } from './served-lines.ts';
 import { announce } from './session-stream.ts';
 import { openSessions, type Session, type Sessions } from './sessions.ts';
 import { underWay } from './under-way.ts';
 
-export interface GatewayOptions extends Omit<DoorOptions, 'mcp' | 'heddle'> {
+export interface GatewayOptions extends Omit<DoorOptions, 'heddle'> {
   readonly heddle: Heddle;
+  /** Answers what is under `/api/`; the console's. */
+  readonly api: (arrival: Omit<Arrival, 'stillMay'>) => Promise<void>;
   /** 0 takes any free port. */
   readonly port: number;
   readonly maxBodyBytes: number;
@@ -42,10 +44,6 @@ export interface Gateway {
   close(patienceMs?: number): Promise<void>;
 }
 
-const HEADERS_MS = 10_000;
-const REQUEST_MS = 30_000;
-const KEEP_ALIVE_MS = 65_000;
-const CHECK_MS = 2000;
 const GOODBYE_MS = 300;
 const CHANGES: Caller = { id: 'gateway', roles: [], via: 'gateway' };
 
@@ -63,35 +61,15 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const { answer, finish } = underWay(mcpHandler(heddle, given));
   const lines = servedLines(heddle, given, options.alarm ?? realAlarm);
   const { maxBodyBytes, alarm } = options;
-  const overHttp = mcpHttp({ answer, sessions, maxBodyBytes, alarm });
-  const overWs = wsFace(lines, options.maxBodyBytes);
-  const overSse = sseFace(lines, options.maxBodyBytes);
-  function mcp(arrival: Arrival): Promise<void> | void {
-    if (wantsWebSocket(arrival.request)) return overWs.enter(arrival);
-    return overSse.isFor(arrival.request) ? overSse.receive(arrival) : overHttp(arrival);
-  }
-  const enter = doors({ ...options, mcp });
-  const server = createServer({
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    headersTimeout: HEADERS_MS,
-    requestTimeout: REQUEST_MS,
-    connectionsCheckingInterval: CHECK_MS,
-    shouldUpgradeCallback: wantsWebSocket,
+  const { server, plain } = httpServer({
+    enter: doors(options),
+    http: mcpHttp({ answer, sessions, maxBodyBytes, alarm }),
+    ws: wsFace(lines, maxBodyBytes),
+    sse: sseFace(lines, maxBodyBytes),
+    api: options.api,
+    responses,
+    closing: closing.signal,
   });
-  function receive(request: IncomingMessage, response: ServerResponse): void {
-    try {
-      // A stream that opened now would only be cut.
-      if (closing.signal.aborted && request.method === 'GET') response.writeHead(503).end();
-      else enter(request, response)?.catch((thrown: unknown) => fail(response, thrown));
-    } catch (thrown) {
-      fail(response, thrown);
-    }
-  }
-  server.on('request', (request, response) => {
-    responses.add(response);
-    receive(request, response);
-  });
-  server.on('upgrade', (request, socket, head) => receive(request, overWs.arrive(request, { socket, head })));
   await listening(server, options);
   const { port } = server.address() as AddressInfo;
 
@@ -104,11 +82,13 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       await announcing;
       given.held.close(); // Nobody can come for them any more.
       const closed = new Promise((resolve) => server.close(resolve));
+      plain.finish();
       for (const session of sessions.all()) stopListening(session);
       const patience = AbortSignal.timeout(patienceMs);
       await Promise.all([finish(patience), lines.close(patience)]);
       await responses.finished(patience);
       server.closeAllConnections();
+      plain.close();
       await closed;
     },
   };

@@ -1,26 +1,24 @@
-import type { ServerResponse } from 'node:http';
+import type { Response } from './outlet.ts';
 
 /** The responses that are not yet all written. */
 export interface OpenResponses {
-  add(response: ServerResponse): void;
+  add(response: Response): void;
   /** Settles when there are none, or when the signal aborts. Those that come meanwhile are the last on their line. */
   finished(signal: AbortSignal): Promise<void>;
 }
 
 export function openResponses(): OpenResponses {
-  const open = new Set<ServerResponse>();
+  const open = new Set<Response>();
   let none: PromiseWithResolvers<void> | undefined;
-
-  function closed(this: ServerResponse): void {
-    open.delete(this);
-    if (open.size === 0) none?.resolve();
-  }
 
   return {
     add(response) {
       open.add(response);
       if (none) response.setHeader('connection', 'close');
-      response.on('close', closed);
+      response.once('close', () => {
+        open.delete(response);
+        if (open.size === 0) none?.resolve();
+      });
     },
     async finished(signal) {
       none ??= Promise.withResolvers();

@@ -16,6 +16,12 @@ export interface Outlet {
   once(event: 'close', listener: () => void): unknown;
 }
 
+/** One that belongs to a request of its own. */
+export interface Response extends Outlet {
+  setHeader(name: string, value: string): unknown;
+  writeHead(status: number, headers?: OutgoingHttpHeaders): Response;
+}
+
 /** What a client that does not read may make us hold before it is cut off. */
 const MAX_HELD_BYTES = 4 * 1024 * 1024;
 

@@ -1,7 +1,7 @@
-import type { IncomingMessage } from 'node:http';
 import type { Settings } from '../config/schema.ts';
 import type { Caller } from '../core/call.ts';
 import type { Heddle } from '../heddle.ts';
+import type { Head } from './arrival.ts';
 import type { Admission, Authenticate, Refused } from './authenticate.ts';
 import { knownCallers } from './known-callers.ts';
 
@@ -41,10 +41,7 @@ export function admitter({ settings, authenticate, isLocal }: Admitting) {
     return own === found.profile ? found : remember({ ...found, profile: own });
   }
 
-  return function admit(
-    request: IncomingMessage,
-    place: Place,
-  ): Admission | 'unknown' | Promise<Admission | 'unknown'> {
+  return function admit(request: Head, place: Place): Admission | 'unknown' | Promise<Admission | 'unknown'> {
     // Whoever shows a credential wants to be known by it, and a wrong one is wrong everywhere.
     const open = isLocal && request.headers.authorization === undefined && isOpen(settings(), place);
     const found = open ? ANONYMOUS : authenticate(request);

@@ -1,8 +1,8 @@
-import type { IncomingMessage } from 'node:http';
 import type { JsonObject } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { isObject, parseJson } from '../core/json.ts';
 import { INVALID_REQUEST, PARSE_ERROR } from '../wire/json-rpc.ts';
+import type { Head, Posting } from './arrival.ts';
 import type { Refusal } from './check-modern.ts';
 import { readBody } from './read-body.ts';
 
@@ -14,11 +14,13 @@ export type Body =
 
 const refuse = (status: number, code: number, message: string) => ({ refusal: { status, code, message } });
 
-/** The body that a client posted, or why it is not read. */
-export function readPosted(request: IncomingMessage, maxBytes: number): Promise<string | 'too-large'> | 'not-json' {
+/** The body that a client posted, at once where it has come already, or why it is not read. */
+export function readPosted({ request }: Posting, maxBytes: number): Promise<string | 'too-large'> | string {
   const type = request.headers['content-type'] ?? '';
   const isJson = type === 'application/json' || /^application\/json\b/i.test(type);
-  return isJson ? readBody(request, maxBytes) : 'not-json';
+  if (!isJson) return 'not-json';
+  if (!('body' in request)) return readBody(request, maxBytes);
+  return Number(request.headers['content-length']) > maxBytes ? 'too-large' : request.body;
 }
 
 /** What was posted: one message, checked, or several together, unchecked. Never throws for what a client did. */
@@ -57,7 +59,7 @@ const isAnswer = ({ jsonrpc, id, method, result, error }: JsonObject) =>
   jsonrpc === '2.0' && method === undefined && id !== undefined && (isObject(result) || isObject(error));
 
 /** A header that makes sense only once; undefined when it is absent.  */
-export function header({ headers }: IncomingMessage, name: string): string | undefined {
+export function header({ headers }: Head, name: string): string | undefined {
   const value = headers[name];
   return typeof value === 'string' ? value : undefined;
 }

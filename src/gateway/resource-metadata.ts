@@ -1,6 +1,6 @@
-import type { IncomingMessage } from 'node:http';
 import type { Settings } from '../config/schema.ts';
 import type { JsonObject } from '../core/call.ts';
+import type { Head } from './arrival.ts';
 
 /** How `gateway.auth` names the issuers it accepts. */
 export type TokenSettings = Exclude<Settings['gateway']['auth'], 'none' | undefined>;
@@ -12,7 +12,7 @@ export const isMetadataPath = (path: string): boolean =>
   path.startsWith(WELL_KNOWN) && /^(\/mcp(\/[A-Za-z0-9_-]{1,64})?)?$/.test(path.slice(WELL_KNOWN.length));
 
 /** Who issues tokens for this gateway, and what they may be asked for (RFC 9728). */
-export function resourceMetadata(request: IncomingMessage, auth: TokenSettings): JsonObject {
+export function resourceMetadata(request: Head, auth: TokenSettings): JsonObject {
   const { audience, scopes } = auth;
   const supported = Object.keys(scopes);
   return {
@@ -25,13 +25,13 @@ export function resourceMetadata(request: IncomingMessage, auth: TokenSettings):
 }
 
 /** Where the client that was refused at an endpoint finds that out. */
-export const metadataUrl = (request: IncomingMessage, endpoint: string, auth: TokenSettings): string =>
+export const metadataUrl = (request: Head, endpoint: string, auth: TokenSettings): string =>
   `${originOf(request, auth)}${WELL_KNOWN}${endpoint}`;
 
 export const issuersOf = ({ issuer }: TokenSettings): readonly string[] => [issuer].flat();
 
 /** As the client sees us. The host has been checked; that there is TLS before us only the audience can tell. */
-function originOf({ headers: { host = '' } }: IncomingMessage, { audience }: TokenSettings): string {
+function originOf({ headers: { host = '' } }: Head, { audience }: TokenSettings): string {
   const url = addressIn(audience);
   return url?.host === host.toLowerCase() ? url.origin : `http://${host}`;
 }

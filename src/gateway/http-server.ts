@@ -1,0 +1,79 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Arrival } from './arrival.ts';
+import { type doors, fail, type Rooms } from './doors.ts';
+import type { McpHttp } from './mcp-http.ts';
+import { createServer } from './node-http.ts';
+import type { OpenResponses } from './open-responses.ts';
+import type { Response } from './outlet.ts';
+import { type PlainConnections, type PlainRequest, servePlainly } from './plain-connection.ts';
+import { KEEP_ALIVE_MS, type PlainResponse } from './plain-response.ts';
+import type { SseFace } from './serve-sse.ts';
+import { type WsFace, wantsWebSocket } from './serve-ws.ts';
+
+export interface HttpServerOptions {
+  readonly enter: ReturnType<typeof doors>;
+  readonly http: McpHttp;
+  readonly ws: WsFace;
+  readonly sse: SseFace;
+  readonly api: (arrival: Omit<Arrival, 'stillMay'>) => Promise<void>;
+  readonly responses: OpenResponses;
+  /** Aborts when nobody is to come in any more. */
+  readonly closing: AbortSignal;
+}
+
+const HEADERS_MS = 10_000;
+const REQUEST_MS = 30_000;
+const CHECK_MS = 2000;
+
+/** Leads every request through the doors to the face that it asks for. Does not listen yet. */
+export function httpServer(options: HttpServerOptions): { readonly server: Server; readonly plain: PlainConnections } {
+  const { enter, http, ws, sse, api, responses, closing } = options;
+  const server = createServer({
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    headersTimeout: HEADERS_MS,
+    requestTimeout: REQUEST_MS,
+    connectionsCheckingInterval: CHECK_MS,
+    shouldUpgradeCallback: wantsWebSocket,
+  });
+
+  function mcp(arrival: Arrival): Promise<void> | void {
+    if (wantsWebSocket(arrival.request)) return ws.enter(arrival);
+    return sse.isFor(arrival.request) ? sse.receive(arrival) : http.handle(arrival);
+  }
+
+  function receive(request: IncomingMessage, response: ServerResponse): void {
+    // A stream that opened now would only be cut.
+    if (closing.aborted && request.method === 'GET') {
+      response.writeHead(503).end();
+      return;
+    }
+    orFail(response, () =>
+      enter(request, response, {
+        mcp: (admitted) => mcp({ request, response, ...admitted }),
+        api: (caller) => api({ request, response, caller }),
+      }),
+    );
+  }
+
+  // Nearly every call comes this way.
+  function receivePlain(request: PlainRequest, response: PlainResponse): void {
+    responses.add(response);
+    const rooms: Rooms = { mcp: ({ caller, stillMay }) => http.post({ request, response, caller, stillMay }) };
+    orFail(response, () => enter(request, response, rooms));
+  }
+
+  server.on('request', (request, response) => {
+    responses.add(response);
+    receive(request, response);
+  });
+  server.on('upgrade', (request, socket, head) => receive(request, ws.arrive(request, { socket, head })));
+  return { server, plain: servePlainly(server, receivePlain) };
+}
+
+function orFail(response: Response, step: () => Promise<void> | void): void {
+  try {
+    step()?.catch((thrown: unknown) => fail(response, thrown));
+  } catch (thrown) {
+    fail(response, thrown);
+  }
+}
