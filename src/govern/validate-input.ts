@@ -1,7 +1,7 @@
-import type { JsonObject, ResolvedCall, Result, Stage, Target } from '../core/call.ts';
+import type { JsonObject, ResolvedCall, Stage, Target } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
-import { type Check, compileCheck, loadCompiler } from '../schema/compile.ts';
+import { type Check, compileCheck } from '../schema/compile.ts';
 import { exampleOf } from '../schema/example.ts';
 import { withPlainInput } from './plain-input.ts';
 
@@ -11,25 +11,26 @@ const ANY_INPUT: JsonObject = { type: 'object' };
 export function validateInput(): Stage<ResolvedCall> {
   // By definition: it is one object for as long as the server does not change it.
   const checks = new WeakMap<JsonObject, Check>();
-  let compiler: ReturnType<typeof loadCompiler> | undefined;
 
-  async function prepare({ definition, publicName }: Target): Promise<Check> {
-    compiler ??= loadCompiler();
-    const check = compiled(await compiler, definition, publicName);
+  function checkOf({ definition, publicName }: Target): Check {
+    const known = checks.get(definition);
+    if (known) return known;
+    const check = compiled(definition, publicName);
     checks.set(definition, check);
     return check;
   }
 
-  // Nearly always the tool was called before: what need not wait does not, or each call would pay for it.
+  // No async function: what need not wait does not, or each call would pay for it.
   return function validateInput(call, next) {
-    const { definition, invalid, publicName } = call.target;
-    if (invalid !== undefined) return Promise.reject(invalidTool(publicName, invalid));
+    const { target, kind, from } = call;
+    if (target.invalid !== undefined) return Promise.reject(invalidTool(target.publicName, target.invalid));
     // Its arguments were checked when it began, and need not be known to ask how far it is.
-    if (call.from?.kind === 'task') return next(call);
-    if (call.kind !== 'tool') return orReject(() => next(withPlainInput(call)));
-    const check = checks.get(definition);
-    const goOn = (known: Check) => orReject(() => next(checked(call, known)));
-    return check ? goOn(check) : prepare(call.target).then(goOn);
+    if (from?.kind === 'task') return next(call);
+    try {
+      return next(kind === 'tool' ? checked(call, checkOf(target)) : withPlainInput(call));
+    } catch (thrown) {
+      return Promise.reject(thrown);
+    }
   };
 }
 
@@ -40,18 +41,10 @@ function checked(call: ResolvedCall, check: Check): ResolvedCall {
   return call;
 }
 
-function orReject(step: () => Promise<Result>): Promise<Result> {
-  try {
-    return step();
-  } catch (thrown) {
-    return Promise.reject(thrown);
-  }
-}
-
 /** What cannot be compiled stays so: the next call is told at once, and nothing is compiled again. */
-function compiled(compile: Awaited<ReturnType<typeof loadCompiler>>, definition: JsonObject, tool: string): Check {
+function compiled(definition: JsonObject, tool: string): Check {
   try {
-    return compileCheck(compile, schemaOf(definition), tool);
+    return compileCheck(schemaOf(definition), tool);
   } catch (thrown) {
     return () => {
       throw thrown;

@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import type { JsonObject } from '../core/call.ts';
 import { brokenReference } from './broken-reference.ts';
-import { compileCheck, loadCompiler } from './compile.ts';
+import { compileCheck } from './compile.ts';
 
 const at = (a: JsonObject, more: JsonObject = {}): JsonObject => ({ type: 'object', properties: { a }, ...more });
 
@@ -37,16 +37,14 @@ const FINE: Readonly<Record<string, JsonObject>> = {
 for (const [what, [schema, why]] of Object.entries(BROKEN)) {
   verifies('G4', `a reference to ${what} is broken, and the compiler finds the same`, async () => {
     expect(brokenReference(schema)).toContain(why);
-    const compile = await loadCompiler();
-    expect(() => compileCheck(compile, schema, 't')({ a: [{}] })).toThrow(/cannot be called/);
+    expect(() => compileCheck(schema, 't')({ a: [{}] })).toThrow(/cannot be called/);
   });
 }
 
 for (const [what, schema] of Object.entries(FINE)) {
   verifies('G4', `a reference to ${what} is fine, and the compiler finds the same`, async () => {
     expect(brokenReference(schema)).toBeUndefined();
-    const compile = await loadCompiler();
-    expect(() => compileCheck(compile, schema, 't')({})).not.toThrow();
+    expect(() => compileCheck(schema, 't')({})).not.toThrow();
   });
 }
 
@@ -55,7 +53,6 @@ verifies('G4', 'a reference to what every object has leads to nothing', () => {
 });
 
 verifies('G4', 'no schema is refused for its references that the compiler would take', async () => {
-  const compile = await loadCompiler();
   const reference = fc.constantFrom('#', '#/$defs/a', '#/$defs/b', '#/$defs/c', '#/properties/p', 'x.json', '#name');
   const { schema } = fc.letrec<{ schema: JsonObject }>((tie) => ({
     schema: fc.oneof(
@@ -75,7 +72,7 @@ verifies('G4', 'no schema is refused for its references that the compiler would 
       const why = brokenReference(one);
       // What leads back to itself is found when it is followed, and only where an input leads there.
       if (why === undefined || why.includes('itself')) return;
-      expect(() => compileCheck(compile, one, 't')).toThrow();
+      expect(() => compileCheck(one, 't')).toThrow();
     }),
     { numRuns: 300 },
   );

@@ -3,39 +3,30 @@ import type { JsonObject } from '../core/call.ts';
 import { closest } from '../core/did-you-mean.ts';
 import { HeddleError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
-import { type Compile, loadAjv } from './load-ajv.ts';
+import { loadAjv } from './load-ajv.ts';
 import { plainFit } from './plain-fit.ts';
 import { brokenLimit } from './schema-limits.ts';
 
 /** What is wrong with an input, in words; undefined when nothing is. */
 export type Check = (input: JsonObject) => string | undefined;
 
-/** Gives the compiler, which is loaded when it first has something to compile. */
-export async function loadCompiler(): Promise<Compile> {
-  let compile: Compile | undefined;
-  return (schema) => {
-    compile ??= loadAjv();
-    return compile(schema);
-  };
-}
-
 /** Turns a schema from outside into a check. Throws TOOL_INVALID when it is broken or breaks the limits. */
-export function compileCheck(compile: Compile, schema: JsonObject, tool: string): Check {
+export function compileCheck(schema: JsonObject, tool: string): Check {
   const broken = brokenLimit(schema);
   if (broken) throw invalid(tool, broken);
   const fits = plainFit(schema);
-  if (!fits) return thoroughCheck(compile, schema, tool);
+  if (!fits) return thoroughCheck(schema, tool);
   // Most inputs fit, and most schemas are plain: then nothing has to be loaded or compiled. What is wrong, the compiler says.
   let thorough: Check | undefined;
   return function check(input) {
     if (fits(input)) return undefined;
-    thorough ??= thoroughCheck(compile, schema, tool);
+    thorough ??= thoroughCheck(schema, tool);
     return thorough(input);
   };
 }
 
-function thoroughCheck(compile: Compile, schema: JsonObject, tool: string): Check {
-  const errorsOf = orInvalid(tool, () => compile(schema));
+function thoroughCheck(schema: JsonObject, tool: string): Check {
+  const errorsOf = orInvalid(tool, () => loadAjv()(schema));
   return function check(input) {
     const [error] = orInvalid(tool, () => errorsOf(input));
     return error && inWords(error);

@@ -31,8 +31,15 @@ const OPTIONS: Options = {
 // Everything older than 2019 is close enough to draft 7 in what servers use of it: tuples above all.
 const OLD_DRAFT = /draft-0[3-7]/;
 
-/** Loads the compiler: at once, because a check is no promise, and only where it is called, because it is large. */
+let loaded: Compile | undefined;
+
+/** The compiler: at once, because a check is no promise, and loaded only when it is first wanted, because it is large. */
 export function loadAjv(): Compile {
+  loaded ??= load();
+  return loaded;
+}
+
+function load(): Compile {
   const { Ajv2020 } = require('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js');
   const { Ajv } = require('ajv') as typeof import('ajv');
   return function compile(schema) {

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
-import { beforeAll, expect } from 'vitest';
+import { expect } from 'vitest';
 import { anthropicProblems, geminiProblems, openAiProblems, openAiStrictProblems } from '../../eval/dialect-rules.ts';
 import { verifies } from '../../test/requirements.ts';
 import type { Json, JsonObject } from '../core/call.ts';
-import { loadCompiler } from '../schema/compile.ts';
+import { loadAjv } from '../schema/load-ajv.ts';
 import { toAnthropic } from './anthropic.ts';
 import { guessValue, randomFrom, schemas } from './fixtures.ts';
 import { fromGemini } from './from-gemini.ts';
@@ -13,10 +13,7 @@ import { toOpenAi } from './openai.ts';
 import { toOpenAiStrict } from './openai-strict.ts';
 import { toZod } from './zod.ts';
 
-let compile: Awaited<ReturnType<typeof loadCompiler>>;
-beforeAll(async () => {
-  compile = await loadCompiler();
-});
+const compile = loadAjv();
 
 const RUNS = process.env.HEDDLE_TEST_SCALE === 'full' ? 3_000 : 150;
 const TIMEOUT_MS = RUNS * 400;
