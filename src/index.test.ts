@@ -27,6 +27,19 @@ verifies('X1', 'a program lists and calls tools, and sees who answered and how',
   expect(result.latencyMs).toBeGreaterThan(0);
 });
 
+verifies('X1', 'arguments that JSON has no words for are refused, and no server hears of them', async () => {
+  const { heddle, server } = await opened();
+  const round: Record<string, unknown> = {};
+  round.round = round;
+  for (const input of [{ words: 1n }, round]) {
+    const refused = heddle.call('demo.say', input as never);
+    await expect(refused).rejects.toMatchObject({ code: 'INPUT_INVALID', message: expect.stringContaining('as JSON') });
+  }
+  expect(server.calls).toEqual([]);
+  await heddle.call('demo.say', { words: new Date(0), more: undefined } as never);
+  expect(server.calls).toMatchObject([{ arguments: { words: '1970-01-01T00:00:00.000Z' } }]);
+});
+
 verifies('X1', 'servers connect when they are first called, and not before', async () => {
   const { heddle } = await opened();
   const states = async () => (await heddle.servers.list()).map(({ name, state }) => `${name} ${state}`);

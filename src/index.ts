@@ -130,7 +130,7 @@ export async function openHeddle(options: OpenOptions = {}): Promise<HeddleClien
   const close = () => heddle.close();
   return {
     tools: async (filter = {}) => (await listAll(heddle, 'tool', filter)).map(toTool),
-    call: (name, input = {}, callOptions = {}) =>
+    call: async (name, input = {}, callOptions = {}) =>
       send(heddle, toCall({ kind: 'tool', name, input }, callOptions), options),
     ...reading(heddle, options),
     catalog: {

@@ -11,7 +11,7 @@ import { checkModern, isModern, type Refusal } from './check-modern.ts';
 import { abilitiesIn, abilitiesOf } from './client-abilities.ts';
 import { MISSING_CAPABILITY } from './error-answer.ts';
 import type { Outlet } from './outlet.ts';
-import { type Body, header, readPosted, toMessage } from './read-message.ts';
+import { type Body, header, type Posted, readPosted, toMessage } from './read-message.ts';
 import { recheck } from './recheck.ts';
 import { Reply } from './reply.ts';
 import { isPrimed, openStream } from './session-stream.ts';
@@ -58,7 +58,7 @@ type HeadersOf = (result: JsonObject) => Record<string, string>;
 const SESSION_NOT_FOUND = -32001;
 const NO_SESSION = { status: 404, code: SESSION_NOT_FOUND, message: 'There is no such session. Initialize again.' };
 
-/** MCP over node:http: legacy sessions and modern stateless requests on one path, no framework between. */
+/** MCP over HTTP: legacy sessions and modern stateless requests on one path, no framework between. */
 export function mcpHttp(options: McpHttpOptions): McpHttp {
   const { sessions, alarm = realAlarm } = options;
   const respond = responder(options.answer);
@@ -68,11 +68,12 @@ export function mcpHttp(options: McpHttpOptions): McpHttp {
   // Every call comes this way, and each function that is async costs it half a kilobyte: these are chains.
   function post(posting: Posting): Promise<void> | void {
     const posted = readPosted(posting, options.maxBodyBytes);
-    return typeof posted === 'string' ? take(posting, posted) : posted.then((text) => take(posting, text));
+    return posted instanceof Promise ? posted.then((read) => take(posting, read)) : take(posting, posted);
   }
 
-  function take(arrival: Posting, text: string): Promise<void> | void {
-    const body = toMessage(text, options.maxBodyBytes);
+  function take(arrival: Posting, posted: Posted): Promise<void> | void {
+    if (arrival.response.destroyed) return; // Whoever left while it was looked up who they are wants nothing done.
+    const body = toMessage(posted);
     if ('batch' in body) {
       const session = sessionOf(arrival);
       const batch = { version: session?.version, messages: body.batch };
@@ -162,9 +163,13 @@ function responder(answer: Answer) {
     function answered(result: JsonObject): void {
       session?.running.delete(id);
       if (reply.signal.aborted) return;
-      const refusal = examined?.refusal();
-      if (refusal) reply.error(refusal);
-      else reply.result(result, headers?.(result));
+      try {
+        const refusal = examined?.refusal();
+        if (refusal) reply.error(refusal);
+        else reply.result(result, headers?.(result));
+      } catch (thrown) {
+        failed(thrown);
+      }
     }
 
     function failed(thrown: unknown): void {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 
-/** The whole body as text; `too-large` when it is over the limit, and then the rest is not kept. */
-export function readBody(request: IncomingMessage, maxBytes: number): Promise<string | 'too-large'> {
+/** The whole body as text; undefined when it is over the limit, and then the rest is not kept. */
+export function readBody(request: IncomingMessage, maxBytes: number): Promise<string | undefined> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -10,7 +10,7 @@ export function readBody(request: IncomingMessage, maxBytes: number): Promise<st
       if (size <= maxBytes) chunks.push(chunk);
       else {
         chunks.length = 0;
-        resolve('too-large');
+        resolve(undefined);
       }
     });
     request.on('error', reject);

@@ -14,25 +14,25 @@ export type Body =
 
 const refuse = (status: number, code: number, message: string) => ({ refusal: { status, code, message } });
 
-/** The body that a client posted, at once where it has come already, or why it is not read. */
-export function readPosted({ request }: Posting, maxBytes: number): Promise<string | 'too-large'> | string {
+/** What a client posted, or why it is not read. */
+export type Posted = string | { readonly refusal: Refusal };
+
+/** Reads what a client posted; at once where it has come already. */
+export function readPosted({ request }: Posting, maxBytes: number): Posted | Promise<Posted> {
   const type = request.headers['content-type'] ?? '';
   const isJson = type === 'application/json' || /^application\/json\b/i.test(type);
-  if (!isJson) return 'not-json';
-  if (!('body' in request)) return readBody(request, maxBytes);
-  return Number(request.headers['content-length']) > maxBytes ? 'too-large' : request.body;
+  if (!isJson) return refuse(415, INVALID_REQUEST, 'Content-Type has to be application/json.');
+  const tooLarge = () => refuse(413, INVALID_REQUEST, `The body is larger than ${maxBytes} bytes.`);
+  if (!('body' in request)) return readBody(request, maxBytes).then((text) => text ?? tooLarge());
+  return Number(request.headers['content-length']) > maxBytes ? tooLarge() : request.body;
 }
 
 /** What was posted: one message, checked, or several together, unchecked. Never throws for what a client did. */
-export function toMessage(
-  text: string | 'too-large' | 'not-json',
-  maxBytes: number,
-): Body | { readonly batch: readonly unknown[] } {
-  if (text === 'not-json') return refuse(415, INVALID_REQUEST, 'Content-Type has to be application/json.');
-  if (text === 'too-large') return refuse(413, INVALID_REQUEST, `The body is larger than ${maxBytes} bytes.`);
+export function toMessage(posted: Posted): Body | { readonly batch: readonly unknown[] } {
+  if (typeof posted !== 'string') return posted;
   let message: unknown;
   try {
-    message = parseJson(text);
+    message = parseJson(posted);
   } catch (thrown) {
     return refuse(400, PARSE_ERROR, HeddleError.from(thrown).message);
   }

@@ -42,7 +42,7 @@ export function sseFace(lines: ServedLines, maxBodyBytes: number): SseFace {
       return refuse(response, 415, 'Content-Type has to be application/json.');
     }
     const text = await readBody(request, maxBodyBytes);
-    if (text === 'too-large') return refuse(response, 413, `The body is larger than ${maxBodyBytes} bytes.`);
+    if (text === undefined) return refuse(response, 413, `The body is larger than ${maxBodyBytes} bytes.`);
     const said = readText(text);
     if (said === undefined) return refuse(response, 400, 'The message is not acceptable JSON.', PARSE_ERROR);
     response.writeHead(202).end();

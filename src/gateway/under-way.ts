@@ -21,11 +21,11 @@ export function underWay(answer: Answer): UnderWay {
 
   return {
     answer(method, params, asked) {
-      running += 1;
       // Whoever only listens is told that it is over, and is not waited for.
       const listens = method === 'subscriptions/listen';
       const signal = listens ? AbortSignal.any([asked.signal, leaving.signal]) : asked.signal;
       const answered = answer(method, params, listens ? { ...asked, signal } : asked);
+      running += 1;
       answered.then(settled, settled);
       return answered;
     },

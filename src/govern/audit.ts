@@ -13,7 +13,7 @@ export function audit(log: AuditLog, clock: Clock = Date.now): Stage<Call> {
   return function audit(call, next) {
     return observed(call, next, ({ outcome, server, durationMs }) => {
       const { id, kind, caller, name } = call;
-      log.append(recordLater({ id, kind, caller, name, at: clock(), outcome, server, durationMs }));
+      log.append(recordLater({ id, kind, caller, name: keptName(name), at: clock(), outcome, server, durationMs }));
     });
   };
 }
@@ -32,7 +32,7 @@ function recordOf({ id, kind, caller, name, at, outcome, server, durationMs }: E
     at,
     caller: caller.id,
     via: caller.via,
-    name: keptName(name),
+    name,
     detail: { ...(kind !== 'tool' && { kind }), outcome, server, durationMs, profile: caller.profile },
   };
 }

@@ -40,6 +40,22 @@ verifies('G11', 'a read does not wait, and its record follows', async () => {
   await expect.poll(store.phases).toEqual(['intent']);
 });
 
+verifies(
+  'G11',
+  'what a read was asked is recorded as it was, whatever its server does to what it was given',
+  async () => {
+    const store = await realStore();
+    const input = { path: '/etc/passwd' };
+    await recordIntent(store.audit, decides())(of({ readOnly: true }, { input }), async () => {
+      input.path = '/elsewhere';
+      return text('done');
+    });
+    await expect.poll(store.phases).toEqual(['intent']);
+    const [record] = await store.audit.search({ limit: 1 });
+    expect(record?.detail.arguments).toEqual({ path: '/etc/passwd' });
+  },
+);
+
 verifies('G11', 'without the log nothing is written, reads go on, and it recovers by itself', async () => {
   const store = await realStore();
   const { send, seen } = watched(store);

@@ -53,7 +53,7 @@ export function recordIntent(log: AuditLog, decide: Decide, clock: Clock = Date.
     // What goes on was written down when it began; a look decides nothing.
     if (isLook(call)) return next(call);
     if (!call.target.facts.readOnly) return recorded(call, next);
-    log.append(recordOf(call));
+    log.append(recordOf(call)()); // Now: a server in this process could change what it was given before it is written.
     return next(call);
   };
 }

@@ -1,4 +1,4 @@
-import type { Call, Continuation, JsonObject, Stage } from '../core/call.ts';
+import type { Call, Continuation, Json, Stage } from '../core/call.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Span, TraceLog } from '../store/trace-log.ts';
 import { keptName } from './kept-name.ts';
@@ -18,48 +18,51 @@ export function trace(log: TraceLog, subject: Subject, clock: Clock = Date.now):
   return function trace(call, next) {
     const startedAt = clock();
     return observed(call, next, ({ outcome, server: answered, durationMs }) => {
-      const { id, kind, name, caller, input, meta, beside, from } = call;
+      const { id, kind, caller, from, beside } = call;
       const meant = subject(call);
-      const server = answered ?? meant?.server;
-      const ended = {
-        id,
-        kind,
-        name,
-        caller,
-        input,
-        meta,
-        beside,
-        from,
-        meant,
-        startedAt,
-        durationMs,
-        outcome,
-        server,
-      };
-      log.append(spanLater(ended));
+      const written = keptName(call.name);
+      log.append(
+        spanLater({
+          id,
+          kind,
+          caller,
+          from,
+          written,
+          startedAt,
+          durationMs,
+          outcome,
+          name: meant ? keptName(meant.name) : written,
+          server: answered ?? meant?.server,
+          traceparent: call.meta.traceparent,
+          arguments: sanitised(call.input),
+          parameters: beside && sanitised(beside),
+        }),
+      );
     });
   };
 }
 
-/** As much of a call as its span tells: what waits to be written keeps nothing else alive. */
-interface Ended extends Outcome, Pick<Call, 'id' | 'kind' | 'name' | 'caller' | 'input' | 'meta'> {
-  readonly beside: JsonObject | undefined;
+/** As much of a call as its span tells, and no more of what came with it: the call is over, and this waits. */
+interface Ended extends Outcome, Pick<Call, 'id' | 'kind' | 'name' | 'caller'> {
   readonly from: Continuation | undefined;
-  readonly meant: ReturnType<Subject>;
+  /** The name as its caller wrote it. */
+  readonly written: string;
   readonly startedAt: number;
+  readonly traceparent: Json | undefined;
+  readonly arguments: Json;
+  readonly parameters: Json | undefined;
 }
 
 const spanLater = (ended: Ended) => () => spanOf(ended);
 
 function spanOf(call: Ended): Span {
-  const { meant, startedAt, durationMs, outcome, server } = call;
-  const { traceparent } = call.meta;
+  const { name, written, server, startedAt, durationMs, outcome, traceparent, parameters } = call;
   const parent = typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent) : null;
   const id = call.id.replaceAll('-', '');
   return {
     traceId: parent?.[1] ?? id,
     ...placeOf(id, call, parent?.[2]),
-    name: keptName(meant?.name ?? call.name),
+    name,
     ...(server !== undefined && { server }),
     startedAt,
     durationMs,
@@ -69,9 +72,9 @@ function spanOf(call: Ended): Span {
       caller: call.caller.id,
       via: call.caller.via,
       ...(call.kind !== 'tool' && { kind: call.kind }),
-      ...(meant && meant.name !== call.name && { written: keptName(call.name) }),
-      arguments: sanitised(call.input),
-      ...(call.beside && { parameters: sanitised(call.beside) }),
+      ...(written !== name && { written }),
+      arguments: call.arguments,
+      ...(parameters !== undefined && { parameters }),
     },
   };
 }

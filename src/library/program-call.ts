@@ -31,7 +31,7 @@ export function toCall({ kind, name, input }: Pick<Call, 'kind' | 'name' | 'inpu
     id: newCallId(),
     kind,
     name,
-    input: structuredClone(input), // A call is a fact: what the program does to its object later is not part of it.
+    input: written(name, input), // A call is a fact: what the program does to its object later is not part of it.
     meta: {},
     caller: PROGRAM,
     options: rest,
@@ -39,6 +39,19 @@ export function toCall({ kind, name, input }: Pick<Call, 'kind' | 'name' | 'inpu
     ...(kind === 'tool' && { takesTasks: true }),
     ...(report && { report }),
   };
+}
+
+/** The arguments as they can be sent, whatever the program gave. */
+function written(name: string, input: JsonObject): JsonObject {
+  try {
+    return JSON.parse(JSON.stringify(input));
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new HeddleError('INPUT_INVALID', `The arguments of ${name} cannot be written as JSON: ${why}.`, {
+      cause,
+      fix: 'Give texts, numbers, booleans, null, lists and plain objects.',
+    });
+  }
 }
 
 /** Calls, and lets the program answer what servers ask. */

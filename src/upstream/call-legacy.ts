@@ -81,7 +81,7 @@ function sender(options: CallsOptions, { running, handOver }: AskableCalls, visi
   function sendPlainly(call: ResolvedCall): Promise<Result> {
     const startedAt = performance.now();
     const { method, params } = requestOf(call);
-    plain++;
+    plain++; // From here on nothing throws but the promise.
     return peer.request(method, params, askOf(call)).then(
       (value) => {
         plain--;

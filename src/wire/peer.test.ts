@@ -31,6 +31,19 @@ it('passes an error of the server on with its code, words and data', async () =>
   await expect(broken).rejects.toMatchObject({ name: 'RpcError', code: -32603 });
 });
 
+it('fails a request that its line cannot even take, and forgets it', async () => {
+  const { peer } = await talk(
+    {},
+    {
+      send() {
+        throw new TypeError('Do not know how to serialize a BigInt');
+      },
+    },
+  );
+  await expect(peer.request('tools/call', {}, soon)).rejects.toThrow('BigInt');
+  await peer.idle();
+});
+
 verifies('F3', 'numbers its own requests and drops what nobody waits for, by kind', async () => {
   const { peer, sent, say } = await talk();
   const answers = [peer.request('a', {}, soon), peer.request('b', {}, soon)];

@@ -109,7 +109,11 @@ export class Peer {
     const options = this.#line.hasPerRequestStream
       ? { onRequestStreamEnd: () => fail(lost(server, 'maybe')), deadlineMs, repeatable, ...(headers && { headers }) }
       : undefined;
-    this.#line.send(message, options).catch(fail);
+    try {
+      this.#line.send(message, options).catch(fail);
+    } catch (thrown) {
+      fail(thrown as Error); // What cannot be written as JSON.
+    }
     return promise;
   }
 
