@@ -27,7 +27,7 @@ export class PlainResponse implements Response {
   }
 
   get destroyed(): boolean {
-    return this.#socket.destroyed;
+    return !this.#socket.writable; // Nobody reads what is written from now on.
   }
 
   get writableLength(): number {
@@ -35,18 +35,20 @@ export class PlainResponse implements Response {
   }
 
   setHeader(name: string, value: string): this {
-    if (BAD_VALUE.test(value)) throw new TypeError(`The header ${name} has a value that cannot be sent.`);
-    if (name === 'connection' && value === 'close') this.#isLast = true;
-    else this.#fields += `${name}: ${value}\r\n`;
+    this.#fields += toField(name, value);
+    this.#isLast ||= name === 'connection' && value === 'close';
     return this;
   }
 
   writeHead(status: number, headers: OutgoingHttpHeaders = {}): this {
     if (this.headersSent) throw new Error('The head of this response was written already.');
+    let fields = this.#fields;
+    for (const name in headers) fields += toField(name, String(headers[name]));
+    // Whoever gave a bad value can still say so in another head: only now it is this one.
     this.headersSent = true;
-    for (const name in headers) this.setHeader(name, String(headers[name]));
+    this.#isLast ||= headers.connection === 'close';
     this.#isChunked = headers['content-length'] === undefined;
-    this.#head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${this.#fields}date: ${httpDate()}\r\n`;
+    this.#head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${fields}date: ${httpDate()}\r\n`;
     return this;
   }
 
@@ -101,6 +103,12 @@ export class PlainResponse implements Response {
     this.#head = '';
     return head;
   }
+}
+
+/** One line of a head. Whether the connection is kept is written last, when it is certain. */
+function toField(name: string, value: string): string {
+  if (BAD_VALUE.test(value)) throw new TypeError(`The header ${name} has a value that cannot be sent.`);
+  return name === 'connection' ? '' : `${name}: ${value}\r\n`;
 }
 
 /** How long a connection waits for another request. */
