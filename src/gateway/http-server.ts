@@ -6,7 +6,7 @@ import { createServer } from './node-http.ts';
 import type { OpenResponses } from './open-responses.ts';
 import type { Response } from './outlet.ts';
 import { type PlainConnections, type PlainRequest, servePlainly } from './plain-connection.ts';
-import { KEEP_ALIVE_MS, type PlainResponse } from './plain-response.ts';
+import { HEADERS_MS, KEEP_ALIVE_MS, type PlainResponse } from './plain-response.ts';
 import type { SseFace } from './serve-sse.ts';
 import { type WsFace, wantsWebSocket } from './serve-ws.ts';
 
@@ -21,7 +21,6 @@ export interface HttpServerOptions {
   readonly closing: AbortSignal;
 }
 
-const HEADERS_MS = 10_000;
 const REQUEST_MS = 30_000;
 const CHECK_MS = 2000;
 

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { type PlainHead, readPlainHead } from './plain-head.ts';
-import { KEEP_ALIVE_MS, PlainResponse } from './plain-response.ts';
+import { HEADERS_MS, KEEP_ALIVE_MS, PlainResponse } from './plain-response.ts';
 
 /** A request that came whole, so that there is nothing to wait for. */
 export interface PlainRequest extends Pick<PlainHead, 'url' | 'headers'> {
@@ -21,7 +21,9 @@ export interface PlainConnections {
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 const MAX_HEAD_BYTES = 8 * 1024;
-const MAX_WAITING_BYTES = 64 * 1024;
+const MAX_WAITING_BYTES = 256 * 1024;
+// Node waits a second longer than it says, too: a client may be just about to send.
+const IDLE_MS = KEEP_ALIVE_MS + 1000;
 
 /**
  * Serves the plainest requests without Node's streams and events, which cost several times what such a request needs.
@@ -65,12 +67,13 @@ class PlainConnection {
   #answering: PlainResponse | undefined;
   /** What came before the answer was written. */
   #waiting: Buffer | undefined;
+  #isKnown = false;
   #isLast = false;
 
   constructor(socket: Socket, ways: Ways) {
     this.#socket = socket;
     this.#ways = ways;
-    socket.setTimeout(KEEP_ALIVE_MS);
+    socket.setTimeout(HEADERS_MS);
     socket.on('data', this.#onData);
     socket.on('end', this.#onEnd);
     socket.on('timeout', this.#onTimeout);
@@ -81,6 +84,7 @@ class PlainConnection {
   finish(): void {
     this.#isLast = true;
     if (!this.#answering) this.close();
+    else if (!this.#answering.headersSent) this.#answering.setHeader('connection', 'close');
   }
 
   close(): void {
@@ -91,15 +95,22 @@ class PlainConnection {
     if (this.#answering || this.#waiting) this.#hold(chunk);
     else this.#take(chunk);
   };
-  // Whoever stops talking does not wait for an answer either, as far as Node is concerned.
-  readonly #onEnd = (): void => void this.#socket.destroy();
+  // As with Node: whoever stops talking while it is called for them has left, and who only reads may read to the end.
+  readonly #onEnd = (): void => {
+    if (this.#isRunning()) this.#socket.destroy();
+    else this.#socket.destroySoon();
+  };
   readonly #onTimeout = (): void => {
-    if (!this.#answering) this.#socket.destroy();
+    if (!this.#isRunning()) this.#socket.destroy();
   };
   readonly #onClose = (): void => {
     this.#ways.onLeave();
     this.#answering?.closed();
   };
+
+  #isRunning(): boolean {
+    return this.#answering?.writableEnded === false;
+  }
 
   #take(chunk: Buffer): void {
     const end = chunk.indexOf(HEAD_END);
@@ -112,6 +123,8 @@ class PlainConnection {
     const { url, headers, bodyBytes } = head;
     const stop = start + bodyBytes;
     if (stop < chunk.length) this.#waiting = chunk.subarray(stop);
+    if (!this.#isKnown) this.#socket.setTimeout(IDLE_MS);
+    this.#isKnown = true;
     const response = new PlainResponse(this.#socket, (isLast) => this.#answered(isLast));
     this.#answering = response;
     this.#ways.receive({ method: 'POST', url, headers, body: chunk.toString('utf8', start, stop) }, response);
@@ -122,21 +135,24 @@ class PlainConnection {
     return this.#known.head;
   }
 
+  /** Whoever sends that much without waiting for an answer is cut off: unread, it would hide that its client left. */
   #hold(chunk: Buffer): void {
     this.#waiting = this.#waiting ? Buffer.concat([this.#waiting, chunk]) : chunk;
-    if (this.#waiting.length > MAX_WAITING_BYTES) this.#socket.pause();
+    if (this.#waiting.length > MAX_WAITING_BYTES) this.#socket.destroy();
   }
 
   #answered(isLast: boolean): void {
     this.#answering = undefined;
-    if (isLast || this.#isLast) this.#socket.end();
-    else if (this.#waiting) setImmediate(this.#goOn);
+    if (isLast || this.#isLast) {
+      this.#socket.off('data', this.#onData); // What comes now could not be answered.
+      this.#waiting = undefined;
+      this.#socket.destroySoon();
+    } else if (this.#waiting) setImmediate(this.#goOn);
   }
 
   readonly #goOn = (): void => {
     const chunk = this.#waiting;
     this.#waiting = undefined;
-    this.#socket.resume();
     if (chunk && !this.#socket.destroyed) this.#take(chunk);
   };
 

@@ -19,6 +19,7 @@ export class PlainResponse implements Response {
   #head = '';
   #isChunked = false;
   #isLast = false;
+  #isClosed = false;
 
   /** `onEnd` is told when all of it was written, and whether the connection ends with it. */
   constructor(socket: Socket, onEnd: (isLast: boolean) => void) {
@@ -77,24 +78,32 @@ export class PlainResponse implements Response {
     const rest = this.#isChunked ? '0\r\n\r\n' : this.#takeHead() + chunk;
     if (rest !== '' && !this.destroyed) this.#socket.write(rest);
     this.writableEnded = true;
-    this.writableFinished = !this.destroyed;
-    this.closed();
-    this.#onEnd(this.#isLast);
+    // Nearly always the system has all of it by now. Where not, its client is slow, and gets no more until it has read.
+    if (this.destroyed || this.#socket.writableLength === 0) this.#finish();
+    else this.#socket.write('', () => this.#finish());
     return this;
   }
 
   destroy(): void {
-    this.#socket.destroy();
+    if (!this.writableEnded) this.#socket.destroy(); // Else the connection may be another's by now.
   }
 
   once(_event: 'close', listener: () => void): this {
-    this.#onClose.push(listener);
+    if (this.#isClosed) listener();
+    else this.#onClose.push(listener);
     return this;
   }
 
   /** Tells those who wait for it that nothing more will be written. */
   closed(): void {
+    this.#isClosed = true;
     for (const listener of this.#onClose.splice(0)) listener();
+  }
+
+  #finish(): void {
+    this.writableFinished = !this.destroyed;
+    this.closed();
+    this.#onEnd(this.#isLast);
   }
 
   #takeHead(more = ''): string {
@@ -111,7 +120,9 @@ function toField(name: string, value: string): string {
   return name === 'connection' ? '' : `${name}: ${value}\r\n`;
 }
 
-/** How long a connection waits for another request. */
+/** How long a new connection waits for the head of its first request. */
+export const HEADERS_MS = 10_000;
+/** How long one waits for another request. */
 export const KEEP_ALIVE_MS = 65_000;
 const KEPT_ALIVE = `connection: keep-alive\r\nkeep-alive: timeout=${KEEP_ALIVE_MS / 1000}\r\n`;
 
