@@ -91,10 +91,10 @@ class PlainConnection {
     if (this.#answering || this.#waiting) this.#hold(chunk);
     else this.#take(chunk);
   };
-  // Whoever stops talking does not wait for an answer either, as far as Node is concerned.
-  readonly #onEnd = (): void => void this.#socket.destroy();
+  // Whoever stops talking does not wait for an answer either, as far as Node is concerned, but gets what is written.
+  readonly #onEnd = (): void => void this.#socket.end();
   readonly #onTimeout = (): void => {
-    if (!this.#answering) this.#socket.destroy();
+    if (!this.#answering || this.#answering.writableEnded) this.#socket.destroy();
   };
   readonly #onClose = (): void => {
     this.#ways.onLeave();
@@ -130,14 +130,15 @@ class PlainConnection {
   #answered(isLast: boolean): void {
     this.#answering = undefined;
     if (isLast || this.#isLast) this.#socket.end();
-    else if (this.#waiting) setImmediate(this.#goOn);
+    // Before anything else is heard: it may be that the client has no more to say.
+    else if (this.#waiting) process.nextTick(this.#goOn);
   }
 
   readonly #goOn = (): void => {
     const chunk = this.#waiting;
     this.#waiting = undefined;
     this.#socket.resume();
-    if (chunk && !this.#socket.destroyed) this.#take(chunk);
+    if (chunk && this.#socket.writable) this.#take(chunk);
   };
 
   /** Node begins where this request begins. */

@@ -20,7 +20,7 @@ export class PlainResponse implements Response {
   #isChunked = false;
   #isLast = false;
 
-  /** `onEnd` is told when all of it was written, and whether the connection ends with it. */
+  /** `onEnd` is told when all of it has gone out, and whether the connection ends with it. */
   constructor(socket: Socket, onEnd: (isLast: boolean) => void) {
     this.#socket = socket;
     this.#onEnd = onEnd;
@@ -77,9 +77,9 @@ export class PlainResponse implements Response {
     const rest = this.#isChunked ? '0\r\n\r\n' : this.#takeHead() + chunk;
     if (rest !== '' && !this.destroyed) this.#socket.write(rest);
     this.writableEnded = true;
-    this.writableFinished = !this.destroyed;
-    this.closed();
-    this.#onEnd(this.#isLast);
+    // What a slow client has not taken yet is still under way; the next write is done when that is.
+    if (this.destroyed || this.#socket.writableLength === 0) this.#finish(!this.destroyed);
+    else this.#socket.write('', (error) => this.#finish(!error));
     return this;
   }
 
@@ -95,6 +95,12 @@ export class PlainResponse implements Response {
   /** Tells those who wait for it that nothing more will be written. */
   closed(): void {
     for (const listener of this.#onClose.splice(0)) listener();
+  }
+
+  #finish(isWritten: boolean): void {
+    this.writableFinished = isWritten;
+    this.closed();
+    this.#onEnd(this.#isLast);
   }
 
   #takeHead(more = ''): string {
