@@ -11,6 +11,10 @@ type Headers = Readonly<Record<string, string>>;
 
 const PATIENCE_MS = 10_000;
 const BY_NODE = { te: 'trailers' };
+const WAYS: readonly (readonly [string, Headers])[] = [
+  ['plain', {}],
+  ['node', BY_NODE],
+];
 
 function requestOf(method: string, headers: Headers, body = ''): string {
   const fields = Object.entries({ host: 'localhost', ...JSON_HEADERS, ...headers });
@@ -57,10 +61,7 @@ describe('requests that come together', () => {
     expect(told(await client.answered(3))).toEqual([[1, 'plain'], ...byNode]);
   });
 
-  it.each([
-    ['plain', {}],
-    ['node', BY_NODE],
-  ])('P1: wait for a call before them: %s', async (way, headers) => {
+  it.each(WAYS)('P1: wait for a call before them: %s', async (way, headers) => {
     const { gate, client, isCalled, gateway } = await waiting();
     client.socket.write(calling('wait') + ping(2, headers));
     await isCalled();
@@ -88,6 +89,24 @@ describe('requests that come together', () => {
     gate.resolve(text('done'));
     const ids = (await client.answered(count + 1)).slice(1).map(({ body }) => JSON.parse(body).id);
     expect(ids).toEqual(Array.from({ length: count }, (_, id) => id));
+  });
+});
+
+describe('requests that were held back', () => {
+  verifies('P1', 'are served plainly when they are whole, and so is the next', async () => {
+    const { gate, client, isCalled } = await waiting();
+    client.socket.write(calling('wait'));
+    await isCalled();
+    const count = 400;
+    const together = ping(2).repeat(count);
+    expect(together.length).toBeGreaterThan(64 * 1024);
+    client.socket.write(together);
+    await until('all are sent', () => client.socket.writableLength === 0);
+    await nextTurn();
+    gate.resolve(text('done'));
+    await client.answered(count + 1);
+    client.socket.write(ping(3));
+    expect(told(await client.answered(count + 2)).at(-1)?.[0]).toBe(3);
   });
 });
 
@@ -193,10 +212,7 @@ describe('a client that stops talking', () => {
     await until('it is cancelled', () => server.cancelled.length === 1);
   });
 
-  it.each([
-    ['plain', {}],
-    ['node', BY_NODE],
-  ])('F6: cancels its call when it says that it is done, and hears no more: %s', async (_, headers) => {
+  it.each(WAYS)('F6: cancels its call when it says that it is done, and hears no more: %s', async (_, headers) => {
     const { server, client, isCalled } = await waiting();
     client.socket.write(calling('wait', headers));
     await isCalled();
@@ -205,19 +221,13 @@ describe('a client that stops talking', () => {
     await until('it is cancelled', () => server.cancelled.length === 1);
   });
 
-  it.each([
-    ['plain', {}],
-    ['node', BY_NODE],
-  ])('P1: gets the answers to all that was asked together: %s', async (way, headers) => {
+  it.each(WAYS)('P1: gets the answers to all that was asked together: %s', async (way, headers) => {
     const client = await rawClient(await gatewayUnderTest());
     client.socket.end(ping(1, headers) + ping(2, headers) + ping(3, headers));
     expect(told(await client.ended())).toEqual([1, 2, 3].map((id) => [id, way]));
   });
 
-  it.each([
-    ['plain', {}],
-    ['node', BY_NODE],
-  ])('P1: gets all of an answer that has begun: %s', async (_, headers) => {
+  it.each(WAYS)('P1: gets all of an answer that has begun: %s', async (_, headers) => {
     const long = 'x'.repeat(12_000_000);
     const gateway = await gatewayUnderTest({ servers: { up: recordingServer({ long: () => text(long) }) } });
     const client = await rawClient(gateway);
@@ -225,7 +235,7 @@ describe('a client that stops talking', () => {
     socket.once('data', () => socket.pause());
     socket.write(calling('long', headers));
     await until('the answer has begun', () => client.text() !== '');
-    await new Promise((resolve) => socket.end(resolve));
+    await new Promise<void>((resolve) => socket.end(resolve));
     await gateway.post({ id: 0, method: 'ping' });
     socket.resume();
     const [answer] = await client.ended();
@@ -249,10 +259,24 @@ describe('a gateway that is told to stop', () => {
     await closed;
   });
 
-  it.each([
-    ['plain', {}],
-    ['node', BY_NODE],
-  ])('P6: lets a long answer be read to its end: %s', async (_, headers) => {
+  verifies('P6', 'ends a line with its answer while others still wait for theirs', async () => {
+    const gates = { one: Promise.withResolvers<JsonObject>(), other: Promise.withResolvers<JsonObject>() };
+    const server = recordingServer({ one: () => gates.one.promise, other: () => gates.other.promise });
+    const gateway = await gatewayUnderTest({ servers: { up: server } });
+    const [one, other] = [await rawClient(gateway), await rawClient(gateway)];
+    one.socket.write(calling('one'));
+    other.socket.write(calling('other'));
+    await until('both are called', () => server.calls.length === 2);
+    const closed = gateway.close(PATIENCE_MS);
+    gates.one.resolve(text('first'));
+    expect(told(await one.ended())).toEqual([[1, 'plain']]);
+    expect(other.text()).toBe('');
+    gates.other.resolve(text('then'));
+    expect(told(await other.ended())).toEqual([[1, 'plain']]);
+    await closed;
+  });
+
+  it.each(WAYS)('P6: lets a long answer be read to its end: %s', async (_, headers) => {
     const { gate, client, isCalled, gateway } = await waiting();
     const long = 'x'.repeat(12_000_000);
     client.socket.write(calling('wait', headers));
