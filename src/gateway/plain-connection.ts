@@ -147,13 +147,13 @@ class PlainConnection {
       this.#socket.off('data', this.#onData); // What comes now could not be answered.
       this.#waiting = undefined;
       this.#socket.destroySoon();
-    } else if (this.#waiting) setImmediate(this.#goOn);
+    } else if (this.#waiting) process.nextTick(this.#goOn); // Before it is heard that its client has no more to say.
   }
 
   readonly #goOn = (): void => {
     const chunk = this.#waiting;
     this.#waiting = undefined;
-    if (chunk && !this.#socket.destroyed) this.#take(chunk);
+    if (chunk && this.#socket.writable) this.#take(chunk);
   };
 
   /** Node begins where this request begins. */

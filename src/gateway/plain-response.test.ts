@@ -240,6 +240,25 @@ describe('whoever waits for the end of a plain response', () => {
     expect(errors).toEqual([]);
   });
 
+  it.each([
+    ['that it was answered when a slow client has read all of it', true],
+    ['that a slow client left before it had read all of it', false],
+  ])('F6: hears %s', async (_, reads) => {
+    const { response, client } = await begun();
+    client.pause();
+    const heard = Promise.withResolvers<boolean>();
+    let times = 0;
+    response.once('close', () => {
+      times += 1;
+      heard.resolve(response.writableFinished);
+    });
+    response.writeHead(200).end('x'.repeat(20_000_000));
+    expect([response.writableEnded, response.writableFinished, times]).toEqual([true, false, 0]);
+    if (reads) client.resume();
+    else client.destroy();
+    expect([await heard.promise, times]).toEqual([reads, 1]);
+  });
+
   verifies('F6', 'hears that it is over when somebody cuts it', async () => {
     const { response, socket } = await begun();
     const heard: boolean[] = [];

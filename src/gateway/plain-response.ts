@@ -21,7 +21,7 @@ export class PlainResponse implements Response {
   #isLast = false;
   #isClosed = false;
 
-  /** `onEnd` is told when all of it was written, and whether the connection ends with it. */
+  /** `onEnd` is told when all of it has gone out, and whether the connection ends with it. */
   constructor(socket: Socket, onEnd: (isLast: boolean) => void) {
     this.#socket = socket;
     this.#onEnd = onEnd;
