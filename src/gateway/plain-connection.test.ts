@@ -5,9 +5,8 @@ import { verifies } from '../../test/requirements.ts';
 import { recordingServer, text } from '../../test/servers/recording-server.ts';
 import { until } from '../../test/until.ts';
 import type { JsonObject } from '../core/call.ts';
-import { gatewayUnderTest, JSON_HEADERS, modern, openSession } from './fixtures.ts';
-
-type Headers = Readonly<Record<string, string>>;
+import { gatewayUnderTest, openSession } from './fixtures.ts';
+import { calling, type Headers, ping, requestOf } from './raw-requests.ts';
 
 const PATIENCE_MS = 10_000;
 const BY_NODE = { te: 'trailers' };
@@ -15,23 +14,6 @@ const WAYS: readonly (readonly [string, Headers])[] = [
   ['plain', {}],
   ['node', BY_NODE],
 ];
-
-function requestOf(method: string, headers: Headers, body = ''): string {
-  const fields = Object.entries({ host: 'localhost', ...JSON_HEADERS, ...headers });
-  return `${method} /mcp HTTP/1.1\r\n${fields.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`;
-}
-
-function posting(message: JsonObject, headers: Headers = {}): string {
-  const body = JSON.stringify({ jsonrpc: '2.0', ...message });
-  return requestOf('POST', { ...headers, 'content-length': String(Buffer.byteLength(body)) }, body);
-}
-
-const ping = (id: number, headers: Headers = {}, params: JsonObject = {}) =>
-  posting({ id, method: 'ping', params }, headers);
-const calling = (name: string, headers: Headers = {}) => {
-  const [message, own] = modern('tools/call', { name: `mcp__up__${name}` });
-  return posting(message, { ...own, ...headers });
-};
 
 /** Which ids were answered, in order, and by whom. */
 const told = (answers: Awaited<ReturnType<RawClient['answered']>>) =>
