@@ -20,6 +20,7 @@ export class PlainResponse implements Response {
   #isChunked = false;
   #isLast = false;
   #isClosed = false;
+  #isCorked = false;
 
   /** `onEnd` is told when all of it has gone out, and whether the connection ends with it. */
   constructor(socket: Socket, onEnd: (isLast: boolean) => void) {
@@ -58,13 +59,11 @@ export class PlainResponse implements Response {
     const head = this.#takeHead(this.#isChunked ? 'transfer-encoding: chunked\r\n' : '');
     const bytes = Buffer.byteLength(chunk);
     const [before, after] = this.#isChunked ? [`${head}${bytes.toString(16)}\r\n`, '\r\n'] : [head, ''];
+    this.#cork();
     if (typeof chunk === 'string') return this.#socket.write(before + chunk + after);
-    this.#socket.cork();
     this.#socket.write(before);
     this.#socket.write(chunk);
-    this.#socket.write(after);
-    this.#socket.uncork();
-    return !this.#socket.writableNeedDrain;
+    return this.#socket.write(after);
   }
 
   end(chunk = ''): this {
@@ -78,6 +77,7 @@ export class PlainResponse implements Response {
     const rest = this.#isChunked ? '0\r\n\r\n' : this.#takeHead() + chunk;
     if (rest !== '' && !this.destroyed) this.#socket.write(rest);
     this.writableEnded = true;
+    this.#uncork();
     // Nearly always the system has all of it by now. Where not, its client is slow, and gets no more until it has read.
     if (this.destroyed || this.#socket.writableLength === 0) this.#finish();
     else this.#socket.write('', () => this.#finish());
@@ -98,6 +98,19 @@ export class PlainResponse implements Response {
   closed(): void {
     this.#isClosed = true;
     for (const listener of this.#onClose.splice(0)) listener();
+  }
+
+  /** What is said within one turn goes out together. */
+  #cork(): void {
+    if (this.#isCorked) return;
+    this.#isCorked = true;
+    this.#socket.cork();
+    process.nextTick(() => this.#uncork());
+  }
+
+  #uncork(): void {
+    if (this.#isCorked) this.#socket.uncork();
+    this.#isCorked = false;
   }
 
   #finish(): void {
