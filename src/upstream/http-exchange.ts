@@ -2,7 +2,7 @@ import { TextDecoder } from 'node:util';
 import { createParser, type EventSourceParser } from 'eventsource-parser';
 import type { Dispatcher } from 'undici';
 import { parseJson } from '../core/json.ts';
-import { gatheredBytes } from '../wire/gathered-bytes.ts';
+import { GatheredBytes } from '../wire/gathered-bytes.ts';
 
 export interface Head {
   readonly ok: boolean;
@@ -42,7 +42,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #start: Omit<Head, 'text'> | undefined;
   #parser: EventSourceParser | undefined;
   #decoder: TextDecoder | undefined;
-  readonly #body = gatheredBytes();
+  readonly #body = new GatheredBytes();
   #bytes = 0;
 
   constructor(options: ExchangeOptions) {

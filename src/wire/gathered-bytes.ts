@@ -1,48 +1,44 @@
-/** Bytes that arrive in pieces and are wanted whole. */
-export interface GatheredBytes {
-  readonly length: number;
-  add(piece: Buffer): void;
-  /** How they begin: at most this many. */
-  head(bytes: number): Buffer;
-  /** All of them; afterwards there are none. */
-  take(): Buffer;
-  clear(): void;
-}
-
 const MANY = 1000;
 
-/** Whoever sends byte by byte must not cost a hundred bytes of memory for each: many small pieces become one. */
-export function gatheredBytes(): GatheredBytes {
-  let parts: Buffer[] = [];
-  let joined = 0;
-  let length = 0;
+/**
+ * Bytes that arrive in pieces and are wanted whole. Whoever sends byte by byte must not cost a hundred bytes of memory for
+ * each: many small pieces become one.
+ */
+export class GatheredBytes {
+  #parts: Buffer[] = [];
+  #joined = 0;
+  #length = 0;
 
-  function clear(): void {
-    parts = [];
-    joined = 0;
-    length = 0;
+  get length(): number {
+    return this.#length;
   }
 
-  return {
-    get length() {
-      return length;
-    },
-    add(piece) {
-      length += piece.length;
-      // Only the newest are joined: copying the older ones again each time would be quadratic.
-      if (parts.push(piece) - joined < MANY) return;
-      parts.push(join(parts.splice(joined)));
-      joined = parts.length;
-    },
-    head: (bytes) => (parts[0] ?? Buffer.alloc(0)).subarray(0, bytes),
-    take() {
-      const [first] = parts;
-      const whole = first && parts.length === 1 ? first : Buffer.concat(parts, length);
-      clear();
-      return whole;
-    },
-    clear,
-  };
+  add(piece: Buffer): void {
+    this.#length += piece.length;
+    // Only the newest are joined: copying the older ones again each time would be quadratic.
+    if (this.#parts.push(piece) - this.#joined < MANY) return;
+    this.#parts.push(join(this.#parts.splice(this.#joined)));
+    this.#joined = this.#parts.length;
+  }
+
+  /** How they begin: at most this many. */
+  head(bytes: number): Buffer {
+    return (this.#parts[0] ?? Buffer.alloc(0)).subarray(0, bytes);
+  }
+
+  /** All of them; afterwards there are none. */
+  take(): Buffer {
+    const [first] = this.#parts;
+    const whole = first && this.#parts.length === 1 ? first : Buffer.concat(this.#parts, this.#length);
+    this.clear();
+    return whole;
+  }
+
+  clear(): void {
+    this.#parts = [];
+    this.#joined = 0;
+    this.#length = 0;
+  }
 }
 
 /** In memory of its own: what shares some would keep the rest of it alive. */
