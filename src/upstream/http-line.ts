@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import type { JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
@@ -8,6 +7,7 @@ import { failureStreak } from './failure-streak.ts';
 import { Exchange, type Head } from './http-exchange.ts';
 import { answerIn, toLineFailure, toRefusal, toSessionGone, waitBeforeRetry } from './http-failure.ts';
 import { headersOfBody } from './http-headers.ts';
+import { listenOn } from './http-listen.ts';
 import { requestWaits } from './request-waits.ts';
 import { type UnansweredPosts, unansweredPosts } from './unanswered-posts.ts';
 
@@ -42,7 +42,6 @@ interface Purpose {
 
 const MIB = 1024 * 1024;
 const RETRY_MS = 1000;
-const MAX_RETRY_MS = 30_000;
 const MAX_RESUMES = 3;
 const GOODBYE_MS = 2000;
 const FORGOTTEN_MS = 1000;
@@ -109,25 +108,24 @@ export class HttpLine implements Line {
     if (method === 'notifications/initialized') void this.#listen();
   }
 
-  async #ask(id: number, sending: Sending, options: SendOptions & Purpose): Promise<void> {
+  // Every call comes this way: a chain costs it less than an async function.
+  #ask(id: number, sending: Sending, options: SendOptions & Purpose): Promise<void> {
     const { deadlineMs = 0, repeatable = false, onRequestStreamEnd } = options;
     const deadlineAt = performance.now() + deadlineMs;
-    try {
-      let exchange = this.#exchange(id, options);
-      let head = await this.#dispatch(exchange, sending);
+    const exchange = this.#exchange(id, options);
+    const asked = this.#dispatch(exchange, sending).then((head) => {
       const waitMs = waitBeforeRetry(head, { deadlineAt, repeatable });
-      if (waitMs !== undefined) {
-        await this.#waits.wait(id, waitMs);
+      if (waitMs === undefined)
+        return head.ok ? this.#follow(exchange, id, onRequestStreamEnd) : this.#refused(head, id);
+      return this.#waits.wait(id, waitMs).then(() => {
         if (!this.#open.has(id)) throw new Error('abandoned while it waited');
-        exchange = this.#exchange(id, options);
-        head = await this.#dispatch(exchange, sending);
-      }
-      if (!head.ok) return this.#refused(head, id);
-      void this.#follow(exchange, id, onRequestStreamEnd);
-    } catch (error) {
+        return this.#ask(id, sending, { ...options, deadlineMs: 0 }); // Once.
+      });
+    });
+    return asked.catch((error) => {
       this.#settle(id);
       throw error;
-    }
+    });
   }
 
   abandon(id: number): void {
@@ -188,28 +186,48 @@ export class HttpLine implements Line {
     return exchange;
   }
 
-  async #dispatch(exchange: Exchange, { method, body, headers }: Sending): Promise<Head> {
-    const { server, url, dispatcher, authorize } = this.#options;
-    const all: Headers = { ...this.#options.headers, ...(authorize && (await authorize())) };
+  #dispatch(exchange: Exchange, sending: Sending): Promise<Head> {
+    const { authorize } = this.#options;
+    return authorize
+      ? authorize().then((shown) => this.#hand(exchange, sending, shown))
+      : this.#hand(exchange, sending);
+  }
+
+  #hand(exchange: Exchange, { method, body, headers }: Sending, shown?: Readonly<Headers>): Promise<Head> {
+    const { server, url, dispatcher } = this.#options;
+    const all: Headers = { ...this.#options.headers, ...shown };
     all.accept = 'application/json, text/event-stream';
     if (this.sessionId) all['mcp-session-id'] = this.sessionId;
     if (this.#version) all['mcp-protocol-version'] = this.#version;
     Object.assign(all, headers);
     const { origin } = url;
     const isTooLate = this.#closing.signal.aborted && method !== 'DELETE';
-    if (exchange.aborted || isTooLate) throw toLineFailure(server, new Error('abandoned before it was sent'));
+    if (exchange.aborted || isTooLate) {
+      return Promise.reject(toLineFailure(server, new Error('abandoned before it was sent')));
+    }
     // Said here again, because a pool behind a proxy does not pass on what its agent was told.
     const patient = { headersTimeout: 0, bodyTimeout: 0 };
     this.#sent.add(exchange);
-    dispatcher.dispatch({ origin, path: this.#path, method, headers: all, body: body ?? null, ...patient }, exchange);
+    try {
+      dispatcher.dispatch({ origin, path: this.#path, method, headers: all, body: body ?? null, ...patient }, exchange);
+    } catch (error) {
+      exchange.onResponseError(undefined, error as Error);
+    }
     return exchange.head.catch((error) => {
       this.#failures.count(error);
       throw toLineFailure(server, error);
     });
   }
 
+  // Nearly always the answer has come when the exchange ends, and there is nothing to do.
+  #follow(exchange: Exchange, id: number, unanswered: (() => void) | undefined): void {
+    exchange.ended.then(() => {
+      if (this.#open.has(id)) void this.#goOn(exchange, id, unanswered);
+    });
+  }
+
   /** Waits until the request is answered, resuming a legacy stream that broke; else says that no answer will come. */
-  async #follow(first: Exchange, id: number, unanswered: (() => void) | undefined): Promise<void> {
+  async #goOn(first: Exchange, id: number, unanswered: (() => void) | undefined): Promise<void> {
     let exchange = first;
     for (let resumes = 0; ; resumes++) {
       const error = await exchange.ended;
@@ -238,25 +256,12 @@ export class HttpLine implements Line {
     });
   }
 
-  /** The stream on which a legacy server speaks unasked. Backs off while it brings nothing. */
-  async #listen(): Promise<void> {
-    let lastEventId: string | undefined;
-    for (let idle = 0; !this.#closing.signal.aborted; idle++) {
+  #listen(): Promise<void> {
+    const open = async (lastEventId: string | undefined) => {
       const stream = this.#exchange(undefined);
-      const head = await this.#resume(stream, lastEventId);
-      if (head && !head.ok && head.status < 500) return; // 405: this server has none.
-      if (head?.ok && !stream.isEventStream) return;
-      if (head?.ok) await stream.ended;
-      if (stream.messages > 0) idle = 0;
-      lastEventId = stream.lastEventId ?? lastEventId;
-      // A server may want more time than that, but not less: it could keep us busy for ever.
-      const delay = Math.max(stream.retryMs ?? 0, this.#options.retryMs ?? RETRY_MS) * 2 ** idle;
-      await this.#pause(Math.min(delay, MAX_RETRY_MS));
-    }
-  }
-
-  #pause(ms: number): Promise<void> {
-    return wait(ms, undefined, { signal: this.#closing.signal, ref: false }).catch(() => {});
+      return { stream, head: await this.#resume(stream, lastEventId) };
+    };
+    return listenOn({ open, retryMs: this.#options.retryMs ?? RETRY_MS, signal: this.#closing.signal });
   }
 
   #refused(head: Head, asked: number | undefined): void {
