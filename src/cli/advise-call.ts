@@ -1,4 +1,5 @@
 import type { Call } from '../core/call.ts';
+import { closest } from '../core/did-you-mean.ts';
 import { HeddleError } from '../core/errors.ts';
 import type { Heddle } from '../heddle.ts';
 import { type OpenOptions, readConfig } from '../open-heddle.ts';
@@ -39,11 +40,35 @@ function aboutAdHoc(error: HeddleError, { entry: { url } }: AdHocServer): Heddle
 
 const hostOf = (url: string): string => new URL(url).host;
 
+/** Where it was called; the server where that was typed, too. */
+export interface Called {
+  readonly heddle: Heddle;
+  readonly server?: AdHocServer | undefined;
+}
+
+const SHOWN_NAMES = 12;
+
+/** A server that no other command knows has to say here what it has. */
+async function unknownAt(
+  server: AdHocServer,
+  error: HeddleError,
+  { call, heddle }: Pick<Called, 'heddle'> & { readonly call: Call },
+): Promise<HeddleError> {
+  const { items } = await heddle.catalog.list(call.caller, { server: server.name });
+  const names = items.map(({ name, shownAs = name }) => shownAs);
+  const wanted = call.name.slice(server.name.length + 1);
+  const guess = closest(wanted, names);
+  const more = names.length > SHOWN_NAMES ? `, and ${names.length - SHOWN_NAMES} more` : '';
+  const all = names.length === 0 ? 'It has none.' : `It has ${names.slice(0, SHOWN_NAMES).join(', ')}${more}.`;
+  const message = `This server has no tool named ${wanted}.`;
+  return reworded(error, { message, fix: guess === undefined ? all : `Did you mean ${guess}?` });
+}
+
 /**
  * What went wrong, for the owner, who may know what others may not: that a name is there but hidden, and where the
  * rule stands that decided.
  */
-export async function explained(error: HeddleError, call: Call, heddle: Heddle): Promise<HeddleError> {
+export async function explained(error: HeddleError, call: Call, { heddle, server }: Called): Promise<HeddleError> {
   if (error.code !== 'NAME_UNKNOWN') return error;
   const { caller, name } = call;
   const hidden = await heddle.catalog.hiddenBy(caller, name);
@@ -57,6 +82,7 @@ export async function explained(error: HeddleError, call: Call, heddle: Heddle):
       details: { rule },
     });
   }
+  if (server) return unknownAt(server, error, { call, heddle });
   const servers = await heddle.servers.list(caller);
   if (!servers.some((server) => server.name === name)) return error;
   return reworded(error, {

@@ -64,7 +64,7 @@ export const call: Command = {
     const result = await withHeddle(options, (heddle) =>
       run(heddle, call, input).catch(async (thrown) => {
         const { explained } = await import('../advise-call.ts');
-        throw await explained(HeddleError.from(thrown), call, heddle);
+        throw await explained(HeddleError.from(thrown), call, { heddle, server });
       }),
     ).catch(async (thrown) => {
       const { advised, placed } = await import('../advise-call.ts');
