@@ -60,7 +60,7 @@ it('says so when all of a server is hidden, or its own entry hides a tool', asyn
 verifies('L5', 'a server that is named by its command alone says itself what it has', async () => {
   const { heddle } = project({});
   const odd = ['call', '--', ODD.command, ...ODD.args, '::'];
-  expect((await heddle([...odd, 'plane'])).stderr).toContain('no tool named plane.\n  fix: Did you mean plain?');
+  expect((await heddle([...odd, 'plan'])).stderr).toContain('no tool named plan.\n  fix: Did you mean plain?');
   const { code, stderr } = await heddle([...odd, 'nothing-like-it']);
   expect(code).toBe(2);
   expect(stderr).toMatch(/fix: It has \S+, .*\bplain\b.*\./);
