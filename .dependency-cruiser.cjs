@@ -52,6 +52,13 @@ module.exports = {
   forbidden: [
     ...table,
     {
+      name: 'fixtures-in-tests',
+      comment: 'What only tests need is not part of what is published.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: UNTESTED },
+      to: { path: '^src/.*/fixtures\\.ts$' },
+    },
+    {
       name: 'unknown-folder',
       comment: 'A folder that is not in the table has no place in the architecture yet: add it there first.',
       severity: 'error',

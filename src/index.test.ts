@@ -31,7 +31,7 @@ verifies('X1', 'arguments that JSON has no words for are refused, and no server 
   const { heddle, server } = await opened();
   const round: Record<string, unknown> = {};
   round.round = round;
-  for (const input of [{ words: 1n }, round]) {
+  for (const input of [{ words: 1n }, { words() {} }, round]) {
     const refused = heddle.call('demo.say', input as never);
     await expect(refused).rejects.toMatchObject({ code: 'INPUT_INVALID', message: expect.stringContaining('as JSON') });
   }

@@ -1,4 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import type { Arrival } from './arrival.ts';
 import { type doors, fail, type Rooms } from './doors.ts';
 import type { McpHttp } from './mcp-http.ts';
@@ -61,12 +62,30 @@ export function httpServer(options: HttpServerOptions): { readonly server: Serve
     orFail(response, () => enter(request, response, rooms));
   }
 
+  const last = new WeakMap<Duplex, ServerResponse>();
   server.on('request', (request, response) => {
+    last.set(request.socket, response);
     responses.add(response);
     receive(request, response);
   });
-  server.on('upgrade', (request, socket, head) => receive(request, ws.arrive(request, { socket, head })));
+  server.on('upgrade', (request, socket, head) => {
+    const before = last.get(socket);
+    if (before && !before.writableFinished) endWith(before, socket);
+    else receive(request, ws.arrive(request, { socket, head }));
+  });
   return { server, plain: servePlainly(server, receivePlain) };
+}
+
+/**
+ * Whoever asks for another protocol before it has its answers gets those, and no more: two responses cannot share a
+ * connection. Node has let go of it by now, so nobody else would hear that it broke.
+ */
+function endWith(response: ServerResponse, socket: Duplex): void {
+  socket.on('error', () => {});
+  socket.once('end', () => socket.destroy());
+  socket.once('close', () => response.emit('close'));
+  socket.resume(); // Unread, it would not say that its client left.
+  response.once('finish', () => socket.end());
 }
 
 function orFail(response: Response, step: () => Promise<void> | void): void {

@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { type RawClient, rawClient } from '../../test/raw-client.ts';
+import { calling, type Headers, ping, requestOf } from '../../test/raw-requests.ts';
 import { verifies } from '../../test/requirements.ts';
 import { recordingServer, text } from '../../test/servers/recording-server.ts';
 import { until } from '../../test/until.ts';
 import type { JsonObject } from '../core/call.ts';
 import { gatewayUnderTest, openSession } from './fixtures.ts';
-import { calling, type Headers, ping, requestOf } from './raw-requests.ts';
 
 const PATIENCE_MS = 10_000;
 const BY_NODE = { te: 'trailers' };

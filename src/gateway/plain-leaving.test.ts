@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { rawClient } from '../../test/raw-client.ts';
+import { calling, posting } from '../../test/raw-requests.ts';
 import { verifies } from '../../test/requirements.ts';
 import { recordingServer, text } from '../../test/servers/recording-server.ts';
 import { until } from '../../test/until.ts';
 import type { Caller } from '../core/call.ts';
 import { gatewayUnderTest } from './fixtures.ts';
-import { calling, posting } from './raw-requests.ts';
 
 async function lined(setting: Parameters<typeof gatewayUnderTest>[0]) {
   const gateway = await gatewayUnderTest(setting);

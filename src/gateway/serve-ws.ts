@@ -57,10 +57,14 @@ export function wsFace(lines: ServedLines, maxBodyBytes: number): WsFace {
   };
 }
 
+/** Made once; tried again by the next who wants it when that failed. */
 function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   return () => {
-    made ??= make();
+    made ??= make().catch((thrown) => {
+      made = undefined;
+      throw thrown;
+    });
     return made;
   };
 }

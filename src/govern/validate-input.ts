@@ -46,6 +46,7 @@ function compiled(definition: JsonObject, tool: string): Check {
   try {
     return compileCheck(schemaOf(definition), tool);
   } catch (thrown) {
+    if (!HeddleError.is(thrown)) throw thrown; // It may go better the next time.
     return () => {
       throw thrown;
     };

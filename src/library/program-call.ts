@@ -44,7 +44,7 @@ export function toCall({ kind, name, input }: Pick<Call, 'kind' | 'name' | 'inpu
 /** The arguments as they can be sent, whatever the program gave. */
 function written(name: string, input: JsonObject): JsonObject {
   try {
-    return JSON.parse(JSON.stringify(input));
+    return JSON.parse(JSON.stringify(input, refuseCode));
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new HeddleError('INPUT_INVALID', `The arguments of ${name} cannot be written as JSON: ${why}.`, {
@@ -52,6 +52,13 @@ function written(name: string, input: JsonObject): JsonObject {
       fix: 'Give texts, numbers, booleans, null, lists and plain objects.',
     });
   }
+}
+
+/** JSON would leave it out, and the call would be another one. */
+function refuseCode(key: string, value: unknown): unknown {
+  if (typeof value === 'function' || typeof value === 'symbol')
+    throw new TypeError(`${key || 'it'} is a ${typeof value}`);
+  return value;
 }
 
 /** Calls, and lets the program answer what servers ask. */

@@ -87,7 +87,7 @@ export function reading(heddle: Heddle, host: HostOptions): Reading {
     prompts: async (filter) =>
       (await listAll(heddle, 'prompt', filter)).map((target) => ({ name: target.publicName, ...readable(target) })),
     getPrompt: (name, args = {}, options) => read({ kind: 'prompt', name, input: args }, options),
-    complete(of, argument, settled) {
+    async complete(of, argument, settled) {
       const [name, ref] = referred(of);
       const context = settled && { context: { arguments: settled } };
       return read({ kind: 'completion', name, input: { ref, argument, ...context } });

@@ -26,7 +26,8 @@ export function compileCheck(schema: JsonObject, tool: string): Check {
 }
 
 function thoroughCheck(schema: JsonObject, tool: string): Check {
-  const errorsOf = orInvalid(tool, () => loadAjv()(schema));
+  const compile = loadAjv(); // That it cannot be loaded is no fault of the schema.
+  const errorsOf = orInvalid(tool, () => compile(schema));
   return function check(input) {
     const [error] = orInvalid(tool, () => errorsOf(input));
     return error && inWords(error);

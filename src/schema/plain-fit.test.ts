@@ -84,6 +84,7 @@ const NOT_PLAIN: readonly JsonObject[] = [
   { type: 'string', minimum: 1 },
   { type: 'string', minLength: '1' },
   { type: 'string', nullable: true },
+  { type: 'string', format: 5 },
   { type: 'number', multipleOf: 2 },
   { minLength: 1 },
   { enum: [] },

@@ -4,7 +4,7 @@ import { isObject } from '../core/json.ts';
 type Fit = (value: unknown) => boolean;
 
 // They say nothing about what fits; formats are not checked.
-const NOTES = ['$comment', '$schema', 'title', 'description', 'default', 'examples', 'deprecated', 'format'];
+const NOTES = ['$comment', '$schema', 'title', 'description', 'default', 'examples', 'deprecated'];
 const LIMITS: Readonly<Record<string, readonly string[]>> = {
   object: ['properties', 'required', 'additionalProperties'],
   array: ['items', 'minItems', 'maxItems'],
@@ -33,8 +33,10 @@ export function plainFit(schema: Json | undefined): Fit | undefined {
 }
 
 // A schema hidden in a note could still name itself, which is for the compiler to judge.
-const isNote = (word: string, said: Json | undefined) =>
-  NOTES.includes(word) && (word === 'default' || !isObject(said));
+function isNote(word: string, said: Json | undefined): boolean {
+  if (word === 'format') return typeof said === 'string';
+  return NOTES.includes(word) && (word === 'default' || !isObject(said));
+}
 
 const ANYTHING: Fit = () => true;
 const isList = (value: Json | undefined): value is readonly Json[] => Array.isArray(value);

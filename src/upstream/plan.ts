@@ -3,7 +3,7 @@ import { TREATMENT_DEFAULTS } from '../config/defaults.ts';
 import type { RemoteEntry, ServerEntry, StdioEntry } from '../config/schema.ts';
 import { signatureOf } from '../config/signature.ts';
 import type { JsonObject } from '../core/call.ts';
-import { HeddleError } from '../core/errors.ts';
+import { HeddleError, UpstreamError } from '../core/errors.ts';
 import { canonicalJson } from '../core/json.ts';
 import type { ServerStatus } from '../core/server-status.ts';
 import type { Watchdog } from '../process/watchdog.ts';
@@ -86,7 +86,14 @@ const CONNECTORS = {
 const loading =
   <Needs extends unknown[]>(load: () => Promise<(...needs: Needs) => Connect>, ...needs: Needs): Connect =>
   async (options) =>
-    (await load())(...needs)(options);
+    (await load().catch(cannotLoad))(...needs)(options);
+
+function cannotLoad(cause: Error): never {
+  throw new UpstreamError('UPSTREAM_UNREACHABLE', `What connects to it cannot be loaded: ${cause.message}`, {
+    delivered: 'no',
+    cause,
+  });
+}
 
 function connectorOf({ name, entry }: ServerConfig, options: PlanOptions): Connect | HeddleError {
   switch (entry?.type) {

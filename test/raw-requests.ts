@@ -1,5 +1,5 @@
-import type { JsonObject } from '../core/call.ts';
-import { JSON_HEADERS, modern } from './fixtures.ts';
+import type { JsonObject } from '../src/core/call.ts';
+import { JSON_HEADERS, modern } from '../src/gateway/fixtures.ts';
 
 export type Headers = Readonly<Record<string, string>>;
 
