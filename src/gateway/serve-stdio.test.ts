@@ -187,6 +187,7 @@ describe('changes over two streams', () => {
   verifies('P1', 'are told to a client that has said hello', async () => {
     const { ask, said, server } = await serving();
     await ask({ id: 1, method: 'initialize', params: {} });
+    expect(said()[0]).toMatchObject({ id: 1 }); // And of nothing before it has the answer.
     await ask({ id: 2, method: 'tools/list' });
     const before = changed(said()).length;
     server.change({ other: () => text('') });

@@ -57,17 +57,17 @@ export async function serveLine({ heddle, caller, line, given }: LineFace, signa
       const era = eraOf(params);
       const refusal = era === 'modern' ? checkEnvelope(params) : undefined;
       if (refusal) throw new RpcError(refusal.code, refusal.message, refusal.data);
-      if (method === 'initialize') {
-        greeted = true;
-        able = abilitiesOf(params.capabilities);
-      }
+      if (method === 'initialize') able = abilitiesOf(params.capabilities);
       const notify = (name: string, said: JsonObject) => {
         tell(name, said);
         return true;
       };
       const user = era === 'modern' ? { can: abilitiesIn(params) } : { can: able, ask, logging, tellLater: tell };
       const result = await answer(method, params, { id, era, caller, signal, notify, followed: following, ...user });
-      if (method === 'initialize') line.takesBatches = result.protocolVersion === BATCH_VERSION;
+      if (method === 'initialize') {
+        line.takesBatches = result.protocolVersion === BATCH_VERSION;
+        setImmediate(() => (greeted = true)); // When it has the answer: nothing may come before that.
+      }
       return result;
     },
   });

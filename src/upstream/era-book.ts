@@ -23,7 +23,8 @@ export interface EraBook {
 const BELIEVED_MS = 30 * 24 * 60 * 60 * 1000;
 
 export function eraBook(remembered: Verdict | undefined, clock: Clock): EraBook {
-  let verdict = remembered;
+  // Of all that is remembered no more than this: the rest may be of another user.
+  let verdict: Verdict | undefined = remembered && { era: remembered.era, at: remembered.at };
   let certain = false;
   return {
     known: () => (verdict && clock() - verdict.at < BELIEVED_MS ? verdict.era : undefined),

@@ -80,3 +80,11 @@ describe.each(['legacy', 'modern'] as const)('a %s client whose user can be aske
     60_000,
   );
 });
+
+verifies('T10', 'what `heddle call` is shown, since it can ask, is shown to nobody who comes later', async () => {
+  const { heddle } = project({ ...FILES, ...NO_FILES });
+  const listed = async () => JSON.parse((await heddle(['list', 'tools', '--trust-project', '--json'])).stdout);
+  const before = await listed();
+  await heddle(['call', 'up.get-sum', 'a:=1', 'b:=2', '--trust-project']);
+  expect(await listed()).toEqual(before);
+});

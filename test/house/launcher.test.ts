@@ -76,6 +76,13 @@ it('a launcher without anything to launch says so and exits 70', () => {
   expect(code).toBe(70);
 });
 
+it('a clone in which nothing is installed yet says how to do that', () => {
+  const { code, stderr } = launch({ ...PACKAGE, 'src/cli/main.ts': "import 'not-installed';\n" });
+  expect(stderr).toMatch(/^What Heddle needs is not installed\.\n {2}fix: run `npm ci` in /);
+  expect(stderr).not.toMatch(/^ +at /m);
+  expect(code).toBe(3);
+});
+
 it('a launcher that cannot load Heddle says why and exits 70', () => {
   const { code, stderr } = launch({ ...PACKAGE, 'src/cli/main.ts': "throw new Error('broken on purpose');\n" });
   expect(stderr).toContain('Heddle could not start.');
