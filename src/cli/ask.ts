@@ -83,5 +83,8 @@ async function ask(question: string, output: NodeJS.WritableStream): Promise<str
 }
 
 const unanswered = (cause?: unknown) =>
-  new HeddleError('CALL_CANCELLED', 'Nothing was answered, so nothing was changed.', { cause });
+  new HeddleError('CALL_CANCELLED', 'Nothing was answered, so nothing was changed.', {
+    cause,
+    fix: 'Run it again, and answer.',
+  });
 const leftOff = () => new HeddleError('CALL_CANCELLED', 'Nothing was answered, so the call was cancelled.');

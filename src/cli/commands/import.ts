@@ -4,7 +4,7 @@ import { previewValue } from '../../config/edit-preview.ts';
 import { type EditTarget, editTargets } from '../../config/edit-scopes.ts';
 import { emptyFile, withServer, writtenServers } from '../../config/edit-servers.ts';
 import { type Comparison, compareEntry, type FoundFile, findImports } from '../../config/find-imports.ts';
-import { HOSTS } from '../../config/hosts.ts';
+import { HOSTS, type HostName } from '../../config/hosts.ts';
 import type { Json, JsonObject } from '../../core/call.ts';
 import { ERRORS, HeddleError } from '../../core/errors.ts';
 import { readConfig } from '../../open-heddle.ts';
@@ -61,7 +61,7 @@ export const importServers: Command = {
     const report = { files: found.map((one) => describeFile(one, candidates)) };
 
     if (host === undefined && !input.flag('write')) return overview(found, candidates, report, input);
-    if (!input.flag('json')) showServers(wanted);
+    if (!input.flag('json')) showServers(wanted, host);
     tell(found, input);
     const target = (await editTargets(placesOf(config))).find((one) => one.scope === scope && !one.foreign);
     if (target === undefined) throw new HeddleError('USAGE_INVALID', `There is no ${scope} scope here.`);
@@ -112,8 +112,11 @@ function overview(found: readonly FoundFile[], candidates: readonly Candidate[],
   return 0;
 }
 
-function showServers(candidates: readonly Candidate[]): void {
-  if (candidates.length === 0) return;
+function showServers(candidates: readonly Candidate[], host: HostName | undefined): void {
+  if (candidates.length === 0) {
+    process.stderr.write(`${host ? HOSTS[host].title : 'No other host'} has no servers here to import.\n`);
+    return;
+  }
   const rows = candidates.map(({ name, state, entry, found }) => [name, state, found.host, runs(entry), found.file]);
   printTable(['SERVER', 'STATE', 'HOST', 'RUNS', 'FILE'], rows);
 }

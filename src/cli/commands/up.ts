@@ -16,6 +16,8 @@ import { localCaller } from '../local-caller.ts';
 import { printProblems } from '../print-problems.ts';
 import { openOptions } from '../with-heddle.ts';
 
+// Most gateways are gone before anybody would wonder.
+const SOON_MS = 500;
 const MAX_PORT = 65_535;
 const PORTS_TO_TRY = 20;
 
@@ -73,8 +75,15 @@ async function serveUntil(signal: AbortSignal, heddle: Heddle, input: Input): Pr
     return 0;
   } finally {
     await withdrawGateway(home, pid); // First: closing may fail, and nobody is to be sent here any more.
+    const late = setTimeout(sayThatItWaits, SOON_MS);
     await gateway.close(FINISH_MS);
+    clearTimeout(late);
   }
+}
+
+function sayThatItWaits(): void {
+  const seconds = FINISH_MS / 1000;
+  process.stderr.write(`Waiting up to ${seconds} s for calls under way. Ctrl-C once more ends them now.\n`);
 }
 
 /** Says when what was changed in a file has taken effect: without it, the last word might be an old warning. */
