@@ -22,7 +22,7 @@ export function connectStdio(entry: StdioEntry, watchdog: Watchdog, env = proces
       onTrouble: options.onTrouble,
     });
     try {
-      return await openConnection({ ...options, line, lastWords: () => line.stderr() });
+      return await openConnection({ ...options, line, lastWords: () => line.stderr(), ending: () => line.ending() });
     } catch (thrown) {
       throw explained(options.server, HeddleError.from(thrown), line);
     }

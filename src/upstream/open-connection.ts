@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { JsonObject, ResolvedCall, Result } from '../core/call.ts';
-import { HeddleError } from '../core/errors.ts';
+import { HeddleError, UpstreamError } from '../core/errors.ts';
 import { VERSION } from '../core/version.ts';
 import type { Line } from '../wire/json-rpc.ts';
 import { hasLegalParamHeaders } from '../wire/param-headers.ts';
@@ -23,6 +23,8 @@ export interface OpenOptions extends ConnectOptions {
   readonly line: Line;
   readonly onLegacyVersion?: (version: string) => void;
   readonly lastWords?: () => string;
+  /** How the other side ended, in words; undefined while it has not, and where that cannot be known. */
+  readonly ending?: () => string | undefined;
 }
 
 const HANDSHAKE_MS = 15_000;
@@ -98,7 +100,7 @@ function toConnection({ peer, agreement, calls, changes, lives, list, log }: Par
   async function failed(thrown: unknown): Promise<never> {
     if (HeddleError.is(thrown) && thrown.details.sessionGone === true) await peer.closed;
     if (HeddleError.is(thrown) && thrown.code === 'AUTH_NEEDED') options.onAuthNeeded?.(thrown);
-    throw thrown;
+    throw withEnding(server, thrown, options.ending?.());
   }
 
   async function sendOnceSet(levelSet: Promise<void>, call: ResolvedCall): Promise<Result> {
@@ -188,3 +190,11 @@ function lister({ peer, agreement, lives }: Listing, { server, line }: OpenOptio
 const NO_SAMPLING = { maxCalls: 0, windowMs: 1, maxTokens: 0 };
 const ownQuestions = (): Questions =>
   openQuestions({ parking: parking(), roots: () => [], sampling: () => NO_SAMPLING });
+
+/** That a line was lost says little where it is known why. */
+function withEnding(server: string, thrown: unknown, ending: string | undefined): unknown {
+  if (ending === undefined || !(thrown instanceof UpstreamError) || thrown.code !== 'UPSTREAM_FAILED') return thrown;
+  const { delivered, details } = thrown;
+  const message = `${server} ended during the call: ${ending}.`;
+  return new UpstreamError('UPSTREAM_FAILED', message, { delivered, details, cause: thrown });
+}
