@@ -36,6 +36,7 @@ interface Visit {
 }
 
 const SHOW_TOKEN = 'Send the token that `heddle up` printed, or a key, as `Authorization: Bearer …`.';
+const WRONG = `What was shown opens nothing here, or no longer. ${SHOW_TOKEN}`;
 
 /** What every request comes through. Throws CONFIG_INVALID when anybody could come in from elsewhere unasked. */
 export function doors(options: DoorOptions): (request: Head, response: Response, rooms: Rooms) => Promise<void> | void {
@@ -48,7 +49,8 @@ export function doors(options: DoorOptions): (request: Head, response: Response,
 
   function enter(found: Admission | 'unknown', visit: Visit): Promise<void> | void {
     const { request, response, rooms, path, place } = visit;
-    if (!found) return refuse({ status: 401, message: SHOW_TOKEN }, visit, settings());
+    if (!found)
+      return refuse({ status: 401, message: request.headers.authorization ? WRONG : SHOW_TOKEN }, visit, settings());
     if (found === 'unknown') return say(response, 404, 'There is no such profile here.');
     if ('status' in found) return refuse(found, visit, settings());
     if (place) return rooms.mcp({ caller: found, stillMay: () => mayAgain(found, request, place) });
