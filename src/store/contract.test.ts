@@ -53,14 +53,13 @@ function recordsContract(bench: Bench): void {
 
 function turnsContract(bench: Bench): void {
   verifies('G11', 'what one turn brings is one transaction', async () => {
-    const { audit, traces } = bench.store;
+    const { audit } = bench.store;
     await bench.database.run('CREATE UNIQUE INDEX once ON audit (name)');
     await audit.appendDurably(recordOf({ name: 'an earlier turn' }));
-    traces.append(spanOf());
     const turn = ['a', 'b', 'b'].map((name) => audit.appendDurably(recordOf({ name })));
     const outcomes = await Promise.allSettled(turn);
     expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
-    expect([await countOf(bench, 'audit'), await countOf(bench, 'spans')]).toEqual([1, 0]);
+    expect(await countOf(bench, 'audit')).toBe(1);
   });
 
   it('one turn may bring more records than a statement takes parameters', async () => {
