@@ -6,8 +6,8 @@ import type { McpHttp } from './mcp-http.ts';
 import { createServer } from './node-http.ts';
 import type { OpenResponses } from './open-responses.ts';
 import type { Response } from './outlet.ts';
-import { type PlainConnections, type PlainRequest, servePlainly } from './plain-connection.ts';
-import { HEADERS_MS, KEEP_ALIVE_MS, type PlainResponse } from './plain-response.ts';
+import { HEADERS_MS, type PlainConnections, type PlainRequest, servePlainly } from './plain-connection.ts';
+import { KEEP_ALIVE_MS, type PlainResponse } from './plain-response.ts';
 import type { SseFace } from './serve-sse.ts';
 import { type WsFace, wantsWebSocket } from './serve-ws.ts';
 

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { type PlainHead, readPlainHead } from './plain-head.ts';
-import { HEADERS_MS, KEEP_ALIVE_MS, PlainResponse } from './plain-response.ts';
+import { KEEP_ALIVE_MS, PlainResponse } from './plain-response.ts';
 
 /** A request that came whole, so that there is nothing to wait for. */
 export interface PlainRequest extends Pick<PlainHead, 'url' | 'headers'> {
@@ -19,6 +19,8 @@ export interface PlainConnections {
   close(): void;
 }
 
+/** How long a new connection waits for the head of its first request. */
+export const HEADERS_MS = 10_000;
 const HEAD_END = Buffer.from('\r\n\r\n');
 const MAX_HEAD_BYTES = 8 * 1024;
 const MAX_WAITING_BYTES = 256 * 1024;

@@ -133,9 +133,7 @@ function toField(name: string, value: string): string {
   return name === 'connection' ? '' : `${name}: ${value}\r\n`;
 }
 
-/** How long a new connection waits for the head of its first request. */
-export const HEADERS_MS = 10_000;
-/** How long one waits for another request. */
+/** How long a connection waits for another request. */
 export const KEEP_ALIVE_MS = 65_000;
 const KEPT_ALIVE = `connection: keep-alive\r\nkeep-alive: timeout=${KEEP_ALIVE_MS / 1000}\r\n`;
 
