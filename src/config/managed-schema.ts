@@ -7,8 +7,14 @@ const rule = z
       .string()
       .refine(isUrlPattern, 'must be a pattern such as `https://*.example.com/*`')
       .exactOptional()
-      .describe('Address of a server; `*` stands for any characters, and without a path all paths are meant.'),
-    serverCommand: z.array(z.string()).min(1).exactOptional().describe('The program and all its arguments, exactly.'),
+      .describe(
+        'Address of a server; `*` stands for any characters. Without a port only the default port of the scheme is meant (`:*` means any), without a path all paths. `wss://` needs a pattern of its own, or `*://`.',
+      ),
+    serverCommand: z
+      .array(z.string())
+      .min(1)
+      .exactOptional()
+      .describe('The program and all its arguments, exactly. `cwd` is not compared.'),
     serverName: z.string().min(1).exactOptional().describe('What people call the server. Anybody can choose a name.'),
   })
   .refine(

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import type { Config } from './config.ts';
 import { explain } from './explain.ts';
-import { type Machine, machineWith } from './fixtures.ts';
+import { type Machine, machineWith, zipOf } from './fixtures.ts';
+import type { LoadOptions } from './found.ts';
 import { givenServers } from './given-servers.ts';
 
 const stdio = (...argv: string[]) => ({ command: argv[0] ?? 'x', args: argv.slice(1) });
@@ -84,6 +85,83 @@ describe('the lists of an organisation', () => {
     const given = [...givenServers('sdk', { heddle: stdio('x') }), ...givenServers('command', { b: stdio('y') })];
     expect(usable(await machine.load({ given }))).toEqual(['heddle']);
     expect(() => givenServers('dynamic', { heddle: stdio('x') })).toThrow('reserved');
+  });
+});
+
+describe('the keys that the lists judge', () => {
+  const URL_RULE = { serverUrl: 'https://mcp.corp.example/*' };
+  const COMMAND_RULE = { serverCommand: ['corp-mcp', 'serve'] };
+  const ALLOWED_URL = { url: 'https://mcp.corp.example/*' };
+  const ALLOWED_COMMAND = stdio('corp-mcp', 'serve');
+  const evilCommand = stdio('sh', '-c', 'evil');
+  const evilUrl = { url: 'https://evil.test/' };
+
+  const verdict = async (settings: object, entry: object, more: Partial<LoadOptions> = {}) => {
+    const files = { 'project/.mcp.json': { mcpServers: { one: entry } }, 'etc/managed-settings.json': settings };
+    return (await (await machineWith(files)).load(more)).servers.get('one')?.problem?.code ?? 'usable';
+  };
+
+  for (const list of ['allowedServers', 'allowedMcpServers']) {
+    it.each<[string, object, object]>([
+      ['stdio with a url', URL_RULE, { type: 'stdio', ...evilCommand, ...ALLOWED_URL }],
+      ['sdk with a url', URL_RULE, { type: 'sdk', name: 'x', ...ALLOWED_URL }],
+      ['sdk with a command', COMMAND_RULE, { type: 'sdk', name: 'x', ...ALLOWED_COMMAND }],
+      ...['http', 'sse', 'proxy'].map((type): [string, object, object] => [
+        `${type} with a command`,
+        COMMAND_RULE,
+        { type, ...evilUrl, ...ALLOWED_COMMAND },
+      ]),
+      ...['ws', 'ws-ide'].map((type): [string, object, object] => [
+        `${type} with a command`,
+        COMMAND_RULE,
+        { type, url: 'wss://evil.test/', ...ALLOWED_COMMAND },
+      ]),
+    ])(`are those of its type: ${list}, %s`, async (_name, rule, entry) => {
+      expect(await verdict({ [list]: [rule] }, entry)).toBe('SERVER_BLOCKED');
+    });
+  }
+
+  verifies('C6', 'of a denied server are those of its type, so a stray key denies nothing', async () => {
+    const entry = { type: 'stdio', ...ALLOWED_COMMAND, url: 'https://evil.test/' };
+    expect(await verdict({ deniedServers: [{ serverUrl: 'https://evil.test/' }] }, entry)).toBe('usable');
+    expect(await verdict({ deniedServers: [COMMAND_RULE] }, entry)).toBe('SERVER_BLOCKED');
+  });
+
+  it.each<[string, object]>([
+    ['both and no type', { ...evilCommand, ...ALLOWED_URL }],
+    ['a type in capitals', { type: 'STDIO', ...evilCommand, ...ALLOWED_URL }],
+    ['keys in capitals', { type: 'stdio', ...evilCommand, URL: ALLOWED_URL.url }],
+  ])('let no entry run that has %s', async (_name, entry) => {
+    expect(await verdict({ allowedServers: [URL_RULE] }, entry)).not.toBe('usable');
+  });
+
+  it.each(['PATH', 'LD_PRELOAD', 'DYLD_INSERT_LIBRARIES', 'NODE_OPTIONS', 'PYTHONPATH', 'npm_config_registry'])(
+    'include %s: a program that is allowed by its command may not be told to load another',
+    async (name) => {
+      const entry = { ...ALLOWED_COMMAND, env: { [name]: '/tmp/evil' } };
+      expect(await verdict({ allowedServers: [COMMAND_RULE] }, entry)).toBe('SERVER_BLOCKED');
+      expect(await verdict({ allowedServers: [{ serverName: 'one' }] }, entry)).toBe('usable');
+      expect(await verdict({ allowedServers: [COMMAND_RULE] }, { ...entry, env: { TOKEN: 'x' } })).toBe('usable');
+    },
+  );
+
+  verifies('C6', 'are the same for servers of every source', async () => {
+    const settings = { allowedServers: [URL_RULE] };
+    const entry = { type: 'stdio', ...evilCommand, ...ALLOWED_URL };
+    const machine = await machineWith({
+      'etc/managed-settings.json': settings,
+      'project/.heddle/plugins/p/.mcp.json': { plugged: { ...entry, args: ['-c', 'plugged'] } },
+      'project/.heddle/plugins/b.mcpb': zipOf({
+        'manifest.json': JSON.stringify({ name: 'bundled', server: { mcp_config: { ...entry, args: ['bundled'] } } }),
+      }),
+      'user/.claude.json': { mcpServers: { user: entry } },
+    });
+    const env = { HEDDLE_MCP_SERVERS: JSON.stringify({ mcpServers: { envy: entry } }) };
+    const given = [...givenServers('command', { asked: evilCommand }), ...givenServers('dynamic', { late: evilUrl })];
+    const config = await machine.load({ env, given });
+    expect([...config.servers.keys()].toSorted()).toEqual(['asked', 'bundled', 'envy', 'late', 'plugged', 'user']);
+    expect(usable(config)).toEqual([]);
+    expect(() => givenServers('dynamic', { both: entry })).toThrow('cannot be used');
   });
 });
 

@@ -36,12 +36,17 @@ export function judgeBy({ allowed, denied, at }: ServerPolicy): Judge {
     const against = denied.find((rule) => matches(rule, server) || isWritten(rule, server));
     if (against !== undefined) return { effect: 'block', rule: against.key, at: against.at };
     if (allowed === undefined) return { effect: 'allow', rule: 'nothing denies it', at };
+    const loading = loadingVariable(server.entry);
     const nameCounts = !firm.has(firmKind(server.entry));
     const pro = allowed.rules.find(
-      (rule) => (rule.kind !== 'serverName' || nameCounts) && (matches(rule, server) || isWritten(rule, server)),
+      (rule) =>
+        (rule.kind !== 'serverName' || nameCounts) &&
+        (rule.kind !== 'serverCommand' || loading === undefined) &&
+        (matches(rule, server) || isWritten(rule, server)),
     );
     if (pro !== undefined) return { effect: 'allow', rule: pro.key, at: pro.at };
-    return { effect: 'block', rule: 'allowedServers does not name it', at: allowed.at };
+    const why = loading === undefined ? '' : `; a command with \`${loading}\` in its \`env\` counts as another`;
+    return { effect: 'block', rule: `allowedServers does not name it${why}`, at: allowed.at };
   };
 }
 
@@ -58,9 +63,18 @@ export function verdictOf(judges: readonly Judge[], server: Judged, scope: Scope
   return verdicts.find(({ effect }) => effect === 'block') ?? verdicts[0];
 }
 
+/** Returns the kind of rule that judges an entry by the key its type has; an in-process server has only a name. */
 function firmKind(entry: ServerEntry): PolicyRule['kind'] | undefined {
   if (entry.type === 'sdk') return undefined;
   return entry.type === 'stdio' ? 'serverCommand' : 'serverUrl';
+}
+
+// Variables that make a program, or the interpreter or installer that it is, load other code.
+const LOADS_CODE =
+  /^(PATH|(LD|DYLD|npm_config|PIP|UV|BUN|DENO)_.*|(NODE|JAVA|JDK|_JAVA)_.*OPTIONS|NODE_PATH|PYTHON(PATH|HOME|STARTUP|USERBASE)|PERL5.*|RUBY(LIB|OPT)|BASH_ENV)$/i;
+
+function loadingVariable(entry: ServerEntry): string | undefined {
+  return entry.type === 'stdio' ? Object.keys(entry.env).find((name) => LOADS_CODE.test(name)) : undefined;
 }
 
 function matches({ kind, value }: PolicyRule, { name, entry }: Judged): boolean {
@@ -70,13 +84,15 @@ function matches({ kind, value }: PolicyRule, { name, entry }: Judged): boolean 
 }
 
 /**
- * Whether the line and the file say the same before anything is expanded. Letter by letter: a wildcard
- * must not allow `https://${X}.example.com/`, which may become anything.
+ * Returns true if the rule and the file agree before expansion. The comparison is exact: a wildcard must not
+ * allow `https://${X}.example.com/`, which can become any address. Other programs' files may keep keys that the
+ * entry's type does not have. Those keys are never judged.
  */
-function isWritten({ kind, value }: PolicyRule, { written = {} }: Judged): boolean {
+function isWritten({ kind, value }: PolicyRule, { entry, written = {} }: Judged): boolean {
+  if (kind !== firmKind(entry)) return false;
   const { command, args, url } = written;
   if (kind === 'serverCommand') return sameArguments(value, [command, ...(Array.isArray(args) ? args : [])]);
-  return kind === 'serverUrl' && value === url;
+  return value === url;
 }
 
 function sameArguments(rule: PolicyRule['value'], found: readonly unknown[]): boolean {
