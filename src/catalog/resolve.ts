@@ -1,6 +1,7 @@
 import type { Call, Caller, ResolvedCall, Target } from '../core/call.ts';
 import { closest } from '../core/did-you-mean.ts';
 import { HeddleError } from '../core/errors.ts';
+import { whyAmbiguous } from '../core/uri-form.ts';
 import type { Servers } from '../upstream/servers.ts';
 import { findIn, hasUri, shelfOf } from './find.ts';
 import { serverAndUri } from './own-uri.ts';
@@ -107,8 +108,14 @@ function unknownName(name: string, names: readonly string[]): HeddleError {
   return new HeddleError('NAME_UNKNOWN', `Nothing is named ${name}.`, guess ? { fix: `Did you mean ${guess}?` } : {});
 }
 
-const unknownResource = (uri: string) =>
-  new HeddleError('NAME_UNKNOWN', `No server has the resource ${uri}.`, {
-    fix: 'Ask for one that is listed, or say whose it is: heddle://<server>/<uri>.',
+/** The same for a resource that does not exist and one that is hidden: the reason depends on the URI alone. */
+function unknownResource(uri: string): HeddleError {
+  const why = whyAmbiguous(serverAndUri(uri)?.uri ?? uri);
+  const refused = why && ` A URI that servers may read as another is refused where a rule names URIs: ${why}.`;
+  return new HeddleError('NAME_UNKNOWN', `No server has the resource ${uri}.${refused ?? ''}`, {
+    fix: why
+      ? 'Write the URI in its normal form.'
+      : 'Ask for one that is listed, or say whose it is: heddle://<server>/<uri>.',
     details: { uri },
   });
+}

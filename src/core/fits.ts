@@ -18,3 +18,10 @@ export function fits(pattern: string, text: string): boolean {
   while (pattern[at] === '*') at++;
   return at === pattern.length;
 }
+
+/** Whether a text that begins with `start` may fit a pattern: the two agree as far as both are known. */
+export function mayFit(pattern: string, start: string): boolean {
+  const star = pattern.indexOf('*');
+  const known = star < 0 ? pattern : pattern.slice(0, star);
+  return known.startsWith(start) || (star >= 0 && start.startsWith(known));
+}

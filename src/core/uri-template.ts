@@ -1,3 +1,5 @@
+import { whyAmbiguous } from './uri-form.ts';
+
 /** A URI template (RFC 6570), read so that it can be asked which URIs it may have made. */
 export interface UriTemplate {
   readonly text: string;
@@ -57,13 +59,10 @@ export function byTelling(one: UriTemplate, other: UriTemplate): number {
   return one.text < other.text ? -1 : 1;
 }
 
-// As plain text, percent-encoded, or encoded once more for a careless reader.
-const CLIMBS = /(?:^|[/\\]|%2f|%5c)(?:\.|%2e){1,2}(?:[/\\?#]|%2f|%5c|$)|%25(?:2e|2f|5c)/i;
-
-/** Whether a URI is meant by a URI or a template that a person wrote. A `..` is only where the person wrote it. */
+/** Whether a URI is meant by a URI or a template that a person wrote. An ambiguous one has to be written as it is. */
 export function isMeant(uri: string, written: string): boolean {
   if (uri === written) return true;
-  return written.includes('{') && !CLIMBS.test(uri) && readTemplate(written)?.matches(uri) === true;
+  return written.includes('{') && whyAmbiguous(uri) === undefined && readTemplate(written)?.matches(uri) === true;
 }
 
 function readExpression(text: string): Expression | undefined {

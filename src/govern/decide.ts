@@ -6,6 +6,7 @@ import { nameAt, namesAt } from '../core/equivalent.ts';
 import { isMeant } from '../core/uri-template.ts';
 import { isWithin, mayHaveOf } from './profile.ts';
 import { sensitiveWord } from './sensitive.ts';
+import { isResource, restrictsResource } from './uri-rules.ts';
 
 export interface Policy {
   readonly mode: Settings['mode'];
@@ -206,7 +207,7 @@ function restricts(pattern: string, target: Target, server: string): boolean {
   const { publicName, servers, group, shownAs } = target;
   if (names(pattern, target, server)) return true;
   if (namesAt(target, server).some((name) => pattern === `mcp__${server}__${name}`)) return true;
-  if (isResource(target) && pattern === target.name) return true;
+  if (restrictsResource(pattern, target, server)) return true;
   if (pattern === `mcp__${group}__${shownAs}`) return true;
   if (servers.length === 1) return false;
   return groupOf(pattern) === `mcp__${group}` || publicName.startsWith(`${groupOf(pattern)}__`);
@@ -225,8 +226,6 @@ function byLists(permissions: Permissions, server: string, target: Target): read
   if (target.kind === 'tool') return byToolLists(permissions, server, target);
   return isResource(target) ? byAllowedResources(permissions, server, target) : [];
 }
-
-const isResource = ({ kind }: Target) => kind === 'resource' || kind === 'template';
 
 /** Each entry is a URI, or a template of those that are meant. */
 function byAllowedResources({ allowedResources }: Permissions, server: string, { name }: Target): readonly Decision[] {

@@ -1,7 +1,8 @@
 import type { Profile } from '../config/schema.ts';
 import type { Target } from '../core/call.ts';
 import { namesAt } from '../core/equivalent.ts';
-import { fits } from '../core/fits.ts';
+import { fits, mayFit } from '../core/fits.ts';
+import { includesAmbiguous, isAmbiguous, restrictsResource } from './uri-rules.ts';
 
 /** Whether a profile has this: everything that it names at all says so, and nothing of it is excluded. */
 export function isWithin(profile: Profile, target: Target): boolean {
@@ -22,13 +23,14 @@ export function mayHaveOf({ servers, tools, exclude = [] }: Profile, server: str
   const own = groupsOf(server);
   if (exclude.some((pattern) => pattern === '*' || own.some((group) => pattern === `${group}*`))) return false;
   const groups = pool === undefined ? own : [...own, ...groupsOf(pool)];
-  return tools?.some((pattern) => !namesServer(pattern) || groups.some((group) => mayStart(pattern, group))) ?? true;
+  return tools?.some((pattern) => !namesServer(pattern) || groups.some((group) => mayFit(pattern, group))) ?? true;
 }
 
 const groupsOf = (name: string) => [`mcp__${name}__`, `${name}.`];
 
 function includes(pattern: string, target: Target): boolean {
   const { publicName, group, shownAs, servers } = target;
+  if (isAmbiguous(target) && !includesAmbiguous(pattern, target)) return false;
   if (isPublic(pattern) && fits(pattern, publicName)) return true;
   if (namesServer(pattern) && isNamed(pattern, group, shownAs)) return true;
   return servers.every((server) => namesAt(target, server).some((name) => isNamed(pattern, server, name)));
@@ -39,8 +41,10 @@ function excludes(pattern: string, target: Target): boolean {
   const { publicName, group, shownAs, servers } = target;
   if (isPublic(pattern) && fits(pattern, publicName)) return true;
   if (isNamed(pattern, group, shownAs)) return true;
-  return servers.some((server) =>
-    namesAt(target, server).some((name) => fits(pattern, name) || isNamed(pattern, server, name)),
+  return servers.some(
+    (server) =>
+      restrictsResource(pattern, target, server) ||
+      namesAt(target, server).some((name) => fits(pattern, name) || isNamed(pattern, server, name)),
   );
 }
 
@@ -61,10 +65,3 @@ const isPublic = (pattern: string) => pattern.startsWith('mcp__') || pattern.inc
 /** A dot sets a server and its tool apart, except in a URI. */
 const namesServer = (pattern: string) =>
   pattern.startsWith('mcp__') || (pattern.includes('.') && !pattern.includes(':'));
-
-/** Whether what begins with `start` may fit: the two agree as far as both are known. */
-function mayStart(pattern: string, start: string): boolean {
-  const star = pattern.indexOf('*');
-  const known = star < 0 ? pattern : pattern.slice(0, star);
-  return known.startsWith(start) || (star >= 0 && start.startsWith(known));
-}

@@ -1,0 +1,62 @@
+// A dot segment in a path, in a query value or in an opaque URI, plain or percent-encoded.
+const DOT_SEGMENT = /(?:^|[/\\:=&?#,;]|%2f|%5c)(?:\.|%2e){1,2}(?:[/\\?#&,;]|%2f|%5c|$)/i;
+const NOT_SEPARATORS = /[^/\\%?#:]/g;
+const SPECIAL = /^(?:file|https?|wss?|ftp):/i;
+
+/**
+ * Says why servers may read a URI as another one; undefined when it is in normal form. Rules compare text, so such a URI
+ * could pass a rule for one resource and be read as another.
+ */
+export function whyAmbiguous(uri: string): string | undefined {
+  const folded = uri.normalize('NFKC');
+  if (/\p{Cc}|^\s|\s$/u.test(uri)) return 'it has a control character, or begins or ends with a space';
+  if (/\\|%5c/i.test(uri)) return 'it has a backslash';
+  if (DOT_SEGMENT.test(folded)) return 'it has the segment “.” or “..”';
+  if (/%2f/i.test(uri)) return 'it has an encoded slash';
+  if (/%25[0-9a-f]{2}/i.test(uri)) return 'it is percent-encoded twice';
+  if (decoded(uri) === undefined) return 'its percent-encoding is not UTF-8';
+  if (folded.replace(NOT_SEPARATORS, '') !== uri.replace(NOT_SEPARATORS, '')) {
+    return 'it has characters that look like “/”, “:”, “?”, “#” or “%”';
+  }
+  return hasNormalStart(uri) ? undefined : 'its scheme, host, port or user is not in normal form';
+}
+
+/** Lower-case scheme; for the schemes that URL parsers know, also the host and port as they would write them. */
+function hasNormalStart(uri: string): boolean {
+  if (!SPECIAL.test(uri)) return !/^[a-z0-9+.-]*[A-Z][A-Za-z0-9+.-]*:/.test(uri);
+  if (!URL.canParse(uri)) return false;
+  const { protocol, host } = new URL(uri);
+  const start = `${protocol}//${host}`;
+  return uri.startsWith(start) && /^(?:[/?#]|$)/.test(uri.slice(start.length));
+}
+
+/**
+ * A URI, or a pattern of URIs, in the form in which rules that restrict compare it. It is the same for spellings that
+ * some server or file system takes for one: encoded or not, upper or lower case, with doubled or trailing slashes.
+ */
+export function foldUri(text: string): string {
+  const plain = (decoded(text) ?? text)
+    .normalize('NFKC')
+    .replace(/[\p{Cc}\p{Default_Ignorable_Code_Point}]/gu, '')
+    .toLowerCase()
+    .replace(/[/\\]+/g, '/')
+    .trim();
+  let end = plain.length;
+  while (end > 0 && '/. '.includes(plain[end - 1] as string)) end--;
+  return plain.slice(0, end);
+}
+
+/** The folded forms of a URI: whole, without fragment, without query, without path parameters. */
+export const foldedForms = (uri: string): readonly string[] => [
+  ...new Set(
+    [uri, uri.split('#', 1)[0], uri.split(/[?#]/, 1)[0], uri.split(/[;?#]/, 1)[0]].map((one = '') => foldUri(one)),
+  ),
+];
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
