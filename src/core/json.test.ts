@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { verifies } from '../../test/requirements.ts';
 import type { Json } from './call.ts';
 import { HeddleError } from './errors.ts';
 import { canonicalJson, isObject, type JsonLimits, parseJson } from './json.ts';
@@ -141,4 +142,37 @@ it('says one text for one value, whatever the order of its keys, and another for
     { numRuns: 500 },
   );
   expect(canonicalJson({ b: [1, { d: undefined, c: null }], a: 'x' })).toBe('{"a":"x","b":[1,{"c":null}]}');
+});
+
+const parses = () => {
+  const parse = vi.spyOn(JSON, 'parse');
+  onTestFinished(() => parse.mockRestore());
+  return parse.mock.calls;
+};
+const escapedKeys = (count: number) =>
+  Array.from({ length: count }, (_, at) => `"\\u006b${at.toString(36)}":1`).join(',');
+
+verifies('P6', 'a message with too many different keys is refused before it is parsed', () => {
+  const calls = parses();
+  const texts = [`{${escapedKeys(20_001)}}`, `[{${escapedKeys(20_001).replaceAll(',', '},{')}}]`];
+  for (const text of texts) {
+    expect(refusal(text)).toMatch(/more than 20000 different keys/);
+    expect(refusal(text.replaceAll('\\u006b', 'k'))).toMatch(/more than 20000 different keys/);
+  }
+  expect(calls).toHaveLength(0);
+  expect(refusal(`{${escapedKeys(20_000)}}`)).toBe('accepted');
+  expect(refusal(texts[0] as string, { keys: 'any' })).toBe('accepted');
+});
+
+verifies('P6', 'a key that is escaped in many objects is decoded once', () => {
+  const row = '{"\\u540d":1,"\\u503c":"a\\n"}';
+  const calls = parses();
+  expect(refusal(`[${Array(50_000).fill(row).join(',')}]`)).toBe('accepted');
+  expect(calls).toHaveLength(3); // The text, and its two keys.
+});
+
+verifies('P6', 'escapes outside keys cost no second reading', () => {
+  const calls = parses();
+  expect(refusal(`[${Array(1000).fill('{"text":"a\\n\\"b\\":"}').join(',')}]`)).toBe('accepted');
+  expect(calls).toHaveLength(1);
 });

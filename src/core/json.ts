@@ -7,10 +7,13 @@ export interface JsonLimits {
   readonly maxChars?: number;
   /** `unique` also refuses a key that is written twice: what we check must be what the next reader sees. */
   readonly keys?: 'unique' | 'any';
+  /** Different key names in one text, where keys are `unique`: each costs every later reader far more than a value. */
+  readonly maxNames?: number;
 }
 
 const MAX_DEPTH = 128;
 const MAX_CHARS = 64 * 1024 * 1024;
+const MAX_NAMES = 20_000;
 const MAX_SHOWN_CHARS = 80;
 const QUOTE = 0x22;
 const OPEN_ARRAY = 0x5b;
@@ -23,8 +26,13 @@ const COLON = 0x3a;
 
 /** Parses text from outside. Throws INPUT_INVALID when it is not JSON or breaks the limits. */
 export function parseJson(text: string, limits: JsonLimits = {}): Json {
-  const { maxDepth = MAX_DEPTH, maxChars = MAX_CHARS, keys = 'unique' } = limits;
+  const { maxDepth = MAX_DEPTH, maxChars = MAX_CHARS, maxNames = MAX_NAMES, keys = 'unique' } = limits;
   if (text.length > maxChars) throw refused(`it has ${text.length} characters, and ${maxChars} are allowed`);
+  const written = keys === 'unique' ? countWrittenKeys(text) : undefined;
+  // Before it is parsed: that alone takes a microsecond for each new name.
+  if (written && written.count > maxNames && hasMoreNames(text, maxNames)) {
+    throw refused(`it has more than ${maxNames} different keys`);
+  }
   let value: Json;
   try {
     value = JSON.parse(text);
@@ -34,7 +42,10 @@ export function parseJson(text: string, limits: JsonLimits = {}): Json {
   // Too short to be too deep: nothing to look for when keys may repeat.
   if (keys === 'any' && text.length <= 2 * maxDepth) return value;
   const kept = countKeys(value, 1, { maxDepth, refuseProto: keys === 'unique' });
-  const twice = keys === 'unique' ? repeatedKey(text, kept) : undefined;
+  // A key written twice is kept once, so counting is enough. Not with escapes in keys: one may then be spelt in two ways,
+  // and V8 takes an escaped key for another one when it has seen objects of a similar shape.
+  const isCertain = !written || (!written.hasEscapes && written.count === kept);
+  const twice = isCertain ? undefined : findRepeatedKey(text);
   if (twice !== undefined) throw refused(`the key "${twice}" is written twice in one object`);
   return value;
 }
@@ -75,22 +86,38 @@ function countKeys(value: Json, depth: number, care: Care): number {
   return count;
 }
 
-/** A key that is written twice in one object, if there is one; `kept` is how many keys the parser kept. */
-function repeatedKey(text: string, kept: number): string | undefined {
-  // A key written twice is kept once, so counting is enough. Not with escapes: keys may then be spelt in two ways,
-  // and V8 takes an escaped key for another one when it has seen objects of a similar shape.
-  const certain = !text.includes('\\') && countWrittenKeys(text) === kept;
-  return certain ? undefined : findRepeatedKey(text);
+interface WrittenKeys {
+  readonly count: number;
+  readonly hasEscapes: boolean;
 }
 
-/** The keys in a JSON text without escapes: the strings that a colon follows. */
-function countWrittenKeys(text: string): number {
+/** Counts the keys in a text that may be JSON: the strings that a colon follows. */
+function countWrittenKeys(text: string): WrittenKeys {
+  const isEscapedText = text.includes('\\');
   let count = 0;
-  for (let at = text.indexOf('"'); at >= 0; at = text.indexOf('"', at + 1)) {
-    at = text.indexOf('"', at + 1);
-    if (isKey(text, at)) count++;
+  let hasEscapes = false;
+  for (let start = text.indexOf('"'); start >= 0; ) {
+    const end = isEscapedText ? endOfString(text, start) : text.indexOf('"', start + 1);
+    if (end < 0) break;
+    if (isKey(text, end)) {
+      count++;
+      hasEscapes ||= isEscapedText && text.slice(start, end).includes('\\');
+    }
+    start = text.indexOf('"', end + 1);
   }
-  return count;
+  return { count, hasEscapes };
+}
+
+/** Tells whether a text has more different keys than allowed. Two spellings of one key count as two. */
+function hasMoreNames(text: string, maxNames: number): boolean {
+  const names = new Set<string>();
+  for (let start = text.indexOf('"'); start >= 0 && names.size <= maxNames; ) {
+    const end = endOfString(text, start);
+    if (end < 0) break;
+    if (isKey(text, end)) names.add(text.slice(start + 1, end));
+    start = text.indexOf('"', end + 1);
+  }
+  return names.size > maxNames;
 }
 
 /** Whether the string that ends here is a key. */
@@ -102,29 +129,40 @@ function isKey(text: string, end: number): boolean {
 
 // By hand, not by a pattern: one that reads escapes overflows the stack on a long string.
 function findRepeatedKey(text: string): string | undefined {
-  const open: Set<string>[] = [];
+  const open: (Set<string> | undefined)[] = [];
+  const names = new Map<string, string>(); // Each spelling is decoded once.
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
-    if (code === OPEN_OBJECT || code === OPEN_ARRAY) open.push(new Set());
-    else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) open.pop();
+    if (isOpening(code)) open.push(undefined);
+    else if (isClosing(code)) open.pop();
     else if (code === QUOTE) {
       const end = endOfString(text, at);
-      const key = keyIn(text, at, end);
-      if (key !== undefined && !added(open.at(-1), key)) return key.slice(0, MAX_SHOWN_CHARS);
+      const key = isKey(text, end) ? nameOf(text.slice(at + 1, end), names) : undefined;
+      if (key !== undefined && !isNew(key, open)) return key.slice(0, MAX_SHOWN_CHARS);
       at = end;
     }
   }
   return undefined;
 }
 
-function keyIn(text: string, start: number, end: number): string | undefined {
-  return isKey(text, end) ? JSON.parse(text.slice(start, end + 1)) : undefined;
+const isOpening = (code: number) => code === OPEN_OBJECT || code === OPEN_ARRAY;
+const isClosing = (code: number) => code === CLOSE_OBJECT || code === CLOSE_ARRAY;
+
+/** Adds a key to those of the innermost object; false when it was there already. */
+function isNew(key: string, open: (Set<string> | undefined)[]): boolean {
+  const keys = open.at(-1);
+  if (keys?.has(key)) return false;
+  if (keys) keys.add(key);
+  else open[open.length - 1] = new Set([key]);
+  return true;
 }
 
-/** False when it was there already. */
-function added(keys: Set<string> | undefined, key: string): boolean {
-  const before = keys?.size;
-  return keys?.add(key).size !== before;
+function nameOf(spelling: string, names: Map<string, string>): string {
+  const known = names.get(spelling);
+  if (known !== undefined) return known;
+  const name: string = spelling.includes('\\') ? JSON.parse(`"${spelling}"`) : spelling;
+  names.set(spelling, name);
+  return name;
 }
 
 function endOfString(text: string, start: number): number {

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../core/call.ts';
+import { UpstreamError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 
 /** A JSON-RPC message as its sender wrote it. */
@@ -66,6 +67,20 @@ export class RpcError extends Error {
     return data === undefined ? { code, message } : { code, message, data };
   }
 }
+
+/** The error for a response that has neither a result object nor an error. Its request may have been carried out. */
+export function toInvalidResponse(server: string, method: string, { result, error }: Message): UpstreamError {
+  const isBoth = isObject(result) && isObject(error);
+  const found = isBoth ? 'both a result and an error' : `the result ${shown(result)} and no error`;
+  const message = `${server} answered ${method} with an invalid JSON-RPC response: it has ${found}.`;
+  return new UpstreamError('UPSTREAM_FAILED', message, {
+    delivered: 'maybe',
+    details: { server },
+    fix: `Report it to the author of ${server}: a response has either a \`result\` object or an \`error\` object.`,
+  });
+}
+
+const shown = (value: Json | undefined) => (value === undefined ? '(none)' : JSON.stringify(value).slice(0, 100));
 
 export const PARSE_ERROR = -32700;
 export const INVALID_REQUEST = -32600;

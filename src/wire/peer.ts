@@ -4,7 +4,7 @@ import { HeddleError, UpstreamError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import { AnsweringSide, type AnswerOptions } from './answering-side.ts';
 import type { Ask } from './ask.ts';
-import { type Line, type Message, RpcError } from './json-rpc.ts';
+import { type Line, type Message, RpcError, toInvalidResponse } from './json-rpc.ts';
 
 export interface PeerOptions extends AnswerOptions {
   /** Who is at the other end, for error messages. */
@@ -225,15 +225,20 @@ export class Peer {
     }
   }
 
-  #settle({ id, result, error }: Message): void {
-    if (!isObject(result) && error === undefined) this.#dropped.malformed++;
-    else if (typeof id !== 'number' || id < 1 || id > this.#lastId) this.#dropped.unknown++;
-    else {
-      const entry = this.#take(id);
-      if (!entry) this.#dropped.stale++;
-      else if (isObject(result)) entry.resolve(result);
-      else entry.reject(RpcError.fromAnswer(error));
-    }
+  #settle(message: Message): void {
+    const { id, result, error = null } = message;
+    // Older servers write `null` for the one that is absent.
+    const isInvalid = isObject(result) ? isObject(error) : error === null;
+    if (isInvalid) this.#dropped.malformed++;
+    const entry = typeof id === 'number' ? this.#take(id) : undefined;
+    if (entry && isInvalid) entry.reject(toInvalidResponse(this.#options.server, entry.method, message));
+    else if (entry && isObject(result)) entry.resolve(result);
+    else if (entry) entry.reject(RpcError.fromAnswer(error));
+    else if (!isInvalid) this.#dropped[this.#isKnown(id) ? 'stale' : 'unknown']++;
+  }
+
+  #isKnown(id: unknown): boolean {
+    return typeof id === 'number' && id >= 1 && id <= this.#lastId;
   }
 
   #hear(method: string, params: JsonObject, askedBy: number | undefined): void {
