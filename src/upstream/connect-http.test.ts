@@ -47,7 +47,7 @@ for (const [kind, open, era, protocolVersion, name] of KINDS) {
   verifies('T11', `connects and calls a server of ${kind}: ${era}`, async () => {
     const { url } = await started(open());
     const connection = await connect(url);
-    expect(connection.agreement).toMatchObject({ era, certain: true, protocolVersion, serverInfo: { name } });
+    expect(connection.agreement).toMatchObject({ era, newest: era, protocolVersion, serverInfo: { name } });
     const tools = await connection.list('tools', new AbortController().signal);
     expect(tools.map((tool) => tool.name)).toEqual(['echo']);
     const result = await connection.send(toolCall('echo', { text: 'é✓' }));
@@ -58,8 +58,7 @@ for (const [kind, open, era, protocolVersion, name] of KINDS) {
   verifies('T11', `does not probe a server of ${kind} once its era is known`, async () => {
     const { url, requests } = await started(open());
     await connect(url, { known: era });
-    const { certain } = (await connect(url, { known: era })).agreement;
-    expect(certain).toBe(true);
+    expect((await connect(url, { known: era })).agreement).toMatchObject({ era });
     // Modern: discovery and the listening for changes. Legacy: initialize and initialized, and no refused discovery.
     const posts = () => requests.filter((method) => method === 'POST');
     await until('both have said what they have to say', () => posts().length >= 4);

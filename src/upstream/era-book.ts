@@ -16,7 +16,7 @@ export interface EraBook {
   learn(known: Era | undefined, agreement: Agreement): void;
   /** A connect failed: after silence, or a line lost over that question, the server is asked for its era the next time. */
   doubt(error: HeddleError): void;
-  /** Undefined when there is nothing worth remembering. */
+  /** Undefined before the first connect, and after one that leaves the era in doubt. */
   verdict(): Verdict | undefined;
 }
 
@@ -25,18 +25,16 @@ const BELIEVED_MS = 30 * 24 * 60 * 60 * 1000;
 export function eraBook(remembered: Verdict | undefined, clock: Clock): EraBook {
   // Of all that is remembered no more than this: the rest may be of another user.
   let verdict: Verdict | undefined = remembered && { era: remembered.era, at: remembered.at };
-  let certain = false;
   return {
     known: () => (verdict && clock() - verdict.at < BELIEVED_MS ? verdict.era : undefined),
-    learn(known, { era, certain: isCertain }) {
-      certain = isCertain;
-      if (isCertain && (known !== era || !verdict)) verdict = { era, at: clock() };
+    learn(known, { newest }) {
+      if (known !== newest || !verdict) verdict = { era: newest, at: clock() };
     },
     doubt(error) {
       const isSilent = isSilence(error) || (HeddleError.is(error.cause) && isSilence(error.cause));
       if (isSilent || wasLostAtProbe(error)) verdict = undefined;
     },
-    verdict: () => (certain ? verdict : undefined),
+    verdict: () => verdict,
   };
 }
 

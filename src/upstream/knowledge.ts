@@ -21,7 +21,7 @@ export interface Knowledge {
   trouble(): string | undefined;
   /** Troubles go with the line they came on. */
   forgetTroubles(): void;
-  /** What is worth remembering of what was listed to such a user; neither a guess nor what comes with Heddle is. */
+  /** The lists to remember for users with these capabilities; undefined for a built-in server. */
   memory(abilities: number, tools?: readonly JsonObject[]): ServerMemory | undefined;
 }
 

@@ -6,7 +6,7 @@ import { listLives } from './list-lives.ts';
 function setting(capabilities: JsonObject, era: 'legacy' | 'modern' = 'modern') {
   let now = 0;
   const heard: string[] = [];
-  const agreement = { era, certain: true, protocolVersion: '', capabilities, serverInfo: {}, instructions: undefined };
+  const agreement = { era, newest: era, protocolVersion: '', capabilities, serverInfo: {}, instructions: undefined };
   const lives = listLives({ agreement, hear: (method) => heard.push(method), clock: () => now });
   return { lives, heard, pass: (ms: number) => (now += ms) };
 }

@@ -62,7 +62,7 @@ verifies('T11', 'speaks modern from the first call on when the server offers it'
   const { peer, asked } = await server({ 'server/discover': found, 'tools/list': {} });
   await expect(negotiate(peer, options)).resolves.toEqual({
     era: 'modern',
-    certain: true,
+    newest: 'modern',
     protocolVersion: '2026-07-28',
     capabilities: { tools: {} },
     serverInfo,
@@ -81,7 +81,7 @@ verifies(
   async () => {
     const { peer, asked } = await server({ initialize: HELLO });
     const onLegacyVersion = (version: string) => asked.push(version);
-    const agreement = { era: 'legacy', certain: true, protocolVersion: '2025-06-18' };
+    const agreement = { era: 'legacy', newest: 'legacy', protocolVersion: '2025-06-18' };
     await expect(negotiate(peer, { ...options, onLegacyVersion })).resolves.toMatchObject(agreement);
     expect(asked.flat().filter(Boolean)).toEqual([
       'server/discover',
@@ -108,12 +108,12 @@ it('does not agree on a version it does not know', async () => {
 
 verifies('T11', 'takes discovery without a version of ours for the older era', async () => {
   const { peer } = await server({ 'server/discover': { supportedVersions: ['2027-01-01'] }, initialize: HELLO });
-  await expect(negotiate(peer, options)).resolves.toMatchObject({ era: 'legacy', certain: true });
+  await expect(negotiate(peer, options)).resolves.toMatchObject({ era: 'legacy' });
 });
 
 verifies('T11', 'does not probe a server whose era is known', async () => {
   const legacy = await server({ initialize: HELLO });
-  await expect(negotiate(legacy.peer, { ...options, known: 'legacy' })).resolves.toMatchObject({ certain: true });
+  await expect(negotiate(legacy.peer, { ...options, known: 'legacy' })).resolves.toMatchObject({ era: 'legacy' });
   expect(legacy.methods()).toEqual(['initialize', 'notifications/initialized']);
   const modern = await server({ 'server/discover': MODERN });
   await negotiate(modern.peer, { ...options, known: 'modern', probeMs: 0 });
@@ -127,11 +127,11 @@ verifies('T11', 'finds out again when a server that was old has been renewed, or
   await expect(negotiate(restored.peer, { ...options, known: 'modern' })).resolves.toMatchObject({ era: 'legacy' });
 });
 
-verifies('T11', 'guesses from silence, and says that it is a guess', async () => {
+verifies('T11', 'initializes a server that ignores the probe, and cancels that afterwards', async () => {
   const { peer, methods } = await server({ 'server/discover': SILENCE, initialize: HELLO });
   const agreement = await negotiate(peer, { ...options, probeMs: 20 });
-  expect(agreement).toMatchObject({ era: 'legacy', certain: false });
-  expect(methods()).toEqual(['server/discover', 'notifications/cancelled', 'initialize', 'notifications/initialized']);
+  expect(agreement).toMatchObject({ era: 'legacy', newest: 'legacy' });
+  expect(methods()).toEqual(['server/discover', 'initialize', 'notifications/initialized', 'notifications/cancelled']);
 });
 
 verifies('T11', 'asks again, once, when its version is refused and yet among those the server names', async () => {
@@ -150,14 +150,14 @@ verifies('T11', 'asks again, once, when its version is refused and yet among tho
 verifies('T11', 'speaks the older era with a server that names only older versions', async () => {
   const refused = new RpcError(-32022, 'no', { supported: ['2025-06-18'], requested: '2026-07-28' });
   const { peer, methods } = await server({ 'server/discover': refused, initialize: HELLO });
-  await expect(negotiate(peer, options)).resolves.toMatchObject({ era: 'legacy', certain: true });
+  await expect(negotiate(peer, options)).resolves.toMatchObject({ era: 'legacy' });
   expect(methods()).toEqual(['server/discover', 'initialize', 'notifications/initialized']);
 });
 
 verifies('T11', 'comes back to the newer era when a server that was slow to start knows no other', async () => {
   const { peer, methods } = await server({ 'server/discover': [SILENCE, MODERN] });
-  await expect(negotiate(peer, { ...options, probeMs: 20 })).resolves.toMatchObject({ era: 'modern', certain: true });
-  expect(methods()).toEqual(['server/discover', 'notifications/cancelled', 'initialize', 'server/discover']);
+  await expect(negotiate(peer, { ...options, probeMs: 20 })).resolves.toMatchObject({ era: 'modern' });
+  expect(methods()).toEqual(['server/discover', 'initialize', 'notifications/cancelled', 'server/discover']);
 });
 
 verifies('T11', 'says what the older era answered when a silent server has neither', async () => {
@@ -166,7 +166,7 @@ verifies('T11', 'says what the older era answered when a silent server has neith
   await expect(both).rejects.toThrow('not here');
   const broken = await server({ 'server/discover': SILENCE, initialize: new RpcError(-32603, 'no key') });
   await expect(negotiate(broken.peer, { ...options, probeMs: 10 })).rejects.toThrow('no key');
-  expect(broken.methods()).toEqual(['server/discover', 'notifications/cancelled', 'initialize']);
+  expect(broken.methods()).toEqual(['server/discover', 'initialize', 'notifications/cancelled']);
 });
 
 it.each([
@@ -182,7 +182,7 @@ it.each([
 
 it.each([400, 404, 405, 406])('takes a %s for the answer of an old server', async (status) => {
   const { peer } = await server({ 'server/discover': refusal('UPSTREAM_FAILED', status), initialize: HELLO });
-  await expect(negotiate(peer, options)).resolves.toMatchObject({ era: 'legacy', certain: true });
+  await expect(negotiate(peer, options)).resolves.toMatchObject({ era: 'legacy' });
 });
 
 verifies('T3', 'does not wait for ever for a server that never takes `initialized`', async () => {

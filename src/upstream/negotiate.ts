@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { abortable } from '../core/abortable.ts';
 import type { Abilities, JsonObject } from '../core/call.ts';
 import { HeddleError, UpstreamError } from '../core/errors.ts';
@@ -11,8 +12,8 @@ export type Era = 'legacy' | 'modern';
 /** What a server said of itself when the line was opened. */
 export interface Agreement {
   readonly era: Era;
-  /** False when the era was guessed from silence: not worth remembering. */
-  readonly certain: boolean;
+  /** The newest era the server answered in. A slow start may leave the connection itself on an older one. */
+  readonly newest: Era;
   readonly protocolVersion: string;
   readonly capabilities: JsonObject;
   readonly serverInfo: JsonObject;
@@ -27,7 +28,7 @@ export interface NegotiateOptions {
   readonly signal: AbortSignal;
   /** The verdict of an earlier connect: asked first, and given the whole deadline. */
   readonly known?: Era | undefined;
-  /** How long a silent server may delay the start when nothing is known. */
+  /** Silence after which `initialize` is sent as well, when nothing is known. */
   readonly probeMs?: number;
   /** Told the legacy version before `initialized` is sent, which must already carry it. */
   readonly onLegacyVersion?: ((version: string) => void) | undefined;
@@ -51,56 +52,113 @@ export const capabilitiesOf = (can: Abilities, hasRoots: boolean): JsonObject =>
 
 /** Finds the newest era both sides speak, on the one line there is. Leaves the peer speaking it. */
 export async function negotiate(peer: Peer, options: NegotiateOptions): Promise<Agreement> {
-  if (options.known === 'legacy') {
+  const { known, deadlineMs, probeMs = 2000 } = options;
+  if (known === 'legacy') {
     try {
       return await initialize(peer, options);
     } catch (thrown) {
       if (!(thrown instanceof RpcError)) throw thrown; // An answer: the server may have been renewed since.
     }
   }
-  let certain = true;
-  const discovered = await discover(peer, options).catch((thrown: unknown) => {
-    if (!meansLegacy(thrown)) throw lostAtProbe(thrown);
-    certain = !isSilence(thrown);
-    return undefined;
+  const quietMs = Math.min(probeMs, deadlineMs / 2);
+  const probe = startProbe(peer, options);
+  if (known === undefined && !(await isSettledIn(quietMs, probe.settled))) {
+    return initializeToo(peer, probe, { ...options, deadlineMs: deadlineMs - quietMs });
+  }
+  const { found, thrown } = await probe.settled;
+  if (found) return speakModern(peer, found, options);
+  if (thrown !== undefined && !meansLegacy(thrown)) throw lostAtProbe(thrown);
+  return initialize(peer, options);
+}
+
+interface Probed {
+  readonly found?: Agreement | undefined;
+  readonly thrown?: unknown;
+}
+
+interface Probe {
+  readonly settled: Promise<Probed>;
+  /** The outcome, once there is one. */
+  readonly outcome: () => Probed | undefined;
+  readonly abort: () => void;
+}
+
+function startProbe(peer: Peer, options: NegotiateOptions): Probe {
+  const given = new AbortController();
+  let outcome: Probed | undefined;
+  const settled = discover(peer, { ...options, signal: AbortSignal.any([options.signal, given.signal]) }).then(
+    (found): Probed => ({ found }),
+    (thrown: unknown): Probed => ({ thrown }),
+  );
+  settled.then((one) => {
+    outcome = one;
   });
-  if (discovered) return discovered;
+  return { settled, outcome: () => outcome, abort: () => given.abort() };
+}
+
+/** True when the promise settles within `ms`. */
+async function isSettledIn(ms: number, promise: Promise<unknown>): Promise<boolean> {
+  const quiet = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => quiet.resolve(false), ms);
+  const settled = await Promise.race([promise.then(() => true), quiet.promise]);
+  clearTimeout(timer);
+  return settled;
+}
+
+/**
+ * Sends `initialize` while the probe is unanswered: the server is slow to start, or ignores methods it does not know.
+ * An answer to `initialize` binds the connection to the older era, whatever the probe's answer is.
+ */
+async function initializeToo(peer: Peer, probe: Probe, options: NegotiateOptions): Promise<Agreement> {
   try {
-    return { ...(await initialize(peer, options)), certain };
+    const agreed = await initialize(peer, options);
+    await turn(); // Both answers may have come in one chunk.
+    return probe.outcome()?.found ? { ...agreed, newest: 'modern' } : agreed;
   } catch (thrown) {
-    // Silence may have been a slow start: a server that has no `initialize` is of the newer era after all.
-    const found = certain || !meansModern(thrown) ? undefined : await discoverLate(peer, options);
-    if (found) return found;
-    throw thrown;
+    await turn();
+    const probed = probe.outcome();
+    if (options.signal.aborted) throw thrown;
+    if (probed?.found) return speakModern(peer, probed.found, options);
+    if (!meansModern(thrown)) throw isLost(probed?.thrown) ? lostAtProbe(thrown) : thrown;
+    probe.abort();
+    const late = await discoverLate(peer, options);
+    if (!late) throw thrown;
+    return speakModern(peer, late, options);
+  } finally {
+    probe.abort();
   }
 }
 
 /** Asked with all the time there is; when that fails too, the error that led here says more. */
 async function discoverLate(peer: Peer, options: NegotiateOptions): Promise<Agreement | undefined> {
   try {
-    return await discover(peer, { ...options, known: 'modern' });
+    return await discover(peer, options);
   } catch (thrown) {
     if (options.signal.aborted) throw thrown;
     return undefined;
   }
 }
 
+const envelopeOf = ({ client, capabilities = {} }: NegotiateOptions): JsonObject => ({
+  [PROTOCOL_VERSION_KEY]: MODERN_VERSION,
+  [KEY('clientInfo')]: client,
+  [KEY('clientCapabilities')]: capabilities,
+});
+
+function speakModern(peer: Peer, found: Agreement, options: NegotiateOptions): Agreement {
+  peer.speakModern(envelopeOf(options));
+  return found;
+}
+
 async function discover(peer: Peer, options: NegotiateOptions): Promise<Agreement | undefined> {
-  const { client, capabilities = {}, known, deadlineMs, signal, probeMs = 2000 } = options;
-  const envelope = {
-    [PROTOCOL_VERSION_KEY]: MODERN_VERSION,
-    [KEY('clientInfo')]: client,
-    [KEY('clientCapabilities')]: capabilities,
-  };
-  const ask = { deadlineMs: known ? deadlineMs : Math.min(probeMs, deadlineMs), signal };
-  const request = () => peer.request('server/discover', { _meta: envelope }, ask);
+  const { deadlineMs, signal } = options;
+  const request = () => peer.request('server/discover', { _meta: envelopeOf(options) }, { deadlineMs, signal });
   const found = await request().catch((thrown: unknown) => {
     if (!offersModern(thrown)) throw thrown;
     return request();
   });
   const versions = found.supportedVersions;
   if (!Array.isArray(versions) || !versions.includes(MODERN_VERSION)) return undefined;
-  peer.speakModern(envelope);
   const serverInfo = (found._meta as JsonObject | undefined)?.[KEY('serverInfo')];
   return agreement('modern', MODERN_VERSION, { ...found, serverInfo });
 }
@@ -136,16 +194,18 @@ function meansLegacy(thrown: unknown): boolean {
   if (!HeddleError.is(thrown)) return false;
   const { status } = thrown.details;
   if (typeof status === 'number') return status < 500 && status !== 401 && status !== 403 && status !== 429;
-  return isSilence(thrown);
+  return thrown.code === 'UPSTREAM_TIMEOUT';
 }
 
 /** Whether the line was lost when the server was asked for its era: those that know only `initialize` may end then. */
 export const wasLostAtProbe = ({ details, cause }: HeddleError): boolean =>
   details.lostAtProbe === true || (HeddleError.is(cause) && cause.details.lostAtProbe === true);
 
+const isLost = (thrown: unknown): thrown is HeddleError =>
+  HeddleError.is(thrown) && thrown.code === 'UPSTREAM_FAILED' && thrown.details.status === undefined;
+
 function lostAtProbe(thrown: unknown): unknown {
-  const isLost = HeddleError.is(thrown) && thrown.code === 'UPSTREAM_FAILED' && thrown.details.status === undefined;
-  if (!isLost) return thrown;
+  if (!isLost(thrown)) return thrown;
   const { message, cause } = thrown;
   return new UpstreamError('UPSTREAM_FAILED', message, { delivered: 'no', cause, details: { lostAtProbe: true } });
 }
@@ -161,13 +221,11 @@ const offersModern = (thrown: unknown): boolean =>
 /** How servers that know only the newer era refuse `initialize`. */
 const meansModern = (thrown: unknown): boolean => thrown instanceof RpcError && NO_INITIALIZE.includes(thrown.code);
 
-const isSilence = (thrown: unknown): boolean => HeddleError.is(thrown) && thrown.code === 'UPSTREAM_TIMEOUT';
-
 function agreement(era: Era, protocolVersion: string, found: JsonObject): Agreement {
   const { capabilities, serverInfo, instructions } = found;
   return {
     era,
-    certain: true,
+    newest: era,
     protocolVersion,
     capabilities: isObject(capabilities) ? capabilities : {},
     serverInfo: isObject(serverInfo) ? serverInfo : {},

@@ -25,7 +25,7 @@ verifies('T1', 'connects a server of the SDK that lives in this process', async 
     server.registerTool('echo', { inputSchema }, ({ text }) => ({ content: [{ type: 'text', text }] }));
     await server.connect(line as Line as never);
   })({ ...base(), known: undefined });
-  expect(connection.agreement).toMatchObject({ era: 'legacy', certain: true, serverInfo: { name: 'sdk' } });
+  expect(connection.agreement).toMatchObject({ era: 'legacy', newest: 'legacy', serverInfo: { name: 'sdk' } });
   const result = await connection.send(toolCall('echo', { text: 'hi' }));
   expect(result).toMatchObject({ value: { content: [{ type: 'text', text: 'hi' }] } });
   await connection.close();

@@ -138,13 +138,22 @@ verifies('T11', 'remembers era and tools of a local and of a remote server, and 
   expect(changed.servers.status()[0]?.tools).toBeUndefined();
 });
 
-verifies('T11', 'remembers neither a guess nor what comes with Heddle', async () => {
+verifies('T3', 'remembers the tools of a server that did not answer the probe', async () => {
   const { odd } = await startLog();
-  const guessed = await open({ guessed: odd('undiscoverable') });
-  await guessed.servers.connect('guessed', signal);
+  const entries = { slow: odd('undiscoverable') };
+  const first = await open(entries);
+  await first.servers.connect('slow', signal);
+  const { memories } = first.book;
+  expect(memories.at(-1)).toMatchObject({ server: 'slow', era: 'legacy', lists: { tools: { length: 5 } } });
+  const second = await open(entries, { memories });
+  expect(second.servers.status()).toMatchObject([{ state: 'pending', tools: 5 }]);
+});
+
+verifies('T11', 'does not remember a built-in server', async () => {
+  const { odd } = await startLog();
   const builtin = await open({ builtin: odd() }, { scope: 'builtin' });
   await builtin.servers.connect('builtin', signal);
-  expect([guessed.book.memories, builtin.book.memories]).toEqual([[], []]);
+  expect(builtin.book.memories).toEqual([]);
 });
 
 verifies(

@@ -7,7 +7,7 @@ import { type SubscribableLine, subscriptions } from './subscriptions.ts';
 const anySignal = new AbortController().signal;
 const agreementOf = (era: Era): Agreement => ({
   era,
-  certain: true,
+  newest: era,
   protocolVersion: '',
   capabilities: {},
   serverInfo: {},

@@ -57,7 +57,7 @@ export async function following({ era = 'modern', capabilities = ALL, refusal, h
   await Promise.all([server.start(), peer.start()]);
   const changes = followChanges(peer, {
     server: 'demo',
-    agreement: { era, certain: true, protocolVersion: '', capabilities, serverInfo: {}, instructions: undefined },
+    agreement: { era, newest: era, protocolVersion: '', capabilities, serverInfo: {}, instructions: undefined },
     hear: (method, params) => void heard.push([method, params]),
     clock: () => now,
     wait(ms, signal) {
