@@ -24,7 +24,7 @@ export interface Heddle {
     hiddenBy(by: Caller, name: string): Promise<HidingRule | undefined>;
   };
   readonly servers: {
-    /** Starts nothing. */
+    /** Starts nothing. A caller with a profile is shown the servers of that profile alone. */
     list(by: Caller): Promise<readonly ServerStatus[]>;
     /** Connects when it is not connected yet; a failure is a status, not an exception. */
     connect(by: Caller, name: string, signal: AbortSignal): Promise<ServerStatus>;

@@ -6,7 +6,7 @@ import { requireRole } from '../core/caller.ts';
 import type { Clock } from '../core/clock.ts';
 import { HeddleError } from '../core/errors.ts';
 import type { ServerStatus } from '../core/server-status.ts';
-import { deniesServer, type Policy } from '../govern/decide.ts';
+import { deniesServer, hidesServer, type Policy } from '../govern/decide.ts';
 import type { Heddle, LocalServer } from '../heddle.ts';
 import type { AuditLog } from '../store/audit-log.ts';
 import type { InProcessServer } from '../upstream/given.ts';
@@ -62,7 +62,9 @@ export function administration(options: AdministrationOptions): Heddle['servers'
     };
 
   return {
-    list: async () => list(),
+    // Callers without a profile see the servers, too, that a rule denies to every caller.
+    list: async (by) =>
+      by.profile === undefined ? list() : list().filter(({ name }) => !hidesServer(policy(), by, name)),
     async connect(by, name, signal) {
       requireRole(by, ['owner', 'operator']);
       audit.append({ ...recordOf(by, 'connect'), phase: 'intent', detail: { server: name } });

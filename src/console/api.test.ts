@@ -1,7 +1,9 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
+import { recordingServer, text } from '../../test/servers/recording-server.ts';
 import { VERSION } from '../core/version.ts';
-import { gatewayUnderTest, JSON_HEADERS } from '../gateway/fixtures.ts';
+import { gatewayUnderTest, JSON_HEADERS, TOKEN } from '../gateway/fixtures.ts';
 
 describe('the JSON API', () => {
   verifies('P4', 'tells what runs, to those who may know', async () => {
@@ -11,6 +13,33 @@ describe('the JSON API', () => {
     const servers = await send({ method: 'GET', path: '/api/servers?x', headers: JSON_HEADERS });
     expect(servers.json).toMatchObject({ servers: [{ name: 'filesystem', scope: 'builtin', state: 'pending' }] });
     expect(servers.headers['cache-control']).toBe('no-store');
+  });
+
+  verifies('P2', 'shows a key that is held to a profile the servers of that profile alone', async () => {
+    const key = 'hk_auditor-of-one-profile';
+    const sha256 = createHash('sha256').update(key).digest('hex');
+    const gone = 'hk_auditor-of-a-removed-profile';
+    const goneSha256 = createHash('sha256').update(gone).digest('hex');
+    const { send } = await gatewayUnderTest({
+      servers: { shown: recordingServer({ a: () => text('a') }), hidden: recordingServer({ b: () => text('b') }) },
+      config: {
+        profiles: { some: { servers: ['shown'] } },
+        gateway: {
+          apiKeys: [
+            { name: 'one', sha256, roles: ['auditor'], profile: 'some' },
+            { name: 'two', sha256: goneSha256, roles: ['auditor'], profile: 'removed' },
+          ],
+        },
+      },
+    });
+    const namesFor = async (credential: string) => {
+      const headers = { ...JSON_HEADERS, authorization: `Bearer ${credential}` };
+      const { json } = await send({ method: 'GET', path: '/api/servers', headers });
+      return (json.servers as { name: string }[]).map(({ name }) => name);
+    };
+    expect(await namesFor(key)).toEqual(['shown']);
+    expect(await namesFor(gone)).toEqual([]);
+    expect(await namesFor(TOKEN)).toEqual(['shown', 'hidden', 'filesystem']);
   });
 
   it.each([

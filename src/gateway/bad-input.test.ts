@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
+import { rawClient } from '../../test/raw-client.ts';
 import { verifies } from '../../test/requirements.ts';
 import { recordingServer, text } from '../../test/servers/recording-server.ts';
 import { until } from '../../test/until.ts';
@@ -58,6 +59,34 @@ describe('a body', () => {
     const { send } = await gatewayUnderTest();
     const { status, headers } = await send({ method, headers: JSON_HEADERS, body: JSON.stringify(ping) });
     expect([status, headers.allow]).toEqual([405, 'GET, POST, DELETE']);
+  });
+});
+
+const UPGRADE = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n';
+
+describe('a request with a repeated header', () => {
+  const body = JSON.stringify(ping);
+  const json = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
+  const auth = `Authorization: ${JSON_HEADERS.authorization}\r\n`;
+  const host = 'Host: localhost\r\n';
+
+  it.each([
+    ['POST with two Host headers', `POST /mcp HTTP/1.1\r\n${host}HOST: evil.example\r\n${auth}${json}\r\n${body}`],
+    ['POST with two equal Host headers', `POST /mcp HTTP/1.1\r\n${host}${host}${auth}${json}\r\n${body}`],
+    ['POST with two credentials', `POST /mcp HTTP/1.1\r\n${host}${auth}authorization: x\r\n${json}\r\n${body}`],
+    ['GET with two Host headers', `GET /healthz HTTP/1.1\r\n${host}Host: evil.example\r\n\r\n`],
+    ['GET with two credentials', `GET /api/version HTTP/1.1\r\n${host}${auth}Authorization: x\r\n\r\n`],
+    ['WebSocket with two credentials', `GET /mcp HTTP/1.1\r\n${host}${UPGRADE}${auth}Authorization: x\r\n\r\n`],
+  ])('P6: %s is refused with 400, and its connection is closed', async (_, text) => {
+    const { port } = await gatewayUnderTest();
+    const client = await rawClient({ port });
+    client.socket.write(text);
+    const [answer, ...more] = await client.ended();
+    expect([answer?.status, JSON.parse(answer?.body ?? ''), more]).toEqual([
+      400,
+      { error: expect.stringMatching(/^The header (host|authorization) came more than once\.$/) },
+      [],
+    ]);
   });
 });
 

@@ -24,6 +24,8 @@ export interface HttpServerOptions {
 
 const REQUEST_MS = 30_000;
 const CHECK_MS = 2000;
+// Node keeps the first of several and drops the rest, where a proxy may have checked the last.
+const SINGLE_HEADERS = ['host', 'authorization'] as const;
 
 /** Leads every request through the doors to the face that it asks for. Does not listen yet. */
 export function httpServer(options: HttpServerOptions): { readonly server: Server; readonly plain: PlainConnections } {
@@ -45,6 +47,11 @@ export function httpServer(options: HttpServerOptions): { readonly server: Serve
     // A stream that opened now would only be cut.
     if (closing.aborted && request.method === 'GET') {
       response.writeHead(503).end();
+      return;
+    }
+    const repeated = SINGLE_HEADERS.find((name) => (request.headersDistinct[name]?.length ?? 0) > 1);
+    if (repeated) {
+      refuseRepeated(response, repeated);
       return;
     }
     orFail(response, () =>
@@ -86,6 +93,12 @@ function endWith(response: ServerResponse, socket: Duplex): void {
   socket.once('close', () => response.emit('close'));
   socket.resume(); // Unread, it would not say that its client left.
   response.once('finish', () => socket.end());
+}
+
+function refuseRepeated(response: ServerResponse, name: string): void {
+  response
+    .writeHead(400, { 'content-type': 'application/json', connection: 'close' })
+    .end(JSON.stringify({ error: `The header ${name} came more than once.` }));
 }
 
 function orFail(response: Response, step: () => Promise<void> | void): void {
