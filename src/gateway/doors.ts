@@ -6,6 +6,7 @@ import type { Admitted, Head } from './arrival.ts';
 import type { Admission, Authenticate, Refused } from './authenticate.ts';
 import { challengeOf } from './bearer.ts';
 import { type HostRules, hostChecker } from './check-host.ts';
+import { challengeIn } from './gateway-proof.ts';
 import type { Response } from './outlet.ts';
 import { admitter, type Place, placeOf } from './profiles.ts';
 import { isMetadataPath, metadataUrl, resourceMetadata, type TokenSettings } from './resource-metadata.ts';
@@ -15,6 +16,8 @@ export interface DoorOptions extends HostRules {
   readonly authenticate: Authenticate;
   /** The address that is listened on. */
   readonly host: string;
+  /** Answers a challenge at `/healthz`, by which local commands tell this gateway from another process. */
+  readonly prove?: ((challenge: string) => string) | undefined;
   /** The profile that `/mcp` itself serves; everything when absent. */
   readonly profile?: string | undefined;
 }
@@ -73,7 +76,7 @@ export function doors(options: DoorOptions): (request: Head, response: Response,
     const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
     const trouble = checkHost(request);
     if (trouble) return say(response, 403, trouble);
-    if (path === '/healthz') return say(response, 200, 'ok');
+    if (path === '/healthz') return sendJson(response, 200, health(request, options));
     const place = placeOf(path, options.profile);
     const visit = { request, response, rooms, path, place };
     if (path.startsWith('/.well-known/')) return introduce(visit, settings());
@@ -81,6 +84,11 @@ export function doors(options: DoorOptions): (request: Head, response: Response,
     const found = place ? admit(request, place) : authenticate(request);
     return found instanceof Promise ? found.then((admission) => enter(admission, visit)) : enter(found, visit);
   };
+}
+
+function health({ url }: Head, { prove }: DoorOptions): JsonObject {
+  const challenge = prove && challengeIn(url);
+  return challenge === undefined ? { status: 'ok' } : { status: 'ok', proof: prove?.(challenge) };
 }
 
 type AccessSettings = ReturnType<Access['settings']>;
@@ -130,7 +138,7 @@ export function fail(response: Response, thrown: unknown): void {
 }
 
 function say(response: Response, status: number, message: string): void {
-  sendJson(response, status, status < 400 ? { status: message } : { error: message });
+  sendJson(response, status, { error: message });
 }
 
 function sendJson(response: Response, status: number, value: JsonObject): void {

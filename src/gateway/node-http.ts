@@ -1,2 +1,2 @@
 // Not by `import`: that reads every export, `WebSocket` among them, which loads Node's whole HTTP client: 12 MB.
-export const { createServer, ServerResponse, STATUS_CODES } = process.getBuiltinModule('node:http');
+export const { Agent, createServer, request, ServerResponse, STATUS_CODES } = process.getBuiltinModule('node:http');

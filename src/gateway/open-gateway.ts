@@ -6,6 +6,7 @@ import type { Heddle } from '../heddle.ts';
 import { concerns } from './able-caller.ts';
 import type { Arrival } from './arrival.ts';
 import { type DoorOptions, doors } from './doors.ts';
+import { proofOf } from './gateway-proof.ts';
 import { handouts } from './handouts.ts';
 import type { HeldCallsOptions } from './held-calls.ts';
 import { httpServer } from './http-server.ts';
@@ -19,13 +20,15 @@ import { announce } from './session-stream.ts';
 import { openSessions, type Session, type Sessions } from './sessions.ts';
 import { underWay } from './under-way.ts';
 
-export interface GatewayOptions extends Omit<DoorOptions, 'heddle'> {
+export interface GatewayOptions extends Omit<DoorOptions, 'heddle' | 'prove'> {
   readonly heddle: Heddle;
   /** Answers what is under `/api/`; the console's. */
   readonly api: (arrival: Omit<Arrival, 'stillMay'>) => Promise<void>;
   /** 0 takes any free port. */
   readonly port: number;
   readonly maxBodyBytes: number;
+  /** The key by which this gateway proves that it wrote its note; without it there is no proof. */
+  readonly proofKey?: string | undefined;
   readonly alarm?: Alarm;
   /** Seal what modern clients bring back with their answers; made for this gateway alone when absent. */
   readonly stateSecrets?: readonly Buffer[];
@@ -60,9 +63,11 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const closing = new AbortController();
   const { answer, finish } = underWay(mcpHandler(heddle, given));
   const lines = servedLines(heddle, given, options.alarm ?? realAlarm);
-  const { maxBodyBytes, alarm } = options;
+  const { maxBodyBytes, alarm, proofKey } = options;
+  let url = ''; // Known once it listens.
+  const prove = proofKey === undefined ? undefined : (challenge: string) => proofOf({ url, proofKey }, challenge);
   const { server, plain } = httpServer({
-    enter: doors(options),
+    enter: doors({ ...options, prove }),
     http: mcpHttp({ answer, sessions, maxBodyBytes, alarm }),
     ws: wsFace(lines, maxBodyBytes),
     sse: sseFace(lines, maxBodyBytes),
@@ -72,11 +77,12 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   });
   await listening(server, options);
   const { port } = server.address() as AddressInfo;
+  url = `http://${host.includes(':') ? `[${host}]` : host}:${port}/mcp`;
 
   const announcing = announceChanges(heddle, sessions, closing.signal);
   return {
     port,
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${port}/mcp`,
+    url,
     async close(patienceMs = GOODBYE_MS) {
       closing.abort();
       await announcing;

@@ -1,21 +1,25 @@
 import { readFile, stat, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import { gatewayUnderTest, TOKEN, temporaryFolder } from './fixtures.ts';
+import { challengeIn, proofOf } from './gateway-proof.ts';
 import { gatewayToken } from './gateway-token.ts';
 import { announceGateway, askGateway, findGateway, withdrawGateway } from './running-gateway.ts';
 
 const { pid } = process;
-const note = { url: 'http://127.0.0.1:1/mcp', token: 't', pid, project: '/p' };
+const note = { url: 'http://127.0.0.1:1/mcp', token: 't', pid, project: '/p', proofKey: 'k' };
 
 describe('the note of a running gateway', () => {
   verifies('L7', 'is readable by its owner alone, found, and taken away', async () => {
     const home = await temporaryFolder();
     await writeFile(join(home, 'gateway.json'), 'old', { mode: 0o644 });
-    await announceGateway(home, note);
+    const { url } = await gatewayUnderTest({ gateway: { proofKey: note.proofKey } });
+    await announceGateway(home, { ...note, url });
     expect((await stat(join(home, 'gateway.json'))).mode & 0o777).toBe(0o600);
-    expect(await findGateway(home)).toEqual(note);
+    expect(await findGateway(home)).toEqual({ ...note, url });
     await withdrawGateway(home, pid);
     expect(await findGateway(home)).toBeUndefined();
     await expect(stat(join(home, 'gateway.json'))).rejects.toMatchObject({ code: 'ENOENT' });
@@ -32,6 +36,8 @@ describe('the note of a running gateway', () => {
     ['broken', '{"url":'],
     ['half', '{"url":"http://x"}'],
     ['a list', '[]'],
+    ['of an earlier version, without a key', JSON.stringify({ ...note, proofKey: undefined })],
+    ['of a port that nothing listens on', JSON.stringify(note)],
     ['of a process that is gone', JSON.stringify({ ...note, pid: 2 ** 22 + 1 })],
     ['of a pid that is no number', JSON.stringify({ ...note, pid: 'me' })],
   ])('L7: that is %s counts as none', async (_, text) => {
@@ -41,14 +47,61 @@ describe('the note of a running gateway', () => {
   });
 });
 
-describe('asking a running gateway', () => {
-  verifies('L7', 'gives what is under /api, and nothing when it is stale or refuses', async () => {
-    const { url } = await gatewayUnderTest();
-    const running = { url, token: TOKEN, pid, project: '/' };
+/** Starts an HTTP server that records the requests and the connections it gets. */
+async function listener(answer: (request: IncomingMessage, response: ServerResponse) => void) {
+  const heard: string[] = [];
+  let connections = 0;
+  const server = createServer((request, response) => {
+    heard.push(`${request.url} ${JSON.stringify(request.rawHeaders)}`);
+    answer(request, response);
+  });
+  server.on('connection', () => (connections += 1));
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+  return { url, heard: () => heard.join('\n'), connections: () => connections };
+}
+
+const proofKey = 'key-of-this-start';
+
+describe('a request to a running gateway', () => {
+  verifies('L7', 'gets what is under /api, and nothing from a gateway that is gone or refuses', async () => {
+    const { url } = await gatewayUnderTest({ gateway: { proofKey } });
+    const running = { url, token: TOKEN, pid, project: '/', proofKey };
     expect(await askGateway(running, '/api/version')).toMatchObject({ pid });
     expect(await askGateway(running, '/api/servers')).toMatchObject({ servers: [{ name: 'filesystem' }] });
     expect(await askGateway({ ...running, token: 'wrong' }, '/api/version')).toBeUndefined();
+    expect(await askGateway({ ...running, proofKey: 'other' }, '/api/version')).toBeUndefined();
     expect(await askGateway({ ...running, url: 'http://127.0.0.1:1/mcp' }, '/api/version')).toBeUndefined();
+  });
+
+  verifies(
+    'P4',
+    'does not send the token to a process that relays the proof of a gateway on another port',
+    async () => {
+      const gateway = await gatewayUnderTest({ gateway: { proofKey } });
+      const relay = await listener(async (request, response) => {
+        const { text } = await gateway.send({ method: 'GET', path: request.url ?? '', headers: { host: 'localhost' } });
+        response.end(text);
+      });
+      const running = { url: relay.url, token: TOKEN, pid, project: '/', proofKey };
+      expect(await askGateway(running, '/api/version')).toBeUndefined();
+      expect(relay.heard()).toContain('/healthz?challenge=');
+      expect(relay.heard()).not.toContain(TOKEN);
+    },
+  );
+
+  verifies('P4', 'does not send the token on another connection than the one that was proven', async () => {
+    const leaving = await listener((request, response) => {
+      const proof = proofOf({ url: leaving.url, proofKey }, challengeIn(request.url) ?? '');
+      response.setHeader('connection', 'close').end(JSON.stringify({ status: 'ok', proof }));
+    });
+    const running = { url: leaving.url, token: TOKEN, pid, project: '/', proofKey };
+    expect(await askGateway(running, '/api/version')).toBeUndefined();
+    expect([leaving.connections(), leaving.heard()]).toEqual([1, expect.not.stringContaining(TOKEN)]);
   });
 });
 

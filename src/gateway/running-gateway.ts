@@ -1,10 +1,10 @@
 import { chmod, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isObject, parseJson } from '../core/json.ts';
+import type { ProvenBy } from './gateway-proof.ts';
 
 /** What a gateway leaves in the home folder, so that other commands find it. */
-export interface RunningGateway {
-  readonly url: string;
+export interface RunningGateway extends ProvenBy {
   readonly token: string;
   readonly pid: number;
   /** The project it serves: what it knows is about that one. */
@@ -12,7 +12,6 @@ export interface RunningGateway {
 }
 
 const fileIn = (home: string) => join(home, 'gateway.json');
-const ASK_MS = 1000;
 
 export async function announceGateway(home: string, gateway: RunningGateway): Promise<void> {
   await writeFile(fileIn(home), `${JSON.stringify(gateway)}\n`, { mode: 0o600 });
@@ -24,29 +23,29 @@ export async function withdrawGateway(home: string, pid: number): Promise<void> 
   if ((await readNote(home))?.pid === pid) await rm(fileIn(home), { force: true });
 }
 
-/** The gateway that runs now, if one does. A note that a killed one left behind does not count. */
+/**
+ * Finds the gateway that runs now, if one does. The noted process has to prove that it wrote the note: the one that did
+ * may have been killed, and its process number and port may belong to other programs by now.
+ */
 export async function findGateway(home: string): Promise<RunningGateway | undefined> {
   const gateway = await readNote(home);
-  return gateway && isAlive(gateway.pid) ? gateway : undefined;
+  if (!gateway || !isAlive(gateway.pid)) return undefined;
+  const { overProvenConnection } = await import('./proven-connection.ts');
+  return overProvenConnection(gateway, async () => gateway);
 }
 
-/** Asks a running gateway for something under `/api`. Undefined when it does not answer: the note may be stale. */
-export async function askGateway({ url, token }: RunningGateway, path: string): Promise<unknown> {
-  try {
-    const headers = { authorization: `Bearer ${token}` };
-    const response = await fetch(new URL(path, url), { headers, signal: AbortSignal.timeout(ASK_MS) });
-    return response.ok ? await response.json() : undefined;
-  } catch {
-    return undefined;
-  }
+/** Requests something under `/api` from a running gateway. Sends the token only to a process that proved itself. */
+export async function askGateway(gateway: RunningGateway, path: string): Promise<unknown> {
+  const { overProvenConnection } = await import('./proven-connection.ts');
+  return overProvenConnection(gateway, (get) => get(path, { authorization: `Bearer ${gateway.token}` }));
 }
 
 async function readNote(home: string): Promise<RunningGateway | undefined> {
   try {
     const note = parseJson(await readFile(fileIn(home), 'utf8'));
     if (!isObject(note)) return undefined;
-    const { url, token, pid, project } = note;
-    const whole = [url, token, project].every((field) => typeof field === 'string') && Number.isInteger(pid);
+    const { url, token, pid, project, proofKey } = note;
+    const whole = [url, token, project, proofKey].every((field) => typeof field === 'string') && Number.isInteger(pid);
     return whole ? (note as unknown as RunningGateway) : undefined;
   } catch {
     return undefined;

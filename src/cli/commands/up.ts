@@ -1,10 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import colors from 'picocolors';
 import { consoleApi } from '../../console/api.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { authenticator } from '../../gateway/authenticate.ts';
 import { gatewayToken } from '../../gateway/gateway-token.ts';
 import { type Gateway, type GatewayOptions, openGateway } from '../../gateway/open-gateway.ts';
-import { announceGateway, askGateway, findGateway, withdrawGateway } from '../../gateway/running-gateway.ts';
+import { announceGateway, findGateway, withdrawGateway } from '../../gateway/running-gateway.ts';
 import { stateSecrets } from '../../gateway/state-secrets.ts';
 import { FINISH_MS } from '../../gateway/under-way.ts';
 import type { Heddle } from '../../heddle.ts';
@@ -51,6 +52,7 @@ async function serveUntil(signal: AbortSignal, heddle: Heddle, input: Input): Pr
   const config = await readConfig(openOptions(input));
   const home = homeFolder(process.env);
   const token = await gatewayToken(home, process.env.HEDDLE_TOKEN);
+  const proofKey = randomBytes(32).toString('base64url');
   const asked = readNumber('port', input.text('port'), MAX_PORT);
   const gateway = await openOnFreePort(asked, {
     ...config.settings.gateway,
@@ -59,15 +61,15 @@ async function serveUntil(signal: AbortSignal, heddle: Heddle, input: Input): Pr
     authenticate: authenticator({ token, access: heddle.access }),
     profile: chooseProfile(input, heddle),
     api: consoleApi(heddle),
+    proofKey,
   });
   const { url } = gateway;
   const { pid } = process;
   try {
     const other = await findGateway(home);
-    // Asked, not believed: the process that a killed gateway's note names may be another program by now.
-    if (other && (await askGateway(other, '/api/version')))
+    if (other)
       process.stderr.write(`Another gateway runs already, at ${other.url}; other commands go on asking that one.\n`);
-    else await announceGateway(home, { url, token, pid, project: config.projectFolder });
+    else await announceGateway(home, { url, token, pid, project: config.projectFolder, proofKey });
     if (input.flag('json')) process.stdout.write(`${JSON.stringify({ url, token, pid })}\n`);
     else welcome(url, token);
     void tellReloads(heddle, signal);

@@ -1,0 +1,16 @@
+import { createHmac } from 'node:crypto';
+
+/** The part of a gateway's note that proves which process wrote it. */
+export interface ProvenBy {
+  /** The MCP endpoint. It binds a proof to one port, so that a proof relayed from another gateway does not count. */
+  readonly url: string;
+  /** A random key of this one start. It is not the token, which a person may have chosen and a proof would help to guess. */
+  readonly proofKey: string;
+}
+
+/** Computes what only the gateway that wrote the note can answer to a challenge. */
+export const proofOf = ({ url, proofKey }: ProvenBy, challenge: string): string =>
+  createHmac('sha256', proofKey).update(`heddle gateway ${url} ${challenge}`).digest('base64url');
+
+/** Finds the challenge in the URL of a request to `/healthz`. */
+export const challengeIn = (url = ''): string | undefined => /\?challenge=([\w-]{16,64})$/.exec(url)?.[1];
