@@ -22,15 +22,17 @@ export async function assembleConfig(found: Found, options: LoadOptions): Promis
   const remote = { home, clock, ...(timeoutMs !== undefined && { timeoutMs }), ...(signal && { signal }) };
 
   const managed = await managedOf(found, variables, remote);
-  // What others wrote (an organisation, plugins, connectors) is not given the user's secrets.
+  // An organisation and plugins are not given the user's secrets; a connector is given those that its entry lists.
   const withSecrets = { ...variables, secrets: await secretsOf(found, options) };
   const book = await options.trust?.();
-  const trust = openTrust((thing, hash) => book?.agrees(projectFolder, thing, hash) ?? true);
+  const trust = openTrust(
+    ({ thing, hash, everywhere }) => book?.agrees(everywhere ? home : projectFolder, thing, hash) ?? true,
+  );
   const own = (await Promise.all(found.sources.map((source) => layersOf(source, withSecrets)))).flat();
   const written = [...managed.layers, ...own.map((layer) => restrained(layer, trust, projectFolder))];
   const [plugins, connectors] = await Promise.all([
     pluginsOf(found, variables, trust),
-    fetchedBy(askable(written, managed), { remote, variables, trust }),
+    fetchedBy(askable(written, managed), { remote, variables: withSecrets, trust }),
   ]);
 
   const layers = [
@@ -65,12 +67,12 @@ async function managedOf({ managed }: Found, variables: Variables, remote: Remot
   return readManaged(managed, { variables, remote });
 }
 
-const SECRET = /(?<!\$)\$\{secret:([^}]*)\}/g;
+const SECRET = /(?<!\$)\$\{secret:([^}]*)\}|"secret:([^"]*)"/g;
 
 async function secretsOf({ sources }: Found, { secrets }: LoadOptions): Promise<NonNullable<Variables['secrets']>> {
   const names = sources.flatMap(({ reading }) => {
     const text = reading.state === 'found' ? JSON.stringify(reading.document.root) : '';
-    return [...text.matchAll(SECRET)].map(([, name = '']) => name);
+    return [...text.matchAll(SECRET)].map(([, expanded, listed = '']) => expanded ?? listed);
   });
   return names.length === 0 || secrets === undefined ? new Map() : secrets(names);
 }

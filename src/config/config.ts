@@ -72,8 +72,10 @@ export interface ServerConfig {
   /** Why it must not be started: it is broken, or the organisation forbids it. */
   readonly problem?: Problem;
   readonly policy?: PolicyVerdict;
-  /** It came with the project's folder, so it is somebody else's code until the user trusts it. */
+  /** It came with the project's folder or from a connector: it starts only after the user has agreed to it. */
   readonly needsTrust?: boolean;
+  /** The agreement counts in every project: the user's own connector brought it. */
+  readonly everywhere?: true;
   readonly shadowed: readonly Shadow[];
 }
 
@@ -99,6 +101,8 @@ export interface Untrusted {
   readonly also: readonly string[];
   readonly hash: string;
   readonly at?: Place;
+  /** It belongs to the user, not to one project, so the agreement counts in every project. */
+  readonly everywhere?: true;
 }
 
 /** Everything the files say, in force. */

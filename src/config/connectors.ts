@@ -1,7 +1,7 @@
 import { isObject } from '../core/json.ts';
 import type { Problem, SourceFile } from './config.ts';
 import type { Variables } from './expand.ts';
-import { type Layer, toLayer } from './layer.ts';
+import { type Layer, type LayerServer, toLayer } from './layer.ts';
 import type { FoundConnector } from './merge-connectors.ts';
 import { parseDocument } from './parse-document.ts';
 import { type Remote, remoteDocument, shownUrl } from './remote-document.ts';
@@ -44,10 +44,32 @@ async function readConnector(connector: FoundConnector, options: ConnectorOption
   if (document === undefined || !('root' in document)) {
     return { ...nothing, files: [{ file, scope, state: 'broken' }], problems, refreshed };
   }
-  const { variables, folder } = options;
+  const { folder } = options;
+  const variables = { ...options.variables, listed: new Set(connector.variables) };
   const layer = toLayer(scope, { document, foreign: true, variables, folder, serversAt: ['mcpServers'] });
-  const layers = [{ ...layer, needsTrust: connector.needsTrust }];
+  const found = scope === 'enterprise' ? layer.servers : layer.servers.map(withTrust);
+  const layers = [{ ...layer, servers: found, needsTrust: connector.needsTrust }];
   return { files: [{ file, scope, state: 'found' }], layers, problems, refreshed };
+}
+
+// Keys of a server that neither run a program here nor change how its calls, or those of other servers, are treated.
+const HARMLESS = new Set([
+  'url',
+  'headers',
+  'description',
+  'enabled',
+  'autoConnect',
+  'timeoutMs',
+  'limits',
+  'reconnect',
+]);
+const PLAIN_TYPES: readonly unknown[] = [undefined, 'http', 'sse', 'ws'];
+
+/** Marks a server that needs the user's agreement: all but a plain address. */
+function withTrust(server: LayerServer): LayerServer {
+  const { type, ...others } = server.written ?? {};
+  const plain = PLAIN_TYPES.includes(type) && Object.keys(others).every((key) => HARMLESS.has(key));
+  return { ...server, needsTrust: !plain };
 }
 
 function complainAbout(text: string): string | undefined {

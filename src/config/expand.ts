@@ -11,6 +11,16 @@ export interface Variables {
   readonly userHome: string;
   /** By name, what is set; an error where it is there and cannot be opened. */
   readonly secrets?: ReadonlyMap<string, string | HeddleError>;
+  /** The only names that are expanded: variables, `workspaceFolder`, `userHome`, `secret:name`. Without it, all are. */
+  readonly listed?: ReadonlySet<string>;
+}
+
+const OURS = /^HEDDLE_/i;
+
+/** Returns the variables without Heddle's own, which hold its tokens and keys; `except` stay. */
+export function withoutOurs(variables: Variables, except = /^$/): Variables {
+  const env = Object.entries(variables.env).filter(([name]) => !OURS.test(name) || except.test(name));
+  return { ...variables, env: Object.fromEntries(env) };
 }
 
 interface Failure {
@@ -41,16 +51,26 @@ export function expandText(text: string, variables: Variables): Expansion {
   return { text: expanded, failures };
 }
 
-function lookUp(inside: string, { env, workspaceFolder, userHome, secrets }: Variables): string | Failure {
-  if (inside === 'workspaceFolder') return workspaceFolder;
-  if (inside === 'userHome') return userHome;
-  if (inside.startsWith('secret:')) return secretOf(inside.slice('secret:'.length), secrets);
-  const [, name, fallback] = VARIABLE.exec(inside) ?? [];
+function lookUp(inside: string, variables: Variables): string | Failure {
+  const { env, listed, secrets } = variables;
+  const isSecret = inside.startsWith('secret:');
+  const [, name, fallback] = isSecret ? [inside, inside] : (VARIABLE.exec(inside) ?? []);
   // Nested references would end up in the value as they stand, and no one would notice.
   if (name === undefined || fallback?.includes('${')) return notUnderstood(inside);
+  if (listed !== undefined && !listed.has(name)) return fallback ?? unlisted(name);
+  if (isSecret) return secretOf(name.slice('secret:'.length), secrets);
+  if (inside === 'workspaceFolder' || inside === 'userHome') return variables[inside];
   const value = Object.hasOwn(env, name) ? env[name] : undefined;
   if (fallback !== undefined) return value || fallback;
   return value ?? unset(name);
+}
+
+function unlisted(name: string): Failure {
+  return {
+    code: 'VARIABLE_UNSET',
+    message: `\`${name}\` is not listed in \`variables\` of the connector, so its answer cannot use it.`,
+    fix: `Add \`${name}\` to \`variables\` if the connector may have it.`,
+  };
 }
 
 function unset(name: string): Failure {
@@ -113,7 +133,7 @@ export const SETTING_FIELDS: Fields = {
   expands: ([first, second, third]) =>
     first === 'builtins' ||
     first === 'roots' ||
-    (first === 'connectors' && third !== 'name') ||
+    (first === 'connectors' && (third === 'url' || third === 'token')) ||
     (first === 'gateway' && second === 'auth'),
   isPath: (path) => isBuiltinPath(path) || path[0] === 'roots' || (path[0] === 'store' && path.length === 1),
   // Roots are told to every server, and who issues tokens to every client.

@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { crc32, deflateRawSync } from 'node:zlib';
@@ -95,3 +98,30 @@ export async function machineWith(files: Readonly<Record<string, string | Uint8A
       }),
   };
 }
+
+export type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** Opens a connector whose answer can be changed, and that keeps its requests. */
+export async function connector(first: Answer) {
+  const asked: IncomingMessage[] = [];
+  let answer = first;
+  const server = createServer((request, response) => {
+    asked.push(request);
+    answer(request, response);
+  });
+  onTestFinished(() => void server.close().closeAllConnections());
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const answers = (next: Answer) => {
+    answer = next;
+  };
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/servers?token=hidden`;
+  return { url, asked, answers };
+}
+
+/** Answers a connector's request with this content. */
+export const servers =
+  (content: object, etag = '"1"'): Answer =>
+  (request, response) => {
+    if (request.headers['if-none-match'] === etag) response.writeHead(304).end();
+    else response.writeHead(200, { etag }).end(JSON.stringify(content));
+  };

@@ -5,7 +5,7 @@ import { describeIssues, valueAt } from './describe-issue.ts';
 import { expandObject, SETTING_FIELDS } from './expand.ts';
 import type { Document, Finding, Path } from './parse-document.ts';
 import { type EntryReading, readEntry, type Surroundings } from './read-entry.ts';
-import { configSchema, settingPaths } from './schema.ts';
+import { configSchema, type Settings, settingPaths } from './schema.ts';
 import { keysAt } from './schema-keys.ts';
 import { serverPlaces } from './server-places.ts';
 
@@ -15,6 +15,8 @@ export interface LayerServer extends EntryReading {
   readonly at: Place;
   /** As the file has it. */
   readonly written?: JsonObject;
+  /** It starts only after the user has agreed to it, whatever its layer says. */
+  readonly needsTrust?: boolean;
   /** Where each field is written, by its dotted name within the entry. Asked for only when it is shown. */
   readonly places: () => ReadonlyMap<string, Place>;
 }
@@ -31,6 +33,8 @@ export interface LayerConnector {
   readonly name: string;
   readonly url: string;
   readonly token?: string;
+  /** Names that its answer may use. */
+  readonly variables: readonly string[];
   /** As the file has it. */
   readonly written: JsonObject;
   readonly at: Place;
@@ -136,9 +140,8 @@ function connectorsIn(value: JsonObject, wrong: readonly Finding[], document: Do
     const path = ['connectors', index];
     const written = valueAt(document.root, path);
     if (!isObject(item) || !isObject(written) || wrong.some((bad) => overlaps(bad.path, path))) return [];
-    const { name, url, token } = item;
-    const at = document.placeOf(path);
-    return [{ name: String(name), url: String(url), written, at, ...(typeof token === 'string' && { token }) }];
+    const { name, url, token, variables = [] } = item as unknown as Settings['connectors'][number];
+    return [{ name, url, variables, written, at: document.placeOf(path), ...(token !== undefined && { token }) }];
   });
 }
 

@@ -2,7 +2,7 @@ import type { Json } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
 import type { Place, Problem } from './config.ts';
 import { describeIssues, valueAt } from './describe-issue.ts';
-import type { Variables } from './expand.ts';
+import { type Variables, withoutOurs } from './expand.ts';
 import type { ManagedFiles } from './find-managed.ts';
 import { type Layer, toLayer } from './layer.ts';
 import { managedAnswer, managedSchema } from './managed-schema.ts';
@@ -118,7 +118,8 @@ async function readRemote({ managedUrl: url, managedToken, at }: Settings, optio
   const part = { judges: [judgeBy(policyOf(document))], problems, refreshed };
   if (document.root.mcpServers === undefined) return part;
   const { workspaceFolder: folder } = variables;
-  const layer = toLayer('enterprise', { document, foreign: true, variables, folder, serversAt: ['mcpServers'] });
+  const around = { document, foreign: true, variables: withoutOurs(variables), folder, serversAt: ['mcpServers'] };
+  const layer = toLayer('enterprise', around);
   return { ...part, layers: [layer], exclusive: document.placeOf(['mcpServers'], 'name') };
 }
 

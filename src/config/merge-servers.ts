@@ -59,7 +59,7 @@ interface Named {
 function winners(layers: readonly Layer[]): ReadonlyMap<string, Named> {
   const written = Map.groupBy(
     layers.flatMap(({ scope, needsTrust = false, servers }) =>
-      servers.map((server) => ({ ...server, scope, needsTrust })),
+      servers.map((server) => ({ ...server, scope, fromProject: needsTrust })),
     ),
     ({ name }) => name,
   );
@@ -86,10 +86,10 @@ function placesOf(servers: readonly ServerConfig[], named: ReadonlyMap<string, N
   return places;
 }
 
-type Winner = LayerServer & { readonly scope: Scope; readonly needsTrust: boolean };
+type Winner = LayerServer & { readonly scope: Scope; readonly fromProject: boolean };
 
 function toServer(winner: Winner, shadowed: readonly Shadow[]): ServerConfig {
-  const { name, scope, at, entry, written, needsTrust } = winner;
+  const { name, scope, at, entry, written, fromProject, needsTrust } = winner;
   const problem = winner.problems.find(({ level }) => level === 'error');
   return {
     name,
@@ -97,7 +97,8 @@ function toServer(winner: Winner, shadowed: readonly Shadow[]): ServerConfig {
     at,
     shadowed,
     ...(written && { written }),
-    ...(needsTrust && { needsTrust }),
+    ...((fromProject || needsTrust) && { needsTrust: true }),
+    ...(needsTrust && !fromProject && { everywhere: true }),
     ...(entry && { entry }),
     ...(problem && { problem }),
   };

@@ -53,14 +53,14 @@ const union = (written: readonly { readonly value: Json }[]): Json => [
 /** Each connector stands alone, as servers do: a project's list does not take away the user's. */
 function mergeConnectors(layers: readonly Layer[], places: Map<string, Origin>): Settings['connectors'] {
   const all = layers.flatMap(({ scope, connectors }) => connectors.map(({ name, at }) => ({ name, scope, at })));
-  return connectorsOf(layers).map(({ name, url, token, scope, at }) => {
+  return connectorsOf(layers).map(({ name, url, token, variables, scope, at }) => {
     const shadowed = all.filter((other) => other.name === name).slice(1);
     places.set(`connectors.${name}`, {
       scope,
       at,
       shadowed: shadowed.map((other) => ({ scope: other.scope, at: other.at })),
     });
-    return { name, url, ...(token !== undefined && { token }) };
+    return { name, url, variables, ...(token !== undefined && { token }) };
   });
 }
 

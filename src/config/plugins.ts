@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { openBundle } from './bundle.ts';
 import type { Problem, SourceFile } from './config.ts';
-import type { Variables } from './expand.ts';
+import { type Variables, withoutOurs } from './expand.ts';
 import { type Layer, toLayer } from './layer.ts';
 import type { Document } from './parse-document.ts';
 import { readConfigFile } from './read-file.ts';
@@ -53,6 +53,6 @@ interface Brought {
 
 function layerOf({ document, folder, defaults }: Brought, variables: Variables): Layer {
   const own = { __dirname: folder, CLAUDE_PLUGIN_ROOT: folder, pathSeparator: '/' };
-  const env = { ...defaults, ...variables.env, ...own };
+  const env = { ...defaults, ...withoutOurs(variables, /^HEDDLE_PLUGIN_/).env, ...own };
   return toLayer('plugin', { document, foreign: true, variables: { ...variables, env }, folder });
 }

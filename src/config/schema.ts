@@ -57,6 +57,17 @@ const connector = z.strictObject({
     .regex(/^[\x21-\x7e]+$/, 'must be a token without spaces')
     .exactOptional()
     .describe('Bearer token sent to it.'),
+  variables: z
+    .array(
+      z
+        .string()
+        .regex(
+          /^(?!HEDDLE_)(?:[A-Z_][A-Z0-9_]*|secret:.+)$/i,
+          'must be a variable, `secret:name`, `workspaceFolder` or `userHome`, and none that begins with `HEDDLE_`',
+        ),
+    )
+    .exactOptional()
+    .describe('What its answer may use as `${…}`: variables, `secret:name`, `workspaceFolder`, `userHome`.'),
 });
 
 /** The whole of `heddle.json`: types, defaults and validation all come from here. */

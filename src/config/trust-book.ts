@@ -12,8 +12,8 @@ export interface TrustBook {
   agrees(project: string, thing: string, hash: string): boolean;
 }
 
-// What a server is called and whether it is switched on lets nothing happen that was not agreed to.
-const INDIFFERENT = { enabled: undefined, description: undefined, category: undefined, priority: undefined };
+// These change neither what runs nor how its calls are treated. `priority` does: it draws the calls of a pool.
+const INDIFFERENT = { enabled: undefined, description: undefined };
 
 /** Of what would be run or put in force, as it is written. */
 export const trustHash = (written: JsonObject): string =>

@@ -10,12 +10,12 @@ export interface Trust {
   readonly refused: readonly Untrusted[];
 }
 
-export function openTrust(agrees: (thing: string, hash: string) => boolean): Trust {
+export function openTrust(agrees: (thing: Untrusted) => boolean): Trust {
   const refused: Untrusted[] = [];
   return {
     refused,
     agreed(asked) {
-      const yes = agrees(asked.thing, asked.hash);
+      const yes = agrees(asked);
       if (!yes) refused.push(asked);
       return yes;
     },
@@ -61,19 +61,22 @@ export function trustedServers(servers: Config['servers'], trust: Trust): Config
 }
 
 // As it is written: what a variable or a secret stands for here is not for the eye.
-function untrusted({ name, entry, written = {}, at }: ServerConfig): Untrusted {
+function untrusted({ name, entry, written = {}, at, everywhere }: ServerConfig): Untrusted {
   const { command, args, url, ...others } = written;
   const words = [command, ...(Array.isArray(args) ? args : [])].map(String);
   const would = entry?.type === 'stdio' ? `run ${words.join(' ')}` : `connect to ${String(url)}`;
   const also = Object.entries(others).map(([key, value]) => `${key}: ${JSON.stringify(value)}`);
-  return { thing: `server ${name}`, would, also, hash: trustHash(written), ...(at && { at }) };
+  const more = { ...(at && { at }), ...(everywhere && { everywhere }) };
+  return { thing: `server ${name}`, would, also, hash: trustHash(written), ...more };
 }
 
 /** A connector of the project, as a thing to agree to. */
 export const untrustedConnector = (name: string, written: JsonObject, at: Place): Untrusted => ({
   thing: `connector ${name}`,
   would: `ask ${String(written.url)} for servers`,
-  also: [],
+  also: Object.entries(written).flatMap(([key, value]) =>
+    key === 'name' || key === 'url' ? [] : [`${key}: ${JSON.stringify(value)}`],
+  ),
   hash: trustHash(written),
   at,
 });
@@ -87,11 +90,12 @@ export const untrustedBundle = (file: string, digest: string): Untrusted => ({
   at: { file, line: 1, column: 1 },
 });
 
-function serverProblem({ name }: ServerConfig, { would, at }: Untrusted): Problem {
+function serverProblem({ name, scope }: ServerConfig, { would, at }: Untrusted): Problem {
+  const source = scope === 'connector' ? 'from a connector' : 'with this project';
   return {
     level: 'error',
     code: 'SERVER_UNTRUSTED',
-    message: `${name} is untrusted: it came with this project and would ${would}.`,
+    message: `${name} is untrusted: it came ${source} and would ${would}.`,
     fix: `Look at it, then run \`heddle trust ${name}\` once (in CI: pass --trust-project).`,
     ...(at && { at }),
     server: name,

@@ -9,21 +9,21 @@ import { inert } from '../inert.ts';
 import { printJson } from '../print-json.ts';
 
 export const trust: Command = {
-  summary: 'Agree, once, to servers and settings that came with this project. What changes later asks again.',
+  summary: 'Agree, once, to servers and settings of this project and of connectors. What changes later asks again.',
   usage: 'heddle trust [server …] [--yes] | heddle trust --forget',
   examples: ['heddle trust', 'heddle trust github --yes', 'heddle trust --forget'],
   words: Number.POSITIVE_INFINITY,
   options: {
     yes: { type: 'boolean', help: 'Agree without being asked' },
-    forget: { type: 'boolean', help: 'Take back every agreement about this project' },
+    forget: { type: 'boolean', help: 'Take back every agreement about this project and about your connectors' },
     json: JSON_OPTION,
   },
   async run(input) {
     const { projectFolder, untrusted } = await readConfig();
     const home = homeFolder(process.env);
     if (input.flag('forget')) {
-      await forgetAgreements(home, projectFolder);
-      process.stderr.write(`Nothing of ${projectFolder} is trusted any more.\n`);
+      for (const page of [projectFolder, home]) await forgetAgreements(home, page);
+      process.stderr.write(`Nothing of ${projectFolder} or of your connectors is trusted any more.\n`);
       return 0;
     }
     const things = chosen(untrusted, input.positionals);
@@ -34,7 +34,10 @@ export const trust: Command = {
       return 0;
     }
     if (!input.flag('yes') && !(await agrees())) return 3;
-    await writeAgreements(home, projectFolder, Object.fromEntries(things.map(({ thing, hash }) => [thing, hash])));
+    const pages = Map.groupBy(things, ({ everywhere }) => (everywhere ? home : projectFolder));
+    for (const [page, agreed] of pages) {
+      await writeAgreements(home, page, Object.fromEntries(agreed.map(({ thing, hash }) => [thing, hash])));
+    }
     process.stderr.write(`Trusted: ${things.map(({ thing }) => thing).join(', ')}.\n`);
     return 0;
   },
