@@ -8,12 +8,12 @@ import { resumeParked } from '../upstream/call-legacy.ts';
 import type { Connection } from '../upstream/connection.ts';
 import type { Parking } from '../upstream/parking.ts';
 import type { Servers } from '../upstream/servers.ts';
-import { breakers, type Ended, type Pass } from './breaker.ts';
+import { breakers, type Pass } from './breaker.ts';
 import { callCounts } from './count-calls.ts';
 import type { LiveMetrics } from './metrics.ts';
 
 export interface AttemptOptions {
-  readonly servers: Pick<Servers, 'ready' | 'lineFor'>;
+  readonly servers: Pick<Servers, 'ready' | 'lineFor' | 'connectionsTo'>;
   readonly parking: Parking;
   readonly metrics: LiveMetrics;
   readonly clock: Clock;
@@ -35,13 +35,18 @@ export interface Attempts {
 interface Attempted {
   readonly end: End;
   readonly pass: Pass;
+  /** The number of lost connections that were counted when the call was sent. */
+  readonly losses: number;
 }
+
+/** How a call ended, as far as it says something about the server: `left` says nothing. */
+type Ended = 'answered' | 'failed' | 'lost' | 'left';
 
 type End = { readonly result: Result } | { readonly thrown: unknown; readonly sent: boolean };
 
 export function attempts({ servers, parking, metrics, clock }: AttemptOptions): Attempts {
   const { identityOf } = metrics;
-  const breaker = breakers(clock);
+  const breaker = breakers({ clock, identityOf, connectionsTo: servers.connectionsTo });
   const counts = callCounts(clock);
   // Servers that said when to come back.
   const resting = new Map<string, number>();
@@ -68,11 +73,16 @@ export function attempts({ servers, parking, metrics, clock }: AttemptOptions): 
     if (typeof retryAfterMs === 'number') resting.set(identityOf(server), clock() + retryAfterMs);
     // One that cannot be connected has a delay of its own, and so has one that says when to come back.
     if (!sent || typeof retryAfterMs === 'number') return 'left';
-    return thrown.code === 'UPSTREAM_REFUSED' ? 'answered' : 'failed';
+    if (thrown.code === 'UPSTREAM_REFUSED') return 'answered';
+    return thrown.details.connectionLost === true ? 'lost' : 'failed';
   }
 
-  function conclusion(server: string, call: ResolvedCall, { end, pass }: Attempted): Tried {
-    breaker.ended(identityOf(server), laneOf(call, server), pass, judge(server, call, end));
+  function conclusion(server: string, call: ResolvedCall, { end, pass, losses }: Attempted): Tried {
+    const ended = judge(server, call, end);
+    const lane = laneOf(call, server);
+    if (ended === 'answered') breaker.answered(server, lane);
+    else if (ended === 'left') breaker.left(server, lane, pass);
+    else breaker.failed(server, lane, { pass, lostSince: ended === 'lost' ? losses : undefined });
     return conclude(server, call, end);
   }
 
@@ -80,14 +90,15 @@ export function attempts({ servers, parking, metrics, clock }: AttemptOptions): 
     enter(server, call) {
       const rest = restMs(server);
       if (rest > 0) return leftAlone(server, rest, 'it asked to be called later');
-      const pass = breaker.enter(identityOf(server), laneOf(call, server));
+      const pass = breaker.enter(server, laneOf(call, server));
       if (typeof pass === 'string') return pass;
       return leftAlone(server, pass, `${call.target.publicName} failed there again and again`);
     },
-    leave: (server, call, pass) => breaker.ended(identityOf(server), laneOf(call, server), pass, 'left'),
+    leave: (server, call, pass) => breaker.left(server, laneOf(call, server), pass),
     send(server, call, pass) {
       const there = callAt(call, server);
-      const over = (end: End) => conclusion(server, there, { end, pass });
+      const losses = breaker.losses();
+      const over = (end: End) => conclusion(server, there, { end, pass, losses });
       return ask(servers, server, there).then((end) =>
         // The line has closed itself by now, so a new one is opened.
         'thrown' in end && isSessionGone(end.thrown) ? ask(servers, server, there).then(over) : over(end),
@@ -96,7 +107,8 @@ export function attempts({ servers, parking, metrics, clock }: AttemptOptions): 
     async resume(server, call) {
       const there = callAt(call, server);
       const end = await resumeParked(parking, there).then(answered, failed);
-      return conclusion(server, there, { end, pass: 'in' });
+      // The call was sent in an earlier round: before any loss that is counted by now.
+      return conclusion(server, there, { end, pass: 'in', losses: 0 });
     },
   };
 }

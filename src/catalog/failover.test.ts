@@ -37,6 +37,16 @@ verifies('R4', 'of several callers only one is let through to try', async () => 
   expect(asked).toHaveLength(6);
 });
 
+verifies('R4', 'calls that one lost connection failed count once, and a new connection is tried at once', async () => {
+  const { behaviours, connections, outcome } = openPool({ a: fails('maybe', { connectionLost: true }) });
+  const crash = (calls: number) => Promise.all(Array.from({ length: calls }, () => outcome()));
+  for (let crashes = 0; crashes < 5; crashes++) expect(new Set(await crash(9))).toEqual(new Set(['OUTCOME_UNKNOWN']));
+  expect(await outcome()).toBe('UPSTREAM_UNREACHABLE');
+  connections.opened++;
+  behaviours.a = answers('a');
+  expect([await outcome(), await outcome()]).toEqual(['a', 'a']);
+});
+
 verifies(
   'R4',
   'a server that is left alone did nothing, so even a write goes to the next, and is no retry',

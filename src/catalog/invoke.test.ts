@@ -171,6 +171,7 @@ function failing(...errors: readonly UpstreamError[]) {
   const lines = {
     ready: () => undefined,
     lineFor: async (name: string) => line(name) as unknown as Connection,
+    connectionsTo: () => 1,
     statusOf: (name: string) => aStatus({ name, state: 'connected', health: name === 'a' ? 'unhealthy' : 'ok' }),
   };
   return { tries, send: invoke({ servers: lines, parking: parking(), metrics: someMetrics() }) };

@@ -13,7 +13,7 @@ import type { LiveMetrics } from './metrics.ts';
 import { retryBudget } from './retry-budget.ts';
 
 export interface InvokeOptions {
-  readonly servers: Pick<Servers, 'ready' | 'lineFor' | 'statusOf'>;
+  readonly servers: Pick<Servers, 'ready' | 'lineFor' | 'statusOf' | 'connectionsTo'>;
   readonly parking: Parking;
   readonly metrics: LiveMetrics;
   /** Within a pool, higher is asked first. */

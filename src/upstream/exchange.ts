@@ -211,6 +211,7 @@ function stoppedWaiting(server: string, error: unknown): unknown {
   return new UpstreamError('UPSTREAM_FAILED', `${server} stopped while it waited for the answer.`, {
     delivered: 'maybe',
     cause: error,
+    details: error.details,
     fix: 'Look whether the call has had effects, then call again.',
   });
 }

@@ -32,13 +32,13 @@ export function toLineFailure(server: string, cause: Coded): UpstreamError {
     ? new UpstreamError('UPSTREAM_UNREACHABLE', `${server} cannot be reached (${code}).`, {
         delivered: 'no',
         cause,
-        details: { server, code },
+        details: { server, code, connectionLost: true },
         fix: `Check that the server runs and that \`url\` of ${server} is right.`,
       })
     : new UpstreamError('UPSTREAM_FAILED', `The line to ${server} was lost (${cause.message}).`, {
         delivered: 'maybe',
         cause,
-        details: { server, ...(code && { code }) },
+        details: { server, ...(code && { code }), connectionLost: true },
       });
 }
 

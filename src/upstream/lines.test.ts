@@ -234,6 +234,20 @@ verifies('T10', 'a server that does not say during which call it asks gets one c
   expect(privateLines()).toBe(3);
 });
 
+verifies('R4', 'every new connection to a server is counted, the private ones too', async () => {
+  const { lineFor, servers, tiny } = world();
+  expect(servers.connectionsTo('demo')).toBe(0);
+  await servers.connect('demo', signal);
+  expect(servers.connectionsTo('demo')).toBe(1);
+  await Promise.all([lineFor('ada', can('form')), lineFor('ada', can('form'))]);
+  expect(servers.connectionsTo('demo')).toBe(2);
+  const main = servers.connected('demo');
+  await tiny.lines[0]?.close();
+  await main?.closed;
+  await servers.connect('demo', signal);
+  expect(servers.connectionsTo('demo')).toBe(3);
+});
+
 verifies('T10', 'private lines end with the server', async () => {
   const { lineFor, servers, time } = world();
   const line = await lineFor('ada', can('form'));

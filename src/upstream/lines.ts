@@ -46,6 +46,7 @@ export interface PrivateLinesOptions {
   readonly clock: Clock;
   readonly max?: number;
   readonly maxPerPrincipal?: number;
+  readonly onOpened?: (server: string) => void;
 }
 
 const MAX_LINES = 64;
@@ -60,16 +61,18 @@ export class PrivateLines {
   readonly #clock: Clock;
   readonly #max: number;
   readonly #maxPerPrincipal: number;
+  readonly #onOpened: (server: string) => void;
   readonly #lines = new Set<PrivateLine>();
   // Whoever once asked without saying during which call will do so on its next line, too.
   readonly #blind = new WeakSet<LineOwner>();
   readonly #finishing = new WeakMap<LineOwner, Finishing>();
   readonly #failures = new WeakMap<LineOwner, { readonly thrown: unknown; readonly at: number }>();
 
-  constructor({ clock, max = MAX_LINES, maxPerPrincipal = MAX_PER_PRINCIPAL }: PrivateLinesOptions) {
-    this.#clock = clock;
-    this.#max = max;
-    this.#maxPerPrincipal = maxPerPrincipal;
+  constructor(options: PrivateLinesOptions) {
+    this.#clock = options.clock;
+    this.#max = options.max ?? MAX_LINES;
+    this.#maxPerPrincipal = options.maxPerPrincipal ?? MAX_PER_PRINCIPAL;
+    this.#onOpened = options.onOpened ?? (() => {});
   }
 
   /** The open line that fits, if there is one. */
@@ -141,6 +144,7 @@ export class PrivateLines {
     opening.then(
       (connection) => {
         line.connection = connection;
+        this.#onOpened(owner.name);
         this.#failures.delete(owner);
         line.usedAt = this.#clock();
         unclaimSoon(line);

@@ -43,6 +43,8 @@ export interface Servers extends Learner {
   ready(name: string, call: LineUser): Connection | undefined;
   /** The line that this call may use, opened when there is none. */
   lineFor(name: string, call: LineUser, signal: AbortSignal): Promise<Connection>;
+  /** Returns how many connections to the server were opened so far, private ones included. */
+  connectionsTo(name: string): number;
   /** Ends all lines to a server. It is connected again when it is needed. */
   disconnect(name: string): Promise<void>;
   /** Asks to be told when a resource changes, as often as it is asked for, over reconnects. */
@@ -66,21 +68,17 @@ const START_MS = 1000;
 
 export function openServers(options: ServersOptions): Servers {
   const { clock = Date.now, alarm = realAlarm, random = Math.random } = options;
-  const lines = new PrivateLines({ clock });
+  const opened = connectionCounts();
+  const lines = new PrivateLines({ clock, onOpened: opened.count });
   const closing = new AbortController();
-  const open = opener(options, { clock, alarm, random }, lines);
+  const open = opener(opened.countedBy(options), { clock, alarm, random }, lines);
   let servers = new Map(options.plans.map((plan) => [plan.name, open(plan)]));
-  const retiring = new Set<Server>();
+  const retiring = retirement();
 
   const stopLooking = repeat(alarm, PROBE_EVERY_MS, () => {
     for (const server of servers.values()) void server.check();
     lines.sweep();
   });
-
-  function retire(server: Server): void {
-    retiring.add(server);
-    server.retire().finally(() => retiring.delete(server));
-  }
 
   /** Asks a server, and its successor when a newer configuration replaced it meanwhile: nothing was sent yet. */
   async function ask<T>(name: string, signal: AbortSignal, question: (server: Server) => Promise<T>): Promise<T> {
@@ -116,6 +114,7 @@ export function openServers(options: ServersOptions): Servers {
         return server.ready(call) ?? lines.open(server, call, signal);
       }),
     ...learner({ find: (name) => servers.get(name), lines, signal: closing.signal }),
+    connectionsTo: opened.of,
     disconnect: async (name) => servers.get(name)?.disconnect(),
     subscribe: (name, uri, signal) =>
       ask(name, signal, async (server) => {
@@ -127,7 +126,7 @@ export function openServers(options: ServersOptions): Servers {
     start,
     update(next) {
       const [before, kept] = [servers, unchanged(servers, next)];
-      for (const server of before.values()) if (!kept.has(server.name)) retire(server);
+      for (const server of before.values()) if (!kept.has(server.name)) retiring.add(server);
       const opened = next.map((plan) => kept.get(plan.name) ?? open(plan, before.get(plan.name)?.subscriptions));
       servers = new Map(opened.map((server) => [server.name, server]));
       start();
@@ -135,9 +134,34 @@ export function openServers(options: ServersOptions): Servers {
     async close() {
       closing.abort();
       stopLooking();
-      await Promise.all([...servers.values(), ...retiring].map((server) => server.close()));
+      await Promise.all([...servers.values(), ...retiring.servers].map((server) => server.close()));
     },
   };
+}
+
+/** Counts the connections that were opened, by server. */
+function connectionCounts() {
+  const opened = new Map<string, number>();
+  const of = (name: string) => opened.get(name) ?? 0;
+  const count = (name: string) => void opened.set(name, of(name) + 1);
+  const countedBy = (options: ServersOptions): ServersOptions => ({
+    ...options,
+    onStatus(status, event, detail) {
+      if (event === 'connected') count(status.name);
+      options.onStatus(status, event, detail);
+    },
+  });
+  return { of, count, countedBy };
+}
+
+/** Servers that still finish their calls, and close after that. */
+function retirement() {
+  const servers = new Set<Server>();
+  const add = (server: Server) => {
+    servers.add(server);
+    server.retire().finally(() => servers.delete(server));
+  };
+  return { servers, add };
 }
 
 function unchanged(servers: ReadonlyMap<string, Server>, plans: readonly ServerPlan[]): ReadonlyMap<string, Server> {

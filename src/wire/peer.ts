@@ -289,4 +289,7 @@ const late = (server: string, deadlineMs: number) =>
   new UpstreamError('UPSTREAM_TIMEOUT', `${server} did not answer within ${deadlineMs} ms.`, { delivered: 'maybe' });
 const cancelled = (server: string) => new HeddleError('CALL_CANCELLED', `The call to ${server} was cancelled.`);
 const lost = (server: string, delivered: 'no' | 'maybe') =>
-  new UpstreamError('UPSTREAM_FAILED', `The line to ${server} was lost.`, { delivered });
+  new UpstreamError('UPSTREAM_FAILED', `The line to ${server} was lost.`, {
+    delivered,
+    details: { connectionLost: true },
+  });

@@ -17,6 +17,8 @@ const TOOLS = {
   echo: (id, { message }) => say({ id, result: text(message) }),
   die: () => process.kill(process.pid, 'SIGKILL'),
   hang() {},
+  /** Answers only a call with a message. */
+  hold: (id, { message }) => message && say({ id, result: text(message) }),
   cancelled: (id) => say({ id, result: text(cancelled.join()) }),
   /** The second answer is another one. */
   twice(id, { message }) {

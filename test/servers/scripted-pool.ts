@@ -29,6 +29,7 @@ export function openPool(behaviours: Record<string, Behaviour>, more: Partial<In
   const heard: ResolvedCall[] = [];
   const time = fakeTime();
   const metrics = someMetrics();
+  const connections = { opened: 1 };
   const line = (name: string): Connection => {
     const send = (call: ResolvedCall) => {
       asked.push(name);
@@ -40,6 +41,7 @@ export function openPool(behaviours: Record<string, Behaviour>, more: Partial<In
   const servers = {
     ready: line,
     lineFor: async (name: string) => line(name),
+    connectionsTo: () => connections.opened,
     statusOf: (name: string) => aStatus({ name, state: 'connected', health: 'ok' }),
   };
   // As they were given, whatever is learnt of them.
@@ -53,7 +55,7 @@ export function openPool(behaviours: Record<string, Behaviour>, more: Partial<In
       (result) => (result.kind === 'complete' ? result.from.server : result.kind),
       (thrown) => HeddleError.from(thrown).code,
     );
-  return { behaviours, asked, heard, time, metrics, send, call, outcome };
+  return { behaviours, asked, heard, connections, time, metrics, send, call, outcome };
 }
 
 export const times = async (count: number, act: () => Promise<unknown>) => {

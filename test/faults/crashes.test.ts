@@ -1,0 +1,94 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import { type HeddleClient, HeddleError, openHeddle } from '../../src/index.ts';
+import { carriersOf } from '../alive.ts';
+import { verifies } from '../requirements.ts';
+import { until } from '../until.ts';
+
+const SERVER = join(import.meta.dirname, '../servers/faulty-stdio.mjs');
+const IN_FLIGHT = 50;
+
+interface Crashing {
+  readonly heddle: HeddleClient;
+  /** Kills all processes of one server with SIGKILL. */
+  kill(server: string): void;
+}
+
+/** Opens a Heddle with real child processes, all in one pool. */
+async function opened(names: readonly string[], more: object = {}): Promise<Crashing> {
+  const folder = mkdtempSync(join(tmpdir(), 'heddle-crashes-'));
+  const markOf = (name: string) => `${folder}/${name}`;
+  const entry = (name: string) => ({
+    command: process.execPath,
+    args: [SERVER],
+    env: { CRASH_MARK: markOf(name) },
+    pool: 'pool',
+    ...more,
+  });
+  const heddle = await openHeddle({
+    cwd: folder,
+    env: { PATH: process.env.PATH, HEDDLE_HOME: join(folder, 'home') },
+    servers: Object.fromEntries(names.map((name) => [name, entry(name)])),
+  });
+  const processesOf = (name: string) => carriersOf(`CRASH_MARK=${markOf(name)}`);
+  onTestFinished(async () => {
+    await heddle.close();
+    await until('no process is left', () => names.every((name) => processesOf(name).length === 0));
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return { heddle, kill: (server) => processesOf(server).forEach(killNow) };
+}
+
+function killNow(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It ended with its parent.
+  }
+}
+
+const textOf = ({ value }: { value: object }) => (value as { content: { text: string }[] }).content[0]?.text;
+const codeOf = (thrown: unknown) => HeddleError.from(thrown).code;
+
+verifies('R4', 'a crash with 50 calls in flight is one failure: the next call succeeds', async () => {
+  const { heddle, kill } = await opened(['a']);
+  await heddle.call('a.echo', { message: 'up' });
+  const lost = Array.from({ length: IN_FLIGHT }, () => heddle.call('a.hold', {}).catch(codeOf));
+  await heddle.call('a.echo', { message: 'read after the others' });
+  kill('a');
+  expect(await Promise.all(lost)).toEqual(Array(IN_FLIGHT).fill('OUTCOME_UNKNOWN'));
+  expect(textOf(await heddle.call('a.hold', { message: 'back' }))).toBe('back');
+});
+
+verifies('R4', 'a new connection lets the next call through, although five crashes opened the breaker', async () => {
+  const { heddle, kill } = await opened(['a'], { reconnect: { maxAttempts: 20, delayMs: 1 } });
+  for (let crash = 0; crash < 7; crash++) {
+    await heddle.call('a.echo', { message: 'connects it' });
+    const lost = heddle.call('a.hold', {}).catch(codeOf);
+    await heddle.call('a.echo', { message: 'read after the other' });
+    kill('a');
+    expect(await lost).toBe('OUTCOME_UNKNOWN');
+  }
+  await heddle.call('a.echo', { message: 'connects it' });
+  expect(textOf(await heddle.call('a.hold', { message: 'back' }))).toBe('back');
+});
+
+verifies('R4', 'a pool of two under load with 13 crashes refuses no call unsent', async () => {
+  const { heddle, kill } = await opened(['a', 'b'], { reconnect: { maxAttempts: 20, delayMs: 1 } });
+  await heddle.tools();
+  const failures: string[] = [];
+  let [answers, crashes] = [0, 0];
+  async function callUntilDone(): Promise<void> {
+    while (answers < 13 * 100 && failures.length < 5000) {
+      const end = await heddle.call('mcp__pool__hold', { message: 'x' }).catch(codeOf);
+      if (typeof end === 'string') failures.push(end);
+      // The server that answers is the one that has the other calls in flight.
+      else if (++answers % 100 === 0 && ++crashes <= 13) kill(end.server);
+    }
+  }
+  await Promise.all(Array.from({ length: IN_FLIGHT }, callUntilDone));
+  expect(crashes).toBeGreaterThanOrEqual(13);
+  expect(new Set(failures)).toEqual(new Set(['OUTCOME_UNKNOWN']));
+});
