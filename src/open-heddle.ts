@@ -148,8 +148,7 @@ async function assemble({ config, store, options, env, clock, closing }: Parts):
   // What servers say may come by the thousand, and must not push out what happens to them.
   const changes = feed<Change>(({ detail }) => detail.event === 'notification');
   const heard = notifications();
-  const watchdog = openWatchdog(env);
-  const pool = httpPool(env);
+  const [watchdog, pool] = [openWatchdog(env), httpPool(env)];
   const questions = openQuestions({
     parking: parking(),
     roots: () => situation.config.settings.roots,
@@ -157,7 +156,8 @@ async function assemble({ config, store, options, env, clock, closing }: Parts):
     clock,
   });
   const cwd = resolvePath(options.cwd ?? '.');
-  const surroundings = { watchdog, pool, env, inProcess, questions, cwd };
+  const connectTimeoutMs = () => situation.config.settings.connect.timeoutMs;
+  const surroundings = { watchdog, pool, env, inProcess, questions, cwd, connectTimeoutMs };
   const planAll = () => [...situation.configs.values()].map((server) => planServer(server, surroundings));
   const plans = planAll();
   const metrics = openMetrics({ book: store.metrics, saved: await store.metrics.all(), present: plans });

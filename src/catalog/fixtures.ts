@@ -108,5 +108,6 @@ const planOf = (name: string, retryAfterMs: number, connect: Connect): ServerPla
   local: false,
   autoConnect: false,
   reconnect: { maxAttempts: 0, delayMs: retryAfterMs },
+  connectTimeoutMs: 15_000,
   connect,
 });

@@ -25,6 +25,9 @@ export function advised(error: HeddleError, { server, words }: Typed): HeddleErr
 function aboutAdHoc(error: HeddleError, { entry: { url } }: AdHocServer): HeddleError {
   const { code, details, fix } = error;
   if (code === 'AUTH_NEEDED') return reworded(error, { fix: "Add `--header 'Authorization: Bearer …'`." });
+  if (fix.includes('`connectTimeoutMs`')) {
+    return reworded(error, { fix: 'Raise `connect.timeoutMs` in heddle.json if it needs longer to start.' });
+  }
   if (code === 'UPSTREAM_UNREACHABLE') {
     if (typeof url !== 'string') return reworded(error, { fix: 'Check the command, and run it by hand.' });
     const message = details.code === undefined ? error.message : `${hostOf(url)} cannot be reached (${details.code}).`;

@@ -1,7 +1,14 @@
 import * as z from 'zod';
 import { apiKeys, auth, permissions, profiles } from './access-schema.ts';
 import { SETTING_DEFAULTS } from './defaults.ts';
-import { rate, type remoteEntry, type sdkEntry, serverEntry, type stdioEntry } from './server-schema.ts';
+import {
+  connectTimeout,
+  rate,
+  type remoteEntry,
+  type sdkEntry,
+  serverEntry,
+  type stdioEntry,
+} from './server-schema.ts';
 
 const { builtins: BUILTINS, connect: CONNECT, gateway: GATEWAY, sampling: SAMPLING } = SETTING_DEFAULTS;
 const FILES = BUILTINS.filesystem;
@@ -24,6 +31,11 @@ const connect = z.strictObject({
     .positive()
     .default(CONNECT.remoteConcurrency)
     .describe('Remote servers connected at the same time.'),
+  timeoutMs: connectTimeout
+    .exactOptional()
+    .describe(
+      'How long the handshake and each request for a list may take; 15000 when left out, 60000 for commands that may install the server (npx, uvx, docker run, …).',
+    ),
 });
 
 const sampling = z.strictObject({
@@ -87,7 +99,7 @@ export const configSchema = z.strictObject({
     .strictObject({ perCaller: rate.exactOptional().describe('How often one caller may call.') })
     .prefault({})
     .describe('Limits on calls.'),
-  connect: connect.prefault({}).describe('How many servers connect at once.'),
+  connect: connect.prefault({}).describe('How many servers connect at once, and how long each may take.'),
   gateway: gateway.prefault({}).describe('The MCP endpoint of `heddle up`.'),
   profiles,
   roots: z

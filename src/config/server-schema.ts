@@ -9,6 +9,10 @@ const text = z.string().regex(NO_NUL, 'must not contain a NUL character');
 const line = z.string().regex(ONE_LINE, 'must be a single line');
 const names = z.array(z.string().min(1));
 const milliseconds = z.int().positive();
+/** An hour at most: a server that needs longer hangs. */
+export const connectTimeout = milliseconds.max(3_600_000);
+const CONNECT_TIMEOUT =
+  'How long its handshake and each request for a list may take; `connect.timeoutMs` when left out.';
 const answer = z.enum(['allow', 'ask', 'deny']);
 
 /** So many calls in so long a window. There is no default: without it nothing is limited. */
@@ -121,6 +125,7 @@ const treatment = {
     .describe('Whether to connect at start instead of at the first use.'),
   limits: rate.exactOptional().describe('How often the server may be called.'),
   timeoutMs: milliseconds.exactOptional().describe('How long one call may take.'),
+  connectTimeoutMs: connectTimeout.exactOptional().describe(CONNECT_TIMEOUT),
   reconnect: reconnect.prefault({}).describe('How a lost server is tried again.'),
   permissions: permissions.default({}).describe('What may be called without asking.'),
   tools: z.record(z.string(), tool).default({}).describe('Facts about single tools, by name.'),

@@ -6,10 +6,10 @@ import { openConnection } from './open-connection.ts';
 /** Speaks MCP to a remote server over HTTP+SSE, as the protocol had it in 2024. */
 export function connectSse({ url: address, headers }: Pick<RemoteEntry, 'url' | 'headers'>, pool: HttpPool): Connect {
   return async function connectSse(options) {
-    const { server, signal, known = 'legacy' } = options;
+    const { server, signal, known = 'legacy', timeoutMs } = options;
     const url = new URL(address);
     const [{ SseLine }, dispatcher] = await Promise.all([import('./sse-line.ts'), pool.agent(url)]);
-    const line = new SseLine({ server, url, dispatcher, headers, signal });
+    const line = new SseLine({ server, url, dispatcher, headers, signal, endpointMs: timeoutMs });
     const onLegacyVersion = (version: string) => line.setProtocolVersion(version);
     // The transport is older than discovery: there is nothing to find out.
     return openConnection({ ...options, known, line, onLegacyVersion, lastWords: () => line.ending() });

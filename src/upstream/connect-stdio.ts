@@ -1,12 +1,14 @@
 import type { StdioEntry } from '../config/schema.ts';
 import { HeddleError, UpstreamError } from '../core/errors.ts';
 import type { Watchdog } from '../process/watchdog.ts';
+import { raiseTimeout } from './connect-timeout.ts';
 import type { Connect } from './connection.ts';
 import { childEnvironment } from './environment.ts';
 import { openConnection } from './open-connection.ts';
 import { StdioLine } from './stdio-line.ts';
 
 const MAX_QUOTE_CHARS = 400;
+const BY_HAND = 'Run its command by hand to see what it prints';
 
 /** Starts a local MCP server as a child process and speaks MCP over its pipes. */
 export function connectStdio(entry: StdioEntry, watchdog: Watchdog, env = process.env): Connect {
@@ -36,14 +38,14 @@ function explained(server: string, error: HeddleError, line: StdioLine): HeddleE
   if (!died && !silent) return error;
   const { garbage } = line.counts;
   const facts = [
-    died ? `${server} ended before it was ready: ${died}.` : `${server} started but did not answer the handshake.`,
+    died ? `${server} ended before it was ready: ${died}.` : `${server} started, but: ${error.message}`,
     garbage > 0 && `It printed ${garbage} ${garbage === 1 ? 'line' : 'lines'} that are not JSON.`,
     quoted(line.stderr()),
   ];
   return new UpstreamError('UPSTREAM_UNREACHABLE', facts.filter(Boolean).join(' '), {
     delivered: 'no',
     cause: error,
-    fix: 'Run its command by hand to see what it prints.',
+    fix: died ? `${BY_HAND}.` : `${raiseTimeout(server)}; ${BY_HAND.toLowerCase()}.`,
   });
 }
 

@@ -50,6 +50,8 @@ export interface ConnectOptions {
   readonly server: string;
   readonly signal: AbortSignal;
   readonly known: Era | undefined;
+  /** Deadline of the handshake and of each request for a list; 15 s unless given. */
+  readonly timeoutMs?: number;
   /** What the server is told that the user can be asked. */
   readonly can: Abilities;
   /** Every notification that belongs to no call: changed lists and resources, log lines, and whatever else it says. */

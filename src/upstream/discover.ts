@@ -3,12 +3,15 @@ import { UpstreamError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import { METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
 import type { Peer } from '../wire/peer.ts';
+import { CONNECT_MS, orLateConnect } from './connect-timeout.ts';
 import type { ListKind } from './connection.ts';
 
 export interface DiscoverOptions {
   readonly server: string;
   readonly kind: ListKind;
   readonly signal: AbortSignal;
+  /** Deadline of each page; 15 s unless given. */
+  readonly timeoutMs?: number | undefined;
   /** Told for how long the server says that its list stays good. */
   readonly onLife?: (ttlMs: unknown) => void;
 }
@@ -28,21 +31,26 @@ const LISTS: Readonly<Record<ListKind, List>> = {
   prompts: { method: 'prompts/list', key: 'prompts', handle: 'name' },
 };
 
-const REQUEST_MS = 15_000;
 const MAX_PAGES = 1000;
 const MAX_ITEMS = 100_000;
 const MAX_CHARS = 64 * 1024 * 1024;
 
 /** All pages of one list of a server, each item as it was written. A list that does not end is an error, never a part. */
 export async function discover(peer: Peer, options: DiscoverOptions): Promise<readonly JsonObject[]> {
-  const { kind, signal } = options;
+  const { server, kind, signal, timeoutMs = CONNECT_MS } = options;
+  const late = { server, task: `list its ${kind}`, timeoutMs };
   const list = LISTS[kind];
   const items: JsonObject[] = [];
   const cursors = new Set<string>();
   let params: JsonObject = {};
   let chars = 0;
   while (cursors.size < MAX_PAGES) {
-    const answer = await peer.request(list.method, params, { deadlineMs: REQUEST_MS, signal }).catch(noneOf(kind));
+    const answer = await peer
+      .request(list.method, params, { deadlineMs: timeoutMs, signal })
+      .catch(noneOf(kind))
+      .catch((thrown) => {
+        throw orLateConnect(thrown, late);
+      });
     options.onLife?.(answer.ttlMs);
     const page = itemsOf(answer, list);
     for (const item of page) items.push(item); // Spread, a long page would overflow the stack.

@@ -147,6 +147,7 @@ export const planOf = (plan: Partial<ServerPlan> & Pick<ServerPlan, 'connect'>):
   local: true,
   autoConnect: false,
   reconnect: { maxAttempts: 3, delayMs: 5000 },
+  connectTimeoutMs: 15_000,
   ...plan,
 });
 

@@ -1,8 +1,11 @@
 import type { Alarm } from '../core/alarm.ts';
 import { HeddleError, UpstreamError } from '../core/errors.ts';
+import { raiseTimeout } from './connect-timeout.ts';
 
 export interface InTimeOptions {
   readonly server: string;
+  /** Deadline of each step: a handshake for the probe, one more after a server ended over it, the first list. */
+  readonly timeoutMs: number;
   /** Lets it have its turn among others. */
   readonly limited: <T>(task: () => Promise<T>) => Promise<T>;
   readonly alarm: Alarm;
@@ -10,19 +13,26 @@ export interface InTimeOptions {
   readonly wanted: AbortSignal;
 }
 
-const CONNECT_MS = 30_000;
+const STEPS = 3;
 
 /** Runs a task that opens a line when its turn has come, and gives it no longer than a connect may take. */
 export function inTime<T>(options: InTimeOptions, task: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const { server, limited, alarm, wanted } = options;
+  const { server, timeoutMs, limited, alarm, wanted } = options;
+  const longestMs = timeoutMs * STEPS;
   return limited(async () => {
     if (wanted.aborted) throw unwanted(server);
     const deadline = new AbortController();
-    const cancel = alarm(CONNECT_MS, () => deadline.abort());
+    const cancel = alarm(longestMs, () => deadline.abort());
     try {
       return await task(AbortSignal.any([wanted, deadline.signal]));
     } catch (thrown) {
-      throw deadline.signal.aborted ? tooSlow(server, thrown) : thrown;
+      if (!deadline.signal.aborted) throw thrown;
+      const message = `${server} was not ready within ${longestMs} ms.`;
+      throw new UpstreamError('UPSTREAM_TIMEOUT', message, {
+        delivered: 'no',
+        cause: thrown,
+        fix: `${raiseTimeout(server)}; \`heddle doctor ${server}\` shows what it does meanwhile.`,
+      });
     } finally {
       cancel();
     }
@@ -31,9 +41,3 @@ export function inTime<T>(options: InTimeOptions, task: (signal: AbortSignal) =>
 
 export const unwanted = (server: string) =>
   new HeddleError('CALL_CANCELLED', `${server} was not connected: nobody wants it any more.`);
-const tooSlow = (server: string, cause: unknown) =>
-  new UpstreamError('UPSTREAM_TIMEOUT', `${server} was not ready within ${CONNECT_MS} ms.`, {
-    delivered: 'no',
-    cause,
-    fix: `Run \`heddle doctor ${server}\` to see what it does meanwhile.`,
-  });

@@ -8,6 +8,7 @@ import { Peer } from '../wire/peer.ts';
 import { type Calls, legacyCalls } from './call-legacy.ts';
 import { modernCalls } from './call-modern.ts';
 import { answered } from './call-request.ts';
+import { CONNECT_MS, orLateConnect } from './connect-timeout.ts';
 import { CAPABILITY_OF, type Connection, type ConnectOptions } from './connection.ts';
 import { discover } from './discover.ts';
 import { toFailure } from './failure.ts';
@@ -27,13 +28,13 @@ export interface OpenOptions extends ConnectOptions {
   readonly ending?: () => string | undefined;
 }
 
-const HANDSHAKE_MS = 15_000;
 // A call waits for it, and is worth more than its log.
 const LEVEL_MS = 2000;
 
 /** Starts a line, shakes hands and gives back a connection. When that fails nothing is left open. */
 export async function openConnection(options: OpenOptions): Promise<Connection> {
   const { server, line, signal, known, can, onLegacyVersion, questions = ownQuestions() } = options;
+  const { timeoutMs = CONNECT_MS } = options;
   let changes: Changes | undefined;
   let agreed: Agreement | undefined;
   const log = lineLog((level) => (takesLevels(agreed) ? setLevel(peer, level) : undefined));
@@ -54,10 +55,12 @@ export async function openConnection(options: OpenOptions): Promise<Connection> 
     const agreement = await negotiate(peer, {
       client: { name: 'heddle', version: VERSION },
       capabilities: capabilitiesOf(can, questions.roots().length > 0),
-      deadlineMs: HANDSHAKE_MS,
+      deadlineMs: timeoutMs,
       signal,
       known,
       onLegacyVersion,
+    }).catch((thrown) => {
+      throw orLateConnect(thrown, { server, task: 'answer the handshake', timeoutMs });
     });
     capabilities = agreement.capabilities;
     agreed = agreement;
@@ -132,7 +135,7 @@ function toConnection({ peer, agreement, calls, changes, lives, list, log }: Par
     async probe(signal) {
       const method = agreement.era === 'modern' ? 'server/discover' : 'ping';
       try {
-        await peer.request(method, {}, { deadlineMs: HANDSHAKE_MS, signal });
+        await peer.request(method, {}, { deadlineMs: CONNECT_MS, signal });
       } catch (thrown) {
         throw toFailure(server, thrown);
       }
@@ -171,7 +174,7 @@ const noSuggestions = async (server: string): Promise<Result> =>
 
 type Listing = Pick<Parts, 'peer' | 'agreement' | 'lives'>;
 
-function lister({ peer, agreement, lives }: Listing, { server, line }: OpenOptions): Connection['list'] {
+function lister({ peer, agreement, lives }: Listing, { server, line, timeoutMs }: OpenOptions): Connection['list'] {
   const { era, capabilities } = agreement;
   // Over HTTP, where arguments are repeated as headers, a tool that says so in an illegal way must not be offered.
   const checksHeaders = era === 'modern' && line.hasPerRequestStream === true;
@@ -179,7 +182,8 @@ function lister({ peer, agreement, lives }: Listing, { server, line }: OpenOptio
   return async function list(kind, signal) {
     if (!capabilities[CAPABILITY_OF[kind]]) return [];
     try {
-      const items = await discover(peer, { server, kind, signal, onLife: (ttlMs) => lives.took(kind, ttlMs) });
+      const onLife = (ttlMs: unknown) => lives.took(kind, ttlMs);
+      const items = await discover(peer, { server, kind, signal, timeoutMs, onLife });
       return kind === 'tools' && checksHeaders ? items.filter(isLegal) : items;
     } catch (thrown) {
       throw toFailure(server, thrown);

@@ -8,6 +8,7 @@ import { canonicalJson } from '../core/json.ts';
 import type { ServerStatus } from '../core/server-status.ts';
 import type { Watchdog } from '../process/watchdog.ts';
 import { connectInMemory, type Serve } from './connect-in-memory.ts';
+import { connectTimeoutOf } from './connect-timeout.ts';
 import type { Connect } from './connection.ts';
 import { type HttpPool, isLoopback } from './http-pool.ts';
 import { orLegacy } from './or-legacy.ts';
@@ -22,6 +23,8 @@ export interface PlanOptions {
   readonly questions?: Questions;
   /** In-process servers, by the name their entries use. */
   readonly inProcess: ReadonlyMap<string, Serve>;
+  /** The connect deadline for servers without one of their own, if the configuration in force has one. */
+  readonly connectTimeoutMs?: () => number | undefined;
   /** The folder that is worked in. */
   readonly cwd?: string;
 }
@@ -29,6 +32,7 @@ export interface PlanOptions {
 /** How a configured server would be reached, or why it cannot be. Starts nothing. */
 export function planServer(config: ServerConfig, options: PlanOptions): ServerPlan {
   const { name, scope, entry } = config;
+  const timeoutMs = () => connectTimeoutOf(entry, options.connectTimeoutMs?.());
   return {
     name,
     scope,
@@ -44,7 +48,10 @@ export function planServer(config: ServerConfig, options: PlanOptions): ServerPl
     local: entry?.type === 'stdio',
     autoConnect: entry?.autoConnect ?? false,
     reconnect: entry?.reconnect ?? TREATMENT_DEFAULTS.reconnect,
-    connect: obstacle(config) ?? prepared(connectorOf(config, options), options),
+    get connectTimeoutMs() {
+      return timeoutMs();
+    },
+    connect: obstacle(config) ?? prepared(connectorOf(config, options), options, timeoutMs),
   };
 }
 
@@ -56,9 +63,13 @@ function transportOf({ entry, written = {} }: ServerConfig): string {
   return type === 'sdk' ? 'in-process' : typeof type === 'string' ? type : 'unknown';
 }
 
-function prepared(connect: Connect | HeddleError, { questions }: PlanOptions): Connect | HeddleError {
+function prepared(
+  connect: Connect | HeddleError,
+  { questions }: PlanOptions,
+  timeoutMs: () => number,
+): Connect | HeddleError {
   if (HeddleError.is(connect)) return connect;
-  return orLegacy(questions ? (options) => connect({ ...options, questions }) : connect);
+  return orLegacy((options) => connect({ ...options, timeoutMs: timeoutMs(), ...(questions && { questions }) }));
 }
 
 function obstacle({ name, entry, problem }: ServerConfig): HeddleError | undefined {

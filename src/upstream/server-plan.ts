@@ -17,6 +17,8 @@ export interface ServerPlan {
   readonly autoConnect: boolean;
   /** How a lost server is tried again, and how soon a call may try a failed one. */
   readonly reconnect: { readonly maxAttempts: number; readonly delayMs: number };
+  /** Deadline of its handshake and of each request for a list, in force when it is read. */
+  readonly connectTimeoutMs: number;
   /** How to reach it, or why it cannot be. */
   readonly connect: Connect | HeddleError;
 }

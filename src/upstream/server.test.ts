@@ -104,9 +104,13 @@ verifies('T3', 'says that it was too slow when the whole connect takes too long'
   const { server, time } = serverOf(tiny);
   const connecting = server.connect(signal);
   await until('it is being asked', () => tiny.asked.includes('tools/list'));
-  time.pass(30_000);
+  time.pass(45_000);
   await expect(connecting).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT', delivered: 'no' });
-  expect(server.status).toMatchObject({ state: 'failed', reason: 'demo was not ready within 30000 ms.' });
+  expect(server.status).toMatchObject({
+    state: 'failed',
+    reason: 'demo was not ready within 45000 ms.',
+    fix: expect.stringContaining('`connectTimeoutMs` of demo'),
+  });
   expect(time.alarms()).toBe(0);
 });
 

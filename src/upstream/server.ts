@@ -281,7 +281,8 @@ export class Server implements LineOwner {
 
   #inTime<T>(wanted: AbortSignal, task: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const { limited, time } = this.#options;
-    return inTime({ server: this.name, limited, alarm: time.alarm, wanted }, task);
+    const { connectTimeoutMs: timeoutMs } = this.plan;
+    return inTime({ server: this.name, timeoutMs, limited, alarm: time.alarm, wanted }, task);
   }
 
   #describe(): ServerStatus {

@@ -18,7 +18,7 @@ export interface SseOptions {
   /** Ends the wait for the server's first word. */
   readonly signal: AbortSignal;
   readonly maxMessageBytes?: number;
-  readonly endpointMs?: number;
+  readonly endpointMs?: number | undefined;
   /** How long the server may take to accept a message that it does not answer. */
   readonly tellMs?: number | undefined;
 }

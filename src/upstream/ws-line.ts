@@ -15,6 +15,7 @@ export interface WsOptions {
   readonly maxMessageBytes?: number;
   readonly maxQueuedBytes?: number;
   readonly pingMs?: number;
+  readonly upgradeMs?: number | undefined;
 }
 
 const MIB = 1024 * 1024;
@@ -46,7 +47,7 @@ export class WsLine implements Line {
 
   /** Settles when the server has accepted the line. */
   async start(): Promise<void> {
-    const { server, url, headers = {}, signal, maxMessageBytes = 16 * MIB } = this.#options;
+    const { server, url, headers = {}, signal, maxMessageBytes = 16 * MIB, upgradeMs = UPGRADE_MS } = this.#options;
     const giveUp = () => this.#fail(new HeddleError('CALL_CANCELLED', `Connecting to ${server} was cancelled.`));
     if (signal.aborted) {
       giveUp();
@@ -57,7 +58,7 @@ export class WsLine implements Line {
       maxPayload: maxMessageBytes,
       perMessageDeflate: false, // Small messages gain nothing, and a small one could unfold into a huge one.
       followRedirects: false,
-      handshakeTimeout: UPGRADE_MS,
+      handshakeTimeout: upgradeMs,
     });
     this.#socket = socket;
     socket.on('open', () => this.#open(socket));

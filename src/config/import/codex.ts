@@ -80,6 +80,7 @@ const dialect: Dialect = {
     lens('url', 'text'),
     lens('http_headers', 'map', 'headers'),
     lens('enabled', 'flag'),
+    lens('startup_timeout_sec', 'seconds', 'connectTimeoutMs'),
     lens('tool_timeout_sec', 'seconds', 'timeoutMs'),
     offeredTools('enabled_tools'),
     lens('disabled_tools', 'words', 'permissions.deniedTools'),

@@ -105,6 +105,7 @@ const EXPECTED: readonly (readonly [HostName, string, object])[] = [
       memory: {
         ...memory,
         env: { LEVEL: 'debug $${x}', MEMORY_TOKEN: '${MEMORY_TOKEN}' },
+        connectTimeoutMs: 20_000,
         timeoutMs: 1500,
         permissions: { allowedTools: ['read_graph'], deniedTools: ['delete_entities'] },
       },
@@ -132,7 +133,7 @@ const EXPECTED: readonly (readonly [HostName, string, object])[] = [
     'opencode',
     'opencode-servers.json',
     {
-      memory: { ...memory, cwd: expect.any(String), enabled: true, timeoutMs: 2000 },
+      memory: { ...memory, cwd: expect.any(String), enabled: true, connectTimeoutMs: 10_000, timeoutMs: 2000 },
       remote: { ...remote, oauth: { clientId: 'abc' } },
     },
   ],
@@ -226,9 +227,8 @@ describe('what is not carried over is named', () => {
     expect(notesOf('opencode', 'opencode.jsonc')).toContain('{file:./key}');
   });
 
-  it('files of variables, times to start and servers of extensions are left out', () => {
+  it('files of variables and servers of extensions are left out', () => {
     expect(notesOf('cursor', 'mcp.json')).toContain('`envFile` is left out');
-    expect(notesOf('codex', 'config.toml')).toContain('`startup_timeout_sec` is left out');
     expect(notesOf('zed', 'settings.json')).toMatch(/`from-extension`: It is left out: .*extension/);
   });
 

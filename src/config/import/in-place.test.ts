@@ -76,7 +76,13 @@ command = 'other'
 [profiles.p]
 model = "n"
 `;
-  const ours = { command: 'new', args: ['a'], env: { A: '3', C: '4', TOKEN: '${TOKEN}' }, timeoutMs: 2500 };
+  const ours = {
+    command: 'new',
+    args: ['a'],
+    env: { A: '3', C: '4', TOKEN: '${TOKEN}' },
+    connectTimeoutMs: 9000,
+    timeoutMs: 2500,
+  };
   const { text, back } = write('codex', ours, before);
   expect(text).toBe(`# mine
 model = "m" # the best

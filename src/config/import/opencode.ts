@@ -55,6 +55,7 @@ const second: Dialect = {
     ...LENSES,
     lens('cwd', 'text'),
     lens('disabled', 'inverse', 'enabled'),
+    lens('timeout.startup', 'milliseconds', 'connectTimeoutMs'),
     lens('timeout.request', 'milliseconds', 'timeoutMs'),
     lens('oauth.client_id', 'text', 'oauth.clientId'),
     lens('oauth.client_secret', 'text', 'oauth.clientSecret'),

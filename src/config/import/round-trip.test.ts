@@ -28,6 +28,7 @@ const treatment = {
   trusted: fc.boolean(),
   priority: fc.integer({ min: 0, max: 3 }),
   timeoutMs: fc.integer({ min: 1, max: 100_000 }),
+  connectTimeoutMs: fc.integer({ min: 1, max: 100_000 }),
   permissions: fc.record(
     { allowedTools: words, deniedTools: words, readPermission: fc.constantFrom('allow', 'ask') },
     optional,
