@@ -131,6 +131,16 @@ const treatment = {
   tools: z.record(z.string(), tool).default({}).describe('Facts about single tools, by name.'),
 };
 
+/** A server in process sends objects, not bytes. The most fits into what may wait for a slow client. */
+const transport = {
+  maxMessageBytes: z
+    .int()
+    .min(1024)
+    .max(60 * 1024 * 1024)
+    .exactOptional()
+    .describe('Largest message taken from the server; 16777216 when left out.'),
+};
+
 export const stdioEntry = z.strictObject({
   type: z.literal('stdio').default('stdio').describe('A program on this machine, spoken to over its pipes.'),
   command: text.min(1).describe('Program to start; no shell is involved.'),
@@ -138,6 +148,7 @@ export const stdioEntry = z.strictObject({
   env: z.record(z.string(), text).default({}).describe('Added to a small safe environment; yours is not inherited.'),
   cwd: text.min(1).exactOptional().describe('Folder the program starts in.'),
   sandbox: sandbox.exactOptional().describe('What the program may touch, enforced by the operating system.'),
+  ...transport,
   ...treatment,
 });
 
@@ -155,6 +166,7 @@ export const remoteEntry = z.strictObject({
   ide: ide
     .exactOptional()
     .describe('How an IDE is found, for `sse-ide` and `ws-ide`; a port in `url` names a certain one.'),
+  ...transport,
   ...treatment,
 });
 

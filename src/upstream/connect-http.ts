@@ -9,7 +9,8 @@ export function connectHttp(entry: RemoteEntry, pool: HttpPool): Connect {
     const url = new URL(entry.url);
     // Loaded on first use: a Heddle without remote servers need not pay for it.
     const [{ HttpLine }, dispatcher] = await Promise.all([import('./http-line.ts'), pool.agent(url)]);
-    const line = new HttpLine({ server: options.server, url, dispatcher, headers: entry.headers });
+    const { headers, maxMessageBytes } = entry;
+    const line = new HttpLine({ server: options.server, url, dispatcher, headers, maxMessageBytes });
     const onLegacyVersion = (version: string) => line.setProtocolVersion(version);
     return openConnection({ ...options, line, onLegacyVersion, lastWords: () => line.ending() });
   };

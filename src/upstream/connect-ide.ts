@@ -26,7 +26,7 @@ export function connectIde(entry: RemoteEntry, { pool, env, workspace }: IdeSurr
     const ide = await findIde({ lockFolder, transport, workspace, port });
     if (!ide) throw noIde(options.server, { lockFolder, workspace, port });
     const token = ide.token === undefined ? {} : { [entry.ide?.tokenHeader ?? TOKEN_HEADER]: ide.token };
-    const found = { url: addressOf(ide, entry), headers: { ...entry.headers, ...token } };
+    const found = { ...entry, url: addressOf(ide, entry), headers: { ...entry.headers, ...token } };
     return (transport === 'ws' ? connectWs(found) : connectSse(found, pool))(options);
   };
 }

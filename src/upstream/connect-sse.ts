@@ -1,15 +1,15 @@
-import type { RemoteEntry } from '../config/schema.ts';
+import type { RemoteAddress } from './connect-ws.ts';
 import type { Connect } from './connection.ts';
 import type { HttpPool } from './http-pool.ts';
 import { openConnection } from './open-connection.ts';
 
 /** Speaks MCP to a remote server over HTTP+SSE, as the protocol had it in 2024. */
-export function connectSse({ url: address, headers }: Pick<RemoteEntry, 'url' | 'headers'>, pool: HttpPool): Connect {
+export function connectSse({ url: address, headers, maxMessageBytes }: RemoteAddress, pool: HttpPool): Connect {
   return async function connectSse(options) {
     const { server, signal, known = 'legacy', timeoutMs } = options;
     const url = new URL(address);
     const [{ SseLine }, dispatcher] = await Promise.all([import('./sse-line.ts'), pool.agent(url)]);
-    const line = new SseLine({ server, url, dispatcher, headers, signal, endpointMs: timeoutMs });
+    const line = new SseLine({ server, url, dispatcher, headers, signal, endpointMs: timeoutMs, maxMessageBytes });
     const onLegacyVersion = (version: string) => line.setProtocolVersion(version);
     // The transport is older than discovery: there is nothing to find out.
     return openConnection({ ...options, known, line, onLegacyVersion, lastWords: () => line.ending() });

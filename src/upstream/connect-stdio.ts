@@ -22,6 +22,7 @@ export function connectStdio(entry: StdioEntry, watchdog: Watchdog, env = proces
       cwd,
       env: childEnvironment(env, entry.env),
       onTrouble: options.onTrouble,
+      maxLineBytes: entry.maxMessageBytes,
     });
     try {
       return await openConnection({ ...options, line, lastWords: () => line.stderr(), ending: () => line.ending() });

@@ -2,13 +2,16 @@ import type { RemoteEntry } from '../config/schema.ts';
 import type { Connect } from './connection.ts';
 import { openConnection } from './open-connection.ts';
 
+/** The fields of a remote entry that every transport uses. */
+export type RemoteAddress = Pick<RemoteEntry, 'url' | 'headers' | 'maxMessageBytes'>;
+
 /** Speaks MCP to a remote server over one WebSocket. */
-export function connectWs({ url, headers }: Pick<RemoteEntry, 'url' | 'headers'>): Connect {
+export function connectWs({ url, headers, maxMessageBytes }: RemoteAddress): Connect {
   return async function connectWs(options) {
     const { server, signal, timeoutMs } = options;
     // Loaded on first use: few have such a server.
     const { WsLine } = await import('./ws-line.ts');
-    const line = new WsLine({ server, url: new URL(url), headers, signal, upgradeMs: timeoutMs });
+    const line = new WsLine({ server, url: new URL(url), headers, signal, upgradeMs: timeoutMs, maxMessageBytes });
     return openConnection({ ...options, line, lastWords: () => line.ending() });
   };
 }

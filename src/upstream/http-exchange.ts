@@ -1,8 +1,9 @@
 import { TextDecoder } from 'node:util';
 import { createParser, type EventSourceParser } from 'eventsource-parser';
 import type { Dispatcher } from 'undici';
-import { parseJson } from '../core/json.ts';
+import { isObject, parseJson } from '../core/json.ts';
 import { GatheredBytes } from '../wire/gathered-bytes.ts';
+import { answeredId, tooLarge, unreadable, whyUnreadable } from './bad-message.ts';
 
 export interface Head {
   readonly ok: boolean;
@@ -12,11 +13,26 @@ export interface Head {
   readonly text: string;
 }
 
+export interface Sending {
+  readonly method: 'POST' | 'GET' | 'DELETE';
+  readonly body?: string;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+export interface Purpose {
+  readonly opensSession?: boolean;
+  /** A stream that was opened for one answer, and that a server may leave open after it. */
+  readonly resumes?: boolean;
+}
+
 export interface ExchangeOptions {
+  readonly server: string;
   readonly maxMessageBytes: number;
   /** Called before the first message, so that what the headers say is known by then. */
   readonly onAccepted?: ((headers: Head['headers']) => void) | undefined;
   readonly onMessage: (message: unknown) => void;
+  /** Called for a response in an event stream that cannot be parsed. */
+  readonly onUnreadable?: (id: number, error: Error) => void;
   /** Events of a stream that are no messages. */
   readonly onEvent?: (event: string, data: string) => void;
   /** Called once when it is over, however it ended: its socket is then no longer in use. */
@@ -32,6 +48,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** The failure that cut the body short, if any. Never rejects. */
   readonly ended: Promise<Error | undefined>;
   messages = 0;
+  /** The reason why the last message that could not be parsed could not. */
+  unread: string | undefined;
+  /** The id of the last response in it. */
+  responseId: unknown;
   lastEventId: string | undefined;
   retryMs: number | undefined;
   aborted = false;
@@ -50,6 +70,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.head = this.#head.promise;
     this.ended = this.#ended.promise;
     this.head.catch(() => {}); // Whoever only waits for the end learns of the failure there.
+  }
+
+  /** The status and the headers, once they have come. */
+  get start(): Omit<Head, 'text'> | undefined {
+    return this.#start;
   }
 
   get isEventStream(): boolean {
@@ -78,7 +103,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#bytes += chunk.length;
     if (this.#bytes > this.#options.maxMessageBytes) {
-      controller.abort(new Error(`more than ${this.#options.maxMessageBytes} bytes in one message`));
+      const { server, maxMessageBytes } = this.#options;
+      const length = Number(this.#start?.headers['content-length']) || undefined;
+      controller.abort(tooLarge(server, maxMessageBytes, length));
     } else if (this.#parser) this.#parser.feed((this.#decoder as TextDecoder).decode(chunk, { stream: true }));
     else this.#body.add(chunk);
   }
@@ -120,11 +147,15 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #deliver(text: string): void {
     let message: unknown;
     try {
-      message = parseJson(text, { keys: 'any' });
-    } catch {
-      return; // Without JSON there is no id: the end of the exchange fails whoever waits.
+      message = parseJson(text, { keys: 'any', maxChars: Infinity });
+    } catch (thrown) {
+      this.unread = whyUnreadable(thrown);
+      const id = this.#parser && answeredId(text);
+      if (id !== undefined) this.#options.onUnreadable?.(id, unreadable(this.#options.server, thrown));
+      return; // Without an id the request fails at the end of the exchange.
     }
     this.messages++;
+    if (isObject(message) && message.method === undefined) this.responseId = message.id;
     this.#options.onMessage(message);
   }
 }

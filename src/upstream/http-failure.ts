@@ -1,7 +1,8 @@
 import type { JsonObject } from '../core/call.ts';
 import { UpstreamError } from '../core/errors.ts';
 import { isObject, parseJson } from '../core/json.ts';
-import type { Head } from './http-exchange.ts';
+import { quoted } from './bad-message.ts';
+import type { Exchange, Head } from './http-exchange.ts';
 import { certificateProblem } from './tls-failure.ts';
 
 // Failures that happen before a byte of the request leaves.
@@ -18,7 +19,6 @@ const TERMINAL = new Set([...UNSENT, 'ECONNRESET', 'ECONNABORTED', 'ETIMEDOUT', 
 // What says that the request was not even looked at. Any other refusal may have come after it was carried out.
 const NOT_DONE = new Set([307, 308, 400, 401, 403, 404, 405, 406, 413, 415, 429]);
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
-const MAX_QUOTE_CHARS = 300;
 const MAX_RETRY_AFTER_MS = 60_000;
 
 type Coded = Error & { readonly code?: string };
@@ -61,9 +61,37 @@ export function toRefusal(server: string, { status, headers, text }: Head, url: 
     const fix = `Put the new address into \`url\` of ${server}, if you trust it.`;
     return new UpstreamError('UPSTREAM_FAILED', message, { delivered, details: { ...details, target }, fix });
   }
-  const quote = text.replace(/\s+/g, ' ').trim().slice(0, MAX_QUOTE_CHARS);
+  const quote = quoted(text);
   const message = `${server} refused the message with HTTP ${status}${quote && `: ${quote}`}`;
   return new UpstreamError('UPSTREAM_FAILED', message, { delivered, details });
+}
+
+/** The error for a request whose exchange ended without its response; it names what came instead. */
+export function toNoResponse(server: string, asked: number, exchange: Exchange, cause?: Error): UpstreamError {
+  if (cause instanceof UpstreamError) return cause;
+  const [message, fix] = cause
+    ? [`The line to ${server} was lost (${cause.message}).`, undefined]
+    : [
+        `${server} ${foundInstead(asked, exchange)}.`,
+        `Check that \`url\` of ${server} is the address of an MCP server.`,
+      ];
+  return new UpstreamError('UPSTREAM_FAILED', message, {
+    delivered: 'maybe',
+    cause,
+    details: { server, status: exchange.start?.status },
+    ...(fix && { fix }),
+  });
+}
+
+function foundInstead(asked: number, { start, unread, responseId, isEventStream }: Exchange): string {
+  const { status = 0, headers = {} } = start ?? {};
+  if (responseId !== undefined) return `answered request ${asked} with the id ${quoted(JSON.stringify(responseId))}`;
+  if (unread === undefined) {
+    return isEventStream ? 'ended its event stream without a response' : `answered HTTP ${status} without a response`;
+  }
+  const [type, encoding] = [one(headers['content-type']), one(headers['content-encoding'])];
+  const kind = quoted([type ?? 'without a content type', encoding].filter(Boolean).join(', '));
+  return `answered HTTP ${status} (${kind}) with something other than a JSON-RPC response. ${unread.replace(/\.$/, '')}`;
 }
 
 /** What a refusal says to this request, if anything. Servers put a JSON-RPC error into a 400 or 404. */

@@ -1,11 +1,13 @@
 import type { Dispatcher } from 'undici';
 import type { JsonObject } from '../core/call.ts';
+import { UpstreamError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import type { Line, Message, SendOptions } from '../wire/json-rpc.ts';
 import { answeredStreams } from './answered-streams.ts';
+import { MAX_MESSAGE_BYTES } from './bad-message.ts';
 import { failureStreak } from './failure-streak.ts';
-import { Exchange, type Head } from './http-exchange.ts';
-import { answerIn, toLineFailure, toRefusal, toSessionGone, waitBeforeRetry } from './http-failure.ts';
+import { Exchange, type Head, type Purpose, type Sending } from './http-exchange.ts';
+import { answerIn, toLineFailure, toNoResponse, toRefusal, toSessionGone, waitBeforeRetry } from './http-failure.ts';
 import { headersOfBody } from './http-headers.ts';
 import { listenOn } from './http-listen.ts';
 import { requestWaits } from './request-waits.ts';
@@ -21,26 +23,13 @@ export interface HttpOptions {
   readonly headers?: Readonly<Headers>;
   /** Asked before every exchange, so that a refreshed token is used at once. */
   readonly authorize?: () => Promise<Readonly<Headers>>;
-  readonly maxMessageBytes?: number;
+  readonly maxMessageBytes?: number | undefined;
   /** How long it waits at least before it opens a stream again. */
   readonly retryMs?: number;
   /** How long the server may take to accept a message that it does not answer. */
   readonly tellMs?: number | undefined;
 }
 
-interface Sending {
-  readonly method: 'POST' | 'GET' | 'DELETE';
-  readonly body?: string;
-  readonly headers?: Readonly<Headers> | undefined;
-}
-
-interface Purpose {
-  readonly opensSession?: boolean;
-  /** A stream that was opened for one answer, and that a server may leave open after it. */
-  readonly resumes?: boolean;
-}
-
-const MIB = 1024 * 1024;
 const RETRY_MS = 1000;
 const MAX_RESUMES = 3;
 const GOODBYE_MS = 2000;
@@ -54,6 +43,7 @@ export class HttpLine implements Line {
   onmessage: Line['onmessage'];
   onclose: Line['onclose'];
   onerror: Line['onerror'];
+  onlost: Line['onlost'];
   sessionId?: string | undefined;
   readonly #options: HttpOptions;
   readonly #path: string;
@@ -155,7 +145,12 @@ export class HttpLine implements Line {
   /** Registered before anything is awaited, so that a call abandoned meanwhile is never sent. */
   #exchange(asked: number | undefined, { opensSession, resumes }: Purpose = {}): Exchange {
     const exchange: Exchange = new Exchange({
-      maxMessageBytes: this.#options.maxMessageBytes ?? 16 * MIB,
+      server: this.#options.server,
+      maxMessageBytes: this.#options.maxMessageBytes ?? MAX_MESSAGE_BYTES,
+      onUnreadable: (id, error) => {
+        this.#settle(id);
+        this.onlost?.(id, error);
+      },
       onAccepted: (headers) => {
         if (opensSession) this.sessionId = headers['mcp-session-id'] as string | undefined;
       },
@@ -220,32 +215,35 @@ export class HttpLine implements Line {
   }
 
   // Nearly always the answer has come when the exchange ends, and there is nothing to do.
-  #follow(exchange: Exchange, id: number, unanswered: (() => void) | undefined): void {
+  #follow(exchange: Exchange, id: number, unanswered: SendOptions['onRequestStreamEnd']): void {
     exchange.ended.then(() => {
       if (this.#open.has(id)) void this.#goOn(exchange, id, unanswered);
     });
   }
 
   /** Waits until the request is answered, resuming a legacy stream that broke; else says that no answer will come. */
-  async #goOn(first: Exchange, id: number, unanswered: (() => void) | undefined): Promise<void> {
+  async #goOn(first: Exchange, id: number, unanswered: SendOptions['onRequestStreamEnd']): Promise<void> {
     let exchange = first;
+    let error: Error | undefined;
     for (let resumes = 0; ; resumes++) {
-      const error = await exchange.ended;
+      error = await exchange.ended;
       if (!this.#open.has(id)) return;
       if (error) {
         this.#failures.count(error);
         this.onerror?.(error);
       }
       const { lastEventId, retryMs = this.#options.retryMs ?? RETRY_MS } = exchange;
-      // Modern lines have no version of their own, and no resumption.
-      if (!this.#version || lastEventId === undefined || resumes === MAX_RESUMES) break;
+      // Modern lines have no version of their own, and no resumption. What was too large would be so again.
+      if (!this.#version || error instanceof UpstreamError || lastEventId === undefined || resumes === MAX_RESUMES)
+        break;
       await this.#waits.wait(id, retryMs);
       if (!this.#open.has(id)) return;
-      exchange = this.#exchange(id, { resumes: true });
-      if (!(await this.#resume(exchange, lastEventId))?.ok) break;
+      const next = this.#exchange(id, { resumes: true });
+      if (!(await this.#resume(next, lastEventId))?.ok) break;
+      exchange = next;
     }
     this.#settle(id);
-    unanswered?.();
+    unanswered?.(toNoResponse(this.#options.server, id, exchange, error));
   }
 
   #resume(exchange: Exchange, lastEventId: string | undefined): Promise<Head | undefined> {

@@ -3,6 +3,7 @@ import { HeddleError, UpstreamError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import type { Line, Message, SendOptions } from '../wire/json-rpc.ts';
 import { answeredStreams } from './answered-streams.ts';
+import { MAX_MESSAGE_BYTES } from './bad-message.ts';
 import { failureStreak } from './failure-streak.ts';
 import { Exchange, type Head } from './http-exchange.ts';
 import { toLineFailure, toRefusal, toSessionGone } from './http-failure.ts';
@@ -17,7 +18,7 @@ export interface SseOptions {
   readonly headers?: Headers;
   /** Ends the wait for the server's first word. */
   readonly signal: AbortSignal;
-  readonly maxMessageBytes?: number;
+  readonly maxMessageBytes?: number | undefined;
   readonly endpointMs?: number | undefined;
   /** How long the server may take to accept a message that it does not answer. */
   readonly tellMs?: number | undefined;
@@ -32,6 +33,7 @@ export class SseLine implements Line {
   onmessage: Line['onmessage'];
   onclose: Line['onclose'];
   onerror: Line['onerror'];
+  onlost: Line['onlost'];
   readonly #options: SseOptions;
   readonly #stream: Exchange;
   readonly #ready = Promise.withResolvers<void>();
@@ -51,7 +53,9 @@ export class SseLine implements Line {
     this.#options = options;
     this.#unanswered = unansweredPosts(options.server, options.tellMs);
     this.#stream = new Exchange({
-      maxMessageBytes: options.maxMessageBytes ?? 16 * MIB,
+      server: options.server,
+      maxMessageBytes: options.maxMessageBytes ?? MAX_MESSAGE_BYTES,
+      onUnreadable: (id, error) => this.onlost?.(id, error),
       onMessage: (message) => this.#hear(message),
       onEvent: (event, data) => {
         if (event === 'endpoint' && !this.#endpoint) this.#settleOn(data);
@@ -116,6 +120,7 @@ export class SseLine implements Line {
 
   #post(asks: number | undefined): Exchange {
     const post: Exchange = new Exchange({
+      server: this.#options.server,
       maxMessageBytes: MIB,
       onMessage: () => {},
       onEnd: () => {

@@ -7,13 +7,14 @@ import { type ProcessGroup, type Program, startGroup } from '../process/process-
 import type { Watchdog } from '../process/watchdog.ts';
 import type { Line, Message } from '../wire/json-rpc.ts';
 import { lineFramer } from '../wire/line-framer.ts';
+import { answeredId, MAX_MESSAGE_BYTES, tooLarge, unreadable } from './bad-message.ts';
 import { type LastWords, lastWords } from './last-words.ts';
 
 export interface StdioOptions extends Omit<Program, 'mark' | 'enter'> {
   readonly server: string;
   readonly watchdog: Watchdog;
   /** A longer line is refused; the call it answers fails at once. */
-  readonly maxLineBytes?: number;
+  readonly maxLineBytes?: number | undefined;
   /** How much may wait for a child that does not read. */
   readonly maxQueuedChars?: number;
   readonly stderrBytes?: number;
@@ -24,9 +25,6 @@ export interface StdioOptions extends Omit<Program, 'mark' | 'enter'> {
 const MIB = 1024 * 1024;
 const DRAIN_MS = 50;
 const SENT = Promise.resolve();
-// A server that names the id first, or last, as the SDKs do.
-const ID_AT_START = /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d+)\s*,/;
-const ID_AT_END = /,\s*"id"\s*:\s*(\d+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$/;
 
 /** A child process as an MCP line: one message per line of text, written once per turn of the event loop. */
 export class StdioLine implements Line {
@@ -118,13 +116,13 @@ export class StdioLine implements Line {
   }
 
   #listen({ child }: ProcessGroup): void {
-    const { maxLineBytes = 16 * MIB } = this.#options;
+    const { maxLineBytes = MAX_MESSAGE_BYTES } = this.#options;
     const push = lineFramer({
       maxLineBytes,
       onLine: (line) => this.#read(line),
       onTooLong: (head) => this.#refuse(maxLineBytes, head),
-      onOversized: (_bytes, [, tail]) => {
-        if (!this.#refused) this.#fail(ID_AT_END.exec(tail)?.[1], maxLineBytes);
+      onOversized: (bytes, [head, tail]) => {
+        if (!this.#refused) this.#fail(answeredId(head, tail), tooLarge(this.#options.server, maxLineBytes, bytes));
       },
     });
     child.stdout.on('data', push);
@@ -140,9 +138,10 @@ export class StdioLine implements Line {
   #read(line: string): void {
     let message: unknown;
     try {
-      message = parseJson(line, { keys: 'any' });
-    } catch {
+      message = parseJson(line, { keys: 'any', maxChars: Infinity });
+    } catch (thrown) {
       this.counts.garbage++;
+      this.#fail(answeredId(line), unreadable(this.#options.server, thrown));
       return;
     }
     if (isObject(message) || Array.isArray(message)) this.onmessage?.(message as Message);
@@ -151,18 +150,16 @@ export class StdioLine implements Line {
 
   #refuse(limit: number, head: string): void {
     this.counts.oversized++;
-    const reason = tooLong(this.#options.server, limit);
-    this.onerror?.(new Error(reason));
-    this.#options.onTrouble?.(reason);
-    this.#refused = this.#fail(ID_AT_START.exec(head)?.[1], limit);
+    const error = tooLarge(this.#options.server, limit);
+    this.onerror?.(error);
+    this.#options.onTrouble?.(error.message);
+    this.#refused = this.#fail(answeredId(head, ''), error);
   }
 
-  #fail(id: string | undefined, limit: number): boolean {
-    if (id === undefined) return false;
-    const message = tooLong(this.#options.server, limit);
-    // No refusal: it has answered, so it may well have done what it was asked.
-    this.onlost?.(Number(id), new UpstreamError('UPSTREAM_FAILED', message, { delivered: 'maybe' }));
-    return true;
+  /** Fails the request that an unusable message answers, if the message says which. */
+  #fail(id: number | undefined, error: Error): boolean {
+    if (id !== undefined) this.onlost?.(id, error);
+    return id !== undefined;
   }
 
   #drop(): void {
@@ -195,8 +192,6 @@ function spawned({ child }: ProcessGroup, { server, command, cwd }: StdioOptions
   });
 }
 
-const tooLong = (server: string, limit: number) =>
-  `${server} sent a message of more than ${limit} bytes, which is the limit.`;
 const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const unreachable = (server: string, why: string, options: { cause?: unknown; fix?: string } = {}) =>
   new UpstreamError('UPSTREAM_UNREACHABLE', `${server} cannot be reached: ${why}.`, {

@@ -93,7 +93,7 @@ verifies('F3', 'closes on a message larger than the limit, and says so', async (
   await peer.start();
   await expect(ask('tools/call')).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' });
   await peer.closed;
-  expect(line.ending()).toBe('It sent a message of more than 1024 bytes.');
+  expect(line.ending()).toBe('It sent a message of more than 1024 bytes, the limit: raise its `maxMessageBytes`.');
 });
 
 verifies('F3', 'passes over what is no message, and goes on', async () => {

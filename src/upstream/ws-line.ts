@@ -3,6 +3,7 @@ import { WebSocket } from 'ws';
 import { HeddleError, UpstreamError } from '../core/errors.ts';
 import { parseJson } from '../core/json.ts';
 import type { Line, Message } from '../wire/json-rpc.ts';
+import { answeredId, MAX_MESSAGE_BYTES, tooLarge, unreadable } from './bad-message.ts';
 import { toLineFailure, toRefusal } from './http-failure.ts';
 
 export interface WsOptions {
@@ -12,7 +13,7 @@ export interface WsOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Ends the wait for the server to accept the line. */
   readonly signal: AbortSignal;
-  readonly maxMessageBytes?: number;
+  readonly maxMessageBytes?: number | undefined;
   readonly maxQueuedBytes?: number;
   readonly pingMs?: number;
   readonly upgradeMs?: number | undefined;
@@ -32,6 +33,7 @@ export class WsLine implements Line {
   onmessage: Line['onmessage'];
   onclose: Line['onclose'];
   onerror: Line['onerror'];
+  onlost: Line['onlost'];
   readonly #options: WsOptions;
   readonly #opened = Promise.withResolvers<void>();
   #socket: WebSocket | undefined;
@@ -47,7 +49,14 @@ export class WsLine implements Line {
 
   /** Settles when the server has accepted the line. */
   async start(): Promise<void> {
-    const { server, url, headers = {}, signal, maxMessageBytes = 16 * MIB, upgradeMs = UPGRADE_MS } = this.#options;
+    const {
+      server,
+      url,
+      headers = {},
+      signal,
+      maxMessageBytes = MAX_MESSAGE_BYTES,
+      upgradeMs = UPGRADE_MS,
+    } = this.#options;
     const giveUp = () => this.#fail(new HeddleError('CALL_CANCELLED', `Connecting to ${server} was cancelled.`));
     if (signal.aborted) {
       giveUp();
@@ -122,11 +131,14 @@ export class WsLine implements Line {
   #receive(bytes: Buffer, isBinary: boolean): void {
     this.#heard = true;
     if (this.#closed) return;
+    const text = bytes.toString('utf8');
     try {
       if (isBinary) throw new Error('A binary frame came where only text is spoken.');
-      this.onmessage?.(parseJson(bytes.toString('utf8'), { keys: 'any' }) as Message);
+      this.onmessage?.(parseJson(text, { keys: 'any', maxChars: Infinity }) as Message);
     } catch (thrown) {
       this.onerror?.(thrown as Error);
+      const id = answeredId(text);
+      if (id !== undefined) this.onlost?.(id, unreadable(this.#options.server, thrown));
     }
   }
 
@@ -153,10 +165,14 @@ export class WsLine implements Line {
   }
 
   #break(error: Coded): void {
-    const { server, maxMessageBytes = 16 * MIB } = this.#options;
-    if (error.code === TOO_BIG) this.#ending = `It sent a message of more than ${maxMessageBytes} bytes.`;
+    const { server, maxMessageBytes = MAX_MESSAGE_BYTES } = this.#options;
+    const isTooBig = error.code === TOO_BIG;
+    if (isTooBig) {
+      this.#ending = `It sent a message of more than ${maxMessageBytes} bytes, the limit: raise its \`maxMessageBytes\`.`;
+    }
     const opened = this.#pings !== undefined;
-    this.#fail(opened ? toLineFailure(server, error) : refusedUpgrade(server, error));
+    if (isTooBig) this.#fail(tooLarge(server, maxMessageBytes));
+    else this.#fail(opened ? toLineFailure(server, error) : refusedUpgrade(server, error));
   }
 
   #fail(error: Error): void {

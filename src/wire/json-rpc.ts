@@ -30,7 +30,8 @@ export interface Origin {
 }
 
 export interface SendOptions {
-  readonly onRequestStreamEnd?: () => void;
+  /** Called when the stream of a request ended without its response, with what came instead. */
+  readonly onRequestStreamEnd?: (reason?: Error) => void;
   /** Further headers for this message, where the line has any. */
   readonly headers?: Readonly<Record<string, string>>;
   /** How long the answer is waited for: a line that was told to come back later does so only within that. */

@@ -107,7 +107,12 @@ export class Peer {
     const fail = (error: Error) => this.#take(id)?.reject(error);
     const { headers, deadlineMs, repeatable = method !== 'tools/call' } = ask;
     const options = this.#line.hasPerRequestStream
-      ? { onRequestStreamEnd: () => fail(lost(server, 'maybe')), deadlineMs, repeatable, ...(headers && { headers }) }
+      ? {
+          onRequestStreamEnd: (why?: Error) => fail(why ?? lost(server, 'maybe')),
+          deadlineMs,
+          repeatable,
+          ...(headers && { headers }),
+        }
       : undefined;
     try {
       this.#line.send(message, options).catch(fail);

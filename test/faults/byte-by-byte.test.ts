@@ -35,7 +35,11 @@ verifies('F3', 'holds a line that comes byte by byte in little more memory than 
 
 verifies('F3', 'holds the body of an answer that comes byte by byte in little more memory than it takes', () => {
   const messages: unknown[] = [];
-  const exchange = new Exchange({ maxMessageBytes: 2 * MIB, onMessage: (message) => messages.push(message) });
+  const exchange = new Exchange({
+    server: 'demo',
+    maxMessageBytes: 2 * MIB,
+    onMessage: (message) => messages.push(message),
+  });
   exchange.onResponseStart(undefined, 200, { 'content-type': 'application/json' });
   expect(costOf((piece) => exchange.onResponseData(undefined as never, piece))).toBeLessThan(4 * MIB);
   exchange.onResponseEnd();
