@@ -77,3 +77,19 @@ verifies('G4', 'no schema is refused for its references that the compiler would 
     { numRuns: 300 },
   );
 });
+
+verifies('G4', 'each link of a chain of references is followed once', () => {
+  const links = 2_000;
+  let reads = 0;
+  const link = (index: number): JsonObject => ({
+    get $ref() {
+      reads++;
+      return `#/$defs/d${index + 1}`;
+    },
+  });
+  const $defs = Object.fromEntries(Array.from({ length: links }, (_, index) => [`d${index}`, link(index)]));
+  const anyOf = Array.from({ length: links }, (_, index) => ({ $ref: `#/$defs/d${links - 1 - index}` }));
+  const schema = at({ anyOf }, { $defs: { ...$defs, [`d${links}`]: {} } });
+  expect(brokenReference(schema)).toBeUndefined();
+  expect(reads).toBeLessThan(20 * links);
+});

@@ -20,11 +20,12 @@ export function brokenReference(schema: JsonObject): string | undefined {
   const text = JSON.stringify(rest);
   if (!text.includes('"$ref"') || NAMES.test(text)) return undefined;
   const seen = new Set<JsonObject>();
+  const checked = new Set<JsonObject>();
   const waiting: JsonObject[] = [schema];
   for (let one = waiting.pop(); one; one = waiting.pop()) {
     if (seen.has(one)) continue;
     seen.add(one);
-    const found = isOwn(one.$ref, own) ? undefined : followed(schema, one);
+    const found = isOwn(one.$ref, own) ? undefined : followed(schema, one, checked);
     if (typeof found === 'string') return found;
     waiting.push(...(found ? [found] : []), ...heldBy(one));
   }
@@ -34,13 +35,18 @@ export function brokenReference(schema: JsonObject): string | undefined {
 const isOwn = (reference: unknown, own: unknown) =>
   typeof own === 'string' && typeof reference === 'string' && reference.startsWith(own);
 
-/** The first thing on the way of a reference that is more than a reference; or what is wrong with the way. */
-function followed(schema: JsonObject, from: JsonObject): JsonObject | string | undefined {
+/**
+ * The first thing on the way of a reference that is more than a reference; or what is wrong with the way.
+ * Stops at a reference that was followed before: each link of a chain is followed once.
+ */
+function followed(schema: JsonObject, from: JsonObject, checked: Set<JsonObject>): JsonObject | string | undefined {
   const way = new Set<JsonObject>();
   let here = from;
   while (typeof here.$ref === 'string') {
     if (way.has(here)) return `the reference ${shown(here.$ref)} leads only back to itself`;
+    if (checked.has(here)) return undefined;
     way.add(here);
+    checked.add(here);
     const found = pointerTarget(schema, here.$ref);
     if (typeof found === 'boolean') return undefined;
     if (found === undefined && !here.$ref.startsWith('#')) {

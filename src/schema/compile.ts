@@ -6,6 +6,12 @@ import { isObject } from '../core/json.ts';
 import { loadAjv } from './load-ajv.ts';
 import { plainFit } from './plain-fit.ts';
 import { brokenLimit } from './schema-limits.ts';
+import { checkBudget } from './step-budget.ts';
+
+const MAX_VALUE = 60;
+// Keys of the input, and lists of allowed values, can be as long as a message.
+const MAX_PLACE = 200;
+const MAX_ALLOWED = 2_000;
 
 /** What is wrong with an input, in words; undefined when nothing is. */
 export type Check = (input: JsonObject) => string | undefined;
@@ -14,12 +20,18 @@ export type Check = (input: JsonObject) => string | undefined;
 export function compileCheck(schema: JsonObject, tool: string): Check {
   const broken = brokenLimit(schema);
   if (broken) throw invalid(tool, broken);
-  const fits = plainFit(schema);
+  const budget = checkBudget();
+  const fits = plainFit(schema, budget);
   if (!fits) return thoroughCheck(schema, tool);
   // Most inputs fit, and most schemas are plain: then nothing has to be loaded or compiled. What is wrong, the compiler says.
   let thorough: Check | undefined;
   return function check(input) {
-    if (fits(input)) return undefined;
+    budget.restart();
+    try {
+      if (fits(input)) return undefined;
+    } catch (cause) {
+      throw unusable(tool, cause);
+    }
     thorough ??= thoroughCheck(schema, tool);
     return thorough(input);
   };
@@ -27,8 +39,10 @@ export function compileCheck(schema: JsonObject, tool: string): Check {
 
 function thoroughCheck(schema: JsonObject, tool: string): Check {
   const compile = loadAjv(); // That it cannot be loaded is no fault of the schema.
-  const errorsOf = orInvalid(tool, () => compile(schema));
+  const budget = checkBudget();
+  const errorsOf = orInvalid(tool, () => compile(schema, budget));
   return function check(input) {
+    budget.restart();
     const [error] = orInvalid(tool, () => errorsOf(input));
     return error && inWords(error);
   };
@@ -38,25 +52,29 @@ function orInvalid<T>(tool: string, run: () => T): T {
   try {
     return run();
   } catch (cause) {
-    throw invalid(tool, cause instanceof Error ? cause.message : 'it cannot be compiled', cause);
+    throw unusable(tool, cause);
   }
 }
+
+const unusable = (tool: string, cause: unknown) =>
+  invalid(tool, cause instanceof Error ? cause.message : 'it cannot be compiled', cause);
 
 function inWords(error: ErrorObject): string {
   const at = placeOf(error.instancePath);
   const { params, data } = error;
   switch (error.keyword) {
     case 'required':
-      return `${at} lacks \`${params.missingProperty}\``;
+      return `${at} lacks \`${cut(String(params.missingProperty), MAX_PLACE)}\``;
     case 'additionalProperties': {
       const known = Object.keys(isObject(error.parentSchema?.properties) ? error.parentSchema.properties : {});
-      const guess = closest(String(params.additionalProperty), known);
-      return `${at} has no \`${params.additionalProperty}\`${guess ? `; did you mean \`${guess}\`?` : ''}`;
+      const name = String(params.additionalProperty);
+      const guess = closest(name, known);
+      return `${at} has no \`${cut(name, MAX_PLACE)}\`${guess ? `; did you mean \`${guess}\`?` : ''}`;
     }
     case 'enum':
-      return `${at} must be one of ${JSON.stringify(params.allowedValues)}, got ${shown(data)}`;
+      return `${at} must be one of ${cut(JSON.stringify(params.allowedValues), MAX_ALLOWED)}, got ${shown(data)}`;
     case 'const':
-      return `${at} must be ${JSON.stringify(params.allowedValue)}, got ${shown(data)}`;
+      return `${at} must be ${cut(JSON.stringify(params.allowedValue), MAX_ALLOWED)}, got ${shown(data)}`;
     default:
       return `${at} ${error.message ?? 'does not fit'}, got ${shown(data)}`;
   }
@@ -65,12 +83,11 @@ function inWords(error: ErrorObject): string {
 const placeOf = (pointer: string) =>
   pointer === ''
     ? 'the input'
-    : `\`${pointer.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~')}\``;
+    : `\`${cut(pointer.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~'), MAX_PLACE)}\``;
 
-function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? String(value);
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
-}
+const shown = (value: unknown) => cut(JSON.stringify(value) ?? String(value), MAX_VALUE);
+
+const cut = (text: string, length: number) => (text.length > length ? `${text.slice(0, length)}…` : text);
 
 const invalid = (tool: string, why: string, cause?: unknown) =>
   new HeddleError('TOOL_INVALID', `${tool} cannot be called: its input schema is not usable (${why}).`, { cause });

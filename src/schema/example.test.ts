@@ -28,3 +28,10 @@ verifies('G4', 'a required __proto__ pollutes nothing', () => {
   exampleOf(schema);
   expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
 });
+
+verifies('G4', 'an example names each required part once, however often a schema repeats it', () => {
+  const required = Array.from({ length: 10_000 }, () => 'a');
+  const nested = (levels: number): Json =>
+    levels === 0 ? { type: 'string' } : { type: 'object', required, properties: { a: nested(levels - 1) } };
+  expect(exampleOf(nested(4))).toEqual({ a: { a: { a: { a: 'text' } } } });
+});

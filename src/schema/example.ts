@@ -29,8 +29,9 @@ export function exampleOf(schema: Json | undefined, depth = 0): Json {
 function requiredParts({ properties, required }: JsonObject, depth: number): JsonObject {
   const names: readonly unknown[] = Array.isArray(required) ? required : [];
   const parts = isObject(properties) ? properties : {};
-  const texts = names.filter((name): name is string => typeof name === 'string');
-  return Object.fromEntries(texts.map((name) => [name, exampleOf(parts[name], depth + 1)]));
+  // Each name once: lists that repeat a name at every level would multiply.
+  const texts = new Set(names.filter((name): name is string => typeof name === 'string'));
+  return Object.fromEntries([...texts].map((name) => [name, exampleOf(parts[name], depth + 1)]));
 }
 
 const first = (value: Json | undefined): Json | undefined => (Array.isArray(value) ? value[0] : undefined);

@@ -2,13 +2,17 @@ import { createRequire } from 'node:module';
 import type { Ajv as AnyAjv, ErrorObject, Options, ValidateFunction } from 'ajv';
 import type { Json, JsonObject } from '../core/call.ts';
 import { canonicalJson } from '../core/json.ts';
-import { countedReferences, VISIT, type VisitCounter, visitCounter } from './counted-references.ts';
-import { safePattern } from './safe-pattern.ts';
+import { type Meters, meterKeywords } from './metered-keywords.ts';
+import { patternsOf } from './safe-pattern.ts';
+import { compileBudget, type StepBudget } from './step-budget.ts';
 
 const require = createRequire(import.meta.url);
 
-/** Gives a function that finds what does not fit the schema. Throws when the schema is broken. */
-export type Compile = (schema: JsonObject) => (input: JsonObject) => readonly ErrorObject[];
+/** Finds what does not fit the schema. Throws when that takes more steps than are left. */
+export type FindErrors = (input: Json) => readonly ErrorObject[];
+
+/** Compiles a schema whose checks take their steps from the budget. Throws when the schema is broken. */
+export type Compile = (schema: JsonObject, checking: StepBudget) => FindErrors;
 
 const OPTIONS: Options = {
   // Schemas come from many hands: what ajv does not know is no reason to refuse a tool.
@@ -21,11 +25,8 @@ const OPTIONS: Options = {
   meta: false,
   validateSchema: false,
   verbose: true,
-  // Optimising costs more than it saves: compiling is what a large schema makes slow.
-  code: {
-    optimize: false,
-    regExp: Object.assign((source: string) => safePattern(source), { code: 'safePattern' }) as never,
-  },
+  // A definition is compiled once, not once for each reference to it.
+  inlineRefs: false,
 };
 
 // Everything older than 2019 is close enough to draft 7 in what servers use of it: tuples above all.
@@ -41,31 +42,57 @@ export function loadAjv(): Compile {
 
 function load(): Compile {
   const { Ajv2020 } = require('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js');
-  const { Ajv } = require('ajv') as typeof import('ajv');
-  return function compile(schema) {
+  const { Ajv, _, Name } = require('ajv') as typeof import('ajv');
+  return function compile(schema, checking) {
     const isOld = typeof schema.$schema === 'string' && OLD_DRAFT.test(schema.$schema);
-    const visits = visitCounter();
-    const ajv = withOwnKeywords(isOld ? new Ajv(OPTIONS) : new Ajv2020(OPTIONS), visits);
+    const meters: Meters = { checking, compiling: compileBudget() };
+    const options = optionsFor(meters);
+    const ajv = isOld ? new Ajv(options) : new Ajv2020(options);
+    // Keeping track of evaluated properties is slow, and few schemas ask for it.
+    if (!JSON.stringify(schema).includes('"unevaluated')) ajv.opts.unevaluated = false;
+    replaceUniqueItems(ajv, checking);
+    meterKeywords(ajv, meters, { _, Name });
     // `$async` is a word of ajv alone, and would turn the check into a promise that nobody waits for.
-    const { $async: _, ...plain } = countedReferences(schema);
+    const { $async: _async, ...plain } = schema;
     const validate: ValidateFunction = ajv.compile(plain);
-    return function errorsOf(input) {
-      visits.restart();
-      return validate(input) ? [] : (validate.errors ?? []);
-    };
+    return (input) => (validate(input) ? [] : (validate.errors ?? []));
   };
 }
 
-function withOwnKeywords(ajv: AnyAjv, visits: VisitCounter): AnyAjv {
-  ajv.addKeyword({ keyword: VISIT, validate: visits.count, errors: false });
-  // Ajv compares every item with every other: a long list would hold up everybody.
+function optionsFor({ checking, compiling }: Meters): Options {
+  const { default: uri } = require('ajv/dist/runtime/uri.js') as typeof import('ajv/dist/runtime/uri.js');
+  const counted = <A extends readonly unknown[], R>(run: (...args: A) => R) => {
+    return (...args: A): R => {
+      compiling.take(1);
+      return run(...args);
+    };
+  };
+  return {
+    ...OPTIONS,
+    uriResolver: { parse: counted(uri.parse), resolve: counted(uri.resolve), serialize: counted(uri.serialize) },
+    // Optimising costs more than it saves: compiling is what a large schema makes slow.
+    code: { optimize: false, regExp: Object.assign(patternsOf(checking), { code: 'safePattern' }) as never },
+  };
+}
+
+/** Replaces ajv's keyword, which compares every item with every other. */
+function replaceUniqueItems(ajv: AnyAjv, checking: StepBudget): void {
   ajv.removeKeyword('uniqueItems');
-  return ajv.addKeyword({
+  ajv.addKeyword({
     keyword: 'uniqueItems',
     type: 'array',
     schemaType: 'boolean',
     error: { message: 'must not have the same item twice' },
-    validate: (wanted: boolean, items: readonly Json[]) =>
-      !wanted || new Set(items.map((item) => canonicalJson(item))).size === items.length,
+    validate: (wanted: boolean, items: readonly Json[]) => !wanted || areUnique(items, checking),
   });
+}
+
+function areUnique(items: readonly Json[], checking: StepBudget): boolean {
+  const texts = new Set<string>();
+  for (const item of items) {
+    const text = canonicalJson(item);
+    checking.take((typeof item === 'object' ? 8 : 1) + (text.length >> 2));
+    texts.add(text);
+  }
+  return texts.size === items.length;
 }

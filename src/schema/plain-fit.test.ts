@@ -4,6 +4,7 @@ import { verifies } from '../../test/requirements.ts';
 import type { Json, JsonObject } from '../core/call.ts';
 import { loadAjv } from './load-ajv.ts';
 import { plainFit } from './plain-fit.ts';
+import { checkBudget } from './step-budget.ts';
 
 const compile = loadAjv();
 const of = (a: Json): JsonObject => ({ type: 'object', properties: { a } });
@@ -61,7 +62,7 @@ verifies('G4', 'what is plain is judged as the compiler judges it', () => {
     fc.property(schema, fc.array(input, { minLength: 30, maxLength: 30 }), (one, inputs) => {
       const fits = plainFit(one);
       expect(fits).toBeDefined();
-      const errorsOf = compile(one);
+      const errorsOf = compile(one, checkBudget());
       for (const value of inputs) {
         const fit = fits?.(value);
         expect({ value, fits: fit }).toEqual({ value, fits: errorsOf(value as JsonObject).length === 0 });

@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
+import { checkBudget, type StepBudget } from './step-budget.ts';
 
 type Fit = (value: unknown) => boolean;
 
@@ -18,14 +19,15 @@ const LIMITS: Readonly<Record<string, readonly string[]>> = {
 /**
  * A quick check for schemas that use nothing but the plainest words: whatever it lets pass fits.
  * Undefined when the schema says anything that it does not know in full.
+ * Looks at each value of the input once, and throws when that takes more steps than the budget has left.
  */
-export function plainFit(schema: Json | undefined): Fit | undefined {
+export function plainFit(schema: Json | undefined, budget: StepBudget = checkBudget()): Fit | undefined {
   if (!isObject(schema)) return undefined;
   const { type, enum: values } = schema;
   if (type !== undefined && (typeof type !== 'string' || !Object.hasOwn(LIMITS, type))) return undefined;
   const limits = ['type', 'enum', ...(type === undefined ? [] : (LIMITS[type] ?? []))];
   if (!Object.entries(schema).every(([word, said]) => limits.includes(word) || isNote(word, said))) return undefined;
-  const typed = type === undefined ? ANYTHING : fitOf(type, schema);
+  const typed = type === undefined ? ANYTHING : fitOf(type, schema, budget);
   if (values === undefined) return typed;
   if (!typed || !isList(values) || values.length === 0 || values.some(isNested)) return undefined;
   const allowed = new Set<unknown>(values);
@@ -42,12 +44,12 @@ const ANYTHING: Fit = () => true;
 const isList = (value: Json | undefined): value is readonly Json[] => Array.isArray(value);
 const isNested = (value: Json) => typeof value === 'object' && value !== null;
 
-function fitOf(type: string, schema: JsonObject): Fit | undefined {
+function fitOf(type: string, schema: JsonObject, budget: StepBudget): Fit | undefined {
   switch (type) {
     case 'object':
-      return objectFit(schema);
+      return objectFit(schema, budget);
     case 'array':
-      return arrayFit(schema);
+      return arrayFit(schema, budget);
     case 'string':
       return stringFit(schema);
     case 'number':
@@ -61,35 +63,46 @@ function fitOf(type: string, schema: JsonObject): Fit | undefined {
   }
 }
 
-function objectFit({ properties = {}, required = [], additionalProperties = true }: JsonObject): Fit | undefined {
+function objectFit(schema: JsonObject, budget: StepBudget): Fit | undefined {
+  const { properties = {}, required = [], additionalProperties = true } = schema;
   if (!isObject(properties) || !isList(required) || typeof additionalProperties !== 'boolean') return undefined;
   const parts = new Map<string, Fit>();
-  for (const [name, schema] of Object.entries(properties)) {
-    const part = plainFit(schema);
+  for (const [name, each] of Object.entries(properties)) {
+    const part = plainFit(each, budget);
     if (!part || name === '__proto__') return undefined;
     parts.set(name, part);
   }
-  const needed = required.filter((name) => typeof name === 'string');
-  if (needed.length < required.length) return undefined;
+  if (!required.every((name) => typeof name === 'string')) return undefined;
+  // Each name once: a list may repeat one thousands of times.
+  const needed = [...new Set<string>(required)];
   const fitsAt = (own: Values, name: string) => {
     const part = parts.get(name);
     return part ? own[name] === undefined || part(own[name]) : additionalProperties;
   };
-  return (value) =>
-    isValues(value) &&
-    needed.every((name) => Object.hasOwn(value, name) && value[name] !== undefined) &&
-    Object.keys(value).every((name) => fitsAt(value, name));
+  return (value) => {
+    if (!isValues(value)) return false;
+    const names = Object.keys(value);
+    budget.take(1 + names.length);
+    return (
+      needed.every((name) => Object.hasOwn(value, name) && value[name] !== undefined) &&
+      names.every((name) => fitsAt(value, name))
+    );
+  };
 }
 
 type Values = Readonly<Record<string, unknown>>;
 const isValues = (value: unknown): value is Values =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-function arrayFit({ items = {}, minItems, maxItems }: JsonObject): Fit | undefined {
-  const each = plainFit(items);
+function arrayFit({ items = {}, minItems, maxItems }: JsonObject, budget: StepBudget): Fit | undefined {
+  const each = plainFit(items, budget);
   const counted = within(minItems, maxItems);
   if (!each || !counted) return undefined;
-  return (value) => Array.isArray(value) && counted(value.length) && Array.from(value).every(each);
+  return (value) => {
+    if (!Array.isArray(value) || !counted(value.length)) return false;
+    budget.take(value.length);
+    return Array.from(value).every(each);
+  };
 }
 
 function stringFit({ minLength, maxLength }: JsonObject): Fit | undefined {

@@ -4,6 +4,7 @@ import { anthropicProblems, geminiProblems, openAiProblems, openAiStrictProblems
 import { verifies } from '../../test/requirements.ts';
 import type { Json, JsonObject } from '../core/call.ts';
 import { loadAjv } from '../schema/load-ajv.ts';
+import { checkBudget } from '../schema/step-budget.ts';
 import { toAnthropic } from './anthropic.ts';
 import { guessValue, randomFrom, schemas } from './fixtures.ts';
 import { fromGemini } from './from-gemini.ts';
@@ -23,8 +24,10 @@ const GUESSES = 8;
 /** Whether a value fits a schema; undefined when the schema cannot be checked at all. */
 function checkOf(schema: JsonObject): (value: Json) => boolean | undefined {
   try {
-    const errors = compile(schema);
+    const budget = checkBudget();
+    const errors = compile(schema, budget);
     return (value) => {
+      budget.restart();
       try {
         return errors(value as JsonObject).length === 0;
       } catch {

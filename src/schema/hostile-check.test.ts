@@ -1,0 +1,194 @@
+import { expect } from 'vitest';
+import { verifies } from '../../test/requirements.ts';
+import type { Json, JsonObject } from '../core/call.ts';
+import { compileCheck } from './compile.ts';
+
+const DRAFT_7 = 'http://json-schema.org/draft-07/schema#';
+const tooMany = (work: string) =>
+  expect.objectContaining({ code: 'TOOL_INVALID', message: expect.stringContaining(`${work} takes more than`) });
+const attempt = (schema: JsonObject, input: JsonObject) => {
+  try {
+    return compileCheck(schema, 'mcp__s__t')(input);
+  } catch (thrown) {
+    return thrown;
+  }
+};
+const of = (a: Json, more: JsonObject = {}): JsonObject => ({ type: 'object', properties: { a }, ...more });
+const list = <T>(length: number, make: (index: number) => T): T[] => Array.from({ length }, (_, index) => make(index));
+const named = (length: number, make: (index: number) => Json): JsonObject =>
+  Object.fromEntries(list(length, (index) => [`k${index}`, make(index)]));
+
+/** Nested so deep that two references per level make 2^17 of them; its innermost value fits no branch. */
+const DEEP = list(17, () => 0).reduce<JsonObject>((arg) => ({ arg, op: 'none' }), { arg: 'leaf', op: 'none' });
+const branch = (op: string, reference: JsonObject): JsonObject => ({
+  type: 'object',
+  properties: { arg: reference, op: { const: op } },
+  required: ['arg', 'op'],
+});
+const two = (reference: JsonObject): Json[] => [branch('not', reference), branch('neg', reference), { type: 'string' }];
+const node = (definition: JsonObject, more: JsonObject = {}): JsonObject =>
+  of({ $ref: '#/$defs/node' }, { $defs: { node: definition }, ...more });
+const ref: JsonObject = { $ref: '#/$defs/node' };
+// As text, because an object with a key `then` looks like a promise.
+const CONDITIONAL = `{
+  "if": { "properties": { "arg": { "$ref": "#/$defs/node" } } },
+  "then": { "properties": { "arg": { "$ref": "#/$defs/node" } }, "required": ["none"] },
+  "else": { "properties": { "arg": { "$ref": "#/$defs/node" } } },
+  "type": "object"
+}`;
+
+const FAILING: Readonly<Record<string, JsonObject>> = {
+  anyOf: node({ anyOf: two(ref) }),
+  oneOf: node({ oneOf: two(ref) }),
+  not: node({ type: 'object', oneOf: list(2, () => ({ not: { not: { properties: { arg: ref } } } })) }),
+  'if, then and else': node(JSON.parse(CONDITIONAL)),
+  'an anchor': of({ $ref: '#node' }, { $defs: { node: { $anchor: 'node', anyOf: two({ $ref: '#node' }) } } }),
+  'a definition named const': of(
+    { $ref: '#/$defs/const' },
+    { $defs: { const: { anyOf: two({ $ref: '#/$defs/const' }) } } },
+  ),
+  $dynamicRef: {
+    properties: { a: { $dynamicRef: '#node' } },
+    $dynamicAnchor: 'node',
+    anyOf: [{ required: ['a'] }, ...two({ $dynamicRef: '#node' })],
+  },
+  $recursiveRef: {
+    properties: { a: { $recursiveRef: '#' } },
+    anyOf: [{ required: ['a'] }, ...two({ $recursiveRef: '#' })],
+  },
+  'draft-07': {
+    $schema: DRAFT_7,
+    ...of({ $ref: '#/definitions/node' }, { definitions: { node: { anyOf: two({ $ref: '#/definitions/node' }) } } }),
+  },
+  unevaluatedProperties: node({ anyOf: two(ref), unevaluatedProperties: false }),
+};
+
+for (const [what, schema] of Object.entries(FAILING)) {
+  verifies('G4', `counts references that fail: ${what}`, () => {
+    expect(attempt(schema, { a: DEEP })).toEqual(tooMany('checking'));
+  });
+}
+
+const nothing = { type: 'null' };
+const MANY_KEYS = named(30_000, () => 1);
+const LONG_KEY = { ['~'.repeat(100_000)]: list(300, () => [1]) };
+
+/** Schemas without a reference, each with an input that makes one keyword expensive. */
+const EXPENSIVE: Readonly<Record<string, readonly [a: JsonObject, input: Json]>> = {
+  'branches times items': [{ items: { not: { anyOf: list(400, () => nothing) } } }, list(5_000, () => 1)],
+  'contains times branches': [{ anyOf: list(100, () => ({ contains: nothing })) }, list(10_000, () => 1)],
+  'patternProperties times keys': [{ patternProperties: named(50, () => nothing) }, named(30_000, () => null)],
+  'additionalProperties times keys': [
+    { allOf: list(50, () => ({ additionalProperties: { type: 'number' } })) },
+    MANY_KEYS,
+  ],
+  'propertyNames times keys': [{ allOf: list(50, () => ({ propertyNames: { type: 'string' } })) }, MANY_KEYS],
+  'maxProperties times keys': [{ allOf: list(50, () => ({ maxProperties: 99_999 })) }, MANY_KEYS],
+  'maxLength of a long text': [{ allOf: list(50, () => ({ maxLength: 9_999_999 })) }, 'x'.repeat(1_000_000)],
+  'uniqueItems of large items': [{ allOf: list(10, () => ({ uniqueItems: true })) }, list(30_000, (i) => [i, i, i])],
+  'large enum values': [
+    { items: { not: { enum: list(300, (i) => list(30, () => i)) } } },
+    list(3_000, () => list(30, () => -1)),
+  ],
+  'long lists of required names': [
+    { items: { required: list(5_000, () => 'x'), not: false } },
+    list(300, () => ({ x: 1 })),
+  ],
+  'dependentRequired lists': [
+    { items: { dependentRequired: { x: list(300, () => 'x') } } },
+    list(5_000, () => ({ x: 1 })),
+  ],
+  'errors below a long key': [{ additionalProperties: { items: { not: { contains: nothing } } } }, LONG_KEY],
+  'evaluated properties times keys': [
+    { anyOf: list(50, () => ({ patternProperties: { '': true } })), unevaluatedProperties: false },
+    MANY_KEYS,
+  ],
+};
+
+for (const [what, [a, input]] of Object.entries(EXPENSIVE)) {
+  verifies('G4', `counts the work of keywords without references: ${what}`, () => {
+    expect(attempt(of(a), { a: input })).toEqual(tooMany('checking'));
+  });
+}
+
+verifies('G4', 'bounds a plain schema as it bounds a compiled one', () => {
+  const plain = of({ type: 'array', items: { type: 'integer' } });
+  const compiled = of({ type: 'array', items: { type: 'integer', multipleOf: 1 } });
+  for (const schema of [plain, compiled]) {
+    expect(attempt(schema, { a: list(400_000, () => 1) })).toBeUndefined();
+    expect(attempt(schema, { a: list(1_000_001, () => 1) })).toEqual(tooMany('checking'));
+  }
+  const repeated = of({ type: 'array', items: { type: 'object', required: list(50_000, () => 'x') } });
+  expect(attempt(repeated, { a: list(100_000, () => ({ x: 1 })) })).toBeUndefined();
+});
+
+verifies('G4', 'starts each check with the whole budget', () => {
+  const check = compileCheck(of({ items: { type: 'integer', multipleOf: 1 } }), 'mcp__s__t');
+  const plain = compileCheck(of({ type: 'array', items: { type: 'integer' } }), 'mcp__s__t');
+  for (let again = 0; again < 5; again++) {
+    expect([check, plain].map((one) => one({ a: list(400_000, () => 1) }))).toEqual([undefined, undefined]);
+  }
+});
+
+const DEFINITION = { allOf: list(500, () => ({ minimum: 1 })) };
+const LARGE_IN_CODE: Readonly<Record<string, JsonObject>> = {
+  'long lists of dependent names': of({ dependentRequired: { a: list(2_000, () => 'b') } }),
+  'thousands of boolean branches': of({ anyOf: list(40_000, () => false) }),
+  'a definition spelt in many ways': of(
+    { allOf: list(512, (i) => ({ $ref: `#/$defs/${spelling('bcdefghij', i)}` })) },
+    { $defs: { bcdefghij: { ...DEFINITION, properties: { a: { $ref: '#' } } } } },
+  ),
+  'chains of references': of(
+    { anyOf: list(1_000, (i) => ({ $ref: `#/$defs/k${i}` })) },
+    { $defs: named(1_000, (i) => (i === 0 ? nothing : { $ref: `#/$defs/k${i - 1}` })) },
+  ),
+  'evaluated properties in every branch': of({
+    allOf: list(200, () => ({ properties: named(20, () => true) })),
+    properties: named(400, () => true),
+    unevaluatedProperties: false,
+  }),
+};
+
+function spelling(name: string, index: number): string {
+  return [...name].map((char, at) => ((index >> at) & 1 ? `%${char.charCodeAt(0).toString(16)}` : char)).join('');
+}
+
+for (const [what, schema] of Object.entries(LARGE_IN_CODE)) {
+  verifies('G4', `refuses a schema that is small and compiles to a lot: ${what}`, () => {
+    expect(attempt(schema, { a: 1 })).toEqual(tooMany('compiling it'));
+  });
+}
+
+verifies('G4', 'compiles a definition once for all references to it', () => {
+  const schema = of({ items: { allOf: list(100, () => ref) } }, { $defs: { node: DEFINITION } });
+  expect(attempt(schema, { a: [1] })).toBeUndefined();
+});
+
+verifies('G4', 'compiles long lists of values and large unions', () => {
+  const schema = of({ enum: list(15_000, (i) => `value ${i}`) }, { required: list(1_000, () => 'a'), not: false });
+  expect(attempt(schema, { a: 'value 14999' })).toBeUndefined();
+  const union = of({ oneOf: list(500, (i) => ({ const: i, title: `number ${i}` })) });
+  expect([attempt(union, { a: 499 }), attempt(union, { a: 500 })]).toEqual([undefined, '`a` must be 0, got 500']);
+});
+
+verifies('G4', 'spends one budget of pattern steps on all texts of a check, and leaves the rest to the server', () => {
+  const slow = { pattern: '^(.*a){20}$' };
+  const wrong = `${'a'.repeat(3_000)}!`;
+  const texts = (length: number) => [...list(length, () => 'a'.repeat(3_000)), wrong];
+  expect(attempt(of({ items: slow }), { a: texts(1) })).toContain('`a.1` must match pattern');
+  expect(attempt(of({ items: slow }), { a: texts(10) })).toBeUndefined();
+  expect(attempt(of({ items: slow }), { a: texts(200) })).toBeUndefined();
+  const check = compileCheck(of({ items: slow }), 'mcp__s__t');
+  expect([check({ a: texts(10) }), check({ a: [wrong] })]).toEqual([undefined, expect.stringContaining('must match')]);
+});
+
+verifies(
+  'G4',
+  'compiles patterns of a schema until they are too large together, and leaves the rest to the server',
+  () => {
+    const patterns = (length: number) => of({ allOf: list(length, (i) => ({ pattern: `^a{900}(b|c{${i + 1}})$` })) });
+    expect(attempt(patterns(5), { a: 'x' })).toContain('must match pattern');
+    const repeated = list(60, (i) => ({ pattern: `^(((${'ab'.repeat(100)}){10}){10}){10}${i}` }));
+    expect(attempt(of({ allOf: repeated }), { a: 'x' })).toBeUndefined();
+  },
+);
