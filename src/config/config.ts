@@ -89,6 +89,8 @@ export interface SourceFile {
   readonly file: string;
   readonly scope: Scope;
   readonly state: 'found' | 'broken' | 'absent';
+  /** The version of the file just before it was read. */
+  readonly version?: string;
 }
 
 /** Something that came with the project's folder and counts only once the user has agreed to it. */

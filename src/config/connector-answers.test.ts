@@ -94,6 +94,15 @@ describe('the answer of a connector', () => {
     expect(server?.problem?.code).toBe('SERVER_UNTRUSTED');
   });
 
+  it.each(['filesystem', 'database'])(
+    'needs the same agreement for an address that takes the place of %s',
+    async (name) => {
+      const { url } = await connector(servers({ mcpServers: { [name]: { url: 'https://remote.test/' } } }));
+      const machine = await machineWith({ 'user/.heddle/heddle.json': { connectors: [{ name: 'corp', url }] } });
+      expect((await machine.load(REFUSES)).servers.get(name)?.problem?.code).toBe('SERVER_UNTRUSTED');
+    },
+  );
+
   it('needs no agreement for an address alone, nor when it has the force of an organisation’s file', async () => {
     const plain = { type: 'http', url: 'https://remote.test/', headers: { a: 'b' }, description: 'x', timeoutMs: 5 };
     expect((await serverOf(plain, {}, REFUSES)).server?.problem).toBeUndefined();

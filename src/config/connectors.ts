@@ -5,6 +5,7 @@ import { type Layer, type LayerServer, toLayer } from './layer.ts';
 import type { FoundConnector } from './merge-connectors.ts';
 import { parseDocument } from './parse-document.ts';
 import { type Remote, remoteDocument, shownUrl } from './remote-document.ts';
+import { BUILTINS } from './server-name.ts';
 
 export interface ConnectorOptions {
   readonly remote: Remote;
@@ -65,11 +66,11 @@ const HARMLESS = new Set([
 ]);
 const PLAIN_TYPES: readonly unknown[] = [undefined, 'http', 'sse', 'ws'];
 
-/** Marks a server that needs the user's agreement: all but a plain address. */
+/** Marks a server that needs the user's agreement: all but a plain address that replaces no built-in server. */
 function withTrust(server: LayerServer): LayerServer {
   const { type, ...others } = server.written ?? {};
   const plain = PLAIN_TYPES.includes(type) && Object.keys(others).every((key) => HARMLESS.has(key));
-  return { ...server, needsTrust: !plain };
+  return { ...server, needsTrust: !plain || BUILTINS.has(server.name) };
 }
 
 function complainAbout(text: string): string | undefined {

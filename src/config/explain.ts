@@ -5,6 +5,7 @@ import type { Config, Dropped, Place, PolicyVerdict, Problem, Scope, ServerConfi
 import { valueAt } from './describe-issue.ts';
 import { isSecretName, REDACTED, redact, withoutSecrets } from './redact.ts';
 import { settingPaths } from './schema.ts';
+import { BUILTINS } from './server-name.ts';
 
 /** One value in force: what it is, who said so and where, and who else said something. */
 export interface ExplainRow extends Partial<Place> {
@@ -51,8 +52,6 @@ function serverRows(config: Config, server: ServerConfig): readonly ExplainRow[]
     return { key: key.join('.'), value: shown, ...origin, ...facts };
   });
 }
-
-const BUILTINS: ReadonlySet<string> = new Set(['filesystem', 'database']);
 
 function noteOn({ dropped }: Config, { name, scope }: ServerConfig): string | undefined {
   const replaces = BUILTINS.has(name) && scope !== 'builtin' ? ['It replaces the built-in server of this name.'] : [];

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { SourceFile } from './config.ts';
-import { type Reading, readConfigFile } from './read-file.ts';
+import { type Reading, readConfigFile, sourceFile } from './read-file.ts';
 
 /** What an organisation has put on this machine. */
 export interface ManagedFiles {
@@ -33,7 +33,7 @@ export function isManaged({ servers, settings }: ManagedFiles): boolean {
 
 export function managedSources({ folder, servers, settings }: ManagedFiles): readonly SourceFile[] {
   return [
-    { file: join(folder, 'managed-mcp.json'), scope: 'enterprise', state: servers.state },
-    { file: join(folder, 'managed-settings.json'), scope: 'enterprise', state: settings.state },
+    sourceFile(join(folder, 'managed-mcp.json'), 'enterprise', servers),
+    sourceFile(join(folder, 'managed-settings.json'), 'enterprise', settings),
   ];
 }

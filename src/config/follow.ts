@@ -12,19 +12,28 @@ export interface FollowOptions {
   /** Given each new configuration that can be used. */
   readonly apply: (config: Config) => void;
   readonly onProblems: (problems: readonly Problem[]) => void;
+  /** How long a file may be missing before its removal takes effect. */
+  readonly graceMs?: number;
 }
 
-/** Reads the configuration again when its files change. A file that became unreadable leaves the last good one in force. */
-export function followConfig({ first, read, also, apply, onProblems }: FollowOptions): { close(): void } {
-  const readable = new Set<string>();
+/**
+ * Reads the configuration again when its files change. A file that became unreadable leaves the last good
+ * configuration in force. So does a file that vanished, for a grace period: some editors and deployment tools delete
+ * a file before they write it again.
+ */
+export function followConfig(options: FollowOptions): { close(): void } {
+  const { first, read, also, apply, onProblems, graceMs = 5000 } = options;
+  const grace = gracePeriod(graceMs, readNext);
+  let readable = foundIn(first);
   let reading: Promise<void> = Promise.resolve();
   let closed = false;
   let told = new Set(first.problems.map(({ message }) => message));
 
   function note({ files, refreshed }: Config): void {
-    const paths = files.map(({ file }) => file).filter(isAbsolute); // Not variables, nor addresses.
-    watch.follow([...paths, ...also]);
-    for (const { file, state } of files) if (state === 'found') readable.add(file);
+    // A file that vanished may be in no list now, and is still expected back.
+    const others = [...readable, ...also].map((file) => [file, undefined] as const);
+    const all = new Map([...others, ...files.map(({ file, version }) => [file, version] as const)]);
+    watch.follow(new Map([...all].filter(([file]) => isAbsolute(file)))); // Not variables, nor addresses.
     refreshed.then((changed) => changed && readNext());
   }
 
@@ -45,11 +54,13 @@ export function followConfig({ first, read, also, apply, onProblems }: FollowOpt
     try {
       const config = await read();
       if (closed) return;
-      const ruined = config.files.find(({ file, state }) => state === 'broken' && readable.has(file));
-      const more = ruined ? [stillInForce(ruined.file)] : atNextStart(first, config);
-      tell([...config.problems, ...more]);
+      const ruined = config.files.filter(({ file, state }) => state === 'broken' && readable.has(file));
+      const awaited = grace.awaited(vanishedFrom(config, readable));
+      const kept = [...ruined.map(({ file }) => stillInForce(file)), ...awaited.map((file) => gone(file, graceMs))];
+      tell([...config.problems, ...(kept.length > 0 ? kept : atNextStart(first, config))]);
+      if (kept.length === 0) readable = foundIn(config);
       note(config);
-      if (!ruined) apply(config);
+      if (kept.length === 0) apply(config);
     } catch (thrown) {
       tell([unreadable(thrown)]);
     }
@@ -61,7 +72,43 @@ export function followConfig({ first, read, also, apply, onProblems }: FollowOpt
     close() {
       closed = true;
       watch.close();
+      grace.close();
     },
+  };
+}
+
+const foundIn = ({ files }: Config): ReadonlySet<string> =>
+  new Set(files.flatMap(({ file, state }) => (state === 'found' ? [file] : [])));
+
+function vanishedFrom({ files }: Config, readable: ReadonlySet<string>): readonly string[] {
+  const present = new Set(files.flatMap(({ file, state }) => (state === 'absent' ? [] : [file])));
+  return [...readable].filter((file) => isAbsolute(file) && !present.has(file));
+}
+
+/** Counts how long files have been missing, and calls `onEnd` when one has been missing too long. */
+function gracePeriod(graceMs: number, onEnd: () => void) {
+  const timers = new Map<string, NodeJS.Timeout | 'over'>();
+
+  function end(file: string): void {
+    timers.set(file, 'over');
+    onEnd();
+  }
+  function forget(file: string): void {
+    const timer = timers.get(file);
+    if (timer !== 'over') clearTimeout(timer);
+    timers.delete(file);
+  }
+
+  return {
+    /** Returns the missing files that may still come back. */
+    awaited(missing: readonly string[]): readonly string[] {
+      for (const file of timers.keys()) if (!missing.includes(file)) forget(file);
+      for (const file of missing) {
+        if (!timers.has(file)) timers.set(file, setTimeout(end, graceMs, file).unref());
+      }
+      return missing.filter((file) => timers.get(file) !== 'over');
+    },
+    close: () => [...timers.keys()].forEach(forget),
   };
 }
 
@@ -80,6 +127,13 @@ const stillInForce = (file: string): Problem => ({
   code: 'CONFIG_INVALID',
   message: `${file} cannot be read any more, so the last good configuration stays in force.`,
   fix: 'Correct the file; it is read again by itself.',
+});
+
+const gone = (file: string, graceMs: number): Problem => ({
+  level: 'warn',
+  code: 'CONFIG_INVALID',
+  message: `${file} is gone, or empty; the last good configuration stays in force for ${graceMs / 1000} s.`,
+  fix: 'Put it back, or wait until its removal takes effect.',
 });
 
 function unreadable(thrown: unknown): Problem {

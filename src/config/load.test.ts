@@ -96,7 +96,7 @@ describe('with --config', () => {
       'elsewhere/my.json': { store: 'data', mcpServers: { a: { command: 'x', cwd: 'sub' } } },
     });
     const config = await machine.load({ file: '../elsewhere/my.json' });
-    expect(config.files.filter(({ scope }) => scope !== 'enterprise')).toEqual([
+    expect(config.files.filter(({ scope }) => scope !== 'enterprise')).toMatchObject([
       { file: machine.path('elsewhere/my.json'), scope: 'config', state: 'found' },
     ]);
     expect(config.servers.get('a')).toMatchObject({ scope: 'config', entry: { cwd: machine.path('elsewhere/sub') } });

@@ -4,7 +4,7 @@ import { defaultSettings } from './default-settings.ts';
 import { defaultSystemFolder, findManaged, isManaged, managedSources } from './find-managed.ts';
 import type { Found, LoadOptions, ReadSource } from './found.ts';
 import { findProjectFolder } from './project-folder.ts';
-import { type Reading, readConfigFile, readConfigText } from './read-file.ts';
+import { type Reading, readConfigFile, readConfigText, sourceFile } from './read-file.ts';
 import { askedSource, findPlugins, type Source, standardSources } from './sources.ts';
 
 const VARIABLE = 'HEDDLE_MCP_SERVERS';
@@ -29,7 +29,7 @@ async function find(options: LoadOptions): Promise<Found> {
     file === undefined ? readStandard(options, projectFolder) : readAll([askedSource(cwd, file)]),
     file === undefined ? findPlugins(projectFolder, home) : [],
   ]);
-  const files = sources.map(({ source, reading: { state } }) => ({ file: source.file, scope: source.scope, state }));
+  const files = sources.map(({ source: { file: path, scope }, reading }) => sourceFile(path, scope, reading));
   const problems = sources.flatMap(({ source, reading }) => problemsOf(source, reading));
   return { projectFolder, home, managed, sources, plugins, files: [...managedSources(managed), ...files], problems };
 }

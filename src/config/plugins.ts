@@ -4,7 +4,7 @@ import type { Problem, SourceFile } from './config.ts';
 import { type Variables, withoutOurs } from './expand.ts';
 import { type Layer, toLayer } from './layer.ts';
 import type { Document } from './parse-document.ts';
-import { readConfigFile } from './read-file.ts';
+import { readConfigFile, sourceFile } from './read-file.ts';
 import type { PluginPath } from './sources.ts';
 
 export interface PluginReading {
@@ -30,7 +30,7 @@ export function readPlugins(paths: readonly PluginPath[], options: PluginOptions
 async function readFolder({ path, needsTrust }: PluginPath, { variables }: PluginOptions): Promise<PluginReading> {
   const file = join(path, '.mcp.json');
   const reading = await readConfigFile(file);
-  const source = { file, scope: 'plugin' as const, state: reading.state };
+  const source = sourceFile(file, 'plugin', reading);
   if (reading.state === 'broken') return { file: source, problem: reading.problem };
   if (reading.state === 'absent') return { file: source };
   const layer = layerOf({ document: reading.document, folder: path, defaults: {} }, variables);

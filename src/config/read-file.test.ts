@@ -5,7 +5,7 @@ import { verifies } from '../../test/requirements.ts';
 import type { Problem } from './config.ts';
 import { machineWith } from './fixtures.ts';
 import type { Document } from './parse-document.ts';
-import { readConfigFile } from './read-file.ts';
+import { MISSING, readConfigFile } from './read-file.ts';
 
 async function read(content: string | Uint8Array) {
   const machine = await machineWith({ 'file.json': content });
@@ -99,5 +99,5 @@ it('refuses a folder, a pipe, what lies under a file, and bytes that are no text
 
 it('takes a missing file for nothing at all', async () => {
   const machine = await machineWith({});
-  expect(await readConfigFile(machine.path('none.json'))).toEqual({ state: 'absent' });
+  expect(await readConfigFile(machine.path('none.json'))).toEqual({ state: 'absent', version: MISSING });
 });

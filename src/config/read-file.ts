@@ -1,33 +1,51 @@
+import type { Stats } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { isObject } from '../core/json.ts';
-import type { Problem } from './config.ts';
+import type { Problem, Scope, SourceFile } from './config.ts';
 import { valueAt } from './describe-issue.ts';
 import { type Document, type Path, parseDocument } from './parse-document.ts';
 
 const MAX_BYTES = 5 * 1024 * 1024;
 
-export type Reading =
+export type Reading = (
   | { readonly state: 'absent' }
   | { readonly state: 'broken'; readonly problem: Problem }
-  | { readonly state: 'found'; readonly document: Document };
+  | { readonly state: 'found'; readonly document: Document }
+) & {
+  /** The version of the file just before it was read. */
+  readonly version?: string;
+};
+
+/** The version of a file that does not exist. */
+export const MISSING = 'missing';
+
+/** Returns a text that differs after every write to a file. */
+export const fileVersion = ({ ino, size, mtimeMs, ctimeMs }: Stats): string => `${ino} ${size} ${mtimeMs} ${ctimeMs}`;
 
 /**
  * Reads one configuration file. Whatever is wrong with it is in the answer; nothing is thrown.
  * With `wanted`, a file that holds nothing there is as good as absent.
  */
 export async function readConfigFile(file: string, wanted?: Path): Promise<Reading> {
+  let version: string | undefined;
   try {
     const found = await stat(file);
-    // A pipe or a device would wait for a writer that never comes.
-    if (!found.isFile()) return broken(file, `is ${found.isDirectory() ? 'a folder' : 'not a regular file'}`);
-    if (found.size > MAX_BYTES) return broken(file, `has ${found.size} bytes; the most Heddle reads is ${MAX_BYTES}`);
-    const text = decode(await readFile(file));
-    if (text === undefined) return broken(file, 'is not UTF-8 text');
-    return wanted !== undefined && holdsNothing(text, wanted) ? { state: 'absent' } : readConfigText(file, text);
+    version = fileVersion(found);
+    return { ...(await readFound(file, found, wanted)), version };
   } catch (error) {
     const code = codeOf(error);
-    return code === 'ENOENT' ? { state: 'absent' } : broken(file, `cannot be read (${code})`);
+    if (code === 'ENOENT') return { state: 'absent', version: MISSING };
+    return { ...broken(file, `cannot be read (${code})`), ...(version !== undefined && { version }) };
   }
+}
+
+async function readFound(file: string, found: Stats, wanted: Path | undefined): Promise<Reading> {
+  // A pipe or a device would wait for a writer that never comes.
+  if (!found.isFile()) return broken(file, `is ${found.isDirectory() ? 'a folder' : 'not a regular file'}`);
+  if (found.size > MAX_BYTES) return broken(file, `has ${found.size} bytes; the most Heddle reads is ${MAX_BYTES}`);
+  const text = decode(await readFile(file));
+  if (text === undefined) return broken(file, 'is not UTF-8 text');
+  return wanted !== undefined && holdsNothing(text, wanted) ? { state: 'absent' } : readConfigText(file, text);
 }
 
 /** Reads text that says where it comes from. */
@@ -35,6 +53,14 @@ export function readConfigText(file: string, text: string): Reading {
   const document = parseDocument(file, text);
   return 'root' in document ? { state: 'found', document } : { state: 'broken', problem: document };
 }
+
+/** Returns what a reading says about its file. */
+export const sourceFile = (file: string, scope: Scope, { state, version }: Reading): SourceFile => ({
+  file,
+  scope,
+  state,
+  ...(version !== undefined && { version }),
+});
 
 // Settings of other programs grow to megabytes; the quick parser says whether the one that knows lines is needed.
 function holdsNothing(text: string, wanted: Path): boolean {

@@ -8,3 +8,6 @@ export function complaintAboutName(name: string): string | undefined {
   }
   return isReserved(name) ? `The server name \`${name}\` is reserved for Heddle itself.` : undefined;
 }
+
+/** Names of the servers that come with Heddle. */
+export const BUILTINS: ReadonlySet<string> = new Set(['filesystem', 'database']);

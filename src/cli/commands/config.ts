@@ -55,7 +55,7 @@ async function printSchema(): Promise<number> {
 
 async function printPaths(input: Input): Promise<number> {
   const { files } = await readConfig(openOptions(input));
-  if (input.flag('json')) printJson(files);
+  if (input.flag('json')) printJson(files.map(({ version: _, ...file }) => file));
   else printTable(['SCOPE', 'STATE', 'FILE'], files.map(toPathCells));
   return 0;
 }
