@@ -136,11 +136,20 @@ describe('refusals', () => {
     [{ times: 4 }, 'The argument "times" has to be a whole number from 1 to 3, not 4.'],
     [{ times: '2' }, 'The argument "times" has to be a whole number from 1 to 3, not "2".'],
     [{ loud: 'yes' }, 'The argument "loud" has to be true or false, not "yes".'],
-    [{ tone: null }, 'The argument "tone" has to be one of "warm", "cold", not null.'],
+    [{ tone: 'mild' }, 'The argument "tone" has to be one of "warm", "cold", not "mild".'],
     [{ nmae: 'x' }, 'There is no argument "nmae". The arguments are: name, times, loud, tone.'],
   ])('names the argument that is wrong in %j', async (input, message) => {
     const { ask } = await serve();
     expect(textOf(await ask('tools/call', { name: 'greet', arguments: input }))).toBe(message);
+  });
+
+  it('takes a null for an argument as absent', async () => {
+    const { ask } = await serve();
+    const nulls = { name: 'Ada', times: null, loud: null, tone: null };
+    const [given, absent] = await Promise.all(
+      [nulls, { name: 'Ada' }].map((input) => ask('tools/call', { name: 'greet', arguments: input })),
+    );
+    expect(given).toEqual(absent);
   });
 
   it('passes a cancellation on to the tool', async () => {

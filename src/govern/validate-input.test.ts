@@ -66,3 +66,47 @@ verifies('R1', 'a tool that was found invalid when it was listed is refused with
     message: 'mcp__demo__echo cannot be called: it has no name.',
   });
 });
+
+const OPTIONAL: JsonObject = {
+  type: 'object',
+  properties: { path: { type: 'string' }, 'a/b': { type: 'string' }, limit: { anyOf: [{ type: 'integer' }] } },
+  required: ['path'],
+  additionalProperties: false,
+};
+
+verifies('G4', 'takes a null for an optional argument as absent, and forwards it unchanged', async () => {
+  const seen: JsonObject[] = [];
+  const forwards = compose([validateInput()], (call) => {
+    seen.push(call.input);
+    return Promise.resolve(text('done'));
+  });
+  const input = { path: 'x', 'a/b': null, limit: null };
+  await forwards(aCall({ target: aTarget({ definition: { name: 'echo', inputSchema: OPTIONAL } }), input }));
+  expect(seen).toEqual([{ path: 'x', 'a/b': null, limit: null }]);
+  expect(seen[0]).toBe(input);
+});
+
+verifies('G4', 'judges every other null by the schema', async () => {
+  const refused = async (schema: JsonObject, input: JsonObject) =>
+    expect(await send(schema, input).catch((thrown) => thrown.message)).toContain('do not fit');
+  await refused(OPTIONAL, { path: null });
+  await refused(OPTIONAL, { path: 'x', unknown: null });
+  await refused(OPTIONAL, { path: 7, limit: null });
+  await refused({ properties: { filter: { properties: { name: { type: 'string' } } } } }, { filter: { name: null } });
+  await refused({ properties: { list: { items: { type: 'string' } } } }, { list: [null] });
+  // The schema takes this null, and ties a condition to it.
+  const tied = { properties: { a: { type: ['string', 'null'] }, b: {} }, dependentRequired: { a: ['b'] } };
+  await refused(tied, { a: null });
+  await expect(send(tied, { a: null, b: 1 })).resolves.toEqual(text('done'));
+});
+
+verifies('G4', 'looks at many nulls within the steps of one check', async () => {
+  const names = Array.from({ length: 400 }, (_, index) => `n${index}`);
+  const each = { type: 'array', items: { type: 'integer', multipleOf: 1 } };
+  const properties = { ...Object.fromEntries(names.map((name) => [name, { type: 'string' }])), list: each };
+  const nulls = Object.fromEntries(names.map((name) => [name, null]));
+  await expect(send({ properties }, { ...nulls, list: [1] })).resolves.toEqual(text('done'));
+  const slow = { allOf: [{ properties: { list: each } }], properties };
+  const list = Array.from({ length: 100_000 }, () => 1);
+  await expect(send(slow, { ...nulls, list })).rejects.toMatchObject({ code: 'TOOL_INVALID' });
+});

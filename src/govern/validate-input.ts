@@ -44,7 +44,7 @@ function checked(call: ResolvedCall, check: Check): ResolvedCall {
 /** What cannot be compiled stays so: the next call is told at once, and nothing is compiled again. */
 function compiled(definition: JsonObject, tool: string): Check {
   try {
-    return compileCheck(schemaOf(definition), tool);
+    return compileCheck(schemaOf(definition), tool, { nullIsAbsent: true });
   } catch (thrown) {
     if (!HeddleError.is(thrown)) throw thrown; // It may go better the next time.
     return () => {

@@ -1,9 +1,10 @@
 import type { ErrorObject } from 'ajv';
-import type { JsonObject } from '../core/call.ts';
+import type { Json, JsonObject } from '../core/call.ts';
 import { closest } from '../core/did-you-mean.ts';
 import { HeddleError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import { loadAjv } from './load-ajv.ts';
+import { optionalNulls } from './optional-null.ts';
 import { plainFit } from './plain-fit.ts';
 import { brokenLimit } from './schema-limits.ts';
 import { checkBudget } from './step-budget.ts';
@@ -16,13 +17,18 @@ const MAX_ALLOWED = 2_000;
 /** What is wrong with an input, in words; undefined when nothing is. */
 export type Check = (input: JsonObject) => string | undefined;
 
+export interface CheckOptions {
+  /** Takes an optional property as absent when it is null and the schema refuses that. */
+  readonly nullIsAbsent?: boolean;
+}
+
 /** Turns a schema from outside into a check. Throws TOOL_INVALID when it is broken or breaks the limits. */
-export function compileCheck(schema: JsonObject, tool: string): Check {
+export function compileCheck(schema: JsonObject, tool: string, options: CheckOptions = {}): Check {
   const broken = brokenLimit(schema);
   if (broken) throw invalid(tool, broken);
   const budget = checkBudget();
   const fits = plainFit(schema, budget);
-  if (!fits) return thoroughCheck(schema, tool);
+  if (!fits) return thoroughCheck(schema, tool, options);
   // Most inputs fit, and most schemas are plain: then nothing has to be loaded or compiled. What is wrong, the compiler says.
   let thorough: Check | undefined;
   return function check(input) {
@@ -32,19 +38,27 @@ export function compileCheck(schema: JsonObject, tool: string): Check {
     } catch (cause) {
       throw unusable(tool, cause);
     }
-    thorough ??= thoroughCheck(schema, tool);
+    thorough ??= thoroughCheck(schema, tool, options);
     return thorough(input);
   };
 }
 
-function thoroughCheck(schema: JsonObject, tool: string): Check {
+function thoroughCheck(schema: JsonObject, tool: string, { nullIsAbsent = false }: CheckOptions): Check {
   const compile = loadAjv(); // That it cannot be loaded is no fault of the schema.
   const budget = checkBudget();
   const errorsOf = orInvalid(tool, () => compile(schema, budget));
+  const nullBehind = nullIsAbsent ? optionalNulls(schema) : () => undefined;
   return function check(input) {
     budget.restart();
-    const [error] = orInvalid(tool, () => errorsOf(input));
-    return error && inWords(error);
+    let rest: Record<string, Json | undefined> | undefined;
+    for (;;) {
+      const [error] = orInvalid(tool, () => errorsOf(rest ?? input));
+      const name = error && nullBehind(error);
+      if (name === undefined) return error && inWords(error);
+      // Within the budget of one check: each null takes another look.
+      rest ??= { ...input };
+      delete rest[name];
+    }
   };
 }
 

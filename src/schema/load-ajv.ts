@@ -9,7 +9,7 @@ import { compileBudget, type StepBudget } from './step-budget.ts';
 const require = createRequire(import.meta.url);
 
 /** Finds what does not fit the schema. Throws when that takes more steps than are left. */
-export type FindErrors = (input: Json) => readonly ErrorObject[];
+export type FindErrors = (input: Json | JsonObject) => readonly ErrorObject[];
 
 /** Compiles a schema whose checks take their steps from the budget. Throws when the schema is broken. */
 export type Compile = (schema: JsonObject, checking: StepBudget) => FindErrors;
