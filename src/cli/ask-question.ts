@@ -2,7 +2,8 @@ import type { Answer, Answers, Json, Question } from '../core/call.ts';
 import { type Field, readForm, wrongValue } from '../core/form.ts';
 import type { Questions } from '../core/rounds.ts';
 import { type Conversation, canAsk, openConversation } from './ask.ts';
-import { inert } from './inert.ts';
+import { indented, oneLine } from './inert.ts';
+import { say } from './say.ts';
 
 type Action = 'accept' | 'decline' | 'cancel';
 
@@ -27,14 +28,15 @@ export async function askAtTerminal(questions: Questions, server: string, signal
 }
 
 function decline(server: string, { params = {} }: Question): Answer {
-  say(`${server} asks:\n${indented(String(params.message))}`);
+  quote(`${server} asks:`, String(params.message));
   say('Declined: there is no terminal here to ask at. Run the command in one, or pass what it asks for as arguments.');
   return { action: 'decline' };
 }
 
 async function ask(server: string, { params = {} }: Question, conversation: Conversation): Promise<Answer> {
   const { mode, url, message, requestedSchema } = params;
-  say(`\n${server} asks:\n${indented(String(message))}`);
+  process.stderr.write('\n');
+  quote(`${server} asks:`, String(message));
   if (mode === 'url') return { action: await askVisit(String(url), conversation) };
   const fields = readForm(requestedSchema);
   const action = await askAction('Answer?', 'yes', conversation);
@@ -50,7 +52,9 @@ async function ask(server: string, { params = {} }: Question, conversation: Conv
 /** Nothing is opened for the user: where it leads is theirs to judge. */
 function askVisit(url: string, conversation: Conversation): Promise<Action> {
   const { host, href } = new URL(url);
-  say(`It wants you to visit a page on ${host}:\n  ${href}\nOpen it yourself if you trust that host.`);
+  say(`It wants you to visit a page on ${host}:`);
+  process.stderr.write(`  ${oneLine(href)}\n`); // Whole, so that it can be copied.
+  say('Open it yourself if you trust that host.');
   return askAction('Have you opened it?', 'no', conversation);
 }
 
@@ -65,7 +69,7 @@ async function askAction(question: string, otherwise: 'yes' | 'no', conversation
 }
 
 async function askField(field: Field, conversation: Conversation): Promise<Json | undefined> {
-  if (field.description !== undefined) say(indented(field.description));
+  if (field.description !== undefined) process.stderr.write(`${indented(field.description, process.stderr)}\n`);
   for (const [at, { title, value }] of field.choices.entries()) {
     say(`  ${at + 1}  ${oneLine(title)}${title === value ? '' : ` (${oneLine(value)})`}`);
   }
@@ -132,9 +136,7 @@ function chosen({ choices }: Field, text: string): string | undefined {
   return (named ?? choices[Number(text) - 1])?.value;
 }
 
-// What they write is indented, or stands on a line that we began: so no line of theirs looks like one of ours.
-const indented = (text: string): string => text.replace(/^/gm, '  | ');
-
-const oneLine = (text: string): string => text.replace(/\s+/g, ' ');
-
-const say = (text: string): void => void process.stderr.write(`${inert(text)}\n`);
+function quote(start: string, text: string): void {
+  say(start);
+  process.stderr.write(`${indented(text, process.stderr)}\n`);
+}

@@ -1,20 +1,22 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { HeddleError } from '../core/errors.ts';
-import { inert } from './inert.ts';
+import { following, oneLine } from './inert.ts';
 
 /** Whether a person is there to be asked. */
 export const canAsk = (): boolean => Boolean(process.stdin.isTTY && process.stderr.isTTY);
 
+const shown = (question: string): string => following('', oneLine(question), process.stderr);
+
 /** Asks a question whose answer is yes unless the person says no. */
 export async function askYes(question: string): Promise<boolean> {
-  const answer = await ask(`${inert(question)} [Y/n] `, process.stderr);
+  const answer = await ask(`${shown(question)} [Y/n] `, process.stderr);
   return !/^n(o)?$/i.test(answer.trim());
 }
 
 /** Asks a question whose answer is no unless the person says yes. */
 export async function askNo(question: string): Promise<boolean> {
-  const answer = await ask(`${inert(question)} [y/N] `, process.stderr);
+  const answer = await ask(`${shown(question)} [y/N] `, process.stderr);
   return /^y(es)?$/i.test(answer.trim());
 }
 
@@ -42,7 +44,7 @@ export function openConversation(): Conversation {
   return {
     async ask(question) {
       if (left) throw leftOff();
-      lines.setPrompt(`${inert(question)} `);
+      lines.setPrompt(`${shown(question)} `);
       lines.prompt();
       const early = typed.shift();
       if (early !== undefined) return early;
@@ -59,7 +61,7 @@ export function openConversation(): Conversation {
 
 /** Asks for something that is not to be seen while it is typed. */
 export async function askHidden(question: string): Promise<string> {
-  process.stderr.write(`${inert(question)} `);
+  process.stderr.write(`${shown(question)} `);
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   try {
     return await ask('', nowhere);

@@ -6,6 +6,7 @@ import { homeFolder } from '../open-heddle.ts';
 import type { Input } from './command.ts';
 import { diffText, printDiff } from './print-diff.ts';
 import { printJson } from './print-json.ts';
+import { print, say } from './say.ts';
 
 export interface Change {
   readonly file: string;
@@ -33,10 +34,10 @@ export async function changeFile({ file, edit, report, line }: Change, input: In
       changed: changed.before !== changed.after,
       ...(dryRun && { diff: diffText(file, before, after) }),
     });
-  } else if (!dryRun) process.stdout.write(`${line}\n`);
+  } else if (!dryRun) print(line);
   else printDiff(file, before, after);
   if (dryRun && before === after && changed.before !== changed.after) {
-    process.stderr.write('What would change is in values that are not shown.\n');
+    say('What would change is in values that are not shown.');
   }
   return changed;
 }

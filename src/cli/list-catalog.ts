@@ -5,11 +5,12 @@ import { HeddleError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import type { Heddle, ListQuery } from '../heddle.ts';
 import type { Input } from './command.ts';
-import { inert } from './inert.ts';
+import { oneLine } from './inert.ts';
 import { localCaller } from './local-caller.ts';
 import { type Column, printColumns } from './print-columns.ts';
 import { printJson } from './print-json.ts';
 import { printFileProblems } from './print-problems.ts';
+import { say, state as tellState } from './say.ts';
 import { stateOf } from './state-of.ts';
 import { openOptions, withHeddle } from './with-heddle.ts';
 
@@ -25,7 +26,7 @@ export function listCatalog(kind: Kind, input: Input): Promise<number> {
     if (found.length === 0 && asked.category !== undefined) await requireCategory(heddle, by, asked.category);
     if (input.flag('json')) printJson(found.map(toRow));
     else if (found.length > 0) printColumns(COLUMNS[kind], found);
-    else process.stderr.write(`There are no ${kind}s${asked.server === undefined ? '' : ` of ${asked.server}`}.\n`);
+    else say(`There are no ${kind}s${asked.server === undefined ? '' : ` of ${asked.server}`}.`);
     files.tell();
     await tellMissing(heddle, by, asked.server);
     return 0;
@@ -142,7 +143,7 @@ function brokenFiles() {
       broken = [...new Set(errors.map(({ at }) => String(at?.file)))];
     },
     tell(): void {
-      for (const file of broken) process.stderr.write(`What ${file} names may be missing here: it has an error.\n`);
+      for (const file of broken) say(`What ${file} names may be missing here: it has an error.`);
     },
   };
 }
@@ -153,8 +154,7 @@ async function tellMissing(heddle: Heddle, by: Caller, only?: string): Promise<v
     const { name, state, reason, fix, attempt } = server;
     if (only !== undefined && name !== only) continue;
     if (state === 'failed' || state === 'needs-auth')
-      process.stderr.write(`${inert(`${name} ${stateOf(server)}: ${reason}\n  fix: ${fix}`)}\n`);
-    if (state === 'pending' && attempt[0] > 0)
-      process.stderr.write(`${name} is still connecting; what it has is not listed.\n`);
+      tellState({ start: `${oneLine(`${name} ${stateOf(server)}`)}: `, message: String(reason), fix }, process.stderr);
+    if (state === 'pending' && attempt[0] > 0) say(`${name} is still connecting; what it has is not listed.`);
   }
 }

@@ -5,12 +5,13 @@ import { askGateway, findGateway } from '../gateway/running-gateway.ts';
 import type { Heddle } from '../heddle.ts';
 import { homeFolder, readConfig } from '../open-heddle.ts';
 import type { Input } from './command.ts';
-import { inert } from './inert.ts';
+import { oneLine } from './inert.ts';
 import { untilInterrupted } from './interrupt.ts';
 import { localCaller } from './local-caller.ts';
 import { printJson } from './print-json.ts';
 import { printFileProblems } from './print-problems.ts';
 import { printTable } from './print-table.ts';
+import { state } from './say.ts';
 import { stateOf } from './state-of.ts';
 import { openOptions, withHeddle } from './with-heddle.ts';
 
@@ -58,8 +59,8 @@ export async function liveServers(
 
 /** Under the table, where there is room for a whole sentence. */
 function printReasons(servers: readonly ServerStatus[]): void {
-  for (const { name, state, reason, fix } of servers) {
-    if (!reason || state === 'disabled') continue;
-    process.stdout.write(`\n${name}: ${inert(reason)}\n${fix ? `  fix: ${inert(fix)}\n` : ''}`);
+  for (const { name, state: now, reason, fix } of servers) {
+    if (!reason || now === 'disabled') continue;
+    state({ start: `\n${oneLine(name)}: `, message: reason, fix }, process.stdout);
   }
 }

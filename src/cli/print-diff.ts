@@ -1,5 +1,5 @@
 import colors from 'picocolors';
-import { inert } from './inert.ts';
+import { inert, oneLine } from './inert.ts';
 
 interface Line {
   readonly sign: ' ' | '-' | '+';
@@ -21,7 +21,7 @@ export function diffText(file: string, before: string, after: string): string {
   if (before === after) return '';
   const lines = compare(toLines(before), toLines(after));
   const from = before === '' ? '/dev/null' : file;
-  return [`--- ${from}`, `+++ ${file}`, ...hunksOf(lines), ''].map(inert).join('\n');
+  return [`--- ${oneLine(from)}`, `+++ ${oneLine(file)}`, ...hunksOf(lines).map(inert), ''].join('\n');
 }
 
 function toLines(text: string): readonly string[] {

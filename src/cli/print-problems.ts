@@ -1,13 +1,14 @@
 import colors from 'picocolors';
 import type { Problem } from '../config/config.ts';
-import { inert } from './inert.ts';
+import { oneLine } from './inert.ts';
+import { state } from './say.ts';
 
 /** Says on stderr what is wrong with the configuration: where, what, and what to do. */
 export function printProblems(problems: readonly Problem[]): void {
   for (const { level, message, fix, at } of problems) {
-    const where = at ? `${at.file}:${at.line}:${at.column}: ` : '';
+    const where = at ? `${oneLine(at.file)}:${at.line}:${at.column}: ` : '';
     const word = level === 'error' ? colors.red('config error') : colors.yellow('config warning');
-    process.stderr.write(`${word}: ${where}${inert(message)}\n  fix: ${inert(fix)}\n`);
+    state({ start: `${word}: ${where}`, message, fix }, process.stderr);
   }
 }
 

@@ -1,13 +1,14 @@
 import type { Json, JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
 import type { Complete } from '../core/rounds.ts';
-import { inert } from './inert.ts';
+import { indented, inert } from './inert.ts';
 import { printJson } from './print-json.ts';
 
 /** Prints what a tool answered. Gives back the exit code: 0, or 1 when the answer is an error. */
 export function printResult({ value, isError }: Complete, json: boolean): number {
   if (json) printJson(value);
-  else show(isError ? process.stderr : process.stdout, textOf(value));
+  else if (isError) process.stderr.write(`${indented(textOf(value).trimEnd(), process.stderr)}\n`);
+  else show(process.stdout, textOf(value));
   return isError ? 1 : 0;
 }
 

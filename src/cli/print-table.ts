@@ -1,5 +1,5 @@
 import colors from 'picocolors';
-import { inert } from './inert.ts';
+import { cutToWidth, inert } from './inert.ts';
 
 /** Rows in columns, some of them at the right. A line is cut to the width of the terminal; piped, nothing is cut. */
 export function printTable(
@@ -19,5 +19,5 @@ export function printTable(
 
 function cut(text: string): string {
   const { columns } = process.stdout;
-  return columns && text.length > columns ? `${text.slice(0, columns - 1)}…` : text;
+  return columns ? cutToWidth(text, columns - 1) : text;
 }

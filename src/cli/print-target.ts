@@ -1,7 +1,7 @@
 import colors from 'picocolors';
 import type { Facts, Json, JsonObject, Target } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
-import { inert } from './inert.ts';
+import { following, indented, indentedJson, oneLine } from './inert.ts';
 
 /** Prints all there is to know of a tool, prompt or resource; text from its server is shown inert. */
 export function printTarget(target: Target): void {
@@ -11,7 +11,7 @@ export function printTarget(target: Target): void {
     titled(target),
     '',
     ...(invalid === undefined ? [] : [row('invalid', invalid), '']),
-    typeof description === 'string' ? description : 'It has no description.',
+    typeof description === 'string' ? indented(description, process.stdout) : 'It has no description.',
     '',
     row(
       'category',
@@ -22,18 +22,22 @@ export function printTarget(target: Target): void {
     ...flags.map((flag) => row('flag', flag)),
     ...PARTS[kind](definition),
   ];
-  process.stdout.write(`${colors.bold(inert(publicName))}\n${lines.map(inert).join('\n')}\n`);
+  process.stdout.write(`${colors.bold(oneLine(publicName))}\n${lines.join('\n')}\n`);
 }
 
-const row = (title: string, text: string) => `${title.padEnd(9)}${text}`;
-const json = (title: string, value: Json) => ['', row(title, JSON.stringify(value, null, 2))];
+const row = (title: string, text: string) => following(title.padEnd(9), oneLine(text), process.stdout);
+const json = (title: string, value: Json) => ['', `${title.padEnd(9)}${indentedJson(value, process.stdout)}`];
 
 function titled({ kind, servers, name, definition }: Target): string {
   const { annotations } = definition;
   const title = definition.title ?? (isObject(annotations) ? annotations.title : undefined);
   const called =
     kind === 'tool' || kind === 'prompt' ? `${servers.join(', ')} calls it ${name}` : String(definition.name);
-  return `a ${kind}: ${called}${typeof title === 'string' ? ` (${title})` : ''}`;
+  return following(
+    `a ${kind}: `,
+    oneLine(`${called}${typeof title === 'string' ? ` (${title})` : ''}`),
+    process.stdout,
+  );
 }
 
 type Parts = (definition: JsonObject) => readonly string[];
@@ -59,7 +63,7 @@ const PARTS: Readonly<Record<Target['kind'], Parts>> = {
 
 function argumentLine({ name, description, required }: JsonObject): string {
   const about = [...(required === true ? ['required'] : []), ...(typeof description === 'string' ? [description] : [])];
-  return `  ${name}${about.length > 0 ? `: ${about.join('; ')}` : ''}`;
+  return following('  ', oneLine(`${name}${about.length > 0 ? `: ${about.join('; ')}` : ''}`), process.stdout);
 }
 
 function traitsOf(facts: Facts): readonly string[] {

@@ -1,8 +1,10 @@
 import { openSecretStore } from '../open-heddle.ts';
 import { askYes, canAsk } from './ask.ts';
 import type { Input } from './command.ts';
+import { oneLine } from './inert.ts';
 import { findInlineSecrets, type InlineSecret, withReferences } from './inline-secrets.ts';
 import type { NamedServer } from './new-servers.ts';
+import { say, state } from './say.ts';
 
 /** Moves secrets out of entries into the store: with `--secret`, or when the person agrees. Else it warns. */
 export async function settleSecrets(
@@ -25,10 +27,8 @@ async function shouldMove({ key }: InlineSecret, file: string, input: Input): Pr
   if (canAsk() && !input.flag('dry-run') && !input.flag('json')) {
     return askYes(`${key} looks like a secret. Keep it in the secret store instead of ${file}?`);
   }
-  process.stderr.write(
-    `warning: ${key} looks like a secret and goes into ${file} as plain text.\n` +
-      '  fix: Add `--secret` to keep it in the secret store.\n',
-  );
+  const message = oneLine(`${key} looks like a secret and goes into ${file} as plain text.`);
+  state({ start: 'warning: ', message, fix: 'Add `--secret` to keep it in the secret store.' }, process.stderr);
   return false;
 }
 
@@ -37,6 +37,6 @@ async function store(secrets: readonly InlineSecret[]): Promise<void> {
   const opened = await openSecretStore();
   for (const { name, value } of secrets) {
     await opened.set(name, value);
-    process.stderr.write(`The secret ${name} is in the ${opened.backend === 'file' ? 'secret store' : 'keychain'}.\n`);
+    say(`The secret ${name} is in the ${opened.backend === 'file' ? 'secret store' : 'keychain'}.`);
   }
 }

@@ -1,5 +1,6 @@
 import { basename, relative } from 'node:path';
 import type { Json, JsonObject } from '../core/call.ts';
+import { quoteCommand } from '../core/visible-text.ts';
 import type { Config, Place, Problem, ServerConfig, Untrusted } from './config.ts';
 import type { Layer, LayerSetting } from './layer.ts';
 import { trustHash } from './trust-book.ts';
@@ -21,6 +22,8 @@ export function openTrust(agrees: (thing: Untrusted) => boolean): Trust {
     },
   };
 }
+
+const MAX_SHOWN_CHARS = 500;
 
 /** What a project may say without being trusted: whatever makes Heddle stricter, and nothing else. */
 const HARMLESS: Readonly<Record<string, (value: Json) => boolean>> = {
@@ -64,7 +67,7 @@ export function trustedServers(servers: Config['servers'], trust: Trust): Config
 function untrusted({ name, entry, written = {}, at, everywhere }: ServerConfig): Untrusted {
   const { command, args, url, ...others } = written;
   const words = [command, ...(Array.isArray(args) ? args : [])].map(String);
-  const would = entry?.type === 'stdio' ? `run ${words.join(' ')}` : `connect to ${String(url)}`;
+  const would = entry?.type === 'stdio' ? `run ${quoteCommand(words)}` : `connect to ${String(url)}`;
   const also = Object.entries(others).map(([key, value]) => `${key}: ${JSON.stringify(value)}`);
   const more = { ...(at && { at }), ...(everywhere && { everywhere }) };
   return { thing: `server ${name}`, would, also, hash: trustHash(written), ...more };
@@ -90,12 +93,18 @@ export const untrustedBundle = (file: string, digest: string): Untrusted => ({
   at: { file, line: 1, column: 1 },
 });
 
+/** The problem is shown by every command, so a long command is cut there. `heddle trust` shows all of it. */
+const cut = (would: string): string =>
+  would.length <= MAX_SHOWN_CHARS
+    ? would
+    : `${would.slice(0, MAX_SHOWN_CHARS)}… (the first ${MAX_SHOWN_CHARS} of ${would.length} characters)`;
+
 function serverProblem({ name, scope }: ServerConfig, { would, at }: Untrusted): Problem {
   const source = scope === 'connector' ? 'from a connector' : 'with this project';
   return {
     level: 'error',
     code: 'SERVER_UNTRUSTED',
-    message: `${name} is untrusted: it came ${source} and would ${would}.`,
+    message: `${name} is untrusted: it came ${source} and would ${cut(would)}.`,
     fix: `Look at it, then run \`heddle trust ${name}\` once (in CI: pass --trust-project).`,
     ...(at && { at }),
     server: name,

@@ -51,7 +51,7 @@ describe('heddle call', () => {
 
   verifies('L3', 'prints the answer and nothing else on stdout, an error of the tool on stderr', async () => {
     const { heddle } = project(CONFIG);
-    expect(await heddle(['call', 'odd.fail'])).toEqual({ code: 1, stdout: '', stderr: 'It did not work.\n' });
+    expect(await heddle(['call', 'odd.fail'])).toEqual({ code: 1, stdout: '', stderr: '  | It did not work.\n' });
     const json = await heddle(['call', 'odd.fail', '--json']);
     expect([json.code, JSON.parse(json.stdout)]).toEqual([1, { ...text('It did not work.'), isError: true }]);
     const picture = await heddle(['call', 'odd.picture']);

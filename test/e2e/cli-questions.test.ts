@@ -67,12 +67,12 @@ verifies(
     const one = asking();
     const { type, ended, screen } = await terminal(one, ['call', 'demo.forge']);
     await type('Answer? [Y]es, [n]o, [c]ancel:', '');
-    await type('Name heddle: all is well (text) [Ann heddle: all is well]:', 'Ann');
+    await type('Name\\nheddle: all is well (text) [Ann\\nheddle: all is well]:', 'Ann');
     await type('size (1 to 1):', '1');
     await type('extras (some of 1 to 3, with commas) [1, 3]:', ''); // As it would be typed, not as it is sent.
     expect(await ended()).toBe(0);
     expect(screen()).toContain('"extras":["hat","tie"]');
-    expect(screen()).toContain('  1  Small heddle: all is well (s heddle: all is well)');
+    expect(screen()).toContain('  1  Small\\nheddle: all is well (s\\nheddle: all is well)');
     expect(screen()).not.toMatch(/^heddle: all is well/m);
     const { stderr } = await one.heddle(['call', 'demo.forge']);
     expect(stderr).not.toMatch(/^heddle: all is well/m);

@@ -19,11 +19,16 @@ export interface Terminal {
   ended(): Promise<number | null>;
 }
 
-/** A command in a terminal of its own. It ends with the test. */
-export async function terminal({ folder, env, heddle }: Project, args: readonly string[]): Promise<Terminal> {
+/** A command in a terminal of its own, of this size where one is given. It ends with the test. */
+export async function terminal(
+  { folder, env, heddle }: Project,
+  args: readonly string[],
+  size?: { readonly rows: number; readonly cols: number },
+): Promise<Terminal> {
   await heddle(['--version']); // Whereby the project is trusted.
   const quoted = [process.execPath, BIN, ...args].map((word) => `'${word}'`).join(' ');
-  const child: ChildProcess = spawn('script', ['-qefc', quoted, '/dev/null'], { cwd: folder, env: { ...env } });
+  const sized = size ? `stty rows ${size.rows} cols ${size.cols}; ${quoted}` : quoted;
+  const child: ChildProcess = spawn('script', ['-qefc', sized, '/dev/null'], { cwd: folder, env: { ...env } });
   const exit = once(child, 'close');
   onTestFinished(() => void child.kill('SIGKILL'));
   let shown = '';

@@ -15,6 +15,7 @@ import { uniqueName } from '../derive-name.ts';
 import { placesOf, readScope, SCOPE_OPTION } from '../edit-scope.ts';
 import { type NamedServer, type NewServer, readNewServers } from '../new-servers.ts';
 import { printProblems } from '../print-problems.ts';
+import { say } from '../say.ts';
 import { settleSecrets } from '../settle-secrets.ts';
 import { trustOwn } from '../trust-own.ts';
 
@@ -48,7 +49,7 @@ export const add: Command = {
     const target = await targetFor(placesOf(config), scope);
     const text = await readText(target.file);
     const servers = named(given, config, text);
-    for (const note of notes) process.stderr.write(`${note}\n`);
+    for (const note of notes) say(note);
     for (const { name, entry } of servers) requireSound(name, entry, target);
 
     const place = edited(target, input.flag('force'));
@@ -78,7 +79,7 @@ function named(given: readonly NewServer[], { servers }: Config, text: string): 
     if (name !== undefined) return { name, entry };
     const derived = uniqueName(derivedName, taken);
     taken.add(derived);
-    process.stderr.write(`No name was given, so the server is called ${derived}.\n`);
+    say(`No name was given, so the server is called ${derived}.`);
     return { name: derived, entry };
   });
 }
@@ -109,7 +110,7 @@ function requireSound(name: string, entry: JsonObject, { foreign }: EditTarget):
   }
   printProblems(problems);
   for (const variable of unset) {
-    process.stderr.write(`${variable} is not set here; ${name} starts only where it is.\n`);
+    say(`${variable} is not set here; ${name} starts only where it is.`);
   }
 }
 
@@ -145,7 +146,6 @@ async function tellShadows(names: readonly string[], { file }: EditTarget): Prom
   const { servers } = await readConfig();
   for (const name of names) {
     const at = servers.get(name)?.at;
-    if (at && at.file !== file)
-      process.stderr.write(`${name} is also in ${at.file}:${at.line}, which wins over ${file}.\n`);
+    if (at && at.file !== file) say(`${name} is also in ${at.file}:${at.line}, which wins over ${file}.`);
   }
 }

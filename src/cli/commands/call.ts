@@ -6,13 +6,14 @@ import type { Heddle } from '../../heddle.ts';
 import type { OpenOptions } from '../../open-heddle.ts';
 import type { AdHocServer } from '../ad-hoc-server.ts';
 import { CONFIG_OPTION, type Command, type Input, readNumber, TRUST_OPTION } from '../command.ts';
-import { inert } from '../inert.ts';
+import { following, indented } from '../inert.ts';
 import { untilInterrupted } from '../interrupt.ts';
 import { localCaller } from '../local-caller.ts';
 import { printFileProblems } from '../print-problems.ts';
 import { printResult } from '../print-result.ts';
 import { readArguments } from '../read-arguments.ts';
 import { headersOf } from '../read-pairs.ts';
+import { sayForNow } from '../say.ts';
 import { openOptions, withHeddle } from '../with-heddle.ts';
 
 const MAX_TIMEOUT_MS = 600_000;
@@ -133,10 +134,11 @@ async function run(heddle: Heddle, call: Call, input: Input): Promise<Complete> 
   } catch (thrown) {
     const { code, message } = HeddleError.from(thrown);
     if (code !== 'APPROVAL_REQUIRED' || input.flag('json')) throw thrown;
-    const { askNo, canAsk } = await import('../ask.ts');
+    const [{ askNo, canAsk }, { showWhole }] = await Promise.all([import('../ask.ts'), import('../show-whole.ts')]);
     if (!canAsk()) throw thrown;
-    const agrees = await askNo(`${message}\nArguments: ${JSON.stringify(call.input, null, 2)}\nRun it?`);
-    if (!agrees) throw refused(call);
+    const args = indented(JSON.stringify(call.input, null, 2), process.stderr);
+    const whole = `${following('', message, process.stderr)}\nArguments:\n${args}`;
+    if (!(await showWhole(whole)) || !(await askNo('Run it?'))) throw refused(call);
     return through({ ...call, id: newCallId(), approved: 'self' });
   }
 }
@@ -154,6 +156,6 @@ const refused = ({ name }: Call) =>
 
 function showProgress({ progress, total, message }: JsonObject): void {
   const share = typeof total === 'number' ? `${progress}/${total}` : String(progress);
-  process.stderr.write(`\r\x1b[K${inert(`${share} ${message ?? ''}`).slice(0, (process.stderr.columns ?? 80) - 1)}`);
+  sayForNow(`${share} ${message ?? ''}`);
   if (progress === total) process.stderr.write('\r\x1b[K');
 }

@@ -1,10 +1,11 @@
 import colors from 'picocolors';
 import { HeddleError } from '../../core/errors.ts';
 import { CONFIG_OPTION, type Command, JSON_OPTION, TRUST_OPTION } from '../command.ts';
-import { inert } from '../inert.ts';
+import { oneLine } from '../inert.ts';
 import { untilInterrupted } from '../interrupt.ts';
 import { localCaller } from '../local-caller.ts';
 import { printJson } from '../print-json.ts';
+import { state } from '../say.ts';
 import { openOptions, withHeddle } from '../with-heddle.ts';
 
 const MARKS = { ok: colors.green('✓'), warn: colors.yellow('!'), error: colors.red('✗') } as const;
@@ -24,9 +25,8 @@ export const doctor: Command = {
     if (input.flag('json')) printJson(findings);
     else {
       for (const { level, subject, message, fix } of findings) {
-        const advice = fix && level !== 'ok' ? `\n    fix: ${inert(fix)}` : '';
-        const said = inert(message).replaceAll('\n', '\n    ');
-        process.stdout.write(`${MARKS[level]} ${colors.bold(inert(subject))}: ${said}${advice}\n`);
+        const start = `${MARKS[level]} ${colors.bold(oneLine(subject))}: `;
+        state({ start, message, fix: level === 'ok' ? undefined : fix }, process.stdout);
       }
     }
     return findings.some(({ level }) => level === 'error') ? 1 : 0;

@@ -11,10 +11,10 @@ import { homeFolder, readConfig } from '../../open-heddle.ts';
 import { filesOf, readHost, requireNames } from '../choose-host.ts';
 import { type Command, type Input, JSON_OPTION } from '../command.ts';
 import { readScope, SCOPE_OPTION } from '../edit-scope.ts';
-import { inert } from '../inert.ts';
 import { findInlineSecrets } from '../inline-secrets.ts';
 import { diffText, printDiff } from '../print-diff.ts';
 import { printJson } from '../print-json.ts';
+import { print, say } from '../say.ts';
 
 export const exportServers: Command = {
   summary: 'Show how another host’s file would look with these servers, and write it with --write.',
@@ -115,9 +115,9 @@ async function show(where: HostFile, servers: Servers, input: Input): Promise<nu
   }
   printDiff(file, old, now);
   tell(notes);
-  for (const name of replaced) process.stderr.write(`${name} is there already and differs; --write replaces it.\n`);
-  if (changed && old === now) process.stderr.write('What would change is in values that are not shown.\n');
-  process.stdout.write(changed ? 'Nothing was changed. To write it: --write\n' : `${file} has all of it already.\n`);
+  for (const name of replaced) say(`${name} is there already and differs; --write replaces it.`);
+  if (changed && old === now) say('What would change is in values that are not shown.');
+  print(changed ? 'Nothing was changed. To write it: --write' : `${file} has all of it already.`);
   return 0;
 }
 
@@ -135,9 +135,9 @@ async function write(where: HostFile, servers: Servers, input: Input): Promise<n
   if (input.flag('json')) printJson({ host, scope, file, changed, replaced, notes, backup: backup ?? null });
   else {
     tell(notes);
-    for (const name of replaced) process.stderr.write(`${name} was there already and differed; it was replaced.\n`);
-    process.stdout.write(changed ? `Wrote ${file}.\n` : `${file} has all of it already.\n`);
-    if (backup) process.stdout.write(`As it was: ${backup}. To put it back: heddle export ${host} --rollback\n`);
+    for (const name of replaced) say(`${name} was there already and differed; it was replaced.`);
+    print(changed ? `Wrote ${file}.` : `${file} has all of it already.`);
+    if (backup) print(`As it was: ${backup}. To put it back: heddle export ${host} --rollback`);
   }
   return 0;
 }
@@ -145,18 +145,18 @@ async function write(where: HostFile, servers: Servers, input: Input): Promise<n
 async function rollBack({ host, scope, file }: HostFile, input: Input): Promise<number> {
   const result = await restore(file);
   if (input.flag('json')) printJson({ host, scope, file, restored: result });
-  else process.stdout.write(result === 'removed' ? `${file} was new, and is gone again.\n` : `${file} is as it was.\n`);
+  else print(result === 'removed' ? `${file} was new, and is gone again.` : `${file} is as it was.`);
   return 0;
 }
 
 function tell(notes: readonly string[]): void {
-  for (const note of notes) process.stderr.write(`${inert(note)}\n`);
+  for (const note of notes) say(note);
 }
 
 function warnOfSecrets(servers: Servers, file: string): void {
   for (const [name, entry] of Object.entries(servers)) {
     for (const { field, key } of findInlineSecrets(name, entry)) {
-      process.stderr.write(`warning: ${field}.${key} of ${name} looks like a secret; it goes into ${file} as it is.\n`);
+      say(`warning: ${field}.${key} of ${name} looks like a secret; it goes into ${file} as it is.`);
     }
   }
 }

@@ -6,7 +6,7 @@ import { HeddleError } from '../../core/errors.ts';
 import { readConfig } from '../../open-heddle.ts';
 import { CONFIG_OPTION, type Command, JSON_OPTION, TRUST_OPTION } from '../command.ts';
 import { oneName } from '../edit-scope.ts';
-import { inert } from '../inert.ts';
+import { indentedJson, oneLine } from '../inert.ts';
 import { printJson } from '../print-json.ts';
 import { printProblems } from '../print-problems.ts';
 import { openOptions } from '../with-heddle.ts';
@@ -31,9 +31,11 @@ export const get: Command = {
       return 0;
     }
     const where = at ? `${scope} ${at.file}:${at.line}:${at.column}` : scope;
-    const others = shadowed.map((other) => `  overrides ${other.scope} ${other.at.file}:${other.at.line}\n`).join('');
+    const others = shadowed
+      .map((other) => `  overrides ${other.scope} ${oneLine(other.at.file)}:${other.at.line}\n`)
+      .join('');
     process.stdout.write(
-      `${colors.bold(name)}  ${where}\n${others}${block('written', written)}${block('in force', inForce)}`,
+      `${colors.bold(oneLine(name))}  ${oneLine(where)}\n${others}${block('written', written)}${block('in force', inForce)}`,
     );
     if (problem) printProblems([problem]);
     return 0;
@@ -42,7 +44,7 @@ export const get: Command = {
 
 function block(title: string, value: Json): string {
   if (value === null) return '';
-  return `\n${colors.dim(title)}\n${inert(JSON.stringify(value, null, 2))}\n`;
+  return `\n${colors.dim(title)}\n${indentedJson(value, process.stdout)}\n`;
 }
 
 function unknownServer(name: string, known: Iterable<string>): HeddleError {

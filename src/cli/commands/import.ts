@@ -7,16 +7,17 @@ import { type Comparison, compareEntry, type FoundFile, findImports } from '../.
 import { HOSTS, type HostName } from '../../config/hosts.ts';
 import type { Json, JsonObject } from '../../core/call.ts';
 import { ERRORS, HeddleError } from '../../core/errors.ts';
+import { quoteCommand } from '../../core/visible-text.ts';
 import { readConfig } from '../../open-heddle.ts';
 import { changeFile, requireJson } from '../change-file.ts';
 import { filesOf, readHost, requireNames } from '../choose-host.ts';
 import { type Command, type Input, JSON_OPTION } from '../command.ts';
 import { placesOf, readScope, SCOPE_OPTION } from '../edit-scope.ts';
-import { inert } from '../inert.ts';
 import type { NamedServer } from '../new-servers.ts';
 import { printJson } from '../print-json.ts';
 import { printProblems } from '../print-problems.ts';
 import { printTable } from '../print-table.ts';
+import { print, say } from '../say.ts';
 import { settleSecrets } from '../settle-secrets.ts';
 import { trustOwn } from '../trust-own.ts';
 
@@ -97,7 +98,7 @@ function overview(found: readonly FoundFile[], candidates: readonly Candidate[],
       .map(({ name }) => name)
       .join(', ');
   const shown = found.filter(({ servers }) => Object.keys(servers).length > 0);
-  if (shown.length === 0) process.stdout.write('No other host on this machine has servers to import.\n');
+  if (shown.length === 0) print('No other host on this machine has servers to import.');
   else {
     const rows = shown.map((one) => [
       one.host,
@@ -114,7 +115,7 @@ function overview(found: readonly FoundFile[], candidates: readonly Candidate[],
 
 function showServers(candidates: readonly Candidate[], host: HostName | undefined): void {
   if (candidates.length === 0) {
-    process.stderr.write(`${host ? HOSTS[host].title : 'No other host'} has no servers here to import.\n`);
+    say(`${host ? HOSTS[host].title : 'No other host'} has no servers here to import.`);
     return;
   }
   const rows = candidates.map(({ name, state, entry, found }) => [name, state, found.host, runs(entry), found.file]);
@@ -123,12 +124,13 @@ function showServers(candidates: readonly Candidate[], host: HostName | undefine
 
 function runs({ command, args, url }: JsonObject): string {
   const words = command === undefined ? [url ?? ''] : [command, ...(Array.isArray(args) ? args : [])];
-  return (previewValue(words) as readonly Json[]).join(' ');
+  const shown = (previewValue(words) as readonly Json[]).map(String);
+  return command === undefined ? shown.join(' ') : quoteCommand(shown);
 }
 
 function tell(found: readonly FoundFile[], input: Input): void {
   if (input.flag('json')) return;
-  for (const { file, notes } of found) for (const note of notes) process.stderr.write(`${file}: ${inert(note)}\n`);
+  for (const { file, notes } of found) for (const note of notes) say(`${file}: ${note}`);
   printProblems(found.flatMap(({ problems }) => problems));
 }
 
@@ -163,8 +165,8 @@ async function take(wanted: readonly Candidate[], { target, project, report, inp
   const line = servers.length === 0 ? `${file} was not changed.` : `${names} → ${file} (${scope})`;
   await changeFile({ file, edit, report: { ...report, scope, kept }, line }, asked);
   if (!dryRun) await trustTaken(taken, servers, { target, project });
-  for (const name of kept) process.stderr.write(`${file} has ${name} already; it was kept. --force replaces it.\n`);
-  if (dryRun && !input.flag('json')) process.stdout.write('Nothing was changed. To take over: --write\n');
+  for (const name of kept) say(`${file} has ${name} already; it was kept. --force replaces it.`);
+  if (dryRun && !input.flag('json')) print('Nothing was changed. To take over: --write');
 }
 
 const namesIn = (text: string): ReadonlySet<string> => new Set(text.trim() === '' ? [] : writtenServers(text).keys());
@@ -180,9 +182,7 @@ async function trustTaken(
   await trustOwn(target, own, project);
   if (target.scope === 'user' || theirs.size === 0) return;
   const names = [...theirs].join(', ');
-  process.stderr.write(
-    `From a file of this project, so still to be trusted: ${names}. Look, then run \`heddle trust\`.\n`,
-  );
+  say(`From a file of this project, so still to be trusted: ${names}. Look, then run \`heddle trust\`.`);
 }
 
 /** Of several hosts that have a name, the first one counts; the others are told of. */
@@ -192,9 +192,7 @@ function firstOfEach(wanted: readonly Candidate[]): readonly Candidate[] {
     const first = chosen.get(one.name);
     if (first === undefined) chosen.set(one.name, one);
     else if (compareEntry(one.entry, first.entry) === 'different') {
-      process.stderr.write(
-        `${one.name} in ${one.found.file} differs from the one in ${first.found.file}, which is taken.\n`,
-      );
+      say(`${one.name} in ${one.found.file} differs from the one in ${first.found.file}, which is taken.`);
     }
   }
   return [...chosen.values()];

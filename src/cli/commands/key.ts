@@ -8,6 +8,7 @@ import { localCaller } from '../local-caller.ts';
 import { printJson } from '../print-json.ts';
 import { printFileProblems } from '../print-problems.ts';
 import { printTable } from '../print-table.ts';
+import { print, say } from '../say.ts';
 import { openOptions, withHeddle } from '../with-heddle.ts';
 
 const VERBS = { create, list, revoke } as const;
@@ -54,11 +55,10 @@ async function create(access: Access, words: readonly string[], input: Input): P
   const made = await access.createKey(localCaller(), { name, roles, ...(profile !== undefined && { profile }) });
   if (input.flag('json')) printJson({ name, key: made, roles, profile });
   else {
-    process.stdout.write(`${made}\n`);
-    process.stderr.write(
-      `This is the key ${name} (${roles.join(', ')}${profile === undefined ? '' : `; profile ${profile}`}). It is not shown again.\n` +
-        'Clients send it as `Authorization: Bearer …`.\n',
-    );
+    print(made);
+    const held = profile === undefined ? '' : `; profile ${profile}`;
+    say(`This is the key ${name} (${roles.join(', ')}${held}). It is not shown again.`);
+    say('Clients send it as `Authorization: Bearer …`.');
   }
   return 0;
 }
@@ -90,7 +90,7 @@ async function revoke(access: Access, words: readonly string[], input: Input): P
   const name = oneWord(words, 'Say which one key to revoke.');
   await access.revokeKey(localCaller(), name);
   if (input.flag('json')) printJson({ revoked: name });
-  else process.stdout.write(`${name} opens nothing any more.\n`);
+  else print(`${name} opens nothing any more.`);
   return 0;
 }
 

@@ -5,6 +5,7 @@ import { changeFile, DRY_RUN_OPTION } from '../change-file.ts';
 import { type Command, JSON_OPTION } from '../command.ts';
 import { oneName, placesOf, readScope, SCOPE_OPTION } from '../edit-scope.ts';
 import { explainUnknown } from '../explain-unknown.ts';
+import { say } from '../say.ts';
 
 export const remove: Command = {
   summary: 'Remove a server from the file that has it.',
@@ -27,7 +28,7 @@ export const remove: Command = {
     );
     if (input.flag('dry-run')) return 0;
     const left = (await readConfig()).servers.get(name)?.at;
-    if (left) process.stderr.write(`${name} is still in ${left.file}:${left.line}, which is in force now.\n`);
+    if (left) say(`${name} is still in ${left.file}:${left.line}, which is in force now.`);
     return 0;
   },
 };

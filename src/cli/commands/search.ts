@@ -5,6 +5,7 @@ import { localCaller } from '../local-caller.ts';
 import { type Column, printColumns } from '../print-columns.ts';
 import { printJson } from '../print-json.ts';
 import { printFileProblems } from '../print-problems.ts';
+import { say } from '../say.ts';
 import { openOptions, withHeddle } from '../with-heddle.ts';
 
 const DEFAULT_LIMIT = 10;
@@ -40,7 +41,7 @@ export const search: Command = {
     );
     if (input.flag('json')) printJson(hits.map(toRow));
     else if (hits.length > 0) printColumns(COLUMNS, hits);
-    else process.stderr.write('Nothing fits; `heddle list tools` shows what there is.\n');
+    else say('Nothing fits; `heddle list tools` shows what there is.');
     return 0;
   },
 };

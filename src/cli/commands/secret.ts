@@ -6,6 +6,7 @@ import { askHidden, canAsk } from '../ask.ts';
 import { type Command, type Input, JSON_OPTION } from '../command.ts';
 import { printJson } from '../print-json.ts';
 import { printTable } from '../print-table.ts';
+import { print } from '../say.ts';
 
 const VERBS = { set, list, rm } as const;
 type Verb = keyof typeof VERBS;
@@ -46,7 +47,7 @@ async function set([name, ...more]: readonly string[], input: Input): Promise<nu
   const value = canAsk() ? await askHidden(`Value of ${name}:`) : (await readAll(process.stdin)).replace(/\r?\n$/, '');
   await secrets.set(name, value);
   if (input.flag('json')) printJson({ name, backend: secrets.backend });
-  else process.stdout.write(`${name} is set (${secrets.backend}). Write \${secret:${name}} where it is needed.\n`);
+  else print(`${name} is set (${secrets.backend}). Write \${secret:${name}} where it is needed.`);
   return 0;
 }
 
@@ -76,6 +77,6 @@ async function rm([name, ...more]: readonly string[], input: Input): Promise<num
     });
   }
   if (input.flag('json')) printJson({ removed: name });
-  else process.stdout.write(`${name} is gone.\n`);
+  else print(`${name} is gone.`);
   return 0;
 }

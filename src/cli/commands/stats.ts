@@ -6,6 +6,7 @@ import { localCaller } from '../local-caller.ts';
 import { type Column, printColumns } from '../print-columns.ts';
 import { printJson } from '../print-json.ts';
 import { readDuration } from '../read-duration.ts';
+import { say } from '../say.ts';
 import { openOptions, withHeddle } from '../with-heddle.ts';
 
 const DEFAULT_SINCE = '7d';
@@ -38,7 +39,7 @@ export const stats: Command = {
     );
     const servers = await withLive(input, stored);
     if (input.flag('json')) printJson({ since: from, tools, servers });
-    else if (tools.length === 0) process.stderr.write(`There were no calls in the last ${since}.\n`);
+    else if (tools.length === 0) say(`There were no calls in the last ${since}.`);
     else {
       printColumns([{ title: 'TOOL', of: ({ name }) => name }, ...COLUMNS, ERRORS], tools);
       process.stdout.write('\n');

@@ -5,7 +5,7 @@ import { findGateway } from '../../gateway/running-gateway.ts';
 import type { CallStats } from '../../heddle.ts';
 import { homeFolder, readConfig } from '../../open-heddle.ts';
 import { CONFIG_OPTION, type Command, JSON_OPTION, TRUST_OPTION } from '../command.ts';
-import { inert } from '../inert.ts';
+import { oneLine } from '../inert.ts';
 import { localCaller } from '../local-caller.ts';
 import { printJson } from '../print-json.ts';
 import { printProblems } from '../print-problems.ts';
@@ -35,8 +35,8 @@ export const status: Command = {
       process.stdout.write(
         [
           `${colors.bold('heddle')} ${VERSION}`,
-          `  gateway  ${running ? `${running.url} (pid ${running.pid}, ${running.project})` : 'not running; start it with: heddle up'}`,
-          `  config   ${files.join(', ') || 'none found; defaults are in force'}`,
+          `  gateway  ${running ? `${oneLine(`${running.url} (pid ${running.pid}, ${running.project})`)}` : 'not running; start it with: heddle up'}`,
+          `  config   ${oneLine(files.join(', ')) || 'none found; defaults are in force'}`,
           `  servers  ${servers.map(named).join(', ') || 'none'}`,
           `  calls    ${summary(stats)}`,
           '',
@@ -52,7 +52,7 @@ export const status: Command = {
 
 const named = (server: ServerStatus) => {
   const { name, scope, state } = server;
-  return inert(`${name} (${scope}${state === 'failed' ? `, ${stateOf(server)}` : ''})`);
+  return oneLine(`${name} (${scope}${state === 'failed' ? `, ${stateOf(server)}` : ''})`);
 };
 
 function summary(stats: readonly CallStats[]): string {

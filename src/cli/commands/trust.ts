@@ -5,8 +5,10 @@ import { HeddleError } from '../../core/errors.ts';
 import { homeFolder, readConfig } from '../../open-heddle.ts';
 import { askNo, canAsk } from '../ask.ts';
 import { type Command, JSON_OPTION } from '../command.ts';
-import { inert } from '../inert.ts';
+import { following, oneLine } from '../inert.ts';
 import { printJson } from '../print-json.ts';
+import { say } from '../say.ts';
+import { showWhole } from '../show-whole.ts';
 
 export const trust: Command = {
   summary: 'Agree, once, to servers and settings of this project and of connectors. What changes later asks again.',
@@ -23,22 +25,24 @@ export const trust: Command = {
     const home = homeFolder(process.env);
     if (input.flag('forget')) {
       for (const page of [projectFolder, home]) await forgetAgreements(home, page);
-      process.stderr.write(`Nothing of ${projectFolder} or of your connectors is trusted any more.\n`);
+      say(`Nothing of ${projectFolder} or of your connectors is trusted any more.`);
       return 0;
     }
     const things = chosen(untrusted, input.positionals);
-    if (input.flag('json')) printJson(things);
-    else for (const thing of things) process.stdout.write(inText(thing));
     if (things.length === 0) {
-      process.stderr.write(`Nothing of ${projectFolder} waits to be trusted.\n`);
+      if (input.flag('json')) printJson(things);
+      say(`Nothing of ${projectFolder} waits to be trusted.`);
       return 0;
     }
-    if (!input.flag('yes') && !(await agrees())) return 3;
+    const asks = !input.flag('yes') && canAsk();
+    if (input.flag('json')) printJson(things);
+    else if (!asks) process.stdout.write(`${things.map(inText(process.stdout)).join('\n')}\n`);
+    if (!input.flag('yes') && !(await agrees(things))) return 3;
     const pages = Map.groupBy(things, ({ everywhere }) => (everywhere ? home : projectFolder));
     for (const [page, agreed] of pages) {
       await writeAgreements(home, page, Object.fromEntries(agreed.map(({ thing, hash }) => [thing, hash])));
     }
-    process.stderr.write(`Trusted: ${things.map(({ thing }) => thing).join(', ')}.\n`);
+    say(`Trusted: ${things.map(({ thing }) => thing).join(', ')}.`);
     return 0;
   },
 };
@@ -57,15 +61,20 @@ function chosen(untrusted: readonly Untrusted[], names: readonly string[]): read
   });
 }
 
-async function agrees(): Promise<boolean> {
-  const yes = canAsk() ? await askNo('Trust all of this?') : undefined;
+async function agrees(things: readonly Untrusted[]): Promise<boolean> {
+  const whole = things.map(inText(process.stderr)).join('\n');
+  const yes = canAsk() ? (await showWhole(whole)) && (await askNo('Trust all of this?')) : undefined;
   const how = ' When you have looked at it, run the command again with --yes.';
-  if (!yes) process.stderr.write(`Nothing was trusted.${yes === undefined ? how : ''}\n`);
+  if (!yes) say(`Nothing was trusted.${yes === undefined ? how : ''}`);
   return yes ?? false;
 }
 
 /** All of it, however long: what is not shown has not been agreed to. */
-function inText({ thing, would, also, at }: Untrusted): string {
-  const lines = [`${thing} would ${would}`, ...also, ...(at ? [`written in ${at.file}:${at.line}`] : [])];
-  return `${lines.map((line, index) => `${index === 0 ? '' : '    '}${inert(line)}`).join('\n')}\n`;
-}
+const inText =
+  (stream: NodeJS.WriteStream) =>
+  ({ thing, would, also, at }: Untrusted): string => {
+    const more = [...also, ...(at ? [`written in ${at.file}:${at.line}`] : [])];
+    return [`${thing} would ${would}`, ...more]
+      .map((line, index) => following(index === 0 ? '' : '    ', oneLine(line), stream))
+      .join('\n');
+  };

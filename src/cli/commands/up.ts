@@ -15,6 +15,7 @@ import { CONFIG_OPTION, type Command, type Input, readNumber, TRUST_OPTION } fro
 import { untilInterrupted } from '../interrupt.ts';
 import { localCaller } from '../local-caller.ts';
 import { printProblems } from '../print-problems.ts';
+import { say } from '../say.ts';
 import { openOptions } from '../with-heddle.ts';
 
 // Most gateways are gone before anybody would wonder.
@@ -67,8 +68,7 @@ async function serveUntil(signal: AbortSignal, heddle: Heddle, input: Input): Pr
   const { pid } = process;
   try {
     const other = await findGateway(home);
-    if (other)
-      process.stderr.write(`Another gateway runs already, at ${other.url}; other commands go on asking that one.\n`);
+    if (other) say(`Another gateway runs already, at ${other.url}; other commands go on asking that one.`);
     else await announceGateway(home, { url, token, pid, project: config.projectFolder, proofKey });
     if (input.flag('json')) process.stdout.write(`${JSON.stringify({ url, token, pid })}\n`);
     else welcome(url, token);
@@ -85,7 +85,7 @@ async function serveUntil(signal: AbortSignal, heddle: Heddle, input: Input): Pr
 
 function sayThatItWaits(): void {
   const seconds = FINISH_MS / 1000;
-  process.stderr.write(`Waiting up to ${seconds} s for calls under way. Ctrl-C once more ends them now.\n`);
+  say(`Waiting up to ${seconds} s for calls under way. Ctrl-C once more ends them now.`);
 }
 
 /** Says when what was changed in a file has taken effect: without it, the last word might be an old warning. */
@@ -93,7 +93,7 @@ async function tellReloads(heddle: Heddle, signal: AbortSignal): Promise<void> {
   for await (const { kind, detail } of heddle.changes(localCaller(), signal)) {
     if (kind !== 'config') continue;
     const left = detail.problems === 0 ? '' : ' `heddle doctor` shows what is still wrong with it.';
-    process.stderr.write(`The configuration was read again and is in force.${left}\n`);
+    say(`The configuration was read again and is in force.${left}`);
   }
 }
 
@@ -104,7 +104,7 @@ async function openOnFreePort(asked: number | undefined, options: GatewayOptions
   for (let port = first; ; port++) {
     try {
       const gateway = await openGateway({ ...options, port });
-      if (port !== first) process.stderr.write(`Port ${first} is taken; using ${port}.\n`);
+      if (port !== first) say(`Port ${first} is taken; using ${port}.`);
       return gateway;
     } catch (thrown) {
       const { code } = thrown as NodeJS.ErrnoException;

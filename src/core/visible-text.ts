@@ -1,0 +1,45 @@
+// Control, format, bidi, zero-width, variation, filler and tag characters, line separators, and lone surrogates.
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/v;
+// Emoji come first: in a well-formed one the joiners and selectors are seen. A pile of accents covers other lines.
+const SHOWN_OR_UNSEEN =
+  /\p{RGI_Emoji}|[[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]--[\t\n]]|(?<=\p{Mn}{4})\p{Mn}/gv;
+const PLAIN_ARGUMENT = /^[A-Za-z0-9_@%+=:,.\/\-]+$/v;
+// Also blanks that are no ordinary space: in a command they look like the end of an argument.
+const NEEDS_ESCAPE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Mn}\u2800]|[\p{Zs}--[ ]]/gv;
+const SHORT_ESCAPES: Readonly<Record<string, string>> = { '\n': '\\n', '\t': '\\t', '\r': '\\r' };
+
+const codeOf = (character: string): string => (character.codePointAt(0) ?? 0).toString(16);
+
+/** Spells out characters that do not show or that act on a screen, except tab, newline and whole emoji. */
+export const escapeUnseen = (text: string): string =>
+  text.replace(SHOWN_OR_UNSEEN, (found) =>
+    [...found].length > 1 || !(UNSEEN.test(found) || /^\p{Mn}/u.test(found))
+      ? found
+      : `\\u{${codeOf(found).padStart(4, '0')}}`,
+  );
+
+/** Writes a command as a POSIX shell would read it, on one line, with nothing in it that does not show. */
+export const quoteCommand = (words: readonly string[]): string => words.map(quoteArgument).join(' ');
+
+function quoteArgument(word: string): string {
+  if (PLAIN_ARGUMENT.test(word)) return word;
+  if (word.search(NEEDS_ESCAPE) < 0) return `'${word.replaceAll("'", String.raw`'\''`)}'`;
+  const escaped = word.replace(/[\\']/g, String.raw`\$&`).replace(NEEDS_ESCAPE, (character) => {
+    const code = codeOf(character);
+    return (
+      SHORT_ESCAPES[character] ?? (code.length > 4 ? `\\U${code.padStart(8, '0')}` : `\\u${code.padStart(4, '0')}`)
+    );
+  });
+  return `$'${escaped}'`;
+}
+
+/** Escapes what does not show in the text of a JSON document. The document means the same. */
+export const escapeJson = (text: string): string =>
+  text.replace(SHOWN_OR_UNSEEN, (found) =>
+    [...found].length > 1 || !UNSEEN.test(found)
+      ? found
+      : Array.from(
+          { length: found.length },
+          (_, at) => `\\u${found.charCodeAt(at).toString(16).padStart(4, '0')}`,
+        ).join(''),
+  );
