@@ -39,7 +39,7 @@ async function sourceOf(whole: string): Promise<string> {
 
 function readJson(text: string, what: string, fix = 'Use key=text for plain text.'): Json {
   try {
-    return parseJson(text);
+    return parseJson(text, { numbers: 'exact' });
   } catch (cause) {
     const why = HeddleError.from(cause).message.replace('The JSON cannot be accepted: ', '');
     throw new HeddleError('INPUT_INVALID', `${what} is not JSON: ${why}`, {

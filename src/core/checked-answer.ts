@@ -1,5 +1,6 @@
 import type { Answer, Question } from './call.ts';
 import { HeddleError } from './errors.ts';
+import { withPlainNumbers } from './exact-numbers.ts';
 import { fillForm, readForm } from './form.ts';
 import { isObject } from './json.ts';
 
@@ -11,7 +12,7 @@ const ACTIONS: readonly unknown[] = ['accept', 'decline', 'cancel'];
 export function checkedAnswer(question: Question, answer: Answer): Answer {
   if (!isObject(answer)) throw malformed('it has to be an object');
   if ('failed' in answer || question.method !== 'elicitation/create') return answer;
-  const { action, content = {} } = answer;
+  const { action, content = {} } = withPlainNumbers(answer);
   if (!ACTIONS.includes(action)) throw malformed('its `action` has to be accept, decline or cancel');
   if (action !== 'accept' || question.params?.mode === 'url') return { action: action as string };
   if (!isObject(content)) throw malformed('its `content` has to be an object');

@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from './call.ts';
 import { HeddleError } from './errors.ts';
+import { isRawNumber, parseExact } from './exact-numbers.ts';
 
 export interface JsonLimits {
   /** Arrays and objects inside one another. */
@@ -7,6 +8,8 @@ export interface JsonLimits {
   readonly maxChars?: number;
   /** `unique` also refuses a key that is written twice: what we check must be what the next reader sees. */
   readonly keys?: 'unique' | 'any';
+  /** `exact` keeps numbers that JavaScript cannot hold as they are written, for those who only pass them on. */
+  readonly numbers?: 'exact';
   /** Different key names in one text, where keys are `unique`: each costs every later reader far more than a value. */
   readonly maxNames?: number;
 }
@@ -35,7 +38,7 @@ export function parseJson(text: string, limits: JsonLimits = {}): Json {
   }
   let value: Json;
   try {
-    value = JSON.parse(text);
+    value = limits.numbers === 'exact' ? parseExact(text) : JSON.parse(text);
   } catch (cause) {
     throw refused(cause instanceof Error ? cause.message : 'it cannot be parsed', cause);
   }
@@ -57,7 +60,7 @@ export function isObject(value: unknown): value is JsonObject {
 /** One text for one value, whatever order its keys were written in: the thing to hash. */
 export function canonicalJson(value: Json | undefined): string {
   if (Array.isArray(value)) return `[${value.map((one: Json) => canonicalJson(one)).join(',')}]`;
-  if (!isObject(value)) return JSON.stringify(value) ?? 'null';
+  if (!isObject(value) || isRawNumber(value)) return JSON.stringify(value) ?? 'null';
   const parts = Object.keys(value)
     .filter((key) => value[key] !== undefined)
     .sort()

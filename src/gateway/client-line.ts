@@ -27,7 +27,7 @@ export function receiveText(text: string, line: ClientLine): void {
 /** What a text says as JSON; undefined when it is none. */
 export function readText(text: string): unknown {
   try {
-    return parseJson(text);
+    return parseJson(text, { numbers: 'exact' });
   } catch {
     return undefined;
   }

@@ -32,7 +32,7 @@ export function toMessage(posted: Posted): Body | { readonly batch: readonly unk
   if (typeof posted !== 'string') return posted;
   let message: unknown;
   try {
-    message = parseJson(posted);
+    message = parseJson(posted, { numbers: 'exact' });
   } catch (thrown) {
     return refuse(400, PARSE_ERROR, HeddleError.from(thrown).message);
   }

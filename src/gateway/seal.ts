@@ -91,7 +91,7 @@ function decrypted(label: string, key: Key, bytes: Buffer): JsonObject | 'forged
       .setAAD(Buffer.from(label))
       .setAuthTag(bytes.subarray(-TAG_BYTES));
     const plain = Buffer.concat([decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES)), decipher.final()]);
-    const claims = parseJson(plain.toString('utf8'));
+    const claims = parseJson(plain.toString('utf8'), { numbers: 'exact' });
     return isObject(claims) ? claims : 'forged';
   } catch {
     return 'forged';

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../core/call.ts';
+import { isRawNumber } from '../core/exact-numbers.ts';
 
 const SECRET_KEY = /password|secret|token|api[-_ ]?key|authorization/i;
 const MAX_TEXT_CHARS = 200;
@@ -17,12 +18,14 @@ export function sanitised(input: JsonObject): Json {
   return text.length <= MAX_TOTAL_CHARS ? clean : `${text.slice(0, MAX_TOTAL_CHARS)}...[truncated]`;
 }
 
+const shortened = (text: string): string =>
+  text.length > MAX_TEXT_CHARS ? `${text.slice(0, MAX_TEXT_CHARS)}...[truncated]` : text;
+
 function sanitise(value: Json | undefined, depth: number, seen: { chars: number }): Json {
   seen.chars += typeof value === 'string' ? value.length : PLAIN_CHARS;
-  if (typeof value === 'string') {
-    return value.length > MAX_TEXT_CHARS ? `${value.slice(0, MAX_TEXT_CHARS)}...[truncated]` : value;
-  }
+  if (typeof value === 'string') return shortened(value);
   if (typeof value !== 'object' || value === null) return value ?? null;
+  if (isRawNumber(value)) return shortened(value.rawJSON);
   if (depth === MAX_DEPTH) return '[deeper]';
   if (Array.isArray(value)) return value.map((item: Json) => sanitise(item, depth + 1, seen));
   const clean: Record<string, Json> = {};

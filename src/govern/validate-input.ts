@@ -1,5 +1,6 @@
 import type { JsonObject, ResolvedCall, Stage, Target } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
+import { withPlainNumbers } from '../core/exact-numbers.ts';
 import { isObject } from '../core/json.ts';
 import { type Check, compileCheck } from '../schema/compile.ts';
 import { exampleOf } from '../schema/example.ts';
@@ -36,7 +37,7 @@ export function validateInput(): Stage<ResolvedCall> {
 
 function checked(call: ResolvedCall, check: Check): ResolvedCall {
   call.examine?.(call.target.definition);
-  const wrong = check(call.input);
+  const wrong = check(withPlainNumbers(call.input));
   if (wrong) throw invalidInput(call, wrong);
   return call;
 }

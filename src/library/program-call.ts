@@ -1,6 +1,7 @@
 import type { Call, Caller, JsonObject, Progress, Provenance } from '../core/call.ts';
 import { newCallId } from '../core/call-id.ts';
 import { HeddleError } from '../core/errors.ts';
+import { withPlainNumbers } from '../core/exact-numbers.ts';
 import { type Complete, throughRounds } from '../core/rounds.ts';
 import type { Heddle } from '../heddle.ts';
 import { abilitiesOf, type HostOptions, hostAsker } from './ask-host.ts';
@@ -76,7 +77,11 @@ export async function send(heddle: Heddle, call: Call, host: HostOptions): Promi
   return toResult(await throughRounds(heddle.dispatch, { ...call, from: result.next }, { ask, describe }));
 }
 
-const toResult = ({ value, isError, from }: Complete): CallResult => ({ value, isError, ...from });
+const toResult = ({ value, isError, from }: Complete): CallResult => ({
+  value: withPlainNumbers(value),
+  isError,
+  ...from,
+});
 
 const cannotAsk = ({ name }: Call) =>
   new HeddleError('APPROVAL_REQUIRED', `${name} has a question for the user, which this program cannot ask.`);

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../core/call.ts';
 import { UpstreamError } from '../core/errors.ts';
+import { withPlainNumbers } from '../core/exact-numbers.ts';
 import { isObject } from '../core/json.ts';
 import { METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
 import type { Peer } from '../wire/peer.ts';
@@ -52,7 +53,7 @@ export async function discover(peer: Peer, options: DiscoverOptions): Promise<re
         throw orLateConnect(thrown, late);
       });
     options.onLife?.(answer.ttlMs);
-    const page = itemsOf(answer, list);
+    const page = itemsOf(withPlainNumbers(answer), list); // Definitions are compiled: their numbers are computed with.
     for (const item of page) items.push(item); // Spread, a long page would overflow the stack.
     if (items.length > MAX_ITEMS) throw tooLong(options, `it has more than ${MAX_ITEMS} items`);
     const cursor = answer.nextCursor;

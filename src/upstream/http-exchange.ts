@@ -147,7 +147,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #deliver(text: string): void {
     let message: unknown;
     try {
-      message = parseJson(text, { keys: 'any', maxChars: Infinity });
+      message = parseJson(text, { keys: 'any', maxChars: Infinity, numbers: 'exact' });
     } catch (thrown) {
       this.unread = whyUnreadable(thrown);
       const id = this.#parser && answeredId(text);

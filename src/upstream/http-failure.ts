@@ -97,7 +97,7 @@ function foundInstead(asked: number, { start, unread, responseId, isEventStream 
 /** What a refusal says to this request, if anything. Servers put a JSON-RPC error into a 400 or 404. */
 export function answerIn({ text }: Head, asked: number): JsonObject | undefined {
   try {
-    const answer = parseJson(text, { keys: 'any' });
+    const answer = parseJson(text, { keys: 'any', numbers: 'exact' });
     return isObject(answer) && answer.id === asked && answer.error !== undefined ? answer : undefined;
   } catch {
     return undefined;

@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { JsonObject, ResolvedCall, Result } from '../core/call.ts';
 import { HeddleError, UpstreamError } from '../core/errors.ts';
+import { withPlainNumbers } from '../core/exact-numbers.ts';
 import { VERSION } from '../core/version.ts';
 import type { Line } from '../wire/json-rpc.ts';
 import { hasLegalParamHeaders } from '../wire/param-headers.ts';
@@ -40,7 +41,7 @@ export async function openConnection(options: OpenOptions): Promise<Connection> 
   const log = lineLog((level) => (takesLevels(agreed) ? setLevel(peer, level) : undefined));
   const peer: Peer = new Peer(line, {
     server,
-    answer: (method, params, asked) => calls.answer(method, params, asked),
+    answer: (method, params, asked) => calls.answer(method, withPlainNumbers(params), asked),
     hear(method, params, askedBy) {
       calls.hear(method, params);
       if (askedBy === undefined) log.hear(method, params);

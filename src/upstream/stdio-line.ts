@@ -138,7 +138,7 @@ export class StdioLine implements Line {
   #read(line: string): void {
     let message: unknown;
     try {
-      message = parseJson(line, { keys: 'any', maxChars: Infinity });
+      message = parseJson(line, { keys: 'any', maxChars: Infinity, numbers: 'exact' });
     } catch (thrown) {
       this.counts.garbage++;
       this.#fail(answeredId(line), unreadable(this.#options.server, thrown));

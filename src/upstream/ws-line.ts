@@ -134,7 +134,7 @@ export class WsLine implements Line {
     const text = bytes.toString('utf8');
     try {
       if (isBinary) throw new Error('A binary frame came where only text is spoken.');
-      this.onmessage?.(parseJson(text, { keys: 'any', maxChars: Infinity }) as Message);
+      this.onmessage?.(parseJson(text, { keys: 'any', maxChars: Infinity, numbers: 'exact' }) as Message);
     } catch (thrown) {
       this.onerror?.(thrown as Error);
       const id = answeredId(text);

@@ -1,3 +1,6 @@
+import type { JsonObject } from '../core/call.ts';
+import { withPlainNumbers } from '../core/exact-numbers.ts';
+import { isObject } from '../core/json.ts';
 import type { Line, Message } from './json-rpc.ts';
 
 /** Two lines that are each other's far end, in one process. Delivers on a microtask; closing either closes both. */
@@ -7,6 +10,14 @@ export function linkedPair(): readonly [Line, Line] {
   left.link(right);
   right.link(left);
   return [left, right];
+}
+
+/** A server in process computes with the arguments it is given. */
+function withPlainArguments(message: Message): Message {
+  const { params } = message;
+  const input = isObject(params) ? params.arguments : undefined;
+  const plain = withPlainNumbers(input);
+  return plain === input ? message : { ...message, params: { ...(params as JsonObject), arguments: plain } };
 }
 
 class LinkedLine implements Line {
@@ -29,7 +40,7 @@ class LinkedLine implements Line {
 
   async send(message: Message): Promise<void> {
     if (this.#closed) throw new Error('The line is closed.');
-    if (this.#far) this.#far.#receive(message);
+    if (this.#far) this.#far.#receive(withPlainArguments(message));
   }
 
   async close(): Promise<void> {
