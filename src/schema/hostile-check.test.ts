@@ -133,6 +133,7 @@ verifies('G4', 'starts each check with the whole budget', () => {
 const DEFINITION = { allOf: list(500, () => ({ minimum: 1 })) };
 const LARGE_IN_CODE: Readonly<Record<string, JsonObject>> = {
   'long lists of dependent names': of({ dependentRequired: { a: list(2_000, () => 'b') } }),
+  'tens of thousands of dependent names': of({ dependentRequired: { a: list(50_000, () => 'b') } }),
   'thousands of boolean branches': of({ anyOf: list(40_000, () => false) }),
   'a definition spelt in many ways': of(
     { allOf: list(512, (i) => ({ $ref: `#/$defs/${spelling('bcdefghij', i)}` })) },

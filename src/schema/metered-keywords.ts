@@ -65,7 +65,7 @@ function compileStepsOf({ keyword, schema, gen, it }: KeywordCxt, written: WeakM
   const all = own + (written.get(gen) ?? 0);
   written.set(gen, all);
   const chained = CHAINS.has(keyword) ? entries + evaluated : 0;
-  return own * (1 + (all >> 7)) + ((chained * chained) >> 6);
+  return own * (1 + (all >> 7)) + (chained * chained) / 64;
 }
 
 /** Lists of 200 values and more become a loop. */

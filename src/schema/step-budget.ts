@@ -33,7 +33,8 @@ function budgetOf(steps: number, work: string): StepBudget {
     },
     take(taken) {
       left -= taken;
-      if (left < 0) throw new Error(`${work} takes more than ${steps} steps`);
+      // Written so that a count that is no number throws, too.
+      if (!(left >= 0)) throw new Error(`${work} takes more than ${steps} steps`);
     },
     takePattern(taken) {
       if (taken > patternLeft) return false;
