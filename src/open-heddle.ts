@@ -23,7 +23,7 @@ import { trustFile } from './config/trust-file.ts';
 import { abilitiesKey } from './core/abilities.ts';
 import type { Caller, Target } from './core/call.ts';
 import { requireRole } from './core/caller.ts';
-import type { Clock } from './core/clock.ts';
+import { type Clock, steadyClock } from './core/clock.ts';
 import { type Feed, feed } from './core/feed.ts';
 import type { Change } from './core/server-status.ts';
 import { type Decide, hidesServer } from './govern/decide.ts';
@@ -99,14 +99,18 @@ export async function openSecretStore(env: NonNullable<OpenOptions['env']> = pro
   return openSecrets({ home: homeFolder(env), env });
 }
 
+/** Dates what is written down; a program that owns time owns this clock, too. */
+const wallClockOf = ({ clock = Date.now }: OpenOptions): Clock => clock;
+
 /** Puts all parts together. Nothing is started yet but what asks for `autoConnect`. */
 export async function openHeddle(options: OpenOptions = {}): Promise<Heddle> {
-  const { env = process.env, clock = Date.now } = options;
+  const { env = process.env, clock = steadyClock } = options;
   const closing = new AbortController();
   const config = await readConfig(options, closing.signal);
   requireFile(config, options.configFile);
   options.onProblems?.(config.problems);
-  const store = await openStore({ location: config.settings.store ?? join(homeFolder(env), 'heddle.sqlite'), clock });
+  const location = config.settings.store ?? join(homeFolder(env), 'heddle.sqlite');
+  const store = await openStore({ location, clock: wallClockOf(options) });
   try {
     return await assemble({ config, store, options, env, clock, closing });
   } catch (thrown) {
@@ -136,6 +140,7 @@ interface Running {
   readonly registered: RegisteredServers;
   readonly questions: Questions;
   readonly clock: Clock;
+  readonly wallClock: Clock;
   readonly watchdog: Watchdog;
   readonly env: Parts['env'];
 }
@@ -193,8 +198,8 @@ async function assemble({ config, store, options, env, clock, closing }: Parts):
     closing: closing.signal,
   });
   const following = options.watch && (await follow({ config, options, env, read: registered.read, adopt, changes }));
-  const parts = { store, changes, heard, catalog, servers, metrics, registered, questions, clock, watchdog, env };
-  return govern({ now: () => situation, ...parts }, async () => {
+  const parts = { store, changes, heard, catalog, servers, metrics, registered, questions, watchdog, env, clock };
+  return govern({ now: () => situation, wallClock: wallClockOf(options), ...parts }, async () => {
     closing.abort();
     questions.parking.close();
     if (following) following.close();
@@ -226,7 +231,7 @@ async function follow({ config, options, env, read, adopt, changes }: Following)
 }
 
 function govern(running: Running, shutDown: () => Promise<void>): Heddle {
-  const { now, store, changes, catalog, servers, metrics, clock } = running;
+  const { now, store, changes, catalog, servers, metrics, wallClock } = running;
   const decide: Decide = (caller, target, input) => now().decide(caller, target, input);
   const view = {
     catalog,
@@ -239,14 +244,14 @@ function govern(running: Running, shutDown: () => Promise<void>): Heddle {
   const names = profileNames({ ...view, now, discover: look });
   const resolve = names.resolving(resolver({ ...view, discover: look }));
   const priorityOf = (server: string) => now().configs.get(server)?.entry?.priority ?? 0;
-  const counted = rates(() => now().limits, clock);
+  const counted = rates(() => now().limits, running.clock);
   const order = stages({
     audit: store.audit,
     traces: store.traces,
     subject: (call) => subjectOf(catalog.current(), call),
     decide,
     rates: counted,
-    clock,
+    clock: wallClock,
   });
   let closing: Promise<void> | undefined;
 
@@ -263,8 +268,8 @@ function govern(running: Running, shutDown: () => Promise<void>): Heddle {
       ),
     }),
     catalog: names.browsing(browse(view, resolve)),
-    access: access({ store, config: () => now().config, clock }),
-    servers: administration({ ...running, audit: store.audit, policy: () => now().policy }),
+    access: access({ store, config: () => now().config, clock: wallClock }),
+    servers: administration({ ...running, clock: wallClock, audit: store.audit, policy: () => now().policy }),
     traces: {
       async stats(by, since, per = 'tool') {
         requireRole(by, ['owner', 'operator', 'auditor']);

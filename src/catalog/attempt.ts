@@ -17,6 +17,7 @@ export interface AttemptOptions {
   readonly parking: Parking;
   readonly metrics: LiveMetrics;
   readonly clock: Clock;
+  readonly wallClock: Clock;
 }
 
 /** What came of asking one server. `mayGoOn`: asking another cannot do anything twice, or twice is harmless. */
@@ -44,10 +45,10 @@ type Ended = 'answered' | 'failed' | 'lost' | 'left';
 
 type End = { readonly result: Result } | { readonly thrown: unknown; readonly sent: boolean };
 
-export function attempts({ servers, parking, metrics, clock }: AttemptOptions): Attempts {
+export function attempts({ servers, parking, metrics, clock, wallClock }: AttemptOptions): Attempts {
   const { identityOf } = metrics;
   const breaker = breakers({ clock, identityOf, connectionsTo: servers.connectionsTo });
-  const counts = callCounts(clock);
+  const counts = callCounts(clock, wallClock);
   // Servers that said when to come back.
   const resting = new Map<string, number>();
 

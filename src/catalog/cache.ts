@@ -1,5 +1,5 @@
 import type { Handler, JsonObject, ResolvedCall, Result, Stage } from '../core/call.ts';
-import type { Clock } from '../core/clock.ts';
+import { type Clock, steadyClock } from '../core/clock.ts';
 import { isObject } from '../core/json.ts';
 import { isPublic, readKey } from './read-key.ts';
 
@@ -45,7 +45,7 @@ const LONGEST_MS = 24 * 60 * 60_000;
  * Keeps what servers allow to be kept, the last used the longest. What is not
  * said to be `public` is kept for the principal who read it, and nobody else.
  */
-export function readCache({ lineOf, clock = Date.now, max = MAX_KEPT }: CacheOptions): ReadCache {
+export function readCache({ lineOf, clock = steadyClock, max = MAX_KEPT }: CacheOptions): ReadCache {
   const kept = new Map<string, Kept>(); // In order of last use.
   const readings = new Set<Reading>();
 

@@ -24,6 +24,7 @@ function order(servers: Readonly<Record<string, Server>>, options: CallOptions =
     metricsOf: (name) => metricsOf(servers[name]),
     priorityOf: (name) => servers[name]?.priority ?? 0,
     clock: () => NOW,
+    wallClock: () => NOW,
   }).join('');
 }
 
@@ -76,6 +77,6 @@ verifies('R3', 'where there is one server there is nothing to choose', () => {
   const never = () => {
     throw new Error('Nobody asks.');
   };
-  const options = { statusOf: never, metricsOf: never, priorityOf: never, clock: never };
+  const options = { statusOf: never, metricsOf: never, priorityOf: never, clock: never, wallClock: never };
   expect(inOrder(aCall({ target }), options)).toBe(target.servers);
 });

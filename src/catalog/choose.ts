@@ -11,6 +11,8 @@ export interface ChooseOptions {
   /** What its entry says; higher is asked first. */
   readonly priorityOf: (server: string) => number;
   readonly clock: Clock;
+  /** The clock of the metrics. */
+  readonly wallClock: Clock;
 }
 
 interface Candidate {
@@ -41,12 +43,12 @@ export function inOrder(call: ResolvedCall, options: ChooseOptions): readonly st
 }
 
 function candidates({ target }: ResolvedCall, options: ChooseOptions): readonly Candidate[] {
-  const now = options.clock();
+  const [now, wallNow] = [options.clock(), options.wallClock()];
   return target.servers.flatMap((server) => {
     const tier = tierOf(options.statusOf(server), now);
     if (tier === undefined) return [];
     const metrics = options.metricsOf(server, nameAt(target, server));
-    const [rate, latencyMs] = [metrics.recentRate(now), metrics.avgLatencyMs];
+    const [rate, latencyMs] = [metrics.recentRate(wallNow), metrics.avgLatencyMs];
     return [{ server, tier, priority: options.priorityOf(server), rate, latencyMs }];
   });
 }

@@ -12,7 +12,7 @@ export interface CallCounts {
 
 const MAX_TASKS = 1000;
 
-export function callCounts(clock: Clock): CallCounts {
+export function callCounts(clock: Clock, wallClock: Clock): CallCounts {
   const begun = new Map<string, number>();
 
   function begin({ id }: ResolvedCall): void {
@@ -33,12 +33,12 @@ export function callCounts(clock: Clock): CallCounts {
       if (result.kind === 'working' && !isRound) begin(call);
       if (result.kind !== 'complete') return;
       const tookMs = isRound ? end(call) : result.from.latencyMs;
-      if (tookMs !== undefined) tally().answered(tookMs, result.isError, clock());
+      if (tookMs !== undefined) tally().answered(tookMs, result.isError, wallClock());
     },
     failed(call, { details }, tally) {
       // That a task could not be looked at says nothing of how the call went.
       const isEnd = call.from?.kind !== 'task' || (details.task !== undefined && end(call) !== undefined);
-      if (isEnd) tally().failed(clock());
+      if (isEnd) tally().failed(wallClock());
     },
   };
 }

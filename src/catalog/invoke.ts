@@ -1,6 +1,6 @@
 import { type Alarm, realAlarm } from '../core/alarm.ts';
 import type { Continuation, Handler, ResolvedCall, Result } from '../core/call.ts';
-import type { Clock } from '../core/clock.ts';
+import { type Clock, steadyClock } from '../core/clock.ts';
 import { HeddleError } from '../core/errors.ts';
 import { isRepeatable } from '../core/repeatable.ts';
 import type { Parking } from '../upstream/parking.ts';
@@ -21,6 +21,8 @@ export interface InvokeOptions {
   /** Counts a call to one server of a pool, or says why it may not have it. */
   readonly admitTo?: (server: string, call: ResolvedCall) => HeddleError | undefined;
   readonly clock?: Clock;
+  /** Dates the counts of calls, which outlive this process. */
+  readonly wallClock?: Clock;
   readonly alarm?: Alarm;
 }
 
@@ -32,10 +34,10 @@ export interface InvokeOptions {
  */
 export function invoke(options: InvokeOptions): Handler<ResolvedCall> {
   const { servers, parking, metrics, priorityOf = () => 0, admitTo = () => undefined } = options;
-  const { clock = Date.now, alarm = realAlarm } = options;
+  const { clock = steadyClock, wallClock = Date.now, alarm = realAlarm } = options;
   const budget = retryBudget(clock);
-  const attempt = attempts({ servers, parking, metrics, clock });
-  const choosing = { statusOf: servers.statusOf, metricsOf: metrics.tool, priorityOf, clock };
+  const attempt = attempts({ servers, parking, metrics, clock, wallClock });
+  const choosing = { statusOf: servers.statusOf, metricsOf: metrics.tool, priorityOf, clock, wallClock };
 
   function askOnly(server: string, call: ResolvedCall): Promise<Result> {
     const pass = attempt.enter(server, call);

@@ -1,5 +1,5 @@
 import { compose, type Handler, type ResolvedCall } from '../core/call.ts';
-import type { Clock } from '../core/clock.ts';
+import { type Clock, steadyClock } from '../core/clock.ts';
 import type { Notifications } from '../upstream/notifications.ts';
 import type { Servers } from '../upstream/servers.ts';
 import { readCache } from './cache.ts';
@@ -14,7 +14,7 @@ export interface ReadingOptions extends Pick<FollowOptions, 'visible'> {
 
 /** The innermost handler with what reading needs around it: what may be kept is kept, what is followed is told of. */
 export function reading(invoke: Handler<ResolvedCall>, options: ReadingOptions): Handler<ResolvedCall> {
-  const { servers, heard, visible, clock = Date.now } = options;
+  const { servers, heard, visible, clock = steadyClock } = options;
   const cache = readCache({ lineOf: servers.connected, clock });
   const together = coalesce();
   const followed = followUpdates({ servers, visible });

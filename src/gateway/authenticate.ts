@@ -42,7 +42,7 @@ function holderOf(token: string): (shown: string | undefined) => boolean {
 }
 
 /** Every way in: the owner's token, a key, or a token of an issuer that the configuration in force accepts. */
-export function authenticator({ token, access, clock = Date.now }: Credentials): Authenticate {
+export function authenticator({ token, access, clock }: Credentials): Authenticate {
   const isOwner = holderOf(token);
   const remember = knownCallers();
   const tokenHolder = tokenHolders(clock);
@@ -66,15 +66,21 @@ async function keyHolder(access: Credentials['access'], shown: string): Promise<
   return { id: `key:${name}`, roles, via: 'gateway', ...(profile !== undefined && { profile }) };
 }
 
-function tokenHolders(clock: Clock): (shown: string, auth: TokenSettings) => Promise<Caller | Refused> {
+function tokenHolders(clock: Clock | undefined): (shown: string, auth: TokenSettings) => Promise<Caller | Refused> {
   // With the settings they were made for: another issuer's keys are not looked for among those of the last one.
   let source: { readonly auth: TokenSettings; readonly keysOf: KeysOf } | undefined;
 
   return async function tokenHolder(shown, auth) {
-    if (source?.auth !== auth) source = { auth, keysOf: keySource({ jwksUrl: auth.jwksUrl, clock }) };
+    if (source?.auth !== auth) source = { auth, keysOf: keySource({ jwksUrl: auth.jwksUrl, ...(clock && { clock }) }) };
     const { audience, algorithms } = auth;
     try {
-      const rules = { issuers: issuersOf(auth), audience, algorithms, keysOf: source.keysOf, now: clock() };
+      const rules = {
+        issuers: issuersOf(auth),
+        audience,
+        algorithms,
+        keysOf: source.keysOf,
+        now: (clock ?? Date.now)(),
+      };
       const claims = await verifyToken(shown, rules);
       return typeof claims === 'string'
         ? { status: 401, error: 'invalid_token', message: claims }

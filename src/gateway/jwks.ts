@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import type { JsonObject } from '../core/call.ts';
-import type { Clock } from '../core/clock.ts';
+import { type Clock, steadyClock } from '../core/clock.ts';
 import { HeddleError } from '../core/errors.ts';
 import { isObject, parseJson } from '../core/json.ts';
 import { type GuardedFetchOptions, guardedFetch } from '../egress/guarded-fetch.ts';
@@ -33,7 +33,7 @@ interface Ring {
 }
 
 /** Keeps each issuer's keys, asks again when they are old, and once more for a key that is not among them. */
-export function keySource({ jwksUrl, clock = Date.now }: KeySourceOptions): KeysOf {
+export function keySource({ jwksUrl, clock = steadyClock }: KeySourceOptions): KeysOf {
   const rings = new Map<string, Ring>();
   const never = Number.NEGATIVE_INFINITY;
 

@@ -15,7 +15,7 @@ import { type Body, header, type Posted, readPosted, toMessage } from './read-me
 import { recheck } from './recheck.ts';
 import { Reply } from './reply.ts';
 import { isPrimed, openStream } from './session-stream.ts';
-import type { Session, Sessions } from './sessions.ts';
+import { type Session, type Sessions, TooManySessions } from './sessions.ts';
 
 export interface McpHttpOptions {
   readonly answer: Answer;
@@ -56,6 +56,7 @@ interface Examined {
 type HeadersOf = (result: JsonObject) => Record<string, string>;
 
 const SESSION_NOT_FOUND = -32001;
+const REVOKED = { status: 401, code: INVALID_REQUEST, message: 'The credential is unknown, revoked or expired.' };
 const NO_SESSION = { status: 404, code: SESSION_NOT_FOUND, message: 'There is no such session. Initialize again.' };
 
 /** MCP over HTTP: legacy sessions and modern stateless requests on one path, no framework between. */
@@ -96,7 +97,7 @@ export function mcpHttp(options: McpHttpOptions): McpHttp {
     const refusal = checkModern(request.headers, method, params);
     if (refusal) return reply.error(refusal);
     if (method === 'subscriptions/listen') {
-      response.once('close', recheck(received.stillMay, alarm, { stay() {}, leave: () => reply.cancel() }));
+      response.once('close', recheck(received.stillMay, alarm, { stay() {}, leave: () => reply.cancelWith(REVOKED) }));
     }
     const examined = method === 'tools/call' ? examiner(received) : undefined;
     return respond(received, { era: 'modern', id, examined });
@@ -267,11 +268,13 @@ function toRefusal(thrown: unknown, era: Era): Refusal {
     return { status: 200, code: INTERNAL_ERROR, message: HeddleError.from(thrown).message };
   }
   const { code, message, data } = thrown;
-  return { status: era === 'modern' ? statusOf(thrown) : 200, code, message, ...(data !== undefined && { data }) };
+  return { status: statusOf(thrown, era), code, message, ...(data !== undefined && { data }) };
 }
 
 /** A method that only a server does not know is no reason for the client to think that we do not. */
-function statusOf(thrown: RpcError): number {
+function statusOf(thrown: RpcError, era: Era): number {
+  if (thrown instanceof TooManySessions) return 429;
+  if (era === 'legacy') return 200;
   if (thrown instanceof UnknownMethod) return 404;
   return thrown.code === MISSING_CAPABILITY ? 400 : 200;
 }

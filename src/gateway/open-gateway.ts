@@ -17,7 +17,7 @@ import { sseFace } from './serve-sse.ts';
 import { wsFace } from './serve-ws.ts';
 import { servedLines } from './served-lines.ts';
 import { announce } from './session-stream.ts';
-import { openSessions, type Session, type Sessions } from './sessions.ts';
+import { openSessions, type Session, type Sessions, type SessionsOptions } from './sessions.ts';
 import { underWay } from './under-way.ts';
 
 export interface GatewayOptions extends Omit<DoorOptions, 'heddle' | 'prove'> {
@@ -32,6 +32,8 @@ export interface GatewayOptions extends Omit<DoorOptions, 'heddle' | 'prove'> {
   readonly alarm?: Alarm;
   /** Seal what modern clients bring back with their answers; made for this gateway alone when absent. */
   readonly stateSecrets?: readonly Buffer[];
+  /** How many sessions there may be. */
+  readonly sessions?: SessionsOptions;
   /** When calls that take long are held for their clients, and how many. */
   readonly heldCalls?: HeldCallsOptions;
 }
@@ -57,7 +59,7 @@ const CHANGES: Caller = { id: 'gateway', roles: [], via: 'gateway' };
  */
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const { heddle, host } = options;
-  const sessions = openSessions();
+  const sessions = openSessions(options.sessions);
   const given = handouts(heddle, { secrets: options.stateSecrets, held: options.heldCalls });
   const responses = openResponses();
   const closing = new AbortController();

@@ -69,6 +69,9 @@ verifies('P4', 'the streams of a key end soon after it is revoked, and those of 
   ring();
   await until('those of the key have ended', () => leaving.every(({ over }) => over));
   await until('the other is kept', () => signs() === 3);
+  expect(leaving[1]?.text).toContain(
+    '"error":{"code":-32600,"message":"The credential is unknown, revoked or expired."}',
+  );
   expect([staying.map(({ over }) => over), size()]).toEqual([[false, false], 2]);
 });
 

@@ -41,6 +41,12 @@ export class Reply {
     return this.#gone.signal;
   }
 
+  /** Cancels the request for a reason of ours, which the client is told. */
+  cancelWith(refusal: Refusal): void {
+    this.error(refusal);
+    this.#leave();
+  }
+
   /** The client no longer wants an answer, and gets none. */
   cancel(): void {
     this.#leave();

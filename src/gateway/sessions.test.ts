@@ -1,8 +1,9 @@
 import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
-import { recordingServer } from '../../test/servers/recording-server.ts';
+import { recordingServer, text } from '../../test/servers/recording-server.ts';
 import { until } from '../../test/until.ts';
+import type { JsonObject } from '../core/call.ts';
 import type { Authenticate } from './authenticate.ts';
 import { type GatewayUnderTest, gatewayUnderTest, JSON_HEADERS, openSession } from './fixtures.ts';
 import { openSessions, type Session } from './sessions.ts';
@@ -11,7 +12,7 @@ const HALF_AN_HOUR = 30 * 60_000;
 
 function clocked() {
   let now = 1_000_000;
-  const sessions = openSessions(() => now);
+  const sessions = openSessions({ clock: () => now });
   return { sessions, later: (ms: number) => (now += ms) };
 }
 
@@ -70,22 +71,48 @@ describe('a session', () => {
     expect(sessions.find(unused.id, 'ada')).toBeUndefined();
   });
 
-  it('makes room for the ten thousand newest', () => {
+  verifies('P6', 'in use is never ended for a new one: the idle one that was used least lately is', () => {
+    const { sessions } = clocked();
+    const [busy, listening, idle] = [sessions.open('ada'), sessions.open('ada'), sessions.open('ada')];
+    const cancelled = keepBusy(busy);
+    listening.streams.add({ end() {} } as never);
+    for (let at = 0; at < 998; at++) sessions.open('ada');
+    expect(cancelled).toEqual([]);
+    const all = [...sessions.all()];
+    expect([all.includes(busy), all.includes(listening), all.includes(idle)]).toEqual([true, true, false]);
+    expect(all).toHaveLength(1000);
+  });
+
+  verifies('P6', 'is refused to a caller whose thousand are all in use, and to no other caller', () => {
+    const { sessions } = clocked();
+    for (let at = 0; at < 1000; at++) keepBusy(sessions.open('ada'));
+    expect(() => sessions.open('ada')).toThrow(/This caller has 1000 sessions, all in use/);
+    expect(sessions.open('bob').callerId).toBe('bob');
+    expect([...sessions.all()]).toHaveLength(1001);
+  });
+
+  verifies('P6', 'makes room among ten thousand by ending an idle one, and is refused when there is none', () => {
     const { sessions } = clocked();
     const first = sessions.open('ada');
-    const cancelled: string[] = [];
-    first.running.set(1, { cancel: () => cancelled.push('first') } as unknown as Session['running'] extends Map<
-      unknown,
-      infer R
-    >
-      ? R
-      : never);
-    for (let at = 0; at < 10_000; at++) sessions.open(`caller ${at % 100}`);
+    const cancelled = keepBusy(first);
+    const opened = Array.from({ length: 10_000 }, (_, at) => sessions.open(`caller ${at % 100}`));
     expect([...sessions.all()]).toHaveLength(10_000);
-    expect(sessions.find(first.id, 'ada')).toBeUndefined();
-    expect(cancelled).toEqual(['first']);
+    expect([sessions.find(first.id, 'ada'), cancelled]).toEqual([first, []]);
+    for (const session of opened) keepBusy(session);
+    expect(() => sessions.open('eve')).toThrow(/10000 sessions, all in use/);
   });
 });
+
+/** Gives a session a request in flight. Returns what is cancelled of it. */
+function keepBusy(session: Session): readonly unknown[] {
+  const cancelled: unknown[] = [];
+  const reply = {
+    cancel: () => cancelled.push('cancelled'),
+    cancelWith: (refusal: unknown) => cancelled.push(refusal),
+  };
+  session.running.set(1, reply as never);
+  return cancelled;
+}
 
 const byName: Authenticate = ({ headers }) => {
   const name = /^Bearer (\w+)$/.exec(headers.authorization ?? '')?.[1];
@@ -119,11 +146,45 @@ describe('a session over HTTP', () => {
     const stream = await listen(gateway, session);
     await until('the call has arrived', () => server.calls.length === 1);
     expect(await status(gateway, { ...JSON_HEADERS, ...session }, 'DELETE')).toBe(200);
-    expect((await pending).text).toBe('');
+    const answered = await pending;
+    expect([answered.status, answered.json]).toMatchObject([
+      200,
+      {
+        id: 1,
+        error: { message: expect.stringContaining('The session has ended.'), data: { code: 'CALL_CANCELLED' } },
+      },
+    ]);
     await stream.ended;
     await until('the server hears that it is cancelled', () => server.cancelled.length === 1);
     expect(await status(gateway, { ...JSON_HEADERS, ...session })).toBe(404);
     expect(await status(gateway, { ...JSON_HEADERS, ...session }, 'DELETE')).toBe(404);
+  });
+
+  verifies('P6', 'keeps its call while its caller opens more sessions than there may be', async () => {
+    const gate = Promise.withResolvers<JsonObject>();
+    const server = recordingServer({ wait: () => gate.promise });
+    const gateway = await gatewayUnderTest({ servers: { up: server }, gateway: { sessions: { maxPerCaller: 3 } } });
+    const call = { id: 1, method: 'tools/call', params: { name: 'mcp__up__wait', arguments: {} } };
+    const pending = gateway.post(call, await openSession(gateway));
+    await until('the call has arrived', () => server.calls.length === 1);
+    for (let at = 0; at < 10; at++) expect((await openSession(gateway))['mcp-session-id']).toMatch(/^[\w-]{36}$/);
+    gate.resolve(text('done'));
+    expect((await pending).json).toEqual({ jsonrpc: '2.0', id: 1, result: text('done') });
+  });
+
+  verifies('P6', 'is refused with 429 and the reason where all there may be are in use', async () => {
+    const server = recordingServer({ wait: () => new Promise(() => {}) });
+    const gateway = await gatewayUnderTest({ servers: { up: server }, gateway: { sessions: { maxPerCaller: 3 } } });
+    const call = { id: 1, method: 'tools/call', params: { name: 'mcp__up__wait', arguments: {} } };
+    for (let at = 0; at < 3; at++) void gateway.post(call, await openSession(gateway)).catch(() => {});
+    await until('the calls have arrived', () => server.calls.length === 3);
+    const hello = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '0' } };
+    const { status, headers, json } = await gateway.post({ id: 0, method: 'initialize', params: hello });
+    expect([status, headers['mcp-session-id'], json]).toMatchObject([
+      429,
+      undefined,
+      { id: 0, error: { message: expect.stringContaining('3 sessions, all in use') } },
+    ]);
   });
 
   verifies('P6', 'is needed for the stream: without one 405, with a lost one 404', async () => {

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Abilities, JsonObject } from '../core/call.ts';
-import type { Clock } from '../core/clock.ts';
+import { type Clock, steadyClock } from '../core/clock.ts';
+import { ERRORS } from '../core/errors.ts';
+import { INTERNAL_ERROR, RpcError } from '../wire/json-rpc.ts';
 import type { Logging } from './asked.ts';
 import { type ClientQuestions, clientQuestions } from './client-questions.ts';
 import { type EventStream, type Room, type SessionEvents, sessionEvents } from './event-store.ts';
@@ -37,6 +39,7 @@ export interface Session extends Greeting {
 }
 
 export interface Sessions {
+  /** Opens a session, ending the longest unused idle one where there are too many. Throws TooManySessions. */
   open(callerId: string, greeting?: Greeting): Session;
   /** A session belongs to the caller who opened it: to anyone else it does not exist. */
   find(id: string | undefined, callerId: string): Session | undefined;
@@ -46,11 +49,33 @@ export interface Sessions {
 
 const IDLE_MS = 30 * 60_000;
 const MAX_SESSIONS = 10_000;
-// Far below the other: one caller who opens ever new ones ends their own, not everybody's.
+// Far below the other: a caller that opens ever new ones ends its own, not those of others.
 const MAX_PER_CALLER = 1000;
+const SERVER_ERROR = -32000;
+
+export interface SessionsOptions {
+  readonly clock?: Clock;
+  readonly max?: number;
+  readonly maxPerCaller?: number;
+}
+
+/** A session was refused: as many as there may be are open, and each has a request in flight or a stream open. */
+export class TooManySessions extends RpcError {
+  constructor(who: string, max: number) {
+    super(SERVER_ERROR, `${who} has ${max} sessions, all in use. End one with DELETE, or wait for its requests.`);
+  }
+}
+
+const SESSION_ENDED = {
+  status: 200,
+  code: INTERNAL_ERROR,
+  message: `The session has ended. This request was cancelled. ${ERRORS.CALL_CANCELLED.fix}`,
+  data: { code: 'CALL_CANCELLED' },
+};
 
 /** Sessions live in this process, and end when they are not used for half an hour. */
-export function openSessions(clock: Clock = Date.now): Sessions {
+export function openSessions(options: SessionsOptions = {}): Sessions {
+  const { clock = steadyClock, max = MAX_SESSIONS, maxPerCaller = MAX_PER_CALLER } = options;
   const room: Room = { bytes: 0 };
   // Both in order of last use.
   const sessions = new Map<string, Session>();
@@ -64,8 +89,12 @@ export function openSessions(clock: Clock = Date.now): Sessions {
     newest = session;
     sessions.set(session.id, session);
     byCaller.set(session.callerId, own.add(session));
-    const [oldest] = own;
-    if (oldest && own.size > MAX_PER_CALLER) end(oldest);
+  }
+
+  function makeRoomFor(callerId: string): void {
+    const own = byCaller.get(callerId);
+    if (own && own.size >= maxPerCaller) end(firstIdle(own) ?? refuse('This caller', maxPerCaller));
+    if (sessions.size >= max) end(firstIdle(sessions.values()) ?? refuse('The gateway', max));
   }
 
   function forget({ id, callerId }: Session): void {
@@ -81,26 +110,25 @@ export function openSessions(clock: Clock = Date.now): Sessions {
   function end(session: Session): void {
     forget(session);
     session.followed.close();
-    session.events.close();
-    for (const reply of session.running.values()) reply.cancel();
+    for (const reply of session.running.values()) reply.cancelWith(SESSION_ENDED);
+    session.events.close(); // After the last of its events.
     for (const stream of session.streams) stream.end();
   }
 
   function endStale(): void {
+    const now = clock();
     for (const session of sessions.values()) {
-      const old = clock() - session.lastUsed > IDLE_MS;
-      if (!old && sessions.size <= MAX_SESSIONS) return;
-      // One that waits or listens is in use, however long ago it last spoke.
-      const idle = session.running.size === 0 && session.streams.size === 0;
-      if (idle || sessions.size > MAX_SESSIONS) end(session);
+      if (now - session.lastUsed <= IDLE_MS) return;
+      if (isIdle(session)) end(session);
     }
   }
 
   return {
     open(callerId, greeting) {
+      endStale();
+      makeRoomFor(callerId);
       const session = newSession({ ...greeting, callerId, lastUsed: clock() }, room);
       keep(session);
-      endStale();
       return session;
     },
     find(id, callerId) {
@@ -114,6 +142,18 @@ export function openSessions(clock: Clock = Date.now): Sessions {
     end,
     all: () => sessions.values(),
   };
+}
+
+/** Tells whether a session has neither a request in flight nor an open stream, however long ago it was last used. */
+const isIdle = ({ running, streams }: Session): boolean => running.size === 0 && streams.size === 0;
+
+function firstIdle(byLastUse: Iterable<Session>): Session | undefined {
+  for (const session of byLastUse) if (isIdle(session)) return session;
+  return undefined;
+}
+
+function refuse(who: string, max: number): never {
+  throw new TooManySessions(who, max);
 }
 
 function newSession(known: Greeting & Pick<Session, 'callerId' | 'lastUsed'>, room: Room): Session {

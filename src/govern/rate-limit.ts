@@ -1,7 +1,7 @@
 import type { ServerConfig } from '../config/config.ts';
 import type { Settings } from '../config/schema.ts';
 import type { RateLimit, ResolvedCall, Stage } from '../core/call.ts';
-import type { Clock } from '../core/clock.ts';
+import { type Clock, steadyClock } from '../core/clock.ts';
 import { nameAt } from '../core/equivalent.ts';
 import { HeddleError } from '../core/errors.ts';
 
@@ -36,7 +36,7 @@ export interface Rates {
   admitTo(server: string, call: ResolvedCall): HeddleError | undefined;
 }
 
-export function rates(limits: () => RateLimits, clock: Clock = Date.now): Rates {
+export function rates(limits: () => RateLimits, clock: Clock = steadyClock): Rates {
   const windows = new Map<string, Window>();
 
   function windowOf(key: string, { windowMs }: RateLimit, now: number): Window {

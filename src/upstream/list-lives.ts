@@ -1,5 +1,5 @@
 import type { JsonObject } from '../core/call.ts';
-import type { Clock } from '../core/clock.ts';
+import { type Clock, steadyClock } from '../core/clock.ts';
 import { isObject } from '../core/json.ts';
 import { CAPABILITY_OF, type ListKind } from './connection.ts';
 import type { Agreement } from './negotiate.ts';
@@ -21,7 +21,7 @@ export interface ListLives {
 // However short the life of a list is said to be, its server is not asked for it with every look.
 const SHORTEST_MS = 5000;
 
-export function listLives({ agreement, hear, clock = Date.now }: ListLivesOptions): ListLives {
+export function listLives({ agreement, hear, clock = steadyClock }: ListLivesOptions): ListLives {
   const until = new Map<ListKind, number>();
   return {
     took(kind, ttlMs) {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { abortable } from '../core/abortable.ts';
 import type { JsonObject } from '../core/call.ts';
-import type { Clock } from '../core/clock.ts';
+import { type Clock, steadyClock } from '../core/clock.ts';
 import { HeddleError, UpstreamError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import { METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
@@ -64,7 +64,7 @@ export class Listening {
     this.#peer = peer;
     this.#options = options;
     this.#wait = options.wait ?? ((ms, signal) => sleep(ms, undefined, { signal, ref: false }));
-    this.#clock = options.clock ?? Date.now;
+    this.#clock = options.clock ?? steadyClock;
     void peer.closed.then(() => this.close());
     this.#renew();
   }

@@ -2,7 +2,7 @@ import { toRoot } from '../config/to-root.ts';
 import { abilityFor, callbackFor, isAble } from '../core/abilities.ts';
 import type { Abilities, JsonObject, Question } from '../core/call.ts';
 import { REJECTED } from '../core/checked-answer.ts';
-import type { Clock } from '../core/clock.ts';
+import { type Clock, steadyClock } from '../core/clock.ts';
 import { isObject } from '../core/json.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
 import { objectionTo } from './elicitation.ts';
@@ -47,7 +47,7 @@ const MAX_WINDOWS = 1000;
 export const isQuestion = (method: unknown): method is Question['method'] => METHODS.includes(method);
 
 export function openQuestions(options: QuestionsOptions): Questions {
-  const { parking, roots, sampling, clock = Date.now } = options;
+  const { parking, roots, sampling, clock = steadyClock } = options;
   let known: { readonly from: readonly string[]; readonly roots: readonly JsonObject[] } = { from: [], roots: [] };
   const windows = new Map<string, { readonly opensAt: number; calls: number }>();
 

@@ -1,6 +1,7 @@
 import { abilitiesKey } from '../core/abilities.ts';
 import { realAlarm, repeat, type Time } from '../core/alarm.ts';
 import type { JsonObject } from '../core/call.ts';
+import { steadyClock } from '../core/clock.ts';
 import { HeddleError } from '../core/errors.ts';
 import { limiter } from '../core/limiter.ts';
 import type { ServerEvent, ServerStatus } from '../core/server-status.ts';
@@ -67,7 +68,7 @@ export interface Servers extends Learner {
 const START_MS = 1000;
 
 export function openServers(options: ServersOptions): Servers {
-  const { clock = Date.now, alarm = realAlarm, random = Math.random } = options;
+  const { clock = steadyClock, alarm = realAlarm, random = Math.random } = options;
   const opened = connectionCounts();
   const lines = new PrivateLines({ clock, onOpened: opened.count });
   const closing = new AbortController();

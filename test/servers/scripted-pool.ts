@@ -46,7 +46,7 @@ export function openPool(behaviours: Record<string, Behaviour>, more: Partial<In
   };
   // As they were given, whatever is learnt of them.
   const priorityOf = (name: string) => -Object.keys(behaviours).indexOf(name);
-  const send = invoke({ servers, parking: parking(), metrics, priorityOf, ...time, ...more });
+  const send = invoke({ servers, parking: parking(), metrics, priorityOf, ...time, wallClock: time.clock, ...more });
   const names = Object.keys(behaviours) as [string, ...string[]];
   const call = (facts: Partial<Facts> = {}, overrides: Partial<ResolvedCall> = {}) =>
     aCall({ target: aTarget({ publicName: 'mcp__p__t', servers: names, name: 't', facts }), ...overrides });
