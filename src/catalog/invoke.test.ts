@@ -76,7 +76,7 @@ verifies('R4', 'a handshake that broke leaves no doubt about a call that was nev
 for (const fault of ['dies-before-acting', 'dies-after-acting', 'hangs-after-acting'] as const) {
   verifies('R4', `a write that may have happened is not repeated, and says so: ${fault}`, async () => {
     const { send, acted, started } = await openPool();
-    const error = await send(asked({ a: fault, timeoutMs: 30 })).catch((thrown) => thrown);
+    const error = await send(asked({ a: fault, timeoutMs: 500 })).catch((thrown) => thrown);
     expect(error).toMatchObject({ code: 'OUTCOME_UNKNOWN', exit: 9, details: { server: 'a' } });
     expect(error.message).toContain('mcp__p__act may have happened or not; it was not repeated.');
     expect(acted).toEqual(fault === 'dies-before-acting' ? [] : ['a']);
@@ -86,7 +86,7 @@ for (const fault of ['dies-before-acting', 'dies-after-acting', 'hangs-after-act
   for (const facts of [{ readOnly: true }, { idempotent: true }]) {
     verifies('R4', `what is ${Object.keys(facts)} is repeated elsewhere: ${fault}`, async () => {
       const { send } = await openPool();
-      expect(from(await send(asked({ a: fault, timeoutMs: 30, facts })))).toEqual(['b', 2]);
+      expect(from(await send(asked({ a: fault, timeoutMs: 500, facts })))).toEqual(['b', 2]);
     });
   }
 }
@@ -96,7 +96,7 @@ verifies('R4', 'a read that fails everywhere keeps its own error, since asking a
   const lost = send(asked({ a: 'dies-after-acting', b: 'dies-after-acting', facts: { readOnly: true } }));
   await expect(lost).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' });
   const late = send(
-    asked({ a: 'hangs-after-acting', b: 'hangs-after-acting', timeoutMs: 30, facts: { readOnly: true } }),
+    asked({ a: 'hangs-after-acting', b: 'hangs-after-acting', timeoutMs: 500, facts: { readOnly: true } }),
   );
   await expect(late).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
 });

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { within } from '../../test/limits.ts';
 import { verifies } from '../../test/requirements.ts';
 import { until } from '../../test/until.ts';
 import type { JsonObject, Result, Target } from '../core/call.ts';
@@ -149,7 +150,7 @@ verifies('R6', 'whoever follows a folder is not told the name of what is hidden 
 verifies('R6', 'an update with an endless URI holds up nobody', async () => {
   const { of, update } = setting();
   await of('subscription', folder('file:///a'));
-  const startedAt = performance.now();
-  for (let times = 0; times < 20; times++) update('/'.repeat(20_000));
-  expect(performance.now() - startedAt).toBeLessThan(500);
+  await within(500, () => {
+    for (let times = 0; times < 20; times++) update('/'.repeat(20_000));
+  });
 });

@@ -54,11 +54,11 @@ verifies('C5', 'starts from what it has kept when the network is gone, at once',
   const { url, answers } = await connector(ONE);
   const machine = await machineAsking(url);
   let now = 1000;
-  const options = { env: ENV, clock: () => now, fetchTimeoutMs: 50 };
+  const options = { env: ENV, clock: () => now, fetchTimeoutMs: 60_000 };
   await machine.load(options);
   answers(SILENT);
   now += 5 * MINUTES;
-  const silent = await machine.load(options);
+  const silent = await machine.load({ ...options, fetchTimeoutMs: 50 });
   expect(names(silent)).toEqual(['mine', 'remote']);
   await expect(silent.refreshed).resolves.toBe(false);
   const later = await machine.load(options);
@@ -81,7 +81,7 @@ it.each<[string, Answer, string]>([
 ])('says so when a connector answers with %s, and the rest works', async (_name, answer, message) => {
   const { url } = await connector(answer);
   const machine = await machineAsking(url);
-  const config = await machine.load({ env: ENV, fetchTimeoutMs: 100 });
+  const config = await machine.load({ env: ENV, fetchTimeoutMs: answer === SILENT ? 50 : 60_000 });
   expect(names(config)).toEqual(['mine']);
   expect(config.problems).toMatchObject([
     { level: 'error', message: expect.stringContaining(message), at: { line: 3 } },
@@ -162,7 +162,7 @@ describe('managedUrl', () => {
       'etc/managed-settings.json': { managedUrl: source.url, deniedServers: [{ serverName: 'denied' }] },
       'user/.heddle/heddle.json': { mcpServers: { mine: { command: 'mine' }, denied: { command: 'x' } } },
     });
-    const load = () => machine.load({ env: { HEDDLE_MANAGED_TOKEN: 'sesame' }, fetchTimeoutMs: 100 });
+    const load = (fetchTimeoutMs = 60_000) => machine.load({ env: { HEDDLE_MANAGED_TOKEN: 'sesame' }, fetchTimeoutMs });
     return { ...source, load };
   }
   const usable = ({ servers: found }: Config) =>
@@ -185,7 +185,7 @@ describe('managedUrl', () => {
 
   it('that does not answer blocks everything, until it has answered once', async () => {
     const { load, answers } = await managedBy(SILENT);
-    const closed = await load();
+    const closed = await load(50);
     expect(usable(closed)).toEqual([]);
     expect(closed.problems[0]).toMatchObject({ level: 'error', message: expect.stringContaining('no server is used') });
     answers(servers({ nonsense: true }));
@@ -193,6 +193,6 @@ describe('managedUrl', () => {
     answers(servers({}));
     expect(usable(await load())).toEqual(['mine']);
     answers(SILENT);
-    expect(usable(await load())).toEqual(['mine']);
+    expect(usable(await load(50))).toEqual(['mine']);
   });
 });

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { within } from '../../test/limits.ts';
 import { isUrlPattern, matchesUrl } from './url-pattern.ts';
 
 it.each([
@@ -82,8 +83,8 @@ it.each([
   ...['https://*.%65vil/', 'https://*.a<b/', 'https://1.2.3.4.5/'],
 ])('takes %j for no pattern', (text) => expect(isUrlPattern(text)).toBe(false));
 
-it('takes no longer for a pattern that was made to take long', () => {
-  const started = performance.now();
-  expect(matchesUrl(`https://h/${'*a'.repeat(500)}b`, `https://h/${'a'.repeat(5000)}`)).toBe(false);
-  expect(performance.now() - started).toBeLessThan(1000);
+it('takes no longer for a pattern that was made to take long', async () => {
+  await within(1000, () => {
+    expect(matchesUrl(`https://h/${'*a'.repeat(500)}b`, `https://h/${'a'.repeat(5000)}`)).toBe(false);
+  });
 });

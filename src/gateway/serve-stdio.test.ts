@@ -149,7 +149,7 @@ describe('a client at the other end of two streams', () => {
     serving.output._write = (_chunk, _encoding, done) => done(new Error('EPIPE'));
     serving.output.removeAllListeners('data');
     serving.input.end();
-    await until('it is cancelled', () => serving.server.cancelled.length === 1, 1000);
+    await until('it is cancelled', () => serving.server.cancelled.length === 1);
     await serving.ended;
   });
 
@@ -205,7 +205,7 @@ describe('changes over two streams', () => {
     await until('it is told', () => changed(said()).length === 1);
     expect(changed(said())).toMatchObject([{ params: { _meta: { 'io.modelcontextprotocol/subscriptionId': 'sub' } } }]);
     write(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'sub' } }));
-    const seen = heddle.changes(OWNER, AbortSignal.timeout(5000))[Symbol.asyncIterator]();
+    const seen = heddle.changes(OWNER, AbortSignal.timeout(60_000))[Symbol.asyncIterator]();
     server.change({ third: () => text('') });
     for (let next = await seen.next(); !next.done && next.value.kind !== 'catalog'; next = await seen.next());
     await ask({ id: 9, method: 'ping' });

@@ -133,7 +133,7 @@ describe('over a WebSocket', () => {
     send(callOf(1, 'forever'));
     await until('it has arrived', () => server.calls.length === 1);
     socket.terminate();
-    await until('it is cancelled', () => server.cancelled.length === 1, 1000);
+    await until('it is cancelled', () => server.cancelled.length === 1);
   });
 
   verifies('F6', 'who does not read is cut off when too much waits for it', async () => {

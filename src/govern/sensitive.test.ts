@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { within } from '../../test/limits.ts';
 import { verifies } from '../../test/requirements.ts';
 import type { JsonObject } from '../core/call.ts';
 import { sensitiveWord } from './sensitive.ts';
@@ -33,11 +34,11 @@ verifies('G6', 'what is nested in objects and lists is found, and what is no tex
   expect(found({ a: [1, null, true, ['x', ['keep it']]] })).toBe(false);
 });
 
-verifies('G6', 'a word after a very long text is found, without long looking', () => {
-  const startedAt = performance.now();
-  expect(found({ text: `${'monkey '.repeat(300_000)} delete` })).toBe(true);
-  expect(found({ text: 'A'.repeat(3_000_000) })).toBe(false);
-  expect(performance.now() - startedAt).toBeLessThan(5000);
+verifies('G6', 'a word after a very long text is found, without long looking', async () => {
+  await within(5000, () => {
+    expect(found({ text: `${'monkey '.repeat(300_000)} delete` })).toBe(true);
+    expect(found({ text: 'A'.repeat(3_000_000) })).toBe(false);
+  });
 });
 
 verifies('G6', 'the reason names the argument and the word, never the value', () => {

@@ -68,7 +68,7 @@ for (const [how, namespace] of ways) {
       const group = begin(kind, tag, namespace);
       await once(group.child.stdout, 'data');
       await group.end();
-      await until('the others are gone', () => runningWith(tag).length === left, 500);
+      await until('the others are gone', () => runningWith(tag).length === left);
     });
 
     verifies('T4', `held ${how}, ${left} of ${name} survive a server that is killed`, async () => {
@@ -79,7 +79,7 @@ for (const [how, namespace] of ways) {
       process.kill(server as number, 'SIGKILL');
       await group.exited;
       expect(group.ending()).toEqual({ signal: 'SIGKILL' });
-      await until('the others are gone', () => runningWith(tag).length === left, 500);
+      await until('the others are gone', () => runningWith(tag).length === left);
     });
 
     verifies('T4', `held ${how}, ${left} of ${name} survive a Heddle that is killed with SIGKILL`, async () => {
@@ -91,7 +91,7 @@ for (const [how, namespace] of ways) {
       });
       await once(holder.stdout, 'data');
       holder.kill('SIGKILL');
-      await until('the others are gone', () => runningWith(tag).length === left, 3000);
+      await until('the others are gone', () => runningWith(tag).length === left);
     });
   }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { within } from '../../test/limits.ts';
 import { verifies } from '../../test/requirements.ts';
 import type { Json, JsonObject } from '../core/call.ts';
 import { toAnthropic } from './anthropic.ts';
@@ -77,11 +78,11 @@ const HOSTILE: { [name: string]: Json } = {
 
 describe('a hostile schema', () => {
   for (const [name, schema] of Object.entries(HOSTILE)) {
-    verifies('R9', `${name} is translated in time`, () => {
-      const start = performance.now();
-      all(schema);
-      toZod(schema);
-      expect(performance.now() - start).toBeLessThan(10_000);
+    verifies('R9', `${name} is translated in time`, async () => {
+      await within(10_000, () => {
+        all(schema);
+        toZod(schema);
+      });
     });
   }
 

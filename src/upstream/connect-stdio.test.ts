@@ -89,7 +89,7 @@ it('leaves no process behind when the handshake is given up', async () => {
   await until('it has started', async () => (await readFile(log, 'utf8').catch(() => '')) !== '');
   abort.abort();
   await expect(connecting).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
-  await until('all of it is gone', () => carriersOf(log).length === 0, 500);
+  await until('all of it is gone', () => carriersOf(log).length === 0);
 });
 
 verifies('F1', 'tells a call that its server died, and keeps its last words', async () => {

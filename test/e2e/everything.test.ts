@@ -93,52 +93,42 @@ async function openBehind(connect: (place: Place) => Promise<SdkClient>) {
 describe.each(SDK_CLIENTS)('%s, with the reference server behind heddle up,', (name, connect) => {
   const bare = ({ name: _, execution: __, ...rest }: Input) => rest; // `execution` is unknown to the newer protocol.
 
-  verifies(
-    'P1',
-    'sees every tool, and gets from every tool what a direct connection gets',
-    async () => {
-      const { client } = await openBehind(connect);
-      const listed = await client.list();
-      for (const server of ['stdio', 'http']) {
-        const other = await openDirect(name, server);
-        const tools = await other.list();
-        expect(new Set(tools.map((tool) => tool.name))).toEqual(new Set([...CALLS.map(([tool]) => tool), ONLY_TASK]));
-        for (const tool of tools) {
-          const same = listed.find((one) => one.name === `mcp__${server}__${tool.name}`);
-          expect([tool.name, same && bare(same)]).toEqual([tool.name, bare(tool)]);
-        }
-        for (const [tool, input] of CALLS) {
-          const through = await answerOf(client, `mcp__${server}__${tool}`, input);
-          const straight = await answerOf(other, tool, input);
-          expect([server, tool, comparable(tool, through)]).toEqual([server, tool, comparable(tool, straight)]);
-        }
+  verifies('P1', 'sees every tool, and gets from every tool what a direct connection gets', async () => {
+    const { client } = await openBehind(connect);
+    const listed = await client.list();
+    for (const server of ['stdio', 'http']) {
+      const other = await openDirect(name, server);
+      const tools = await other.list();
+      expect(new Set(tools.map((tool) => tool.name))).toEqual(new Set([...CALLS.map(([tool]) => tool), ONLY_TASK]));
+      for (const tool of tools) {
+        const same = listed.find((one) => one.name === `mcp__${server}__${tool.name}`);
+        expect([tool.name, same && bare(same)]).toEqual([tool.name, bare(tool)]);
       }
-    },
-    60_000,
-  );
+      for (const [tool, input] of CALLS) {
+        const through = await answerOf(client, `mcp__${server}__${tool}`, input);
+        const straight = await answerOf(other, tool, input);
+        expect([server, tool, comparable(tool, through)]).toEqual([server, tool, comparable(tool, straight)]);
+      }
+    }
+  });
 
-  verifies(
-    'P1',
-    'hears the progress of a long operation, and its cancellation reaches the server',
-    async () => {
-      const { client, heard } = await openBehind(connect);
-      for (const server of ['stdio', 'http']) {
-        const tool = `mcp__${server}__trigger-long-running-operation`;
-        const steps: unknown[] = [];
-        const onprogress = (step: unknown) => void steps.push(step);
-        await client.call(tool, { duration: 0.3, steps: 3 }, { onprogress });
-        expect(steps).toEqual([1, 2, 3].map((progress) => ({ progress, total: 3 })));
-        const before = (heard[server] as () => string)().split('notifications/cancelled').length;
-        const abort = new AbortController();
-        const watching = { signal: abort.signal, onprogress: () => abort.abort() };
-        await expect(client.call(tool, { duration: 60, steps: 600 }, watching)).rejects.toBeDefined();
-        const cancelled = () => (heard[server] as () => string)().split('notifications/cancelled').length > before;
-        await until(`${server} is told that the call is cancelled`, cancelled);
-        expect(await client.call(`mcp__${server}__get-sum`, { a: 1, b: 1 })).toMatchObject({
-          content: [{ type: 'text' }],
-        });
-      }
-    },
-    60_000,
-  );
+  verifies('P1', 'hears the progress of a long operation, and its cancellation reaches the server', async () => {
+    const { client, heard } = await openBehind(connect);
+    for (const server of ['stdio', 'http']) {
+      const tool = `mcp__${server}__trigger-long-running-operation`;
+      const steps: unknown[] = [];
+      const onprogress = (step: unknown) => void steps.push(step);
+      await client.call(tool, { duration: 0.3, steps: 3 }, { onprogress });
+      expect(steps).toEqual([1, 2, 3].map((progress) => ({ progress, total: 3 })));
+      const before = (heard[server] as () => string)().split('notifications/cancelled').length;
+      const abort = new AbortController();
+      const watching = { signal: abort.signal, onprogress: () => abort.abort() };
+      await expect(client.call(tool, { duration: 60, steps: 600 }, watching)).rejects.toBeDefined();
+      const cancelled = () => (heard[server] as () => string)().split('notifications/cancelled').length > before;
+      await until(`${server} is told that the call is cancelled`, cancelled);
+      expect(await client.call(`mcp__${server}__get-sum`, { a: 1, b: 1 })).toMatchObject({
+        content: [{ type: 'text' }],
+      });
+    }
+  });
 });

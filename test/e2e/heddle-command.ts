@@ -111,13 +111,9 @@ async function startUp(child: ReturnType<typeof spawn>): Promise<RunningUp> {
     return child.exitCode;
   };
   onTestFinished(async () => void (await stop()));
-  await until(
-    'the gateway is ready',
-    () => {
-      if (child.exitCode !== null) throw new Error(`heddle up ended with ${child.exitCode}: ${stderr}`);
-      return stdout.includes('\n');
-    },
-    20_000,
-  );
+  await until('the gateway is ready', () => {
+    if (child.exitCode !== null) throw new Error(`heddle up ended with ${child.exitCode}: ${stderr}`);
+    return stdout.includes('\n');
+  });
   return { ...JSON.parse(stdout), stderr: () => stderr, stop };
 }

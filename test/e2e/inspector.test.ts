@@ -30,29 +30,24 @@ const SUM = ['--tool-name', 'mcp__all__get-sum', '--tool-arg', 'a=2', 'b=40'];
 const SUMMED = { content: [{ type: 'text', text: 'The sum of 2 and 40 is 42.' }] };
 
 describe('the inspector', () => {
-  verifies(
-    'P1',
-    'lists, calls, reads and gets what the reference server has',
-    async () => {
-      const running = await project({ 'heddle.json': everything }).up();
-      const ask = (...request: string[]) => inspect(running, 'http', ['--method', ...request]);
-      const { tools = [] } = await ask('tools/list');
-      expect(tools.map(({ name }) => name)).toContain('mcp__all__get-sum');
-      expect(await ask('tools/call', ...SUM)).toEqual(SUMMED);
-      const { resources = [] } = await ask('resources/list');
-      const { uri } = resources[0] ?? {};
-      expect((await ask('resources/read', '--uri', String(uri))).contents).toMatchObject([{ uri }]);
-      const { resourceTemplates = [] } = await ask('resources/templates/list');
-      expect(resourceTemplates.length).toBeGreaterThan(0);
-      const { prompts = [] } = await ask('prompts/list');
-      expect(prompts.map(({ name }) => name)).toContain('mcp__all__args-prompt');
-      const prompt = ['--prompt-name', 'mcp__all__args-prompt', '--prompt-args', 'city=Bern'];
-      const { messages } = await ask('prompts/get', ...prompt);
-      expect(messages).toMatchObject([{ content: { text: "What's weather in Bern?" } }]);
-      expect(await ask('logging/setLevel', '--log-level', 'debug')).toEqual({});
-    },
-    60_000,
-  );
+  verifies('P1', 'lists, calls, reads and gets what the reference server has', async () => {
+    const running = await project({ 'heddle.json': everything }).up();
+    const ask = (...request: string[]) => inspect(running, 'http', ['--method', ...request]);
+    const { tools = [] } = await ask('tools/list');
+    expect(tools.map(({ name }) => name)).toContain('mcp__all__get-sum');
+    expect(await ask('tools/call', ...SUM)).toEqual(SUMMED);
+    const { resources = [] } = await ask('resources/list');
+    const { uri } = resources[0] ?? {};
+    expect((await ask('resources/read', '--uri', String(uri))).contents).toMatchObject([{ uri }]);
+    const { resourceTemplates = [] } = await ask('resources/templates/list');
+    expect(resourceTemplates.length).toBeGreaterThan(0);
+    const { prompts = [] } = await ask('prompts/list');
+    expect(prompts.map(({ name }) => name)).toContain('mcp__all__args-prompt');
+    const prompt = ['--prompt-name', 'mcp__all__args-prompt', '--prompt-args', 'city=Bern'];
+    const { messages } = await ask('prompts/get', ...prompt);
+    expect(messages).toMatchObject([{ content: { text: "What's weather in Bern?" } }]);
+    expect(await ask('logging/setLevel', '--log-level', 'debug')).toEqual({});
+  });
 
   verifies('P1', 'calls over SSE, too', async () => {
     const running = await project({ 'heddle.json': everything }).up();

@@ -57,7 +57,7 @@ const PROBES = {
     await until('the server has the call', () => server.running.length > running);
     abort.abort();
     await refused;
-    await until('the server hears of it', () => server.cancelled.length > before, 1000);
+    await until('the server hears of it', () => server.cancelled.length > before);
   },
   form: asks('form', 'elicitation/create'),
   url: asks('url', 'elicitation/create'),

@@ -26,45 +26,40 @@ async function opened(servers: NonNullable<Parameters<typeof openHeddle>[0]>['se
 
 const timeless = (value: unknown) => JSON.parse(JSON.stringify(value).replaceAll(/\d{1,2}:\d\d:\d\d [AP]M/g, 'a time'));
 
-verifies(
-  'P1',
-  'what the reference server has to read comes out as it says it',
-  async () => {
-    const heddle = await opened({ ref: { command: process.execPath, args: [EVERYTHING] } });
-    const direct = new Client({ name: 'test', version: '0' });
-    await direct.connect(new StdioClientTransport({ command: process.execPath, args: [EVERYTHING], stderr: 'ignore' }));
-    onTestFinished(() => direct.close());
+verifies('P1', 'what the reference server has to read comes out as it says it', async () => {
+  const heddle = await opened({ ref: { command: process.execPath, args: [EVERYTHING] } });
+  const direct = new Client({ name: 'test', version: '0' });
+  await direct.connect(new StdioClientTransport({ command: process.execPath, args: [EVERYTHING], stderr: 'ignore' }));
+  onTestFinished(() => direct.close());
 
-    const { resources } = await direct.listResources();
-    const byUri = (a: { uri: string }, b: { uri: string }) => (a.uri < b.uri ? -1 : 1);
-    expect((await heddle.resources()).map(({ definition }) => definition)).toEqual([...resources].sort(byUri));
-    const { resourceTemplates } = await direct.listResourceTemplates();
-    expect((await heddle.resourceTemplates()).map(({ uriTemplate }) => uriTemplate).sort()).toEqual(
-      resourceTemplates.map(({ uriTemplate }) => uriTemplate).sort(),
-    );
-    const uris = [resources[0]?.uri as string, 'demo://resource/dynamic/text/3'];
-    for (const uri of uris) {
-      expect(timeless((await heddle.readResource(uri)).value)).toEqual(timeless(await direct.readResource({ uri })));
-    }
-    const { prompts } = await direct.listPrompts();
-    expect((await heddle.prompts()).map(({ definition }) => definition.name)).toEqual(
-      prompts.map(({ name }) => name).sort(),
-    );
-    for (const { name, arguments: taken = [] } of prompts) {
-      const args = Object.fromEntries(taken.map((one) => [one.name, ARGUMENTS[one.name] ?? '1']));
-      const there = await direct.getPrompt({ name, arguments: args });
-      expect(timeless((await heddle.getPrompt(`ref.${name}`, args)).value)).toEqual(timeless(there));
-    }
-    const { completion } = await direct.complete({
-      ref: { type: 'ref/prompt', name: 'completable-prompt' },
-      argument: { name: 'department', value: 'E' },
-    });
-    expect(completion.values.length).toBeGreaterThan(0);
-    const ours = await heddle.complete({ prompt: 'ref.completable-prompt' }, { name: 'department', value: 'E' });
-    expect(ours.value.completion).toEqual(completion);
-  },
-  30_000,
-);
+  const { resources } = await direct.listResources();
+  const byUri = (a: { uri: string }, b: { uri: string }) => (a.uri < b.uri ? -1 : 1);
+  expect((await heddle.resources()).map(({ definition }) => definition)).toEqual([...resources].sort(byUri));
+  const { resourceTemplates } = await direct.listResourceTemplates();
+  expect((await heddle.resourceTemplates()).map(({ uriTemplate }) => uriTemplate).sort()).toEqual(
+    resourceTemplates.map(({ uriTemplate }) => uriTemplate).sort(),
+  );
+  const uris = [resources[0]?.uri as string, 'demo://resource/dynamic/text/3'];
+  for (const uri of uris) {
+    expect(timeless((await heddle.readResource(uri)).value)).toEqual(timeless(await direct.readResource({ uri })));
+  }
+  const { prompts } = await direct.listPrompts();
+  expect((await heddle.prompts()).map(({ definition }) => definition.name)).toEqual(
+    prompts.map(({ name }) => name).sort(),
+  );
+  for (const { name, arguments: taken = [] } of prompts) {
+    const args = Object.fromEntries(taken.map((one) => [one.name, ARGUMENTS[one.name] ?? '1']));
+    const there = await direct.getPrompt({ name, arguments: args });
+    expect(timeless((await heddle.getPrompt(`ref.${name}`, args)).value)).toEqual(timeless(there));
+  }
+  const { completion } = await direct.complete({
+    ref: { type: 'ref/prompt', name: 'completable-prompt' },
+    argument: { name: 'department', value: 'E' },
+  });
+  expect(completion.values.length).toBeGreaterThan(0);
+  const ours = await heddle.complete({ prompt: 'ref.completable-prompt' }, { name: 'department', value: 'E' });
+  expect(ours.value.completion).toEqual(completion);
+});
 
 const ARGUMENTS: Readonly<Record<string, string>> = {
   resourceType: 'Text',

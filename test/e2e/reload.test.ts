@@ -44,43 +44,38 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-verifies(
-  'C13',
-  'edits restart only what they change, and no call to anything else fails',
-  async () => {
-    const steady = await who('steady');
-    const seen = new Set([await who('changing')]);
-    let loading = true;
-    let calls = 0;
-    const load = (async () => {
-      for (; loading; calls++) expect(await who('steady')).toBe(steady);
-    })();
-    for (let edit = 1; edit <= EDITS; edit++) {
-      const before = seen.size;
-      // Editors either write over a file or rename a new one into its place.
-      const text = JSON.stringify({ mcpServers: { steady: entry('steady'), changing: entry(edit) } });
-      if (edit % 2 === 0) writeFileSync(file, text);
-      else {
-        writeFileSync(`${file}.new`, text);
-        renameSync(`${file}.new`, file);
-      }
-      await until(`edit ${edit} is in force`, async () => seen.add(await who('changing')).size > before, 10_000);
+verifies('C13', 'edits restart only what they change, and no call to anything else fails', async () => {
+  const steady = await who('steady');
+  const seen = new Set([await who('changing')]);
+  let loading = true;
+  let calls = 0;
+  const load = (async () => {
+    for (; loading; calls++) expect(await who('steady')).toBe(steady);
+  })();
+  for (let edit = 1; edit <= EDITS; edit++) {
+    const before = seen.size;
+    // Editors either write over a file or rename a new one into its place.
+    const text = JSON.stringify({ mcpServers: { steady: entry('steady'), changing: entry(edit) } });
+    if (edit % 2 === 0) writeFileSync(file, text);
+    else {
+      writeFileSync(`${file}.new`, text);
+      renameSync(`${file}.new`, file);
     }
-    loading = false;
-    await load;
-    expect(calls).toBeGreaterThan(EDITS);
-    expect(seen.size).toBe(EDITS + 1);
-    await until('no earlier one is left', () => [...seen].filter(runs).length === 1);
-  },
-  120_000,
-);
+    await until(`edit ${edit} is in force`, async () => seen.add(await who('changing')).size > before);
+  }
+  loading = false;
+  await load;
+  expect(calls).toBeGreaterThan(0);
+  expect(seen.size).toBe(EDITS + 1);
+  await until('no earlier one is left', () => [...seen].filter(runs).length === 1);
+});
 
 verifies('C13', 'a call under way comes to its end on the server it began with', async () => {
   const first = await who('changing');
   const gate = join(folder, 'gate');
   const waiting = who('changing', { after: gate });
   write({ steady: entry('steady'), changing: entry('next') });
-  await until('the new one answers', async () => (await who('changing')) !== first, 10_000);
+  await until('the new one answers', async () => (await who('changing')) !== first);
   expect(runs(first)).toBe(true);
   writeFileSync(gate, '');
   expect(await waiting).toBe(first);
@@ -94,7 +89,7 @@ verifies('C13', 'servers come and go, and clients are told', async () => {
     for await (const { kind } of heddle.changes(ended.signal)) told.push(kind);
   })();
   write({ changing: entry(0), added: entry('added') });
-  await until('the new ones are there', async () => (await names()).includes('added'), 10_000);
+  await until('the new ones are there', async () => (await names()).includes('added'));
   expect(await names()).not.toContain('steady');
   await expect(who('added')).resolves.toMatch(/./);
   await expect(who('steady')).rejects.toMatchObject({ code: 'NAME_UNKNOWN' });
@@ -106,11 +101,11 @@ verifies('C13', 'servers come and go, and clients are told', async () => {
 verifies('C13', 'a file that becomes unreadable keeps the last good configuration, and says so', async () => {
   const steady = await who('steady');
   writeFileSync(file, '{ "mcpServers": { "ste');
-  await until('it is noticed', () => problems.length > 0, 10_000);
+  await until('it is noticed', () => problems.length > 0);
   expect(problems.map(({ message }) => message).join(' ')).toMatch(/is not valid JSON.*last good configuration/s);
   expect(await who('steady')).toBe(steady);
   write({ steady: entry('steady') });
-  await until('it is mended', async () => !(await names()).includes('changing'), 10_000);
+  await until('it is mended', async () => !(await names()).includes('changing'));
   expect(await who('steady')).toBe(steady);
 });
 
@@ -118,13 +113,10 @@ verifies('C13', 'rules change for calls that come after', async () => {
   await who('steady');
   const text = { mcpServers: { steady: entry('steady') }, permissions: { deny: ['mcp__steady'] } };
   writeFileSync(file, JSON.stringify(text));
-  await until(
-    'it is denied',
-    () =>
-      who('steady').then(
-        () => false,
-        ({ code }) => code === 'NAME_UNKNOWN',
-      ),
-    10_000,
+  await until('it is denied', () =>
+    who('steady').then(
+      () => false,
+      ({ code }) => code === 'NAME_UNKNOWN',
+    ),
   );
 });

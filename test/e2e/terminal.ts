@@ -6,8 +6,6 @@ import { carriersOf, runningWith } from '../alive.ts';
 import { until } from '../until.ts';
 import { BIN, type Project } from './heddle-command.ts';
 
-const SLOW_MS = 20_000;
-
 export interface Terminal {
   /** All that was shown so far, without colours. */
   readonly screen: () => string;
@@ -38,11 +36,7 @@ export async function terminal(
   return {
     screen,
     async type(after, line) {
-      await until(
-        `${after} is shown in ${JSON.stringify(screen())}`,
-        () => screen().indexOf(after, read) >= 0,
-        SLOW_MS,
-      );
+      await until(`${after} is shown in ${JSON.stringify(screen())}`, () => screen().indexOf(after, read) >= 0);
       read = screen().indexOf(after, read) + after.length;
       child.stdin?.write(`${line}\r`);
     },

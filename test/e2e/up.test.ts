@@ -160,7 +160,7 @@ verifies('F6', 'heddle serve --stdio is gone soon after its client, whatever is 
   const client = spawn(process.execPath, ['-e', program], { cwd: folder, env });
   onTestFinished(() => void client.kill('SIGKILL'));
   const carriers = () => carriersOf(`HEDDLE_E2E=${mark}`).length;
-  await until('the server has been started', () => carriers() > 0, 10_000);
+  await until('the server has been started', () => carriers() > 0);
   client.kill('SIGKILL');
   await until('nothing is left', () => carriers() === 0);
 });

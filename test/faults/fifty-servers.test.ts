@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { openHeddle } from '../../src/index.ts';
 import { runningWith } from '../alive.ts';
+import { MEASURES, within } from '../limits.ts';
 import { verifies } from '../requirements.ts';
 import { until } from '../until.ts';
 
@@ -27,33 +28,26 @@ function fifty(tag: string): Record<string, { command: string; args: string[] }>
   return servers;
 }
 
-verifies(
-  'F10',
-  'with ten of fifty servers dead the list comes in two seconds, and the rest work',
-  async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'heddle-fifty-'));
-    const tag = `fifty-${randomUUID()}`;
-    const env = { PATH: process.env.PATH, HEDDLE_HOME: join(folder, 'home') };
-    const heddle = await openHeddle({ cwd: folder, env, servers: fifty(tag) });
-    onTestFinished(async () => {
-      await heddle.close();
-      await until('no process is left', () => runningWith(tag).length === 0, 1000);
-      rmSync(folder, { recursive: true, force: true });
-    });
-    const startedAt = performance.now();
-    const first = await heddle.tools();
-    // The wait is two seconds; the rest is what this machine needs to look at its own timers while it starts processes.
-    expect(performance.now() - startedAt).toBeLessThan(LIST_WAIT_MS + 1000);
-    expect(first.length).toBeGreaterThan(0);
-    const live = async () => (await heddle.tools()).filter(({ name }) => name.startsWith('mcp__live')).length;
-    await until('all forty are listed', async () => (await live()) === 40, 20_000);
-    const answers = await Promise.all(
-      Array.from({ length: 40 }, (_, at) => heddle.call(`live${at}.one`).then(({ isError }) => isError)),
-    );
-    expect(answers.filter((isError) => isError)).toEqual([]);
-    const states = (await heddle.servers.list()).filter(({ name }) => name.startsWith('dead'));
-    expect(states).toHaveLength(10);
-    expect(states.filter(({ state }) => state === 'connected')).toEqual([]);
-  },
-  60_000,
-);
+verifies('F10', 'with ten of fifty servers dead the list comes in two seconds, and the rest work', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'heddle-fifty-'));
+  const tag = `fifty-${randomUUID()}`;
+  const env = { PATH: process.env.PATH, HEDDLE_HOME: join(folder, 'home') };
+  const heddle = await openHeddle({ cwd: folder, env, servers: fifty(tag) });
+  onTestFinished(async () => {
+    await heddle.close();
+    await until('no process is left', () => runningWith(tag).length === 0);
+    rmSync(folder, { recursive: true, force: true });
+  });
+  // The wait is two seconds; the rest is what this machine needs to look at its own timers while it starts processes.
+  const first = await within(LIST_WAIT_MS + 1000, () => heddle.tools());
+  if (MEASURES) expect(first.length).toBeGreaterThan(0);
+  const live = async () => (await heddle.tools()).filter(({ name }) => name.startsWith('mcp__live')).length;
+  await until('all forty are listed', async () => (await live()) === 40);
+  const answers = await Promise.all(
+    Array.from({ length: 40 }, (_, at) => heddle.call(`live${at}.one`).then(({ isError }) => isError)),
+  );
+  expect(answers.filter((isError) => isError)).toEqual([]);
+  const states = (await heddle.servers.list()).filter(({ name }) => name.startsWith('dead'));
+  expect(states).toHaveLength(10);
+  expect(states.filter(({ state }) => state === 'connected')).toEqual([]);
+});

@@ -4,6 +4,7 @@ import { expect, onTestFinished } from 'vitest';
 import { UpstreamError } from '../../src/core/errors.ts';
 import { HttpLine } from '../../src/upstream/http-line.ts';
 import { Peer } from '../../src/wire/peer.ts';
+import { within } from '../limits.ts';
 import { verifies } from '../requirements.ts';
 import { type Fault, faultyHttp, refuse } from '../servers/faulty-http.ts';
 import { until } from '../until.ts';
@@ -37,9 +38,7 @@ verifies('T5', 'fails a call within a second when the socket closes in the middl
   const { act, faults } = await started();
   faults.push(cutInBody, cutInBody);
   for (const _ of faults.slice()) {
-    const startedAt = performance.now();
-    await expect(act()).rejects.toMatchObject({ code: 'UPSTREAM_FAILED', delivered: 'maybe' });
-    expect(performance.now() - startedAt).toBeLessThan(1000);
+    await within(1000, () => expect(act()).rejects.toMatchObject({ code: 'UPSTREAM_FAILED', delivered: 'maybe' }));
   }
   await expect(act()).resolves.toEqual(DONE);
 });
@@ -105,5 +104,4 @@ verifies(
     expect(warnings).toEqual([]);
     await expect(act(signal)).resolves.toEqual(DONE);
   },
-  60_000,
 );

@@ -34,15 +34,16 @@ const json = (response: ServerResponse, body: object, status = 200, headers = {}
 const answer: Post = ({ id }, response) => json(response, { jsonrpc: '2.0', id, result: {} });
 
 verifies('T8', 'does not hurry when a server wants its stream opened again at once', async () => {
-  const openedAt: number[] = [];
+  let opened = 0;
   const get: RequestListener = (_, response) => {
-    openedAt.push(performance.now());
+    opened++;
     response.writeHead(200, STREAM).end(`retry: 0\n${NOTE}`);
   };
-  const { peer } = await serve(answer, get, 100);
+  const { peer, ask } = await serve(answer, get, 600_000);
   await peer.notify('notifications/initialized');
-  await until('three streams were opened', () => openedAt.length === 3);
-  expect((openedAt[2] ?? 0) - (openedAt[0] ?? 0)).toBeGreaterThan(190);
+  await until('a stream was opened', () => opened > 0);
+  for (let calls = 0; calls < 100; calls++) await ask('tools/call');
+  expect(opened).toBe(1);
 });
 
 verifies('T8', 'asks no more for a stream where something else is', async () => {
@@ -53,7 +54,7 @@ verifies('T8', 'asks no more for a stream where something else is', async () => 
   });
   await peer.notify('notifications/initialized');
   await until('it was asked for', () => asked > 0);
-  for (const until = performance.now() + 200; performance.now() < until; ) await ask('tools/call');
+  for (let calls = 0; calls < 100; calls++) await ask('tools/call');
   expect(asked).toBe(1);
 });
 

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { queryObjects } from 'node:v8';
 import { expect, onTestFinished, vi } from 'vitest';
 import { gatewayUnderTest, TOKEN } from '../../src/gateway/fixtures.ts';
+import { expectGrowth, residentMegabytes } from '../limits.ts';
 import { verifies } from '../requirements.ts';
 
 const CALLS = process.env.HEDDLE_TEST_SCALE === 'full' ? 100_000 : 10_000;
 const ROUNDS = 8;
-const MEGABYTE = 1024 * 1024;
 
 interface Load {
   readonly done: number;
@@ -57,13 +57,13 @@ verifies(
       if (round === ROUNDS / 4) early = leftovers();
       if (round === ROUNDS) expectNoGrowth(early, leftovers());
       queryObjects(AbortSignal); // Collects all garbage; else memory would say how lazy the collector is, not what is kept.
-      rss.push(process.memoryUsage().rss / MEGABYTE);
+      rss.push(residentMegabytes());
     }
     expect(total).toEqual({ done: CALLS, wrong: 0 });
     const quarter = ROUNDS / 4;
     const second = mean(rss.slice(quarter, 2 * quarter));
     const last = mean(rss.slice(-quarter));
-    expect(last - second, `memory by round: ${rss.map(Math.round)} MB`).toBeLessThan(Math.max(12, second * 0.15));
+    expectGrowth(last - second, Math.max(12, second * 0.15), `memory by round: ${rss.map(Math.round)} MB`);
   },
   300_000,
 );

@@ -2,10 +2,10 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'vitest';
+import { expectGrowth, MEASURES } from '../limits.ts';
 import { verifies } from '../requirements.ts';
 
-const whole = process.env.HEDDLE_TEST_SCALE === 'full';
-const STDERR_MEGABYTES = whole ? 1000 : 100;
+const STDERR_MEGABYTES = MEASURES ? 1000 : 100;
 const ALLOWED_MEGABYTES = 50;
 
 interface Fared {
@@ -21,7 +21,7 @@ async function flood(kind: string, megabytes: number): Promise<Fared> {
   const args = ['--no-warnings', join(import.meta.dirname, 'measure-flood.mjs'), kind, `${megabytes}`];
   const { stdout } = await promisify(execFile)(process.execPath, args);
   const fared = JSON.parse(stdout) as Fared;
-  expect(fared.grownMegabytes).toBeLessThan(ALLOWED_MEGABYTES);
+  expectGrowth(fared.grownMegabytes, ALLOWED_MEGABYTES);
   return fared;
 }
 

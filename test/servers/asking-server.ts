@@ -113,10 +113,6 @@ export function askingServer(cancelled: string[] = []): McpServer {
     }
     return json('done');
   });
-  tool('die', async (extra) => {
-    setTimeout(() => process.exit(1), 100);
-    return json(await form(extra, 'Last words?'));
-  });
   return server;
 }
 

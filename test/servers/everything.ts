@@ -29,7 +29,7 @@ export async function startEverything(transport: 'streamableHttp' | 'sse' = 'str
   const ended = once(child, 'exit');
   let stderr = '';
   child.stderr.on('data', (chunk) => (stderr += chunk));
-  await until('the reference server listens', () => /listening|is running/.test(stderr), 20_000);
+  await until('the reference server listens', () => /listening|is running/.test(stderr));
   const proxy = await tap(port);
   return {
     url: `http://127.0.0.1:${port}${path}`,

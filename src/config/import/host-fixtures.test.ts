@@ -200,7 +200,7 @@ describe.each(STARTING)('%s, %s', (host, file) => {
     const heddle = await openHeddle({ cwd: home, env: { ...process.env, ...set, HEDDLE_HOME: home } });
     onTestFinished(() => heddle.close());
     const by = { id: 'local:test', roles: ['owner'], via: 'cli' } as const;
-    const status = await heddle.servers.connect(by, 'memory', AbortSignal.timeout(20_000));
+    const status = await heddle.servers.connect(by, 'memory', AbortSignal.timeout(60_000));
     expect(status).toMatchObject({ name: 'memory', state: 'connected' });
   });
 });
