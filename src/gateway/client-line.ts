@@ -8,6 +8,8 @@ export interface ClientLine extends Line {
   readonly ended: Promise<void>;
   /** Set once the client speaks the one version that has batches. */
   takesBatches: boolean;
+  /** Called with a batch, the parts that are no messages included. */
+  onbatch?: ((said: readonly unknown[]) => void) | undefined;
 }
 
 /** More than this unread, and no further question is taken in until the client has read. */
@@ -36,18 +38,21 @@ export function readText(text: string): unknown {
 /** Like `receiveText`, for what has been read already. */
 export function receive(said: unknown, line: ClientLine): void {
   const isBatch = Array.isArray(said) && line.takesBatches && said.length > 0 && said.length <= MAX_BATCH;
-  for (const message of isBatch ? (said as unknown[]) : [said]) {
-    if (isMessage(message)) line.onmessage?.(message);
-    else refuse(line, INVALID_REQUEST, 'This is not one JSON-RPC message.');
-  }
+  if (isBatch) line.onbatch?.(said);
+  else if (isMessage(said)) line.onmessage?.(said);
+  else line.send(notOneMessage()).catch(() => {}); // It has left.
 }
 
 /** Tells a client that what it wrote is no message. Its id is not repeated: it may be what is wrong. */
 export function refuse(line: ClientLine, code: number, message: string): void {
-  line.send({ jsonrpc: '2.0', id: null, error: { code, message } }).catch(() => {}); // It has left.
+  line.send(refusalOf(code, message)).catch(() => {}); // It has left.
 }
 
-function isMessage(said: unknown): said is Message {
+const refusalOf = (code: number, message: string): Message => ({ jsonrpc: '2.0', id: null, error: { code, message } });
+
+export const notOneMessage = (): Message => refusalOf(INVALID_REQUEST, 'This is not one JSON-RPC message.');
+
+export function isMessage(said: unknown): said is Message {
   if (!isObject(said) || said.jsonrpc !== '2.0') return false;
   const { id, method, params = {} } = said;
   if (method === undefined) return 'result' in said || 'error' in said;

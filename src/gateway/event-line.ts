@@ -10,6 +10,7 @@ export class EventLine implements ClientLine {
   onmessage: Line['onmessage'];
   onclose: Line['onclose'];
   onerror: Line['onerror'];
+  onbatch: ClientLine['onbatch'];
   takesBatches = false;
   readonly ended: Promise<void>;
   readonly #response: ServerResponse;

@@ -44,6 +44,18 @@ verifies('P1', 'a newer client is given output schemas that an older one would n
   expect(presentTool(target, 'legacy')).not.toHaveProperty('outputSchema');
 });
 
+verifies('P1', 'a tool keeps its taskSupport, unless a client would refuse to call the tool because of it', () => {
+  const given = (execution: JsonObject, era: 'legacy' | 'modern') =>
+    presentTool(aTarget({ definition: { name: 'echo', execution } }), era).execution;
+  for (const era of ['legacy', 'modern'] as const) {
+    expect(given({ taskSupport: 'optional' }, era)).toEqual({ taskSupport: 'optional' });
+    expect(given({ taskSupport: 'forbidden', vendor: 1 }, era)).toEqual({ taskSupport: 'forbidden', vendor: 1 });
+    expect(given({ taskSupport: 'maybe', vendor: 1 }, era)).toEqual({ vendor: 1 });
+  }
+  expect(given({ taskSupport: 'required' }, 'legacy')).toBeUndefined();
+  expect(given({ taskSupport: 'required' }, 'modern')).toEqual({ taskSupport: 'required' });
+});
+
 verifies('P1', 'whatever a server writes into a tool, a strict client accepts the list it is on', () => {
   const odd = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constant({ type: 'object' })) as fc.Arbitrary<JsonObject>;
   const hints = fc.dictionary(

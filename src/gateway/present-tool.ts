@@ -16,13 +16,19 @@ export function presentTool({ publicName, definition }: Target, era: Era): JsonO
     if (Object.hasOwn(tool, field) && !isFine(tool[field], era)) delete tool[field];
   }
   if (typeof tool.description === 'string') tool.description = shortened(tool.description, publicName);
-  if (isObject(tool.execution)) tool.execution = withoutTasks(tool.execution);
+  if (isObject(tool.execution)) tool.execution = presentExecution(tool.execution, era);
   tool.inputSchema = ofObject(definition.inputSchema);
   return tool;
 }
 
-/** Whether a tool takes long is between us and its server: nobody calls us as clients of 2025-11-25 call a task. */
-function withoutTasks({ taskSupport: _, ...rest }: JsonObject): JsonObject | undefined {
+/**
+ * Leaves out a `taskSupport` that would harm a client. The gateway runs the task of a tool that requires one, and a client of
+ * 2025-11-25 would refuse to call such a tool of a server without the `tasks` capability.
+ */
+function presentExecution(execution: JsonObject, era: Era): JsonObject | undefined {
+  const { taskSupport, ...rest } = execution;
+  const allowed = era === 'modern' ? ['optional', 'forbidden', 'required'] : ['optional', 'forbidden'];
+  if (taskSupport === undefined || isOneOf(allowed, taskSupport)) return execution;
   return Object.keys(rest).length === 0 ? undefined : rest;
 }
 

@@ -6,6 +6,7 @@ import type { Heddle } from '../heddle.ts';
 import { RpcError } from '../wire/json-rpc.ts';
 import { Peer } from '../wire/peer.ts';
 import { concerns } from './able-caller.ts';
+import { answerBatches } from './answer-batches.ts';
 import { type Asked, type Logging, META_KEY } from './asked.ts';
 import { BATCH_VERSION } from './batch.ts';
 import { checkEnvelope } from './check-modern.ts';
@@ -51,7 +52,7 @@ export async function serveLine({ heddle, caller, line, given }: LineFace, signa
   const ask: AskClient = ({ method, params = {} }, signal) =>
     peer.request(method, params, { deadlineMs: STATE_TTL_MS, signal });
   const tell = (method: string, params: JsonObject) => void peer.notify(method, params).catch(() => {}); // It has left.
-  const peer = new Peer(line, {
+  const peer = new Peer(answerBatches(line), {
     server: 'the client',
     async answer(method, params, { id, signal }) {
       const era = eraOf(params);

@@ -11,6 +11,7 @@ export class SocketLine implements ClientLine {
   onmessage: Line['onmessage'];
   onclose: Line['onclose'];
   onerror: Line['onerror'];
+  onbatch: ClientLine['onbatch'];
   takesBatches = false;
   readonly ended: Promise<void>;
   readonly #socket: WebSocket;
