@@ -52,8 +52,17 @@ function areAnnotations(value: unknown): boolean {
   return HINTS.every((hint) => value[hint] === undefined || typeof value[hint] === 'boolean');
 }
 
+// Anything else could run code or read files where a client opens it.
+const ICON_SOURCE = /^(?:https?|data):/i;
+
 export function isIcon(value: unknown): boolean {
-  if (!isObject(value) || !isText(value.src) || !isTextOrAbsent(value.mimeType)) return false;
+  if (
+    !isObject(value) ||
+    !isText(value.src) ||
+    !ICON_SOURCE.test(value.src as string) ||
+    !isTextOrAbsent(value.mimeType)
+  )
+    return false;
   const { sizes, theme } = value;
   const areSizes = sizes === undefined || (Array.isArray(sizes) && sizes.every(isText));
   return areSizes && (theme === undefined || isOneOf(['light', 'dark'], theme));

@@ -1,5 +1,6 @@
-import type { JsonObject } from '../core/call.ts';
+import type { Json, JsonObject } from '../core/call.ts';
 import { readForm } from '../core/form.ts';
+import { isObject } from '../core/json.ts';
 import { secretInMessage, secretWord } from './secret-field.ts';
 
 const MAX_MESSAGE_CHARS = 10_000;
@@ -12,6 +13,23 @@ export function objectionTo({ mode = 'form', message, url, requestedSchema }: Js
   if (message.length > MAX_MESSAGE_CHARS) return `its message is longer than ${MAX_MESSAGE_CHARS} characters`;
   if (mode === 'url') return objectionToUrl(url);
   return mode === 'form' ? objectionToForm(message, requestedSchema) : `its mode ${String(mode)} is not known`;
+}
+
+/**
+ * The parameters of an elicitation that nothing speaks against, as they are sent on. The URL is the one that was checked:
+ * clients parse URLs differently. Keys of the other mode are left out.
+ */
+export function checkedElicitation({ url, requestedSchema, ...rest }: JsonObject): JsonObject {
+  if (rest.mode === 'url') return { ...rest, url: new URL(String(url)).href };
+  return requestedSchema === undefined ? rest : { ...rest, requestedSchema };
+}
+
+/** The data of a -32042 error with only those URLs that nothing speaks against. */
+export function checkedUrls(data: Json | undefined): Json | undefined {
+  if (!isObject(data) || !Array.isArray(data.elicitations)) return data;
+  const urls = data.elicitations.filter(isObject).map((one): JsonObject => ({ ...one, mode: 'url' }));
+  const safe = urls.filter((one) => objectionTo(one) === undefined).map(checkedElicitation);
+  return { ...data, elicitations: safe };
 }
 
 function objectionToForm(message: string, schema: unknown): string | undefined {

@@ -5,7 +5,7 @@ import { REJECTED } from '../core/checked-answer.ts';
 import { type Clock, steadyClock } from '../core/clock.ts';
 import { isObject } from '../core/json.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
-import { objectionTo } from './elicitation.ts';
+import { checkedElicitation, objectionTo } from './elicitation.ts';
 import type { Parking } from './parking.ts';
 
 /** How much servers may let the user's model write. */
@@ -93,7 +93,7 @@ export function openQuestions(options: QuestionsOptions): Questions {
       const objection = method === 'elicitation/create' ? objectionTo(params) : undefined;
       if (objection)
         throw new RpcError(INVALID_PARAMS, `The user is not asked what ${server} wants to know: ${objection}.`);
-      return { method, params };
+      return { method, params: method === 'elicitation/create' ? checkedElicitation(params) : params };
     },
   };
 }
