@@ -232,7 +232,7 @@ async function follow({ config, options, env, read, adopt, changes }: Following)
 
 function govern(running: Running, shutDown: () => Promise<void>): Heddle {
   const { now, store, changes, catalog, servers, metrics, wallClock } = running;
-  const decide: Decide = (caller, target, input) => now().decide(caller, target, input);
+  const decide: Decide = (caller, target, sent) => now().decide(caller, target, sent);
   const view = {
     catalog,
     servers,

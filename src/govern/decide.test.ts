@@ -18,7 +18,8 @@ const policyOf = ({ mode = 'guarded', rules = {}, servers = {} }: Written): Poli
   permissions: { allow: [], ask: [], deny: [], ...rules },
   servers: new Map(Object.entries(servers)),
 });
-const decide = (written: Written, target: Target, input?: JsonObject) => decider(policyOf(written))(ada, target, input);
+const decide = (written: Written, target: Target, input?: JsonObject) =>
+  decider(policyOf(written))(ada, target, input && { input });
 const effect = (...asked: Parameters<typeof decide>) => decide(...asked).effect;
 const tool = (server: string, name: string, facts: Partial<Facts> = {}) =>
   aTarget({ publicName: `mcp__${server}__${name}`, servers: [server], name, facts });

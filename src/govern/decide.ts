@@ -5,7 +5,7 @@ import type { Caller, JsonObject, Target } from '../core/call.ts';
 import { nameAt, namesAt } from '../core/equivalent.ts';
 import { isMeant } from '../core/uri-template.ts';
 import { isWithin, mayHaveOf } from './profile.ts';
-import { sensitiveWord } from './sensitive.ts';
+import { type Sent, sensitiveIn } from './sensitive.ts';
 import { isResource, restrictsResource } from './uri-rules.ts';
 
 export interface Policy {
@@ -46,10 +46,10 @@ export function policyOf(
 }
 
 /**
- * May this caller call this? Without `input` it answers for the tool as such:
+ * May this caller call this? Without `sent` it answers for the tool as such:
  * what is denied then is not even shown.
  */
-export type Decide = (caller: Caller, target: Target, input?: JsonObject) => Decision;
+export type Decide = (caller: Caller, target: Target, sent?: Sent) => Decision;
 
 type Permissions = ServerEntry['permissions'];
 
@@ -80,15 +80,15 @@ export function decider(policy: Policy): Decide {
     ([name, profile]) => [name, decideWithin(policy, { name, profile })] as const,
   );
   const byProfile = new Map(profiles);
-  return function decide({ profile, can }, target, input) {
+  return function decide({ profile, can }, target, sent) {
     if (target.onlyFor && !target.onlyFor.has(abilitiesKey(can))) return NOT_SHOWN;
-    if (profile === undefined) return whole(target, input);
-    return byProfile.get(profile)?.(target, input) ?? NO_PROFILE;
+    if (profile === undefined) return whole(target, sent);
+    return byProfile.get(profile)?.(target, sent) ?? NO_PROFILE;
   };
 }
 
 /** Rules first, the strictest that matches; the mode only when none does. */
-function decideWithin(policy: Policy, within: Within | undefined): (target: Target, input?: JsonObject) => Decision {
+function decideWithin(policy: Policy, within: Within | undefined): (target: Target, sent?: Sent) => Decision {
   const ruled = new WeakMap<Target, Decision | 'none'>();
 
   function byRules(target: Target): Decision | 'none' {
@@ -110,23 +110,39 @@ function decideWithin(policy: Policy, within: Within | undefined): (target: Targ
     return agreed(each) ?? 'none';
   }
 
-  function decideAnew(target: Target, input: JsonObject | undefined): Decision {
+  function decideAnew(target: Target, sent: Sent | undefined): Decision {
     const decision = byRules(target);
     const { builtin, readOnly } = target.facts;
     if (builtin && readOnly && (decision === 'none' || decision.effect !== 'deny')) return BUILT_IN;
-    return decision === 'none' ? byMode(policy.mode, target, input) : decision;
+    return decision === 'none' ? byMode(policy.mode, target, sent) : decision;
   }
 
   // One call is decided on by more than one stage, right after another.
-  let last:
-    | { readonly target: Target; readonly input: JsonObject | undefined; readonly decision: Decision }
-    | undefined;
-  return function decide(target, input) {
-    if (last?.target === target && last.input === input) return last.decision;
-    last = { target, input, decision: decideAnew(target, input) };
+  let last: Decided | undefined;
+  return function decide(target, sent) {
+    if (last?.target === target && isSame(last, sent)) return last.decision;
+    last = {
+      target,
+      input: sent?.input,
+      meta: sent?.meta,
+      beside: sent?.beside,
+      decision: decideAnew(target, sent),
+    };
     return last.decision;
   };
 }
+
+/** A decision with what it was about. It does not keep the call itself alive. */
+interface Decided {
+  readonly target: Target;
+  readonly input: JsonObject | undefined;
+  readonly meta: JsonObject | undefined;
+  readonly beside: JsonObject | undefined;
+  readonly decision: Decision;
+}
+
+const isSame = (last: Decided, sent: Sent | undefined): boolean =>
+  last.input === sent?.input && last.meta === sent?.meta && last.beside === sent?.beside;
 
 const outside = ({ name }: Within): Decision => ({
   effect: 'deny',
@@ -258,18 +274,17 @@ function byReadOrWrite(permissions: Permissions, server: string, { facts }: Targ
   return [{ effect, rule, reason: `${server} says ${effect} to calls that ${facts.readOnly ? 'read' : 'may write'}.` }];
 }
 
-function byMode(mode: Policy['mode'], target: Target, input: JsonObject | undefined): Decision {
+function byMode(mode: Policy['mode'], target: Target, sent: Sent | undefined): Decision {
   if (mode === 'open') return OPEN;
   const rule = `mode ${mode}`;
   if (mode === 'strict') return { effect: 'ask', rule, reason: `Every external ${target.kind} asks in mode strict.` };
-  const worry = worryOf(target, input);
+  const worry = worryOf(target, sent);
   return worry ? { effect: 'ask', rule, reason: worry } : UNSUSPICIOUS;
 }
 
-function worryOf({ kind, facts }: Target, input: JsonObject | undefined): string | undefined {
+function worryOf({ kind, facts }: Target, sent: Sent | undefined): string | undefined {
   if (facts.requiresApproval) return 'The tool asks for approval.';
   if (facts.destructive) return 'The tool says that it can destroy something.';
   if (facts.riskLevel === 'high') return 'The tool is of high risk.';
-  const word = input && kind === 'tool' ? sensitiveWord(input, !facts.readOnly) : undefined;
-  return word && `Its arguments look sensitive: ${word}.`;
+  return sent && kind === 'tool' ? sensitiveIn(sent, !facts.readOnly) : undefined;
 }

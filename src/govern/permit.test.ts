@@ -48,6 +48,19 @@ verifies('G6', 'the arguments of this very call can make it ask', async () => {
   await expect(guarded(aCall({ input: { password: 'x' } }))).rejects.toMatchObject({ code: 'APPROVAL_REQUIRED' });
 });
 
+verifies('G6', 'what is sent to the server beside the arguments can make it ask, too', async () => {
+  const guarded = under(decides());
+  const reasonOf = (sent: Parameters<typeof aCall>[0]) => guarded(aCall(sent)).catch(({ message }) => message);
+  expect(await reasonOf({ meta: { 'example.com/apiKey': 'x' } })).toContain(
+    'Its `_meta` looks sensitive: example.com/apiKey is named after “key”.',
+  );
+  expect(await reasonOf({ beside: { options: { password: 'x' } } })).toContain('Its unknown parameters look sensitive');
+  expect(await reasonOf({ meta: { note: 'drop it' } })).toContain('a value contains “drop”');
+  const input = {};
+  await expect(guarded(aCall({ input, meta: { tenant: 'a' } }))).resolves.toEqual(text('done'));
+  expect(await reasonOf({ input, meta: { secret: 'a' } })).toContain('`_meta`');
+});
+
 verifies('G2', 'only an owner at the terminal can agree to their own call', async () => {
   await expect(asking(aCall({ caller: grace, approved: 'self' }))).resolves.toEqual(text('done'));
   await expect(asking(aCall({ caller: grace }))).rejects.toMatchObject({ code: 'APPROVAL_REQUIRED' });

@@ -8,7 +8,7 @@ export function permit(decide: Decide): Stage<ResolvedCall> {
   return function permit(call, next) {
     // Whoever may no longer call may still stop what they began.
     if (isStop(call)) return next(call);
-    const decision = decide(call.caller, call.target, call.input);
+    const decision = decide(call.caller, call.target, call);
     if (decision.effect === 'allow' || (decision.effect === 'ask' && isSelfApproved(call))) return next(call);
     return Promise.reject(decision.effect === 'ask' ? needsApproval(call, decision) : denied(call, decision));
   };

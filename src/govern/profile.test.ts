@@ -200,7 +200,7 @@ describe('rules of a profile', () => {
       via: 'gateway',
       ...(name && { profile: name }),
     });
-    const effects = ['p', undefined, 'q', 'p', undefined].map((name) => decide(by(name), target, input).effect);
+    const effects = ['p', undefined, 'q', 'p', undefined].map((name) => decide(by(name), target, { input }).effect);
     expect(effects).toEqual(['deny', 'allow', 'allow', 'deny', 'allow']);
   });
 });

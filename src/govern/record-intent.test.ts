@@ -162,6 +162,29 @@ verifies(
   },
 );
 
+verifies(
+  'G11',
+  'records `_meta` and unknown parameters as they are sent: digests of all, and values without secrets',
+  async () => {
+    const store = await realStore();
+    const [meta, beside] = [
+      { 'example.com/apiKey': 'hunter2', tenant: 't1' },
+      { region: 'eu', password: 'hunter2' },
+    ];
+    await watched(store, decides({ mode: 'open' })).send(of({}, { meta, beside }));
+    await watched(store, decides({ mode: 'open' })).send(of({}, { meta: {} }));
+    const [plain, full] = (await store.audit.search({ limit: 2 })).map(({ detail }) => detail);
+    expect(full).toMatchObject({
+      meta: hash('sha256', JSON.stringify(meta)),
+      _meta: { 'example.com/apiKey': '[REDACTED]', tenant: 't1' },
+      beside: hash('sha256', JSON.stringify(beside)),
+      parameters: { region: 'eu', password: '[REDACTED]' },
+    });
+    for (const name of ['meta', '_meta', 'beside', 'parameters']) expect(plain).not.toHaveProperty(name);
+    expect(JSON.stringify(await store.committed('SELECT * FROM audit'))).not.toContain('hunter2');
+  },
+);
+
 verifies('G11', 'what is not a call of a tool is written down as what it is', async () => {
   const store = await realStore();
   await watched(store).send(of({ readOnly: true }, { kind: 'resource' }));

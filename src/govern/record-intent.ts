@@ -15,8 +15,8 @@ const digest = (value: object) => hash('sha256', JSON.stringify(value));
  */
 export function recordIntent(log: AuditLog, decide: Decide, clock: Clock = Date.now): Stage<ResolvedCall> {
   function recordOf(call: ResolvedCall): () => AuditRecord {
-    const { target, caller, input, answers, beside } = call;
-    const { effect, rule } = decide(caller, target, input);
+    const { target, caller, input, answers, meta, beside } = call;
+    const { effect, rule } = decide(caller, target, call);
     const decision = effect === 'ask' && isSelfApproved(call) ? 'self-approved' : effect;
     const at = clock();
     return () => ({
@@ -35,6 +35,7 @@ export function recordIntent(log: AuditLog, decide: Decide, clock: Clock = Date.
         // A round of a task has no arguments: the server has had them.
         ...(call.from?.kind !== 'task' && { input: digest(input), arguments: sanitised(input) }),
         ...(answers && { answers: digest(answers) }),
+        ...(Object.keys(meta).length > 0 && { meta: digest(meta), _meta: sanitised(meta) }),
         ...(beside && { beside: digest(beside), parameters: sanitised(beside) }),
         roles: caller.roles,
         ...(caller.profile !== undefined && { profile: caller.profile }),

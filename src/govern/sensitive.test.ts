@@ -42,6 +42,6 @@ verifies('G6', 'a word after a very long text is found, without long looking', a
 });
 
 verifies('G6', 'the reason names the argument and the word, never the value', () => {
-  expect(sensitiveWord({ dbPassword: 'hunter2' }, true)).toBe('the argument dbPassword is named after “password”');
+  expect(sensitiveWord({ dbPassword: 'hunter2' }, true)).toBe('dbPassword is named after “password”');
   expect(sensitiveWord({ text: 'my secret is hunter2' }, true)).toBe('a value contains “secret”');
 });

@@ -1,13 +1,26 @@
-import type { Json, JsonObject } from '../core/call.ts';
+import type { Call, Json, JsonObject } from '../core/call.ts';
 
 const WORD = /password|secret|token|key|delete|drop|destroy/gi;
 const ANY_WORD = new RegExp(WORD, 'i');
+
+/** Everything of a call that its client chooses and its server receives. */
+export type Sent = Pick<Call, 'input'> & Partial<Pick<Call, 'meta' | 'beside'>>;
+
+/** Says why a call looks sensitive, with the part of it that does. */
+export function sensitiveIn({ input, meta, beside }: Sent, valuesToo: boolean): string | undefined {
+  const inInput = sensitiveWord(input, valuesToo);
+  if (inInput) return `Its arguments look sensitive: ${inInput}.`;
+  const inMeta = meta && sensitiveWord(meta, valuesToo);
+  if (inMeta) return `Its \`_meta\` looks sensitive: ${inMeta}.`;
+  const inBeside = beside && sensitiveWord(beside, valuesToo);
+  return inBeside && `Its unknown parameters look sensitive: ${inBeside}.`;
+}
 
 /** What makes arguments look sensitive, in words. Names always count, values only where the tool may write. */
 export function sensitiveWord(input: JsonObject, valuesToo: boolean): string | undefined {
   for (const [name, value] of Object.entries(input)) {
     const inName = wordIn(name);
-    if (inName) return `the argument ${name} is named after “${inName}”`;
+    if (inName) return `${name} is named after “${inName}”`;
     const inside = sensitiveValue(value, valuesToo);
     if (inside) return inside;
   }
