@@ -180,6 +180,8 @@ async function assemble({ config, store, options, env, clock, closing }: Parts):
     ...tellers(changes, heard),
     onList: (server, kind, items) => catalog.update(server, items, kind),
     onAbleTools: (server, abilities, tools) => catalog.updateAble({ server, abilities, tools }),
+    onPrivateList: (server, user, listed) => catalog.privately.put({ server, user, ...listed }),
+    onPrivateEnd: (server, user) => catalog.privately.end(server, user),
   });
   if (options.autoConnect !== false) servers.start();
 
@@ -248,7 +250,7 @@ function govern(running: Running, shutDown: () => Promise<void>): Heddle {
   const order = stages({
     audit: store.audit,
     traces: store.traces,
-    subject: (call) => subjectOf(catalog.current(), call),
+    subject: (call) => subjectOf(catalog.current(call.caller), call),
     decide,
     rates: counted,
     clock: wallClock,

@@ -58,7 +58,7 @@ it('a change for some is told as theirs, and only when they see another thing', 
   catalog.updateAble({ server: 'up', abilities: 1, tools: [tool('all')] });
   catalog.updateAble({ server: 'up', abilities: 1, tools: [tool('all'), tool('a')] });
   catalog.updateAble({ server: 'up', abilities: 1, tools: [tool('a'), tool('all')] });
-  expect(changes).toEqual([['tools'], ['tools', 1]]);
+  expect(changes).toEqual([['tools'], ['tools', { abilities: 1 }]]);
   expect(namesIn(catalog)).toEqual(['a', 'all']);
 });
 

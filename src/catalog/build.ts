@@ -26,11 +26,20 @@ export function buildCatalog(
   parts: readonly Part[],
   { prompts = buildShelf([]), resources = buildResources([]), able = [], problems = [] }: Partial<Others> = {},
 ): Catalog {
+  const tools = buildTools(parts, able);
+  return { ...tools, problems: [...tools.problems, ...resources.problems, ...problems], prompts, resources };
+}
+
+/** The tools of all servers, and what of their lists could not be taken as it is. */
+export interface Tools extends Shelf {
+  readonly problems: readonly string[];
+}
+
+export function buildTools(parts: readonly Part[], able: readonly Offer[]): Tools {
   const ordered = [...parts].sort((a, b) => (a.server < b.server ? -1 : 1));
   const pools = poolOffers(ordered);
   const offers = [...ordered.flatMap((part) => part.offers), ...pools.offers];
-  const all = [...ordered.flatMap((part) => part.problems), ...pools.problems, ...resources.problems, ...problems];
-  return { ...buildShelf(offers, able), problems: all, prompts, resources };
+  return { ...buildShelf(offers, able), problems: [...ordered.flatMap((part) => part.problems), ...pools.problems] };
 }
 
 /** Gives every offer its name. What everybody sees is called the same whatever `others` there are for some. */

@@ -4,8 +4,8 @@ import { isObject } from '../core/json.ts';
 import { isPublic, readKey } from './read-key.ts';
 
 export interface CacheOptions {
-  /** The open line to a server: what was read on one is worth nothing on the next. */
-  readonly lineOf: (server: string) => object | undefined;
+  /** The shared connection to a server, if the call uses it: what was read on one is worth nothing on the next. */
+  readonly lineOf: (server: string, call: ResolvedCall) => object | undefined;
   readonly clock?: Clock;
   readonly max?: number;
 }
@@ -49,12 +49,12 @@ export function readCache({ lineOf, clock = steadyClock, max = MAX_KEPT }: Cache
   const kept = new Map<string, Kept>(); // In order of last use.
   const readings = new Set<Reading>();
 
-  function find(key: string): Result | undefined {
+  function find(key: string, call: ResolvedCall): Result | undefined {
     const found = kept.get(key);
     if (!found) return undefined;
     kept.delete(key);
     const ttlMs = found.until - clock();
-    if (ttlMs <= 0 || lineOf(found.server) !== found.line) return undefined;
+    if (ttlMs <= 0 || lineOf(found.server, call) !== found.line) return undefined;
     kept.set(key, found);
     const { value, from } = found.result;
     return {
@@ -70,15 +70,17 @@ export function readCache({ lineOf, clock = steadyClock, max = MAX_KEPT }: Cache
     if (kept.size > max) kept.delete(kept.keys().next().value as string);
   }
 
-  function begin({ target }: ResolvedCall): Reading {
+  function begin(call: ResolvedCall): Reading {
+    const { target } = call;
     const [server] = target.servers;
-    const reading = { server, uri: target.name, line: lineOf(server), outdated: false };
+    const reading = { server, uri: target.name, line: lineOf(server, call), outdated: false };
     readings.add(reading);
     return reading;
   }
 
   async function read(call: ResolvedCall, next: Handler<ResolvedCall>): Promise<Result> {
-    const known = find(readKey(call, 'private')) ?? find(readKey(call, 'public'));
+    if (!lineOf(call.target.servers[0], call)) return next(call); // Not open yet, or private to its user.
+    const known = find(readKey(call, 'private'), call) ?? find(readKey(call, 'public'), call);
     if (known) return known;
     const reading = begin(call);
     const startedAt = clock();
@@ -86,7 +88,7 @@ export function readCache({ lineOf, clock = steadyClock, max = MAX_KEPT }: Cache
       const result = await next(call);
       const { server, uri, line, outdated } = reading;
       const ttlMs = result.kind === 'complete' ? lifeOf(result.value) : 0;
-      if (result.kind === 'complete' && ttlMs > 0 && line && line === lineOf(server) && !outdated) {
+      if (result.kind === 'complete' && ttlMs > 0 && line && line === lineOf(server, call) && !outdated) {
         const scope = isPublic(result) ? 'public' : 'private';
         keep(readKey(call, scope), { server, uri, line, until: startedAt + ttlMs, result });
       }

@@ -1,11 +1,12 @@
 import type { Caller, JsonObject, ResolvedCall, Result, Stage, Target } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
+import { isSameUser, type PrivateUser } from '../core/private-user.ts';
 import type { Servers } from '../upstream/servers.ts';
 import { ownUri, serverAndUri } from './own-uri.ts';
 import { MAX_URI_CHARS } from './resources.ts';
 
 export interface FollowOptions {
-  readonly servers: Pick<Servers, 'subscribe' | 'unsubscribe'>;
+  readonly servers: Pick<Servers, 'privateUserFor' | 'subscribe' | 'unsubscribe'>;
   /** What may no longer be seen is no longer told of. */
   readonly visible: (caller: Caller, target: Target) => boolean;
 }
@@ -13,40 +14,49 @@ export interface FollowOptions {
 export interface FollowedUpdates {
   /** Answers subscriptions; everything else passes. */
   readonly stage: Stage<ResolvedCall>;
-  /** Tells those who follow a resource of a server that it has changed. */
-  tell(server: string, params: JsonObject): void;
+  /** Tells those who follow a resource that it has changed: on the shared connection, or on that of one user. */
+  tell(server: string, params: JsonObject, user?: PrivateUser): void;
+}
+
+/** A subscription, and the private user whose connection it is on; undefined on the shared one. */
+interface Follower {
+  readonly call: ResolvedCall;
+  readonly user: PrivateUser | undefined;
 }
 
 const NEVER = new AbortController().signal;
 
 /** Lets any number follow a resource, which its server is asked for once. */
 export function followUpdates({ servers, visible }: FollowOptions): FollowedUpdates {
-  const followers = new Map<string, Set<ResolvedCall>>(); // By server.
+  const followers = new Map<string, Set<Follower>>(); // By server.
 
-  function add(server: string, call: ResolvedCall): void {
+  function add(server: string, one: Follower): void {
     const all = followers.get(server) ?? new Set();
-    followers.set(server, all.add(call));
+    followers.set(server, all.add(one));
   }
 
-  function remove(server: string, call: ResolvedCall): void {
+  function remove(server: string, one: Follower): void {
     const all = followers.get(server);
-    all?.delete(call);
+    all?.delete(one);
     if (all?.size === 0) followers.delete(server);
   }
 
   async function follow(call: ResolvedCall): Promise<void> {
     const { target, signal } = call;
     const [server] = target.servers;
-    add(server, call); // What happens right after the server's answer must not be missed.
+    const user = await servers.privateUserFor(server, call, signal);
+    const one = { call, user };
+    const what = { uri: target.name, user: user && call };
+    add(server, one); // What happens right after the server's answer must not be missed.
     try {
-      await servers.subscribe(server, target.name, signal);
+      await servers.subscribe(server, what, signal);
     } catch (thrown) {
-      remove(server, call);
+      remove(server, one);
       throw thrown;
     }
     const leave = () => {
-      remove(server, call);
-      void servers.unsubscribe(server, target.name, NEVER);
+      remove(server, one);
+      void servers.unsubscribe(server, what, NEVER);
     };
     signal.addEventListener('abort', leave, { once: true });
     if (!signal.aborted) return;
@@ -70,15 +80,20 @@ export function followUpdates({ servers, visible }: FollowOptions): FollowedUpda
 
   return {
     stage: (call, next) => (call.kind === 'subscription' ? answer(call) : next(call)),
-    tell(server, params) {
+    tell(server, params, from) {
       const { uri } = params;
       if (typeof uri !== 'string' || uri.length > MAX_URI_CHARS) return;
-      for (const call of followers.get(server) ?? []) {
-        if (isWithin(uri, call.target.name) && visible(call.caller, call.target)) hand(call, newsOf(call, uri, params));
+      for (const { call, user } of followers.get(server) ?? []) {
+        if (isFrom(user, from) && isWithin(uri, call.target.name) && visible(call.caller, call.target))
+          hand(call, newsOf(call, uri, params));
       }
     },
   };
 }
+
+/** Tests whether a subscription is on the connection that a notification came from. */
+const isFrom = (user: PrivateUser | undefined, from: PrivateUser | undefined): boolean =>
+  user && from ? isSameUser(user, from) : user === from;
 
 /** A server may tell of a part of what it was asked to tell of. */
 const isWithin = (uri: string, followed: string): boolean =>

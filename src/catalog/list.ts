@@ -48,7 +48,8 @@ export async function discover(
   });
   const enough = Promise.withResolvers<void>();
   const timer = setTimeout(enough.resolve, waitMs);
-  await Promise.race([Promise.all(attempts), enough.promise]);
+  const changed = all.map(({ name }) => servers.settleLists(name, { caller }));
+  await Promise.race([Promise.all([...attempts, ...changed]), enough.promise]);
   clearTimeout(timer);
   const { can } = caller;
   if (!can) return;
@@ -71,7 +72,7 @@ const MAX_KEY_CHARS = 1024;
 
 /** One page of what the caller may see, after `cursor`. A cursor stays good when the catalog changes. */
 export function pageOf(options: ListOptions, caller: Caller, query: PageQuery): Page {
-  const catalog = options.catalog.current();
+  const catalog = options.catalog.current(caller);
   const pages = pagesOf(catalog, options.rules?.(), caller);
   const { kind, cursor, limit, includeInvalid, server, category } = query;
   const key = JSON.stringify([kind, cursor, limit, includeInvalid, server, category]);
@@ -96,7 +97,7 @@ function pagesOf(catalog: Catalog, rules: object | undefined, caller: Caller): M
 
 function pageAnew(options: ListOptions, caller: Caller, query: PageQuery): Page {
   const { kind = 'tool', cursor, limit, includeInvalid = false } = query;
-  const targets = allOf(options.catalog.current(), kind);
+  const targets = allOf(options.catalog.current(caller), kind);
   const items: Target[] = [];
   for (let at = cursor === undefined ? 0 : firstAfter(targets, cursor); at < targets.length; at++) {
     const target = targets[at] as Target;

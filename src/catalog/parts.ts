@@ -1,6 +1,6 @@
 import type { JsonObject } from '../core/call.ts';
 import type { ListKind } from '../upstream/connection.ts';
-import { buildCatalog, buildShelf } from './build.ts';
+import { buildShelf, buildTools, type Tools } from './build.ts';
 import type { Catalog, Resources, Shelf } from './catalog.ts';
 import type { Owner } from './facts.ts';
 import type { Offer } from './offer.ts';
@@ -23,14 +23,32 @@ export class Parts {
   readonly #templates = new Map<string, Holdings>();
   // A change of one kind leaves the others as they are.
   #catalog: Catalog | undefined;
+  #toolShelf: Tools | undefined;
   #promptShelf: Shelf | undefined;
   #resourceShelf: Resources | undefined;
+
+  /** The same lists, with all that was worked out of them: what is put there does not change these. */
+  copy(): Parts {
+    const copied = new Parts();
+    copied.#catalog = this.catalog();
+    for (const [server, part] of this.#tools) copied.#tools.set(server, part);
+    for (const [server, offers] of this.#able) copied.#able.set(server, offers);
+    for (const [server, prompts] of this.#prompts) copied.#prompts.set(server, prompts);
+    for (const [server, holdings] of this.#resources) copied.#resources.set(server, holdings);
+    for (const [server, holdings] of this.#templates) copied.#templates.set(server, holdings);
+    copied.#toolShelf = this.#toolShelf;
+    copied.#promptShelf = this.#promptShelf;
+    copied.#resourceShelf = this.#resourceShelf;
+    return copied;
+  }
 
   /** Always true: there is another catalog now. */
   put(server: string, { kind, items, owner }: Listed): true {
     this.#catalog = undefined;
-    if (kind === 'tools') this.#tools.set(server, buildPart(server, items, owner));
-    else if (kind === 'prompts') {
+    if (kind === 'tools') {
+      this.#tools.set(server, buildPart(server, items, owner));
+      this.#toolShelf = undefined;
+    } else if (kind === 'prompts') {
       this.#prompts.set(server, promptOffers(server, items, owner));
       this.#promptShelf = undefined;
     } else {
@@ -45,6 +63,7 @@ export class Parts {
   /** Tools of a server that not everybody is shown. */
   putAble(server: string, offers: readonly Offer[]): void {
     this.#catalog = undefined;
+    this.#toolShelf = undefined;
     this.#able.set(server, offers);
   }
 
@@ -52,6 +71,7 @@ export class Parts {
     for (const lists of [this.#tools, this.#able, this.#prompts, this.#resources, this.#templates])
       lists.delete(server);
     this.#catalog = undefined;
+    this.#toolShelf = undefined;
     this.#promptShelf = undefined;
     this.#resourceShelf = undefined;
   }
@@ -71,12 +91,14 @@ export class Parts {
     const prompts = inOrder(this.#prompts);
     this.#promptShelf ??= buildShelf(prompts.flatMap(({ offers }) => offers));
     this.#resourceShelf ??= buildResources([...inOrder(this.#resources), ...inOrder(this.#templates)]);
-    this.#catalog = buildCatalog([...this.#tools.values()], {
+    this.#toolShelf ??= buildTools([...this.#tools.values()], inOrder(this.#able).flat());
+    const { problems } = this.#resourceShelf;
+    this.#catalog = {
+      ...this.#toolShelf,
       prompts: this.#promptShelf,
       resources: this.#resourceShelf,
-      able: inOrder(this.#able).flat(),
-      problems: prompts.flatMap(({ problems }) => problems),
-    });
+      problems: [...this.#toolShelf.problems, ...problems, ...prompts.flatMap((one) => one.problems)],
+    };
     return this.#catalog;
   }
 }

@@ -17,12 +17,13 @@ function setting({ refuses = false } = {}) {
   const asked: string[] = [];
   let hidden: (target: Target) => boolean = () => false;
   const servers = {
-    connected: () => line,
-    subscribe: async (_server: string, uri: string) => {
+    shared: () => line,
+    privateUserFor: async () => undefined,
+    subscribe: async (_server: string, { uri }: { uri: string }) => {
       asked.push(`subscribe ${uri}`);
       if (refuses) throw new HeddleError('UPSTREAM_REFUSED', 'no');
     },
-    unsubscribe: async (_server: string, uri: string) => void asked.push(`unsubscribe ${uri}`),
+    unsubscribe: async (_server: string, { uri }: { uri: string }) => void asked.push(`unsubscribe ${uri}`),
   } as unknown as Servers;
   const invoke = async (): Promise<Result> => {
     asked.push('read');

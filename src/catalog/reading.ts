@@ -15,7 +15,7 @@ export interface ReadingOptions extends Pick<FollowOptions, 'visible'> {
 /** The innermost handler with what reading needs around it: what may be kept is kept, what is followed is told of. */
 export function reading(invoke: Handler<ResolvedCall>, options: ReadingOptions): Handler<ResolvedCall> {
   const { servers, heard, visible, clock = steadyClock } = options;
-  const cache = readCache({ lineOf: servers.connected, clock });
+  const cache = readCache({ lineOf: servers.shared, clock });
   const together = coalesce();
   const followed = followUpdates({ servers, visible });
   heard.on({ method: 'notifications/resources/list_changed' }, ({ server }) => {
@@ -26,6 +26,10 @@ export function reading(invoke: Handler<ResolvedCall>, options: ReadingOptions):
     cache.forget(server, typeof params.uri === 'string' ? params.uri : undefined);
     together.split(server);
     followed.tell(server, params);
+  });
+  // Reads on private connections are neither cached nor coalesced.
+  heard.onPrivate(({ server, method, params }, user) => {
+    if (method === 'notifications/resources/updated') followed.tell(server, params, user);
   });
   return compose([cache.stage, together.stage, followed.stage], invoke);
 }

@@ -1,15 +1,18 @@
-import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { ServerConfig } from '../config/config.ts';
 import type { ServerEntry } from '../config/schema.ts';
 import { signatureOf } from '../config/signature.ts';
-import type { JsonObject } from '../core/call.ts';
+import type { Caller, JsonObject } from '../core/call.ts';
+import type { PrivateUser } from '../core/private-user.ts';
 import type { ListKind } from '../upstream/connection.ts';
 import { LIST_KINDS } from '../upstream/keep-lists.ts';
 import type { Lists } from '../upstream/knowledge.ts';
-import { ableOffers, beyond } from './able-offers.ts';
+import { ableOffers } from './able-offers.ts';
 import type { Catalog } from './catalog.ts';
+import type { Owner } from './facts.ts';
 import { Parts } from './parts.ts';
+import { type PrivateViews, privateViews } from './private-views.ts';
+import { ServerLists } from './server-lists.ts';
 
 /** What a server lists, each item as it was written. */
 export type Definitions = { readonly server: string; readonly tools: readonly JsonObject[] } & Lists;
@@ -34,11 +37,20 @@ export interface CatalogOptions {
   /** What they had for those who can be asked something. */
   readonly rememberedAble?: readonly Able[];
   /** Told what is other than before, and for whom if not for everybody; templates are counted as resources. */
-  readonly onChange: (list: ChangedList, abilities?: number) => void;
+  readonly onChange: (list: ChangedList, audience?: Audience) => void;
+}
+
+/** The clients that see a change: those with one capability set, or one private user. */
+export interface Audience {
+  readonly abilities?: number;
+  readonly user?: PrivateUser;
 }
 
 export interface LiveCatalog {
-  current(): Catalog;
+  /** The catalog of a caller: with the lists of their private connections in place of the shared ones. */
+  current(caller?: Caller): Catalog;
+  /** The lists of private connections, which are for their users alone. */
+  readonly privately: Pick<PrivateViews, 'put' | 'end'>;
   /** True when the tools of this server are known, from now or from an earlier time. */
   knows(server: string): boolean;
   /** Takes a server's new list, of tools unless said. Only its part is worked out again. */
@@ -59,43 +71,51 @@ export const CHANGED: Readonly<Record<ListKind, ChangedList>> = {
   prompts: 'prompts',
 };
 
-interface Taken {
-  /** Of the list's JSON, which would be as large as the list itself. */
-  readonly hash: string;
-  readonly items: readonly JsonObject[];
-}
-
 // Another command or address is another server: what the one had says nothing of the other.
 const signature = (entry: ServerEntry | undefined) => entry && signatureOf(entry);
 
 /** Holds the one catalog there is, and replaces it when a list of a server, or its entry, changes. */
 export function liveCatalog({ owners: first, remembered, rememberedAble = [], onChange }: CatalogOptions): LiveCatalog {
-  const lists = new Map<string, Map<ListKind, Taken>>();
-  const able = new Map<string, Map<number, readonly JsonObject[]>>();
+  const lists = new ServerLists();
   const parts = new Parts();
   let owners = first;
+  const views = privateViews({
+    parts,
+    ownerOf: (server) => owners.get(server),
+    shared: (server, kind, abilities) =>
+      kind === 'tools' ? [...lists.items(server, kind), ...lists.more(server, abilities)] : lists.items(server, kind),
+    onChange: (kind, user) => onChange(CHANGED[kind], { user }),
+  });
 
   /** Works out again what of a server not everybody sees: as long as nobody knows what everybody sees, nothing. */
   function putAble(server: string): void {
-    const own = able.get(server);
-    const everybodys = lists.get(server)?.get('tools')?.items;
+    const able = lists.able(server);
     const owner = owners.get(server);
-    if (own && everybodys && owner) parts.putAble(server, ableOffers(server, { everybodys, able: own }, owner));
+    if (able.size === 0 || !owner || !lists.has(server, 'tools')) return;
+    parts.putAble(server, ableOffers(server, { everybodys: lists.items(server, 'tools'), able }, owner));
   }
 
   function takeAble({ server, abilities, tools }: Able): void {
-    able.set(server, (able.get(server) ?? new Map()).set(abilities, tools));
+    lists.putAble(server, abilities, tools);
     putAble(server);
   }
 
   function take(server: string, kind: ListKind, items: readonly JsonObject[]): boolean {
     const owner = owners.get(server);
-    const hash = createHash('sha256').update(JSON.stringify(items)).digest('base64url');
-    const own = lists.get(server) ?? new Map<ListKind, Taken>();
-    if (!owner || own.get(kind)?.hash === hash) return false;
-    lists.set(server, own.set(kind, { hash, items }));
+    if (!owner || !lists.put(server, kind, items)) return false;
     if (kind === 'tools') putAble(server);
     return parts.put(server, { kind, items, owner });
+  }
+
+  /** Works out a server again whose entry has changed, or forgets it. */
+  function renew(server: string, before: Owner | undefined): void {
+    const owner = owners.get(server);
+    if (!owner || signature(owner.entry) !== signature(before?.entry)) {
+      for (const known of [lists, parts, views]) known.forget(server);
+    } else if (!isDeepStrictEqual(owner, before)) {
+      for (const [kind, items] of lists.of(server)) parts.put(server, { kind, items, owner });
+      putAble(server);
+    }
   }
 
   for (const { server, ...known } of remembered) {
@@ -105,37 +125,26 @@ export function liveCatalog({ owners: first, remembered, rememberedAble = [], on
   for (const one of rememberedAble) takeAble(one);
 
   return {
-    current: () => parts.catalog(),
-    knows: (server) => lists.get(server)?.has('tools') === true,
+    current: (caller) => (caller ? views.of(caller) : parts.catalog()),
+    privately: views,
+    knows: (server) => lists.has(server, 'tools'),
     update(server, items, kind = 'tools') {
-      const had = lists.get(server)?.get(kind)?.items.length ?? 0;
+      const had = lists.items(server, kind).length;
       if (!take(server, kind, items)) return;
       // Most servers have nothing but tools, and that is no news.
       if (kind === 'tools' || had > 0 || items.length > 0) onChange(CHANGED[kind]);
     },
     updateAble(found) {
       const { server, abilities } = found;
-      const more = () => beyond(lists.get(server)?.get('tools')?.items ?? [], able.get(server)?.get(abilities) ?? []);
-      const before = more();
+      const before = lists.more(server, abilities);
       takeAble(found);
-      if (!isDeepStrictEqual(before, more())) onChange('tools', abilities);
+      if (!isDeepStrictEqual(before, lists.more(server, abilities))) onChange('tools', { abilities });
     },
     configure(next) {
       const before = owners;
       const had = parts.lists();
       owners = next;
-      for (const [server, own] of [...lists]) {
-        const owner = next.get(server);
-        const known = before.get(server)?.entry;
-        if (!owner || signature(owner.entry) !== signature(known)) {
-          lists.delete(server);
-          able.delete(server);
-          parts.forget(server);
-        } else if (!isDeepStrictEqual(owner, before.get(server))) {
-          for (const [kind, { items }] of own) parts.put(server, { kind, items, owner });
-          putAble(server);
-        }
-      }
+      for (const server of lists.servers()) renew(server, before.get(server));
       for (const list of new Set<ChangedList>(['tools', ...had, ...parts.lists()])) onChange(list);
     },
   };

@@ -28,7 +28,7 @@ export type Resolve = (call: Wanted) => Target | Promise<Target>;
  */
 export function resolver(options: ResolveOptions): Resolve {
   const { catalog, servers, visible, serverVisible } = options;
-  const find = (call: Wanted) => findIn(catalog.current(), call, (target) => visible(call.caller, target));
+  const find = (call: Wanted) => findIn(catalog.current(call.caller), call, (target) => visible(call.caller, target));
 
   /** Starts who may have what is called; gives back why that failed. */
   async function start(call: Wanted, known: Target | undefined): Promise<unknown> {
@@ -99,7 +99,7 @@ function visibleNames(
   call: Wanted,
   visible: (caller: Caller, target: Target) => boolean,
 ): readonly string[] {
-  const { targets, spellings } = shelfOf(catalog.current(), call);
+  const { targets, spellings } = shelfOf(catalog.current(call.caller), call);
   return targets.filter((target) => visible(call.caller, target)).flatMap(spellings);
 }
 

@@ -32,7 +32,7 @@ export function browse(view: ListOptions & { readonly rules: () => Decide }, res
       } catch (thrown) {
         if (HeddleError.from(thrown).code !== 'NAME_UNKNOWN') throw thrown;
         // Looking for a tool has made known whatever else there is.
-        const found = othersNamed(view.catalog.current(), name, (target) => view.visible(by, target));
+        const found = othersNamed(view.catalog.current(by), name, (target) => view.visible(by, target));
         if (found.length === 0) throw thrown;
         if (found.length > 1) throw ambiguous(name, found);
         return found[0] as Target;
@@ -41,7 +41,7 @@ export function browse(view: ListOptions & { readonly rules: () => Decide }, res
     async search(by, { text, limit = MAX_HITS }) {
       const { search } = await import('../catalog/search.ts');
       await learn(by);
-      const spellings = (target: Target) => view.catalog.current().spellings(target);
+      const spellings = (target: Target) => view.catalog.current(by).spellings(target);
       return search(everything(by), { text, limit: Math.min(limit, MAX_HITS), spellings });
     },
     async offers(by) {

@@ -15,7 +15,7 @@ interface View {
 export function hiddenBy(view: View, by: Caller, name: string): HidingRule | undefined {
   requireRole(by, ['owner']);
   const { catalog, servers, serverVisible, rules } = view;
-  const known = catalog.current();
+  const known = catalog.current(by);
   const exact = known.find(name);
   const decisions = (exact ? [exact] : known.called(name)).map((target) => rules()(by, target));
   const denial = decisions.find(({ effect }) => effect === 'deny');

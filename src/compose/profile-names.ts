@@ -23,7 +23,6 @@ export interface ProfileNames {
 }
 
 interface Known {
-  readonly catalog: Catalog;
   readonly situation: Situation;
   readonly kinds: Map<TargetKind, Naming>;
 }
@@ -35,7 +34,8 @@ interface Naming {
 
 /** Says things by their bare names to the callers of profiles that want it so, and understands them. */
 export function profileNames({ catalog, visible, now, discover }: ProfileNamesOptions): ProfileNames {
-  const byProfile = new Map<string, Known>();
+  // By the catalog: callers with private connections have one of their own.
+  const byCatalog = new WeakMap<Catalog, Map<string, Known>>();
 
   /** Undefined where everybody's names hold. */
   function namingFor(caller: Caller, kind: TargetKind): Naming | undefined {
@@ -43,11 +43,13 @@ export function profileNames({ catalog, visible, now, discover }: ProfileNamesOp
     if (profile === undefined || now().policy.profiles?.get(profile)?.naming !== 'bare') return undefined;
     if (kind !== 'tool' && kind !== 'prompt') return undefined;
     const id = `${abilitiesKey(caller.can)} ${profile}`; // Callers who are shown more have names for more.
+    const current = catalog.current(caller);
+    const byProfile = byCatalog.get(current) ?? new Map<string, Known>();
+    byCatalog.set(current, byProfile);
     const before = byProfile.get(id);
-    const isCurrent = before?.catalog === catalog.current() && before.situation === now();
-    const known = isCurrent ? before : { catalog: catalog.current(), situation: now(), kinds: new Map() };
+    const known = before?.situation === now() ? before : { situation: now(), kinds: new Map() };
     byProfile.set(id, known);
-    const naming = known.kinds.get(kind) ?? namingOf(known.catalog, kind, (target) => visible(caller, target));
+    const naming = known.kinds.get(kind) ?? namingOf(current, kind, (target) => visible(caller, target));
     known.kinds.set(kind, naming);
     return naming;
   }

@@ -1,6 +1,7 @@
 import type { CatalogOptions } from '../catalog/refresh.ts';
 import type { JsonObject } from '../core/call.ts';
 import type { Feed } from '../core/feed.ts';
+import { userKey } from '../core/private-user.ts';
 import type { Change, ServerEvent } from '../core/server-status.ts';
 import type { Notifications } from '../upstream/notifications.ts';
 import type { ServersOptions } from '../upstream/servers.ts';
@@ -14,7 +15,8 @@ export function tellers(
     changes.publish({ kind: 'server', subject, detail: { ...detail, event } });
   return {
     onStatus: (status, event, more) => publish(status.name, event, { ...status, ...more }),
-    onNotification(server, method, params) {
+    onNotification(server, method, params, user) {
+      if (user) return heard.tellPrivately({ server, method, params }, user);
       publish(server, 'notification', { method, params });
       heard.tell(server, method, params);
     },
@@ -24,5 +26,9 @@ export function tellers(
 /** Tells them what is other than before in the catalog, and for whom if not for everybody. */
 export const catalogTeller =
   (changes: Feed<Change>): CatalogOptions['onChange'] =>
-  (subject, abilities) =>
-    changes.publish({ kind: 'catalog', subject, detail: abilities === undefined ? {} : { abilities } });
+  (subject, { abilities, user } = {}) =>
+    changes.publish({
+      kind: 'catalog',
+      subject,
+      detail: { ...(abilities !== undefined && { abilities }), ...(user && { user: userKey(user) }) },
+    });

@@ -72,6 +72,8 @@ export interface Caller {
   readonly profile?: string;
   /** What their client can be asked, in this request; some servers show more to those who can be asked more. */
   readonly can?: Abilities;
+  /** The protocol era of their client's connection; absent for callers that are no MCP client. */
+  readonly era?: 'legacy' | 'modern';
   /** Keys taint and logging level; the principal alone when the protocol has no session. */
   readonly session?: string;
 }

@@ -48,7 +48,8 @@ export type ServerEvent =
  * Something happened to a server, to the catalog or to the configuration. Of a server, `detail.event` is a
  * `ServerEvent`; beside it are its status, for `list-changed` also `list`, and for `notification` only `method` and `params`.
  * Of the catalog, `subject` says what is other than before: `tools`, `resources` or `prompts`; with
- * `detail.abilities`, only for those who can be asked this, as `abilitiesKey` says it.
+ * `detail.abilities`, only for those who can be asked this, as `abilitiesKey` says it; with `detail.user`, only for the
+ * private user of that key.
  */
 export interface Change {
   readonly kind: 'server' | 'catalog' | 'config';

@@ -24,6 +24,7 @@ export async function listen({ heddle, bridge }: Served, params: JsonObject, cli
   const _meta = { [META_KEY('subscriptionId')]: client.id };
   const lists = LISTS.filter((list) => wanted[`${list}ListChanged`] === true);
   const ended = new AbortController();
+  const self = { callerId: client.caller.id, can: client.can, era: client.era };
   const asked = { ...client, signal: AbortSignal.any([client.signal, ended.signal]) };
   // Before the acknowledgement: what happens right after it must not be missed.
   const changes = heddle.changes(asked.caller, asked.signal);
@@ -39,7 +40,7 @@ export async function listen({ heddle, bridge }: Served, params: JsonObject, cli
     if (lists.length + uris.length === 0) return { _meta };
     for await (const change of changes) {
       const { kind, subject } = change;
-      const isWanted = kind === 'catalog' && lists.some((list) => list === subject) && concerns(change, asked.can);
+      const isWanted = kind === 'catalog' && lists.some((list) => list === subject) && concerns(change, self);
       if (isWanted) asked.notify(`notifications/${subject}/list_changed`, { _meta });
     }
     return { _meta };

@@ -47,7 +47,7 @@ export function mcpHandler(heddle: Heddle, given: Handouts = handouts(heddle)): 
   };
 
   return function answer(method, params, client) {
-    const asked = client.can ? { ...client, caller: ableCaller(client.caller, client.can) } : client;
+    const asked = client.can ? { ...client, caller: ableCaller(client.caller, client.can, client.era) } : client;
     const known = methods[asked.era];
     const handle = Object.hasOwn(known, method) ? known[method] : undefined;
     if (!handle) return Promise.reject(new UnknownMethod(method));

@@ -109,7 +109,7 @@ function stopListening({ followed, streams }: Session): void {
 
 async function announceChanges(heddle: Heddle, sessions: Sessions, signal: AbortSignal): Promise<void> {
   for await (const change of heddle.changes(CHANGES, signal)) {
-    const isFor = ({ can }: Session) => concerns(change, can);
+    const isFor = ({ callerId, can }: Session) => concerns(change, { callerId, can, era: 'legacy' });
     if (change.kind === 'catalog') announce(sessions, `notifications/${change.subject}/list_changed`, isFor);
   }
 }

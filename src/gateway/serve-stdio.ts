@@ -76,7 +76,9 @@ export async function serveLine({ heddle, caller, line, given }: LineFace, signa
   await peer.start();
   void leave({ line, peer, finish, isGreeted: () => greeted }, signal);
   // A modern client subscribes to changes; only one that shook hands is told unasked.
-  const told = tellOfChanges(heddle, caller, peer, (change) => greeted && concerns(change, able));
+  const told = tellOfChanges(heddle, caller, peer, (change) => {
+    return greeted && concerns(change, { callerId: caller.id, can: able, era: 'legacy' });
+  });
   await peer.closed;
   following.close();
   own?.held.close();

@@ -34,6 +34,7 @@ export class StreamLine implements ClientLine {
     });
     this.#input.on('data', (chunk: Buffer) => push(chunk));
     this.#input.once('end', this.#end);
+    if (this.#input.readableEnded) this.#end();
     this.#input.once('error', () => void this.close());
     // A stream that closes after its end has said all; one that closes before that was cut.
     this.#input.once('close', () => this.#input.readableEnded || void this.close());

@@ -12,7 +12,7 @@ import { PrivateLines } from './lines.ts';
 import { Server } from './server.ts';
 import type { ServerOptions } from './server-options.ts';
 import type { ServerPlan } from './server-plan.ts';
-import { subscriptions } from './subscriptions.ts';
+import { serverSubscriptions } from './subscriptions.ts';
 
 export type Answer = (params: JsonObject) => JsonObject | Promise<JsonObject>;
 
@@ -179,12 +179,14 @@ export function serverOf(tiny: TinyServer, { connect, plan, start, ...more }: Se
     knownAble: [],
     limited: (task) => task(),
     lines: new PrivateLines(time),
-    subscriptions: subscriptions(),
+    subscriptions: serverSubscriptions(() => {}),
     user: undefined,
     time,
     onStatus: (_, event) => events.push(event),
     onList: (kind, items) => lists.push([kind, items]),
     onAbleTools() {},
+    onPrivateList() {},
+    onPrivateEnd() {},
     onNotification: (method) => notes.push(method),
     remember: (memory) => memories.push(memory),
     ...more,

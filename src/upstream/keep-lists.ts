@@ -23,6 +23,8 @@ export interface KeptLists {
   hear(method: string): void;
   /** Asks for every list. Settles with the tools, or fails as they do; the others are waited for no more than a moment. */
   begin(connection: Connection, signal: AbortSignal): Promise<void>;
+  /** Fetches at once the lists known to have changed; undefined when there are none. Never rejects. */
+  settle(): Promise<void> | undefined;
   close(): void;
 }
 
@@ -33,6 +35,8 @@ interface Keeping {
   firstHeard: number;
   lastHeard: number;
   cancel: (() => void) | undefined;
+  /** The fetch in flight after a change. */
+  fetching: Promise<void> | undefined;
   /** How often in a row it could not be had, and what ends the wait for the next try. */
   failures: number;
   cancelRetry: (() => void) | undefined;
@@ -67,8 +71,10 @@ export function keepLists(options: KeepListsOptions): KeptLists {
     one.cancelRetry = alarm(RETRY_MS * 2 ** one.failures++, () => refresh(kind, one));
   }
 
-  const refresh = (kind: ListKind, one: Keeping) =>
-    void ask(kind, one, options.signal).catch((thrown) => fail(kind, one, thrown));
+  function refresh(kind: ListKind, one: Keeping): void {
+    const fetching = ask(kind, one, options.signal).catch((thrown) => fail(kind, one, thrown));
+    one.fetching = fetching.finally(() => (one.fetching = undefined));
+  }
 
   function change(kind: ListKind, one: Keeping): void {
     one.lastHeard = clock();
@@ -117,16 +123,41 @@ export function keepLists(options: KeepListsOptions): KeptLists {
         return kind === 'tools' ? asked : asked.catch((thrown) => fail(kind, one, thrown));
       });
       await others[0];
-      const enough = Promise.withResolvers<void>();
-      const cancel = alarm(OTHERS_MS, enough.resolve);
-      await Promise.race([Promise.all(others), enough.promise]);
-      cancel();
+      await atMost(OTHERS_MS, alarm, Promise.all(others));
     },
+    settle: () => fetchChanged(kept, refresh),
     close() {
       closed = true;
       for (const { cancel, cancelRetry } of kept.values()) for (const end of [cancel, cancelRetry]) end?.();
     },
   };
+}
+
+async function atMost(delayMs: number, alarm: Alarm, work: Promise<unknown>): Promise<void> {
+  const enough = Promise.withResolvers<void>();
+  const cancel = alarm(delayMs, enough.resolve);
+  await Promise.race([work, enough.promise]);
+  cancel();
+}
+
+type Refresh = (kind: ListKind, one: Keeping) => void;
+
+function fetchChanged(kept: ReadonlyMap<ListKind, Keeping>, refresh: Refresh): Promise<void> | undefined {
+  const changed = [...kept].filter(([, one]) => one.cancel || one.fetching);
+  if (changed.length === 0) return undefined;
+  return Promise.all(changed.map(([kind, one]) => fetchNow(one, () => refresh(kind, one)))).then(() => {});
+}
+
+/** Fetches a changed list without waiting for further changes, and once more when it changed meanwhile. */
+async function fetchNow(one: Keeping, fetch: () => void): Promise<void> {
+  for (let fetches = 0; fetches < 2 && (one.cancel || one.fetching); fetches++) {
+    if (one.cancel && !one.busy) {
+      one.cancel();
+      one.cancel = undefined;
+      fetch();
+    }
+    await one.fetching;
+  }
 }
 
 const unheard = (): Keeping => ({
@@ -135,6 +166,7 @@ const unheard = (): Keeping => ({
   firstHeard: 0,
   lastHeard: 0,
   cancel: undefined,
+  fetching: undefined,
   failures: 0,
   cancelRetry: undefined,
 });

@@ -25,9 +25,10 @@ export function learner({ find, lines, signal: closing }: LearnerOptions): Learn
 
   async function learn(name: string, user: AbleUser, signal: AbortSignal): Promise<void> {
     const server = find(name);
-    if (!server || !hasOwnLines(server)) return;
-    if (!server.able.asked(user.can)) await lines.open(server, user, signal);
-    await abortable(server.able.asked(user.can) ?? Promise.resolve(), signal);
+    if (!server?.connection || server.usesShared(user)) return;
+    const { privately } = server;
+    if (!privately.able.asked(user.can)) await lines.open(privately, user, signal);
+    await abortable(privately.able.asked(user.can) ?? Promise.resolve(), signal);
   }
 
   return {
@@ -46,7 +47,3 @@ export function learner({ find, lines, signal: closing }: LearnerOptions): Learn
     },
   };
 }
-
-/** In the newer era all users share a line, and what comes with Heddle never asks. */
-const hasOwnLines = ({ connection, plan }: Server) =>
-  connection?.agreement.era === 'legacy' && plan.scope !== 'builtin';

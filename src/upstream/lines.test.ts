@@ -173,8 +173,9 @@ function owner(name: string, answers: Parameters<typeof tinyServer>[0] = {}): Li
     name,
     plan: planOf({ connect }),
     lines,
-    async openLine(abilities) {
-      const line = await connect({ server: name, signal, known: 'legacy', can: abilities, hear: () => {} });
+    follow: () => undefined,
+    async openLine({ can: abilities = NO_ABILITIES }, hear) {
+      const line = await connect({ server: name, signal, known: 'legacy', can: abilities, hear });
       onTestFinished(() => line.close());
       lines.push(line);
       return line;
@@ -200,9 +201,9 @@ it('an opening that fails is heard by all who waited, and tried again once the d
   let openings = 0;
   const flaky: LineOwner = {
     ...demo,
-    openLine(abilities) {
+    openLine(user, hear) {
       openings++;
-      return fails ? Promise.reject(new Error('no')) : demo.openLine(abilities);
+      return fails ? Promise.reject(new Error('no')) : demo.openLine(user, hear);
     },
   };
   const opens = [lines.open(flaky, callOf('a'), signal), lines.open(flaky, callOf('a'), signal)];

@@ -1,40 +1,59 @@
-import { abilitiesKey, NO_ABILITIES } from '../core/abilities.ts';
+import { abilitiesKey } from '../core/abilities.ts';
 import { abortable } from '../core/abortable.ts';
-import type { Abilities, ResolvedCall } from '../core/call.ts';
+import type { Abilities, JsonObject } from '../core/call.ts';
 import type { Clock } from '../core/clock.ts';
 import { UpstreamError } from '../core/errors.ts';
-import type { Connection } from './connection.ts';
+import {
+  type ConnectionUser,
+  capabilitiesOfUser,
+  isSameUser,
+  ownerOf,
+  type PrivateUser,
+} from '../core/private-user.ts';
+import type { Connection, ConnectOptions } from './connection.ts';
 import { type Finishing, finishing } from './finishing.ts';
+import type { PrivateFeed } from './private-feed.ts';
 import type { ServerPlan } from './server-plan.ts';
 
 /** A server as this sees it: its identity, and how one more line to it is opened. */
 export interface LineOwner {
   readonly name: string;
   readonly plan: Pick<ServerPlan, 'reconnect'>;
-  openLine(can: Abilities): Promise<Connection>;
+  openLine(user: ConnectionUser, hear: ConnectOptions['hear']): Promise<Connection>;
+  /** Begins to follow lists, subscriptions and notifications of a private connection. */
+  follow(user: ConnectionUser, connection: Connection): PrivateFeed | undefined;
 }
 
 /** What decides which line a call may use. */
-export type LineUser = Pick<ResolvedCall, 'caller' | 'can'>;
+export type LineUser = ConnectionUser;
 
 /** The one user of a process that serves nobody else. */
 export interface OnlyUser {
   readonly principal: string;
   readonly can: Abilities;
+  /** The era of their client: a server of both eras is spoken to in this one. */
+  readonly era?: 'legacy' | 'modern';
+  /** True when every call shares the connection, also where the server does not say which call a request is for. */
+  readonly hasOneConnection?: true;
 }
 
-/** Whether a call may use the main line: whoever can be asked something may not share it with those who cannot. */
-export function fitsMainLine(main: Connection, only: OnlyUser | undefined, { caller, can }: LineUser): boolean {
+/** Tests whether a user belongs on the shared connection: there all users have the same capabilities. */
+export function sharesMainLine(main: Connection, only: OnlyUser | undefined, user: LineUser): boolean {
   if (main.agreement.era === 'modern') return true; // There each request says what its user can be asked.
-  if (!only || abilitiesKey(only.can) === 0) return abilitiesKey(can) === 0;
-  if (caller.id !== only.principal) return false;
-  return !main.asksBlindly() || main.underWay() === 0;
+  if (!only || abilitiesKey(only.can) === 0) return abilitiesKey(capabilitiesOfUser(user)) === 0;
+  return user.caller.id === only.principal;
 }
+
+/** Tests whether a shared connection takes one more call of the only user there is. */
+export const takesAnother = (main: Connection, only: OnlyUser | undefined): boolean =>
+  !only || only.hasOneConnection === true || !main.asksBlindly() || main.underWay() === 0;
 
 interface PrivateLine {
   readonly owner: LineOwner;
-  readonly principal: string;
-  readonly key: number;
+  readonly openedFor: LineUser;
+  readonly user: PrivateUser;
+  /** On the first connection of its user: everything but calls comes from that one. */
+  feed: PrivateFeed | undefined;
   readonly opening: Promise<Connection>;
   connection: Connection | undefined;
   /** Calls it was opened for or handed to that are about to be sent. */
@@ -52,6 +71,7 @@ export interface PrivateLinesOptions {
 const MAX_LINES = 64;
 const MAX_PER_PRINCIPAL = 8;
 const IDLE_MS = 300_000;
+const NEVER = new AbortController().signal;
 
 /**
  * Lines that belong to one principal, so that what a server of the older era asks can only reach the user it is about.
@@ -96,11 +116,20 @@ export class PrivateLines {
     return this.#of((line) => line.owner === owner).length;
   }
 
+  /** What is known of lists and subscriptions on the private connection of a user, if it is open. */
+  feedOf(owner: LineOwner, user: LineUser): PrivateFeed | undefined {
+    const own = ownerOf(user);
+    for (const line of this.#lines) {
+      if (line.owner === owner && line.feed && isSameUser(line.user, own)) return line.feed;
+    }
+    return undefined;
+  }
+
   /** Lets go of the lines nobody has used for a while. */
   sweep(): void {
     const now = this.#clock();
     for (const line of this.#lines) {
-      if (isBusy(line)) line.usedAt = now;
+      if (isBusy(line) || line.feed?.isWanted()) line.usedAt = now;
       else if (now - line.usedAt >= IDLE_MS) void this.#release(line, 'finish');
     }
   }
@@ -116,10 +145,10 @@ export class PrivateLines {
     return [...this.#lines].filter(isWanted);
   }
 
-  #find(owner: LineOwner, { caller, can }: LineUser): PrivateLine | undefined {
-    const key = abilitiesKey(can);
+  #find(owner: LineOwner, user: LineUser): PrivateLine | undefined {
+    const own = ownerOf(user);
     for (const line of this.#lines) {
-      if (line.owner !== owner || line.principal !== caller.id || line.key !== key) continue;
+      if (line.owner !== owner || !isSameUser(line.user, own)) continue;
       if (line.connection?.asksBlindly()) this.#blind.add(owner);
       if (!this.#blind.has(owner) || !isBusy(line)) return line;
     }
@@ -133,13 +162,14 @@ export class PrivateLines {
     return connection;
   }
 
-  #add(owner: LineOwner, { caller, can = NO_ABILITIES }: LineUser): PrivateLine {
+  #add(owner: LineOwner, openedFor: LineUser): PrivateLine {
     const failed = this.#failures.get(owner);
     if (failed && this.#clock() - failed.at < owner.plan.reconnect.delayMs) throw failed.thrown;
-    this.#makeRoom(owner, caller.id);
-    const opening = owner.openLine(can);
-    const which = { owner, principal: caller.id, key: abilitiesKey(can), opening };
-    const line: PrivateLine = { ...which, connection: undefined, claims: 1, usedAt: 0 };
+    this.#makeRoom(owner, openedFor.caller.id);
+    const hear = (method: string, params: JsonObject) => line.feed?.hear(method, params);
+    const opening = owner.openLine(openedFor, hear);
+    const which = { owner, openedFor, user: ownerOf(openedFor), opening };
+    const line: PrivateLine = { ...which, feed: undefined, connection: undefined, claims: 1, usedAt: 0 };
     this.#lines.add(line);
     opening.then(
       (connection) => {
@@ -148,7 +178,8 @@ export class PrivateLines {
         this.#failures.delete(owner);
         line.usedAt = this.#clock();
         unclaimSoon(line);
-        connection.closed.then(() => this.#lines.delete(line));
+        this.#follow(line);
+        connection.closed.then(() => this.#lost(line));
       },
       (thrown: unknown) => {
         // A line that was let go of meanwhile failed for that reason.
@@ -158,8 +189,34 @@ export class PrivateLines {
     return line;
   }
 
+  /** Follows a connection unless another one of the same user is followed, or it was let go of meanwhile. */
+  #follow(line: PrivateLine): void {
+    const { owner, openedFor, connection } = line;
+    if (!connection || !this.#lines.has(line) || this.feedOf(owner, openedFor)) return;
+    line.feed = owner.follow(openedFor, connection);
+  }
+
+  #lost(line: PrivateLine): void {
+    if (!this.#lines.delete(line)) return;
+    const isWanted = line.feed?.isWanted();
+    this.#unfollow(line);
+    // Failing that, `sweep` of the servers opens it later.
+    if (isWanted) this.open(line.owner, line.openedFor, NEVER).catch(() => {});
+  }
+
+  /** Ends what came from a connection; another one of the same user takes its place. */
+  #unfollow(line: PrivateLine): void {
+    if (!line.feed) return;
+    line.feed.end();
+    line.feed = undefined;
+    const [next] = this.#of(({ owner, user, connection }) => {
+      return owner === line.owner && connection !== undefined && isSameUser(user, line.user);
+    });
+    if (next) this.#follow(next);
+  }
+
   #makeRoom({ name }: LineOwner, principal: string): void {
-    const own = this.#of((line) => line.principal === principal);
+    const own = this.#of(({ user }) => user.principal === principal);
     if (own.length >= this.#maxPerPrincipal && !this.#releaseOne(own)) {
       throw full(name, `${principal} has ${this.#maxPerPrincipal} lines of its own, all in use`);
     }
@@ -170,13 +227,15 @@ export class PrivateLines {
 
   /** Gives up the line that has been idle longest; false when all are in use. */
   #releaseOne(among: readonly PrivateLine[]): boolean {
-    const [oldest] = among.filter((line) => !isBusy(line)).sort((a, b) => a.usedAt - b.usedAt);
+    const idle = among.filter((line) => !isBusy(line)).sort((a, b) => a.usedAt - b.usedAt);
+    const oldest = idle.find(({ feed }) => !feed?.isWanted()) ?? idle[0];
     if (oldest) void this.#release(oldest, 'finish');
     return oldest !== undefined;
   }
 
   async #release(line: PrivateLine, how: 'close' | 'finish'): Promise<void> {
     this.#lines.delete(line);
+    this.#unfollow(line);
     const connection = await line.opening.catch(() => undefined);
     await (how === 'close' ? connection?.close() : this.#finishingOf(line.owner).add(connection));
   }

@@ -1,13 +1,19 @@
 import type { JsonObject } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import type { Notification, NotificationFilter, NotificationHandler } from '../core/notification.ts';
+import type { PrivateUser } from '../core/private-user.ts';
 
 /** Brings what servers say to whoever wants to hear it. */
 export interface Notifications {
   /** Hears until the function that comes back is called. */
   on(filter: NotificationFilter, handler: NotificationHandler): () => void;
   tell(server: string, method: string, params: JsonObject): void;
+  /** Receives the notifications of private connections, each with its user. No other handler receives them. */
+  onPrivate(handler: PrivateHandler): void;
+  tellPrivately(notification: Notification, user: PrivateUser): void;
 }
+
+type PrivateHandler = (notification: Notification, user: PrivateUser) => void;
 
 interface Listener extends NotificationFilter {
   readonly handler: NotificationHandler;
@@ -16,6 +22,7 @@ interface Listener extends NotificationFilter {
 /** Opens a dispatcher. A handler that throws is reported to `trouble` and disturbs no other. */
 export function notifications(trouble: (thrown: unknown) => void = () => {}): Notifications {
   const listeners = new Set<Listener>();
+  const privately = new Set<PrivateHandler>();
 
   async function hand({ handler }: Listener, notification: Notification): Promise<void> {
     try {
@@ -26,6 +33,10 @@ export function notifications(trouble: (thrown: unknown) => void = () => {}): No
   }
 
   return {
+    onPrivate: (handler) => void privately.add(handler),
+    tellPrivately(notification, user) {
+      for (const handler of privately) handler(notification, user);
+    },
     on({ server, method }, handler) {
       const listener: Listener = {
         ...(server !== undefined && { server }),

@@ -1,11 +1,12 @@
 import type { Time } from '../core/alarm.ts';
 import type { JsonObject } from '../core/call.ts';
+import type { PrivateUser } from '../core/private-user.ts';
 import type { ServerEvent, ServerStatus } from '../core/server-status.ts';
 import type { ServerMemory } from '../store/server-book.ts';
 import type { Connection, ListKind } from './connection.ts';
 import type { OnlyUser, PrivateLines } from './lines.ts';
 import type { ServerPlan } from './server-plan.ts';
-import type { Subscriptions } from './subscriptions.ts';
+import type { ServerSubscriptions } from './subscriptions.ts';
 
 /** What a server needs, and whom it tells. */
 export interface ServerOptions {
@@ -15,14 +16,18 @@ export interface ServerOptions {
   readonly knownAble: readonly ServerMemory[];
   readonly limited: <T>(task: () => Promise<T>) => Promise<T>;
   readonly lines: PrivateLines;
-  readonly subscriptions: Subscriptions;
+  readonly subscriptions: ServerSubscriptions;
   readonly user: OnlyUser | undefined;
   readonly time: Time;
   readonly onStatus: (status: ServerStatus, event: ServerEvent, detail?: JsonObject) => void;
   readonly onList: (kind: ListKind, items: readonly JsonObject[]) => void;
   /** Told what it lists to those who can be asked this. */
   readonly onAbleTools: (abilities: number, tools: readonly JsonObject[]) => void;
-  readonly onNotification: (method: string, params: JsonObject) => void;
+  /** Receives each list of a private connection, for its user alone. */
+  readonly onPrivateList: (user: PrivateUser, kind: ListKind, items: readonly JsonObject[]) => void;
+  readonly onPrivateEnd: (user: PrivateUser) => void;
+  /** `user` is given for a notification on a private connection. */
+  readonly onNotification: (method: string, params: JsonObject, user?: PrivateUser) => void;
   readonly remember: (memory: ServerMemory) => void;
 }
 

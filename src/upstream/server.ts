@@ -1,30 +1,29 @@
 import { abilitiesKey, NO_ABILITIES } from '../core/abilities.ts';
 import { abortable } from '../core/abortable.ts';
 import { backoffMs } from '../core/backoff.ts';
-import type { Abilities, JsonObject } from '../core/call.ts';
+import type { JsonObject } from '../core/call.ts';
 import { HeddleError, UpstreamError } from '../core/errors.ts';
 import type { ServerStatus } from '../core/server-status.ts';
-import { type AbleLists, ableLists } from './able-lists.ts';
 import type { Connection, ConnectOptions, ListKind } from './connection.ts';
 import { describeServer, eventsBetween } from './describe-server.ts';
 import { finishing } from './finishing.ts';
 import { type Health, watchHealth } from './health.ts';
 import { inTime, unwanted } from './in-time.ts';
 import { type Knowledge, knowledge } from './knowledge.ts';
-import { fitsMainLine, type LineOwner, type LineUser } from './lines.ts';
+import { type LineUser, sharesMainLine, takesAnother } from './lines.ts';
 import { dropped } from './lost-server.ts';
 import { type MainLine, openMainLine } from './main-line.ts';
 import type { Era } from './negotiate.ts';
+import { type PrivateSide, privateSide } from './private-side.ts';
 import type { Attempt, ServerOptions } from './server-options.ts';
 import type { ServerPlan } from './server-plan.ts';
 import { type Effect, NEW, type Rules, reduce, type ServerState, type StateEvent } from './server-state.ts';
-import type { Subscriptions } from './subscriptions.ts';
+import type { ServerSubscriptions } from './subscriptions.ts';
 
 /** A server over its whole life: one line for all who cannot be asked anything, opened when it is needed. */
-export class Server implements LineOwner {
+export class Server {
   readonly plan: ServerPlan;
-  /** What it lists on lines of their own to those who can be asked something. */
-  readonly able: AbleLists;
+  readonly privately: PrivateSide;
   readonly #options: ServerOptions;
   readonly #rules: Rules;
   readonly #known: Knowledge;
@@ -44,14 +43,15 @@ export class Server implements LineOwner {
     this.#options = options;
     this.#rules = { ...reconnect, autoConnect };
     this.#known = knowledge(plan, known, time.clock);
-    this.able = ableLists({
+    this.privately = privateSide({
       ...time,
       signal: this.#closing.signal,
-      remembered: options.knownAble,
-      onTools: (abilities, tools) => {
-        options.onAbleTools(abilities, tools);
-        this.#remember(abilities, tools);
-      },
+      options,
+      known: () => this.#known.era.known(),
+      listeners: this.#listeners,
+      isShared: (user) => this.usesShared(user),
+      inTime: (task) => this.#inTime(this.#closing.signal, task),
+      remember: (abilities, tools) => this.#remember(abilities, tools),
     });
     this.#health = watchHealth({
       time,
@@ -75,7 +75,7 @@ export class Server implements LineOwner {
     return this.#status;
   }
 
-  get subscriptions(): Subscriptions {
+  get subscriptions(): ServerSubscriptions {
     return this.#options.subscriptions;
   }
 
@@ -88,9 +88,21 @@ export class Server implements LineOwner {
   ready(user: LineUser): Connection | undefined {
     const main = this.#main?.connection;
     const { lines, user: only } = this.#options;
+    const isShared = !main || (this.usesShared(user) && takesAnother(main, only));
+    return isShared ? main : lines.ready(this.privately, user);
+  }
+
+  /** Tests whether a user belongs on the shared connection, as far as is known before there is one. */
+  usesShared(user: LineUser): boolean {
+    const main = this.#main?.connection;
     // What comes with Heddle never asks.
-    if (!main || this.plan.scope === 'builtin' || fitsMainLine(main, only, user)) return main;
-    return lines.ready(this, user);
+    return !main || this.plan.scope === 'builtin' || sharesMainLine(main, this.#options.user, user);
+  }
+
+  /** Fetches the lists that this user sees and that are known to have changed; undefined when there are none. */
+  settleLists(user: LineUser): Promise<void> | undefined {
+    if (this.usesShared(user)) return this.#main?.lists.settle();
+    return this.#options.lines.feedOf(this.privately, user)?.settle();
   }
 
   /** The open main line, or the attempt under way, or a new one. An abort ends the wait, not the attempt. */
@@ -101,17 +113,6 @@ export class Server implements LineOwner {
     this.#on({ kind: 'wanted', at: this.#options.time.clock() });
     if (this.#attempt) return abortable(this.#attempt.promise, signal);
     return Promise.reject('error' in this.#state ? this.#state.error : unwanted(this.name));
-  }
-
-  /** One more line to the same server, for those whose calls may not share the main one. */
-  openLine(can: Abilities): Promise<Connection> {
-    const { connect, name: server } = this.plan;
-    if (HeddleError.is(connect)) return Promise.reject(connect);
-    // What it says there is said to one user only, but for what it lists to all who can be asked the same.
-    const options = { ...this.#listeners, server, known: this.#known.era.known(), can };
-    return this.#inTime(this.#closing.signal, (signal) =>
-      this.able.open(can, (hear) => connect({ ...options, signal, hear })),
-    );
   }
 
   /** Asks an idle server whether it is still there. */
@@ -141,7 +142,7 @@ export class Server implements LineOwner {
     this.#on(event);
     const ended = how === 'finish' ? [this.#finishing.add(main)] : [main?.close(), this.#finishing.close()];
     // The attempt closes its own line.
-    await Promise.all([attempt?.catch(() => {}), ...ended, this.#options.lines.end(this, how)]);
+    await Promise.all([attempt?.catch(() => {}), ...ended, this.#options.lines.end(this.privately, how)]);
   }
 
   #on(event: StateEvent): void {
@@ -225,7 +226,7 @@ export class Server implements LineOwner {
     this.#known.era.learn(known, connection.agreement);
     this.#on({ kind: 'opened' });
     this.#remember();
-    void this.#options.subscriptions.attach(connection);
+    void this.#options.subscriptions.shared.attach(connection);
     connection.closed.then(() => {
       if (this.#main !== main) return;
       this.#letGo();
@@ -250,7 +251,7 @@ export class Server implements LineOwner {
     this.#main = undefined;
     this.#known.forgetTroubles();
     main.lists.close();
-    this.#options.subscriptions.detach();
+    this.#options.subscriptions.shared.detach();
     return main.connection;
   }
 
@@ -270,7 +271,7 @@ export class Server implements LineOwner {
     this.#status = this.#describe();
     this.#options.onList(kind, items);
     if (isNew) this.#options.onStatus(this.#status, 'list-changed', { list: kind });
-    if (isNew && kind === 'tools') this.able.doubt();
+    if (isNew && kind === 'tools') this.privately.able.doubt();
     if (this.#main) this.#remember();
   }
 

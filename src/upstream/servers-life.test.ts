@@ -150,8 +150,8 @@ const count = ({ asked }: TinyServer, method: string) => asked.filter((one) => o
 verifies('T8', 'a subscription outlives the line and the server it was made on', async () => {
   const [first, second] = [resourceful(), resourceful()];
   const { servers, notes } = open([over(first)]);
-  await servers.subscribe('demo', 'a:b', signal);
-  await servers.subscribe('demo', 'a:b', signal);
+  await servers.subscribe('demo', { uri: 'a:b', user: undefined }, signal);
+  await servers.subscribe('demo', { uri: 'a:b', user: undefined }, signal);
   expect(count(first, 'resources/subscribe')).toBe(1);
   await first.lines[0]?.notify(UPDATED, { uri: 'a:b' });
   await until('it was heard', () => notes.length === 1);
@@ -162,9 +162,9 @@ verifies('T8', 'a subscription outlives the line and the server it was made on',
   servers.update([over(second, { revision: '2' })]);
   await servers.connect('demo', signal);
   await until('it is subscribed there', () => count(second, 'resources/subscribe') === 1);
-  await servers.unsubscribe('demo', 'a:b', signal);
+  await servers.unsubscribe('demo', { uri: 'a:b', user: undefined }, signal);
   expect(count(second, 'resources/unsubscribe')).toBe(0);
-  await servers.unsubscribe('demo', 'a:b', signal);
+  await servers.unsubscribe('demo', { uri: 'a:b', user: undefined }, signal);
   expect(count(second, 'resources/unsubscribe')).toBe(1);
 });
 
@@ -199,10 +199,10 @@ verifies('C13', 'closing ends what still runs on servers that were replaced, on 
 verifies('T8', 'a server that is replaced is started for those who are subscribed to it', async () => {
   const [first, second, third] = [resourceful(), resourceful(), resourceful()];
   const { servers } = open([over(first)]);
-  await servers.subscribe('demo', 'a:b', signal);
+  await servers.subscribe('demo', { uri: 'a:b', user: undefined }, signal);
   servers.update([over(second, { revision: '2' })]);
   await until('it is subscribed there', () => count(second, 'resources/subscribe') === 1);
-  await servers.unsubscribe('demo', 'a:b', signal);
+  await servers.unsubscribe('demo', { uri: 'a:b', user: undefined }, signal);
   servers.update([over(third, { revision: '3' })]);
   await new Promise(setImmediate);
   expect(third.asked).toEqual([]);

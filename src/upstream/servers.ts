@@ -4,16 +4,18 @@ import type { JsonObject } from '../core/call.ts';
 import { steadyClock } from '../core/clock.ts';
 import { HeddleError } from '../core/errors.ts';
 import { limiter } from '../core/limiter.ts';
+import type { PrivateUser } from '../core/private-user.ts';
 import type { ServerEvent, ServerStatus } from '../core/server-status.ts';
 import type { ServerBook, ServerMemory } from '../store/server-book.ts';
 import type { Connection, ListKind } from './connection.ts';
+import { type ConnectionPool, connectionPool } from './connection-pool.ts';
 import { PROBE_EVERY_MS } from './health.ts';
 import { type Learner, learner } from './learner.ts';
 import { type LineUser, type OnlyUser, PrivateLines } from './lines.ts';
 import { memories } from './memories.ts';
 import { Server } from './server.ts';
 import type { ServerPlan } from './server-plan.ts';
-import { type Subscriptions, subscriptions } from './subscriptions.ts';
+import { type ServerSubscriptions, serverSubscriptions } from './subscriptions.ts';
 
 export interface ServersOptions extends Partial<Time> {
   readonly plans: readonly ServerPlan[];
@@ -28,11 +30,21 @@ export interface ServersOptions extends Partial<Time> {
   readonly onList: (server: string, kind: ListKind, items: readonly JsonObject[]) => void;
   /** What a server lists to those who can be asked this, as `abilitiesKey` says it. */
   readonly onAbleTools?: (server: string, abilities: number, tools: readonly JsonObject[]) => void;
-  readonly onNotification: (server: string, method: string, params: JsonObject) => void;
+  /** Receives each list of a private connection, for its user alone. */
+  readonly onPrivateList?: (server: string, user: PrivateUser, listed: PrivateList) => void;
+  /** A private connection is gone, and its lists with it. */
+  readonly onPrivateEnd?: (server: string, user: PrivateUser) => void;
+  /** `user` is given for a notification on a private connection: it is for that user alone. */
+  readonly onNotification: (server: string, method: string, params: JsonObject, user?: PrivateUser) => void;
+}
+
+export interface PrivateList {
+  readonly kind: ListKind;
+  readonly items: readonly JsonObject[];
 }
 
 /** All configured servers. None is started before it is needed, except those that ask for it. */
-export interface Servers extends Learner {
+export interface Servers extends Learner, ConnectionPool {
   status(): readonly ServerStatus[];
   /** How one of them is doing; undefined when it is not configured. */
   statusOf(name: string): ServerStatus | undefined;
@@ -40,17 +52,10 @@ export interface Servers extends Learner {
   connect(name: string, signal: AbortSignal): Promise<Connection>;
   /** The open main line, if there is one. */
   connected(name: string): Connection | undefined;
-  /** The open line that this call may use, if there is one. */
-  ready(name: string, call: LineUser): Connection | undefined;
-  /** The line that this call may use, opened when there is none. */
-  lineFor(name: string, call: LineUser, signal: AbortSignal): Promise<Connection>;
   /** Returns how many connections to the server were opened so far, private ones included. */
   connectionsTo(name: string): number;
   /** Ends all lines to a server. It is connected again when it is needed. */
   disconnect(name: string): Promise<void>;
-  /** Asks to be told when a resource changes, as often as it is asked for, over reconnects. */
-  subscribe(name: string, uri: string, signal: AbortSignal): Promise<void>;
-  unsubscribe(name: string, uri: string, signal: AbortSignal): Promise<void>;
   /** Tells a server something, connecting it when needed. */
   notify(
     name: string,
@@ -77,7 +82,10 @@ export function openServers(options: ServersOptions): Servers {
   const retiring = retirement();
 
   const stopLooking = repeat(alarm, PROBE_EVERY_MS, () => {
-    for (const server of servers.values()) void server.check();
+    for (const server of servers.values()) {
+      void server.check();
+      restore(server);
+    }
     lines.sweep();
   });
 
@@ -98,31 +106,25 @@ export function openServers(options: ServersOptions): Servers {
 
   function start(): void {
     for (const server of servers.values()) {
-      const isWanted = server.plan.autoConnect || (!server.connection && server.subscriptions.areWanted());
+      const isWanted = server.plan.autoConnect || (!server.connection && server.subscriptions.shared.areWanted());
       if (isWanted) server.connect(closing.signal).catch(() => {}); // Its status says why.
+      restore(server);
     }
   }
 
+  const pool = connectionPool({ lines, find: (name) => servers.get(name), using: ask });
+  const restore = (server: Server) =>
+    restoreSubscribed(server, lines, (user) => pool.lineFor(server.name, user, closing.signal));
+
   return {
-    status: () => [...servers.values()].map((server) => withLines(server.status, lines.count(server))),
+    status: () => [...servers.values()].map((server) => withLines(server.status, lines.count(server.privately))),
     statusOf: (name) => servers.get(name)?.status,
     connected: (name) => servers.get(name)?.connection,
-    ready: (name, call) => servers.get(name)?.ready(call),
     connect,
-    lineFor: (name, call, signal) =>
-      ask(name, signal, async (server) => {
-        await server.connect(signal);
-        return server.ready(call) ?? lines.open(server, call, signal);
-      }),
+    ...pool,
     ...learner({ find: (name) => servers.get(name), lines, signal: closing.signal }),
     connectionsTo: opened.of,
     disconnect: async (name) => servers.get(name)?.disconnect(),
-    subscribe: (name, uri, signal) =>
-      ask(name, signal, async (server) => {
-        await server.connect(signal);
-        await server.subscriptions.add(uri, signal);
-      }),
-    unsubscribe: async (name, uri, signal) => servers.get(name)?.subscriptions.remove(uri, signal),
     notify: async (name, { method, params }, signal) => (await connect(name, signal)).notify(method, params, signal),
     start,
     update(next) {
@@ -165,6 +167,15 @@ function retirement() {
   return { servers, add };
 }
 
+/** Opens the private connections that clients are subscribed on and that were lost. */
+function restoreSubscribed(
+  { privately, subscriptions }: Server,
+  lines: PrivateLines,
+  open: (user: LineUser) => Promise<Connection>,
+): void {
+  for (const user of subscriptions.wanted()) if (!lines.feedOf(privately, user)) open(user).catch(() => {});
+}
+
 function unchanged(servers: ReadonlyMap<string, Server>, plans: readonly ServerPlan[]): ReadonlyMap<string, Server> {
   const revisions = new Map(plans.map(({ name, revision }) => [name, revision]));
   return new Map([...servers].filter(([name, { plan }]) => revisions.get(name) === plan.revision));
@@ -173,26 +184,30 @@ function unchanged(servers: ReadonlyMap<string, Server>, plans: readonly ServerP
 /** Makes servers, each with what was remembered of it. */
 function opener(options: ServersOptions, time: Time, lines: PrivateLines) {
   const { book, user, onStatus, onList, onAbleTools = () => {}, onNotification } = options;
+  const { onPrivateList = () => {}, onPrivateEnd = () => {} } = options;
   const local = limiter(options.localConcurrency, START_MS);
   const remote = limiter(options.remoteConcurrency, START_MS);
   const known = memories(options.memories, abilitiesKey(user?.can));
 
-  return function open(plan: ServerPlan, inherited?: Subscriptions): Server {
+  return function open(plan: ServerPlan, inherited?: ServerSubscriptions): Server {
     const { name } = plan;
-    const missed = (uri: string) => onNotification(name, 'notifications/resources/updated', { uri });
+    const missed = (uri: string, of?: PrivateUser) =>
+      onNotification(name, 'notifications/resources/updated', { uri }, of);
     const server = new Server({
       plan,
       known: known.of(plan),
       knownAble: known.able(plan),
       limited: plan.local ? local : remote,
       lines,
-      subscriptions: inherited ?? subscriptions(missed),
+      subscriptions: inherited ?? serverSubscriptions(missed),
       user,
       time,
       onStatus,
       onList: (kind, items) => onList(name, kind, items),
       onAbleTools: (abilities, tools) => onAbleTools(name, abilities, tools),
-      onNotification: (method, params) => onNotification(name, method, params),
+      onPrivateList: (of, kind, items) => onPrivateList(name, of, { kind, items }),
+      onPrivateEnd: (of) => onPrivateEnd(name, of),
+      onNotification: (method, params, of) => onNotification(name, method, params, of),
       remember(memory) {
         known.put(memory);
         book.remember(memory).catch(() => {}); // What is forgotten is learnt again: never worth failing a connect for.

@@ -1,5 +1,6 @@
 import { abortable } from '../core/abortable.ts';
 import { HeddleError } from '../core/errors.ts';
+import { type ConnectionUser, ownerOf, type PrivateUser, userKey } from '../core/private-user.ts';
 import type { Connection } from './connection.ts';
 
 /** What is subscribed on one server, however many want it and however often its line is opened anew. */
@@ -14,6 +15,8 @@ export interface Subscriptions {
   detach(): void;
   /** Whether anybody wants anything. */
   areWanted(): boolean;
+  /** True when nothing is subscribed and no connection is attached. */
+  isEmpty(): boolean;
 }
 
 export interface Unsubscribed {
@@ -23,6 +26,32 @@ export interface Unsubscribed {
 
 /** As much of a connection as this needs. */
 export type SubscribableLine = Pick<Connection, 'agreement' | 'subscribe' | 'unsubscribe'>;
+
+/** The subscriptions of one server: those on its shared connection, and those of each private user. */
+export interface ServerSubscriptions {
+  readonly shared: Subscriptions;
+  of(user: ConnectionUser): Subscriptions;
+  /** The private users with a subscription. */
+  wanted(): readonly ConnectionUser[];
+}
+
+/** Opens the subscriptions of one server. `missed` receives a URI that may have changed while there was no connection. */
+export function serverSubscriptions(missed: (uri: string, user?: PrivateUser) => void): ServerSubscriptions {
+  const users = new Map<string, { readonly user: ConnectionUser; readonly own: Subscriptions }>();
+  return {
+    shared: subscriptions((uri) => missed(uri)),
+    of(user) {
+      const owner = ownerOf(user);
+      const known = users.get(userKey(owner)) ?? { user, own: subscriptions((uri) => missed(uri, owner)) };
+      users.set(userKey(owner), known);
+      return known.own;
+    },
+    wanted() {
+      for (const [key, { own }] of users) if (own.isEmpty()) users.delete(key);
+      return [...users.values()].filter(({ own }) => own.areWanted()).map(({ user }) => user);
+    },
+  };
+}
 
 /** Counts subscriptions. `missed` is told what may have changed while there was no line. */
 export const subscriptions = (missed: (uri: string) => void = () => {}): Subscriptions => new Counted(missed);
@@ -91,8 +120,13 @@ class Counted implements Subscriptions {
     this.#line = undefined;
   }
 
-  areWanted(): boolean {
-    return [...this.#entries.values()].some(({ wanted }) => wanted > 0);
+  areWanted = (): boolean => {
+    for (const { wanted } of this.#entries.values()) if (wanted > 0) return true;
+    return false;
+  };
+
+  isEmpty(): boolean {
+    return this.#entries.size === 0 && !this.#line;
   }
 
   #inTurn(entry: Entry, signal: AbortSignal): Promise<void> {

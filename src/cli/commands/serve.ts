@@ -1,4 +1,5 @@
 import { HeddleError } from '../../core/errors.ts';
+import { readIntroduction } from '../../gateway/introduction.ts';
 import { serveStdio } from '../../gateway/serve-stdio.ts';
 import { chooseProfile, PROFILE_OPTION } from '../choose-profile.ts';
 import { CONFIG_OPTION, type Command, TRUST_OPTION } from '../command.ts';
@@ -28,9 +29,13 @@ export const serve: Command = {
     }
     const { stdin, stdout } = process;
     const signal = AbortSignal.any([untilInterrupted(), untilAbandoned(stdin)]);
-    await withHeddle({ ...openOptions(input), watch: true, onProblems: printProblems }, async (heddle) => {
+    const local = localCaller();
+    // Servers are opened with the capabilities of the one client there is, so that each needs one connection only.
+    const client = await readIntroduction(stdin, signal);
+    const user = { principal: local.id, ...client, hasOneConnection: true } as const;
+    await withHeddle({ ...openOptions(input), user, watch: true, onProblems: printProblems }, async (heddle) => {
       const profile = chooseProfile(input, heddle);
-      const caller = { ...localCaller(), via: 'gateway' as const, ...(profile !== undefined && { profile }) };
+      const caller = { ...local, via: 'gateway' as const, ...(profile !== undefined && { profile }) };
       await serveStdio({ heddle, caller, input: stdin, output: stdout }, signal);
     });
     return 0;

@@ -1,0 +1,65 @@
+import type { JsonObject } from '../core/call.ts';
+import type { Connection, ListKind } from './connection.ts';
+import { type KeepListsOptions, keepLists } from './keep-lists.ts';
+import type { Subscriptions } from './subscriptions.ts';
+
+export interface PrivateFeedOptions extends Pick<KeepListsOptions, 'clock' | 'alarm' | 'signal'> {
+  readonly subscriptions: Subscriptions;
+  /** Receives each list; `isFirst` until this connection has listed that kind before. */
+  readonly onList: (kind: ListKind, items: readonly JsonObject[], isFirst: boolean) => void;
+  readonly onNotification: (method: string, params: JsonObject) => void;
+  readonly onEnd: () => void;
+}
+
+/** The lists, subscriptions and notifications of one private connection, for its user alone. */
+export interface PrivateFeed {
+  hear(method: string, params: JsonObject): void;
+  /** Settles when the first lists have arrived or failed. */
+  readonly listed: Promise<void>;
+  /** Fetches lists that are missing or known to have changed; undefined when there are none. */
+  settle(): Promise<void> | undefined;
+  /** True while a client is subscribed to a resource. */
+  isWanted(): boolean;
+  end(): void;
+}
+
+/** Follows what changes on a private connection until `end` is called. */
+export function privateFeed(connection: Connection, options: PrivateFeedOptions): PrivateFeed {
+  const { subscriptions, onList, onNotification, onEnd, ...keeping } = options;
+  const seen = new Set<ListKind>();
+  const lists = keepLists({
+    ...keeping,
+    onFailure() {},
+    onList(kind, items) {
+      const isFirst = !seen.has(kind);
+      seen.add(kind);
+      onList(kind, items, isFirst);
+    },
+  });
+  // A first list that fails is fetched again, as after a change.
+  const again = () => lists.hear('notifications/tools/list_changed');
+  let isListed = false;
+  const listed = lists
+    .begin(connection, keeping.signal)
+    .catch(again)
+    .finally(() => (isListed = true));
+  void subscriptions.attach(connection);
+  let ended = false;
+  return {
+    listed,
+    settle: () => (isListed ? lists.settle() : listed),
+    isWanted: subscriptions.areWanted,
+    hear(method, params) {
+      if (ended) return;
+      lists.hear(method);
+      onNotification(method, params);
+    },
+    end() {
+      if (ended) return;
+      ended = true;
+      lists.close();
+      subscriptions.detach();
+      onEnd();
+    },
+  };
+}
