@@ -15,7 +15,7 @@ import { profileNames } from './compose/profile-names.ts';
 import { type RegisteredServers, registeredServers } from './compose/registered-servers.ts';
 import { rememberedOf } from './compose/remembered.ts';
 import { callable, type Situation, situationOf } from './compose/situation.ts';
-import { catalogTeller, tellers } from './compose/tellers.ts';
+import { catalogTeller, listsFor, tellers } from './compose/tellers.ts';
 import type { Config, Problem, ServerConfig } from './config/config.ts';
 import { loadConfig } from './config/load.ts';
 import { requireFile } from './config/require-file.ts';
@@ -178,10 +178,7 @@ async function assemble({ config, store, options, env, clock, closing }: Parts):
     clock,
     user: options.user,
     ...tellers(changes, heard),
-    onList: (server, kind, items) => catalog.update(server, items, kind),
-    onAbleTools: (server, abilities, tools) => catalog.updateAble({ server, abilities, tools }),
-    onPrivateList: (server, user, listed) => catalog.privately.put({ server, user, ...listed }),
-    onPrivateEnd: (server, user) => catalog.privately.end(server, user),
+    ...listsFor(catalog),
   });
   if (options.autoConnect !== false) servers.start();
 

@@ -1,4 +1,4 @@
-import type { CatalogOptions } from '../catalog/refresh.ts';
+import type { CatalogOptions, LiveCatalog } from '../catalog/refresh.ts';
 import type { JsonObject } from '../core/call.ts';
 import type { Feed } from '../core/feed.ts';
 import { userKey } from '../core/private-user.ts';
@@ -32,3 +32,13 @@ export const catalogTeller =
       subject,
       detail: { ...(abilities !== undefined && { abilities }), ...(user && { user: userKey(user) }) },
     });
+
+type ListHandlers = Pick<ServersOptions, 'onList' | 'onAbleTools' | 'onPrivateList' | 'onPrivateEnd'>;
+
+/** Puts the lists of servers into the catalog: the shared ones, and those of private connections. */
+export const listsFor = (catalog: LiveCatalog): ListHandlers => ({
+  onList: (server, kind, items) => catalog.update(server, items, kind),
+  onAbleTools: (server, abilities, tools) => catalog.updateAble({ server, abilities, tools }),
+  onPrivateList: (server, user, listed) => catalog.privately.put({ server, user, ...listed }),
+  onPrivateEnd: (server, user) => catalog.privately.end(server, user),
+});
