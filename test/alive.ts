@@ -13,6 +13,11 @@ export function alive(pid: number): boolean {
 /** The running processes whose environment holds this text, which their children inherit. */
 export const carriersOf = (text: string): readonly number[] => running('environ', text);
 
+/** Kills processes with SIGKILL. One of them may end with another before its turn. */
+export function killAll(pids: readonly number[]): void {
+  for (const pid of pids) attempt(() => process.kill(pid, 'SIGKILL'));
+}
+
 /** The running processes with this text among their arguments, which nothing but another program takes from them. */
 export const runningWith = (text: string): readonly number[] => running('cmdline', text);
 

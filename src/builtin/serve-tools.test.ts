@@ -34,7 +34,7 @@ async function serve(more: Partial<ToolServer> = {}) {
   await serveTools(far, { name: 'demo', version: '1', instructions: 'Be kind.', tools: [greet, crash], ...more });
   const peer = new Peer(near, { server: 'demo' });
   await peer.start();
-  const ask = (method: string, params: JsonObject = {}) => peer.request(method, params, { deadlineMs: 5000 });
+  const ask = (method: string, params: JsonObject = {}) => peer.request(method, params, { deadlineMs: 120_000 });
   return { ask, peer };
 }
 
@@ -163,7 +163,7 @@ describe('refusals', () => {
     });
     const { peer } = await serve({ tools: [wait] });
     const abort = new AbortController();
-    const asked = peer.request('tools/call', { name: 'wait' }, { deadlineMs: 5000, signal: abort.signal });
+    const asked = peer.request('tools/call', { name: 'wait' }, { deadlineMs: 120_000, signal: abort.signal });
     await running.promise;
     abort.abort();
     await expect(asked).rejects.toMatchObject({ code: 'CALL_CANCELLED' });

@@ -168,7 +168,7 @@ function askingLater(go: Promise<void>): InProcessServer {
           if (method !== 'tools/call') return {};
           await go;
           const ask = (message: string) =>
-            peer.request('elicitation/create', { message, requestedSchema }, { deadlineMs: 5000 });
+            peer.request('elicitation/create', { message, requestedSchema }, { deadlineMs: 120_000 });
           return text(JSON.stringify(await Promise.all([ask('Left?'), ask('Right?')])));
         },
       });

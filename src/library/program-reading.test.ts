@@ -194,7 +194,7 @@ verifies('T10', 'a server that asks in the middle of a prompt or a read gets its
         if (method === 'prompts/list') return { prompts: [{ name: 'greet' }] };
         if (method === 'resources/list') return { resources: [{ uri: 'u:1', name: 'one' }] };
         if (method !== 'prompts/get' && method !== 'resources/read') return {};
-        const answer = await peer.request('elicitation/create', FORM, { deadlineMs: 5000 });
+        const answer = await peer.request('elicitation/create', FORM, { deadlineMs: 120_000 });
         return { messages: [], contents: [], answer };
       },
     });

@@ -39,7 +39,7 @@ function connect(url: string, options: Partial<HttpOptions> = {}) {
   const heard: [string, number | undefined][] = [];
   const peer = closing(new Peer(line, { server: 'demo', hear: (method, _, askedBy) => heard.push([method, askedBy]) }));
   closers.push(() => dispatcher.destroy());
-  const ask = (method: string, params: JsonObject = {}) => peer.request(method, params, { deadlineMs: 5000 });
+  const ask = (method: string, params: JsonObject = {}) => peer.request(method, params, { deadlineMs: 120_000 });
   return { line, peer, heard, ask };
 }
 
@@ -220,7 +220,7 @@ verifies('T6', 'cancels by closing the stream when modern', async () => {
   });
   peer.speakModern(ENVELOPE);
   const abort = new AbortController();
-  const answer = peer.request('tools/call', {}, { deadlineMs: 5000, signal: abort.signal });
+  const answer = peer.request('tools/call', {}, { deadlineMs: 120_000, signal: abort.signal });
   await opened.promise;
   abort.abort();
   await expect(answer).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
@@ -237,7 +237,7 @@ verifies('T6', 'cancels by a message when legacy', async () => {
     } else asked.resolve();
   });
   const abort = new AbortController();
-  const answer = peer.request('tools/call', {}, { deadlineMs: 5000, signal: abort.signal });
+  const answer = peer.request('tools/call', {}, { deadlineMs: 120_000, signal: abort.signal });
   await asked.promise;
   abort.abort();
   await expect(answer).rejects.toMatchObject({ code: 'CALL_CANCELLED' });

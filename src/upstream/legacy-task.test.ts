@@ -91,7 +91,7 @@ verifies('P3', 'what a task asks is a question of its call, also where two run',
     return (asked.server.lines[0] as (typeof asked.server.lines)[number]).request(
       'elicitation/create',
       { ...FORM, message: taskId, _meta: related },
-      { deadlineMs: 5000 },
+      { deadlineMs: 120_000 },
     );
   };
   let begun = 0;
@@ -242,7 +242,7 @@ verifies(
         const { progressToken } = (said[0] as JsonObject)._meta as { progressToken: number };
         const [line] = server.lines;
         await line?.notify('notifications/progress', { progressToken, progress: 1 });
-        await line?.request('elicitation/create', { ...FORM, _meta: RELATED }, { deadlineMs: 5000 });
+        await line?.request('elicitation/create', { ...FORM, _meta: RELATED }, { deadlineMs: 120_000 });
         await line?.notify('notifications/progress', { progressToken, progress: 2 });
         return DONE;
       },

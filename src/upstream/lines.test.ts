@@ -225,7 +225,7 @@ verifies('T10', 'a server that does not say during which call it asks gets one c
   void first.send(call).catch(() => {});
   await until('it is under way', () => tiny.asked.includes('tools/call'));
   const form = { message: 'Who?', requestedSchema: { type: 'object', properties: { who: { type: 'string' } } } };
-  void tiny.lines[1]?.request('elicitation/create', form, { deadlineMs: 10_000 }).catch(() => {});
+  void tiny.lines[1]?.request('elicitation/create', form, { deadlineMs: 120_000 }).catch(() => {});
   await until('it has asked', () => first.asksBlindly());
   const others = await Promise.all([lineFor('ada', can('form')), lineFor('ada', can('form'))]);
   expect(new Set([first, ...others]).size).toBe(3);

@@ -23,7 +23,7 @@ async function connected(answers: Parameters<typeof tinyServer>[0], limits: { pa
   });
   const connect = connectInMemory(tiny.serve);
   const connection = await connect({ server: 'demo', signal, known: undefined, can, questions, hear: () => {} });
-  const ask = (method: string, params: JsonObject) => tiny.lines[0]?.request(method, params, { deadlineMs: 10_000 });
+  const ask = (method: string, params: JsonObject) => tiny.lines[0]?.request(method, params, { deadlineMs: 120_000 });
   return { tiny, connection, ask, questions };
 }
 

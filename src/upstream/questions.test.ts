@@ -11,7 +11,7 @@ const ALL: Abilities = { form: true, url: true, sampling: true, samplingTools: t
 
 /** A line to a legacy server that asks during each call, whatever it was told, and answers with how it was refused. */
 async function asking(can: Abilities, method: string, params: JsonObject) {
-  const ask = () => (tiny.lines[0] as Peer).request(method, params, { deadlineMs: 10_000 });
+  const ask = () => (tiny.lines[0] as Peer).request(method, params, { deadlineMs: 120_000 });
   const tiny = tinyServer({ 'tools/call': () => ask().catch(({ code, message }: RpcError) => ({ code, message })) });
   const { signal } = new AbortController();
   return connectInMemory(tiny.serve)({ server: 'demo', signal, known: 'legacy', can, hear: () => {} });

@@ -48,7 +48,7 @@ function connect(url: string, options: Partial<SseOptions> = {}) {
   const line = new SseLine({ server: 'demo', url: new URL(url), dispatcher, signal, ...options });
   const peer = new Peer(line, { server: 'demo' });
   closers.push(() => peer.close());
-  const ask = (method: string) => peer.request(method, {}, { deadlineMs: 5000 });
+  const ask = (method: string) => peer.request(method, {}, { deadlineMs: 120_000 });
   return { line, peer, ask };
 }
 

@@ -39,7 +39,7 @@ async function child(body: string, options: Partial<StdioOptions> = {}) {
   const peer = new Peer(line, { server: 'demo' });
   await peer.start();
   open.push(peer);
-  return { line, peer, ask: (method: string) => peer.request(method, {}, { deadlineMs: 10_000 }) };
+  return { line, peer, ask: (method: string) => peer.request(method, {}, { deadlineMs: 120_000 }) };
 }
 
 async function familyOf(ask: (method: string) => Promise<unknown>): Promise<readonly number[]> {

@@ -33,7 +33,7 @@ function connect(url: string, options: Partial<WsOptions> = {}) {
   const troubles: Error[] = [];
   const peer = new Peer(line, { server: 'demo', trouble: (error) => troubles.push(error) });
   closers.push(() => peer.close());
-  const ask = (method: string, params: JsonObject = {}) => peer.request(method, params, { deadlineMs: 5000 });
+  const ask = (method: string, params: JsonObject = {}) => peer.request(method, params, { deadlineMs: 120_000 });
   return { line, peer, ask, troubles };
 }
 

@@ -81,7 +81,7 @@ for (const [name, Server] of [
     const peer = new Peer(near, { server: 'sdk' });
     await peer.start();
     const clientInfo = { name: 'test', version: '1' };
-    const ask = { deadlineMs: 5000 };
+    const ask = { deadlineMs: 120_000 };
     const hello = await peer.request(
       'initialize',
       { protocolVersion: '2025-11-25', capabilities: {}, clientInfo },

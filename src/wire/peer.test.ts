@@ -6,7 +6,7 @@ import type { Ask } from './ask.ts';
 import { talk } from './fixtures.ts';
 import type { SendOptions } from './json-rpc.ts';
 
-const soon: Ask = { deadlineMs: 1000 };
+const soon: Ask = { deadlineMs: 120_000 };
 const ENVELOPE = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' };
 const CALLS = process.env.HEDDLE_TEST_SCALE === 'full' ? 100_000 : 10_000;
 

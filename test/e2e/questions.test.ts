@@ -7,7 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, onTestFinished } from 'vitest';
 import type { JsonObject } from '../../src/core/call.ts';
 import { type CallResult, type Elicitation, type HeddleClient, type OpenOptions, openHeddle } from '../../src/index.ts';
-import { carriersOf } from '../alive.ts';
+import { carriersOf, killAll } from '../alive.ts';
 import { MEASURES } from '../limits.ts';
 import { verifies } from '../requirements.ts';
 import { askingModernServer } from '../servers/asking-modern.ts';
@@ -271,7 +271,7 @@ describe('in a program', () => {
   verifies('T10', 'a server that dies while it waits leaves a clear error, and the next call works', async () => {
     const mark = `HEDDLE_TEST_MARK=${randomUUID()}`;
     const elicit = (one: Elicitation) => {
-      for (const pid of carriersOf(mark)) process.kill(pid, 'SIGKILL');
+      killAll(carriersOf(mark));
       return tooLate(one);
     };
     const heddle = await opened({ ...STDIO, env: { HEDDLE_TEST_MARK: mark.slice(17) } }, { elicit });

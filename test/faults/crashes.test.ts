@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { type HeddleClient, HeddleError, openHeddle } from '../../src/index.ts';
-import { carriersOf } from '../alive.ts';
+import { carriersOf, killAll } from '../alive.ts';
 import { verifies } from '../requirements.ts';
 import { until } from '../until.ts';
 
@@ -38,15 +38,7 @@ async function opened(names: readonly string[], more: object = {}): Promise<Cras
     await until('no process is left', () => names.every((name) => processesOf(name).length === 0));
     rmSync(folder, { recursive: true, force: true });
   });
-  return { heddle, kill: (server) => processesOf(server).forEach(killNow) };
-}
-
-function killNow(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch {
-    // It ended with its parent.
-  }
+  return { heddle, kill: (server) => killAll(processesOf(server)) };
 }
 
 const textOf = ({ value }: { value: object }) => (value as { content: { text: string }[] }).content[0]?.text;

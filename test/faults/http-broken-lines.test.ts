@@ -23,9 +23,9 @@ async function started() {
     await dispatcher.destroy();
     await server.close();
   });
-  await peer.request('initialize', {}, { deadlineMs: 5000 });
+  await peer.request('initialize', {}, { deadlineMs: 120_000 });
   line.setProtocolVersion('2025-06-18');
-  const act = (signal?: AbortSignal) => peer.request('tools/call', { name: 'act' }, { deadlineMs: 20_000, signal });
+  const act = (signal?: AbortSignal) => peer.request('tools/call', { name: 'act' }, { deadlineMs: 120_000, signal });
   return { ...server, line, peer, act };
 }
 

@@ -25,7 +25,7 @@ async function serve(post: Post, get: RequestListener = (_, response) => respons
     await dispatcher.destroy();
     await server.close();
   });
-  const ask = (method: string, deadlineMs = 5000) => peer.request(method, {}, { deadlineMs });
+  const ask = (method: string, deadlineMs = 120_000) => peer.request(method, {}, { deadlineMs });
   return { peer, ask };
 }
 

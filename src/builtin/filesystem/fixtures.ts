@@ -59,7 +59,7 @@ export async function serve(options: Partial<FilesystemOptions> & Pick<Filesyste
   const peer = new Peer(near, { server: 'filesystem' });
   await peer.start();
   const call = async (name: string, input: JsonObject): Promise<Answer> => {
-    const result = await peer.request('tools/call', { name, arguments: input }, { deadlineMs: 10_000 });
+    const result = await peer.request('tools/call', { name, arguments: input }, { deadlineMs: 120_000 });
     const [first] = result.content as { text: string }[];
     return { text: first?.text ?? '', isError: result.isError === true, result };
   };

@@ -136,7 +136,7 @@ describe('a list that is too long', () => {
 describe('the tools as clients see them', () => {
   verifies('B3', 'state their category, risk, idempotence and need of approval', async () => {
     const { peer } = await serve({ roots: [tree.root] });
-    const { tools } = await peer.request('tools/list', {}, { deadlineMs: 5000 });
+    const { tools } = await peer.request('tools/list', {}, { deadlineMs: 120_000 });
     const facts = {
       category: 'filesystem',
       riskLevel: 'low',

@@ -94,7 +94,7 @@ describe('large files', () => {
 describe('arguments and roots', () => {
   it('asks for a path when there is none', async () => {
     const { peer } = await serve({ roots: [tree.root] });
-    const result = await peer.request('tools/call', { name: 'fs_read_file' }, { deadlineMs: 5000 });
+    const result = await peer.request('tools/call', { name: 'fs_read_file' }, { deadlineMs: 120_000 });
     expect(result).toMatchObject({ isError: true, content: [{ text: expect.stringMatching(/"path" is missing/) }] });
   });
 
