@@ -9,7 +9,7 @@ import { resolver, withTarget } from './catalog/resolve.ts';
 import { subjectOf } from './catalog/subject.ts';
 import { access } from './compose/access.ts';
 import { administration } from './compose/administration.ts';
-import { browse } from './compose/browse.ts';
+import { browse, LIST_WAIT_MS } from './compose/browse.ts';
 import { builtIns } from './compose/built-ins.ts';
 import { profileNames } from './compose/profile-names.ts';
 import { type RegisteredServers, registeredServers } from './compose/registered-servers.ts';
@@ -64,9 +64,9 @@ export interface OpenOptions {
   readonly autoConnect?: boolean;
   /** The one user there is, when every call is theirs: servers are told what they can be asked. */
   readonly user?: OnlyUser;
+  /** How long lists and bare names wait for servers never seen: 2 s unless given; 0 starts none. */
+  readonly listWaitMs?: number;
 }
-
-const LIST_WAIT_MS = 2000;
 
 /** Where Heddle keeps what is the user's: `$HEDDLE_HOME`, or `~/.heddle`. */
 export const homeFolder = (env: Readonly<Record<string, string | undefined>>): string =>
@@ -143,6 +143,7 @@ interface Running {
   readonly wallClock: Clock;
   readonly watchdog: Watchdog;
   readonly env: Parts['env'];
+  readonly options: OpenOptions;
 }
 
 async function assemble({ config, store, options, env, clock, closing }: Parts): Promise<Heddle> {
@@ -198,7 +199,7 @@ async function assemble({ config, store, options, env, clock, closing }: Parts):
   });
   const following = options.watch && (await follow({ config, options, env, read: registered.read, adopt, changes }));
   const parts = { store, changes, heard, catalog, servers, metrics, registered, questions, watchdog, env, clock };
-  return govern({ now: () => situation, wallClock: wallClockOf(options), ...parts }, async () => {
+  return govern({ now: () => situation, wallClock: wallClockOf(options), options, ...parts }, async () => {
     closing.abort();
     questions.parking.close();
     if (following) following.close();
@@ -231,6 +232,7 @@ async function follow({ config, options, env, read, adopt, changes }: Following)
 
 function govern(running: Running, shutDown: () => Promise<void>): Heddle {
   const { now, store, changes, catalog, servers, metrics, wallClock } = running;
+  const { listWaitMs = LIST_WAIT_MS } = running.options;
   const decide: Decide = (caller, target, sent) => now().decide(caller, target, sent);
   const view = {
     catalog,
@@ -238,8 +240,9 @@ function govern(running: Running, shutDown: () => Promise<void>): Heddle {
     visible: (caller: Caller, target: Target) => decide(caller, target).effect !== 'deny',
     serverVisible: (caller: Caller, server: string) => !hidesServer(now().policy, caller, server),
     rules: () => now().decide,
+    listWaitMs,
   };
-  const look = (caller: Caller, signal: AbortSignal) => discover(view, caller, LIST_WAIT_MS, signal);
+  const look = (caller: Caller, signal: AbortSignal) => discover(view, caller, listWaitMs, signal);
   const names = profileNames({ ...view, now, discover: look });
   const resolve = names.resolving(resolver({ ...view, discover: look }));
   const priorityOf = (server: string) => now().configs.get(server)?.entry?.priority ?? 0;

@@ -1,11 +1,12 @@
 import fc from 'fast-check';
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import { within } from '../../test/limits.ts';
 import { verifies } from '../../test/requirements.ts';
 import { recordingServer, text } from '../../test/servers/recording-server.ts';
 import { until } from '../../test/until.ts';
 import type { Caller, Target } from '../core/call.ts';
 import { ada, grace } from '../core/fixtures.ts';
+import { connectInMemory } from '../upstream/connect-in-memory.ts';
 import type { Connect } from '../upstream/connection.ts';
 import { openWorld, tool, type World } from './fixtures.ts';
 import { discover, pageOf } from './list.ts';
@@ -129,6 +130,23 @@ verifies('T3', 'a server that never answers holds listing up no longer than it m
   await within(1500, () => discover(world, ada, 60, never));
   await until('the other is listed', () => names(world).length > 0);
   expect(names(world)).toEqual(['mcp__quick__echo']);
+});
+
+verifies('T3', 'waits without end where no limit is given, and starts nothing where the limit is 0', async () => {
+  const gate = Promise.withResolvers<void>();
+  const slow: Connect = (options) => gate.promise.then(() => connectInMemory(echo().connect)(options));
+  const world = await openWorld({ slow });
+  vi.useFakeTimers({ toFake: ['setTimeout'] });
+  try {
+    await discover(world, ada, 0, never);
+    expect(world.started).toEqual([]);
+    const listing = discover(world, ada, Number.POSITIVE_INFINITY, never).then(() => names(world));
+    await vi.advanceTimersByTimeAsync(10_000);
+    gate.resolve();
+    expect(await listing).toEqual(['mcp__slow__echo']);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 verifies('T3', 'a server that fails keeps none of the others from being listed', async () => {

@@ -27,9 +27,34 @@ export interface PageQuery extends Narrowing {
   readonly includeInvalid?: boolean;
 }
 
+interface Starting {
+  readonly signal: AbortSignal;
+  /** Starts no process and opens no socket. */
+  readonly builtinOnly?: boolean;
+}
+
 /**
- * Makes the tools of servers known that have never been seen, all at once, and
- * waits no longer than `waitMs`. Servers seen before are not started for it.
+ * Connects the servers that were never seen, all at once. Settles when each is connected or has failed.
+ * A server that failed before is tried again, but not waited for.
+ */
+function startUnknown(options: ListOptions, caller: Caller, starting: Starting): Promise<unknown> {
+  const { catalog, servers, serverVisible } = options;
+  const { signal, builtinOnly = false } = starting;
+  const unknown = servers
+    .status()
+    .filter(
+      ({ name, scope }) => !catalog.knows(name) && serverVisible(caller, name) && (!builtinOnly || scope === 'builtin'),
+    );
+  const attempts = unknown.map(({ name, state }) => {
+    const attempt = servers.connect(name, signal).then(IGNORE, IGNORE); // Its status says why it failed.
+    return state === 'failed' ? undefined : attempt;
+  });
+  return Promise.all(attempts);
+}
+
+/**
+ * Makes the tools of servers known that have never been seen, and waits no longer than `waitMs`.
+ * With 0 it starts none but built-in ones. Servers seen before are not started for it.
  */
 export async function discover(
   options: ListOptions,
@@ -37,19 +62,18 @@ export async function discover(
   waitMs: number,
   signal: AbortSignal,
 ): Promise<void> {
-  const { catalog, servers, serverVisible } = options;
+  const { servers, serverVisible } = options;
   const all = servers.status();
   for (const { name } of all) servers.connected(name)?.freshen();
-  const unknown = all.filter(({ name }) => !catalog.knows(name) && serverVisible(caller, name));
-  // One that failed before is tried again, but nobody waits for it a second time.
-  const attempts = unknown.map(({ name, state }) => {
-    const attempt = servers.connect(name, signal).then(IGNORE, IGNORE); // Its status says why it failed.
-    return state === 'failed' ? undefined : attempt;
-  });
+  const builtinOnly = waitMs === 0;
   const enough = Promise.withResolvers<void>();
-  const timer = setTimeout(enough.resolve, waitMs);
-  const changed = all.map(({ name }) => servers.settleLists(name, { caller }));
-  await Promise.race([Promise.all([...attempts, ...changed]), enough.promise]);
+  // Built-in servers answer at once.
+  const timer = builtinOnly || waitMs === Number.POSITIVE_INFINITY ? undefined : setTimeout(enough.resolve, waitMs);
+  const changed = builtinOnly ? [] : all.map(({ name }) => servers.settleLists(name, { caller }));
+  await Promise.race([
+    Promise.all([startUnknown(options, caller, { signal, builtinOnly }), ...changed]),
+    enough.promise,
+  ]);
   clearTimeout(timer);
   const { can } = caller;
   if (!can) return;

@@ -2,7 +2,7 @@ import { type ParseArgsOptionDescriptor, parseArgs } from 'node:util';
 import { closest } from '../core/did-you-mean.ts';
 import { HeddleError } from '../core/errors.ts';
 
-interface Option extends ParseArgsOptionDescriptor {
+export interface Option extends ParseArgsOptionDescriptor {
   readonly type: 'string' | 'boolean';
   readonly help: string;
   /** What the value is called in the help, for options that take one. */

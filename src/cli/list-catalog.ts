@@ -5,14 +5,13 @@ import { HeddleError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import type { Heddle, ListQuery } from '../heddle.ts';
 import type { Input } from './command.ts';
-import { oneLine } from './inert.ts';
 import { localCaller } from './local-caller.ts';
+import { catalogOptions, findMissing, missingRows, tellMissing, whileStarting } from './missing-servers.ts';
 import { type Column, printColumns } from './print-columns.ts';
 import { printJson } from './print-json.ts';
 import { printFileProblems } from './print-problems.ts';
-import { say, state as tellState } from './say.ts';
-import { stateOf } from './state-of.ts';
-import { openOptions, withHeddle } from './with-heddle.ts';
+import { say } from './say.ts';
+import { withHeddle } from './with-heddle.ts';
 
 type Kind = Target['kind'];
 
@@ -20,15 +19,16 @@ type Kind = Target['kind'];
 export function listCatalog(kind: Kind, input: Input): Promise<number> {
   const by = localCaller();
   const files = brokenFiles();
-  return withHeddle({ ...openOptions(input), onProblems: files.note }, async (heddle) => {
+  return withHeddle({ ...catalogOptions(input), onProblems: files.note }, async (heddle) => {
     const asked = await readFilter(heddle, by, input);
-    const found = await listAll(heddle, by, { kind, ...asked });
+    const found = await whileStarting(heddle, by, () => listAll(heddle, by, { kind, ...asked }));
     if (found.length === 0 && asked.category !== undefined) await requireCategory(heddle, by, asked.category);
-    if (input.flag('json')) printJson(found.map(toRow));
+    const missing = await findMissing(heddle, by, asked.server);
+    if (input.flag('json')) printJson([...found.map(toRow), ...missingRows(missing)]);
     else if (found.length > 0) printColumns(COLUMNS[kind], found);
     else say(`There are no ${kind}s${asked.server === undefined ? '' : ` of ${asked.server}`}.`);
     files.tell();
-    await tellMissing(heddle, by, asked.server);
+    tellMissing(missing);
     return 0;
   });
 }
@@ -36,9 +36,10 @@ export function listCatalog(kind: Kind, input: Input): Promise<number> {
 /** `heddle list categories` */
 export function listCategories(input: Input): Promise<number> {
   const by = localCaller();
-  return withHeddle({ ...openOptions(input), onProblems: printFileProblems }, async (heddle) => {
-    const categories = await heddle.catalog.categories(by);
-    if (input.flag('json')) printJson(categories);
+  return withHeddle({ ...catalogOptions(input), onProblems: printFileProblems }, async (heddle) => {
+    const categories = await whileStarting(heddle, by, () => heddle.catalog.categories(by));
+    const missing = await findMissing(heddle, by);
+    if (input.flag('json')) printJson([...categories, ...missingRows(missing)]);
     else
       printColumns(
         [
@@ -48,7 +49,7 @@ export function listCategories(input: Input): Promise<number> {
         ],
         categories,
       );
-    await tellMissing(heddle, by);
+    tellMissing(missing);
     return 0;
   });
 }
@@ -146,15 +147,4 @@ function brokenFiles() {
       for (const file of broken) say(`What ${file} names may be missing here: it has an error.`);
     },
   };
-}
-
-/** Whose are not in the list, and why. */
-async function tellMissing(heddle: Heddle, by: Caller, only?: string): Promise<void> {
-  for (const server of await heddle.servers.list(by)) {
-    const { name, state, reason, fix, attempt } = server;
-    if (only !== undefined && name !== only) continue;
-    if (state === 'failed' || state === 'needs-auth')
-      tellState({ start: `${oneLine(`${name} ${stateOf(server)}`)}: `, message: String(reason), fix }, process.stderr);
-    if (state === 'pending' && attempt[0] > 0) say(`${name} is still connecting; what it has is not listed.`);
-  }
 }

@@ -1,10 +1,26 @@
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import { recordingServer, text } from '../../test/servers/recording-server.ts';
+import { until } from '../../test/until.ts';
 import { openWorld } from '../catalog/fixtures.ts';
 import { ada } from '../core/fixtures.ts';
 import { decides } from '../govern/fixtures.ts';
 import { browse } from './browse.ts';
+
+verifies('T3', 'starts unknown servers for the handshake of a client, and waits 250 ms at most', async () => {
+  const world = await openWorld({ silent: { connect: async () => {} } });
+  vi.useFakeTimers({ toFake: ['setTimeout'] });
+  try {
+    const { offers } = browse({ ...world, rules: () => decides() }, world.resolve);
+    const found = offers(ada);
+    await until('the wait has begun', () => vi.getTimerCount() > 0);
+    await vi.advanceTimersByTimeAsync(250);
+    expect(await found).toMatchObject({ prompts: true, resources: true });
+    expect(world.started).toEqual(['silent']);
+  } finally {
+    vi.useRealTimers();
+  }
+});
 
 verifies(
   'R6',

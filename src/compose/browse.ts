@@ -8,17 +8,29 @@ import { HeddleError } from '../core/errors.ts';
 import type { Decide } from '../govern/decide.ts';
 import type { Heddle } from '../heddle.ts';
 
-const LIST_WAIT_MS = 2000;
 const PAGE_SIZE = 1000;
 const MAX_HITS = 100;
 
+/** How long a list waits for servers that were never seen. */
+export const LIST_WAIT_MS = 2000;
+
+/** How long the handshake of a client waits, so that quick servers say exactly what they have. */
+const HELLO_WAIT_MS = 250;
+
+interface View extends ListOptions {
+  readonly rules: () => Decide;
+  /** 2 s unless given. */
+  readonly listWaitMs?: number;
+}
+
 /** What there is to call, for those who look before they call. */
-export function browse(view: ListOptions & { readonly rules: () => Decide }, resolve: Resolve): Heddle['catalog'] {
+export function browse(view: View, resolve: Resolve): Heddle['catalog'] {
+  const { listWaitMs = LIST_WAIT_MS } = view;
   const everything = (by: Caller) => pageOf(view, by, { limit: Number.POSITIVE_INFINITY }).items;
-  const learn = (by: Caller, waitMs = LIST_WAIT_MS) => discover(view, by, waitMs, new AbortController().signal);
+  const learn = (by: Caller) => discover(view, by, listWaitMs, new AbortController().signal);
 
   return {
-    async list(by, { waitMs = LIST_WAIT_MS, limit = PAGE_SIZE, ...query }) {
+    async list(by, { waitMs = listWaitMs, limit = PAGE_SIZE, ...query }) {
       const { server } = query;
       // Nobody else has to be started for the tools of one.
       const serverVisible = (caller: Caller, name: string) => name === server && view.serverVisible(caller, name);
@@ -46,7 +58,7 @@ export function browse(view: ListOptions & { readonly rules: () => Decide }, res
     },
     async offers(by) {
       const { offersOf } = await import('../catalog/offers.ts');
-      await learn(by);
+      await discover(view, by, Math.min(listWaitMs, HELLO_WAIT_MS), new AbortController().signal);
       return offersOf(view.servers.status().filter(({ name }) => view.serverVisible(by, name)));
     },
     async hiddenBy(by, name) {

@@ -56,6 +56,7 @@ export const call: Command = {
     const caller = localCaller();
     const options: OpenOptions = {
       ...openOptions(input),
+      listWaitMs: Number.POSITIVE_INFINITY,
       user: { principal: caller.id, can: ASKABLE },
       ...(server && { servers: { [server.name]: server.entry }, scope: 'command' as const }),
       onProblems: printFileProblems,

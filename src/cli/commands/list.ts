@@ -2,16 +2,19 @@ import { HeddleError } from '../../core/errors.ts';
 import { CONFIG_OPTION, type Command, type Input, JSON_OPTION, TRUST_OPTION } from '../command.ts';
 import { listCatalog, listCategories } from '../list-catalog.ts';
 import { listServers } from '../list-servers.ts';
+import { NO_WAIT_OPTION } from '../missing-servers.ts';
+
+const OWN_OPTIONS = ['check', 'server', 'category', 'no-wait'] as const;
 
 interface List {
   readonly run: (input: Input) => Promise<number>;
   /** Which of the options mean something here. */
-  readonly takes: readonly ('check' | 'server' | 'category')[];
+  readonly takes: readonly (typeof OWN_OPTIONS)[number][];
 }
 
 const inCatalog = (kind: Parameters<typeof listCatalog>[0]): List => ({
   run: (input) => listCatalog(kind, input),
-  takes: ['server', 'category'],
+  takes: ['server', 'category', 'no-wait'],
 });
 
 const LISTS: Readonly<Record<string, List>> = {
@@ -20,13 +23,13 @@ const LISTS: Readonly<Record<string, List>> = {
   resources: inCatalog('resource'),
   templates: inCatalog('template'),
   prompts: inCatalog('prompt'),
-  categories: { run: listCategories, takes: [] },
+  categories: { run: listCategories, takes: ['no-wait'] },
 };
 
 export const list: Command = {
   summary: 'List servers (starts none), or what they have (starts only servers never seen before).',
   usage:
-    'heddle list servers [--check] | heddle list tools|resources|templates|prompts [--server S] [--category C] | heddle list categories',
+    'heddle list servers [--check] | heddle list tools|resources|templates|prompts [--server S] [--category C] [--no-wait] | heddle list categories [--no-wait]',
   examples: [
     'heddle list tools',
     'heddle list tools --server github --category issues --json',
@@ -37,6 +40,7 @@ export const list: Command = {
     check: { type: 'boolean', help: 'Connect every server first, to see whether it works' },
     server: { type: 'string', value: 'NAME', help: 'Only what this server has' },
     category: { type: 'string', value: 'NAME', help: 'Only what is in this category' },
+    'no-wait': NO_WAIT_OPTION,
     config: CONFIG_OPTION,
     'trust-project': TRUST_OPTION,
     json: JSON_OPTION,
@@ -49,7 +53,7 @@ export const list: Command = {
         fix: `Run \`heddle list servers\`, or with one of ${Object.keys(LISTS).slice(1).join(', ')}.`,
       });
     }
-    for (const option of ['check', 'server', 'category'] as const) {
+    for (const option of OWN_OPTIONS) {
       const given = input.flag(option) || input.text(option) !== undefined;
       if (given && !known.takes.includes(option)) {
         throw new HeddleError('USAGE_INVALID', `--${option} means nothing for \`heddle list ${what}\`.`);

@@ -2,11 +2,19 @@ import { HeddleError } from '../../core/errors.ts';
 import type { Hit } from '../../heddle.ts';
 import { CONFIG_OPTION, type Command, JSON_OPTION, readNumber, TRUST_OPTION } from '../command.ts';
 import { localCaller } from '../local-caller.ts';
+import {
+  catalogOptions,
+  findMissing,
+  missingRows,
+  NO_WAIT_OPTION,
+  tellMissing,
+  whileStarting,
+} from '../missing-servers.ts';
 import { type Column, printColumns } from '../print-columns.ts';
 import { printJson } from '../print-json.ts';
 import { printFileProblems } from '../print-problems.ts';
 import { say } from '../say.ts';
-import { openOptions, withHeddle } from '../with-heddle.ts';
+import { withHeddle } from '../with-heddle.ts';
 
 const DEFAULT_LIMIT = 10;
 const MAX_LIMIT = 100;
@@ -23,11 +31,12 @@ const COLUMNS: readonly Column<Hit>[] = [
 
 export const search: Command = {
   summary: 'Find tools by words: of their names first, then of their descriptions.',
-  usage: 'heddle search <words …> [--limit N]',
+  usage: 'heddle search <words …> [--limit N] [--no-wait]',
   examples: ['heddle search read file', 'heddle search create issue --limit 3 --json'],
   words: Number.POSITIVE_INFINITY,
   options: {
     limit: { type: 'string', value: 'N', help: `How many to show at most (default: ${DEFAULT_LIMIT})` },
+    'no-wait': NO_WAIT_OPTION,
     config: CONFIG_OPTION,
     'trust-project': TRUST_OPTION,
     json: JSON_OPTION,
@@ -36,12 +45,16 @@ export const search: Command = {
     const text = input.positionals.join(' ');
     if (text.trim() === '') throw new HeddleError('USAGE_INVALID', 'Say what to search for.');
     const limit = readNumber('limit', input.text('limit'), MAX_LIMIT) ?? DEFAULT_LIMIT;
-    const hits = await withHeddle({ ...openOptions(input), onProblems: printFileProblems }, (heddle) =>
-      heddle.catalog.search(localCaller(), { text, limit }),
-    );
-    if (input.flag('json')) printJson(hits.map(toRow));
+    const by = localCaller();
+    const options = { ...catalogOptions(input), onProblems: printFileProblems };
+    const [hits, missing] = await withHeddle(options, async (heddle) => [
+      await whileStarting(heddle, by, () => heddle.catalog.search(by, { text, limit })),
+      await findMissing(heddle, by),
+    ]);
+    if (input.flag('json')) printJson([...hits.map(toRow), ...missingRows(missing)]);
     else if (hits.length > 0) printColumns(COLUMNS, hits);
     else say('Nothing fits; `heddle list tools` shows what there is.');
+    tellMissing(missing);
     return 0;
   },
 };
