@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
 import type { Complete } from '../core/rounds.ts';
-import { indented, inert } from './inert.ts';
+import { indented, inert, oneLine } from './inert.ts';
 import { printJson } from './print-json.ts';
 
 /** Prints what a tool answered. Gives back the exit code: 0, or 1 when the answer is an error. */
@@ -29,7 +29,7 @@ function partText(part: Json): string {
   const { type, text, data, mimeType, resource, uri } = part;
   if (type === 'text' && typeof text === 'string') return text;
   if (type === 'resource' && isObject(resource) && typeof resource.text === 'string') return resource.text;
-  if (type === 'resource_link') return String(uri);
+  if (type === 'resource_link') return oneLine(String(uri));
   const size = typeof data === 'string' ? `, ${data.length} base64 characters` : '';
-  return `[${type}${typeof mimeType === 'string' ? ` ${mimeType}` : ''}${size}; --json shows it]`;
+  return oneLine(`[${type}${typeof mimeType === 'string' ? ` ${mimeType}` : ''}${size}; --json shows it]`);
 }
