@@ -6,6 +6,7 @@ import { examineEnclosure, examineNode } from '../process/examine.ts';
 import type { Watchdog } from '../process/watchdog.ts';
 import type { AuditLog } from '../store/audit-log.ts';
 import { examineAudit } from '../store/examine.ts';
+import type { Store } from '../store/store.ts';
 import { examineServer } from '../upstream/examine.ts';
 import { inspectServer } from '../upstream/inspect-server.ts';
 import type { Servers } from '../upstream/servers.ts';
@@ -15,6 +16,7 @@ import type { Situation } from './situation.ts';
 export interface DoctorOptions {
   readonly now: () => Situation;
   readonly audit: AuditLog;
+  readonly store: Pick<Store, 'examine'>;
   readonly catalog: LiveCatalog;
   readonly servers: Servers;
   readonly watchdog: Watchdog;
@@ -23,7 +25,16 @@ export interface DoctorOptions {
 }
 
 /** Looks at everything that can be wrong, or at all there is to know of one server. */
-export function doctor({ now, audit, catalog, servers, watchdog, env, stages }: DoctorOptions): Heddle['doctor'] {
+export function doctor({
+  now,
+  audit,
+  store,
+  catalog,
+  servers,
+  watchdog,
+  env,
+  stages,
+}: DoctorOptions): Heddle['doctor'] {
   return async function doctor(by, server, signal) {
     requireRole(by, ['owner', 'operator']);
     const configOf = (name: string) => now().configs.get(name);
@@ -31,6 +42,7 @@ export function doctor({ now, audit, catalog, servers, watchdog, env, stages }: 
     return Promise.all([
       examineNode(),
       ...examineConfig(now().config),
+      store.examine(),
       examineAudit(audit, signal),
       watchdog.enclosure().then(examineEnclosure),
       ...catalog.current().problems.map((message) => ({ level: 'warn' as const, subject: 'catalog', message })),

@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import type { Clock } from '../core/clock.ts';
 import { HeddleError } from '../core/errors.ts';
 import type { Database } from './database.ts';
@@ -5,6 +6,7 @@ import { verifyChains } from './hash-chain.ts';
 import { chainReader, readTrace, searchAudit } from './searches.ts';
 import { readStats } from './stats.ts';
 import type { Store } from './store.ts';
+import { examineStoreFile, findWriteTrouble, troubleOf } from './writable.ts';
 import { WriteQueue } from './write-queue.ts';
 
 export interface OpenStoreOptions {
@@ -13,12 +15,14 @@ export interface OpenStoreOptions {
   readonly clock?: Clock;
 }
 
+const SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
+
 /** Opens the store, making or upgrading its tables where needed. */
 export async function openStore({ location, clock = Date.now }: OpenStoreOptions): Promise<Store> {
   const place = placeOf(location);
   const failed = (cause: unknown) => storeUnavailable(place, cause);
-  const database = await openDatabase(location, place).catch((cause) => {
-    throw failed(cause);
+  const database = await openDatabase(location, place).catch(async (cause) => {
+    throw isFile(location) ? await fileUnavailable(location, cause) : failed(cause);
   });
   const queue = new WriteQueue(database.write, clock);
   const read = async <T>(reading: Promise<T>): Promise<T> => {
@@ -59,6 +63,9 @@ export async function openStore({ location, clock = Date.now }: OpenStoreOptions
       add: (key) => read(database.keys.add(key)),
       remove: (name) => read(database.keys.remove(name)),
     },
+    async examine() {
+      return isFile(location) ? examineStoreFile(location) : { level: 'ok', subject: 'store', message: place };
+    },
     async close() {
       try {
         await queue.close();
@@ -74,7 +81,7 @@ async function openDatabase(location: string, place: string): Promise<Database> 
     const { openPostgres } = await import('./postgres/open-postgres.ts');
     return openPostgres(location, place);
   }
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(location)) {
+  if (SCHEME.test(location)) {
     throw new HeddleError('STORE_UNAVAILABLE', `The store cannot live at ${place}: that kind of URL is unknown.`, {
       fix: 'Set `store` to a file path, `:memory:` or a `postgres://` URL.',
     });
@@ -85,10 +92,21 @@ async function openDatabase(location: string, place: string): Promise<Database> 
 
 /** The location as people may read it: a URL without user, password and parameters. */
 function placeOf(location: string): string {
-  const scheme = /^[a-z][a-z0-9+.-]*:\/\//i.exec(location)?.[0];
+  const scheme = SCHEME.exec(location)?.[0];
   if (!scheme) return location;
   const url = URL.parse(location);
   return url ? `${scheme}${url.host}${url.pathname}` : `${scheme}…`;
+}
+
+const isFile = (location: string) => location !== ':memory:' && !SCHEME.test(location);
+
+/** Says why a file cannot be used. SQLite calls a full disk, a quota and a limit alike a disk I/O error. */
+async function fileUnavailable(file: string, cause: unknown): Promise<HeddleError> {
+  if (HeddleError.is(cause)) return cause;
+  const trouble = troubleOf(cause) ?? (await findWriteTrouble(dirname(file)));
+  if (!trouble) return storeUnavailable(file, cause);
+  const { why, fix } = trouble;
+  return new HeddleError('STORE_UNAVAILABLE', `The store at ${file} cannot be used: ${why}.`, { cause, fix });
 }
 
 function storeUnavailable(place: string, cause: unknown): HeddleError {

@@ -1,3 +1,4 @@
+import type { Finding } from '../core/finding.ts';
 import type { ApiKeyBook } from './api-key-book.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { MetricsBook } from './metrics-book.ts';
@@ -11,6 +12,8 @@ export interface Store {
   readonly servers: ServerBook;
   readonly metrics: MetricsBook;
   readonly keys: ApiKeyBook;
+  /** Tests whether more can be written. */
+  examine(): Promise<Finding>;
   /** Writes what is queued, then lets go. */
   close(): Promise<void>;
 }

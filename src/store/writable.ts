@@ -1,0 +1,63 @@
+import { randomUUID } from 'node:crypto';
+import { rm, statfs, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Finding } from '../core/finding.ts';
+
+/** Why a folder takes no more data, and what to do about it. */
+export interface WriteTrouble {
+  readonly why: string;
+  readonly fix: string;
+}
+
+const PROBE_BYTES = 1024 * 1024;
+const FEW_BYTES = 64 * 1024 * 1024;
+const ELSEWHERE = 'or set `store` to a path on another disk';
+
+const TROUBLES: Readonly<Record<string, WriteTrouble>> = {
+  ENOSPC: { why: 'no space is left on its disk', fix: `Free some space there, ${ELSEWHERE}.` },
+  EDQUOT: { why: 'the disk quota of this user is used up', fix: `Free some space there, ${ELSEWHERE}.` },
+  EFBIG: { why: 'no file there may grow any larger (`ulimit -f`)', fix: `Raise the limit, ${ELSEWHERE}.` },
+  EROFS: { why: 'its disk is read-only', fix: `Mount it writable, ${ELSEWHERE}.` },
+  EACCES: {
+    why: 'this user may not write there',
+    fix: 'Change the owner or the mode of the folder, or set `HEDDLE_HOME`.',
+  },
+};
+
+/** Finds why nothing can be written to a folder, by writing a file there. Undefined when it can be. */
+export async function findWriteTrouble(folder: string): Promise<WriteTrouble | undefined> {
+  const probe = join(folder, `.heddle-probe-${randomUUID()}`);
+  try {
+    await writeFile(probe, Buffer.alloc(PROBE_BYTES), { mode: 0o600, flush: true });
+    return undefined;
+  } catch (thrown) {
+    return troubleOf(thrown) ?? { why: (thrown as Error).message, fix: 'Check the folder and its disk.' };
+  } finally {
+    await rm(probe, { force: true }).catch(() => {});
+  }
+}
+
+/** Explains an error of the file system; undefined for any other. */
+export function troubleOf(thrown: unknown): WriteTrouble | undefined {
+  const { code } = thrown as NodeJS.ErrnoException;
+  return code !== undefined && Object.hasOwn(TROUBLES, code) ? TROUBLES[code] : undefined;
+}
+
+/** Examines whether the file of a store can grow. */
+export async function examineStoreFile(file: string): Promise<Finding> {
+  const subject = 'store';
+  const folder = dirname(file);
+  const trouble = await findWriteTrouble(folder);
+  if (trouble)
+    return {
+      level: 'error',
+      subject,
+      message: `Nothing can be written to ${folder}: ${trouble.why}.`,
+      fix: trouble.fix,
+    };
+  const { bavail, bsize } = await statfs(folder);
+  const free = bavail * bsize;
+  const message = `${file}, ${Math.floor(free / 1024 / 1024)} MB free`;
+  if (free >= FEW_BYTES) return { level: 'ok', subject, message };
+  return { level: 'warn', subject, message, fix: `Free some space in ${folder}, ${ELSEWHERE}.` };
+}
