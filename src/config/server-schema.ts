@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { PROTOCOL_VERSIONS } from '../core/protocol-versions.ts';
 import { TREATMENT_DEFAULTS } from './defaults.ts';
 
 const RECONNECT = TREATMENT_DEFAULTS.reconnect;
@@ -119,6 +120,12 @@ const treatment = {
     .boolean()
     .default(TREATMENT_DEFAULTS.trusted)
     .describe('Whether to believe what the server says about its own tools.'),
+  protocol: z
+    .enum(PROTOCOL_VERSIONS)
+    .exactOptional()
+    .describe(
+      'The only version of MCP to speak with the server. Left out, both sides agree on one; a server of both eras is spoken to in the era of the calling client.',
+    ),
   autoConnect: z
     .boolean()
     .default(TREATMENT_DEFAULTS.autoConnect)

@@ -47,6 +47,4 @@ export class UnknownMethod extends RpcError {
   }
 }
 
-export const MODERN_VERSION = '2026-07-28';
-export const LEGACY_VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const;
 export const META_KEY = (name: string) => `io.modelcontextprotocol/${name}`;

@@ -1,10 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Json, JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
+import { MODERN_VERSION } from '../core/protocol-versions.ts';
 import { readHeaderValue } from '../wire/header-value.ts';
 import { INVALID_PARAMS } from '../wire/json-rpc.ts';
 import { namedIn } from '../wire/named-in.ts';
-import { META_KEY, MODERN_VERSION } from './asked.ts';
+import { META_KEY } from './asked.ts';
 
 export interface Refusal {
   readonly status: number;

@@ -1,11 +1,12 @@
 import type { JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
+import { LEGACY_VERSIONS, MODERN_VERSION } from '../core/protocol-versions.ts';
 import { TASKS } from '../core/task.ts';
 import { VERSION } from '../core/version.ts';
 import type { Heddle, Offers } from '../heddle.ts';
 import { INVALID_PARAMS, RpcError } from '../wire/json-rpc.ts';
 import { ableCaller } from './able-caller.ts';
-import { type Answer, type Asked, LEGACY_VERSIONS, META_KEY, MODERN_VERSION, UnknownMethod } from './asked.ts';
+import { type Answer, type Asked, META_KEY, UnknownMethod } from './asked.ts';
 import { toCapabilities } from './capabilities.ts';
 import { type Bridge, eraBridge } from './era-bridge.ts';
 import { failedCall } from './error-answer.ts';

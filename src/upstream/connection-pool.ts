@@ -41,8 +41,14 @@ export function connectionPool({ lines, find, using }: PoolOptions): ConnectionP
 
   const lineFor: ConnectionPool['lineFor'] = (name, call, signal) =>
     using(name, signal, async (server) => {
-      await server.connect(signal);
-      return server.ready(call) ?? lines.open(server.privately, call, signal);
+      const main = await server.connect(signal);
+      const ready = server.ready(call);
+      if (ready) return ready;
+      return lines.open(server.privately, call, signal).catch((thrown) => {
+        // On a modern connection every client is served, if not with requests during its calls.
+        if (main.agreement.era !== 'modern' || signal.aborted) throw thrown;
+        return main;
+      });
     });
 
   return {
@@ -55,6 +61,7 @@ export function connectionPool({ lines, find, using }: PoolOptions): ConnectionP
     privateUserFor: (name, call, signal) =>
       using(name, signal, async (server) => {
         await server.connect(signal);
+        if (!server.usesShared(call)) await lineFor(name, call, signal);
         return server.usesShared(call) ? undefined : ownerOf(call);
       }),
     settleLists: (name, user) => find(name)?.settleLists(user),

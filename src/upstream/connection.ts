@@ -1,5 +1,6 @@
 import type { Abilities, JsonObject, ResolvedCall, Result } from '../core/call.ts';
 import type { HeddleError } from '../core/errors.ts';
+import type { ProtocolVersion } from '../core/protocol-versions.ts';
 import type { Dropped } from '../wire/peer.ts';
 import type { Agreement, Era } from './negotiate.ts';
 import type { Questions } from './questions.ts';
@@ -52,6 +53,8 @@ export interface ConnectOptions {
   readonly known: Era | undefined;
   /** Deadline of the handshake and of each request for a list; 15 s unless given. */
   readonly timeoutMs?: number;
+  /** The only version to speak, where the entry of the server fixes one. */
+  readonly protocol?: ProtocolVersion | undefined;
   /** What the server is told that the user can be asked. */
   readonly can: Abilities;
   /** Every notification that belongs to no call: changed lists and resources, log lines, and whatever else it says. */

@@ -25,7 +25,8 @@ export function learner({ find, lines, signal: closing }: LearnerOptions): Learn
 
   async function learn(name: string, user: AbleUser, signal: AbortSignal): Promise<void> {
     const server = find(name);
-    if (!server?.connection || server.usesShared(user)) return;
+    // A modern connection lists everything to all.
+    if (server?.connection?.agreement.era !== 'legacy' || server.usesShared(user)) return;
     const { privately } = server;
     if (!privately.able.asked(user.can)) await lines.open(privately, user, signal);
     await abortable(privately.able.asked(user.can) ?? Promise.resolve(), signal);

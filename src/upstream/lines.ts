@@ -37,9 +37,25 @@ export interface OnlyUser {
   readonly hasOneConnection?: true;
 }
 
+/** Tests whether the only user has a legacy client that answers requests during its calls. */
+export const prefersLegacy = (only: OnlyUser | undefined): boolean =>
+  only?.era === 'legacy' && abilitiesKey(only.can) !== 0;
+
+/** A shared connection, and what is known of its server. */
+export interface SharedConnection {
+  readonly main: Connection;
+  readonly only: OnlyUser | undefined;
+  /** False once the server is known to speak the modern era alone. */
+  readonly maySpeakLegacy: boolean;
+}
+
 /** Tests whether a user belongs on the shared connection: there all users have the same capabilities. */
-export function sharesMainLine(main: Connection, only: OnlyUser | undefined, user: LineUser): boolean {
-  if (main.agreement.era === 'modern') return true; // There each request says what its user can be asked.
+export function sharesMainLine({ main, only, maySpeakLegacy }: SharedConnection, user: LineUser): boolean {
+  // A modern request carries the capabilities of its client. Only a legacy client may need requests during its call.
+  if (main.agreement.era === 'modern') {
+    const isLegacy = user.caller.era === 'legacy' && abilitiesKey(capabilitiesOfUser(user)) !== 0;
+    return !isLegacy || !maySpeakLegacy || user.caller.id === only?.principal;
+  }
   if (!only || abilitiesKey(only.can) === 0) return abilitiesKey(capabilitiesOfUser(user)) === 0;
   return user.caller.id === only.principal;
 }

@@ -3,6 +3,7 @@ import { abortable } from '../core/abortable.ts';
 import type { Abilities, JsonObject } from '../core/call.ts';
 import { HeddleError, UpstreamError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
+import { LEGACY_VERSIONS, MODERN_VERSION, type ProtocolVersion } from '../core/protocol-versions.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
 import type { Peer } from '../wire/peer.ts';
 import { PROTOCOL_VERSION_KEY } from './http-headers.ts';
@@ -28,15 +29,14 @@ export interface NegotiateOptions {
   readonly signal: AbortSignal;
   /** The verdict of an earlier connect: asked first, and given the whole deadline. */
   readonly known?: Era | undefined;
+  /** The only version to speak, where the entry of the server fixes one. */
+  readonly protocol?: ProtocolVersion | undefined;
   /** Silence after which `initialize` is sent as well, when nothing is known. */
   readonly probeMs?: number;
   /** Told the legacy version before `initialized` is sent, which must already carry it. */
   readonly onLegacyVersion?: ((version: string) => void) | undefined;
 }
 
-const MODERN_VERSION = '2026-07-28';
-const LEGACY_VERSION = '2025-11-25';
-const LEGACY_VERSIONS: readonly unknown[] = [LEGACY_VERSION, '2025-06-18', '2025-03-26', '2024-11-05'];
 const UNSUPPORTED_VERSION = -32022;
 const HEADER_MISMATCH = -32020;
 const NO_INITIALIZE = [METHOD_NOT_FOUND, INVALID_PARAMS, HEADER_MISMATCH, UNSUPPORTED_VERSION];
@@ -52,7 +52,9 @@ export const capabilitiesOf = (can: Abilities, hasRoots: boolean): JsonObject =>
 
 /** Finds the newest era both sides speak, on the one line there is. Leaves the peer speaking it. */
 export async function negotiate(peer: Peer, options: NegotiateOptions): Promise<Agreement> {
-  const { known, deadlineMs, probeMs = 2000 } = options;
+  const { known, protocol, deadlineMs, probeMs = 2000 } = options;
+  if (protocol === MODERN_VERSION) return speakModern(peer, (await discover(peer, options)) ?? noModern(), options);
+  if (protocol) return initialize(peer, options);
   if (known === 'legacy') {
     try {
       return await initialize(peer, options);
@@ -145,6 +147,10 @@ const envelopeOf = ({ client, capabilities = {} }: NegotiateOptions): JsonObject
   [KEY('clientCapabilities')]: capabilities,
 });
 
+function noModern(): never {
+  throw new RpcError(UNSUPPORTED_VERSION, `The server does not speak ${MODERN_VERSION}, which its entry demands.`);
+}
+
 function speakModern(peer: Peer, found: Agreement, options: NegotiateOptions): Agreement {
   peer.speakModern(envelopeOf(options));
   return found;
@@ -164,13 +170,13 @@ async function discover(peer: Peer, options: NegotiateOptions): Promise<Agreemen
 }
 
 async function initialize(peer: Peer, options: NegotiateOptions): Promise<Agreement> {
-  const { client, capabilities = {}, deadlineMs, signal, onLegacyVersion } = options;
-  const hello = { protocolVersion: LEGACY_VERSION, capabilities, clientInfo: client };
+  const { client, capabilities = {}, protocol, deadlineMs, signal, onLegacyVersion } = options;
+  const hello = { protocolVersion: protocol ?? LEGACY_VERSIONS[0], capabilities, clientInfo: client };
   const found = await peer.request('initialize', hello, { deadlineMs, signal });
   const version = found.protocolVersion;
-  if (!LEGACY_VERSIONS.includes(version)) {
+  const accepted: readonly unknown[] = protocol ? [protocol] : LEGACY_VERSIONS;
+  if (!accepted.includes(version))
     throw new RpcError(UNSUPPORTED_VERSION, `The server speaks only ${String(version)}.`);
-  }
   onLegacyVersion?.(String(version));
   await sayInitialized(peer, options);
   return agreement('legacy', String(version), found);

@@ -59,6 +59,7 @@ export async function openConnection(options: OpenOptions): Promise<Connection> 
       deadlineMs: timeoutMs,
       signal,
       known,
+      protocol: options.protocol,
       onLegacyVersion,
     }).catch((thrown) => {
       throw orLateConnect(thrown, { server, task: 'answer the handshake', timeoutMs });

@@ -11,7 +11,8 @@ export function orLegacy(connect: Connect): Connect {
     try {
       return await connect(options);
     } catch (thrown) {
-      const mayBeLegacy = options.known === undefined && HeddleError.is(thrown) && wasLostAtProbe(thrown);
+      const isOpen = options.known === undefined && options.protocol === undefined;
+      const mayBeLegacy = isOpen && HeddleError.is(thrown) && wasLostAtProbe(thrown);
       if (!mayBeLegacy || options.signal.aborted) throw thrown;
       return connect({ ...options, known: 'legacy' });
     }

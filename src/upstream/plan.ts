@@ -51,7 +51,8 @@ export function planServer(config: ServerConfig, options: PlanOptions): ServerPl
     get connectTimeoutMs() {
       return timeoutMs();
     },
-    connect: obstacle(config) ?? prepared(connectorOf(config, options), options, timeoutMs),
+    protocol: entry?.protocol,
+    connect: obstacle(config) ?? prepared(connectorOf(config, options), options, { timeoutMs, entry }),
   };
 }
 
@@ -66,10 +67,13 @@ function transportOf({ entry, written = {} }: ServerConfig): string {
 function prepared(
   connect: Connect | HeddleError,
   { questions }: PlanOptions,
-  timeoutMs: () => number,
+  { timeoutMs, entry }: { readonly timeoutMs: () => number; readonly entry: ServerEntry | undefined },
 ): Connect | HeddleError {
   if (HeddleError.is(connect)) return connect;
-  return orLegacy((options) => connect({ ...options, timeoutMs: timeoutMs(), ...(questions && { questions }) }));
+  const protocol = entry?.protocol;
+  const same = { ...(questions && { questions }), ...(protocol && { protocol }) };
+  const open = orLegacy((options) => connect({ ...options, timeoutMs: timeoutMs(), ...same }));
+  return protocol ? (options) => open({ ...options, protocol }) : open;
 }
 
 function obstacle({ name, entry, problem }: ServerConfig): HeddleError | undefined {

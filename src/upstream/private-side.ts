@@ -1,11 +1,11 @@
 import { NO_ABILITIES } from '../core/abilities.ts';
 import type { Abilities, JsonObject } from '../core/call.ts';
-import { HeddleError } from '../core/errors.ts';
+import { HeddleError, UpstreamError } from '../core/errors.ts';
 import { type ConnectionUser, capabilitiesOfUser, ownerOf } from '../core/private-user.ts';
 import { type AbleLists, ableLists } from './able-lists.ts';
 import type { Connection, ConnectOptions } from './connection.ts';
 import type { KeepListsOptions } from './keep-lists.ts';
-import type { LineOwner } from './lines.ts';
+import { type LineOwner, sharesMainLine } from './lines.ts';
 import type { Era } from './negotiate.ts';
 import { privateFeed } from './private-feed.ts';
 import type { ServerOptions } from './server-options.ts';
@@ -14,9 +14,9 @@ interface PrivateSideOptions extends Pick<KeepListsOptions, 'clock' | 'alarm' | 
   readonly options: ServerOptions;
   /** The era to begin with, and who hears of trouble. */
   readonly known: () => Era | undefined;
+  /** The open shared connection. */
+  readonly main: () => Connection | undefined;
   readonly listeners: Pick<ConnectOptions, 'onTrouble' | 'onAuthNeeded'>;
-  /** True for users whose lists and subscriptions are on the shared connection. */
-  readonly isShared: (user: ConnectionUser) => boolean;
   readonly inTime: <T>(task: (signal: AbortSignal) => Promise<T>) => Promise<T>;
   /** Remembers the tools that a new connection with these capabilities lists. */
   readonly remember: (abilities: number, tools: readonly JsonObject[]) => void;
@@ -25,10 +25,12 @@ interface PrivateSideOptions extends Pick<KeepListsOptions, 'clock' | 'alarm' | 
 /** The private connections of one server: how they are opened, and where their lists and notifications go. */
 export interface PrivateSide extends LineOwner {
   readonly able: AbleLists;
+  /** Tests whether a user belongs on the shared connection, as far as is known before there is one. */
+  usesShared(user: ConnectionUser): boolean;
 }
 
 export function privateSide(given: PrivateSideOptions): PrivateSide {
-  const { options, known, listeners, isShared, inTime, remember, ...keeping } = given;
+  const { options, known, main, listeners, inTime, remember, ...keeping } = given;
   const { plan, subscriptions, onPrivateList, onPrivateEnd, onNotification } = options;
   const able = ableLists({
     remembered: options.knownAble,
@@ -38,19 +40,47 @@ export function privateSide(given: PrivateSideOptions): PrivateSide {
     },
   });
 
-  function connect(can: Abilities, hear: ConnectOptions['hear']): Promise<Connection> {
+  function connect(can: Abilities, hear: ConnectOptions['hear'], era = known()): Promise<Connection> {
     const { connect, name: server } = plan;
     if (HeddleError.is(connect)) return Promise.reject(connect);
-    return inTime((signal) => connect({ ...listeners, server, known: known(), can, signal, hear }));
+    return inTime((signal) => connect({ ...listeners, server, known: era, can, signal, hear }));
+  }
+
+  // The shared connection on which the server turned out to speak the modern era alone.
+  let modernOnlyOn: Connection | undefined;
+
+  function usesShared(user: ConnectionUser): boolean {
+    const shared = main();
+    if (!shared || plan.scope === 'builtin') return true; // What comes with Heddle never asks.
+    const maySpeakLegacy = plan.protocol === undefined && modernOnlyOn !== shared;
+    return sharesMainLine({ main: shared, only: options.user, maySpeakLegacy }, user);
+  }
+
+  /** Opens a legacy connection to a server whose shared connection is modern. */
+  async function connectLegacy(can: Abilities, hear: ConnectOptions['hear']): Promise<Connection> {
+    const shared = main();
+    try {
+      const connection = await connect(can, hear, 'legacy');
+      if (connection.agreement.era === 'legacy') return connection;
+      await connection.close();
+      throw modernOnly(plan.name);
+    } catch (thrown) {
+      modernOnlyOn = shared;
+      throw thrown;
+    }
   }
 
   return {
     name: plan.name,
     plan,
     able,
-    openLine: (user: ConnectionUser, hear) => connect(capabilitiesOfUser(user) ?? NO_ABILITIES, hear),
+    usesShared,
+    openLine(user: ConnectionUser, hear) {
+      const can = capabilitiesOfUser(user) ?? NO_ABILITIES;
+      return main()?.agreement.era === 'modern' ? connectLegacy(can, hear) : connect(can, hear);
+    },
     follow(of, connection) {
-      if (isShared(of)) return undefined;
+      if (usesShared(of)) return undefined;
       const user = ownerOf(of);
       const feed = privateFeed(connection, {
         ...keeping,
@@ -67,3 +97,6 @@ export function privateSide(given: PrivateSideOptions): PrivateSide {
     },
   };
 }
+
+const modernOnly = (server: string) =>
+  new UpstreamError('UPSTREAM_REFUSED', `${server} speaks the modern era only.`, { delivered: 'no' });

@@ -1,4 +1,5 @@
 import type { HeddleError } from '../core/errors.ts';
+import type { ProtocolVersion } from '../core/protocol-versions.ts';
 import type { ServerStatus } from '../core/server-status.ts';
 import type { Connect } from './connection.ts';
 
@@ -19,6 +20,8 @@ export interface ServerPlan {
   readonly reconnect: { readonly maxAttempts: number; readonly delayMs: number };
   /** Deadline of its handshake and of each request for a list, in force when it is read. */
   readonly connectTimeoutMs: number;
+  /** The only version to speak with it, where its entry fixes one. */
+  readonly protocol?: ProtocolVersion | undefined;
   /** How to reach it, or why it cannot be. */
   readonly connect: Connect | HeddleError;
 }

@@ -10,7 +10,7 @@ import { finishing } from './finishing.ts';
 import { type Health, watchHealth } from './health.ts';
 import { inTime, unwanted } from './in-time.ts';
 import { type Knowledge, knowledge } from './knowledge.ts';
-import { type LineUser, sharesMainLine, takesAnother } from './lines.ts';
+import { type LineUser, prefersLegacy, takesAnother } from './lines.ts';
 import { dropped } from './lost-server.ts';
 import { type MainLine, openMainLine } from './main-line.ts';
 import type { Era } from './negotiate.ts';
@@ -48,8 +48,8 @@ export class Server {
       signal: this.#closing.signal,
       options,
       known: () => this.#known.era.known(),
+      main: () => this.connection,
       listeners: this.#listeners,
-      isShared: (user) => this.usesShared(user),
       inTime: (task) => this.#inTime(this.#closing.signal, task),
       remember: (abilities, tools) => this.#remember(abilities, tools),
     });
@@ -94,9 +94,7 @@ export class Server {
 
   /** Tests whether a user belongs on the shared connection, as far as is known before there is one. */
   usesShared(user: LineUser): boolean {
-    const main = this.#main?.connection;
-    // What comes with Heddle never asks.
-    return !main || this.plan.scope === 'builtin' || sharesMainLine(main, this.#options.user, user);
+    return this.privately.usesShared(user);
   }
 
   /** Fetches the lists that this user sees and that are known to have changed; undefined when there are none. */
@@ -185,7 +183,7 @@ export class Server {
 
   async #open(wanted: AbortSignal): Promise<Connection> {
     try {
-      const known = this.#known.era.known();
+      const known = prefersLegacy(this.#options.user) ? 'legacy' : this.#known.era.known();
       const main = await this.#inTime(wanted, (signal) => this.#openMain(known, signal));
       if (!wanted.aborted) return this.#adopt(main, known);
       main.lists.close();
