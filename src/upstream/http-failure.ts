@@ -69,6 +69,8 @@ export function toRefusal(server: string, { status, headers, text }: Head, url: 
 /** The error for a request whose exchange ended without its response; it names what came instead. */
 export function toNoResponse(server: string, asked: number, exchange: Exchange, cause?: Error): UpstreamError {
   if (cause instanceof UpstreamError) return cause;
+  const { unread, responseId, isEventStream } = exchange;
+  const isCutShort = cause !== undefined || (isEventStream && unread === undefined && responseId === undefined);
   const [message, fix] = cause
     ? [`The line to ${server} was lost (${cause.message}).`, undefined]
     : [
@@ -78,7 +80,7 @@ export function toNoResponse(server: string, asked: number, exchange: Exchange, 
   return new UpstreamError('UPSTREAM_FAILED', message, {
     delivered: 'maybe',
     cause,
-    details: { server, status: exchange.start?.status },
+    details: { server, status: exchange.start?.status, ...(isCutShort && { connectionLost: true }) },
     ...(fix && { fix }),
   });
 }

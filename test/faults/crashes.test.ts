@@ -1,10 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { type HeddleClient, HeddleError, openHeddle } from '../../src/index.ts';
 import { carriersOf, killAll } from '../alive.ts';
 import { verifies } from '../requirements.ts';
+import { faultyHttp } from '../servers/faulty-http.ts';
 import { until } from '../until.ts';
 
 const SERVER = join(import.meta.dirname, '../servers/faulty-stdio.mjs');
@@ -53,6 +55,36 @@ verifies('R4', 'a crash with 50 calls in flight is one failure: the next call su
   expect(await Promise.all(lost)).toEqual(Array(IN_FLIGHT).fill('OUTCOME_UNKNOWN'));
   expect(textOf(await heddle.call('a.hold', { message: 'back' }))).toBe('back');
 });
+
+const STREAM = { 'content-type': 'text/event-stream' };
+const BROKEN_STREAMS: readonly [string, (response: ServerResponse) => void][] = [
+  ['destroyed after the headers of an event stream', (response) => response.destroy()],
+  ['ended as event streams without a response', (response) => response.end()],
+];
+
+for (const [how, breakStream] of BROKEN_STREAMS) {
+  verifies('R4', `50 calls over HTTP whose responses are ${how} are one failure`, async () => {
+    const server = await faultyHttp();
+    const cwd = mkdtempSync(join(tmpdir(), 'heddle-crashes-'));
+    const env = { HEDDLE_HOME: join(cwd, 'home') };
+    const heddle = await openHeddle({ cwd, env, servers: { a: { url: server.url } } });
+    onTestFinished(async () => {
+      await heddle.close();
+      await server.close();
+      rmSync(cwd, { recursive: true, force: true });
+    });
+    await heddle.call('a.write', {});
+    const open: ServerResponse[] = [];
+    for (let call = 0; call < IN_FLIGHT; call++) {
+      server.faults.push((response) => void open.push(response.writeHead(200, STREAM)));
+    }
+    const lost = Array.from({ length: IN_FLIGHT }, () => heddle.call('a.write', {}).catch(codeOf));
+    await until('all calls are in flight', () => open.length === IN_FLIGHT);
+    for (const response of open) response.write(': open\n\n', () => breakStream(response));
+    expect(await Promise.all(lost)).toEqual(Array(IN_FLIGHT).fill('OUTCOME_UNKNOWN'));
+    expect(textOf(await heddle.call('a.write', {}))).toBe('done');
+  });
+}
 
 verifies('R4', 'a new connection lets the next call through, although five crashes opened the breaker', async () => {
   const { heddle, kill } = await opened(['a'], { reconnect: { maxAttempts: 20, delayMs: 1 } });
