@@ -2,6 +2,7 @@ import type { ResolvedCall, Result } from '../core/call.ts';
 import type { Clock } from '../core/clock.ts';
 import { callAt, nameAt } from '../core/equivalent.ts';
 import { HeddleError, UpstreamError } from '../core/errors.ts';
+import { nameFor } from '../core/name-for.ts';
 import { isRepeatable } from '../core/repeatable.ts';
 import { isLook } from '../core/task.ts';
 import { resumeParked } from '../upstream/call-legacy.ts';
@@ -93,7 +94,7 @@ export function attempts({ servers, parking, metrics, clock, wallClock }: Attemp
       if (rest > 0) return leftAlone(server, rest, 'it asked to be called later');
       const pass = breaker.enter(server, laneOf(call, server));
       if (typeof pass === 'string') return pass;
-      return leftAlone(server, pass, `${call.target.publicName} failed there again and again`);
+      return leftAlone(server, pass, `${nameFor(call)} failed there again and again`);
     },
     leave: (server, call, pass) => breaker.left(server, laneOf(call, server), pass),
     send(server, call, pass) {
@@ -160,7 +161,7 @@ function honest(call: ResolvedCall, server: string, thrown: unknown): unknown {
   if (!unknown || isRepeatable(call) || isLook(call)) return thrown;
   return new HeddleError(
     'OUTCOME_UNKNOWN',
-    `${thrown.message} ${call.target.publicName} may have happened or not; it was not repeated.`,
+    `${thrown.message} ${nameFor(call)} may have happened or not; it was not repeated.`,
     { cause: thrown, details: { server, because: thrown.code } },
   );
 }

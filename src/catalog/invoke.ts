@@ -2,6 +2,7 @@ import { type Alarm, realAlarm } from '../core/alarm.ts';
 import type { Continuation, Handler, ResolvedCall, Result } from '../core/call.ts';
 import { type Clock, steadyClock } from '../core/clock.ts';
 import { HeddleError } from '../core/errors.ts';
+import { nameFor } from '../core/name-for.ts';
 import { isRepeatable } from '../core/repeatable.ts';
 import type { Parking } from '../upstream/parking.ts';
 import type { Servers } from '../upstream/servers.ts';
@@ -129,7 +130,7 @@ function sooner(known: HeddleError | undefined, other: HeddleError): HeddleError
 
 const waitOf = ({ details }: HeddleError) => Number(details.retryAfterMs ?? Number.POSITIVE_INFINITY);
 
-const goneElsewhere = ({ target }: ResolvedCall, server: string) =>
-  new HeddleError('INPUT_INVALID', `${target.publicName} no longer belongs to ${server}, which asked.`, {
+const goneElsewhere = (call: ResolvedCall, server: string) =>
+  new HeddleError('INPUT_INVALID', `${nameFor(call)} no longer belongs to ${server}, which asked.`, {
     fix: 'Look whether the call has had effects, then call again.',
   });

@@ -54,7 +54,7 @@ export function resolver(options: ResolveOptions): Resolve {
     const found = find(call) ?? (failure ? undefined : await findMore(call));
     if (failure && (found || !known)) throw failure;
     if (found) return found;
-    throw hasUri(call) ? unknownResource(call.name) : unknownName(call.name, visibleNames(catalog, call, visible));
+    throw hasUri(call) ? unknownResource(call.name) : unknownName(call, visibleNames(catalog, call, visible));
   }
 
   return function resolve(call) {
@@ -103,9 +103,13 @@ function visibleNames(
   return targets.filter((target) => visible(call.caller, target)).flatMap(spellings);
 }
 
-function unknownName(name: string, names: readonly string[]): HeddleError {
+/** Says that a tool or prompt has none of these names. */
+export function unknownName({ kind, name }: Wanted, names: readonly string[]): HeddleError {
   const guess = closest(name, names);
-  return new HeddleError('NAME_UNKNOWN', `Nothing is named ${name}.`, guess ? { fix: `Did you mean ${guess}?` } : {});
+  const list = kind === 'tool' ? 'tools' : 'prompts';
+  return new HeddleError('NAME_UNKNOWN', `Nothing is named ${name}.`, {
+    fix: guess ? `Did you mean ${guess}?` : `Run \`heddle list ${list}\` to see what there is.`,
+  });
 }
 
 /** The same for a resource that does not exist and one that is hidden: the reason depends on the URI alone. */
@@ -115,7 +119,7 @@ function unknownResource(uri: string): HeddleError {
   return new HeddleError('NAME_UNKNOWN', `No server has the resource ${uri}.${refused ?? ''}`, {
     fix: why
       ? 'Write the URI in its normal form.'
-      : 'Ask for one that is listed, or say whose it is: heddle://<server>/<uri>.',
+      : 'Ask for one that `heddle list resources` shows, or say whose it is: heddle://<server>/<uri>.',
     details: { uri },
   });
 }

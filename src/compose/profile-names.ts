@@ -2,7 +2,7 @@ import { type BareNames, bareNames } from '../catalog/bare-names.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { hasUri } from '../catalog/find.ts';
 import { allOf, type ListOptions } from '../catalog/list.ts';
-import type { Resolve, Wanted } from '../catalog/resolve.ts';
+import { type Resolve, unknownName, type Wanted } from '../catalog/resolve.ts';
 import { abilitiesKey } from '../core/abilities.ts';
 import type { Caller, Target, TargetKind } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
@@ -68,6 +68,7 @@ export function profileNames({ catalog, visible, now, discover }: ProfileNamesOp
     resolving(resolve) {
       async function resolveNamed(call: Wanted): Promise<Target> {
         const meant = () => namingFor(call.caller, kindOf(call))?.names.byName.get(call.name);
+        const ownNames = () => [...(namingFor(call.caller, kindOf(call))?.names.byName.keys() ?? [])];
         const ask = (target: Target | undefined) => resolve(target ? { ...call, name: target.publicName } : call);
         if (meant()) return ask(meant());
         try {
@@ -75,8 +76,10 @@ export function profileNames({ catalog, visible, now, discover }: ProfileNamesOp
         } catch (thrown) {
           if (HeddleError.from(thrown).code !== 'NAME_UNKNOWN') throw thrown;
           await discover(call.caller, call.signal); // A bare name does not say which server to start.
-          if (!meant()) throw thrown;
-          return ask(meant());
+          const target = meant();
+          // Suggests the names of this profile alone.
+          if (!target) throw unknownName(call, ownNames());
+          return ask(target);
         }
       }
 

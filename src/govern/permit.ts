@@ -1,5 +1,6 @@
 import type { ResolvedCall, Stage } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
+import { nameFor } from '../core/name-for.ts';
 import { isStop } from '../core/task.ts';
 import type { Decide, Decision } from './decide.ts';
 
@@ -18,10 +19,10 @@ export function permit(decide: Decide): Stage<ResolvedCall> {
 export const isSelfApproved = ({ approved, caller }: ResolvedCall) =>
   approved === 'self' && caller.via === 'cli' && caller.roles.includes('owner');
 
-const denied = ({ kind, target }: ResolvedCall, { rule, reason }: Decision) =>
+const denied = (call: ResolvedCall, { rule, reason }: Decision) =>
   new HeddleError(
     'PERMISSION_DENIED',
-    `${target.publicName} may not be ${kind === 'tool' ? 'called' : 'read'}. ${reason}`,
+    `${nameFor(call)} may not be ${call.kind === 'tool' ? 'called' : 'read'}. ${reason}`,
     {
       fix: `The rule is ${rule}; whoever maintains it can change it.`,
       details: { rule },
@@ -32,8 +33,9 @@ const needsApproval = (call: ResolvedCall, { rule, reason }: Decision) => {
   const { kind, target } = call;
   const { publicName } = target;
   const without = loosening(call, rule);
+  // A person at the command line, and the configuration, know the public name alone.
   const fix = `Let a person run it with \`heddle call ${publicName} … --yes\`, or ${without}.`;
-  return new HeddleError('APPROVAL_REQUIRED', `${publicName} needs approval. ${reason}`, {
+  return new HeddleError('APPROVAL_REQUIRED', `${nameFor(call)} needs approval. ${reason}`, {
     fix: kind === 'tool' ? fix : `${without.charAt(0).toUpperCase()}${without.slice(1)}.`,
     details: { rule, reason },
   });

@@ -1,12 +1,13 @@
 import type { JsonObject, ResolvedCall } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
+import { nameFor } from '../core/name-for.ts';
 
 /** The call, when its input is what MCP wants where there is no schema: texts by name. Throws INPUT_INVALID. */
 export function withPlainInput(call: ResolvedCall): ResolvedCall {
   const wrong = complaintAbout(call);
   if (wrong === undefined) return call;
-  throw new HeddleError('INPUT_INVALID', `The arguments of ${call.target.publicName} do not fit: ${wrong}.`, {
+  throw new HeddleError('INPUT_INVALID', `The arguments of ${nameFor(call)} do not fit: ${wrong}.`, {
     fix: 'Send the arguments it lists, each as a text.',
   });
 }

@@ -4,6 +4,7 @@ import type { RateLimit, ResolvedCall, Stage } from '../core/call.ts';
 import { type Clock, steadyClock } from '../core/clock.ts';
 import { nameAt } from '../core/equivalent.ts';
 import { HeddleError } from '../core/errors.ts';
+import { nameFor } from '../core/name-for.ts';
 
 /** How often servers and callers may call. */
 export interface RateLimits {
@@ -119,13 +120,14 @@ interface Applying {
 }
 
 /** What holds at one server, for the server and for the tool there, however the caller came to it. */
-function limitsAt(server: string, { target }: ResolvedCall, { servers }: RateLimits): readonly Applying[] {
+function limitsAt(server: string, call: ResolvedCall, { servers }: RateLimits): readonly Applying[] {
+  const { target } = call;
   const applying: Applying[] = [];
   const ofTool = target.servers.length === 1 ? target.facts.rateLimit : target.rateLimits?.get(server);
   const ofServer = servers.get(server);
   if (ofTool) {
     const name = nameAt(target, server);
-    const who = target.servers.length === 1 ? target.publicName : `${server}.${name}`;
+    const who = target.servers.length === 1 ? nameFor(call) : `${server}.${name}`;
     applying.push({ key: JSON.stringify([target.kind, server, name]), who, limit: ofTool });
   }
   if (ofServer) applying.push({ key: `server ${server}`, who: `The server ${server}`, limit: ofServer });
@@ -140,7 +142,7 @@ function limitsOf(call: ResolvedCall, limits: RateLimits): readonly Applying[] {
   if (servers.length === 1) applying.push(...limitsAt(servers[0], call, limits));
   else if (facts.rateLimit) {
     const key = `pool ${JSON.stringify([group ?? publicName, name])}`;
-    applying.push({ key, who: publicName, limit: facts.rateLimit });
+    applying.push({ key, who: nameFor(call), limit: facts.rateLimit });
   }
   if (perCaller) applying.push({ key: `caller ${caller.id}`, who: `The caller ${caller.id}`, limit: perCaller });
   return applying;

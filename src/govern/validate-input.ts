@@ -2,6 +2,7 @@ import type { JsonObject, ResolvedCall, Stage, Target } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { withPlainNumbers } from '../core/exact-numbers.ts';
 import { isObject } from '../core/json.ts';
+import { nameFor } from '../core/name-for.ts';
 import { type Check, compileCheck } from '../schema/compile.ts';
 import { exampleOf } from '../schema/example.ts';
 import { withPlainInput } from './plain-input.ts';
@@ -13,10 +14,10 @@ export function validateInput(): Stage<ResolvedCall> {
   // By definition: it is one object for as long as the server does not change it.
   const checks = new WeakMap<JsonObject, Check>();
 
-  function checkOf({ definition, publicName }: Target): Check {
+  function checkOf({ definition }: Target): Check {
     const known = checks.get(definition);
     if (known) return known;
-    const check = compiled(definition, publicName);
+    const check = compiled(definition);
     checks.set(definition, check);
     return check;
   }
@@ -24,7 +25,7 @@ export function validateInput(): Stage<ResolvedCall> {
   // No async function: what need not wait does not, or each call would pay for it.
   return function validateInput(call, next) {
     const { target, kind, from } = call;
-    if (target.invalid !== undefined) return Promise.reject(invalidTool(target.publicName, target.invalid));
+    if (target.invalid !== undefined) return Promise.reject(invalidTool(nameFor(call), target.invalid));
     // Its arguments were checked when it began, and need not be known to ask how far it is.
     if (from?.kind === 'task') return next(call);
     try {
@@ -43,9 +44,9 @@ function checked(call: ResolvedCall, check: Check): ResolvedCall {
 }
 
 /** What cannot be compiled stays so: the next call is told at once, and nothing is compiled again. */
-function compiled(definition: JsonObject, tool: string): Check {
+function compiled(definition: JsonObject): Check {
   try {
-    return compileCheck(schemaOf(definition), tool, { nullIsAbsent: true });
+    return compileCheck(schemaOf(definition), 'This tool', { nullIsAbsent: true });
   } catch (thrown) {
     if (!HeddleError.is(thrown)) throw thrown; // It may go better the next time.
     return () => {
@@ -58,9 +59,9 @@ const schemaOf = ({ inputSchema }: JsonObject): JsonObject => (isObject(inputSch
 
 const invalidTool = (tool: string, why: string) => new HeddleError('TOOL_INVALID', `${tool} cannot be called: ${why}.`);
 
-function invalidInput({ target }: ResolvedCall, wrong: string): HeddleError {
-  const example = JSON.stringify(exampleOf(schemaOf(target.definition)));
-  return new HeddleError('INPUT_INVALID', `The arguments of ${target.publicName} do not fit: ${wrong}.`, {
+function invalidInput(call: ResolvedCall, wrong: string): HeddleError {
+  const example = JSON.stringify(exampleOf(schemaOf(call.target.definition)));
+  return new HeddleError('INPUT_INVALID', `The arguments of ${nameFor(call)} do not fit: ${wrong}.`, {
     fix: `Send for example ${example}.`,
   });
 }

@@ -1,6 +1,7 @@
 import type { Answers, JsonObject, ResolvedCall, Result, TaskContinuation } from '../core/call.ts';
 import { UpstreamError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
+import { nameFor } from '../core/name-for.ts';
 import type { Ask } from '../wire/ask.ts';
 import { answered, answeredByUs, askOf, hasKeys } from './call-request.ts';
 import { failureIn, putQuestions, readQuestions, rootAnswers, without } from './modern-questions.ts';
@@ -127,14 +128,14 @@ function toTask(value: JsonObject): JsonObject {
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0;
 
 /** How a task that came to no result says so: the server's own words, and what it says of the task. */
-function ended(server: string, { target }: ResolvedCall, value: JsonObject): UpstreamError {
+function ended(server: string, call: ResolvedCall, value: JsonObject): UpstreamError {
   const { status, error, statusMessage } = value;
   const rpc = isObject(error) ? error : { code: -32603, message: 'The task failed.' };
   const why = typeof statusMessage === 'string' ? ` It says: ${statusMessage.slice(0, MAX_MESSAGE_CHARS)}` : '';
   const message =
     status === 'failed'
-      ? String(rpc.message || `${server} could not do ${target.publicName}.`)
-      : `${server} stopped doing ${target.publicName} before it was done.${why}`;
+      ? String(rpc.message || `${server} could not do ${nameFor(call)}.`)
+      : `${server} stopped doing ${nameFor(call)} before it was done.${why}`;
   return new UpstreamError('UPSTREAM_REFUSED', message, {
     delivered: 'maybe',
     details: { server, task: toTask(value), ...(status === 'failed' && { rpc }) },

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Answers, ResolvedCall } from '../core/call.ts';
 import { HeddleError, UpstreamError } from '../core/errors.ts';
 import { canonicalJson } from '../core/json.ts';
+import { nameFor } from '../core/name-for.ts';
 import type { Exchange } from './exchange.ts';
 
 /** Where calls wait whose server has asked something in the middle of them. In this process only: they are open requests. */
@@ -113,15 +114,11 @@ function isSame({ exchange, call: first }: Parked, call: ResolvedCall): boolean 
   );
 }
 
-const notHere = ({ target }: ResolvedCall, distrust: 'replayed' | 'expired') =>
-  new HeddleError(
-    'INPUT_INVALID',
-    `${target.publicName} waits for no such answer: it was given already, or too late.`,
-    {
-      fix: 'Look whether the call has had effects, then call again.',
-      details: { distrust },
-    },
-  );
+const notHere = (call: ResolvedCall, distrust: 'replayed' | 'expired') =>
+  new HeddleError('INPUT_INVALID', `${nameFor(call)} waits for no such answer: it was given already, or too late.`, {
+    fix: 'Look whether the call has had effects, then call again.',
+    details: { distrust },
+  });
 const unanswered = (server: string, ttlMs: number) =>
   new UpstreamError('UPSTREAM_TIMEOUT', `Nobody answered ${server} within ${ttlMs} ms, so the call was cancelled.`, {
     delivered: 'maybe',
