@@ -15,12 +15,19 @@ const rule = z
       .min(1)
       .exactOptional()
       .describe('The program and all its arguments, exactly. `cwd` is not compared.'),
+    env: z
+      .array(z.string().min(1))
+      .exactOptional()
+      .describe(
+        'Variables that an allowed `serverCommand` may have in its `env`; without it none. A denied command is denied with any.',
+      ),
     serverName: z.string().min(1).exactOptional().describe('What people call the server. Anybody can choose a name.'),
   })
   .refine(
-    (written) => Object.keys(written).length === 1,
+    ({ env: _env, ...written }) => Object.keys(written).length === 1,
     'must have one of `serverUrl`, `serverCommand`, `serverName`',
-  );
+  )
+  .refine(({ env, serverCommand }) => env === undefined || serverCommand, 'may have `env` only with `serverCommand`');
 
 const lists = {
   allowedServers: z.array(rule).exactOptional().describe('The servers that may be used; without it all may.'),

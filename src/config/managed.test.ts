@@ -135,15 +135,40 @@ describe('the keys that the lists judge', () => {
     expect(await verdict({ allowedServers: [URL_RULE] }, entry)).not.toBe('usable');
   });
 
-  it.each(['PATH', 'LD_PRELOAD', 'DYLD_INSERT_LIBRARIES', 'NODE_OPTIONS', 'PYTHONPATH', 'npm_config_registry'])(
-    'include %s: a program that is allowed by its command may not be told to load another',
+  const NAMES = ['PATH', 'LD_PRELOAD', 'NODE_OPTIONS', 'npm_config_registry', 'HOME', 'XDG_CONFIG_HOME', 'CLASSPATH'];
+  it.each([...NAMES, 'DOTNET_STARTUP_HOOKS', 'GCONV_PATH', 'GIT_SSH_COMMAND', 'HTTPS_PROXY', 'API_KEY'])(
+    'include %s in `env`: a command rule allows only the variables that it lists',
     async (name) => {
       const entry = { ...ALLOWED_COMMAND, env: { [name]: '/tmp/evil' } };
       expect(await verdict({ allowedServers: [COMMAND_RULE] }, entry)).toBe('SERVER_BLOCKED');
+      expect(await verdict({ allowedServers: [{ ...COMMAND_RULE, env: [name] }] }, entry)).toBe('usable');
+      expect(await verdict({ allowedServers: [{ ...COMMAND_RULE, env: ['OTHER'] }] }, entry)).toBe('SERVER_BLOCKED');
+      expect(await verdict({ allowedServers: [COMMAND_RULE, { ...COMMAND_RULE, env: [name] }] }, entry)).toBe('usable');
       expect(await verdict({ allowedServers: [{ serverName: 'one' }] }, entry)).toBe('usable');
-      expect(await verdict({ allowedServers: [COMMAND_RULE] }, { ...entry, env: { TOKEN: 'x' } })).toBe('usable');
+      for (const env of [undefined, [], ['OTHER']]) {
+        expect(await verdict({ deniedServers: [{ ...COMMAND_RULE, ...(env && { env }) }] }, entry)).toBe(
+          'SERVER_BLOCKED',
+        );
+      }
     },
   );
+
+  verifies('C7', 'include `env`, and the reason names every variable that the rule does not list', async () => {
+    const entry = { ...ALLOWED_COMMAND, env: { API_KEY: 'x', HOME: '/tmp/evil', REGION: 'eu' } };
+    const machine = await machineWith({
+      'project/.mcp.json': { mcpServers: { one: entry } },
+      'etc/managed-settings.json': { allowedServers: [{ ...COMMAND_RULE, env: ['REGION'] }] },
+    });
+    const [found] = explain(await machine.load(), 'one.command');
+    const rule =
+      'allowedServers[0] allows this command, but its `env` does not list `API_KEY`, `HOME` (to allow them: `"env": ["REGION", "API_KEY", "HOME"]`)';
+    expect(found?.policy).toMatchObject({
+      effect: 'block',
+      rule,
+      at: { file: machine.path('etc/managed-settings.json') },
+    });
+    expect(found?.problem?.message).toContain(rule);
+  });
 
   verifies('C6', 'are the same for servers of every source', async () => {
     const settings = { allowedServers: [URL_RULE] };
@@ -172,6 +197,8 @@ describe('a managed file that is broken', () => {
     ['managed-settings.json', { deniedServers: [{ serverUrl: 'evil.test' }] }],
     ['managed-settings.json', { deniedServers: [{ serverName: 'a', serverUrl: '*' }] }],
     ['managed-settings.json', { deniedServers: [{}] }],
+    ['managed-settings.json', { deniedServers: [{ env: ['A'] }] }],
+    ['managed-settings.json', { allowedServers: [{ serverName: 'good', env: ['A'] }] }],
     ['managed-mcp.json', '[]'],
     ['managed-mcp.json/folder', ''],
   ])('leaves no server but the program’s own: %s %j', async (name, content) => {

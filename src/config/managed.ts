@@ -96,14 +96,16 @@ function policyOf(document: Document) {
 
 function rulesOf(document: Document, list: string): readonly PolicyRule[] {
   const written = valueAt(document.root, [list]);
-  return (Array.isArray(written) ? written : []).flatMap((rule: Json, index) =>
-    Object.entries(isObject(rule) ? rule : {}).map(([kind, value]) => ({
+  return (Array.isArray(written) ? written : []).flatMap((rule: Json, index) => {
+    const { env, ...criteria } = isObject(rule) ? rule : {};
+    return Object.entries(criteria).map(([kind, value]) => ({
       kind: kind as PolicyRule['kind'],
       value: value as PolicyRule['value'],
+      ...(env !== undefined && { env: env as readonly string[] }),
       key: `${list}[${index}].${kind}`,
       at: document.placeOf([list, index, kind], 'name'),
-    })),
-  );
+    }));
+  });
 }
 
 async function readRemote({ managedUrl: url, managedToken, at }: Settings, options: ManagedOptions): Promise<Part> {

@@ -7,6 +7,8 @@ import { matchesUrl } from './url-pattern.ts';
 export interface PolicyRule {
   readonly kind: 'serverUrl' | 'serverCommand' | 'serverName';
   readonly value: string | readonly string[];
+  /** The names of the variables that an allowed command may have in its `env`. */
+  readonly env?: readonly string[];
   /** `deniedServers[0].serverUrl` */
   readonly key: string;
   readonly at: Place;
@@ -36,17 +38,15 @@ export function judgeBy({ allowed, denied, at }: ServerPolicy): Judge {
     const against = denied.find((rule) => matches(rule, server) || isWritten(rule, server));
     if (against !== undefined) return { effect: 'block', rule: against.key, at: against.at };
     if (allowed === undefined) return { effect: 'allow', rule: 'nothing denies it', at };
-    const loading = loadingVariable(server.entry);
     const nameCounts = !firm.has(firmKind(server.entry));
-    const pro = allowed.rules.find(
-      (rule) =>
-        (rule.kind !== 'serverName' || nameCounts) &&
-        (rule.kind !== 'serverCommand' || loading === undefined) &&
-        (matches(rule, server) || isWritten(rule, server)),
+    const fitting = allowed.rules.filter(
+      (rule) => (rule.kind !== 'serverName' || nameCounts) && (matches(rule, server) || isWritten(rule, server)),
     );
+    const pro = fitting.find((rule) => unlistedVariables(rule, server).length === 0);
     if (pro !== undefined) return { effect: 'allow', rule: pro.key, at: pro.at };
-    const why = loading === undefined ? '' : `; a command with \`${loading}\` in its \`env\` counts as another`;
-    return { effect: 'block', rule: `allowedServers does not name it${why}`, at: allowed.at };
+    const [nearest] = fitting;
+    if (nearest === undefined) return { effect: 'block', rule: 'allowedServers does not name it', at: allowed.at };
+    return { effect: 'block', rule: describeUnlisted(nearest, server), at: nearest.at };
   };
 }
 
@@ -69,12 +69,19 @@ function firmKind(entry: ServerEntry): PolicyRule['kind'] | undefined {
   return entry.type === 'stdio' ? 'serverCommand' : 'serverUrl';
 }
 
-// Variables that make a program, or the interpreter or installer that it is, load other code.
-const LOADS_CODE =
-  /^(PATH|(LD|DYLD|npm_config|PIP|UV|BUN|DENO)_.*|(NODE|JAVA|JDK|_JAVA)_.*OPTIONS|NODE_PATH|PYTHON(PATH|HOME|STARTUP|USERBASE)|PERL5.*|RUBY(LIB|OPT)|BASH_ENV)$/i;
+/** Returns the variables of an entry that a command rule does not list: almost any can make a program load other code. */
+function unlistedVariables({ kind, env = [] }: PolicyRule, { entry }: Judged): readonly string[] {
+  if (kind !== 'serverCommand' || entry.type !== 'stdio') return [];
+  return Object.keys(entry.env).filter((name) => !env.includes(name));
+}
 
-function loadingVariable(entry: ServerEntry): string | undefined {
-  return entry.type === 'stdio' ? Object.keys(entry.env).find((name) => LOADS_CODE.test(name)) : undefined;
+function describeUnlisted(rule: PolicyRule, server: Judged): string {
+  const { key, env = [] } = rule;
+  const unlisted = unlistedVariables(rule, server);
+  const names = unlisted.map((name) => `\`${name}\``).join(', ');
+  const wanted = [...env, ...unlisted].map((name) => JSON.stringify(name)).join(', ');
+  const which = `${key.replace(/\.serverCommand$/, '')} allows this command, but its \`env\` does not list ${names}`;
+  return `${which} (to allow ${unlisted.length > 1 ? 'them' : 'it'}: \`"env": [${wanted}]\`)`;
 }
 
 function matches({ kind, value }: PolicyRule, { name, entry }: Judged): boolean {
