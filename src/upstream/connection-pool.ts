@@ -68,6 +68,7 @@ export function connectionPool({ lines, find, using }: PoolOptions): ConnectionP
     subscribe: (name, { uri, user }, signal) =>
       using(name, signal, async (server) => {
         await (user ? lineFor(name, user, signal) : server.connect(signal));
+        if (user) lines.ensureFeed(server.privately, user);
         await subscriptionsOf(server, user).add(uri, signal);
       }),
     async unsubscribe(name, { uri, user }, signal) {

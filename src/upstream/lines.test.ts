@@ -193,6 +193,17 @@ verifies('T10', 'all principals together have no more lines than there may be', 
   await expect(lines.open(demo, callOf('c'), signal)).resolves.toBeDefined();
 });
 
+verifies('T10', 'a subscribed connection is never closed to make room: a further one is refused', async () => {
+  const lines = new PrivateLines({ clock: Date.now, maxPerPrincipal: 2 });
+  const feed = { hear() {}, listed: Promise.resolve(), settle: () => undefined, isWanted: () => true, end() {} };
+  const ownerWithFeed = (name: string): LineOwner => ({ ...owner(name), follow: () => feed });
+  const [first, second, third] = [ownerWithFeed('a'), ownerWithFeed('b'), ownerWithFeed('c')];
+  for (const one of [first, second]) await lines.open(one, callOf('ada'), signal);
+  await turn();
+  await expect(lines.open(third, callOf('ada'), signal)).rejects.toMatchObject({ code: 'UPSTREAM_UNREACHABLE' });
+  expect([first, second, third].map((one) => lines.count(one))).toEqual([1, 1, 0]);
+});
+
 it('an opening that fails is heard by all who waited, and tried again once the delay is over', async () => {
   const time = fakeTime();
   const lines = new PrivateLines(time);

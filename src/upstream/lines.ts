@@ -12,6 +12,7 @@ import {
 } from '../core/private-user.ts';
 import type { Connection, ConnectOptions } from './connection.ts';
 import { type Finishing, finishing } from './finishing.ts';
+import type { Era } from './negotiate.ts';
 import type { PrivateFeed } from './private-feed.ts';
 import type { ServerPlan } from './server-plan.ts';
 
@@ -41,18 +42,18 @@ export interface OnlyUser {
 export const prefersLegacy = (only: OnlyUser | undefined): boolean =>
   only?.era === 'legacy' && abilitiesKey(only.can) !== 0;
 
-/** A shared connection, and what is known of its server. */
+/** The facts that decide which users share a connection. */
 export interface SharedConnection {
-  readonly main: Connection;
+  readonly era: Era;
   readonly only: OnlyUser | undefined;
   /** False once the server is known to speak the modern era alone. */
   readonly maySpeakLegacy: boolean;
 }
 
 /** Tests whether a user belongs on the shared connection: there all users have the same capabilities. */
-export function sharesMainLine({ main, only, maySpeakLegacy }: SharedConnection, user: LineUser): boolean {
+export function sharesMainLine({ era, only, maySpeakLegacy }: SharedConnection, user: LineUser): boolean {
   // A modern request carries the capabilities of its client. Only a legacy client may need requests during its call.
-  if (main.agreement.era === 'modern') {
+  if (era === 'modern') {
     const isLegacy = user.caller.era === 'legacy' && abilitiesKey(capabilitiesOfUser(user)) !== 0;
     return !isLegacy || !maySpeakLegacy || user.caller.id === only?.principal;
   }
@@ -72,6 +73,7 @@ interface PrivateLine {
   feed: PrivateFeed | undefined;
   readonly opening: Promise<Connection>;
   connection: Connection | undefined;
+  openedAt: number;
   /** Calls it was opened for or handed to that are about to be sent. */
   claims: number;
   usedAt: number;
@@ -141,6 +143,16 @@ export class PrivateLines {
     return undefined;
   }
 
+  /** Returns the feed of a user; begins to follow an open connection of theirs when there is none. */
+  ensureFeed(owner: LineOwner, user: LineUser): PrivateFeed | undefined {
+    const known = this.feedOf(owner, user);
+    if (known) return known;
+    const own = ownerOf(user);
+    const [open] = this.#of((line) => line.owner === owner && !!line.connection && isSameUser(line.user, own));
+    if (open) this.#follow(open);
+    return open?.feed;
+  }
+
   /** Lets go of the lines nobody has used for a while. */
   sweep(): void {
     const now = this.#clock();
@@ -185,14 +197,14 @@ export class PrivateLines {
     const hear = (method: string, params: JsonObject) => line.feed?.hear(method, params);
     const opening = owner.openLine(openedFor, hear);
     const which = { owner, openedFor, user: ownerOf(openedFor), opening };
-    const line: PrivateLine = { ...which, feed: undefined, connection: undefined, claims: 1, usedAt: 0 };
+    const line: PrivateLine = { ...which, feed: undefined, connection: undefined, openedAt: 0, claims: 1, usedAt: 0 };
     this.#lines.add(line);
     opening.then(
       (connection) => {
         line.connection = connection;
         this.#onOpened(owner.name);
         this.#failures.delete(owner);
-        line.usedAt = this.#clock();
+        line.openedAt = line.usedAt = this.#clock();
         unclaimSoon(line);
         this.#follow(line);
         connection.closed.then(() => this.#lost(line));
@@ -214,9 +226,10 @@ export class PrivateLines {
 
   #lost(line: PrivateLine): void {
     if (!this.#lines.delete(line)) return;
-    const isWanted = line.feed?.isWanted();
+    const lived = this.#clock() - line.openedAt;
+    const isWanted = line.feed?.isWanted() && lived >= line.owner.plan.reconnect.delayMs;
     this.#unfollow(line);
-    // Failing that, `sweep` of the servers opens it later.
+    // A connection lost soon after it opened may be lost again: it is reopened with the next health check.
     if (isWanted) this.open(line.owner, line.openedFor, NEVER).catch(() => {});
   }
 
@@ -225,10 +238,7 @@ export class PrivateLines {
     if (!line.feed) return;
     line.feed.end();
     line.feed = undefined;
-    const [next] = this.#of(({ owner, user, connection }) => {
-      return owner === line.owner && connection !== undefined && isSameUser(user, line.user);
-    });
-    if (next) this.#follow(next);
+    this.ensureFeed(line.owner, line.openedFor);
   }
 
   #makeRoom({ name }: LineOwner, principal: string): void {
@@ -241,10 +251,10 @@ export class PrivateLines {
     }
   }
 
-  /** Gives up the line that has been idle longest; false when all are in use. */
+  /** Gives up the line that has been idle longest; false when all have calls in flight or subscriptions. */
   #releaseOne(among: readonly PrivateLine[]): boolean {
-    const idle = among.filter((line) => !isBusy(line)).sort((a, b) => a.usedAt - b.usedAt);
-    const oldest = idle.find(({ feed }) => !feed?.isWanted()) ?? idle[0];
+    const idle = among.filter((line) => !isBusy(line) && !line.feed?.isWanted());
+    const [oldest] = idle.sort((a, b) => a.usedAt - b.usedAt);
     if (oldest) void this.#release(oldest, 'finish');
     return oldest !== undefined;
   }
@@ -271,5 +281,5 @@ const unclaimSoon = (line: PrivateLine) => void setImmediate(() => line.claims--
 const full = (server: string, why: string) =>
   new UpstreamError('UPSTREAM_UNREACHABLE', `No line to ${server} can be opened for this call: ${why}.`, {
     delivered: 'no',
-    fix: 'Wait until one of the calls under way has ended, then call again.',
+    fix: 'Wait until a call in flight has ended, or end a resource subscription, then call again.',
   });

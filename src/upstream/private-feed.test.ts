@@ -1,8 +1,9 @@
 import { expect, onTestFinished } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import { until } from '../../test/until.ts';
-import { NO_ABILITIES } from '../core/abilities.ts';
+import { abilitiesKey, NO_ABILITIES } from '../core/abilities.ts';
 import { connectInMemory } from './connect-in-memory.ts';
+import type { Connect } from './connection.ts';
 import { fakeTime, HELLO, memoryBook, planOf, tinyServer, toolCall } from './fixtures.ts';
 import { openServers, type ServersOptions } from './servers.ts';
 
@@ -22,8 +23,12 @@ type Events = Pick<ServersOptions, 'onNotification' | 'onPrivateList' | 'onPriva
 function world(answers: Parameters<typeof tinyServer>[0], events: Partial<Events>) {
   const tiny = tinyServer({ initialize: () => READABLE, ...LISTS, ...answers });
   const time = fakeTime();
+  const reach = connectInMemory(tiny.serve);
+  const shared = { isRefused: false };
+  const connect: Connect = (options) =>
+    shared.isRefused && abilitiesKey(options.can) === 0 ? Promise.reject(new Error('refused')) : reach(options);
   const servers = openServers({
-    plans: [planOf({ connect: connectInMemory(tiny.serve) })],
+    plans: [planOf({ connect })],
     memories: [],
     book: memoryBook(),
     localConcurrency: 3,
@@ -35,7 +40,7 @@ function world(answers: Parameters<typeof tinyServer>[0], events: Partial<Events
     ...events,
   });
   onTestFinished(() => servers.close());
-  return { servers, tiny, time, privateLines: () => servers.status()[0]?.privateLines ?? 0 };
+  return { servers, tiny, time, shared, privateLines: () => servers.status()[0]?.privateLines ?? 0 };
 }
 
 /** A server that takes subscriptions. */
@@ -90,4 +95,38 @@ verifies('R7', 'the lists of a private connection are for its user alone, and en
   time.pass(400_000);
   await until('they are gone', () => events.length === 5);
   expect(events.at(-1)).toEqual(['ada', 'end']);
+});
+
+verifies('R6', 'a private connection that is lost soon after it opened is not reopened at once', async () => {
+  const attempts: number[] = [];
+  const { servers, tiny, time, privateLines } = world(
+    {
+      'resources/subscribe': async () => {
+        if (attempts.push(tiny.lines.length) > 1 && attempts.length < 6) await tiny.lines.at(-1)?.close();
+        return {};
+      },
+    },
+    {},
+  );
+  await servers.subscribe('demo', { uri: 'a:b', user: ADA }, signal);
+  time.pass(6000);
+  await tiny.lines[1]?.close();
+  await until('the second one is lost', () => attempts.length > 1 && (privateLines() === 0 || attempts.length > 3));
+  expect(attempts).toEqual([2, 3]);
+  time.pass(30_000);
+  await until('it is tried again', () => attempts.length === 3);
+});
+
+verifies('R6', 'a private connection is followed when it opens while the shared one is down', async () => {
+  const { servers, tiny, time, shared, subscribed, privateLines } = readableWorld();
+  await servers.subscribe('demo', { uri: 'a:b', user: ADA }, signal);
+  shared.isRefused = true;
+  await tiny.lines[0]?.close();
+  await until('the shared connection is lost', () => servers.connected('demo') === undefined);
+  time.pass(6000);
+  const lists = () => tiny.asked.filter((method) => method === 'tools/list').length;
+  const listsBefore = lists();
+  await tiny.lines[1]?.close();
+  await until('a new private connection is open', () => tiny.lines.length === 3 && privateLines() === 1);
+  await until('it is subscribed and listed', () => subscribed.length === 2 && lists() > listsBefore);
 });

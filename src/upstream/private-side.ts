@@ -49,11 +49,12 @@ export function privateSide(given: PrivateSideOptions): PrivateSide {
   // The shared connection on which the server turned out to speak the modern era alone.
   let modernOnlyOn: Connection | undefined;
 
-  function usesShared(user: ConnectionUser): boolean {
+  function usesShared(user: ConnectionUser, eraIfDown = known()): boolean {
     const shared = main();
-    if (!shared || plan.scope === 'builtin') return true; // What comes with Heddle never asks.
-    const maySpeakLegacy = plan.protocol === undefined && modernOnlyOn !== shared;
-    return sharesMainLine({ main: shared, only: options.user, maySpeakLegacy }, user);
+    const era = shared?.agreement.era ?? eraIfDown;
+    if (!era || plan.scope === 'builtin') return true; // What comes with Heddle never asks.
+    const maySpeakLegacy = plan.protocol === undefined && (!modernOnlyOn || modernOnlyOn !== shared);
+    return sharesMainLine({ era, only: options.user, maySpeakLegacy }, user);
   }
 
   /** Opens a legacy connection to a server whose shared connection is modern. */
@@ -74,13 +75,13 @@ export function privateSide(given: PrivateSideOptions): PrivateSide {
     name: plan.name,
     plan,
     able,
-    usesShared,
+    usesShared: (user) => usesShared(user),
     openLine(user: ConnectionUser, hear) {
       const can = capabilitiesOfUser(user) ?? NO_ABILITIES;
-      return main()?.agreement.era === 'modern' ? connectLegacy(can, hear) : connect(can, hear);
+      return (main()?.agreement.era ?? known()) === 'modern' ? connectLegacy(can, hear) : connect(can, hear);
     },
     follow(of, connection) {
-      if (usesShared(of)) return undefined;
+      if (usesShared(of, connection.agreement.era)) return undefined;
       const user = ownerOf(of);
       const feed = privateFeed(connection, {
         ...keeping,

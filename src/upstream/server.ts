@@ -100,7 +100,7 @@ export class Server {
   /** Fetches the lists that this user sees and that are known to have changed; undefined when there are none. */
   settleLists(user: LineUser): Promise<void> | undefined {
     if (this.usesShared(user)) return this.#main?.lists.settle();
-    return this.#options.lines.feedOf(this.privately, user)?.settle();
+    return this.#options.lines.ensureFeed(this.privately, user)?.settle();
   }
 
   /** The open main line, or the attempt under way, or a new one. An abort ends the wait, not the attempt. */

@@ -173,7 +173,7 @@ function restoreSubscribed(
   lines: PrivateLines,
   open: (user: LineUser) => Promise<Connection>,
 ): void {
-  for (const user of subscriptions.wanted()) if (!lines.feedOf(privately, user)) open(user).catch(() => {});
+  for (const user of subscriptions.wanted()) if (!lines.ensureFeed(privately, user)) open(user).catch(() => {});
 }
 
 function unchanged(servers: ReadonlyMap<string, Server>, plans: readonly ServerPlan[]): ReadonlyMap<string, Server> {
