@@ -10,5 +10,6 @@ export default defineConfig({
     // Only a test that hangs takes this long. A machine ten times slower must not fail.
     testTimeout: 180_000,
     hookTimeout: 180_000,
+    expect: { poll: { timeout: 60_000 } },
   },
 });
