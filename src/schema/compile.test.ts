@@ -28,7 +28,33 @@ const WORDS: readonly (readonly [schema: JsonObject, input: JsonObject, words: s
   [
     { properties: { path: {} }, additionalProperties: false },
     { pth: 1 },
-    'the input has no `pth`; did you mean `path`?',
+    '`pth` is not an argument of this tool; it takes `path`',
+  ],
+  [
+    { properties: { repo_path: {}, branch_type: {} }, additionalProperties: false },
+    { repo_path: '.', operation: 'list' },
+    '`operation` is not an argument of this tool; it takes `repo_path`, `branch_type`',
+  ],
+  [
+    { properties: { path: {}, depth: {}, filter: {} }, additionalProperties: false },
+    { filtr: 1 },
+    '`filtr` is not an argument of this tool; it takes `filter`, `path`, `depth`',
+  ],
+  [{ additionalProperties: false }, { x: 1 }, '`x` is not an argument of this tool'],
+  [
+    { properties: Object.fromEntries([...'abcdefghij'].map((name) => [name, {}])), additionalProperties: false },
+    { operation: 1 },
+    '`operation` is not an argument of this tool; it takes `a`, `b`, `c`, `d`, `e`, `f`, `g`, `h`, …',
+  ],
+  [
+    { properties: { path: {} }, unevaluatedProperties: false },
+    { size: 1 },
+    '`size` is not an argument of this tool; it takes `path`',
+  ],
+  [
+    of({ properties: { path: {} }, additionalProperties: false }),
+    { a: { size: 1 } },
+    '`size` is not a property of `a`; it takes `path`',
   ],
   [{ properties: { 'a/b~c': { type: 'null' } } }, { 'a/b~c': 0 }, '`a/b~c` must be null, got 0'],
   [

@@ -13,6 +13,7 @@ const MAX_VALUE = 60;
 // Keys of the input, and lists of allowed values, can be as long as a message.
 const MAX_PLACE = 200;
 const MAX_ALLOWED = 2_000;
+const MAX_NAMES = 8;
 
 /** What is wrong with an input, in words; undefined when nothing is. */
 export type Check = (input: JsonObject) => string | undefined;
@@ -78,12 +79,12 @@ function inWords(error: ErrorObject): string {
   const { params, data } = error;
   switch (error.keyword) {
     case 'required':
-      return `${at} lacks \`${cut(String(params.missingProperty), MAX_PLACE)}\``;
-    case 'additionalProperties': {
-      const known = Object.keys(isObject(error.parentSchema?.properties) ? error.parentSchema.properties : {});
-      const name = String(params.additionalProperty);
-      const guess = closest(name, known);
-      return `${at} has no \`${cut(name, MAX_PLACE)}\`${guess ? `; did you mean \`${guess}\`?` : ''}`;
+      return `${at} lacks ${quoted(String(params.missingProperty))}`;
+    case 'additionalProperties':
+    case 'unevaluatedProperties': {
+      const name = String(params.additionalProperty ?? params.unevaluatedProperty);
+      const owner = error.instancePath === '' ? 'an argument of this tool' : `a property of ${at}`;
+      return `${quoted(name)} is not ${owner}${allowedNames(name, error.parentSchema?.properties)}`;
     }
     case 'enum':
       return `${at} must be one of ${cut(JSON.stringify(params.allowedValues), MAX_ALLOWED)}, got ${shown(data)}`;
@@ -93,6 +94,18 @@ function inWords(error: ErrorObject): string {
       return `${at} ${error.message ?? 'does not fit'}, got ${shown(data)}`;
   }
 }
+
+/** Names a few of the allowed properties, the one nearest to `wrong` first. */
+function allowedNames(wrong: string, properties: unknown): string {
+  const known = Object.keys(isObject(properties) ? properties : {});
+  if (known.length === 0) return '';
+  const nearest = closest(wrong, known);
+  const sorted = nearest === undefined ? known : [nearest, ...known.filter((name) => name !== nearest)];
+  const shown = sorted.slice(0, MAX_NAMES).map(quoted);
+  return `; it takes ${[...shown, ...(sorted.length > MAX_NAMES ? ['…'] : [])].join(', ')}`;
+}
+
+const quoted = (name: string) => `\`${cut(name, MAX_PLACE)}\``;
 
 const placeOf = (pointer: string) =>
   pointer === ''
