@@ -34,27 +34,30 @@ interface Starting {
 }
 
 /**
- * Connects the servers that were never seen, all at once. Settles when each is connected or has failed.
- * A server that failed before is tried again, but not waited for.
+ * Connects the servers whose tools for this caller are unknown, all at once. Settles when each has listed them or
+ * failed. A server that failed before is tried again, but not waited for.
  */
 function startUnknown(options: ListOptions, caller: Caller, starting: Starting): Promise<unknown> {
   const { catalog, servers, serverVisible } = options;
   const { signal, builtinOnly = false } = starting;
+  const { can } = caller;
+  const isUnknown = (name: string) => !catalog.knows(name) || servers.needsConnection(name, caller);
   const unknown = servers
     .status()
     .filter(
-      ({ name, scope }) => !catalog.knows(name) && serverVisible(caller, name) && (!builtinOnly || scope === 'builtin'),
+      ({ name, scope }) => isUnknown(name) && serverVisible(caller, name) && (!builtinOnly || scope === 'builtin'),
     );
+  const listed = (name: string) => (can ? servers.learnLater([name], { caller, can }) : undefined);
   const attempts = unknown.map(({ name, state }) => {
-    const attempt = servers.connect(name, signal).then(IGNORE, IGNORE); // Its status says why it failed.
+    const attempt = servers.connect(name, signal).then(() => listed(name), IGNORE); // Its status says why it failed.
     return state === 'failed' ? undefined : attempt;
   });
   return Promise.all(attempts);
 }
 
 /**
- * Makes the tools of servers known that have never been seen, and waits no longer than `waitMs`.
- * With 0 it starts none but built-in ones. Servers seen before are not started for it.
+ * Makes the tools of servers known that no client with the caller's capabilities has seen. Waits no longer than
+ * `waitMs`. With 0 it starts none but built-in ones. Servers whose tools are remembered for the caller are not started.
  */
 export async function discover(
   options: ListOptions,
@@ -78,7 +81,7 @@ export async function discover(
   const { can } = caller;
   if (!can) return;
   const seen = all.map(({ name }) => name).filter((name) => serverVisible(caller, name));
-  servers.learnLater(seen, { caller, can });
+  void servers.learnLater(seen, { caller, can });
 }
 
 const IGNORE = () => {};

@@ -1,25 +1,30 @@
 import { abilitiesKey } from '../core/abilities.ts';
 import { abortable } from '../core/abortable.ts';
+import type { Caller } from '../core/call.ts';
 import type { LineUser, PrivateLines } from './lines.ts';
+import type { Memories } from './memories.ts';
 import type { Server } from './server.ts';
 
 export type AbleUser = Required<LineUser>;
 
-/** Finds out what servers list to those who can be asked something. Starts none that nobody has started. */
+/** Discovers the tools that servers list to clients with capabilities. Starts no server. */
 export interface Learner {
   /** Has a connected server say what it lists to this user, unless that is known. */
   learn(name: string, user: AbleUser, signal: AbortSignal): Promise<void>;
-  /** The same when there is time for it. */
-  learnLater(names: readonly string[], user: AbleUser): void;
+  /** Queues the same for several servers. Settles when each has listed its tools or failed to. */
+  learnLater(names: readonly string[], user: AbleUser): Promise<void>;
+  /** Tests whether a server has to be connected before the tools that this caller sees are known. */
+  needsConnection(name: string, caller: Caller): boolean;
 }
 
 interface LearnerOptions {
   readonly find: (name: string) => Server | undefined;
   readonly lines: PrivateLines;
+  readonly known: Memories;
   readonly signal: AbortSignal;
 }
 
-export function learner({ find, lines, signal: closing }: LearnerOptions): Learner {
+export function learner({ find, lines, known, signal: closing }: LearnerOptions): Learner {
   const waiting = new Set<string>();
   let last = Promise.resolve();
 
@@ -45,6 +50,11 @@ export function learner({ find, lines, signal: closing }: LearnerOptions): Learn
           .catch(() => {}) // It is asked again when somebody looks again.
           .finally(() => waiting.delete(id));
       }
+      return last;
+    },
+    needsConnection(name, caller) {
+      const server = find(name);
+      return server !== undefined && !server.connection && !known.has(server.plan, abilitiesKey(caller.can));
     },
   };
 }

@@ -9,6 +9,8 @@ export interface Memories {
   of(server: Remembered): ServerMemory | undefined;
   /** What it listed to those who can be asked something; nothing where the main lines are theirs. */
   able(server: Remembered): readonly ServerMemory[];
+  /** Tests whether the tools are remembered that clients with these capabilities see. */
+  has(server: Remembered, clientCapabilities: number): boolean;
   put(memory: ServerMemory): void;
 }
 
@@ -30,6 +32,13 @@ export function memories(all: readonly ServerMemory[], abilities: number): Memor
     of(server) {
       const found = ofEntry(server);
       return found.find((one) => one.abilities === abilities) ?? found.find((one) => one.abilities === 0);
+    },
+    has(server, clientCapabilities) {
+      // A sole user with capabilities declares them on the shared connections.
+      const wanted = abilities === 0 ? clientCapabilities : abilities;
+      // The shared connection of a modern server lists all tools.
+      const isListed = (one: ServerMemory) => one.abilities === wanted || (abilities === 0 && one.era === 'modern');
+      return wanted === 0 || ofEntry(server).some(isListed);
     },
     able: (server) => (abilities === 0 ? ofEntry(server).filter((one) => one.abilities !== 0) : []),
   };

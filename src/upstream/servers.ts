@@ -12,7 +12,7 @@ import { type ConnectionPool, connectionPool } from './connection-pool.ts';
 import { PROBE_EVERY_MS } from './health.ts';
 import { type Learner, learner } from './learner.ts';
 import { type LineUser, type OnlyUser, PrivateLines } from './lines.ts';
-import { memories } from './memories.ts';
+import { type Memories, memories } from './memories.ts';
 import { Server } from './server.ts';
 import type { ServerPlan } from './server-plan.ts';
 import { type ServerSubscriptions, serverSubscriptions } from './subscriptions.ts';
@@ -77,7 +77,8 @@ export function openServers(options: ServersOptions): Servers {
   const opened = connectionCounts();
   const lines = new PrivateLines({ clock, onOpened: opened.count });
   const closing = new AbortController();
-  const open = opener(opened.countedBy(options), { clock, alarm, random }, lines);
+  const known = memories(options.memories, abilitiesKey(options.user?.can));
+  const open = opener(opened.countedBy(options), { clock, alarm, random }, { lines, known });
   let servers = new Map(options.plans.map((plan) => [plan.name, open(plan)]));
   const retiring = retirement();
 
@@ -122,7 +123,7 @@ export function openServers(options: ServersOptions): Servers {
     connected: (name) => servers.get(name)?.connection,
     connect,
     ...pool,
-    ...learner({ find: (name) => servers.get(name), lines, signal: closing.signal }),
+    ...learner({ find: (name) => servers.get(name), lines, known, signal: closing.signal }),
     connectionsTo: opened.of,
     disconnect: async (name) => servers.get(name)?.disconnect(),
     notify: async (name, { method, params }, signal) => (await connect(name, signal)).notify(method, params, signal),
@@ -182,12 +183,12 @@ function unchanged(servers: ReadonlyMap<string, Server>, plans: readonly ServerP
 }
 
 /** Makes servers, each with what was remembered of it. */
-function opener(options: ServersOptions, time: Time, lines: PrivateLines) {
+function opener(options: ServersOptions, time: Time, shared: { lines: PrivateLines; known: Memories }) {
+  const { lines, known } = shared;
   const { book, user, onStatus, onList, onAbleTools = () => {}, onNotification } = options;
   const { onPrivateList = () => {}, onPrivateEnd = () => {} } = options;
   const local = limiter(options.localConcurrency, START_MS);
   const remote = limiter(options.remoteConcurrency, START_MS);
-  const known = memories(options.memories, abilitiesKey(user?.can));
 
   return function open(plan: ServerPlan, inherited?: ServerSubscriptions): Server {
     const { name } = plan;
