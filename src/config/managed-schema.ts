@@ -8,7 +8,7 @@ const rule = z
       .refine(isUrlPattern, 'must be a pattern such as `https://*.example.com/*`')
       .exactOptional()
       .describe(
-        'Address of a server; `*` stands for any characters. Without a port only the default port of the scheme is meant (`:*` means any), without a path all paths. `wss://` needs a pattern of its own, or `*://`.',
+        'Address of a server; `*` stands for any characters. Without a port only the default port of the scheme is meant (`:*` means any, and so does the host `*`), without a path all paths. A path without `*` is exact, query included; a denied path is denied with any query. `wss://` needs a pattern of its own, or `*://`.',
       ),
     serverCommand: z
       .array(z.string())

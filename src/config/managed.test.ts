@@ -127,6 +127,17 @@ describe('the keys that the lists judge', () => {
     expect(await verdict({ deniedServers: [COMMAND_RULE] }, entry)).toBe('SERVER_BLOCKED');
   });
 
+  verifies(
+    'C6',
+    'of a denied address hold for its path with a query, which an allowed address does not cover',
+    async () => {
+      const rule = { serverUrl: 'https://mcp.corp.example/mcp' };
+      const entry = { url: 'https://mcp.corp.example//mcp?x' };
+      expect(await verdict({ deniedServers: [rule] }, entry)).toBe('SERVER_BLOCKED');
+      expect(await verdict({ allowedServers: [rule] }, entry)).toBe('SERVER_BLOCKED');
+    },
+  );
+
   it.each<[string, object]>([
     ['both and no type', { ...evilCommand, ...ALLOWED_URL }],
     ['a type in capitals', { type: 'STDIO', ...evilCommand, ...ALLOWED_URL }],

@@ -35,12 +35,13 @@ export function judgeBy({ allowed, denied, at }: ServerPolicy): Judge {
   // A name is a label that anybody can choose, so it counts only where nothing firmer is said.
   const firm = new Set<PolicyRule['kind'] | undefined>(allowed?.rules.map(({ kind }) => kind));
   return (server) => {
-    const against = denied.find((rule) => matches(rule, server) || isWritten(rule, server));
+    const against = denied.find((rule) => matches(rule, server, 'deny') || isWritten(rule, server));
     if (against !== undefined) return { effect: 'block', rule: against.key, at: against.at };
     if (allowed === undefined) return { effect: 'allow', rule: 'nothing denies it', at };
     const nameCounts = !firm.has(firmKind(server.entry));
     const fitting = allowed.rules.filter(
-      (rule) => (rule.kind !== 'serverName' || nameCounts) && (matches(rule, server) || isWritten(rule, server)),
+      (rule) =>
+        (rule.kind !== 'serverName' || nameCounts) && (matches(rule, server, 'allow') || isWritten(rule, server)),
     );
     const pro = fitting.find((rule) => unlistedVariables(rule, server).length === 0);
     if (pro !== undefined) return { effect: 'allow', rule: pro.key, at: pro.at };
@@ -84,10 +85,10 @@ function describeUnlisted(rule: PolicyRule, server: Judged): string {
   return `${which} (to allow ${unlisted.length > 1 ? 'them' : 'it'}: \`"env": [${wanted}]\`)`;
 }
 
-function matches({ kind, value }: PolicyRule, { name, entry }: Judged): boolean {
+function matches({ kind, value }: PolicyRule, { name, entry }: Judged, effect: 'allow' | 'deny'): boolean {
   if (kind === 'serverName') return value === name;
   if (kind === 'serverCommand') return entry.type === 'stdio' && sameArguments(value, [entry.command, ...entry.args]);
-  return 'url' in entry && matchesUrl(String(value), entry.url);
+  return 'url' in entry && matchesUrl(String(value), entry.url, effect);
 }
 
 /**

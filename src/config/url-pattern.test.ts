@@ -48,6 +48,14 @@ it.each([
   ['https://example.com/admin*', 'https://example.com\\x\\..\\admin'],
   ['https://example.com/caf%c3%a9', 'https://example.com/caf%C3%A9'],
   ['https://example.com?key=*', 'https://example.com/?key=1'],
+  ['https://example.com/mcp', 'https://example.com//mcp'],
+  ['https://example.com//a///b', 'https://example.com/a/b'],
+  ['https://example.com/admin*', 'https://example.com/x/%2f..%2fadmin'],
+  // A wildcard at the end of a host, with its port apart.
+  ['https://10.*/*', 'https://10.0.0.1/x'],
+  ['https://10.*:*/*', 'https://10.0.0.1:8443/x'],
+  ['https://10.*:8443/*', 'https://10.0.0.1:8443/x'],
+  ['https://**/*', 'https://evil.example:8443/x'],
 ])('%s fits %s', (pattern, url) => {
   expect(isUrlPattern(pattern)).toBe(true);
   expect(matchesUrl(pattern, url)).toBe(true);
@@ -73,8 +81,35 @@ it.each([
   ['https://example.com/pub/*', 'https://example.com/pub/..%5cadmin'],
   ['https://example.com/%2A', 'https://example.com/admin'],
   ['https://example.com/a%3Fb', 'https://example.com/a?b'],
+  ['https://10.*/*', 'https://10.0.0.1:8443/'],
+  ['https://10.*', 'https://10.0.0.1:8443/'],
+  ['https://mcp*/*', 'https://mcp.example:8443/'],
+  ['http://[fe80:*/*', 'http://[fe80::1]:8080/'],
+  ['http://*43/*', 'http://example.com:8443/'],
+  ['https://example.com/mcp', 'https://example.com/mcp?x'],
+  ['https://example.com/mcp', 'https://example.com/mcp/'],
 ])('%s does not fit %s', (pattern, url) => {
   expect(matchesUrl(pattern, url)).toBe(false);
+});
+
+it.each([
+  ['https://example.com/mcp', 'https://example.com/mcp?x'],
+  ['https://example.com/mcp', 'https://example.com//mcp/?x=/'],
+  ['https://example.com/mcp/', 'https://example.com/mcp'],
+  ['https://example.com/', 'https://example.com?x'],
+  ['https://example.com/a*c', 'https://example.com/abc?x'],
+  ['https://example.com/mcp?x', 'https://example.com/mcp?x'],
+])('a rule that denies %s holds for %s', (pattern, url) => {
+  expect(matchesUrl(pattern, url, 'deny')).toBe(true);
+});
+
+it.each([
+  ['https://example.com/mcp', 'https://example.com/mcp2'],
+  ['https://example.com/mcp?x', 'https://example.com/mcp'],
+  ['https://example.com/mcp', 'https://example.com:8443/mcp'],
+  ['https://example.com/', 'https://example.com/mcp'],
+])('a rule that denies %s does not hold for %s', (pattern, url) => {
+  expect(matchesUrl(pattern, url, 'deny')).toBe(false);
 });
 
 it.each([

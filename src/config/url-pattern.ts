@@ -9,6 +9,8 @@ const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'ws:': 
 interface Pattern {
   readonly scheme: string;
   readonly host: string;
+  /** Empty where the pattern has none. */
+  readonly port: string;
   readonly path?: string;
 }
 
@@ -18,33 +20,35 @@ export function isUrlPattern(text: string): boolean {
 }
 
 /**
- * Returns true if a URL fits a pattern. Scheme, host and path are compared one by one, so a `*` in the
+ * Returns true if a URL fits a pattern. Scheme, host, port and path are compared one by one, so a `*` in the
  * host cannot reach the path: `https://*.example.com/*` does not fit `https://evil.test/.example.com/`.
- * A pattern without a port covers the default port of the URL's scheme, and one without a path covers all paths.
+ * A pattern without a port covers the default port of the URL's scheme; the host `*` without a port covers every port.
+ * A pattern without a path covers all paths. A path without `*` is exact, query included.
+ * A pattern that denies also covers its path with any query and with a slash at the end.
  */
-export function matchesUrl(pattern: string, text: string): boolean {
+export function matchesUrl(pattern: string, text: string, effect: 'allow' | 'deny' = 'allow'): boolean {
   if (pattern === '*') return true;
   const parsed = parsePattern(pattern);
   if (parsed === undefined || !URL.canParse(text)) return false;
-  const { scheme, host, path } = parsed;
+  const { scheme, host, port, path } = parsed;
   const url = new URL(text);
-  const hostname = withoutDot(url.hostname);
-  const port = url.port || DEFAULT_PORTS[url.protocol];
-  return (
-    fits(scheme, url.protocol.slice(0, -1)) &&
-    (fits(host, `${hostname}:${port}`) || (url.port === '' && fits(host, hostname))) &&
-    (path === undefined || fits(path, plainPath(url)))
-  );
+  const fitsPort = port === '' ? url.port === '' || /^\*+$/.test(host) : fits(port, portOf(url));
+  if (!fitsPort || !fits(scheme, url.protocol.slice(0, -1)) || !fits(host, withoutDot(url.hostname))) return false;
+  if (path === undefined || fits(path, plainPath(url) + decoded(url.search))) return true;
+  return effect === 'deny' && fits(withoutSlash(path), withoutSlash(plainPath(url)));
 }
 
 function parsePattern(text: string): Pattern | undefined {
   const [, scheme, name = '', port = '', path] = (PRINTABLE.test(text) && PATTERN.exec(text)) || [];
-  const hostname = plainHost(name);
-  if (scheme === undefined || hostname === undefined || Number(port) > 65_535) return undefined;
-  const host = port === '' ? hostname : `${hostname}:${port.replace(/^0+(?=\d)/, '')}`;
-  const paths = path === undefined ? {} : { path: plainPath(new URL(`http://host${path}`)) };
-  return { scheme: scheme.toLowerCase(), host, ...paths };
+  const host = plainHost(name);
+  if (scheme === undefined || host === undefined || Number(port) > 65_535) return undefined;
+  const start = { scheme: scheme.toLowerCase(), host, port: port.replace(/^0+(?=\d)/, '') };
+  if (path === undefined) return start;
+  const url = new URL(`http://host${path}`);
+  return { ...start, path: plainPath(url) + decoded(url.search) };
 }
+
+const portOf = ({ port, protocol }: URL) => port || (DEFAULT_PORTS[protocol] ?? '');
 
 /** Returns a host as the URL parser writes it: lower case, decoded, addresses in their shortest form. */
 function plainHost(name: string): string | undefined {
@@ -54,12 +58,14 @@ function plainHost(name: string): string | undefined {
 
 const withoutDot = (hostname: string) => hostname.replace(/\.$/, '');
 
+const withoutSlash = (path: string) => path.replace(/\/$/, '');
+
 /**
- * Returns path and query in one spelling, because `%61dmin`, `x/..%2fadmin` and `admin` are one path to most servers.
+ * Returns a path in one spelling, because `%61dmin`, `x/..%2fadmin`, `/admin` and `admin` are one path to most servers.
  * Stays encoded: `#`, `%`, `*` and `?`, which would mean something else when decoded.
  */
-function plainPath({ pathname, search }: URL): string {
-  return `${new URL(`http://host${decoded(pathname)}`).pathname}${decoded(search)}`;
+function plainPath({ pathname }: URL): string {
+  return new URL(`http://host${decoded(pathname).replace(/[/\\]+/g, '/')}`).pathname;
 }
 
 function decoded(text: string): string {
