@@ -11,7 +11,7 @@ import { localCaller } from './local-caller.ts';
 import { printJson } from './print-json.ts';
 import { printFileProblems } from './print-problems.ts';
 import { printTable } from './print-table.ts';
-import { state } from './say.ts';
+import { say, state } from './say.ts';
 import { stateOf } from './state-of.ts';
 import { openOptions, withHeddle } from './with-heddle.ts';
 
@@ -48,10 +48,11 @@ export async function liveServers(
   onProblems: (problems: readonly Problem[]) => void,
 ): Promise<readonly ServerStatus[] | undefined> {
   if (input.text('config') !== undefined) return undefined;
-  const gateway = await findGateway(homeFolder(process.env));
+  const gateway = await findGateway(homeFolder(process.env), { report: say });
   if (!gateway) return undefined;
   const { projectFolder, problems } = await readConfig();
-  const answer = gateway.project === projectFolder ? await askGateway(gateway, '/api/servers') : undefined;
+  const answer =
+    gateway.project === projectFolder ? await askGateway(gateway, '/api/servers', { report: say }) : undefined;
   if (!isObject(answer) || !Array.isArray(answer.servers)) return undefined;
   onProblems(problems);
   return answer.servers as unknown as ServerStatus[];

@@ -8,16 +8,19 @@ import { Agent, request } from './node-http.ts';
 /** Sends a GET request and returns the JSON of a 200 response. */
 export type Get = (path: string, headers?: Readonly<Record<string, string>>) => Promise<unknown>;
 
-const ASK_MS = 1000;
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
 
 /**
  * Connects to a noted gateway and lets it prove itself before `use` may send anything. The same connection carries
- * both, so that no other process can take over the port in between. Returns undefined without a proof.
+ * both, so that no other process can take over the port in between. Returns undefined without a proof, and when `signal`
+ * aborts first.
  */
-export async function overProvenConnection<T>(note: ProvenBy, use: (get: Get) => Promise<T>): Promise<T | undefined> {
+export async function overProvenConnection<T>(
+  note: ProvenBy,
+  signal: AbortSignal,
+  use: (get: Get) => Promise<T>,
+): Promise<T | undefined> {
   const agent = new OneConnection();
-  const signal = AbortSignal.timeout(ASK_MS);
   const get: Get = (path, headers = {}) => getJson(new URL(path, note.url), { agent, headers, signal });
   try {
     const challenge = randomBytes(24).toString('base64url');

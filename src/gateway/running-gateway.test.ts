@@ -67,6 +67,29 @@ async function listener(answer: (request: IncomingMessage, response: ServerRespo
 
 const proofKey = 'key-of-this-start';
 
+describe('a noted gateway that does not answer in time', () => {
+  verifies('L7', 'is reported with its address and process, and counts as none', async () => {
+    const silent = await listener(() => {});
+    const home = await temporaryFolder();
+    await announceGateway(home, { ...note, url: silent.url });
+    const reports: string[] = [];
+    const report = (message: string) => reports.push(message);
+    expect(await findGateway(home, { report, waitMs: 100 })).toBeUndefined();
+    expect(reports).toEqual([`The gateway at ${silent.url} (pid ${pid}) did not answer within 0.1 s.`]);
+  });
+
+  verifies('L7', 'is not reported when its port is closed or its proof is wrong', async () => {
+    const wrong = await listener((_, response) => void response.end('{"proof":"x"}'));
+    const reports: string[] = [];
+    for (const url of [note.url, wrong.url]) {
+      const home = await temporaryFolder();
+      await announceGateway(home, { ...note, url });
+      expect(await findGateway(home, { report: (message) => reports.push(message) })).toBeUndefined();
+    }
+    expect(reports).toEqual([]);
+  });
+});
+
 describe('a request to a running gateway', () => {
   verifies('L7', 'gets what is under /api, and nothing from a gateway that is gone or refuses', async () => {
     const { url } = await gatewayUnderTest({ gateway: { proofKey } });

@@ -2,6 +2,7 @@ import { chmod, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isObject, parseJson } from '../core/json.ts';
 import type { ProvenBy } from './gateway-proof.ts';
+import type { Get } from './proven-connection.ts';
 
 /** What a gateway leaves in the home folder, so that other commands find it. */
 export interface RunningGateway extends ProvenBy {
@@ -10,6 +11,15 @@ export interface RunningGateway extends ProvenBy {
   /** The project it serves: what it knows is about that one. */
   readonly project: string;
 }
+
+export interface GatewayWait {
+  /** Called with a sentence for the user when a gateway whose process lives does not answer in time. */
+  readonly report?: (message: string) => void;
+  readonly waitMs?: number;
+}
+
+// A busy gateway may take seconds. A closed port and a wrong proof end the wait at once.
+const WAIT_MS = 10_000;
 
 const fileIn = (home: string) => join(home, 'gateway.json');
 
@@ -27,17 +37,29 @@ export async function withdrawGateway(home: string, pid: number): Promise<void> 
  * Finds the gateway that runs now, if one does. The noted process has to prove that it wrote the note: the one that did
  * may have been killed, and its process number and port may belong to other programs by now.
  */
-export async function findGateway(home: string): Promise<RunningGateway | undefined> {
+export async function findGateway(home: string, wait: GatewayWait = {}): Promise<RunningGateway | undefined> {
   const gateway = await readNote(home);
   if (!gateway || !isAlive(gateway.pid)) return undefined;
-  const { overProvenConnection } = await import('./proven-connection.ts');
-  return overProvenConnection(gateway, async () => gateway);
+  return requestOf(gateway, wait, async () => gateway);
 }
 
 /** Requests something under `/api` from a running gateway. Sends the token only to a process that proved itself. */
-export async function askGateway(gateway: RunningGateway, path: string): Promise<unknown> {
+export function askGateway(gateway: RunningGateway, path: string, wait: GatewayWait = {}): Promise<unknown> {
+  return requestOf(gateway, wait, (get) => get(path, { authorization: `Bearer ${gateway.token}` }));
+}
+
+async function requestOf<T>(
+  gateway: RunningGateway,
+  { report, waitMs = WAIT_MS }: GatewayWait,
+  use: (get: Get) => Promise<T>,
+): Promise<T | undefined> {
   const { overProvenConnection } = await import('./proven-connection.ts');
-  return overProvenConnection(gateway, (get) => get(path, { authorization: `Bearer ${gateway.token}` }));
+  const late = AbortSignal.timeout(waitMs);
+  const result = await overProvenConnection(gateway, late, use);
+  if (result === undefined && late.aborted) {
+    report?.(`The gateway at ${gateway.url} (pid ${gateway.pid}) did not answer within ${waitMs / 1000} s.`);
+  }
+  return result;
 }
 
 async function readNote(home: string): Promise<RunningGateway | undefined> {

@@ -9,6 +9,7 @@ import { oneLine } from '../inert.ts';
 import { localCaller } from '../local-caller.ts';
 import { printJson } from '../print-json.ts';
 import { printProblems } from '../print-problems.ts';
+import { say } from '../say.ts';
 import { stateOf } from '../state-of.ts';
 import { openOptions, withHeddle } from '../with-heddle.ts';
 
@@ -23,7 +24,7 @@ export const status: Command = {
     const by = localCaller();
     const [config, gateway, [servers, stats]] = await Promise.all([
       readConfig(openOptions(input)),
-      findGateway(homeFolder(process.env)),
+      findGateway(homeFolder(process.env), { report: say }),
       withHeddle(openOptions(input), (heddle) =>
         Promise.all([heddle.servers.list(by), heddle.traces.stats(by, Date.now() - DAY_MS)]),
       ),

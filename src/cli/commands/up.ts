@@ -67,7 +67,7 @@ async function serveUntil(signal: AbortSignal, heddle: Heddle, input: Input): Pr
   const { url } = gateway;
   const { pid } = process;
   try {
-    const other = await findGateway(home);
+    const other = await findGateway(home, { report: say });
     if (other) say(`Another gateway runs already, at ${other.url}; other commands go on asking that one.`);
     else await announceGateway(home, { url, token, pid, project: config.projectFolder, proofKey });
     if (input.flag('json')) process.stdout.write(`${JSON.stringify({ url, token, pid })}\n`);
