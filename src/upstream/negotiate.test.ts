@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
+import type { Alarm } from '../core/alarm.ts';
 import type { JsonObject } from '../core/call.ts';
 import { UpstreamError } from '../core/errors.ts';
 import { type Line, RpcError } from '../wire/json-rpc.ts';
@@ -132,6 +133,25 @@ verifies('T11', 'initializes a server that ignores the probe, and cancels that a
   const agreement = await negotiate(peer, { ...options, probeMs: 20 });
   expect(agreement).toMatchObject({ era: 'legacy', newest: 'legacy' });
   expect(methods()).toEqual(['server/discover', 'initialize', 'notifications/initialized', 'notifications/cancelled']);
+});
+
+verifies('T11', 'waits for the probe with the timer it is given, and cancels the timer after a response', async () => {
+  const silent = await server({ 'server/discover': SILENCE, initialize: HELLO });
+  const delays: number[] = [];
+  const soon: Alarm = (delayMs, ring) => {
+    delays.push(delayMs);
+    queueMicrotask(ring);
+    return () => {};
+  };
+  const slow = { ...options, deadlineMs: 60_000, probeMs: 20_000 };
+  await expect(negotiate(silent.peer, { ...slow, alarm: soon })).resolves.toMatchObject({ era: 'legacy' });
+  expect(delays).toEqual([20_000]);
+
+  const modern = await server({ 'server/discover': MODERN });
+  let cancelled = 0;
+  const never: Alarm = () => () => void cancelled++;
+  await expect(negotiate(modern.peer, { ...slow, alarm: never })).resolves.toMatchObject({ era: 'modern' });
+  expect(cancelled).toBe(1);
 });
 
 verifies('T11', 'asks again, once, when its version is refused and yet among those the server names', async () => {

@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { abortable } from '../core/abortable.ts';
+import { type Alarm, realAlarm } from '../core/alarm.ts';
 import type { Abilities, JsonObject } from '../core/call.ts';
 import { HeddleError, UpstreamError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
@@ -33,6 +34,7 @@ export interface NegotiateOptions {
   readonly protocol?: ProtocolVersion | undefined;
   /** Silence after which `initialize` is sent as well, when nothing is known. */
   readonly probeMs?: number;
+  readonly alarm?: Alarm;
   /** Told the legacy version before `initialized` is sent, which must already carry it. */
   readonly onLegacyVersion?: ((version: string) => void) | undefined;
 }
@@ -52,7 +54,7 @@ export const capabilitiesOf = (can: Abilities, hasRoots: boolean): JsonObject =>
 
 /** Finds the newest era both sides speak, on the one line there is. Leaves the peer speaking it. */
 export async function negotiate(peer: Peer, options: NegotiateOptions): Promise<Agreement> {
-  const { known, protocol, deadlineMs, probeMs = 2000 } = options;
+  const { known, protocol, deadlineMs, probeMs = 2000, alarm = realAlarm } = options;
   if (protocol === MODERN_VERSION) return speakModern(peer, (await discover(peer, options)) ?? noModern(), options);
   if (protocol) return initialize(peer, options);
   if (known === 'legacy') {
@@ -64,7 +66,7 @@ export async function negotiate(peer: Peer, options: NegotiateOptions): Promise<
   }
   const quietMs = Math.min(probeMs, deadlineMs / 2);
   const probe = startProbe(peer, options);
-  if (known === undefined && !(await isSettledIn(quietMs, probe.settled))) {
+  if (known === undefined && !(await isSettledIn(quietMs, probe.settled, alarm))) {
     return initializeToo(peer, probe, { ...options, deadlineMs: deadlineMs - quietMs });
   }
   const { found, thrown } = await probe.settled;
@@ -99,11 +101,11 @@ function startProbe(peer: Peer, options: NegotiateOptions): Probe {
 }
 
 /** True when the promise settles within `ms`. */
-async function isSettledIn(ms: number, promise: Promise<unknown>): Promise<boolean> {
+async function isSettledIn(ms: number, promise: Promise<unknown>, alarm: Alarm): Promise<boolean> {
   const quiet = Promise.withResolvers<boolean>();
-  const timer = setTimeout(() => quiet.resolve(false), ms);
+  const cancel = alarm(ms, () => quiet.resolve(false));
   const settled = await Promise.race([promise.then(() => true), quiet.promise]);
-  clearTimeout(timer);
+  cancel();
   return settled;
 }
 
