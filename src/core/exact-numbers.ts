@@ -1,9 +1,7 @@
 import type { Json, JsonObject } from './call.ts';
 
 /** A number that JavaScript cannot hold, as its sender wrote it. `JSON.stringify` writes it back unchanged. */
-interface RawNumber {
-  readonly rawJSON: string;
-}
+export type RawNumber = { readonly rawJSON: string };
 
 // Part of the language since V8 11.4, and not yet of TypeScript's library.
 interface SourceJson {

@@ -71,6 +71,29 @@ for (const transport of ['stdio', 'WebSocket']) {
     expect(heard.slice(1)).toEqual([[{ jsonrpc: '2.0', id: null, error }], pong(5)]);
   });
 
+  verifies(
+    'P6',
+    `a batch over ${transport} with one id twice gets the response and an error in its array`,
+    async () => {
+      const { send, heard, server } = await opened(transport);
+      send([call(1, 'mcp__up__do'), ping(1)]);
+      await until('the batch is answered', () => heard.length === 1);
+      const error = { code: -32600, message: 'The id 1 is still in use.' };
+      expect(heard[0]).toEqual([
+        { jsonrpc: '2.0', id: 1, error },
+        { jsonrpc: '2.0', id: 1, result: text('done') },
+      ]);
+      send([call(2, 'mcp__up__forever'), ping(3)]);
+      await until('the call has arrived', () => server.calls.length === 2);
+      send(ping(2));
+      await until('the request outside of the batch is refused', () => heard.length === 2);
+      send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 2 } });
+      await until('the batch is answered', () => heard.length === 3);
+      const inUse = { jsonrpc: '2.0', id: 2, error: { ...error, message: 'The id 2 is still in use.' } };
+      expect(heard.slice(1)).toEqual([inUse, [pong(3)]]);
+    },
+  );
+
   verifies('P6', `a batch over ${transport} does not wait for a request in it that was cancelled`, async () => {
     const { send, heard, server } = await opened(transport);
     send([call(1, 'mcp__up__forever'), ping(2)]);

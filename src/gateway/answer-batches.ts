@@ -1,5 +1,6 @@
 import type { JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
+import { type RequestId, toIdInUse } from '../wire/answering-side.ts';
 import type { Line, Message } from '../wire/json-rpc.ts';
 import { type ClientLine, isMessage, notOneMessage } from './client-line.ts';
 
@@ -42,19 +43,30 @@ export function answerBatches(line: ClientLine): Line {
     if (cancelled !== undefined && open.has(cancelled)) settle(cancelled).catch(() => {}); // The client has left.
   }
 
-  line.onmessage = pass;
+  /** Tells whether a message is a request with the id of a request in an unanswered batch. */
+  const isIdInUse = ({ id, method }: Message) => method !== undefined && id !== undefined && open.has(id);
+
+  line.onmessage = (message) => {
+    if (open.size === 0 || !isIdInUse(message)) return pass(message);
+    line.send(toIdInUse(message.id as RequestId)).catch(() => {}); // The client has left.
+  };
   line.onclose = () => outer.onclose?.();
   line.onerror = (error) => outer.onerror?.(error);
   line.onbatch = (said) => {
-    const messages = said.filter(isMessage);
     const batch: Batch = { left: 0, responses: said.filter((one) => !isMessage(one)).map(notOneMessage) };
-    for (const { id, method } of messages) {
-      if (id === undefined || method === undefined || open.has(id)) continue;
-      open.set(id, batch);
+    const passed: Message[] = [];
+    for (const message of said.filter(isMessage)) {
+      if (isIdInUse(message)) {
+        batch.responses.push(toIdInUse(message.id as RequestId));
+        continue;
+      }
+      passed.push(message);
+      if (message.id === undefined || message.method === undefined) continue;
+      open.set(message.id, batch);
       batch.left += 1;
     }
     finish(batch).catch(() => {}); // The client has left.
-    messages.forEach(pass);
+    passed.forEach(pass);
   };
   return outer;
 }

@@ -1,4 +1,5 @@
 import type { Abilities, Call, Caller, JsonObject } from '../core/call.ts';
+import type { RequestId } from '../wire/answering-side.ts';
 import { METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
 import type { AskClient } from './client-questions.ts';
 import type { Followed } from './followed.ts';
@@ -8,7 +9,7 @@ export type Era = 'legacy' | 'modern';
 
 /** One request of a client, as the one who answers it sees it, whatever carried it here. */
 export interface Asked {
-  readonly id: string | number;
+  readonly id: RequestId;
   readonly era: Era;
   readonly caller: Caller;
   /** Aborts when the client cancels or leaves. */

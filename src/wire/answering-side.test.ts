@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
+import { verifies } from '../../test/requirements.ts';
 import type { JsonObject } from '../core/call.ts';
+import { parseJson } from '../core/json.ts';
 import type { Asked } from './answering-side.ts';
 import { talk } from './fixtures.ts';
 import { RpcError } from './json-rpc.ts';
@@ -42,6 +44,28 @@ it('refuses an id that is still in use, takes it again afterwards, and keeps 1 a
     { id: 1, result: { first: true } },
     { id: 1, result: { again: true } },
   ]);
+});
+
+verifies('T4', 'answers a request with an id over 2^53 under exactly that id, and takes its cancellation', async () => {
+  const answer = (_method: string, params: JsonObject, { signal }: Asked) =>
+    new Promise<JsonObject>((resolve) => {
+      if (params.slow) signal.addEventListener('abort', () => resolve({}));
+      else resolve({ roots: [] });
+    });
+  const { peer, sent, say } = await talk({ answer });
+  const hear = (text: string) => say(parseJson(text, { numbers: 'exact' }));
+  hear('{"jsonrpc":"2.0","id":9007199254740993,"method":"roots/list","params":{"slow":true}}');
+  hear('{"jsonrpc":"2.0","id":9007199254740993,"method":"roots/list"}');
+  hear('{"jsonrpc":"2.0","id":"9007199254740993","method":"roots/list"}');
+  hear('{"jsonrpc":"2.0","id":9007199254740995,"method":"roots/list"}');
+  hear('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":9007199254740993}}');
+  await turn();
+  expect(sent.map((message) => JSON.stringify(message))).toEqual([
+    expect.stringMatching(/"id":9007199254740993,"error".*The id 9007199254740993 is still in use/),
+    '{"jsonrpc":"2.0","id":"9007199254740993","result":{"roots":[]}}',
+    '{"jsonrpc":"2.0","id":9007199254740995,"result":{"roots":[]}}',
+  ]);
+  expect(peer.dropped.malformed).toBe(0);
 });
 
 it('refuses with the words of an RpcError, and hides any other mistake', async () => {

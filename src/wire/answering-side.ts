@@ -1,9 +1,21 @@
 import type { JsonObject } from '../core/call.ts';
+import { isRawNumber, type RawNumber } from '../core/exact-numbers.ts';
 import { INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, type Message, RpcError } from './json-rpc.ts';
+
+/** The id of a request. Integers over 2^53 are raw numbers, and are returned as they came. */
+export type RequestId = string | number | RawNumber;
+
+const LONG_INTEGER = /^-?\d{1,100}$/;
+
+export const isRequestId = (id: unknown): id is RequestId =>
+  typeof id === 'string' || typeof id === 'number' || (isRawNumber(id) && LONG_INTEGER.test(id.rawJSON));
+
+/** Returns a map key: each raw number is an object of its own, even when two are the same id. */
+const keyOf = (id: RequestId) => (typeof id === 'object' ? BigInt(id.rawJSON) : id);
 
 /** A request of the other side, as the one who answers sees it. */
 export interface Asked {
-  readonly id: string | number;
+  readonly id: RequestId;
   readonly signal: AbortSignal;
   /** Our request id, when the line knows on whose stream the question came. */
   readonly askedBy: number | undefined;
@@ -11,7 +23,7 @@ export interface Asked {
 
 /** A request of the other side, as it came. */
 export interface Arrived {
-  readonly id: string | number;
+  readonly id: RequestId;
   readonly method: string;
   readonly params: JsonObject;
   readonly askedBy: number | undefined;
@@ -24,11 +36,17 @@ export interface AnswerOptions {
   readonly trouble?: (error: Error) => void;
 }
 
+/** Returns the response to a request whose id another request in flight has. */
+export const toIdInUse = (id: RequestId): Message => {
+  const message = `The id ${JSON.stringify(id)} is still in use.`;
+  return { jsonrpc: '2.0', id, error: { code: INVALID_REQUEST, message } };
+};
+
 /** The half of a JSON-RPC peer that answers: `ping` by itself, the rest by `answer`. */
 export class AnsweringSide {
   readonly #options: AnswerOptions;
   readonly #send: (message: Message) => Promise<void>;
-  readonly #running = new Map<string | number, AbortController>();
+  readonly #running = new Map<string | number | bigint, AbortController>();
 
   constructor(options: AnswerOptions, send: (message: Message) => Promise<void>) {
     this.#options = options;
@@ -36,20 +54,20 @@ export class AnsweringSide {
   }
 
   async answer({ id, method, params, askedBy }: Arrived): Promise<void> {
-    if (this.#running.has(id)) {
-      const message = `The id ${JSON.stringify(id)} is still in use.`;
-      return this.#say({ jsonrpc: '2.0', id, error: { code: INVALID_REQUEST, message } });
+    const key = keyOf(id);
+    if (this.#running.has(key)) {
+      return this.#say(toIdInUse(id));
     }
     const abort = new AbortController();
-    this.#running.set(id, abort);
+    this.#running.set(key, abort);
     const outcome = await this.#outcome(method, params, { id, signal: abort.signal, askedBy });
-    this.#running.delete(id);
+    this.#running.delete(key);
     if (abort.signal.aborted) return; // Whoever cancelled no longer wants the answer.
     await this.#say({ jsonrpc: '2.0', id, ...outcome });
   }
 
   cancel(id: unknown): void {
-    if (typeof id === 'string' || typeof id === 'number') this.#running.get(id)?.abort();
+    if (isRequestId(id)) this.#running.get(keyOf(id))?.abort();
   }
 
   close(): void {

@@ -2,7 +2,7 @@ import { abortable } from '../core/abortable.ts';
 import type { JsonObject } from '../core/call.ts';
 import { HeddleError, UpstreamError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
-import { AnsweringSide, type AnswerOptions } from './answering-side.ts';
+import { AnsweringSide, type AnswerOptions, isRequestId } from './answering-side.ts';
 import type { Ask } from './ask.ts';
 import { type Line, type Message, RpcError, toInvalidResponse } from './json-rpc.ts';
 
@@ -224,9 +224,8 @@ export class Peer {
       const params = isObject(message.params) ? message.params : {};
       const { id, method } = message;
       if (id === undefined) this.#hear(method, params, askedBy);
-      else if (typeof id === 'string' || typeof id === 'number') {
-        void this.#answering.answer({ id, method, params, askedBy });
-      } else this.#dropped.malformed++;
+      else if (isRequestId(id)) void this.#answering.answer({ id, method, params, askedBy });
+      else this.#dropped.malformed++;
     }
   }
 

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../src/core/call.ts';
 import type { InProcessServer } from '../../src/upstream/given.ts';
+import type { RequestId } from '../../src/wire/answering-side.ts';
 import { RpcError } from '../../src/wire/json-rpc.ts';
 import { Peer } from '../../src/wire/peer.ts';
 
@@ -116,7 +117,7 @@ const readIn =
 
 interface Listener {
   readonly peer: Peer;
-  readonly id: string | number;
+  readonly id: RequestId;
 }
 
 /** Who wants to be told of what; `always` are told everything. */
