@@ -1,10 +1,12 @@
-import type { Readable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { NO_ABILITIES } from '../core/abilities.ts';
 import { abortable } from '../core/abortable.ts';
 import type { Abilities } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
 import type { Era } from './asked.ts';
 import { abilitiesIn, abilitiesOf } from './client-abilities.ts';
+import { isMessage, readText } from './client-line.ts';
+import { isId } from './read-message.ts';
 
 /** The capabilities and the era of the one client on a pair of streams. */
 export interface Introduction {
@@ -13,13 +15,36 @@ export interface Introduction {
 }
 
 const MAX_BYTES = 1_000_000;
+const MAX_PING_CHARS = 10_000;
 const LINE_FEED = 10;
 const UNKNOWN: Introduction = { can: NO_ABILITIES, era: 'modern' };
 
-/** Reads what the first message of a client says of it. The message stays in the stream. */
-export async function readIntroduction(input: Readable, signal: AbortSignal): Promise<Introduction> {
-  const line = await peekLine(input, signal).catch(() => undefined);
+interface Streams {
+  readonly input: Readable;
+  readonly output: Writable;
+}
+
+/**
+ * Reads the capabilities from the first message of a client, which stays in the stream. A `ping` may come before it and
+ * says nothing of the client: it is answered here, because the client may wait for the response.
+ */
+export async function readIntroduction({ input, output }: Streams, signal: AbortSignal): Promise<Introduction> {
+  function isPassedOver(line: string): boolean {
+    if (line.trim() === '') return true;
+    const id = pingIn(line);
+    if (id !== undefined) output.write(`${JSON.stringify({ jsonrpc: '2.0', id, result: {} })}\n`);
+    return id !== undefined;
+  }
+  const line = await peekLine(input, isPassedOver, signal).catch(() => undefined);
   return line === undefined ? UNKNOWN : introductionOf(line);
+}
+
+/** Returns the id of a `ping`, if the line is one that has no capabilities. */
+function pingIn(line: string): string | number | undefined {
+  if (line.length > MAX_PING_CHARS) return undefined;
+  const message = readText(line);
+  if (!isMessage(message) || message.method !== 'ping' || !isId(message.id)) return undefined;
+  return isObject(message.params) && abilitiesIn(message.params) ? undefined : message.id;
 }
 
 function introductionOf(line: string): Introduction {
@@ -36,27 +61,38 @@ function introductionOf(line: string): Introduction {
   }
 }
 
-/** Resolves with the first line, or with undefined when the stream ends or the line is too long. */
-function peekLine(input: Readable, signal: AbortSignal): Promise<string | undefined> {
+/** Resolves with the first line to read, or with undefined when the stream ends or the line is too long. */
+function peekLine(
+  input: Readable,
+  isPassedOver: (line: string) => boolean,
+  signal: AbortSignal,
+): Promise<string | undefined> {
   const found = Promise.withResolvers<string | undefined>();
-  const chunks: Buffer[] = [];
+  let text: Buffer = Buffer.alloc(0);
 
   // The data goes back in the same turn: a stream that has ended takes none back later.
-  function finish(isWhole: boolean): void {
+  function finish(line?: string): void {
     input.off('readable', take).off('end', end).off('error', end);
-    const text = Buffer.concat(chunks);
     if (text.length > 0 && !input.readableEnded) input.unshift(text);
-    found.resolve(isWhole ? text.toString('utf8', 0, text.indexOf(LINE_FEED)) : undefined);
+    found.resolve(line);
   }
 
-  const end = () => finish(false);
+  function nextLine(): string | undefined {
+    for (let feed = text.indexOf(LINE_FEED); feed >= 0; feed = text.indexOf(LINE_FEED)) {
+      const line = text.toString('utf8', 0, feed);
+      if (!isPassedOver(line)) return line;
+      text = text.subarray(feed + 1);
+    }
+    return undefined;
+  }
+
+  const end = () => finish();
   function take(): void {
     for (let chunk = input.read(); chunk !== null; chunk = input.read()) {
-      chunks.push(Buffer.from(chunk));
-      const isWhole = chunks.at(-1)?.includes(LINE_FEED) === true;
-      const isTooLong = chunks.reduce((sum, { length }) => sum + length, 0) > MAX_BYTES;
-      if (!isWhole && !isTooLong) continue;
-      finish(isWhole);
+      text = Buffer.concat([text, Buffer.from(chunk)]);
+      const line = nextLine();
+      if (line === undefined && text.length <= MAX_BYTES) continue;
+      finish(line);
       return;
     }
   }

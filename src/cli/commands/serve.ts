@@ -31,7 +31,7 @@ export const serve: Command = {
     const signal = AbortSignal.any([untilInterrupted(), untilAbandoned(stdin)]);
     const local = localCaller();
     // Servers are opened with the capabilities of the one client there is, so that each needs one connection only.
-    const client = await readIntroduction(stdin, signal);
+    const client = await readIntroduction({ input: stdin, output: stdout }, signal);
     const user = { principal: local.id, ...client, hasOneConnection: true } as const;
     await withHeddle({ ...openOptions(input), user, watch: true, onProblems: printProblems }, async (heddle) => {
       const profile = chooseProfile(input, heddle);
