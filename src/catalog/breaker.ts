@@ -94,7 +94,7 @@ export function breakers({ clock, identityOf, connectionsTo }: BreakersOptions):
       else if (lostSince !== undefined && lostSince < breaker.lastLoss) return;
       if (lostSince !== undefined) breaker.lastLoss = ++losses;
       breaker.failures++;
-      // What was under way when it opened is no news.
+      // Calls that were in flight when it opened do not extend the refusal.
       const isNews = pass === 'probe' || breaker.triesAt === undefined;
       if (!isNews || breaker.failures < FAILURES_TO_OPEN) return;
       breaker.triesAt = clock() + OPEN_MS;

@@ -158,7 +158,7 @@ verifies('T3', 'a server that fails keeps none of the others from being listed',
   expect(names(world)).toEqual(['mcp__quick__echo']);
 });
 
-verifies('T3', 'a server that failed before is tried again, and nobody waits for it a second time', async () => {
+verifies('T3', 'a server that failed before is tried again, and no caller waits for it a second time', async () => {
   let tries = 0;
   const flaky: Connect = ({ signal }) => {
     if (tries++ === 0) return Promise.reject(new Error('broken'));

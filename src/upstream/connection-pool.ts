@@ -4,7 +4,7 @@ import type { LineUser, PrivateLines } from './lines.ts';
 import type { Server } from './server.ts';
 import type { Subscriptions } from './subscriptions.ts';
 
-/** One resource on one server, and whose connection is subscribed. */
+/** A subscription to a resource of a server, with the user of its connection. */
 export interface Subscribed {
   readonly uri: string;
   /** The private user; undefined for the shared connection. */

@@ -134,7 +134,7 @@ export class PrivateLines {
     return this.#of((line) => line.owner === owner).length;
   }
 
-  /** What is known of lists and subscriptions on the private connection of a user, if it is open. */
+  /** Returns the lists and subscriptions on the private connection of a user, if it is open. */
   feedOf(owner: LineOwner, user: LineUser): PrivateFeed | undefined {
     const own = ownerOf(user);
     for (const line of this.#lines) {

@@ -33,33 +33,37 @@ const namesIn = async (client: AskableClient) =>
   (await client.list()).map(({ name }) => String(name).replace('mcp__up__', '')).sort();
 
 describe.each(['legacy', 'modern'] as const)('a %s client whose user can be asked', (era) => {
-  verifies('T10', 'sees what a direct connection sees, and nobody else does, before and after a restart', async () => {
-    const { up, heddle } = project({ ...FILES, ...NO_FILES });
-    const straight = await namesIn(await connect('legacy', REFERENCE));
-    const everybodys = await namesIn(await connect('legacy', REFERENCE, {}));
-    expect(straight.filter((name) => !everybodys.includes(name))).toEqual(ONLY_SOME);
+  verifies(
+    'T10',
+    'sees what a direct connection sees, and no other client does, before and after a restart',
+    async () => {
+      const { up, heddle } = project({ ...FILES, ...NO_FILES });
+      const straight = await namesIn(await connect('legacy', REFERENCE));
+      const everybodys = await namesIn(await connect('legacy', REFERENCE, {}));
+      expect(straight.filter((name) => !everybodys.includes(name))).toEqual(ONLY_SOME);
 
-    const first = await up();
-    const plain = await connect(era, first, {});
-    expect(await namesIn(plain)).toEqual(everybodys);
-    let toPlain = 0;
-    await plain.onToolsChanged(() => toPlain++);
-    const able = await connect(era, first);
-    let toAble = 0;
-    await able.onToolsChanged(() => toAble++);
-    await able.list();
-    await until('it hears of more', () => toAble > 0);
-    expect(await namesIn(able)).toEqual(straight);
-    expect([await namesIn(plain), toPlain]).toEqual([everybodys, 0]);
-    await expect(plain.call('mcp__up__get-roots-list')).rejects.toMatchObject({ data: { code: 'NAME_UNKNOWN' } });
-    await first.stop();
+      const first = await up();
+      const plain = await connect(era, first, {});
+      expect(await namesIn(plain)).toEqual(everybodys);
+      let toPlain = 0;
+      await plain.onToolsChanged(() => toPlain++);
+      const able = await connect(era, first);
+      let toAble = 0;
+      await able.onToolsChanged(() => toAble++);
+      await able.list();
+      await until('it hears of more', () => toAble > 0);
+      expect(await namesIn(able)).toEqual(straight);
+      expect([await namesIn(plain), toPlain]).toEqual([everybodys, 0]);
+      await expect(plain.call('mcp__up__get-roots-list')).rejects.toMatchObject({ data: { code: 'NAME_UNKNOWN' } });
+      await first.stop();
 
-    const { stdout } = await heddle(['list', 'tools', '--json']);
-    expect(ONLY_SOME.filter((name) => stdout.includes(name))).toEqual([]);
-    const second = await up();
-    expect(await namesIn(await connect(era, second, {}))).toEqual(everybodys);
-    expect(await namesIn(await connect(era, second))).toEqual(straight);
-  });
+      const { stdout } = await heddle(['list', 'tools', '--json']);
+      expect(ONLY_SOME.filter((name) => stdout.includes(name))).toEqual([]);
+      const second = await up();
+      expect(await namesIn(await connect(era, second, {}))).toEqual(everybodys);
+      expect(await namesIn(await connect(era, second))).toEqual(straight);
+    },
+  );
 
   verifies('T10', 'calls it at once, and is asked', async () => {
     const { up } = project({ ...FILES, ...NO_FILES });
