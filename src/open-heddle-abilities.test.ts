@@ -122,18 +122,40 @@ describe('what a server lists only to those who can be asked', () => {
     expect(await namesFor(heddle, ABLE)).toEqual(['all']);
   });
 
-  verifies('T3', 'is followed when it changes, and known after a restart without asking', async () => {
+  const MORE = { all: '', interrogate: 'elicitation', tell: 'elicitation' };
+  const neverUp = { up: { connect: () => new Promise<void>(() => {}) } };
+
+  verifies('T3', 'is followed when it changes before any call, and known after a restart without asking', async () => {
     const { heddle, server, told, folder } = await running();
-    await heddle.dispatch(callOf('mcp__up__interrogate', ABLE));
-    server.change({ all: '', interrogate: 'elicitation', tell: 'elicitation' });
-    await until('the change is heard of', () => told.length > 1);
+    await namesFor(heddle, ABLE);
+    await until('more is found', () => told.length > 0);
+    server.change(MORE);
+    await until('the change is published', async () =>
+      (await namesFor(heddle, { ...ABLE, id: 'bob' })).includes('tell'),
+    );
     expect(await namesFor(heddle, ABLE)).toEqual(['all', 'interrogate', 'tell']);
     expect(await namesFor(heddle, PLAIN)).toEqual(['all']);
     await heddle.close();
-    const again = await opened(folder, { servers: { up: { connect: () => new Promise<void>(() => {}) } } });
-    // A change on a private connection may be for its user alone: the store keeps the first list.
-    expect(await namesFor(again, ABLE, 0)).toEqual(['all', 'interrogate']);
+    const again = await opened(folder, { servers: neverUp });
+    expect(await namesFor(again, ABLE, 0)).toEqual(['all', 'interrogate', 'tell']);
     expect(await namesFor(again, PLAIN, 0)).toEqual(['all']);
+  });
+
+  verifies('T3', 'is for its user alone when it changes after a call, until a new connection lists it', async () => {
+    const { heddle, server, told, folder } = await running();
+    await heddle.dispatch(callOf('mcp__up__interrogate', ABLE));
+    server.change(MORE);
+    await until('the change is heard of', () => told.length > 1);
+    expect(await namesFor(heddle, ABLE)).toEqual(['all', 'interrogate', 'tell']);
+    await heddle.close();
+    const again = await opened(folder, { servers: neverUp });
+    expect(await namesFor(again, ABLE, 0)).toEqual(['all', 'interrogate']);
+    await again.close();
+
+    const third = await opened(folder, { servers: { up: server } });
+    await third.dispatch(callOf('mcp__up__interrogate', ABLE));
+    const bob = { ...ABLE, id: 'bob' };
+    await until('bob sees the change', async () => (await namesFor(third, bob)).includes('tell'));
   });
 
   verifies('P2', 'takes no bare name from what everybody in the profile sees', async () => {

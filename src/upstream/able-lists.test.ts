@@ -5,6 +5,7 @@ import { ableLists } from './able-lists.ts';
 
 const FORM = { ...NO_ABILITIES, form: true };
 const OPEN = new Promise<void>(() => {});
+const fresh = (listed: Promise<void>, closed = OPEN) => ({ listed, closed, isFresh: () => true });
 const lists = { tools: [{ name: 'old' }], resources: [], templates: [], prompts: [] };
 const memory = { server: 'demo', abilities: 1, signature: 'sig', era: 'legacy', at: 0, lists } as const;
 
@@ -17,15 +18,24 @@ function listsOf(remembered: readonly (typeof memory)[] = []) {
 
 it('reports the tools of a capability set when they differ from those it knew', () => {
   const { able, told } = listsOf([memory]);
-  able.take(1, [{ name: 'old' }]);
+  able.take(1, [{ name: 'old' }], true);
   expect(told).toEqual([]);
-  able.take(1, [{ name: 'new' }]);
-  able.take(1, [{ name: 'new' }]);
-  able.take(2, [{ name: 'other' }]);
+  able.take(1, [{ name: 'new' }], true);
+  able.take(1, [{ name: 'new' }], true);
+  able.take(2, [{ name: 'other' }], true);
   expect(told).toEqual([
     [1, ['new']],
     [2, ['other']],
   ]);
+});
+
+it('reports no tools that may be of one user alone, and has a new connection list them', () => {
+  const { able, told } = listsOf([memory]);
+  able.take(1, [{ name: 'old' }], false);
+  expect(able.asked(FORM)).toBeDefined();
+  able.take(1, [{ name: 'own' }], false);
+  expect(told).toEqual([]);
+  expect(able.asked(FORM)).toBeUndefined();
 });
 
 it('knows a capability set from memory or from a connection, until the shared tools change', async () => {
@@ -34,19 +44,33 @@ it('knows a capability set from memory or from a connection, until the shared to
   able.doubt();
   expect(able.asked(FORM)).toBeUndefined();
   const listed = Promise.resolve();
-  able.begin(1, listed, OPEN);
+  able.begin(1, fresh(listed));
   expect(able.asked(FORM)).toBe(listed);
 });
 
-it('forgets a connection that closed before it listed anything', async () => {
+it('keeps a capability set over a change of the shared tools while its connection is open', async () => {
   const { able } = listsOf();
   const closed = Promise.withResolvers<void>();
-  able.begin(1, Promise.resolve(), closed.promise);
+  able.begin(1, fresh(Promise.resolve(), closed.promise));
+  able.take(1, [], true);
+  able.doubt();
+  expect(able.asked(FORM)).toBeDefined();
   closed.resolve();
   await closed.promise;
   expect(able.asked(FORM)).toBeUndefined();
-  able.begin(1, Promise.resolve(), closed.promise);
-  able.take(1, []);
+});
+
+it('forgets a connection that listed no tools, but not the next one of the same capability set', async () => {
+  const { able } = listsOf();
+  const [listed, closed] = [Promise.resolve(), Promise.withResolvers<void>()];
+  able.begin(1, fresh(listed, closed.promise));
+  await listed;
+  expect(able.asked(FORM)).toBeUndefined();
+
+  const next = new Promise<void>(() => {});
+  able.begin(1, fresh(new Promise(() => {}), closed.promise));
+  able.begin(1, fresh(next));
+  closed.resolve();
   await closed.promise;
-  expect(able.asked(FORM)).toBeDefined();
+  expect(able.asked(FORM)).toBe(next);
 });

@@ -34,6 +34,8 @@ export interface Connection {
   notify(method: string, params: JsonObject, signal: AbortSignal): Promise<void>;
   /** True once the server has asked something without saying during which call: then only one call at a time is certain. */
   asksBlindly(): boolean;
+  /** True once a call was sent: lists may then be of this session alone. */
+  hasSentCall(): boolean;
   /** How many requests wait for their answer, those parked behind a question included. */
   underWay(): number;
   close(): Promise<void>;

@@ -33,7 +33,8 @@ export function learner({ find, lines, known, signal: closing }: LearnerOptions)
     // A modern connection lists everything to all.
     if (server?.connection?.agreement.era !== 'legacy' || server.usesShared(user)) return;
     const { privately } = server;
-    if (!privately.able.asked(user.can)) await lines.open(privately, user, signal);
+    const isUnknown = !privately.able.asked(user.can) && !lines.feedOf(privately, user);
+    if (isUnknown) await lines.open(privately, user, signal);
     await abortable(privately.able.asked(user.can) ?? Promise.resolve(), signal);
   }
 

@@ -101,6 +101,7 @@ function toConnection({ peer, agreement, calls, changes, lives, list, log }: Par
     changes.close();
   });
   let waiting = 0; // Calls about to be sent.
+  let hasSentCall = false;
   /** A lost session is told only when the line is closed: whoever then tries again gets another line. */
   async function failed(thrown: unknown): Promise<never> {
     if (HeddleError.is(thrown) && thrown.details.sessionGone === true) await peer.closed;
@@ -115,6 +116,7 @@ function toConnection({ peer, agreement, calls, changes, lives, list, log }: Par
   }
 
   function send(call: ResolvedCall): Promise<Result> {
+    hasSentCall = true;
     const levelSet = log.sending(call);
     return (levelSet ? sendOnceSet(levelSet, call) : calls.send(call)).catch(failed);
   }
@@ -129,6 +131,7 @@ function toConnection({ peer, agreement, calls, changes, lives, list, log }: Par
     // Whoever cannot complete has nothing to suggest.
     send: (call) => (call.kind === 'completion' && !canComplete(agreement) ? noSuggestions(server) : send(call)),
     asksBlindly: calls.asksBlindly,
+    hasSentCall: () => hasSentCall,
     underWay: () => waiting + calls.underWay(),
     subscribe: changes.subscribe,
     unsubscribe: changes.unsubscribe,

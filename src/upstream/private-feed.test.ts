@@ -17,7 +17,7 @@ const signal = new AbortController().signal;
 const FORM = { ...NO_ABILITIES, form: true };
 const ADA = toolCall('do', {}, { caller: { id: 'ada', roles: ['user'], via: 'gateway' }, can: FORM });
 
-type Events = Pick<ServersOptions, 'onNotification' | 'onPrivateList' | 'onPrivateEnd'>;
+type Events = Pick<ServersOptions, 'book' | 'onAbleTools' | 'onNotification' | 'onPrivateList' | 'onPrivateEnd'>;
 
 /** One legacy server that has resources, behind `openServers`. */
 function world(answers: Parameters<typeof tinyServer>[0], events: Partial<Events>) {
@@ -130,3 +130,44 @@ verifies('R6', 'a private connection is followed when it opens while the shared 
   await until('a new private connection is open', () => tiny.lines.length === 3 && privateLines() === 1);
   await until('it is subscribed and listed', () => subscribed.length === 2 && lists() > listsBefore);
 });
+
+verifies(
+  'R7',
+  'tools listed after a call on the connection of one principal are neither published nor stored',
+  async () => {
+    const called = Promise.withResolvers<void>();
+    const published: unknown[] = [];
+    const own: unknown[] = [];
+    const book = memoryBook();
+    const tool = (name: string) => ({ name, inputSchema: { type: 'object' } });
+    const lists = [
+      () => [],
+      () => called.promise.then(() => [tool('common'), tool('session')]), // The connection of ada, during its call.
+      () => [tool('common')],
+    ];
+    const { servers, tiny } = world(
+      {
+        'tools/list': async () => ({ tools: (await lists.shift()?.()) ?? [] }),
+        'tools/call': () => {
+          called.resolve();
+          return { content: [] };
+        },
+      },
+      {
+        book,
+        onAbleTools: (_server, _abilities, tools) => published.push(tools),
+        onPrivateList: (_server, { principal }, { kind, items }) =>
+          kind === 'tools' && own.push([principal, items.length]),
+      },
+    );
+    await (await servers.lineFor('demo', ADA, signal)).send(ADA);
+    await until('ada has the list', () => own.length === 1);
+    expect([own, published]).toEqual([[['ada', 2]], []]);
+
+    await servers.learn('demo', { can: FORM, caller: { ...ADA.caller, id: 'bob' } }, signal);
+    expect(published).toEqual([[tool('common')]]);
+    expect(JSON.stringify(book.memories)).not.toContain('session');
+    await servers.learn('demo', { can: FORM, caller: ADA.caller }, signal);
+    expect(tiny.lines).toHaveLength(3);
+  },
+);

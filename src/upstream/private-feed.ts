@@ -5,8 +5,7 @@ import type { Subscriptions } from './subscriptions.ts';
 
 export interface PrivateFeedOptions extends Pick<KeepListsOptions, 'clock' | 'alarm' | 'signal'> {
   readonly subscriptions: Subscriptions;
-  /** Receives each list; `isFirst` until this connection has listed that kind before. */
-  readonly onList: (kind: ListKind, items: readonly JsonObject[], isFirst: boolean) => void;
+  readonly onList: (kind: ListKind, items: readonly JsonObject[]) => void;
   readonly onNotification: (method: string, params: JsonObject) => void;
   readonly onEnd: () => void;
 }
@@ -25,17 +24,8 @@ export interface PrivateFeed {
 
 /** Follows what changes on a private connection until `end` is called. */
 export function privateFeed(connection: Connection, options: PrivateFeedOptions): PrivateFeed {
-  const { subscriptions, onList, onNotification, onEnd, ...keeping } = options;
-  const seen = new Set<ListKind>();
-  const lists = keepLists({
-    ...keeping,
-    onFailure() {},
-    onList(kind, items) {
-      const isFirst = !seen.has(kind);
-      seen.add(kind);
-      onList(kind, items, isFirst);
-    },
-  });
+  const { subscriptions, onNotification, onEnd, ...keeping } = options;
+  const lists = keepLists({ ...keeping, onFailure() {} });
   // A first list that fails is fetched again, as after a change.
   const again = () => lists.hear('notifications/tools/list_changed');
   let isListed = false;

@@ -83,17 +83,19 @@ export function privateSide(given: PrivateSideOptions): PrivateSide {
     follow(of, connection) {
       if (usesShared(of, connection.agreement.era)) return undefined;
       const user = ownerOf(of);
+      const isFresh = () => !connection.hasSentCall();
       const feed = privateFeed(connection, {
         ...keeping,
         subscriptions: subscriptions.of(of),
-        onList(kind, items, isFirst) {
-          if (isFirst && kind === 'tools' && user.abilities !== 0) able.take(user.abilities, items);
+        onList(kind, items) {
+          if (kind === 'tools' && user.abilities !== 0) able.take(user.abilities, items, isFresh());
           onPrivateList(user, kind, items);
         },
         onNotification: (method, params) => onNotification(method, params, user),
         onEnd: () => onPrivateEnd(user),
       });
-      if (user.abilities !== 0) able.begin(user.abilities, feed.listed, connection.closed);
+      const { listed } = feed;
+      if (user.abilities !== 0 && isFresh()) able.begin(user.abilities, { listed, closed: connection.closed, isFresh });
       return feed;
     },
   };
