@@ -108,5 +108,5 @@ verifies('G4', 'looks at many nulls within the steps of one check', async () => 
   await expect(send({ properties }, { ...nulls, list: [1] })).resolves.toEqual(text('done'));
   const slow = { allOf: [{ properties: { list: each } }], properties };
   const list = Array.from({ length: 100_000 }, () => 1);
-  await expect(send(slow, { ...nulls, list })).rejects.toMatchObject({ code: 'TOOL_INVALID' });
+  await expect(send(slow, { ...nulls, list })).rejects.toMatchObject({ code: 'INPUT_INVALID' });
 });

@@ -7,7 +7,7 @@ import { loadAjv } from './load-ajv.ts';
 import { optionalNulls } from './optional-null.ts';
 import { plainFit } from './plain-fit.ts';
 import { brokenLimit } from './schema-limits.ts';
-import { checkBudget } from './step-budget.ts';
+import { checkBudget, OverBudget } from './step-budget.ts';
 
 const MAX_VALUE = 60;
 // Keys of the input, and lists of allowed values, can be as long as a message.
@@ -23,7 +23,10 @@ export interface CheckOptions {
   readonly nullIsAbsent?: boolean;
 }
 
-/** Turns a schema from outside into a check. Throws TOOL_INVALID when it is broken or breaks the limits. */
+/**
+ * Turns a schema from outside into a check. Throws TOOL_INVALID when it is broken or breaks the limits.
+ * The check throws INPUT_INVALID when the input takes too many steps.
+ */
 export function compileCheck(schema: JsonObject, tool: string, options: CheckOptions = {}): Check {
   const broken = brokenLimit(schema);
   if (broken) throw invalid(tool, broken);
@@ -37,7 +40,7 @@ export function compileCheck(schema: JsonObject, tool: string, options: CheckOpt
     try {
       if (fits(input)) return undefined;
     } catch (cause) {
-      throw unusable(tool, cause);
+      throw failed(tool, cause);
     }
     thorough ??= thoroughCheck(schema, tool, options);
     return thorough(input);
@@ -47,13 +50,13 @@ export function compileCheck(schema: JsonObject, tool: string, options: CheckOpt
 function thoroughCheck(schema: JsonObject, tool: string, { nullIsAbsent = false }: CheckOptions): Check {
   const compile = loadAjv(); // That it cannot be loaded is no fault of the schema.
   const budget = checkBudget();
-  const errorsOf = orInvalid(tool, () => compile(schema, budget));
+  const errorsOf = compiled(tool, () => compile(schema, budget));
   const nullBehind = nullIsAbsent ? optionalNulls(schema) : () => undefined;
   return function check(input) {
     budget.restart();
     let rest: Record<string, Json | undefined> | undefined;
     for (;;) {
-      const [error] = orInvalid(tool, () => errorsOf(rest ?? input));
+      const [error] = checked(tool, () => errorsOf(rest ?? input));
       const name = error && nullBehind(error);
       if (name === undefined) return error && inWords(error);
       // Within the budget of one check: each null takes another look.
@@ -63,12 +66,29 @@ function thoroughCheck(schema: JsonObject, tool: string, { nullIsAbsent = false 
   };
 }
 
-function orInvalid<T>(tool: string, run: () => T): T {
+function compiled<T>(tool: string, run: () => T): T {
   try {
     return run();
   } catch (cause) {
     throw unusable(tool, cause);
   }
+}
+
+function checked<T>(tool: string, run: () => T): T {
+  try {
+    return run();
+  } catch (cause) {
+    throw failed(tool, cause);
+  }
+}
+
+/** The error of a check that did not end: the input is at fault when it takes too many steps, else the schema. */
+function failed(tool: string, cause: unknown): HeddleError {
+  if (!(cause instanceof OverBudget)) return unusable(tool, cause);
+  return new HeddleError('INPUT_INVALID', `The arguments of ${tool} are too large to check: ${cause.message}.`, {
+    cause,
+    fix: 'Send fewer or shorter values in one call.',
+  });
 }
 
 const unusable = (tool: string, cause: unknown) =>

@@ -1,5 +1,6 @@
 import type { Ajv as AnyAjv, Code, KeywordCxt } from 'ajv';
 import { isObject } from '../core/json.ts';
+import { oneOf } from './one-of.ts';
 import type { StepBudget } from './step-budget.ts';
 
 /** The parts of ajv that write code. */
@@ -14,8 +15,10 @@ export interface Meters {
   readonly compiling: StepBudget;
 }
 
-// At 1,000,000 steps per check, 20,000 references can be followed.
-const STEPS_PER_REFERENCE = 50;
+const STEPS_PER_REFERENCE = 3;
+// Each branch that does not fit adds an error. The first ones are cheap, so that long lists of unions can be checked.
+const UNIONS = new Set(['anyOf', 'oneOf']);
+const CHEAP_BRANCHES = 4;
 const REFERENCES = new Set(['$ref', '$dynamicRef', '$recursiveRef']);
 const OVER_ITEMS = new Set(['items', 'additionalItems', 'contains', 'unevaluatedItems']);
 const OVER_KEYS = new Set([
@@ -25,8 +28,6 @@ const OVER_KEYS = new Set([
 const OVER_TEXT = new Set(['maxLength', 'minLength']);
 const MAPS = new Set([...['properties', 'patternProperties', 'dependentSchemas', 'dependentRequired', 'dependencies']]);
 const VALUES = new Set(['const', 'enum']);
-// Values, which are not nested in code.
-const FLAT_LISTS = new Set(['enum', 'const', 'required']);
 // They become one expression, which is copied for each name that is added to it.
 const CHAINS = new Set(['dependentRequired', 'dependencies', 'unevaluatedProperties']);
 // They copy the names of evaluated properties.
@@ -42,7 +43,7 @@ export function meterKeywords(ajv: AnyAjv, meters: Meters, writing: CodeWriting)
   for (const rule of [...groups, post].flatMap(({ rules }) => rules)) {
     const { definition } = rule;
     if (!('code' in definition)) continue;
-    const { code } = definition;
+    const code = VALUES.has(rule.keyword) ? valueCode(meters.checking, writing) : definition.code;
     rule.definition = {
       ...definition,
       code(context, type) {
@@ -61,14 +62,24 @@ export function meterKeywords(ajv: AnyAjv, meters: Meters, writing: CodeWriting)
 function compileStepsOf({ keyword, schema, gen, it }: KeywordCxt, written: WeakMap<object, number>): number {
   const entries = entriesOf(keyword, schema);
   const evaluated = it.opts.unevaluated ? evaluatedOf(it.props) : 0;
-  const own = 1 + evaluated + (FLAT_LISTS.has(keyword) ? flatSteps(entries) : entries);
+  const own = 1 + evaluated + (keyword === 'required' ? flatSteps(entries) : VALUES.has(keyword) ? 0 : entries);
   const all = own + (written.get(gen) ?? 0);
   written.set(gen, all);
   const chained = CHAINS.has(keyword) ? entries + evaluated : 0;
   return own * (1 + (all >> 7)) + (chained * chained) / 64;
 }
 
-/** Lists of 200 values and more become a loop. */
+/** Replaces the code of `enum` and `const`, which lists the keys of the input again for each allowed object. */
+function valueCode(checking: StepBudget, { _ }: CodeWriting) {
+  return (context: KeywordCxt) => {
+    const { keyword, schema, gen, data } = context;
+    if (keyword === 'enum' && schema.length === 0) throw new Error('enum must have non-empty array');
+    const fits = gen.scopeValue('func', { ref: oneOf(keyword === 'enum' ? schema : [schema], checking) });
+    context.pass(_`${fits}(${data})`);
+  };
+}
+
+/** Lists of 200 names and more become a loop. */
 const flatSteps = (entries: number) => (entries < 200 ? entries >> 3 : 1);
 
 function writeCount(context: KeywordCxt, checking: StepBudget, writing: CodeWriting): void {
@@ -97,10 +108,11 @@ function stepsOf(context: KeywordCxt, { _, Name }: CodeWriting): Code {
 /** The work of a keyword that depends on the schema alone. */
 function fixedSteps({ keyword, schema, parentSchema, it }: KeywordCxt): number {
   if (REFERENCES.has(keyword)) return STEPS_PER_REFERENCE;
-  if (VALUES.has(keyword)) return 1 + (JSON.stringify(schema).length >> 4);
+  if (VALUES.has(keyword)) return 1; // The comparison counts its own work.
   if (keyword === 'additionalProperties') return 1 + entriesOf('patternProperties', parentSchema.patternProperties);
   if (keyword === 'unevaluatedProperties') return 1 + evaluatedOf(it.props);
-  return 1 + entriesOf(keyword, schema);
+  const entries = entriesOf(keyword, schema);
+  return 1 + entries + (UNIONS.has(keyword) ? Math.max(0, entries - CHEAP_BRANCHES) : 0);
 }
 
 /** The schemas or values that a keyword lists; a single schema counts its own keywords. */
@@ -118,5 +130,5 @@ function stepsOverKeys(value: unknown): number {
   if (!isObject(value)) return steps;
   for (const key in value) steps += 1 + (key.length >> 6);
   // Large objects are hash tables, and listing their keys takes several times as long.
-  return steps > 1_000 ? steps * 4 : steps;
+  return steps > 1_000 ? steps * 8 : steps;
 }

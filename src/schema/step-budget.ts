@@ -2,18 +2,21 @@
 export interface StepBudget {
   /** Begins a new check. */
   restart(): void;
-  /** Throws when fewer steps are left. */
+  /** Throws OverBudget when fewer steps are left. */
   take(steps: number): void;
-  /** Returns false, and takes nothing, when fewer pattern steps are left. */
-  takePattern(steps: number): boolean;
+  /** Throws OverBudget when fewer pattern steps are left. */
+  takePattern(steps: number): void;
 }
 
-const MAX_STEPS = 1_000_000;
-// A pattern step takes 100 to 250 ns: the matcher is an interpreter.
-const MAX_PATTERN_STEPS = 1_000_000;
-const MAX_COMPILE_STEPS = 10_000;
+/** The error of a budget that is used up. */
+export class OverBudget extends Error {}
 
-/** Counts the steps of one check: about 100 ms at most, and as much again for its patterns. */
+const MAX_STEPS = 3_000_000;
+// A pattern step takes 30 ns at most.
+const MAX_PATTERN_STEPS = 10_000_000;
+const MAX_COMPILE_STEPS = 50_000;
+
+/** Counts the steps of one check: about 300 ms at most, and as much again for its patterns. */
 export function checkBudget(): StepBudget {
   return budgetOf(MAX_STEPS, 'checking');
 }
@@ -34,12 +37,11 @@ function budgetOf(steps: number, work: string): StepBudget {
     take(taken) {
       left -= taken;
       // Written so that a count that is no number throws, too.
-      if (!(left >= 0)) throw new Error(`${work} takes more than ${steps} steps`);
+      if (!(left >= 0)) throw new OverBudget(`${work} takes more than ${steps} steps`);
     },
     takePattern(taken) {
-      if (taken > patternLeft) return false;
       patternLeft -= taken;
-      return true;
+      if (patternLeft < 0) throw new OverBudget(`matching patterns takes more than ${MAX_PATTERN_STEPS} steps`);
     },
   };
 }

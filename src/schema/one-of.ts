@@ -1,0 +1,30 @@
+import type { Json } from '../core/call.ts';
+import { canonicalJson } from '../core/json.ts';
+import type { StepBudget } from './step-budget.ts';
+
+// Listing the keys of a large object takes as long as this many steps per key.
+const STEPS_PER_KEY = 4;
+
+type Nested = Extract<Json, object>;
+
+/** Returns a function that tells whether a value equals one of the allowed ones. Its work does not grow with their number. */
+export function oneOf(allowed: readonly Json[], checking: StepBudget): (value: Json) => boolean {
+  const plain = new Set<Json>(allowed.filter((one) => !isNested(one)));
+  const nested = allowed.filter(isNested);
+  const sizes = new Set(nested.map(sizeOf));
+  const texts = new Set(nested.map(canonicalJson));
+  return function isAllowed(value) {
+    if (!isNested(value)) return plain.has(value);
+    if (nested.length === 0) return false;
+    const size = sizeOf(value);
+    checking.take(size * STEPS_PER_KEY);
+    // Most values that differ are told apart by their size, without writing them out.
+    if (!sizes.has(size)) return false;
+    const text = canonicalJson(value);
+    checking.take(8 + text.length);
+    return texts.has(text);
+  };
+}
+
+const isNested = (value: Json): value is Nested => typeof value === 'object' && value !== null;
+const sizeOf = (value: Nested) => (Array.isArray(value) ? value.length : Object.keys(value).length);
