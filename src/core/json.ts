@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from './call.ts';
+import { endOfString } from './end-of-string.ts';
 import { HeddleError } from './errors.ts';
 import { isRawNumber, parseExact } from './exact-numbers.ts';
 
@@ -20,7 +21,6 @@ const MAX_NAMES = 20_000;
 const MAX_SHOWN_CHARS = 80;
 const QUOTE = 0x22;
 const OPEN_ARRAY = 0x5b;
-const BACKSLASH = 0x5c;
 const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
@@ -166,18 +166,6 @@ function nameOf(spelling: string, names: Map<string, string>): string {
   const name: string = spelling.includes('\\') ? JSON.parse(`"${spelling}"`) : spelling;
   names.set(spelling, name);
   return name;
-}
-
-function endOfString(text: string, start: number): number {
-  let end = text.indexOf('"', start + 1);
-  while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
-  return end;
-}
-
-function isEscaped(text: string, at: number): boolean {
-  let backslashes = 0;
-  while (text.charCodeAt(at - 1 - backslashes) === BACKSLASH) backslashes++;
-  return backslashes % 2 === 1;
 }
 
 const refused = (why: string, cause?: unknown) =>
