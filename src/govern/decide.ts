@@ -6,7 +6,7 @@ import { nameAt, namesAt } from '../core/equivalent.ts';
 import { isMeant } from '../core/uri-template.ts';
 import { isWithin, mayHaveOf } from './profile.ts';
 import { type Sent, sensitiveIn } from './sensitive.ts';
-import { isResource, restrictsResource } from './uri-rules.ts';
+import { isResource, type Restriction, restrictionsOf, restrictsResource } from './uri-rules.ts';
 
 export interface Policy {
   readonly mode: Settings['mode'];
@@ -186,9 +186,10 @@ function globalRules(
 ): readonly Decision[] {
   const allows = (pattern: string) => names(pattern, target, server) && !isOfAnother(pattern, target, groups);
   return STRICTEST.flatMap((effect) => {
-    const pattern = permissions[effect].find((one) =>
-      effect === 'allow' ? allows(one) : restricts(one, target, server),
-    );
+    const pattern =
+      effect === 'allow'
+        ? permissions.allow.find(allows)
+        : restrictionsOf(permissions[effect]).find((rule) => restricts(rule, target, server))?.pattern;
     if (!pattern) return [];
     return [{ effect, rule: `permissions.${effect}: ${pattern}`, reason: `The rule ${pattern} says ${effect}.` }];
   });
@@ -219,11 +220,12 @@ function isOfAnother(pattern: string, { publicName, group }: Target, groups: Pol
  * In doubt more than was written: it by its server's name for it and by that of configuration, whatever it is called
  * now that it has met others, and all of a pool.
  */
-function restricts(pattern: string, target: Target, server: string): boolean {
+function restricts(rule: Restriction, target: Target, server: string): boolean {
+  const { pattern } = rule;
   const { publicName, servers, group, shownAs } = target;
   if (names(pattern, target, server)) return true;
   if (namesAt(target, server).some((name) => pattern === `mcp__${server}__${name}`)) return true;
-  if (restrictsResource(pattern, target, server)) return true;
+  if (restrictsResource(rule, target, server)) return true;
   if (pattern === `mcp__${group}__${shownAs}`) return true;
   if (servers.length === 1) return false;
   return groupOf(pattern) === `mcp__${group}` || publicName.startsWith(`${groupOf(pattern)}__`);

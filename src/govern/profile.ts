@@ -2,16 +2,16 @@ import type { Profile } from '../config/schema.ts';
 import type { Target } from '../core/call.ts';
 import { namesAt } from '../core/equivalent.ts';
 import { fits, mayFit } from '../core/fits.ts';
-import { includesAmbiguous, isAmbiguous, restrictsResource } from './uri-rules.ts';
+import { includesAmbiguous, isAmbiguous, type Restriction, restrictionsOf, restrictsResource } from './uri-rules.ts';
 
 /** Whether a profile has this: everything that it names at all says so, and nothing of it is excluded. */
 export function isWithin(profile: Profile, target: Target): boolean {
-  const { servers, categories, tools, exclude = [] } = profile;
+  const { servers, categories, tools, exclude } = profile;
   // Any server of a pool may get the call, so each has to belong.
   if (servers && !target.servers.every((server) => servers.some((pattern) => fits(pattern, server)))) return false;
   if (categories && !categories.includes(target.facts.category)) return false;
   if (tools && !tools.some((pattern) => includes(pattern, target))) return false;
-  return !exclude.some((pattern) => excludes(pattern, target));
+  return !exclude || !restrictionsOf(exclude).some((rule) => excludes(rule, target));
 }
 
 /**
@@ -37,13 +37,14 @@ function includes(pattern: string, target: Target): boolean {
 }
 
 /** In doubt more than was written: whatever a tool is called anywhere, and one server of a pool, leaves the whole out. */
-function excludes(pattern: string, target: Target): boolean {
+function excludes(rule: Restriction, target: Target): boolean {
+  const { pattern } = rule;
   const { publicName, group, shownAs, servers } = target;
   if (isPublic(pattern) && fits(pattern, publicName)) return true;
   if (isNamed(pattern, group, shownAs)) return true;
   return servers.some(
     (server) =>
-      restrictsResource(pattern, target, server) ||
+      restrictsResource(rule, target, server) ||
       namesAt(target, server).some((name) => fits(pattern, name) || isNamed(pattern, server, name)),
   );
 }
