@@ -2,14 +2,35 @@ import { expect } from 'vitest';
 import { within } from '../../test/limits.ts';
 import { verifies } from '../../test/requirements.ts';
 import type { JsonObject } from '../core/call.ts';
-import { sensitiveWord } from './sensitive.ts';
+import { sensitiveIn, sensitiveWord } from './sensitive.ts';
 
 const found = (input: JsonObject, valuesToo = true) => sensitiveWord(input, valuesToo) !== undefined;
 
-const YES = ['apiKey', 'api_key', 'API_KEY', 'APIKey', 'key', 'KEY', 'key2', 'my-secret', 'authToken', 'user.password'];
-const YES_TOO = ['deleteAll', 'DropTable', 'x:destroy', 'TOKENName', 'accessTokenTTL', 'PASSWORD', '🔑key', '_token_'];
+const YES = [
+  'apiKey',
+  'api_key',
+  'API_KEY',
+  'APIKey',
+  'private key',
+  'accessKeyId',
+  'signing-key2',
+  'my-secret',
+  'authToken',
+  'user.password',
+];
+const YES_TOO = [
+  'deleteAll',
+  'DropTable',
+  'x:destroy',
+  'TOKENName',
+  'accessTokenTTL',
+  'PASSWORD',
+  'dbCredential',
+  '_token_',
+];
 const NO = ['monkey', 'keyboard', 'MONKEY', 'tokens', 'tokenize', 'passwords', 'undeleted', 'airdrop', 'dropped', ''];
 const NO_EITHER = ['secretary', 'keypad', 'hotkeys', 'destroyer', 'name', 'monKEYs', 'constructor', '__proto__'];
+const NO_QUALIFIER = ['key', 'KEY', 'fileKey', 'cacheKey', 'primary_key', 'apiMonkey'];
 
 for (const name of [...YES, ...YES_TOO]) {
   verifies('G6', `an argument named ${name} is sensitive`, () => {
@@ -17,7 +38,7 @@ for (const name of [...YES, ...YES_TOO]) {
     expect(found({ text: `please ${name} now` })).toBe(true);
   });
 }
-for (const name of [...NO, ...NO_EITHER]) {
+for (const name of [...NO, ...NO_EITHER, ...NO_QUALIFIER]) {
   verifies('G6', `an argument named “${name}” is not sensitive`, () => {
     expect(found(Object.fromEntries([[name, name]]))).toBe(false);
   });
@@ -44,4 +65,16 @@ verifies('G6', 'a word after a very long text is found, without long looking', a
 verifies('G6', 'the reason names the argument and the word, never the value', () => {
   expect(sensitiveWord({ dbPassword: 'hunter2' }, true)).toBe('dbPassword is named after “password”');
   expect(sensitiveWord({ text: 'my secret is hunter2' }, true)).toBe('a value contains “secret”');
+});
+
+verifies('G6', 'routine keys of `_meta` are not sensitive: token and key count only with a qualifier there', () => {
+  const why = (name: string) => sensitiveIn({ input: {}, meta: { [name]: name } }, true);
+  for (const name of ['com.example/idempotencyKey', 'x/cacheKey', 'n8n/sessionKey', 'tokenBudget', 'x/token']) {
+    expect([name, why(name)]).toEqual([name, undefined]);
+  }
+  for (const name of ['x/apiKey', 'accessToken', 'x/password', 'my-secret', 'credential', 'drop', 'x/deleteAll']) {
+    expect([name, why(name)]).toEqual([name, expect.stringContaining('Its `_meta` looks sensitive')]);
+  }
+  expect(sensitiveIn({ input: {}, meta: { a: [{ tokenBudget: 'a token' }] } }, true)).toBeUndefined();
+  expect(sensitiveIn({ input: {}, beside: { tokenBudget: 1 } }, true)).toContain('unknown parameters');
 });
