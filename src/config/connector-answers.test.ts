@@ -104,7 +104,8 @@ describe('the answer of a connector', () => {
   );
 
   it('needs no agreement for an address alone, nor when it has the force of an organisation’s file', async () => {
-    const plain = { type: 'http', url: 'https://remote.test/', headers: { a: 'b' }, description: 'x', timeoutMs: 5 };
+    const limits = { timeoutMs: 5, connectTimeoutMs: 5000, maxMessageBytes: 2048 };
+    const plain = { type: 'http', url: 'https://remote.test/', headers: { a: 'b' }, description: 'x', ...limits };
     expect((await serverOf(plain, {}, REFUSES)).server?.problem).toBeUndefined();
     const { url } = await connector(servers({ mcpServers: { one: { command: 'x', args: ['${TEAM:-none}'] } } }));
     const machine = await machineWith({ 'etc/managed-mcp.json': { connectors: [{ name: 'corp', url }] } });

@@ -61,6 +61,8 @@ const HARMLESS = new Set([
   'enabled',
   'autoConnect',
   'timeoutMs',
+  'connectTimeoutMs',
+  'maxMessageBytes',
   'limits',
   'reconnect',
 ]);
