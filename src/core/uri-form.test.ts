@@ -24,12 +24,30 @@ verifies('G2', 'a URI is ambiguous when its scheme or authority has another norm
   }
 });
 
+verifies(
+  'G2',
+  'a URI is ambiguous when its decoded text has a control character, a dot segment or a look-alike',
+  () => {
+    for (const uri of [
+      'file:///docs/..%00/etc',
+      'file:///docs/.%0a./etc',
+      'file:///docs/a%7f',
+      'note://a%C2%85b',
+      'file:///docs/%EF%BC%8E%EF%BC%8E/etc',
+      'file:///docs%EF%BC%8Fetc',
+    ]) {
+      expect([uri, whyAmbiguous(uri)]).toEqual([uri, expect.any(String)]);
+    }
+  },
+);
+
 verifies('G2', 'a URI in normal form is not ambiguous, whatever its scheme', () => {
   for (const uri of [
     'https://docs.example/a//b?q=https://x.example/',
     'https://docs.example:8443?x',
     'https://xn--bcher-kva.example/a',
     'file:///c%3A/Users/a.md',
+    'file:///my%20notes/caf%C3%A9%20%231.md',
     'file:///文档（1）….md',
     'note://One/Two',
     'urn:isbn:0451450523',

@@ -8,14 +8,15 @@ const SPECIAL = /^(?:file|https?|wss?|ftp):/i;
  * could pass a rule for one resource and be read as another.
  */
 export function whyAmbiguous(uri: string): string | undefined {
-  const folded = uri.normalize('NFKC');
-  if (/\p{Cc}|^\s|\s$/u.test(uri)) return 'it has a control character, or begins or ends with a space';
+  const plain = decoded(uri);
+  if (plain === undefined) return 'its percent-encoding is not UTF-8';
+  const folded = plain.normalize('NFKC');
+  if (/^\s|\s$/.test(uri) || /\p{Cc}/u.test(plain)) return 'it has a control character, or begins or ends with a space';
   if (/\\|%5c/i.test(uri)) return 'it has a backslash';
-  if (DOT_SEGMENT.test(folded)) return 'it has the segment “.” or “..”';
+  if (DOT_SEGMENT.test(uri) || DOT_SEGMENT.test(folded)) return 'it has the segment “.” or “..”';
   if (/%2f/i.test(uri)) return 'it has an encoded slash';
   if (/%25[0-9a-f]{2}/i.test(uri)) return 'it is percent-encoded twice';
-  if (decoded(uri) === undefined) return 'its percent-encoding is not UTF-8';
-  if (folded.replace(NOT_SEPARATORS, '') !== uri.replace(NOT_SEPARATORS, '')) {
+  if (folded.replace(NOT_SEPARATORS, '') !== plain.replace(NOT_SEPARATORS, '')) {
     return 'it has characters that look like “/”, “:”, “?”, “#” or “%”';
   }
   return hasNormalStart(uri) ? undefined : 'its scheme, host, port or user is not in normal form';
