@@ -1,10 +1,10 @@
 import { cutToWidth, following, oneLine } from './inert.ts';
 
-/** One line for people, on stderr. What it quotes cannot add another. */
+/** Writes a single line to stderr. Text quoted in it cannot add another line. */
 export const say = (line: string): void =>
   void process.stderr.write(`${following('', oneLine(line), process.stderr)}\n`);
 
-/** One line for people, on stdout. What it quotes cannot add another. */
+/** Writes a single line to stdout. Text quoted in it cannot add another line. */
 export const print = (line: string): void =>
   void process.stdout.write(`${following('', oneLine(line), process.stdout)}\n`);
 

@@ -1,4 +1,7 @@
-/** Whether a text is what a pattern says, where `*` is any run of characters. Goes back to the last `*` only, so the time is bounded by length times length. */
+/**
+ * Returns true if a text fits a pattern, where `*` is any run of characters. Goes back to the last `*` only, so the
+ * time is bounded by length times length.
+ */
 export function fits(pattern: string, text: string): boolean {
   let at = 0;
   let star = -1;
@@ -19,7 +22,7 @@ export function fits(pattern: string, text: string): boolean {
   return at === pattern.length;
 }
 
-/** Whether a text that begins with `start` may fit a pattern: the two agree as far as both are known. */
+/** Returns true if a text that begins with `start` may fit a pattern: the two agree as far as both are known. */
 export function mayFit(pattern: string, start: string): boolean {
   const star = pattern.indexOf('*');
   const known = star < 0 ? pattern : pattern.slice(0, star);

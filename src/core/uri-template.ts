@@ -59,7 +59,7 @@ export function byTelling(one: UriTemplate, other: UriTemplate): number {
   return one.text < other.text ? -1 : 1;
 }
 
-/** Whether a URI is meant by a URI or a template that a person wrote. An ambiguous one has to be written as it is. */
+/** Returns true if a URI is meant by a URI or a template of the configuration. An ambiguous URI has to be written as it is. */
 export function isMeant(uri: string, written: string): boolean {
   if (uri === written) return true;
   return written.includes('{') && whyAmbiguous(uri) === undefined && readTemplate(written)?.matches(uri) === true;
