@@ -50,6 +50,7 @@ export function privateSide(given: PrivateSideOptions): PrivateSide {
   let modernOnlyOn: Connection | undefined;
 
   function usesShared(user: ConnectionUser, eraIfDown = known()): boolean {
+    if (!options.user && !user.can && !user.caller.can) return true; // Most calls: their clients declare no capabilities.
     const shared = main();
     const era = shared?.agreement.era ?? eraIfDown;
     if (!era || plan.scope === 'builtin') return true; // What comes with Heddle never asks.
@@ -60,15 +61,11 @@ export function privateSide(given: PrivateSideOptions): PrivateSide {
   /** Opens a legacy connection to a server whose shared connection is modern. */
   async function connectLegacy(can: Abilities, hear: ConnectOptions['hear']): Promise<Connection> {
     const shared = main();
-    try {
-      const connection = await connect(can, hear, 'legacy');
-      if (connection.agreement.era === 'legacy') return connection;
-      await connection.close();
-      throw modernOnly(plan.name);
-    } catch (thrown) {
-      modernOnlyOn = shared;
-      throw thrown;
-    }
+    const connection = await connect(can, hear, 'legacy');
+    if (connection.agreement.era === 'legacy') return connection;
+    modernOnlyOn = shared;
+    await connection.close();
+    throw modernOnly(plan.name);
   }
 
   return {

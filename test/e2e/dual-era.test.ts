@@ -5,7 +5,7 @@ import { verifies } from '../requirements.ts';
 import { type Endpoint, INTERACTIVE_CLIENTS, type InteractiveClient } from '../servers/interactive-clients.ts';
 import { BIN, project, SERVERS } from './heddle-command.ts';
 
-const DUAL = { command: process.execPath, args: [join(SERVERS, 'dual-era.mjs')] };
+const DUAL = { command: process.execPath, args: [join(SERVERS, 'dual-era.mjs')], connectTimeoutMs: 60_000 };
 const MODERN = { ...DUAL, args: [...DUAL.args, 'modern-only'] };
 
 type ClientName = keyof typeof INTERACTIVE_CLIENTS;
