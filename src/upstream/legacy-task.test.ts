@@ -219,13 +219,13 @@ verifies('T6', 'a task has the time that was set for it, else ten minutes, and i
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     const { connection, server, said } = await opened({ 'tasks/result': never });
     const sending = connection.send(aTaskCall({ options })).catch(({ code }) => code);
-    await vi.waitFor(() => expect(server.asked).toContain('tasks/result'));
+    await vi.waitFor(() => expect(server.asked).toContain('tasks/result'), { timeout: 60_000 });
     expect(said).toMatchObject([{ task: { ttl: Math.max(ms, 600_000) } }]);
     await vi.advanceTimersByTimeAsync(ms - 100);
     expect(connection.underWay()).toBe(1);
     await vi.advanceTimersByTimeAsync(100);
     expect(await sending).toBe('UPSTREAM_TIMEOUT');
-    await vi.waitFor(() => expect(server.asked).toContain('tasks/cancel'));
+    await vi.waitFor(() => expect(server.asked).toContain('tasks/cancel'), { timeout: 60_000 });
     vi.useRealTimers();
   }
 });
