@@ -1,4 +1,5 @@
 import type { Facts, JsonObject, Target } from './core/call.ts';
+import { withPlainNumbers } from './core/exact-numbers.ts';
 import type { NotificationFilter, NotificationHandler } from './core/notification.ts';
 import type { Change, ServerStatus } from './core/server-status.ts';
 import type { Category, Hit } from './heddle.ts';
@@ -152,7 +153,8 @@ export async function openHeddle(options: OpenOptions = {}): Promise<HeddleClien
       unregister: (name) => heddle.servers.unregister(PROGRAM, name),
     },
     changes: (signal) => heddle.changes(PROGRAM, signal),
-    onNotification: (filter, handler) => heddle.onNotification(PROGRAM, filter, handler),
+    onNotification: (filter, handler) =>
+      heddle.onNotification(PROGRAM, filter, (notification) => handler(withPlainNumbers(notification))),
     close,
     [Symbol.asyncDispose]: close,
   };

@@ -1,6 +1,7 @@
 import { toRoot } from '../config/to-root.ts';
 import type { Abilities, Answer, JsonObject, Question } from '../core/call.ts';
 import { checkedAnswer, REJECTED } from '../core/checked-answer.ts';
+import { withPlainNumbers } from '../core/exact-numbers.ts';
 import { type Field, readForm } from '../core/form.ts';
 import type { AskUser } from '../core/rounds.ts';
 
@@ -87,7 +88,9 @@ export function hostAsker(options: HostOptions, tool: string): AskUser {
 
   return async function ask(questions, server, signal) {
     const asking = { server, tool, signal };
-    const answers = Object.entries(questions).map(async ([key, one]) => [key, await answer(asking, one)] as const);
+    const answers = Object.entries(withPlainNumbers(questions)).map(
+      async ([key, one]) => [key, await answer(asking, one)] as const,
+    );
     return Object.fromEntries(await Promise.all(answers));
   };
 }

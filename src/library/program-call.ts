@@ -38,7 +38,7 @@ export function toCall({ kind, name, input }: Pick<Call, 'kind' | 'name' | 'inpu
     options: rest,
     signal,
     ...(kind === 'tool' && { takesTasks: true }),
-    ...(report && { report }),
+    ...(report && { report: (progress: Progress) => report(withPlainNumbers(progress)) }),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { JsonObject, Target, TargetKind } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
+import { withPlainNumbers } from '../core/exact-numbers.ts';
 import type { Heddle, ListQuery } from '../heddle.ts';
 import type { HostOptions } from './ask-host.ts';
 import { type CallOptions, type CallResult, PROGRAM, send, toCall } from './program-call.ts';
@@ -78,7 +79,7 @@ export function reading(heddle: Heddle, host: HostOptions): Reading {
     readResource: (name, options) => read({ kind: 'resource', name, input: {} }, options),
     async subscribe(name, handler) {
       const ended = new AbortController();
-      const report = async (update: JsonObject) => handler(update as Update);
+      const report = async (update: JsonObject) => handler(withPlainNumbers(update) as Update);
       const call = toCall({ kind: 'subscription', name, input: {} }, { signal: ended.signal });
       // Whoever handles an update answers for it; here nobody is left who could be told.
       await heddle.dispatch({ ...call, report: (update) => void report(update).catch(() => {}) });

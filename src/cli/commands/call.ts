@@ -1,6 +1,7 @@
 import type { Abilities, Call, Caller, JsonObject } from '../../core/call.ts';
 import { newCallId } from '../../core/call-id.ts';
 import { HeddleError } from '../../core/errors.ts';
+import { withPlainNumbers } from '../../core/exact-numbers.ts';
 import { type AskUser, type Complete, throughRounds } from '../../core/rounds.ts';
 import type { Heddle } from '../../heddle.ts';
 import type { OpenOptions } from '../../open-heddle.ts';
@@ -147,7 +148,7 @@ async function run(heddle: Heddle, call: Call, input: Input): Promise<Complete> 
 const askUser: AskUser = async (questions, server, signal) => {
   if (process.stderr.isTTY) process.stderr.write('\r\x1b[K'); // A line of progress may stand there.
   const { askAtTerminal } = await import('../ask-question.ts');
-  return askAtTerminal(questions, server, signal);
+  return askAtTerminal(withPlainNumbers(questions), server, signal);
 };
 
 const refused = ({ name }: Call) =>
@@ -155,7 +156,8 @@ const refused = ({ name }: Call) =>
     fix: 'Call it again when you have changed your mind.',
   });
 
-function showProgress({ progress, total, message }: JsonObject): void {
+function showProgress(params: JsonObject): void {
+  const { progress, total, message } = withPlainNumbers(params);
   const share = typeof total === 'number' ? `${progress}/${total}` : String(progress);
   sayForNow(`${share} ${message ?? ''}`);
   if (progress === total) process.stderr.write('\r\x1b[K');
