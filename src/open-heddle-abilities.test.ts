@@ -158,6 +158,20 @@ describe('what a server lists only to those who can be asked', () => {
     await until('bob sees the change', async () => (await namesFor(third, bob)).includes('tell'));
   });
 
+  verifies('R7', 'changes for one principal without a word to other readers of changes', async () => {
+    const { heddle, server, told } = await running();
+    const others: Change[] = [];
+    void (async () => {
+      for await (const change of heddle.changes({ ...PLAIN, id: 'bob' }, signal)) others.push(change);
+    })();
+    await heddle.dispatch(callOf('mcp__up__interrogate', ABLE));
+    server.change(MORE);
+    await until('ann is told', () => told.some(({ detail }) => detail.user !== undefined));
+    server.change({ all: '', more: '' });
+    await until('bob is told of the shared tools', () => others.some(({ detail }) => detail.list === 'tools'));
+    expect(JSON.stringify(others)).not.toContain('ann');
+  });
+
   verifies('P2', 'takes no bare name from what everybody in the profile sees', async () => {
     const config = { profiles: { bare: { naming: 'bare' } }, builtins: { filesystem: { enabled: false } } };
     const { heddle } = await running(config, { other: ableServer({ interrogate: '' }) });

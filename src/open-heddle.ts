@@ -15,7 +15,7 @@ import { profileNames } from './compose/profile-names.ts';
 import { type RegisteredServers, registeredServers } from './compose/registered-servers.ts';
 import { rememberedOf } from './compose/remembered.ts';
 import { callable, type Situation, situationOf } from './compose/situation.ts';
-import { catalogTeller, listsFor, tellers } from './compose/tellers.ts';
+import { catalogTeller, changesFor, listsFor, tellers } from './compose/tellers.ts';
 import type { Config, Problem, ServerConfig } from './config/config.ts';
 import { loadConfig } from './config/load.ts';
 import { requireFile } from './config/require-file.ts';
@@ -282,7 +282,7 @@ function govern(running: Running, shutDown: () => Promise<void>): Heddle {
       requireRole(by, ['owner', 'operator', 'auditor']);
       return metrics.rows();
     },
-    changes: (_by, signal) => changes.read(signal),
+    changes: changesFor(changes),
     onNotification(by, filter, handler) {
       requireRole(by, ['owner', 'operator']);
       return running.heard.on(filter, handler);

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Caller, JsonObject } from '../core/call.ts';
 import { canonicalJson } from '../core/json.ts';
 import { callerKey, type PrivateUser, userKey } from '../core/private-user.ts';
@@ -106,6 +107,18 @@ export function privateViews({ parts, ownerOf, shared, onChange }: PrivateViewsO
 function isSame(some: readonly JsonObject[], others: readonly JsonObject[]): boolean {
   if (some === others) return true;
   if (some.length !== others.length) return false;
-  const texts = new Set(some.map(canonicalJson));
-  return others.every((one) => texts.has(canonicalJson(one)));
+  const wanted = others.map(digestOf).sort();
+  return some
+    .map(digestOf)
+    .sort()
+    .every((digest, index) => digest === wanted[index]);
+}
+
+// Lists are compared again after each shared change, and their items stay the same objects.
+const digests = new WeakMap<JsonObject, string>();
+
+function digestOf(item: JsonObject): string {
+  const digest = digests.get(item) ?? createHash('sha256').update(canonicalJson(item)).digest('base64url');
+  digests.set(item, digest);
+  return digest;
 }

@@ -1,8 +1,8 @@
 import type { CatalogOptions, LiveCatalog } from '../catalog/refresh.ts';
-import type { JsonObject } from '../core/call.ts';
+import type { Caller, JsonObject } from '../core/call.ts';
 import type { Feed } from '../core/feed.ts';
-import { userKey } from '../core/private-user.ts';
-import type { Change, ServerEvent } from '../core/server-status.ts';
+import { isKeyOf, userKey } from '../core/private-user.ts';
+import { ALL_CHANGES, type Change, type ServerEvent } from '../core/server-status.ts';
 import type { Notifications } from '../upstream/notifications.ts';
 import type { ServersOptions } from '../upstream/servers.ts';
 
@@ -31,6 +31,14 @@ export const catalogTeller =
       kind: 'catalog',
       subject,
       detail: { ...(abilities !== undefined && { abilities }), ...(user && { user: userKey(user) }) },
+    });
+
+/** Returns the changes that a caller may read. Those of a private user are for that principal and the gateway. */
+export const changesFor =
+  (changes: Feed<Change>) =>
+  (by: Caller, signal: AbortSignal): AsyncIterable<Change> =>
+    changes.read(signal, ({ kind, detail: { user } }) => {
+      return kind !== 'catalog' || typeof user !== 'string' || by === ALL_CHANGES || isKeyOf(user, by.id);
     });
 
 type ListHandlers = Pick<ServersOptions, 'onList' | 'onAbleTools' | 'onPrivateList' | 'onPrivateEnd'>;

@@ -3,9 +3,9 @@ export interface Feed<T> {
   publish(item: T): void;
   /**
    * What is published from now on, until the signal aborts or the feed closes. A reader too slow loses the oldest, and
-   * first of all what is expendable.
+   * first of all what is expendable. Only items that pass `isWanted` are read.
    */
-  read(signal: AbortSignal): AsyncIterable<T>;
+  read(signal: AbortSignal, isWanted?: (item: T) => boolean): AsyncIterable<T>;
   close(): void;
 }
 
@@ -26,11 +26,12 @@ export function feed<T>(isExpendable: (item: T) => boolean = () => false): Feed<
     publish(item) {
       for (const read of readers) read(item);
     },
-    read(signal) {
+    read(signal, isWanted = () => true) {
       const waiting: T[] = [];
       const wake = { call: () => {} };
       let open = !signal.aborted;
       const read = (item: T) => {
+        if (!isWanted(item)) return;
         waiting.push(item);
         if (waiting.length > MAX_WAITING) waiting.splice(Math.max(0, waiting.findIndex(isExpendable)), 1);
         wake.call();

@@ -25,6 +25,9 @@ export const ownerOf = ({ caller, can = caller.can }: ConnectionUser): PrivateUs
 /** Returns one string for each owner. */
 export const userKey = ({ principal, abilities, era }: PrivateUser): string => `${abilities} ${era} ${principal}`;
 
+/** Tests whether a key of `userKey` is of this principal. */
+export const isKeyOf = (key: string, principal: string): boolean => key.replace(/^\S+ \S+ /, '') === principal;
+
 export const isSameUser = (one: PrivateUser, other: PrivateUser): boolean =>
   one.principal === other.principal && one.abilities === other.abilities && one.era === other.era;
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from './call.ts';
+import type { Caller, JsonObject } from './call.ts';
 import type { ErrorCode } from './errors.ts';
 import type { Metrics } from './metrics.ts';
 
@@ -49,10 +49,13 @@ export type ServerEvent =
  * `ServerEvent`; beside it are its status, for `list-changed` also `list`, and for `notification` only `method` and `params`.
  * Of the catalog, `subject` says what is other than before: `tools`, `resources` or `prompts`; with
  * `detail.abilities`, only for those who can be asked this, as `abilitiesKey` says it; with `detail.user`, only for the
- * private user of that key.
+ * private user of that key, and read by that principal alone.
  */
 export interface Change {
   readonly kind: 'server' | 'catalog' | 'config';
   readonly subject: string;
   readonly detail: JsonObject;
 }
+
+/** The gateway itself, by identity: it reads the changes of all private users and sends each to its own clients. */
+export const ALL_CHANGES: Caller = { id: 'gateway', roles: [], via: 'gateway' };

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Alarm, realAlarm } from '../core/alarm.ts';
-import type { Caller } from '../core/call.ts';
+import { ALL_CHANGES } from '../core/server-status.ts';
 import type { Heddle } from '../heddle.ts';
 import { concerns } from './able-caller.ts';
 import type { Arrival } from './arrival.ts';
@@ -50,7 +50,6 @@ export interface Gateway {
 }
 
 const GOODBYE_MS = 300;
-const CHANGES: Caller = { id: 'gateway', roles: [], via: 'gateway' };
 
 /**
  * Serves MCP at `/mcp`, and each profile at `/mcp/<profile>`, to whoever shows the right credential: over HTTP and over
@@ -108,7 +107,7 @@ function stopListening({ followed, streams }: Session): void {
 }
 
 async function announceChanges(heddle: Heddle, sessions: Sessions, signal: AbortSignal): Promise<void> {
-  for await (const change of heddle.changes(CHANGES, signal)) {
+  for await (const change of heddle.changes(ALL_CHANGES, signal)) {
     const isFor = ({ callerId, can }: Session) => concerns(change, { callerId, can, era: 'legacy' });
     if (change.kind === 'catalog') announce(sessions, `notifications/${change.subject}/list_changed`, isFor);
   }
