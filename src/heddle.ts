@@ -11,14 +11,14 @@ export interface Heddle {
   /** The only way to a server. */
   readonly dispatch: Handler;
   readonly catalog: {
-    /** One page of what `by` may see, by the same `decide` as dispatch. Waits at most `waitMs` for servers never seen; 0 starts none. */
+    /** Lists one page of the entries that `by` may see, by the same `decide` as dispatch. Waits at most `waitMs` for servers never seen; 0 starts none. */
     list(by: Caller, query: ListQuery): Promise<Page<Target>>;
     /** A tool, looked up as `dispatch` would; else a prompt, a template or a resource. Throws NAME_UNKNOWN or NAME_AMBIGUOUS. */
     describe(by: Caller, name: string, signal: AbortSignal): Promise<Target>;
     /** What fits some words best, among what `by` may see. */
     search(by: Caller, query: { readonly text: string; readonly limit?: number }): Promise<readonly Hit[]>;
     categories(by: Caller): Promise<readonly Category[]>;
-    /** What else there is than tools. Starts servers never seen, and waits 250 ms at most: those still connecting may bring anything. */
+    /** The features besides tools. Starts servers never seen, and waits 250 ms at most: those still connecting may bring anything. */
     offers(by: Caller): Promise<Offers>;
     /** Which rule keeps a known tool of this name out of sight, if one does. Only for the owner: to others it is not there. */
     hiddenBy(by: Caller, name: string): Promise<HidingRule | undefined>;

@@ -13,7 +13,7 @@ export const NO_WAIT_OPTION: Option = {
   help: 'Start no server; show what is known, and say which servers are missing',
 };
 
-/** What commands that read the catalog open: they wait for servers never seen, unless `--no-wait` is given. */
+/** Opens Heddle for commands that read the catalog: they wait for servers never seen, unless `--no-wait` is given. */
 export const catalogOptions = (input: Input): OpenOptions => ({
   ...openOptions(input),
   listWaitMs: input.flag('no-wait') ? 0 : Number.POSITIVE_INFINITY,

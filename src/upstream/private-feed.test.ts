@@ -19,7 +19,7 @@ const ADA = toolCall('do', {}, { caller: { id: 'ada', roles: ['user'], via: 'gat
 
 type Events = Pick<ServersOptions, 'book' | 'onAbleTools' | 'onNotification' | 'onPrivateList' | 'onPrivateEnd'>;
 
-/** One legacy server that has resources, behind `openServers`. */
+/** A legacy server with resources, behind `openServers`. */
 function world(answers: Parameters<typeof tinyServer>[0], events: Partial<Events>) {
   const tiny = tinyServer({ initialize: () => READABLE, ...LISTS, ...answers });
   const time = fakeTime();

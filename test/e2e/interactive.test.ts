@@ -9,7 +9,7 @@ import { BIN, type Project, project, type RunningUp } from './heddle-command.ts'
 type ClientName = keyof typeof INTERACTIVE_CLIENTS;
 type Result = Readonly<Record<string, unknown>>;
 
-/** One client and one upstream server, with the same server reached directly. */
+/** A client and an upstream server, with the same server reached directly. */
 interface Cell {
   readonly client: InteractiveClient;
   readonly direct: InteractiveClient;
