@@ -43,6 +43,8 @@ describe.each(['legacy', 'modern'] as const)('a %s client whose user can be aske
       expect(straight.filter((name) => !everybodys.includes(name))).toEqual(ONLY_SOME);
 
       const first = await up();
+      // Another client starts the server: the arrival of its first list is announced before `plain` connects.
+      expect(await namesIn(await connect(era, first, {}))).toEqual(everybodys);
       const plain = await connect(era, first, {});
       expect(await namesIn(plain)).toEqual(everybodys);
       let toPlain = 0;

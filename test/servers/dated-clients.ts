@@ -173,7 +173,11 @@ function answerTo({ form, url, sample }: Answers, method: string, { mode }: Know
 const place = (port: number, path: string) => new URL(`http://127.0.0.1:${port}${path}`);
 
 async function socketTo({ port, token }: Entrance): Promise<Transport> {
-  const socket = new WebSocket(`ws://127.0.0.1:${port}/mcp`, ['mcp'], headersOf(token));
+  // One message per turn: the SDK drops progress that is read together with the result.
+  const socket = new WebSocket(`ws://127.0.0.1:${port}/mcp`, ['mcp'], {
+    ...headersOf(token),
+    allowSynchronousEvents: false,
+  });
   await once(socket, 'open');
   return transportOf(socket);
 }

@@ -81,7 +81,11 @@ const headersOf = (token: string | undefined): Record<string, string> =>
   token === undefined ? {} : { authorization: `Bearer ${token}` };
 
 async function webSocket(url: string, token: string | undefined): Promise<WebSocket> {
-  const socket = new WebSocket(url.replace('http:', 'ws:'), ['mcp'], { headers: headersOf(token) });
+  const socket = new WebSocket(url.replace('http:', 'ws:'), ['mcp'], {
+    headers: headersOf(token),
+    // One message per turn: the SDK drops progress that is read together with the result.
+    allowSynchronousEvents: false,
+  });
   await once(socket, 'open');
   return socket;
 }

@@ -30,6 +30,8 @@ export const serve: Command = {
     const { stdin, stdout } = process;
     const signal = AbortSignal.any([untilInterrupted(), untilAbandoned(stdin)]);
     const local = localCaller();
+    // A configuration or profile that cannot be used fails here, before the wait for the client's first message.
+    await withHeddle({ ...openOptions(input), autoConnect: false }, async (heddle) => chooseProfile(input, heddle));
     // Servers are opened with the capabilities of the one client there is, so that each needs one connection only.
     const client = await readIntroduction({ input: stdin, output: stdout }, signal);
     const user = { principal: local.id, ...client, hasOneConnection: true } as const;
