@@ -106,13 +106,14 @@ const wallClockOf = ({ clock = Date.now }: OpenOptions): Clock => clock;
 export async function openHeddle(options: OpenOptions = {}): Promise<Heddle> {
   const { env = process.env, clock = steadyClock } = options;
   const closing = new AbortController();
+  const trusted = options.watch ? await (await import('./config/watch.ts')).versionNow(trustFile(homeFolder(env))) : '';
   const config = await readConfig(options, closing.signal);
   requireFile(config, options.configFile);
   options.onProblems?.(config.problems);
   const location = config.settings.store ?? join(homeFolder(env), 'heddle.sqlite');
   const store = await openStore({ location, clock: wallClockOf(options) });
   try {
-    return await assemble({ config, store, options, env, clock, closing });
+    return await assemble({ config, trusted, store, options, env, clock, closing });
   } catch (thrown) {
     closing.abort();
     await store.close();
@@ -122,6 +123,7 @@ export async function openHeddle(options: OpenOptions = {}): Promise<Heddle> {
 
 interface Parts {
   readonly config: Config;
+  readonly trusted: string;
   readonly store: Store;
   readonly options: OpenOptions;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -146,11 +148,10 @@ interface Running {
   readonly options: OpenOptions;
 }
 
-async function assemble({ config, store, options, env, clock, closing }: Parts): Promise<Heddle> {
+async function assemble({ config, trusted, store, options, env, clock, closing }: Parts): Promise<Heddle> {
   const inProcess = inProcessOf(options.servers ?? {});
   const builtin = builtIns({ config: () => situation.config, inProcess, home: homeFolder(env) });
   let situation = situationOf(config, builtin);
-
   // What servers say may come by the thousand, and must not push out what happens to them.
   const changes = feed<Change>(({ detail }) => detail.event === 'notification');
   const heard = notifications();
@@ -182,7 +183,6 @@ async function assemble({ config, store, options, env, clock, closing }: Parts):
     ...listsFor(catalog),
   });
   if (options.autoConnect !== false) servers.start();
-
   const adopt = (read: Config) => {
     situation = situationOf(read, builtin);
     const next = planAll();
@@ -197,7 +197,8 @@ async function assemble({ config, store, options, env, clock, closing }: Parts):
     inProcess,
     closing: closing.signal,
   });
-  const following = options.watch && (await follow({ config, options, env, read: registered.read, adopt, changes }));
+  const { read } = registered;
+  const following = options.watch && (await follow({ config, trusted, options, env, read, adopt, changes }));
   const parts = { store, changes, heard, catalog, servers, metrics, registered, questions, watchdog, env, clock };
   return govern({ now: () => situation, wallClock: wallClockOf(options), options, ...parts }, async () => {
     closing.abort();
@@ -213,20 +214,20 @@ async function assemble({ config, store, options, env, clock, closing }: Parts):
   });
 }
 
-interface Following extends Pick<Parts, 'config' | 'options' | 'env'> {
+interface Following extends Pick<Parts, 'config' | 'trusted' | 'options' | 'env'> {
   readonly read: () => Promise<Config>;
   readonly adopt: (config: Config) => void;
   readonly changes: Feed<Change>;
 }
 
 /** Puts in force what files say when they change, and the user's agreement to it. */
-async function follow({ config, options, env, read, adopt, changes }: Following): Promise<{ close(): void }> {
+async function follow({ config, trusted, options, env, read, adopt, changes }: Following): Promise<{ close(): void }> {
   const { followConfig } = await import('./config/follow.ts');
   const apply = (next: Config) => {
     adopt(next);
     changes.publish({ kind: 'config', subject: 'configuration', detail: { problems: next.problems.length } });
   };
-  const also = [trustFile(homeFolder(env))];
+  const also = new Map([[trustFile(homeFolder(env)), trusted]]);
   return followConfig({ first: config, read, also, apply, onProblems: options.onProblems ?? (() => {}) });
 }
 
@@ -256,7 +257,6 @@ function govern(running: Running, shutDown: () => Promise<void>): Heddle {
     clock: wallClock,
   });
   let closing: Promise<void> | undefined;
-
   return {
     dispatch: pipeline({
       ...order,

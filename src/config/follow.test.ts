@@ -33,7 +33,7 @@ function follow(found: readonly string[]) {
   const { close } = followConfig({
     first: config(),
     read: async () => config(),
-    also: [],
+    also: new Map(),
     apply: (next) => applied.push(namesOf(next)),
     onProblems: (problems) => said.push(...problems.map(({ message }) => message)),
     graceMs: GRACE_MS,

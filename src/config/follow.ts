@@ -7,8 +7,8 @@ import { watchFiles } from './watch.ts';
 export interface FollowOptions {
   readonly first: Config;
   readonly read: () => Promise<Config>;
-  /** Further files whose change gives another configuration. */
-  readonly also: readonly string[];
+  /** Further files whose change gives another configuration, with their versions before the first reading. */
+  readonly also: ReadonlyMap<string, string>;
   /** Given each new configuration that can be used. */
   readonly apply: (config: Config) => void;
   readonly onProblems: (problems: readonly Problem[]) => void;
@@ -25,13 +25,15 @@ export function followConfig(options: FollowOptions): { close(): void } {
   const { first, read, also, apply, onProblems, graceMs = 5000 } = options;
   const grace = gracePeriod(graceMs, readNext);
   let readable = foundIn(first);
+  let versions = also; // Known for the first reading only; later polls tell.
   let reading: Promise<void> = Promise.resolve();
   let closed = false;
   let told = new Set(first.problems.map(({ message }) => message));
 
   function note({ files, refreshed }: Config): void {
     // A file that vanished may be in no list now, and is still expected back.
-    const others = [...readable, ...also].map((file) => [file, undefined] as const);
+    const others = [...readable, ...also.keys()].map((file) => [file, versions.get(file)] as const);
+    versions = new Map();
     const all = new Map([...others, ...files.map(({ file, version }) => [file, version] as const)]);
     watch.follow(new Map([...all].filter(([file]) => isAbsolute(file)))); // Not variables, nor addresses.
     refreshed.then((changed) => changed && readNext());

@@ -59,5 +59,6 @@ export function watchFiles({ onChange, pollMs = 300, settleMs = 100 }: WatchOpti
   };
 }
 
-const versionNow = (file: string): Promise<string> =>
+/** Returns the version that a file has now. */
+export const versionNow = (file: string): Promise<string> =>
   stat(file).then(fileVersion, ({ code }: NodeJS.ErrnoException) => (code === 'ENOENT' ? MISSING : `${code}`));
