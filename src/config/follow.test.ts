@@ -1,8 +1,12 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import type { Config, SourceFile } from './config.ts';
 import { defaultSettings } from './default-settings.ts';
 import { followConfig } from './follow.ts';
+import { versionNow } from './watch.ts';
 
 const GRACE_MS = 5000;
 const FILE = '/nowhere/heddle.json';
@@ -12,7 +16,7 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] 
 afterEach(() => void vi.useRealTimers());
 
 /** Follows a configuration whose files are in the states that the test sets, and reads it when the test says so. */
-function follow(found: readonly string[]) {
+function follow(found: readonly string[], also: ReadonlyMap<string, string> = new Map()) {
   let states: ReadonlyMap<string, SourceFile['state']> = new Map(found.map((file) => [file, 'found']));
   let change = Promise.withResolvers<boolean>();
   const applied: string[] = [];
@@ -33,7 +37,7 @@ function follow(found: readonly string[]) {
   const { close } = followConfig({
     first: config(),
     read: async () => config(),
-    also: new Map(),
+    also,
     apply: (next) => applied.push(namesOf(next)),
     onProblems: (problems) => said.push(...problems.map(({ message }) => message)),
     graceMs: GRACE_MS,
@@ -103,6 +107,22 @@ it('waits for no file that was never there, nor for an address', async () => {
   expect(applied).toEqual([FILE]);
   close();
 });
+
+verifies(
+  'C13',
+  'reads again when a further file changed between the first reading and the start of the watch',
+  async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'heddle-follow-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const trust = join(folder, 'trust.json');
+    const before = await versionNow(trust);
+    await writeFile(trust, '{}');
+    vi.useRealTimers(); // The watch reads real files.
+    const { applied, close } = follow([FILE], new Map([[trust, before]]));
+    await expect.poll(() => applied).toEqual([FILE]);
+    close();
+  },
+);
 
 it('leaves no timer behind when it is closed', async () => {
   const { becomes, close } = follow([FILE]);
