@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import type { Json, JsonObject } from '../src/core/call.ts';
 import { isObject } from '../src/core/json.ts';
 import { toAnthropic } from '../src/translate/anthropic.ts';
-import { fromZod } from '../src/translate/from-zod.ts';
-import { toGemini } from '../src/translate/gemini.ts';
+import { toGemini } from '../src/translate/gemini/gemini.ts';
 import type { Loss } from '../src/translate/loss.ts';
-import { toOpenAi } from '../src/translate/openai.ts';
-import { toOpenAiStrict } from '../src/translate/openai-strict.ts';
-import { toZod } from '../src/translate/zod.ts';
+import { toOpenAi } from '../src/translate/openai/openai.ts';
+import { toOpenAiStrict } from '../src/translate/openai/openai-strict.ts';
+import { fromZod } from '../src/translate/zod/from-zod.ts';
+import { toZod } from '../src/translate/zod/zod.ts';
 import { anthropicProblems, geminiProblems, openAiProblems, openAiStrictProblems } from './dialect-rules.ts';
 
 const TOOLS = 'security/benign-docker-mcp-registry-tools/servers';
@@ -91,7 +91,7 @@ function report(name: string, outcomes: readonly Outcome[]): boolean {
 
 function topLosses(outcomes: readonly Outcome[]): readonly (readonly [string, number])[] {
   const tools = outcomes.flatMap(({ lost }) => [
-    ...new Set(lost.map(({ keyword, effect, why }) => `${keyword} (${effect}): ${why}`)),
+    ...new Set(lost.map(({ keyword, effect, reason }) => `${keyword} (${effect}): ${reason}`)),
   ]);
   const counts = Map.groupBy(tools, (loss) => loss);
   return [...counts]

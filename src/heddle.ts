@@ -1,10 +1,10 @@
-import type { Settings } from './config/schema.ts';
-import type { ApiKey } from './core/api-key.ts';
+import type { Settings } from './config/schema/schema.ts';
 import type { Caller, Handler, JsonObject, Target, TargetKind } from './core/call.ts';
-import type { Finding } from './core/finding.ts';
-import type { MetricsRow } from './core/metrics.ts';
-import type { NotificationFilter, NotificationHandler } from './core/notification.ts';
-import type { Change, ServerStatus } from './core/server-status.ts';
+import type { ApiKey } from './core/records/api-key.ts';
+import type { Finding } from './core/records/finding.ts';
+import type { MetricsRow } from './core/records/metrics.ts';
+import type { NotificationFilter, NotificationHandler } from './core/records/notification.ts';
+import type { Change, ServerStatus } from './core/records/server-status.ts';
 
 /** What a face may touch: types only, nothing here runs. `by` is checked against a role where it matters. */
 export interface Heddle {
@@ -19,7 +19,7 @@ export interface Heddle {
     search(by: Caller, query: { readonly text: string; readonly limit?: number }): Promise<readonly Hit[]>;
     categories(by: Caller): Promise<readonly Category[]>;
     /** The features besides tools. Starts servers never seen, and waits 250 ms at most: those still connecting may bring anything. */
-    offers(by: Caller): Promise<Offers>;
+    offers(by: Caller): Promise<Features>;
     /** Which rule keeps a known tool of this name out of sight, if one does. Only for the owner: to others it is not there. */
     hiddenBy(by: Caller, name: string): Promise<HidingRule | undefined>;
   };
@@ -29,7 +29,7 @@ export interface Heddle {
     /** Connects when it is not connected yet; a failure is a status, not an exception. */
     connect(by: Caller, name: string, signal: AbortSignal): Promise<ServerStatus>;
     /** Tells a server something, connecting it first. Throws INPUT_INVALID for what MCP itself means otherwise. */
-    notify(by: Caller, name: string, said: Said): Promise<void>;
+    notify(by: Caller, name: string, said: OutgoingNotification): Promise<void>;
     /**
      * Brings a server while Heddle runs: an entry as in `mcpServers`, taken literally, or one in this process. It
      * wins over files that name it later. Throws NAME_TAKEN, CONFIG_INVALID or SERVER_BLOCKED.
@@ -79,7 +79,7 @@ export interface KnownKey extends ApiKey {
 }
 
 /** A notification of our own; its signal ends the wait for the server to take it. */
-export interface Said {
+export interface OutgoingNotification {
   readonly method: string;
   readonly params: JsonObject;
   readonly signal?: AbortSignal | undefined;
@@ -116,7 +116,7 @@ export interface HidingRule {
 }
 
 /** What servers have beside tools. */
-export interface Offers {
+export interface Features {
   readonly resources: boolean;
   /** Somebody tells when a resource changes. */
   readonly subscribe: boolean;
@@ -128,7 +128,7 @@ export interface Offers {
 export interface Hit {
   readonly target: Target;
   readonly score: number;
-  readonly why: 'exact name' | 'name' | 'description';
+  readonly reason: 'exact name' | 'name' | 'description';
 }
 
 export interface Category {

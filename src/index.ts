@@ -1,40 +1,40 @@
 import type { Facts, JsonObject, Target } from './core/call.ts';
 import { withPlainNumbers } from './core/exact-numbers.ts';
-import type { NotificationFilter, NotificationHandler } from './core/notification.ts';
-import type { Change, ServerStatus } from './core/server-status.ts';
+import type { NotificationFilter, NotificationHandler } from './core/records/notification.ts';
+import type { Change, ServerStatus } from './core/records/server-status.ts';
 import type { Category, Hit } from './heddle.ts';
-import { abilitiesOf, type HostOptions } from './library/ask-host.ts';
-import { type CallOptions, type CallResult, PROGRAM, send, toCall } from './library/program-call.ts';
-import { listAll, type Reading, reading } from './library/program-reading.ts';
-import { type OpenOptions as OpenHeddleOptions, openHeddle as open } from './open-heddle.ts';
-import type { InProcessServer } from './upstream/given.ts';
+import { capabilitiesOfHost, type HostOptions } from './library/host-input.ts';
+import { type CallOptions, type CallResult, PROGRAM, send, toLibraryCall } from './library/library-call.ts';
+import { listAll, type ResourceApi, resourceApi } from './library/resource-api.ts';
+import { type HeddleOptions as OpenHeddleOptions, openHeddle as open } from './open-heddle.ts';
+import type { InProcessServer } from './upstream/lifecycle/programmatic-servers.ts';
 
-export type { Answer, Facts, JsonObject, Progress, Question } from './core/call.ts';
+export type { Choice, Field } from './core/call/form.ts';
+export type { Facts, InputRequest, InputResponse, JsonObject, Progress } from './core/call.ts';
 export { type ErrorCode, type Fault, HeddleError, UpstreamError } from './core/errors.ts';
-export type { Choice, Field } from './core/form.ts';
-export type { Metrics } from './core/metrics.ts';
-export type { Notification, NotificationFilter, NotificationHandler } from './core/notification.ts';
-export type { Change, ServerStatus } from './core/server-status.ts';
+export type { Metrics } from './core/records/metrics.ts';
+export type { Notification, NotificationFilter, NotificationHandler } from './core/records/notification.ts';
+export type { Change, ServerStatus } from './core/records/server-status.ts';
 export type { Category } from './heddle.ts';
 export type {
-  AskedQuestion,
-  Asking,
   Elicitation,
   ElicitationAnswer,
+  ElicitationContext,
+  HostInputRequest,
   HostOptions,
   Sampling,
-} from './library/ask-host.ts';
-export type { CallOptions, CallResult } from './library/program-call.ts';
+} from './library/host-input.ts';
+export type { CallOptions, CallResult } from './library/library-call.ts';
 export type {
-  Completing,
+  CompletionRef,
   Prompt,
-  Reading,
   ReadResult,
   Resource,
+  ResourceApi,
   ResourceTemplate,
   Update,
-} from './library/program-reading.ts';
-export type { InProcessServer } from './upstream/given.ts';
+} from './library/resource-api.ts';
+export type { InProcessServer } from './upstream/lifecycle/programmatic-servers.ts';
 
 /** How Heddle is opened, and how the program answers what servers ask. */
 export interface OpenOptions extends Omit<OpenHeddleOptions, 'user'>, HostOptions {}
@@ -63,11 +63,11 @@ export interface ToolFilter {
 /** A tool that was searched for. Scores compare the hits of one search, and nothing else. */
 export interface FoundTool extends Tool {
   readonly score: number;
-  readonly why: Hit['why'];
+  readonly why: Hit['reason'];
 }
 
 /** A running Heddle, as a program uses it. Every call passes the same pipeline as the gateway's and the CLI's. */
-export interface HeddleClient extends Reading, AsyncDisposable {
+export interface HeddleClient extends ResourceApi, AsyncDisposable {
   /** All tools, or some. Starts only servers whose tools were never seen, and waits at most two seconds for them. */
   tools(filter?: ToolFilter): Promise<readonly Tool[]>;
   /** Calls a tool by public name, `server.tool`, or its own name where only one has it. Throws `HeddleError`. */
@@ -126,20 +126,20 @@ export interface HeddleClient extends Reading, AsyncDisposable {
  * const { value } = await heddle.call('filesystem.fs_read_file', { path: 'README.md' });
  */
 export async function openHeddle(options: OpenOptions = {}): Promise<HeddleClient> {
-  const can = abilitiesOf(options);
-  const heddle = await open({ ...options, ...(can && { user: { principal: PROGRAM.id, can } }) });
+  const capabilities = capabilitiesOfHost(options);
+  const heddle = await open({ ...options, ...(capabilities && { user: { principal: PROGRAM.id, capabilities } }) });
   const close = () => heddle.close();
   return {
     tools: async (filter = {}) => (await listAll(heddle, 'tool', filter)).map(toTool),
     call: async (name, input = {}, callOptions = {}) =>
-      send(heddle, toCall({ kind: 'tool', name, input }, callOptions), options),
-    ...reading(heddle, options),
+      send(heddle, toLibraryCall({ kind: 'tool', name, input }, callOptions), options),
+    ...resourceApi(heddle, options),
     catalog: {
       describe: async (name, signal = new AbortController().signal) =>
         toTool(await heddle.catalog.describe(PROGRAM, name, signal)),
       search: async (text, { limit } = {}) => {
         const hits = await heddle.catalog.search(PROGRAM, { text, ...(limit !== undefined && { limit }) });
-        return hits.map(({ target, score, why }) => ({ ...toTool(target), score, why }));
+        return hits.map(({ target, score, reason }) => ({ ...toTool(target), score, reason }));
       },
       categories: () => heddle.catalog.categories(PROGRAM),
     },

@@ -4,15 +4,15 @@ import { describe, expect, onTestFinished } from 'vitest';
 import { verifies } from '../test/requirements.ts';
 import { ableServer } from '../test/servers/able-server.ts';
 import { until } from '../test/until.ts';
-import type { Abilities, Call, Caller, JsonObject } from './core/call.ts';
-import type { Change } from './core/server-status.ts';
+import type { Call, Caller, ClientCapabilities, JsonObject } from './core/call.ts';
+import type { Change } from './core/records/server-status.ts';
 import { temporaryFolder } from './gateway/fixtures.ts';
 import type { Heddle } from './heddle.ts';
-import { type OpenOptions, openHeddle } from './open-heddle.ts';
+import { type HeddleOptions, openHeddle } from './open-heddle.ts';
 
-const FORM: Abilities = { form: true, url: false, sampling: false, samplingTools: false, roots: false };
+const FORM: ClientCapabilities = { form: true, url: false, sampling: false, samplingTools: false, roots: false };
 const PLAIN: Caller = { id: 'ann', roles: ['user'], via: 'gateway' };
-const ABLE: Caller = { ...PLAIN, can: FORM };
+const ABLE: Caller = { ...PLAIN, capabilities: FORM };
 // Enough for a server in this process, on a busy machine.
 const LONG_MS = 20_000;
 const signal = new AbortController().signal;
@@ -26,10 +26,10 @@ const callOf = (name: string, caller: Caller): Call => ({
   caller,
   options: {},
   signal,
-  ...(caller.can && { can: caller.can }),
+  ...(caller.capabilities && { capabilities: caller.capabilities }),
 });
 
-async function opened(folder: string, options: OpenOptions): Promise<Heddle> {
+async function opened(folder: string, options: HeddleOptions): Promise<Heddle> {
   const env = { HEDDLE_HOME: join(folder, 'home') };
   const heddle = await openHeddle({ cwd: folder, env, trustProject: true, ...options });
   onTestFinished(() => heddle.close());
@@ -51,7 +51,7 @@ function toldBy(heddle: Heddle): readonly Change[] {
 }
 
 /** A Heddle with one such server that is connected, and what it tells of its catalog from now on. */
-async function running(config: JsonObject = {}, others: NonNullable<OpenOptions['servers']> = {}) {
+async function running(config: JsonObject = {}, others: NonNullable<HeddleOptions['servers']> = {}) {
   const folder = await temporaryFolder();
   await writeFile(join(folder, 'heddle.json'), JSON.stringify(config));
   const server = ableServer({ all: '', interrogate: 'elicitation' });
@@ -64,7 +64,7 @@ describe('what a server lists only to those who can be asked', () => {
   verifies('T3', 'is remembered beside what it lists to everybody, whoever connected last', async () => {
     const folder = await temporaryFolder();
     const servers = { up: ableServer({ all: '', interrogate: 'elicitation' }) };
-    const user = { principal: PLAIN.id, can: FORM };
+    const user = { principal: PLAIN.id, capabilities: FORM };
     const listed: unknown[] = [];
     for (const options of [{ servers, user }, { servers }, { servers, user }]) {
       const heddle = await opened(folder, options);
@@ -94,7 +94,7 @@ describe('what a server lists only to those who can be asked', () => {
     const { heddle } = await running();
     await heddle.dispatch(callOf('mcp__up__interrogate', ABLE));
     const unknown = { code: 'NAME_UNKNOWN', fix: expect.not.stringContaining('interrogate') };
-    const other = { ...PLAIN, can: { ...FORM, form: false, roots: true } };
+    const other = { ...PLAIN, capabilities: { ...FORM, form: false, roots: true } };
     for (const by of [PLAIN, other]) {
       await expect(heddle.dispatch(callOf('mcp__up__interrogate', by))).rejects.toMatchObject(unknown);
       await expect(heddle.dispatch(callOf('mcp__up__interrogat', by))).rejects.toMatchObject(unknown);
@@ -234,7 +234,7 @@ describe('what a server lists only to those who can be asked', () => {
   verifies('T3', 'is discovered for the only user of a process, too', async () => {
     const folder = await rememberedFolder();
     const server = ableServer({ all: '', interrogate: 'elicitation' });
-    const heddle = await opened(folder, { servers: { up: server }, user: { principal: PLAIN.id, can: FORM } });
+    const heddle = await opened(folder, { servers: { up: server }, user: { principal: PLAIN.id, capabilities: FORM } });
     expect(await namesFor(heddle, PLAIN, LONG_MS)).toEqual(['all', 'interrogate']);
     expect(server.told).toEqual([{ elicitation: { form: {} } }]);
   });

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, onTestFinished, vi } from 'vitest';
 import { verifies } from '../test/requirements.ts';
 import { recordingServer, text } from '../test/servers/recording-server.ts';
+import { newCallId } from './core/call/call-id.ts';
 import type { Call, JsonObject } from './core/call.ts';
-import { newCallId } from './core/call-id.ts';
 import { gatewayUnderTest, openSession } from './gateway/fixtures.ts';
 import { openHeddle } from './open-heddle.ts';
 

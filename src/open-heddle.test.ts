@@ -10,7 +10,7 @@ import { until } from '../test/until.ts';
 import type { Call, Caller, Role } from './core/call.ts';
 import { temporaryFolder } from './gateway/fixtures.ts';
 import type { Heddle } from './heddle.ts';
-import { type OpenOptions, openHeddle } from './open-heddle.ts';
+import { type HeddleOptions, openHeddle } from './open-heddle.ts';
 
 const signal = new AbortController().signal;
 const ODD = join(import.meta.dirname, '../test/servers/odd-tools.mjs');
@@ -28,7 +28,7 @@ const callOf = (name: string, input: Call['input'] = {}): Call => ({
   signal,
 });
 
-async function opened(options: OpenOptions = {}, folder?: string): Promise<Heddle> {
+async function opened(options: HeddleOptions = {}, folder?: string): Promise<Heddle> {
   const cwd = folder ?? (await temporaryFolder());
   const heddle = await openHeddle({ cwd, env: { PATH: process.env.PATH, HEDDLE_HOME: join(cwd, 'home') }, ...options });
   onTestFinished(() => heddle.close());

@@ -1,31 +1,31 @@
 import { homedir } from 'node:os';
 import { join, resolve as resolvePath } from 'node:path';
-import { invoke } from './catalog/invoke.ts';
-import { discover } from './catalog/list.ts';
-import { type LiveMetrics, openMetrics } from './catalog/metrics.ts';
-import { reading } from './catalog/reading.ts';
-import { type LiveCatalog, liveCatalog } from './catalog/refresh.ts';
+import { startUnknownServers } from './catalog/list.ts';
+import { type LiveCatalog, liveCatalog } from './catalog/live-catalog.ts';
+import { readStages } from './catalog/reads/read-stages.ts';
 import { resolver, withTarget } from './catalog/resolve.ts';
+import { invoke } from './catalog/routing/invoke.ts';
+import { type LiveMetrics, openMetrics } from './catalog/routing/metrics.ts';
 import { subjectOf } from './catalog/subject.ts';
 import { access } from './compose/access.ts';
+import { type ActiveConfig, activeConfigOf, callable } from './compose/active-config.ts';
 import { administration } from './compose/administration.ts';
 import { browse, LIST_WAIT_MS } from './compose/browse.ts';
 import { builtIns } from './compose/built-ins.ts';
+import { catalogPublisher, changePublishers, changesFor, listsFor } from './compose/change-publishers.ts';
 import { profileNames } from './compose/profile-names.ts';
 import { type RegisteredServers, registeredServers } from './compose/registered-servers.ts';
 import { rememberedOf } from './compose/remembered.ts';
-import { callable, type Situation, situationOf } from './compose/situation.ts';
-import { catalogTeller, changesFor, listsFor, tellers } from './compose/tellers.ts';
 import type { Config, Problem, ServerConfig } from './config/config.ts';
 import { loadConfig } from './config/load.ts';
-import { requireFile } from './config/require-file.ts';
-import { trustFile } from './config/trust-file.ts';
-import { abilitiesKey } from './core/abilities.ts';
+import { requireFile } from './config/read/require-file.ts';
+import { trustFile } from './config/sources/trust-file.ts';
+import { type Feed, feed } from './core/async/feed.ts';
+import { requireRole } from './core/call/caller.ts';
+import { capabilitiesKey } from './core/call/client-capabilities.ts';
 import type { Caller, Target } from './core/call.ts';
-import { requireRole } from './core/caller.ts';
-import { type Clock, steadyClock } from './core/clock.ts';
-import { type Feed, feed } from './core/feed.ts';
-import type { Change } from './core/server-status.ts';
+import type { Change } from './core/records/server-status.ts';
+import { type Clock, steadyClock } from './core/time.ts';
 import { type Decide, hidesServer } from './govern/decide.ts';
 import { pipeline } from './govern/pipeline.ts';
 import { rates } from './govern/rate-limit.ts';
@@ -33,24 +33,24 @@ import { stageNames, stages } from './govern/stages.ts';
 import type { Heddle } from './heddle.ts';
 import { openWatchdog, type Watchdog } from './process/watchdog.ts';
 import { openStore } from './store/open-store.ts';
-import type { Secrets } from './store/secrets.ts';
+import type { Secrets } from './store/secrets/secrets.ts';
 import type { Store } from './store/store.ts';
-import { type Given, givenConfigs, inProcessOf } from './upstream/given.ts';
-import { httpPool } from './upstream/http-pool.ts';
-import type { OnlyUser } from './upstream/lines.ts';
-import { type Notifications, notifications } from './upstream/notifications.ts';
-import { parking } from './upstream/parking.ts';
-import { planServer } from './upstream/plan.ts';
-import { openQuestions, type Questions } from './upstream/questions.ts';
+import { openServerRequests, type ServerRequests } from './upstream/elicitation/server-requests.ts';
+import { suspendedCalls } from './upstream/elicitation/suspended-calls.ts';
+import { type Notifications, notifications } from './upstream/lifecycle/notifications.ts';
+import { planServer } from './upstream/lifecycle/plan-server.ts';
+import type { SoleUser } from './upstream/lifecycle/private-connections.ts';
+import { inProcessOf, type ServersOption, toServerConfigs } from './upstream/lifecycle/programmatic-servers.ts';
 import { openServers, type Servers } from './upstream/servers.ts';
+import { httpPool } from './upstream/transports/http-pool.ts';
 
-export interface OpenOptions {
+export interface HeddleOptions {
   /** The only file to read, instead of those of the project and the user. */
   readonly configFile?: string;
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Servers besides the configured ones: entries as in `mcpServers`, or in-process servers. */
-  readonly servers?: Given;
+  readonly servers?: ServersOption;
   /** Who brings those: the program that embeds Heddle, or somebody at its command line. */
   readonly scope?: 'sdk' | 'command';
   /** Believe what came with the project's folder without asking the user. */
@@ -63,7 +63,7 @@ export interface OpenOptions {
   /** False keeps even servers that ask for it from being connected before they are needed. */
   readonly autoConnect?: boolean;
   /** The one user there is, when every call is theirs: servers are told what they can be asked. */
-  readonly user?: OnlyUser;
+  readonly user?: SoleUser;
   /** How long lists and bare names wait for servers never seen: 2 s unless given; 0 starts none. */
   readonly listWaitMs?: number;
 }
@@ -74,7 +74,7 @@ export const homeFolder = (env: Readonly<Record<string, string | undefined>>): s
 
 /** Reads the configuration that `openHeddle` would use. */
 export async function readConfig(
-  options: OpenOptions = {},
+  options: HeddleOptions = {},
   signal?: AbortSignal,
   registered: readonly ServerConfig[] = [],
 ): Promise<Config> {
@@ -85,28 +85,30 @@ export async function readConfig(
     home,
     env,
     userHome: homedir(),
-    given: [...(await givenConfigs(options.servers ?? {}, options.scope ?? 'sdk')), ...registered],
-    secrets: async (names) => (await import('./store/secret-store.ts')).readSecretsFor(names, { home, env }),
-    ...(!trustProject && { trust: async () => (await import('./config/trust-book.ts')).openTrustBook(home) }),
+    given: [...(await toServerConfigs(options.servers ?? {}, options.scope ?? 'sdk')), ...registered],
+    secrets: async (names) => (await import('./store/secrets/open-secrets.ts')).readSecretsFor(names, { home, env }),
+    ...(!trustProject && { trust: async () => (await import('./config/sources/trust-book.ts')).openTrustBook(home) }),
     ...(file !== undefined && { file }),
     ...(signal && { signal }),
   });
 }
 
 /** Opens the secrets that configurations name as `${secret:name}`. */
-export async function openSecretStore(env: NonNullable<OpenOptions['env']> = process.env): Promise<Secrets> {
-  const { openSecrets } = await import('./store/secret-store.ts');
+export async function openSecretStore(env: NonNullable<HeddleOptions['env']> = process.env): Promise<Secrets> {
+  const { openSecrets } = await import('./store/secrets/open-secrets.ts');
   return openSecrets({ home: homeFolder(env), env });
 }
 
 /** Dates what is written down; a program that owns time owns this clock, too. */
-const wallClockOf = ({ clock = Date.now }: OpenOptions): Clock => clock;
+const wallClockOf = ({ clock = Date.now }: HeddleOptions): Clock => clock;
 
 /** Puts all parts together. Nothing is started yet but what asks for `autoConnect`. */
-export async function openHeddle(options: OpenOptions = {}): Promise<Heddle> {
+export async function openHeddle(options: HeddleOptions = {}): Promise<Heddle> {
   const { env = process.env, clock = steadyClock } = options;
   const closing = new AbortController();
-  const trusted = options.watch ? await (await import('./config/watch.ts')).versionNow(trustFile(homeFolder(env))) : '';
+  const trusted = options.watch
+    ? await (await import('./config/watch-files.ts')).versionNow(trustFile(homeFolder(env)))
+    : '';
   const config = await readConfig(options, closing.signal);
   requireFile(config, options.configFile);
   options.onProblems?.(config.problems);
@@ -125,14 +127,14 @@ interface Parts {
   readonly config: Config;
   readonly trusted: string;
   readonly store: Store;
-  readonly options: OpenOptions;
+  readonly options: HeddleOptions;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly closing: AbortController;
 }
 
 interface Running {
-  readonly now: () => Situation;
+  readonly now: () => ActiveConfig;
   readonly store: Store;
   readonly changes: Feed<Change>;
   readonly heard: Notifications;
@@ -140,24 +142,24 @@ interface Running {
   readonly servers: Servers;
   readonly metrics: LiveMetrics;
   readonly registered: RegisteredServers;
-  readonly questions: Questions;
+  readonly questions: ServerRequests;
   readonly clock: Clock;
   readonly wallClock: Clock;
   readonly watchdog: Watchdog;
   readonly env: Parts['env'];
-  readonly options: OpenOptions;
+  readonly options: HeddleOptions;
 }
 
 async function assemble({ config, trusted, store, options, env, clock, closing }: Parts): Promise<Heddle> {
   const inProcess = inProcessOf(options.servers ?? {});
   const builtin = builtIns({ config: () => situation.config, inProcess, home: homeFolder(env) });
-  let situation = situationOf(config, builtin);
+  let situation = activeConfigOf(config, builtin);
   // What servers say may come by the thousand, and must not push out what happens to them.
   const changes = feed<Change>(({ detail }) => detail.event === 'notification');
   const heard = notifications();
   const [watchdog, pool] = [openWatchdog(env), httpPool(env)];
-  const questions = openQuestions({
-    parking: parking(),
+  const questions = openServerRequests({
+    suspendedCalls: suspendedCalls(),
     roots: () => situation.config.settings.roots,
     sampling: () => situation.config.settings.sampling,
     clock,
@@ -169,8 +171,8 @@ async function assemble({ config, trusted, store, options, env, clock, closing }
   const plans = planAll();
   const metrics = openMetrics({ book: store.metrics, saved: await store.metrics.all(), present: plans });
   const saved = await store.servers.all();
-  const known = rememberedOf(saved, plans, abilitiesKey(options.user?.can));
-  const onChange = catalogTeller(changes);
+  const known = rememberedOf(saved, plans, capabilitiesKey(options.user?.capabilities));
+  const onChange = catalogPublisher(changes);
   const catalog = liveCatalog({ owners: callable(situation.configs, plans), ...known, onChange });
   const servers = openServers({
     plans,
@@ -179,12 +181,12 @@ async function assemble({ config, trusted, store, options, env, clock, closing }
     ...config.settings.connect,
     clock,
     user: options.user,
-    ...tellers(changes, heard),
+    ...changePublishers(changes, heard),
     ...listsFor(catalog),
   });
   if (options.autoConnect !== false) servers.start();
   const adopt = (read: Config) => {
-    situation = situationOf(read, builtin);
+    situation = activeConfigOf(read, builtin);
     const next = planAll();
     metrics.meet(next);
     servers.update(next);
@@ -202,7 +204,7 @@ async function assemble({ config, trusted, store, options, env, clock, closing }
   const parts = { store, changes, heard, catalog, servers, metrics, registered, questions, watchdog, env, clock };
   return govern({ now: () => situation, wallClock: wallClockOf(options), options, ...parts }, async () => {
     closing.abort();
-    questions.parking.close();
+    questions.suspendedCalls.close();
     if (following) following.close();
     const closed = servers.close();
     changes.close(); // Whoever listens has heard by now that they are closing.
@@ -222,7 +224,7 @@ interface Following extends Pick<Parts, 'config' | 'trusted' | 'options' | 'env'
 
 /** Puts in force what files say when they change, and the user's agreement to it. */
 async function follow({ config, trusted, options, env, read, adopt, changes }: Following): Promise<{ close(): void }> {
-  const { followConfig } = await import('./config/follow.ts');
+  const { followConfig } = await import('./config/follow-config.ts');
   const apply = (next: Config) => {
     adopt(next);
     changes.publish({ kind: 'config', subject: 'configuration', detail: { problems: next.problems.length } });
@@ -243,7 +245,7 @@ function govern(running: Running, shutDown: () => Promise<void>): Heddle {
     rules: () => now().decide,
     listWaitMs,
   };
-  const look = (caller: Caller, signal: AbortSignal) => discover(view, caller, listWaitMs, signal);
+  const look = (caller: Caller, signal: AbortSignal) => startUnknownServers(view, caller, listWaitMs, signal);
   const names = profileNames({ ...view, now, discover: look });
   const resolve = names.resolving(resolver({ ...view, discover: look }));
   const priorityOf = (server: string) => now().configs.get(server)?.entry?.priority ?? 0;
@@ -264,8 +266,8 @@ function govern(running: Running, shutDown: () => Promise<void>): Heddle {
         const found = resolve(call);
         return found instanceof Promise ? found.then((target) => withTarget(call, target)) : withTarget(call, found);
       },
-      invoke: reading(
-        invoke({ ...running, parking: running.questions.parking, priorityOf, admitTo: counted.admitTo }),
+      invoke: readStages(
+        invoke({ ...running, suspendedCalls: running.questions.suspendedCalls, priorityOf, admitTo: counted.admitTo }),
         { ...running, ...view },
       ),
     }),
@@ -288,8 +290,8 @@ function govern(running: Running, shutDown: () => Promise<void>): Heddle {
       return running.heard.on(filter, handler);
     },
     async doctor(by, server, signal) {
-      const { doctor } = await import('./compose/doctor.ts');
-      return doctor({ ...running, audit: store.audit, stages: stageNames(order) })(by, server, signal);
+      const { openDoctor } = await import('./compose/doctor.ts');
+      return openDoctor({ ...running, audit: store.audit, stages: stageNames(order) })(by, server, signal);
     },
     close() {
       closing ??= shutDown();

@@ -1,7 +1,7 @@
 // Writes docs/config.md from the one schema of heddle.json.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { configJsonSchema } from '../src/config/json-schema.ts';
+import { configJsonSchema } from '../src/config/schema/json-schema.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 

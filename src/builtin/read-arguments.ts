@@ -15,7 +15,7 @@ export interface Arguments {
 }
 
 /** Opens the arguments of a tool for reading; refuses names the tool does not know, which are mostly misspelt ones. */
-export function readArguments(input: JsonObject, known: readonly string[]): Arguments {
+export function readToolArguments(input: JsonObject, known: readonly string[]): Arguments {
   const unknown = Object.keys(input).find((name) => !known.includes(name));
   if (unknown !== undefined) {
     throw new ToolFailure(`There is no argument ${quote(unknown)}. The arguments are: ${known.join(', ')}.`);

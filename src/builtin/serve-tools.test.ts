@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../core/call.ts';
 import { linkedPair } from '../wire/linked-pair.ts';
 import { Peer } from '../wire/peer.ts';
-import { readArguments } from './read-arguments.ts';
+import { readToolArguments } from './read-arguments.ts';
 import { type BuiltinTool, serveTools, type ToolServer } from './serve-tools.ts';
 import { ToolFailure } from './tool-failure.ts';
 
@@ -18,7 +18,7 @@ const tool = (name: string, run: BuiltinTool['run']): BuiltinTool => ({
 });
 
 const greet = tool('greet', async (input) => {
-  const given = readArguments(input, ['name', 'times', 'loud', 'tone']);
+  const given = readToolArguments(input, ['name', 'times', 'loud', 'tone']);
   given.integer('times', { min: 1, max: 3 });
   given.flag('loud');
   given.choice('tone', ['warm', 'cold']);

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
-import { INVALID_PARAMS, type Line, METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
+import { INVALID_PARAMS, METHOD_NOT_FOUND, RpcError, type Transport } from '../wire/json-rpc.ts';
 import { Peer } from '../wire/peer.ts';
 import { ToolFailure } from './tool-failure.ts';
 
@@ -32,7 +32,7 @@ const NOT_CACHED = { ttlMs: 0, cacheScope: 'private' };
 type Answer = (params: JsonObject, signal: AbortSignal) => JsonObject | Promise<JsonObject>;
 
 /** Serves tools as an MCP server on one line, to clients of either era. Resolves once the line is started. */
-export async function serveTools(line: Line, server: ToolServer): Promise<void> {
+export async function serveTools(line: Transport, server: ToolServer): Promise<void> {
   const { name, version, trouble } = server;
   const answers = answersOf(server);
   const peer = new Peer(line, {

@@ -1,7 +1,7 @@
 import type { Target } from '../core/call.ts';
 
 /** Things that have public names. */
-export interface Shelf {
+export interface NameIndex {
   /** Sorted by public name. */
   readonly targets: readonly Target[];
   /** By public name, or by `server.tool` as people write it when only one is written so. */
@@ -27,9 +27,9 @@ export interface Resources {
 }
 
 /** What there is to ask for, at one moment: the tools, and the rest. Replaced whole, never edited. */
-export interface Catalog extends Shelf {
+export interface Catalog extends NameIndex {
   /** What servers list that could not be taken as it is. */
   readonly problems: readonly string[];
-  readonly prompts: Shelf;
+  readonly prompts: NameIndex;
   readonly resources: Resources;
 }

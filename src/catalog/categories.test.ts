@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
-import { categoriesOf, isWithin, type Narrowing } from './categories.ts';
+import { categoriesOf, isInNarrowing, type Narrowing } from './categories.ts';
 import { anEntry, catalogOf, tool } from './fixtures.ts';
 
 const { targets } = catalogOf({
@@ -18,7 +18,7 @@ verifies('R6', 'each category is told with how many tools it has, and whose', ()
 
 verifies('R6', 'tools are looked up by category and by server', () => {
   const within = (asked: Narrowing) =>
-    targets.filter((target) => isWithin(target, asked)).map(({ publicName }) => publicName);
+    targets.filter((target) => isInNarrowing(target, asked)).map(({ publicName }) => publicName);
   expect(within({ category: 'files' })).toEqual(['mcp__a__read', 'mcp__b__read', 'mcp__b__write']);
   expect(within({ server: 'a' })).toEqual(['mcp__a__other', 'mcp__a__read']);
   expect(within({ server: 'a', category: 'files' })).toEqual(['mcp__a__read']);

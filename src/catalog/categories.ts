@@ -25,5 +25,5 @@ export interface Narrowing {
   readonly category?: string;
 }
 
-export const isWithin = ({ servers, facts }: Target, { server, category }: Narrowing): boolean =>
+export const isInNarrowing = ({ servers, facts }: Target, { server, category }: Narrowing): boolean =>
   (server === undefined || servers.includes(server)) && (category === undefined || facts.category === category);

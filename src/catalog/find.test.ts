@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import { findIn } from './find.ts';
-import { liveCatalog } from './refresh.ts';
+import { liveCatalog } from './live-catalog.ts';
 
 verifies('R6', 'a server cannot take reads from another by a template that says more', () => {
   const owners = new Map(['files', 'evil'].map((name) => [name, { entry: undefined, builtin: false }]));

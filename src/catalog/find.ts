@@ -1,8 +1,8 @@
 import type { Call, Target } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
-import type { Catalog, Resources, Shelf } from './catalog.ts';
-import { ownUri } from './own-uri.ts';
+import type { Catalog, NameIndex, Resources } from './catalog.ts';
+import { ownUri } from './entries/own-uri.ts';
 
 type Sought = Pick<Call, 'kind' | 'name'> & Partial<Pick<Call, 'input' | 'options'>>;
 type Visible = (target: Target) => boolean;
@@ -14,16 +14,17 @@ export const hasUri = ({ kind, input }: Sought): boolean =>
 const refersToResource = (input: Call['input'] = {}) => isObject(input.ref) && input.ref.type === 'ref/resource';
 
 /** Where things of this kind have their names; a completion that is not of a resource is of a prompt. */
-export const shelfOf = (catalog: Catalog, { kind }: Sought): Shelf => (kind === 'tool' ? catalog : catalog.prompts);
+export const nameIndexOf = (catalog: Catalog, { kind }: Sought): NameIndex =>
+  kind === 'tool' ? catalog : catalog.prompts;
 
 /** What a call is of, among what its caller may see. Throws NAME_AMBIGUOUS. */
 export function findIn(catalog: Catalog, sought: Sought, visible: Visible): Target | undefined {
-  if (!hasUri(sought)) return findNamed(shelfOf(catalog, sought), sought.name, visible);
+  if (!hasUri(sought)) return findNamed(nameIndexOf(catalog, sought), sought.name, visible);
   if (sought.kind === 'completion') return theOne(sought, catalog.resources.named(sought.name).filter(visible));
   return findResource(catalog.resources, sought, visible);
 }
 
-function findNamed(shelf: Shelf, name: string, visible: Visible): Target | undefined {
+function findNamed(shelf: NameIndex, name: string, visible: Visible): Target | undefined {
   const exact = shelf.find(name);
   if (exact) return visible(exact) ? exact : undefined;
   const candidates = shelf.called(name).filter(visible);

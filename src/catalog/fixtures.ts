@@ -1,20 +1,20 @@
 import { onTestFinished } from 'vitest';
-import { TREATMENT_DEFAULTS } from '../config/defaults.ts';
-import type { SdkEntry } from '../config/schema.ts';
+import { TREATMENT_DEFAULTS } from '../config/schema/defaults.ts';
+import type { SdkEntry } from '../config/schema/schema.ts';
 import type { Caller, JsonObject, Target } from '../core/call.ts';
 import { openStore } from '../store/open-store.ts';
-import { connectInMemory } from '../upstream/connect-in-memory.ts';
 import type { Connect } from '../upstream/connection.ts';
-import type { ServerPlan } from '../upstream/server-plan.ts';
+import type { ServerPlan } from '../upstream/lifecycle/plan-server.ts';
 import { openServers, type Servers } from '../upstream/servers.ts';
-import type { Line } from '../wire/json-rpc.ts';
-import { buildCatalog } from './build.ts';
+import { connectInMemory } from '../upstream/transports/connect-in-memory.ts';
+import type { Transport } from '../wire/json-rpc.ts';
 import type { Catalog } from './catalog.ts';
-import { discover, type ListOptions } from './list.ts';
-import { type LiveMetrics, openMetrics } from './metrics.ts';
-import { buildPart } from './part.ts';
-import { type Definitions, type LiveCatalog, liveCatalog } from './refresh.ts';
+import { buildCatalog } from './entries/build.ts';
+import { buildServerTools } from './entries/server-tools.ts';
+import { type ListOptions, startUnknownServers } from './list.ts';
+import { type Definitions, type LiveCatalog, liveCatalog } from './live-catalog.ts';
 import { type Resolve, resolver } from './resolve.ts';
+import { type LiveMetrics, openMetrics } from './routing/metrics.ts';
 
 export interface World extends ListOptions {
   readonly servers: Servers;
@@ -50,14 +50,14 @@ export const tool = (name: string, more: JsonObject = {}): JsonObject => ({
 /** The catalog of these servers, each with its tools and what its entry says. */
 export function catalogOf(servers: Readonly<Record<string, readonly [readonly JsonObject[], SdkEntry?]>>): Catalog {
   const parts = Object.entries(servers).map(([name, [tools, entry]]) =>
-    buildPart(name, tools, { entry, builtin: false }),
+    buildServerTools(name, tools, { entry, builtin: false }),
   );
   return buildCatalog(parts);
 }
 
 /** Real servers in this process behind a real catalog; closed when the test ends. */
 export async function openWorld(
-  given: Readonly<Record<string, { connect: (line: Line) => Promise<void> } | Connect>>,
+  given: Readonly<Record<string, { connect: (line: Transport) => Promise<void> } | Connect>>,
   options: WorldOptions = {},
 ): Promise<World> {
   const started: string[] = [];
@@ -90,7 +90,8 @@ export async function openWorld(
     visible: (_caller, target) => !options.hides?.(target),
     serverVisible: (_caller, server) => !options.hidesServer?.(server),
   };
-  const look = (caller: Caller, signal: AbortSignal) => discover(view, caller, options.waitMs ?? 2000, signal);
+  const look = (caller: Caller, signal: AbortSignal) =>
+    startUnknownServers(view, caller, options.waitMs ?? 2000, signal);
   return { ...view, started, resolve: resolver({ ...view, discover: look }) };
 }
 

@@ -6,10 +6,10 @@ import { recordingServer, text } from '../../test/servers/recording-server.ts';
 import { until } from '../../test/until.ts';
 import type { Caller, Target } from '../core/call.ts';
 import { ada, grace } from '../core/fixtures.ts';
-import { connectInMemory } from '../upstream/connect-in-memory.ts';
 import type { Connect } from '../upstream/connection.ts';
+import { connectInMemory } from '../upstream/transports/connect-in-memory.ts';
 import { openWorld, tool, type World } from './fixtures.ts';
-import { discover, pageOf } from './list.ts';
+import { pageOf, startUnknownServers } from './list.ts';
 
 const never = new AbortController().signal;
 const echo = () => recordingServer({ echo: () => text('hi') });
@@ -99,7 +99,7 @@ verifies('R1', 'what nobody can call is on a page only when it is asked for', as
 verifies('T3', 'listing starts the servers that were never seen and leaves the others alone', async () => {
   const remembered = [{ server: 'seen', tools: [tool('old')] }];
   const world = await openWorld({ seen: echo(), fresh: echo() }, { remembered });
-  await discover(world, ada, 2000, never);
+  await startUnknownServers(world, ada, 2000, never);
   expect(world.started).toEqual(['fresh']);
   expect(names(world)).toEqual(['mcp__fresh__echo', 'mcp__seen__old']);
 });
@@ -127,7 +127,7 @@ verifies('R1', 'a page has at least one item, however few are asked for', async 
 verifies('T3', 'a server that never answers holds listing up no longer than it may wait', async () => {
   const silent = { connect: async () => {} };
   const world = await openWorld({ silent, quick: echo() });
-  await within(1500, () => discover(world, ada, 60, never));
+  await within(1500, () => startUnknownServers(world, ada, 60, never));
   await until('the other is listed', () => names(world).length > 0);
   expect(names(world)).toEqual(['mcp__quick__echo']);
 });
@@ -138,9 +138,9 @@ verifies('T3', 'waits without end where no limit is given, and starts nothing wh
   const world = await openWorld({ slow });
   vi.useFakeTimers({ toFake: ['setTimeout'] });
   try {
-    await discover(world, ada, 0, never);
+    await startUnknownServers(world, ada, 0, never);
     expect(world.started).toEqual([]);
-    const listing = discover(world, ada, Number.POSITIVE_INFINITY, never).then(() => names(world));
+    const listing = startUnknownServers(world, ada, Number.POSITIVE_INFINITY, never).then(() => names(world));
     await vi.advanceTimersByTimeAsync(10_000);
     gate.resolve();
     expect(await listing).toEqual(['mcp__slow__echo']);
@@ -154,7 +154,7 @@ verifies('T3', 'a server that fails keeps none of the others from being listed',
     throw new Error('broken');
   };
   const world = await openWorld({ broken, quick: echo() });
-  await discover(world, ada, 2000, never);
+  await startUnknownServers(world, ada, 2000, never);
   expect(names(world)).toEqual(['mcp__quick__echo']);
 });
 
@@ -165,14 +165,14 @@ verifies('T3', 'a server that failed before is tried again, and no caller waits 
     return new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('closing'))));
   };
   const world = await openWorld({ flaky });
-  await discover(world, ada, 20_000, never);
-  await discover(world, ada, 20_000, never);
+  await startUnknownServers(world, ada, 20_000, never);
+  await startUnknownServers(world, ada, 20_000, never);
   expect(tries).toBe(2);
 });
 
 verifies('G2', 'a server whose tools are all denied is not started to look', async () => {
   const world = await openWorld({ denied: echo(), quick: echo() }, { hidesServer: (server) => server === 'denied' });
-  await discover(world, ada, 2000, never);
+  await startUnknownServers(world, ada, 2000, never);
   expect(world.started).toEqual(['quick']);
 });
 
@@ -181,6 +181,6 @@ verifies('R7', 'whoever looks at the lists lets those be asked for again whose t
   await world.servers.connect('a', never);
   let looked = 0;
   const connected = () => ({ freshen: () => looked++ }) as never;
-  await discover({ ...world, servers: { ...world.servers, connected } }, ada, 0, never);
+  await startUnknownServers({ ...world, servers: { ...world.servers, connected } }, ada, 0, never);
   expect(looked).toBe(1);
 });

@@ -1,8 +1,8 @@
 import type { Caller, Target, TargetKind } from '../core/call.ts';
 import type { Servers } from '../upstream/servers.ts';
 import type { Catalog } from './catalog.ts';
-import { isWithin, type Narrowing } from './categories.ts';
-import type { LiveCatalog } from './refresh.ts';
+import { isInNarrowing, type Narrowing } from './categories.ts';
+import type { LiveCatalog } from './live-catalog.ts';
 
 export interface ListOptions {
   readonly catalog: LiveCatalog;
@@ -40,14 +40,14 @@ interface Starting {
 function startUnknown(options: ListOptions, caller: Caller, starting: Starting): Promise<unknown> {
   const { catalog, servers, serverVisible } = options;
   const { signal, builtinOnly = false } = starting;
-  const { can } = caller;
+  const { capabilities } = caller;
   const isUnknown = (name: string) => !catalog.knows(name) || servers.needsConnection(name, caller);
   const unknown = servers
     .status()
     .filter(
       ({ name, scope }) => isUnknown(name) && serverVisible(caller, name) && (!builtinOnly || scope === 'builtin'),
     );
-  const listed = (name: string) => (can ? servers.learnLater([name], { caller, can }) : undefined);
+  const listed = (name: string) => (capabilities ? servers.learnLater([name], { caller, capabilities }) : undefined);
   const attempts = unknown.map(({ name, state }) => {
     const attempt = servers.connect(name, signal).then(() => listed(name), IGNORE); // Its status says why it failed.
     return state === 'failed' ? undefined : attempt;
@@ -59,7 +59,7 @@ function startUnknown(options: ListOptions, caller: Caller, starting: Starting):
  * Makes the tools of servers known that no client with the caller's capabilities has seen. Waits no longer than
  * `waitMs`. With 0 it starts none but built-in ones. Servers whose tools are remembered for the caller are not started.
  */
-export async function discover(
+export async function startUnknownServers(
   options: ListOptions,
   caller: Caller,
   waitMs: number,
@@ -67,7 +67,7 @@ export async function discover(
 ): Promise<void> {
   const { servers, serverVisible } = options;
   const all = servers.status();
-  for (const { name } of all) servers.connected(name)?.freshen();
+  for (const { name } of all) servers.connected(name)?.refreshExpiredLists();
   const builtinOnly = waitMs === 0;
   const enough = Promise.withResolvers<void>();
   // Built-in servers answer at once.
@@ -78,10 +78,10 @@ export async function discover(
     enough.promise,
   ]);
   clearTimeout(timer);
-  const { can } = caller;
-  if (!can) return;
+  const { capabilities } = caller;
+  if (!capabilities) return;
   const seen = all.map(({ name }) => name).filter((name) => serverVisible(caller, name));
-  void servers.learnLater(seen, { caller, can });
+  void servers.learnLater(seen, { caller, capabilities });
 }
 
 const IGNORE = () => {};
@@ -124,11 +124,11 @@ function pagesOf(catalog: Catalog, rules: object | undefined, caller: Caller): M
 
 function pageAnew(options: ListOptions, caller: Caller, query: PageQuery): Page {
   const { kind = 'tool', cursor, limit, includeInvalid = false } = query;
-  const targets = allOf(options.catalog.current(caller), kind);
+  const targets = listAllTargets(options.catalog.current(caller), kind);
   const items: Target[] = [];
   for (let at = cursor === undefined ? 0 : firstAfter(targets, cursor); at < targets.length; at++) {
     const target = targets[at] as Target;
-    if (!isWithin(target, query) || !options.visible(caller, target)) continue;
+    if (!isInNarrowing(target, query) || !options.visible(caller, target)) continue;
     if (!includeInvalid && target.invalid !== undefined) continue;
     if (items.length >= Math.max(limit, 1)) return { items, next: (items.at(-1) as Target).publicName };
     items.push(target);
@@ -137,7 +137,7 @@ function pageAnew(options: ListOptions, caller: Caller, query: PageQuery): Page 
 }
 
 /** All there is of one kind, in order. */
-export function allOf(catalog: Catalog, kind: TargetKind): readonly Target[] {
+export function listAllTargets(catalog: Catalog, kind: TargetKind): readonly Target[] {
   if (kind === 'tool') return catalog.targets;
   if (kind === 'prompt') return catalog.prompts.targets;
   return kind === 'resource' ? catalog.resources.targets : catalog.resources.templates;

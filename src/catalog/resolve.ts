@@ -1,11 +1,11 @@
 import type { Call, Caller, ResolvedCall, Target } from '../core/call.ts';
-import { closest } from '../core/did-you-mean.ts';
 import { HeddleError } from '../core/errors.ts';
-import { whyAmbiguous } from '../core/uri-form.ts';
+import { closest } from '../core/text/did-you-mean.ts';
+import { whyAmbiguous } from '../core/text/uri-form.ts';
 import type { Servers } from '../upstream/servers.ts';
-import { findIn, hasUri, shelfOf } from './find.ts';
-import { serverAndUri } from './own-uri.ts';
-import type { LiveCatalog } from './refresh.ts';
+import { serverAndUri } from './entries/own-uri.ts';
+import { findIn, hasUri, nameIndexOf } from './find.ts';
+import type { LiveCatalog } from './live-catalog.ts';
 
 export interface ResolveOptions {
   readonly catalog: LiveCatalog;
@@ -44,8 +44,9 @@ export function resolver(options: ResolveOptions): Resolve {
   async function findMore(call: Wanted): Promise<Target | undefined> {
     const { caller, signal } = call;
     const [server] = serversIn(call, servers);
-    if (!caller.can || server === undefined || call.kind !== 'tool' || !serverVisible(caller, server)) return undefined;
-    await servers.learn(server, { caller, can: caller.can }, signal).catch(() => {}); // Then there is no more.
+    if (!caller.capabilities || server === undefined || call.kind !== 'tool' || !serverVisible(caller, server))
+      return undefined;
+    await servers.learn(server, { caller, capabilities: caller.capabilities }, signal).catch(() => {}); // Then there is no more.
     return find(call);
   }
 
@@ -99,7 +100,7 @@ function visibleNames(
   call: Wanted,
   visible: (caller: Caller, target: Target) => boolean,
 ): readonly string[] {
-  const { targets, spellings } = shelfOf(catalog.current(call.caller), call);
+  const { targets, spellings } = nameIndexOf(catalog.current(call.caller), call);
   return targets.filter((target) => visible(call.caller, target)).flatMap(spellings);
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import type { JsonObject } from '../core/call.ts';
 import { anEntry, catalogOf, tool } from './fixtures.ts';
-import { search, wordsOf } from './search.ts';
+import { searchTargets, wordsOf } from './search.ts';
 
 type Tools = Readonly<Record<string, readonly JsonObject[]>>;
 
@@ -29,9 +29,9 @@ function found(text: string, tools: Tools = TOOLS, limit = 10): readonly string[
     Object.fromEntries(Object.entries(tools).map(([name, list]) => [name, [list, anEntry()] as const])),
   );
   const { targets, spellings } = catalog;
-  const hits = search(targets, { text, limit, spellings });
-  expect(search(targets.toReversed(), { text, limit, spellings })).toEqual(hits);
-  return hits.map(({ target, why }) => `${target.servers[0]}.${target.name} (${why})`);
+  const hits = searchTargets(targets, { text, limit, spellings });
+  expect(searchTargets(targets.toReversed(), { text, limit, spellings })).toEqual(hits);
+  return hits.map(({ target, reason }) => `${target.servers[0]}.${target.name} (${reason})`);
 }
 
 describe('search', () => {

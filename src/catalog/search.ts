@@ -6,7 +6,7 @@ export interface Hit {
   readonly target: Target;
   /** Compares hits of one search with each other, and nothing else. */
   readonly score: number;
-  readonly why: 'exact name' | 'name' | 'description';
+  readonly reason: 'exact name' | 'name' | 'description';
 }
 
 export interface SearchOptions {
@@ -35,7 +35,7 @@ const MAX_DESCRIPTION_CHARS = 2048;
  * words of the name, then of the description. A word that few have counts more
  * than one that many have. The same catalog gives the same answer every time.
  */
-export function search(targets: readonly Target[], { text, limit, spellings }: SearchOptions): readonly Hit[] {
+export function searchTargets(targets: readonly Target[], { text, limit, spellings }: SearchOptions): readonly Hit[] {
   const asked = text.trim().slice(0, MAX_TEXT_CHARS).toLowerCase();
   const words = [...new Set(wordsOf(text.slice(0, MAX_TEXT_CHARS)))].slice(0, MAX_WORDS);
   if (asked === '') return [];
@@ -47,11 +47,11 @@ export function search(targets: readonly Target[], { text, limit, spellings }: S
   const hits = read.flatMap(({ target, weights }): Hit[] => {
     const score = weights.reduce((sum, { weight }, at) => sum + weight * (rarity[at] ?? 0), 0);
     if (spellings(target).some((name) => name.toLowerCase() === asked)) {
-      return [{ target, score: EXACT_NAME + score, why: 'exact name' }];
+      return [{ target, score: EXACT_NAME + score, reason: 'exact name' }];
     }
     if (score === 0) return [];
     const why = weights.some(({ named }) => named) ? 'name' : 'description';
-    return [{ target, score: saysExactly(target, words) ? EXACT_WORDS + score : score, why }];
+    return [{ target, score: saysExactly(target, words) ? EXACT_WORDS + score : score, reason: why }];
   });
   return hits.sort((a, b) => b.score - a.score || (a.target.publicName < b.target.publicName ? -1 : 1)).slice(0, limit);
 }

@@ -1,6 +1,6 @@
 import { type ParseArgsOptionDescriptor, parseArgs } from 'node:util';
-import { closest } from '../core/did-you-mean.ts';
 import { HeddleError } from '../core/errors.ts';
+import { closest } from '../core/text/did-you-mean.ts';
 
 export interface Option extends ParseArgsOptionDescriptor {
   readonly type: 'string' | 'boolean';

@@ -1,8 +1,8 @@
-import { closest } from '../core/did-you-mean.ts';
 import { HeddleError } from '../core/errors.ts';
+import { closest } from '../core/text/did-you-mean.ts';
 import { VERSION } from '../core/version.ts';
 import { type Command, helpOf, readInput } from './command.ts';
-import { printError } from './print-error.ts';
+import { printError } from './print/print-error.ts';
 
 interface Entry {
   readonly summary: string;
@@ -24,7 +24,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   enable: { summary: 'Let a server start again', load: async () => (await import('./commands/enable.ts')).enable },
   disable: {
     summary: 'Keep a server from starting',
-    load: async () => (await import('./commands/disable.ts')).disable,
+    load: async () => (await import('./commands/enable.ts')).disable,
   },
   key: { summary: 'Make, list or revoke keys', load: async () => (await import('./commands/key.ts')).key },
   secret: { summary: 'Set, list or remove secrets', load: async () => (await import('./commands/secret.ts')).secret },

@@ -1,10 +1,10 @@
 import type { Heddle } from '../heddle.ts';
-import { type OpenOptions, openHeddle } from '../open-heddle.ts';
+import { type HeddleOptions, openHeddle } from '../open-heddle.ts';
 import type { Input } from './command.ts';
-import { printError } from './print-error.ts';
+import { printError } from './print/print-error.ts';
 
 /** Opens Heddle for the length of one command, and leaves nothing of it behind. */
-export async function withHeddle<T>(options: OpenOptions, use: (heddle: Heddle) => Promise<T>): Promise<T> {
+export async function withHeddle<T>(options: HeddleOptions, use: (heddle: Heddle) => Promise<T>): Promise<T> {
   const heddle = await openHeddle(options);
   try {
     return await use(heddle);
@@ -15,7 +15,7 @@ export async function withHeddle<T>(options: OpenOptions, use: (heddle: Heddle) 
 }
 
 /** What every command takes: `--config FILE` and `--trust-project`. */
-export function openOptions(input: Input): OpenOptions {
+export function openOptions(input: Input): HeddleOptions {
   const configFile = input.text('config');
   return {
     ...(configFile !== undefined && { configFile }),

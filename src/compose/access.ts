@@ -1,12 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Config } from '../config/config.ts';
-import type { Settings } from '../config/schema.ts';
+import type { Settings } from '../config/schema/schema.ts';
+import { newCallId } from '../core/call/call-id.ts';
+import { requireRole } from '../core/call/caller.ts';
 import type { Caller, JsonObject } from '../core/call.ts';
-import { newCallId } from '../core/call-id.ts';
-import { requireRole } from '../core/caller.ts';
-import type { Clock } from '../core/clock.ts';
-import { closest } from '../core/did-you-mean.ts';
 import { HeddleError } from '../core/errors.ts';
+import { closest } from '../core/text/did-you-mean.ts';
+import type { Clock } from '../core/time.ts';
 import type { Access } from '../heddle.ts';
 import type { ApiKeyBook } from '../store/api-key-book.ts';
 import type { AuditLog } from '../store/audit-log.ts';

@@ -1,16 +1,16 @@
-import type { LiveMetrics } from '../catalog/metrics.ts';
-import { redact } from '../config/redact.ts';
+import type { LiveMetrics } from '../catalog/routing/metrics.ts';
+import { redact } from '../config/read/redact.ts';
+import { newCallId } from '../core/call/call-id.ts';
+import { requireRole } from '../core/call/caller.ts';
 import type { Caller, JsonObject } from '../core/call.ts';
-import { newCallId } from '../core/call-id.ts';
-import { requireRole } from '../core/caller.ts';
-import type { Clock } from '../core/clock.ts';
 import { HeddleError } from '../core/errors.ts';
-import type { ServerStatus } from '../core/server-status.ts';
+import type { ServerStatus } from '../core/records/server-status.ts';
+import type { Clock } from '../core/time.ts';
 import { deniesServer, hidesServer, type Policy } from '../govern/decide.ts';
 import type { Heddle, LocalServer } from '../heddle.ts';
 import type { AuditLog } from '../store/audit-log.ts';
-import type { InProcessServer } from '../upstream/given.ts';
-import { requireCustom } from '../upstream/notifications.ts';
+import { requireCustom } from '../upstream/lifecycle/notifications.ts';
+import type { InProcessServer } from '../upstream/lifecycle/programmatic-servers.ts';
 import type { Servers } from '../upstream/servers.ts';
 import type { RegisteredServers } from './registered-servers.ts';
 

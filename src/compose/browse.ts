@@ -1,7 +1,7 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import { categoriesOf } from '../catalog/categories.ts';
 import { findIn } from '../catalog/find.ts';
-import { discover, type ListOptions, pageOf } from '../catalog/list.ts';
+import { type ListOptions, pageOf, startUnknownServers } from '../catalog/list.ts';
 import type { Resolve } from '../catalog/resolve.ts';
 import type { Caller, Target } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
@@ -27,7 +27,7 @@ interface View extends ListOptions {
 export function browse(view: View, resolve: Resolve): Heddle['catalog'] {
   const { listWaitMs = LIST_WAIT_MS } = view;
   const everything = (by: Caller) => pageOf(view, by, { limit: Number.POSITIVE_INFINITY }).items;
-  const learn = (by: Caller) => discover(view, by, listWaitMs, new AbortController().signal);
+  const learn = (by: Caller) => startUnknownServers(view, by, listWaitMs, new AbortController().signal);
 
   return {
     async list(by, { waitMs = listWaitMs, limit = PAGE_SIZE, ...query }) {
@@ -35,7 +35,7 @@ export function browse(view: View, resolve: Resolve): Heddle['catalog'] {
       // Nobody else has to be started for the tools of one.
       const serverVisible = (caller: Caller, name: string) => name === server && view.serverVisible(caller, name);
       const narrowed = server === undefined ? view : { ...view, serverVisible };
-      await discover(narrowed, by, waitMs, new AbortController().signal);
+      await startUnknownServers(narrowed, by, waitMs, new AbortController().signal);
       return pageOf(view, by, { limit, ...query });
     },
     async describe(by, name, signal) {
@@ -51,15 +51,15 @@ export function browse(view: View, resolve: Resolve): Heddle['catalog'] {
       }
     },
     async search(by, { text, limit = MAX_HITS }) {
-      const { search } = await import('../catalog/search.ts');
+      const { searchTargets } = await import('../catalog/search.ts');
       await learn(by);
       const spellings = (target: Target) => view.catalog.current(by).spellings(target);
-      return search(everything(by), { text, limit: Math.min(limit, MAX_HITS), spellings });
+      return searchTargets(everything(by), { text, limit: Math.min(limit, MAX_HITS), spellings });
     },
     async offers(by) {
-      const { offersOf } = await import('../catalog/offers.ts');
-      await discover(view, by, Math.min(listWaitMs, HELLO_WAIT_MS), new AbortController().signal);
-      return offersOf(view.servers.status().filter(({ name }) => view.serverVisible(by, name)));
+      const { featuresOf } = await import('../catalog/features.ts');
+      await startUnknownServers(view, by, Math.min(listWaitMs, HELLO_WAIT_MS), new AbortController().signal);
+      return featuresOf(view.servers.status().filter(({ name }) => view.serverVisible(by, name)));
     },
     async hiddenBy(by, name) {
       const { hiddenBy } = await import('./hidden-by.ts');

@@ -1,6 +1,6 @@
 import type { Config, ServerConfig } from '../config/config.ts';
-import type { Serve } from '../upstream/connect-in-memory.ts';
-import { FILESYSTEM, inProcessServer } from '../upstream/given.ts';
+import { FILESYSTEM, inProcessServer } from '../upstream/lifecycle/programmatic-servers.ts';
+import type { Serve } from '../upstream/transports/connect-in-memory.ts';
 
 export interface BuiltInOptions {
   readonly config: () => Config;

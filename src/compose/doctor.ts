@@ -1,20 +1,20 @@
-import type { LiveCatalog } from '../catalog/refresh.ts';
-import { examineConfig } from '../config/examine.ts';
-import { requireRole } from '../core/caller.ts';
+import type { LiveCatalog } from '../catalog/live-catalog.ts';
+import { examineConfig } from '../config/check-config.ts';
+import { requireRole } from '../core/call/caller.ts';
 import type { Heddle } from '../heddle.ts';
-import { examineEnclosure, examineNode } from '../process/examine.ts';
+import { examineEnclosure, examineNode } from '../process/check-process.ts';
 import type { Watchdog } from '../process/watchdog.ts';
 import type { AuditLog } from '../store/audit-log.ts';
-import { examineAudit } from '../store/examine.ts';
+import { examineAudit } from '../store/check-audit.ts';
 import type { Store } from '../store/store.ts';
-import { examineServer } from '../upstream/examine.ts';
-import { inspectServer } from '../upstream/inspect-server.ts';
+import { checkServer } from '../upstream/doctor/check-server.ts';
+import { inspectServer } from '../upstream/doctor/inspect-server.ts';
 import type { Servers } from '../upstream/servers.ts';
+import type { ActiveConfig } from './active-config.ts';
 import { examineProfiles } from './profile-names.ts';
-import type { Situation } from './situation.ts';
 
 export interface DoctorOptions {
-  readonly now: () => Situation;
+  readonly now: () => ActiveConfig;
   readonly audit: AuditLog;
   readonly store: Pick<Store, 'examine'>;
   readonly catalog: LiveCatalog;
@@ -25,7 +25,7 @@ export interface DoctorOptions {
 }
 
 /** Looks at everything that can be wrong, or at all there is to know of one server. */
-export function doctor({
+export function openDoctor({
   now,
   audit,
   store,
@@ -48,7 +48,7 @@ export function doctor({
       ...catalog.current().problems.map((message) => ({ level: 'warn' as const, subject: 'catalog', message })),
       ...examineProfiles(now(), catalog.current()),
       { level: 'ok' as const, subject: 'pipeline', message: stages.join(' → ') },
-      ...servers.status().map(({ name }) => examineServer(servers, name, signal)),
+      ...servers.status().map(({ name }) => checkServer(servers, name, signal)),
     ]);
   };
 }

@@ -1,6 +1,6 @@
-import type { LiveCatalog } from '../catalog/refresh.ts';
+import type { LiveCatalog } from '../catalog/live-catalog.ts';
+import { requireRole } from '../core/call/caller.ts';
 import type { Caller } from '../core/call.ts';
-import { requireRole } from '../core/caller.ts';
 import type { Decide } from '../govern/decide.ts';
 import type { HidingRule } from '../heddle.ts';
 

@@ -1,17 +1,17 @@
-import { type BareNames, bareNames } from '../catalog/bare-names.ts';
 import type { Catalog } from '../catalog/catalog.ts';
+import { type BareNames, bareNames } from '../catalog/entries/bare-names.ts';
 import { hasUri } from '../catalog/find.ts';
-import { allOf, type ListOptions } from '../catalog/list.ts';
+import { type ListOptions, listAllTargets } from '../catalog/list.ts';
 import { type Resolve, unknownName, type Wanted } from '../catalog/resolve.ts';
-import { abilitiesKey } from '../core/abilities.ts';
+import { capabilitiesKey } from '../core/call/client-capabilities.ts';
 import type { Caller, Target, TargetKind } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
-import type { Finding } from '../core/finding.ts';
+import type { Finding } from '../core/records/finding.ts';
 import type { Heddle, Page } from '../heddle.ts';
-import type { Situation } from './situation.ts';
+import type { ActiveConfig } from './active-config.ts';
 
 export interface ProfileNamesOptions extends Pick<ListOptions, 'catalog' | 'visible'> {
-  readonly now: () => Situation;
+  readonly now: () => ActiveConfig;
   /** Makes known what is not known yet. */
   readonly discover: (caller: Caller, signal: AbortSignal) => Promise<void>;
 }
@@ -23,7 +23,7 @@ export interface ProfileNames {
 }
 
 interface Known {
-  readonly situation: Situation;
+  readonly situation: ActiveConfig;
   readonly kinds: Map<TargetKind, Naming>;
 }
 
@@ -42,7 +42,7 @@ export function profileNames({ catalog, visible, now, discover }: ProfileNamesOp
     const { profile } = caller;
     if (profile === undefined || now().policy.profiles?.get(profile)?.naming !== 'bare') return undefined;
     if (kind !== 'tool' && kind !== 'prompt') return undefined;
-    const id = `${abilitiesKey(caller.can)} ${profile}`; // Callers who are shown more have names for more.
+    const id = `${capabilitiesKey(caller.capabilities)} ${profile}`; // Callers who are shown more have names for more.
     const current = catalog.current(caller);
     const byProfile = byCatalog.get(current) ?? new Map<string, Known>();
     byCatalog.set(current, byProfile);
@@ -99,7 +99,7 @@ export function profileNames({ catalog, visible, now, discover }: ProfileNamesOp
 const kindOf = (call: Wanted): TargetKind => (hasUri(call) ? 'resource' : call.kind === 'tool' ? 'tool' : 'prompt');
 
 function namingOf(catalog: Catalog, kind: TargetKind, visible: (target: Target) => boolean): Naming {
-  const names = bareNames(allOf(catalog, kind).filter(visible));
+  const names = bareNames(listAllTargets(catalog, kind).filter(visible));
   return { names, nameOf: new Map([...names.byName].map(([name, target]) => [target, name])) };
 }
 
@@ -119,7 +119,7 @@ function aliased(target: Target, { nameOf }: Naming): Target {
 }
 
 /** What callers of a profile cannot have by its bare name, for the doctor. */
-export function examineProfiles({ policy, decide }: Situation, catalog: Catalog): readonly Finding[] {
+export function examineProfiles({ policy, decide }: ActiveConfig, catalog: Catalog): readonly Finding[] {
   return [...(policy.profiles ?? [])].flatMap(([name, { naming }]) => {
     if (naming !== 'bare') return [];
     const by: Caller = { id: 'doctor', roles: [], via: 'cli', profile: name };

@@ -11,8 +11,8 @@ import { temporaryFolder } from '../gateway/fixtures.ts';
 import { type HeddleClient, type OpenOptions, openHeddle } from '../index.ts';
 import { openHeddle as openInside } from '../open-heddle.ts';
 import { openStore } from '../store/open-store.ts';
+import type { ActiveConfig } from './active-config.ts';
 import { registeredServers } from './registered-servers.ts';
-import type { Situation } from './situation.ts';
 
 const ODD = join(import.meta.dirname, '../../test/servers/odd-tools.mjs');
 const saying = (words: string) => recordingServer({ say: () => text(words) });
@@ -123,7 +123,7 @@ it('files that were being read when a server came are read again with it', async
       if (readings.push(servers.map(({ name }) => name)) === 1) await slow.promise;
       return config(servers);
     },
-    now: () => ({ config: inForce, configs: inForce.servers }) as unknown as Situation,
+    now: () => ({ config: inForce, configs: inForce.servers }) as unknown as ActiveConfig,
     adopt: (next) => {
       inForce = next;
     },

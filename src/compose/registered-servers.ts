@@ -1,14 +1,14 @@
 import type { Config, ServerConfig } from '../config/config.ts';
 import type { JsonObject } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
-import type { Serve } from '../upstream/connect-in-memory.ts';
-import { givenConfigs, type InProcessServer, inProcessOf } from '../upstream/given.ts';
-import type { Situation } from './situation.ts';
+import { type InProcessServer, inProcessOf, toServerConfigs } from '../upstream/lifecycle/programmatic-servers.ts';
+import type { Serve } from '../upstream/transports/connect-in-memory.ts';
+import type { ActiveConfig } from './active-config.ts';
 
 export interface RegisteredServersOptions {
   /** Reads the configuration with these servers beside the written ones. */
   readonly read: (registered: readonly ServerConfig[]) => Promise<Config>;
-  readonly now: () => Situation;
+  readonly now: () => ActiveConfig;
   /** Puts another configuration in force. */
   readonly adopt: (config: Config) => void;
   readonly inProcess: Map<string, Serve>;
@@ -110,7 +110,7 @@ async function toConfig(
   server: JsonObject | InProcessServer,
   inProcess: Map<string, Serve>,
 ): Promise<ServerConfig> {
-  const [config] = (await givenConfigs({ [name]: server }, 'dynamic')) as [ServerConfig];
+  const [config] = (await toServerConfigs({ [name]: server }, 'dynamic')) as [ServerConfig];
   const serve = inProcessOf({ [name]: server }).get(name);
   if (!serve || config.entry?.type !== 'sdk') return config;
   const key = inProcess.has(name) ? `${name}#${crypto.randomUUID()}` : name;

@@ -1,7 +1,7 @@
-import type { CatalogOptions } from '../catalog/refresh.ts';
+import type { CatalogOptions } from '../catalog/live-catalog.ts';
 import type { ServerMemory } from '../store/server-book.ts';
-import { memories } from '../upstream/memories.ts';
-import type { ServerPlan } from '../upstream/server-plan.ts';
+import type { ServerPlan } from '../upstream/lifecycle/plan-server.ts';
+import { memories } from '../upstream/lifecycle/server-memory.ts';
 
 /** What the catalog knows of servers before they are started; `abilities`: what the user of this process can be asked. */
 export function rememberedOf(

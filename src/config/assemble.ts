@@ -1,21 +1,21 @@
 import type { Config } from './config.ts';
-import type { Fetched } from './connectors.ts';
-import { defaultSettings } from './default-settings.ts';
-import type { Variables } from './expand.ts';
-import { isManaged } from './find-managed.ts';
-import type { Found, LoadOptions } from './found.ts';
-import type { Layer, LayerOptions } from './layer.ts';
-import type { Managed } from './managed.ts';
 import { mergeConfig } from './merge.ts';
 import { connectorsOf } from './merge-connectors.ts';
 import type { MergeSettings } from './merge-settings.ts';
-import { plainLayer } from './plain-layer.ts';
-import type { PluginReading } from './plugins.ts';
-import type { Remote } from './remote-document.ts';
-import { openTrust, restrained, type Trust, untrustedBundle, untrustedConnector } from './trust.ts';
+import type { Variables } from './read/expand.ts';
+import { fastLayer } from './read/fast-layer.ts';
+import type { Layer, LayerOptions } from './read/layer.ts';
+import { defaultSettings } from './schema/default-settings.ts';
+import type { Fetched } from './sources/connectors.ts';
+import { isManaged } from './sources/find-managed.ts';
+import type { Managed } from './sources/managed.ts';
+import type { PluginReading } from './sources/plugins.ts';
+import type { Remote } from './sources/remote-document.ts';
+import { openTrust, restrained, type Trust, untrustedBundle, untrustedConnector } from './sources/trust.ts';
+import type { LoadOptions, SourcesFound } from './sources-found.ts';
 
 /** Makes a configuration of what was found: reads each source on its own, asks the connectors, and merges it all. */
-export async function assembleConfig(found: Found, options: LoadOptions): Promise<Config> {
+export async function assembleConfig(found: SourcesFound, options: LoadOptions): Promise<Config> {
   const { projectFolder, home } = found;
   const { env, userHome, clock = Date.now, fetchTimeoutMs: timeoutMs, signal } = options;
   const variables = { env, workspaceFolder: projectFolder, userHome };
@@ -61,15 +61,18 @@ export async function assembleConfig(found: Found, options: LoadOptions): Promis
 
 // What follows loads each part only where it is needed: most machines have one or two files of servers and no more.
 
-async function managedOf({ managed }: Found, variables: Variables, remote: Remote): Promise<Managed> {
+async function managedOf({ managed }: SourcesFound, variables: Variables, remote: Remote): Promise<Managed> {
   if (!isManaged(managed)) return { layers: [], judges: [], problems: [], refreshed: Promise.resolve(false) };
-  const { readManaged } = await import('./managed.ts');
+  const { readManaged } = await import('./sources/managed.ts');
   return readManaged(managed, { variables, remote });
 }
 
 const SECRET = /(?<!\$)\$\{secret:([^}]*)\}|"secret:([^"]*)"/g;
 
-async function secretsOf({ sources }: Found, { secrets }: LoadOptions): Promise<NonNullable<Variables['secrets']>> {
+async function secretsOf(
+  { sources }: SourcesFound,
+  { secrets }: LoadOptions,
+): Promise<NonNullable<Variables['secrets']>> {
   const names = sources.flatMap(({ reading }) => {
     const text = reading.state === 'found' ? JSON.stringify(reading.document.root) : '';
     return [...text.matchAll(SECRET)].map(([, expanded, listed = '']) => expanded ?? listed);
@@ -78,24 +81,24 @@ async function secretsOf({ sources }: Found, { secrets }: LoadOptions): Promise<
 }
 
 async function layersOf(
-  { source, reading }: Found['sources'][number],
+  { source, reading }: SourcesFound['sources'][number],
   variables: Variables,
 ): Promise<readonly Layer[]> {
   if (reading.state !== 'found') return [];
   const { scope, foreign, folder, serversAt, needsTrust = false } = source;
   const { document } = reading;
   const around: LayerOptions = { document, foreign, variables, folder, ...(serversAt && { serversAt }) };
-  const layer = plainLayer(scope, around) ?? (await import('./layer.ts')).toLayer(scope, around);
+  const layer = fastLayer(scope, around) ?? (await import('./read/layer.ts')).toLayer(scope, around);
   return [{ ...layer, needsTrust }];
 }
 
 async function pluginsOf(
-  { plugins, home }: Found,
+  { plugins, home }: SourcesFound,
   variables: Variables,
   trust: Trust,
 ): Promise<readonly PluginReading[]> {
   if (plugins.length === 0) return [];
-  const { readPlugins } = await import('./plugins.ts');
+  const { readPlugins } = await import('./sources/plugins.ts');
   const trusts = (file: string, digest: string) => trust.agreed(untrustedBundle(file, digest));
   return readPlugins(plugins, { home, variables, trusts });
 }
@@ -109,7 +112,7 @@ interface Asking {
 async function fetchedBy(layers: readonly Layer[], { trust, remote, variables }: Asking): Promise<readonly Fetched[]> {
   const connectors = connectorsOf(layers);
   if (connectors.length === 0) return [];
-  const { readConnectors } = await import('./connectors.ts');
+  const { readConnectors } = await import('./sources/connectors.ts');
   const { workspaceFolder: folder } = variables;
   const trusts = ({ name, written, at }: (typeof connectors)[number]) =>
     trust.agreed(untrustedConnector(name, written, at));

@@ -1,9 +1,9 @@
 import type { JsonObject } from '../core/call.ts';
 import type { ErrorCode } from '../core/errors.ts';
-import type { ServerEntry, Settings } from './schema.ts';
+import type { ServerEntry, Settings } from './schema/schema.ts';
 
 /** Where something is written; line and column count from 1. */
-export interface Place {
+export interface SourceLocation {
   readonly file: string;
   readonly line: number;
   readonly column: number;
@@ -23,7 +23,7 @@ export interface Problem {
   >;
   readonly message: string;
   readonly fix: string;
-  readonly at?: Place;
+  readonly at?: SourceLocation;
   readonly server?: string;
 }
 
@@ -46,11 +46,11 @@ export type Scope =
 /** The same thing written elsewhere too, and not in force. */
 export interface Shadow {
   readonly scope: Scope;
-  readonly at: Place;
+  readonly at: SourceLocation;
 }
 
 /** Where a value in force comes from. */
-export interface Origin extends Shadow {
+export interface ValueOrigin extends Shadow {
   readonly shadowed: readonly Shadow[];
 }
 
@@ -58,13 +58,13 @@ export interface Origin extends Shadow {
 export interface PolicyVerdict {
   readonly effect: 'allow' | 'block';
   readonly rule: string;
-  readonly at?: Place;
+  readonly at?: SourceLocation;
 }
 
 export interface ServerConfig {
   readonly name: string;
   readonly scope: Scope;
-  readonly at?: Place;
+  readonly at?: SourceLocation;
   /** Expanded, checked, defaults filled; absent when broken. */
   readonly entry?: ServerEntry;
   /** As the file has it: what a person agrees to when they trust it. */
@@ -80,9 +80,9 @@ export interface ServerConfig {
 }
 
 /** A server that is written somewhere and is not one, and why. */
-export interface Dropped extends Shadow {
+export interface DroppedServer extends Shadow {
   readonly name: string;
-  readonly why: string;
+  readonly reason: string;
 }
 
 export interface SourceFile {
@@ -102,7 +102,7 @@ export interface Untrusted {
   /** What else it says, line by line. */
   readonly also: readonly string[];
   readonly hash: string;
-  readonly at?: Place;
+  readonly at?: SourceLocation;
   /** It belongs to the user, not to one project, so the agreement counts in every project. */
   readonly everywhere?: true;
 }
@@ -113,10 +113,10 @@ export interface Config {
   /** In order of precedence, those that do not exist included. */
   readonly files: readonly SourceFile[];
   readonly servers: ReadonlyMap<string, ServerConfig>;
-  readonly dropped: readonly Dropped[];
+  readonly dropped: readonly DroppedServer[];
   readonly settings: Settings;
   /** By dotted key (`gateway.port`, `mcpServers.github.env.TOKEN`): what is written somewhere. The rest is default. */
-  readonly places: ReadonlyMap<string, Origin>;
+  readonly places: ReadonlyMap<string, ValueOrigin>;
   readonly problems: readonly Problem[];
   /**
    * What was fetched earlier is used at once and asked for again behind the scenes. Settles, at the

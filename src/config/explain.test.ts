@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import type { Json, JsonObject } from '../core/call.ts';
 import type { Config } from './config.ts';
-import { valueAt } from './describe-issue.ts';
 import { type ExplainRow, explain } from './explain.ts';
 import { machineWith } from './fixtures.ts';
-import { toLayer } from './layer.ts';
 import { mergeConfig } from './merge.ts';
 import { mergeSettings } from './merge-settings.ts';
-import { type Document, parseDocument } from './parse-document.ts';
+import { toLayer } from './read/layer.ts';
+import { type Document, parseDocument } from './read/parse-document.ts';
+import { valueAt } from './schema/describe-issue.ts';
 
 const refreshed = Promise.resolve(false);
 const TWO_FILES = {

@@ -1,20 +1,20 @@
 import type { Json, JsonObject } from '../core/call.ts';
-import { closest } from '../core/did-you-mean.ts';
 import { HeddleError } from '../core/errors.ts';
-import type { Config, Dropped, Place, PolicyVerdict, Problem, Scope, ServerConfig } from './config.ts';
-import { valueAt } from './describe-issue.ts';
-import { isSecretName, REDACTED, redact, withoutSecrets } from './redact.ts';
-import { settingPaths } from './schema.ts';
-import { BUILTINS } from './server-name.ts';
+import { closest } from '../core/text/did-you-mean.ts';
+import type { Config, DroppedServer, PolicyVerdict, Problem, Scope, ServerConfig, SourceLocation } from './config.ts';
+import { isSecretName, REDACTED, redact, withoutSecrets } from './read/redact.ts';
+import { valueAt } from './schema/describe-issue.ts';
+import { settingPaths } from './schema/schema.ts';
+import { BUILTINS } from './schema/server-name.ts';
 
 /** One value in force: what it is, who said so and where, and who else said something. */
-export interface ExplainRow extends Partial<Place> {
+export interface ExplainRow extends Partial<SourceLocation> {
   /** `gateway.port`, `mcpServers.github.command`, … */
   readonly key: string;
   /** Fit to be shown; null when there is none. */
   readonly value: Json;
   readonly scope: Scope;
-  readonly shadowed: readonly ({ readonly scope: Scope } & Place)[];
+  readonly shadowed: readonly ({ readonly scope: Scope } & SourceLocation)[];
   /** Why the server is not used: it is broken, or forbidden. */
   readonly problem?: Problem;
   /** Which line of the organisation's lists allows or blocks the server. */
@@ -58,13 +58,14 @@ function noteOn({ dropped }: Config, { name, scope }: ServerConfig): string | un
   const others = dropped
     .filter((one) => one.name === name)
     .map(
-      ({ scope: from, at: { file, line }, why }) => `The one of scope ${from} at ${file}:${line} is not used: ${why}`,
+      ({ scope: from, at: { file, line }, reason }) =>
+        `The one of scope ${from} at ${file}:${line} is not used: ${reason}`,
     );
   return replaces.length + others.length > 0 ? [...replaces, ...others].join(' ') : undefined;
 }
 
-function droppedRow({ name, scope, at, why }: Dropped): ExplainRow {
-  return { key: `mcpServers.${name}`, value: null, scope, ...at, shadowed: [], note: `Not used: ${why}` };
+function droppedRow({ name, scope, at, reason }: DroppedServer): ExplainRow {
+  return { key: `mcpServers.${name}`, value: null, scope, ...at, shadowed: [], note: `Not used: ${reason}` };
 }
 
 function connectorRows(config: Config): readonly ExplainRow[] {
@@ -87,7 +88,13 @@ function originOf({ places }: Config, path: readonly string[]): Omit<ExplainRow,
   return { scope: origin.scope, ...origin.at, shadowed: origin.shadowed.map(flat) };
 }
 
-function flat({ scope, at }: { readonly scope: Scope; readonly at: Place }): { readonly scope: Scope } & Place {
+function flat({
+  scope,
+  at,
+}: {
+  readonly scope: Scope;
+  readonly at: SourceLocation;
+}): { readonly scope: Scope } & SourceLocation {
   return { scope, ...at };
 }
 

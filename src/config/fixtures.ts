@@ -7,8 +7,8 @@ import { dirname, join } from 'node:path';
 import { crc32, deflateRawSync } from 'node:zlib';
 import { onTestFinished } from 'vitest';
 import type { Config } from './config.ts';
-import type { LoadOptions } from './found.ts';
 import { loadConfig } from './load.ts';
+import type { LoadOptions } from './sources-found.ts';
 
 export interface Machine {
   readonly folder: string;

@@ -1,11 +1,11 @@
 import { resolve } from 'node:path';
 import type { Config, Problem, ServerConfig } from './config.ts';
-import { defaultSettings } from './default-settings.ts';
-import { defaultSystemFolder, findManaged, isManaged, managedSources } from './find-managed.ts';
-import type { Found, LoadOptions, ReadSource } from './found.ts';
-import { findProjectFolder } from './project-folder.ts';
-import { type Reading, readConfigFile, readConfigText, sourceFile } from './read-file.ts';
-import { askedSource, findPlugins, type Source, standardSources } from './sources.ts';
+import { type FileReading, readConfigFile, readConfigText, sourceFile } from './read/read-file.ts';
+import { defaultSettings } from './schema/default-settings.ts';
+import { defaultSystemFolder, findManaged, isManaged, managedSources } from './sources/find-managed.ts';
+import { findProjectFolder } from './sources/project-folder.ts';
+import { askedSource, findPlugins, type Source, standardSources } from './sources/sources.ts';
+import type { LoadOptions, ReadSource, SourcesFound } from './sources-found.ts';
 
 const VARIABLE = 'HEDDLE_MCP_SERVERS';
 
@@ -20,7 +20,7 @@ export async function loadConfig(options: LoadOptions): Promise<Config> {
   return assembleConfig(found, options);
 }
 
-async function find(options: LoadOptions): Promise<Found> {
+async function find(options: LoadOptions): Promise<SourcesFound> {
   const { cwd, env, file, systemFolder = defaultSystemFolder() } = options;
   const home = resolve(cwd, options.home);
   const projectFolder = await findProjectFolder(options);
@@ -48,7 +48,7 @@ async function readAll(sources: readonly Source[]): Promise<readonly ReadSource[
   );
 }
 
-function unwritten({ projectFolder, files, problems }: Found, given: readonly ServerConfig[]): Config {
+function unwritten({ projectFolder, files, problems }: SourcesFound, given: readonly ServerConfig[]): Config {
   const settings = defaultSettings(projectFolder);
   const servers = new Map(given.map((server) => [server.name, server]));
   const refreshed = Promise.resolve(false);
@@ -65,7 +65,7 @@ function unwritten({ projectFolder, files, problems }: Found, given: readonly Se
   };
 }
 
-function problemsOf({ file, asked, serversAt }: Source, reading: Reading): readonly Problem[] {
+function problemsOf({ file, asked, serversAt }: Source, reading: FileReading): readonly Problem[] {
   // In another program's settings there may be nothing of interest at all.
   if (reading.state === 'broken') return [serversAt ? { ...reading.problem, level: 'warn' } : reading.problem];
   if (reading.state === 'found' || !asked) return [];

@@ -1,5 +1,5 @@
 import type { Scope } from './config.ts';
-import type { Layer, LayerConnector } from './layer.ts';
+import type { Layer, LayerConnector } from './read/layer.ts';
 
 /** A connector and the layer it was found in. */
 export interface FoundConnector extends LayerConnector {

@@ -1,12 +1,21 @@
-import type { Dropped, Origin, Place, PolicyVerdict, Problem, Scope, ServerConfig, Shadow } from './config.ts';
-import type { Layer, LayerServer } from './layer.ts';
-import { type Judge, verdictOf } from './server-policy.ts';
-import { signatureOf } from './signature.ts';
+import type {
+  DroppedServer,
+  PolicyVerdict,
+  Problem,
+  Scope,
+  ServerConfig,
+  Shadow,
+  SourceLocation,
+  ValueOrigin,
+} from './config.ts';
+import type { Layer, LayerServer } from './read/layer.ts';
+import { signatureOf } from './read/signature.ts';
+import { type Judge, policyVerdict } from './sources/server-policy.ts';
 
 /** What an organisation has to say about servers. */
 export interface ManagedRules {
   /** Where it is said that no other source of servers counts. */
-  readonly exclusive?: Place;
+  readonly exclusive?: SourceLocation;
   readonly judges: readonly Judge[];
 }
 
@@ -18,8 +27,8 @@ export interface ServerSources {
 
 export interface MergedServers {
   readonly byName: ReadonlyMap<string, ServerConfig>;
-  readonly places: () => ReadonlyMap<string, Origin>;
-  readonly dropped: readonly Dropped[];
+  readonly places: () => ReadonlyMap<string, ValueOrigin>;
+  readonly dropped: readonly DroppedServer[];
   readonly problems: readonly Problem[];
 }
 
@@ -75,8 +84,11 @@ function winners(layers: readonly Layer[]): ReadonlyMap<string, Named> {
   return named;
 }
 
-function placesOf(servers: readonly ServerConfig[], named: ReadonlyMap<string, Named>): ReadonlyMap<string, Origin> {
-  const places = new Map<string, Origin>();
+function placesOf(
+  servers: readonly ServerConfig[],
+  named: ReadonlyMap<string, Named>,
+): ReadonlyMap<string, ValueOrigin> {
+  const places = new Map<string, ValueOrigin>();
   for (const { name, scope, at, shadowed } of servers) {
     if (at === undefined) continue;
     for (const [field, place] of named.get(name)?.fields() ?? []) {
@@ -117,7 +129,7 @@ const BROUGHT: ReadonlySet<Scope> = new Set(['plugin', 'connector']);
 
 /** Of a server that a person has written down themselves, what a plugin or a connector brings is only a copy. */
 function withoutDuplicates(all: ReadonlyMap<string, ServerConfig>) {
-  const dropped: Dropped[] = [];
+  const dropped: DroppedServer[] = [];
   const brought = [...all.values()].some(({ scope }) => BROUGHT.has(scope));
   if (!brought) return { servers: [...all.values()], dropped };
   const written = new Map<string, string>();
@@ -127,7 +139,7 @@ function withoutDuplicates(all: ReadonlyMap<string, ServerConfig>) {
   const servers = [...all.values()].filter(({ name, scope, entry, at }) => {
     const same = entry && BROUGHT.has(scope) ? written.get(signatureOf(entry)) : undefined;
     if (same === undefined || at === undefined) return true;
-    dropped.push({ name, scope, at, why: `It is the same server as \`${same}\`.` });
+    dropped.push({ name, scope, at, reason: `It is the same server as \`${same}\`.` });
     return false;
   });
   return { servers, dropped };
@@ -136,7 +148,7 @@ function withoutDuplicates(all: ReadonlyMap<string, ServerConfig>) {
 function judgedBy(judges: readonly Judge[], server: ServerConfig): ServerConfig {
   const { name, scope, entry, written, problem } = server;
   if (entry === undefined || problem !== undefined) return server;
-  const policy = verdictOf(judges, { name, entry, ...(written && { written }) }, scope);
+  const policy = policyVerdict(judges, { name, entry, ...(written && { written }) }, scope);
   if (policy?.effect === 'block') return blocked(server, policy);
   return policy === undefined ? server : { ...server, policy };
 }
@@ -155,8 +167,8 @@ function blocked(server: ServerConfig, policy: PolicyVerdict): ServerConfig {
   return { ...server, policy, problem };
 }
 
-const onlySource = (exclusive: Place | undefined) => `${exclusive?.file} is the only source of servers`;
+const onlySource = (exclusive: SourceLocation | undefined) => `${exclusive?.file} is the only source of servers`;
 
-function excludedBy(exclusive: Place | undefined, { scope, servers }: Layer): readonly Dropped[] {
-  return servers.map(({ name, at }) => ({ name, scope, at, why: `${onlySource(exclusive)} on this machine.` }));
+function excludedBy(exclusive: SourceLocation | undefined, { scope, servers }: Layer): readonly DroppedServer[] {
+  return servers.map(({ name, at }) => ({ name, scope, at, reason: `${onlySource(exclusive)} on this machine.` }));
 }

@@ -1,20 +1,20 @@
 import type { Json, JsonObject } from '../core/call.ts';
-import type { Origin } from './config.ts';
-import type { Layer } from './layer.ts';
+import type { ValueOrigin } from './config.ts';
 import { connectorsOf } from './merge-connectors.ts';
-import { configSchema, type Settings, settingPaths } from './schema.ts';
+import type { Layer } from './read/layer.ts';
+import { configSchema, type Settings, settingPaths } from './schema/schema.ts';
 
 /** The settings in force, and where they are written. */
 export interface MergedSettings {
   readonly inForce: Settings;
-  readonly places: ReadonlyMap<string, Origin>;
+  readonly places: ReadonlyMap<string, ValueOrigin>;
 }
 
 export type MergeSettings = (layers: readonly Layer[], projectFolder: string) => MergedSettings;
 
 /** Settings win one by one, but rules add up; what no layer says is default. */
 export function mergeSettings(layers: readonly Layer[], projectFolder: string): MergedSettings {
-  const places = new Map<string, Origin>();
+  const places = new Map<string, ValueOrigin>();
   const chosen: Record<string, unknown> = {};
   const written = Map.groupBy(
     layers.flatMap(({ scope, settings }) => settings.map((setting) => ({ ...setting, scope }))),
@@ -51,7 +51,7 @@ const union = (written: readonly { readonly value: Json }[]): Json => [
 ];
 
 /** Each connector stands alone, as servers do: a project's list does not take away the user's. */
-function mergeConnectors(layers: readonly Layer[], places: Map<string, Origin>): Settings['connectors'] {
+function mergeConnectors(layers: readonly Layer[], places: Map<string, ValueOrigin>): Settings['connectors'] {
   const all = layers.flatMap(({ scope, connectors }) => connectors.map(({ name, at }) => ({ name, scope, at })));
   return connectorsOf(layers).map(({ name, url, token, variables, scope, at }) => {
     const shadowed = all.filter((other) => other.name === name).slice(1);

@@ -1,10 +1,10 @@
 import type { Json } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
 import type { Config, Problem, ServerConfig, SourceFile } from './config.ts';
-import type { Layer } from './layer.ts';
 import { type ManagedRules, mergeServers } from './merge-servers.ts';
 import type { MergeSettings } from './merge-settings.ts';
-import { openTrust, type Trust, trustedServers } from './trust.ts';
+import type { Layer } from './read/layer.ts';
+import { openTrust, type Trust, trustedServers } from './sources/trust.ts';
 
 export interface Sources {
   readonly projectFolder: string;

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { requireRole } from '../core/call/caller.ts';
 import type { Caller, JsonObject } from '../core/call.ts';
-import { requireRole } from '../core/caller.ts';
 import { HeddleError } from '../core/errors.ts';
 import { VERSION } from '../core/version.ts';
 import type { Heddle } from '../heddle.ts';

@@ -19,12 +19,12 @@ export interface Call {
   readonly id: string;
   readonly kind: CallKind;
   /** What this caller's client can be asked, in this request; nothing when absent. */
-  readonly can?: Abilities;
+  readonly capabilities?: ClientCapabilities;
   /** Later rounds of a call that was not complete: the answers, where there were questions, and where it stopped. */
-  readonly answers?: Answers;
-  readonly from?: Continuation;
+  readonly inputResponses?: InputResponses;
+  readonly continuation?: Continuation;
   /** Whoever waits for it takes `working` for an answer, and asks again. */
-  readonly takesTasks?: true;
+  readonly acceptsTask?: true;
   /** The public name, `server.tool`, or a bare tool name, as the caller wrote it; of resources the URI. */
   readonly name: string;
   /** The arguments; of a completion what MCP asks it with. */
@@ -32,24 +32,24 @@ export interface Call {
   /** The client's `_meta` without reserved keys. */
   readonly meta: JsonObject;
   /** What the client said beside: parameters that no version knows yet, for the server alone. */
-  readonly beside?: JsonObject;
+  readonly extraParams?: JsonObject;
   /** Throws when what the client said elsewhere does not agree with what the tool's definition wants there. */
   readonly examine?: ((definition: JsonObject) => void) | undefined;
   readonly caller: Caller;
-  readonly options: CallOptions;
+  readonly options: RoutingOptions;
   /** The call, step or code run that made this one. */
   readonly parent?: string;
   /** The person at the terminal has agreed to this very call; `permit` checks that it came from there. */
   readonly approved?: 'self';
   readonly signal: AbortSignal;
-  readonly report?: (progress: Progress) => void;
+  readonly onProgress?: (progress: Progress) => void;
   /** Hears what the server logs meanwhile, from this level on, in MCP's own words. */
   readonly log?: { readonly level: string; readonly tell: (said: JsonObject) => void } | undefined;
   /** Hears that a page its user was sent to has been visited, in MCP's own words, mostly long after the answer. */
-  readonly visited?: (said: JsonObject) => void;
+  readonly onElicitationComplete?: (said: JsonObject) => void;
 }
 
-export interface CallOptions {
+export interface RoutingOptions {
   readonly timeoutMs?: number;
   readonly failover?: boolean;
   readonly preferredServer?: string;
@@ -71,7 +71,7 @@ export interface Caller {
   readonly via: 'gateway' | 'library' | 'cli' | 'console' | 'workflow' | 'code';
   readonly profile?: string;
   /** What their client can be asked, in this request; some servers show more to those who can be asked more. */
-  readonly can?: Abilities;
+  readonly capabilities?: ClientCapabilities;
   /** The protocol era of their client's connection; absent for callers that are no MCP client. */
   readonly era?: 'legacy' | 'modern';
   /** Keys taint and logging level; the principal alone when the protocol has no session. */
@@ -146,7 +146,7 @@ export interface RateLimit {
 }
 
 /** What the user behind a client can be asked. */
-export interface Abilities {
+export interface ClientCapabilities {
   readonly form: boolean;
   readonly url: boolean;
   readonly sampling: boolean;
@@ -155,14 +155,14 @@ export interface Abilities {
 }
 
 /** Something a server wants to know in the middle of a call, in MCP's own words. */
-export interface Question {
+export interface InputRequest {
   readonly method: 'elicitation/create' | 'sampling/createMessage' | 'roots/list';
   readonly params?: JsonObject;
 }
 
 /** What the user's side says to a question: MCP's result, or that its client could not put it. */
-export type Answer = JsonObject | { readonly failed: { readonly code: number; readonly message: string } };
-export type Answers = Readonly<Record<string, Answer>>;
+export type InputResponse = JsonObject | { readonly failed: { readonly code: number; readonly message: string } };
+export type InputResponses = Readonly<Record<string, InputResponse>>;
 
 /** How a call that stopped to ask goes on. Plain data; only the gateway seals it for a client. */
 export type Continuation =
@@ -199,18 +199,18 @@ export type Result =
       readonly kind: 'complete';
       readonly value: JsonObject;
       readonly isError: boolean;
-      readonly from: Provenance;
+      readonly provenance: Provenance;
       readonly task?: JsonObject;
     }
   /** The server goes on by itself. `task` is what it says of that, in MCP's own words, here and where it asks or ends. */
-  | { readonly kind: 'working'; readonly task: JsonObject; readonly next: TaskContinuation }
+  | { readonly kind: 'working'; readonly task: JsonObject; readonly continuation: TaskContinuation }
   | {
       readonly kind: 'input-required';
-      readonly questions: Readonly<Record<string, Question>>;
-      readonly next: Continuation;
+      readonly inputRequests: Readonly<Record<string, InputRequest>>;
+      readonly continuation: Continuation;
       readonly task?: JsonObject;
       /** Aborts when the server no longer wants to know. In this process only: whoever waits for a user goes on without. */
-      readonly over?: AbortSignal;
+      readonly withdrawn?: AbortSignal;
       /** What the server said instead of asking, as a JSON-RPC error: older clients know what it means. */
       readonly refusal?: JsonObject;
     };

@@ -1,5 +1,5 @@
 import type { Caller, Facts, Handler, ResolvedCall, Result, Target } from './call.ts';
-import type { ServerStatus } from './server-status.ts';
+import type { ServerStatus } from './records/server-status.ts';
 
 /** A program behind the gateway. */
 export const ada: Caller = { id: 'ada', roles: ['user'], via: 'gateway' };
@@ -69,7 +69,7 @@ export const text = (value: string): Result => ({
   kind: 'complete',
   value: { content: [{ type: 'text', text: value }] },
   isError: false,
-  from: { server: 'demo', attempts: 1, latencyMs: 1 },
+  provenance: { server: 'demo', attempts: 1, latencyMs: 1 },
 });
 
 export const answers =

@@ -6,19 +6,19 @@ import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import { consoleApi } from '../console/api.ts';
 import type { Caller, JsonObject } from '../core/call.ts';
-import type { Clock } from '../core/clock.ts';
+import type { Clock } from '../core/time.ts';
 import type { Heddle } from '../heddle.ts';
-import { type OpenOptions, openHeddle } from '../open-heddle.ts';
+import { type HeddleOptions, openHeddle } from '../open-heddle.ts';
 import type { AuditRecord } from '../store/audit-log.ts';
 import { openStore } from '../store/open-store.ts';
-import { type Authenticate, authenticator } from './authenticate.ts';
+import { type Authenticate, authenticator } from './auth/authenticate.ts';
 import { type GatewayOptions, openGateway } from './open-gateway.ts';
 
 export const TOKEN = 'open-sesame';
 export const OWNER: Caller = { id: 'owner', roles: ['owner'], via: 'gateway' };
 
 interface Setting {
-  readonly servers?: NonNullable<OpenOptions['servers']>;
+  readonly servers?: NonNullable<HeddleOptions['servers']>;
   /** What heddle.json says. */
   readonly config?: JsonObject;
   readonly gateway?: Partial<GatewayOptions>;
@@ -31,9 +31,9 @@ export interface GatewayUnderTest {
   readonly port: number;
   readonly heddle: Heddle;
   /** One HTTP request, as raw as it gets. */
-  send(sending: Sending): Promise<Answered>;
+  send(sending: Sending): Promise<TestResponse>;
   /** Posts one JSON-RPC message with the right token. */
-  post(message: JsonObject, headers?: Readonly<Record<string, string>>): Promise<Answered>;
+  post(message: JsonObject, headers?: Readonly<Record<string, string>>): Promise<TestResponse>;
   close(patienceMs?: number): Promise<void>;
   /** Closes it, and gives what it has written down, the newest first. */
   audit(): Promise<readonly AuditRecord[]>;
@@ -46,7 +46,7 @@ interface Sending {
   readonly body?: string | Buffer;
 }
 
-export interface Answered {
+export interface TestResponse {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
   readonly text: string;
@@ -110,7 +110,10 @@ export const JSON_HEADERS = {
   connection: 'keep-alive',
 };
 
-function exchange(port: number, { method = 'POST', path = '/mcp', headers = {}, body }: Sending): Promise<Answered> {
+function exchange(
+  port: number,
+  { method = 'POST', path = '/mcp', headers = {}, body }: Sending,
+): Promise<TestResponse> {
   return new Promise((resolve, reject) => {
     const sent = request({ host: '127.0.0.1', port, method, path, headers, agent: false }, (response) => {
       const { statusCode: status = 0, headers } = response;

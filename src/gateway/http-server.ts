@@ -1,22 +1,22 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { Arrival } from './arrival.ts';
-import { type doors, fail, type Rooms } from './doors.ts';
-import type { McpHttp } from './mcp-http.ts';
-import { createServer } from './node-http.ts';
-import type { OpenResponses } from './open-responses.ts';
-import type { Response } from './outlet.ts';
-import { HEADERS_MS, type PlainConnections, type PlainRequest, servePlainly } from './plain-connection.ts';
-import { KEEP_ALIVE_MS, type PlainResponse } from './plain-response.ts';
-import type { SseFace } from './serve-sse.ts';
-import { type WsFace, wantsWebSocket } from './serve-ws.ts';
+import { type admitRequests, failResponse, type Routes } from './auth/admit-request.ts';
+import { type FastConnections, type FastRequest, HEADERS_MS, serveFast } from './http/fast-connection.ts';
+import { type FastResponse, KEEP_ALIVE_MS } from './http/fast-response.ts';
+import { createServer } from './http/node-http.ts';
+import type { OpenResponses } from './http/open-responses.ts';
+import type { StreamableHttp } from './http/streamable-http.ts';
+import type { AuthenticatedRequest } from './http-request.ts';
+import type { HttpResponse } from './response-writer.ts';
+import type { SseEndpoint } from './transports/serve-sse.ts';
+import { type WsEndpoint, wantsWebSocket } from './transports/serve-ws.ts';
 
 export interface HttpServerOptions {
-  readonly enter: ReturnType<typeof doors>;
-  readonly http: McpHttp;
-  readonly ws: WsFace;
-  readonly sse: SseFace;
-  readonly api: (arrival: Omit<Arrival, 'stillMay'>) => Promise<void>;
+  readonly enter: ReturnType<typeof admitRequests>;
+  readonly http: StreamableHttp;
+  readonly ws: WsEndpoint;
+  readonly sse: SseEndpoint;
+  readonly api: (arrival: Omit<AuthenticatedRequest, 'isStillAuthorized'>) => Promise<void>;
   readonly responses: OpenResponses;
   /** Aborts when nobody is to come in any more. */
   readonly closing: AbortSignal;
@@ -28,7 +28,7 @@ const CHECK_MS = 2000;
 const SINGLE_HEADERS = ['host', 'authorization'] as const;
 
 /** Leads every request through the doors to the face that it asks for. Does not listen yet. */
-export function httpServer(options: HttpServerOptions): { readonly server: Server; readonly plain: PlainConnections } {
+export function httpServer(options: HttpServerOptions): { readonly server: Server; readonly plain: FastConnections } {
   const { enter, http, ws, sse, api, responses, closing } = options;
   const server = createServer({
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -38,7 +38,7 @@ export function httpServer(options: HttpServerOptions): { readonly server: Serve
     shouldUpgradeCallback: wantsWebSocket,
   });
 
-  function mcp(arrival: Arrival): Promise<void> | void {
+  function mcp(arrival: AuthenticatedRequest): Promise<void> | void {
     if (wantsWebSocket(arrival.request)) return ws.enter(arrival);
     return sse.isFor(arrival.request) ? sse.receive(arrival) : http.handle(arrival);
   }
@@ -63,9 +63,11 @@ export function httpServer(options: HttpServerOptions): { readonly server: Serve
   }
 
   // Nearly every call comes this way.
-  function receivePlain(request: PlainRequest, response: PlainResponse): void {
+  function receivePlain(request: FastRequest, response: FastResponse): void {
     responses.add(response);
-    const rooms: Rooms = { mcp: ({ caller, stillMay }) => http.post({ request, response, caller, stillMay }) };
+    const rooms: Routes = {
+      mcp: ({ caller, isStillAuthorized }) => http.post({ request, response, caller, isStillAuthorized }),
+    };
     orFail(response, () => enter(request, response, rooms));
   }
 
@@ -80,7 +82,7 @@ export function httpServer(options: HttpServerOptions): { readonly server: Serve
     if (before && !before.writableFinished) endWith(before, socket);
     else receive(request, ws.arrive(request, { socket, head }));
   });
-  return { server, plain: servePlainly(server, receivePlain) };
+  return { server, plain: serveFast(server, receivePlain) };
 }
 
 /**
@@ -101,10 +103,10 @@ function refuseRepeated(response: ServerResponse, name: string): void {
     .end(JSON.stringify({ error: `The header ${name} came more than once.` }));
 }
 
-function orFail(response: Response, step: () => Promise<void> | void): void {
+function orFail(response: HttpResponse, step: () => Promise<void> | void): void {
   try {
-    step()?.catch((thrown: unknown) => fail(response, thrown));
+    step()?.catch((thrown: unknown) => failResponse(response, thrown));
   } catch (thrown) {
-    fail(response, thrown);
+    failResponse(response, thrown);
   }
 }

@@ -1,41 +1,41 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Alarm, realAlarm } from '../core/alarm.ts';
-import { ALL_CHANGES } from '../core/server-status.ts';
+import { ALL_CHANGES } from '../core/records/server-status.ts';
+import { realTimer, type Timer } from '../core/time.ts';
 import type { Heddle } from '../heddle.ts';
-import { concerns } from './able-caller.ts';
-import type { Arrival } from './arrival.ts';
-import { type DoorOptions, doors } from './doors.ts';
-import { proofOf } from './gateway-proof.ts';
-import { handouts } from './handouts.ts';
-import type { HeldCallsOptions } from './held-calls.ts';
+import { type AdmitOptions, admitRequests } from './auth/admit-request.ts';
+import { proofOf } from './auth/gateway-proof.ts';
+import { openContinuations } from './continuations/continuations.ts';
+import type { GatewayTasksOptions } from './continuations/gateway-tasks.ts';
+import { openResponses } from './http/open-responses.ts';
+import { announceToSessions } from './http/session-stream.ts';
+import { openSessions, type Session, type Sessions, type SessionsOptions } from './http/sessions.ts';
+import { streamableHttp } from './http/streamable-http.ts';
+import type { AuthenticatedRequest } from './http-request.ts';
 import { httpServer } from './http-server.ts';
+import { trackInFlight } from './in-flight.ts';
 import { mcpHandler } from './mcp-handler.ts';
-import { mcpHttp } from './mcp-http.ts';
-import { openResponses } from './open-responses.ts';
-import { sseFace } from './serve-sse.ts';
-import { wsFace } from './serve-ws.ts';
-import { servedLines } from './served-lines.ts';
-import { announce } from './session-stream.ts';
-import { openSessions, type Session, type Sessions, type SessionsOptions } from './sessions.ts';
-import { underWay } from './under-way.ts';
+import { isChangeVisibleTo } from './methods/client-capabilities.ts';
+import { clientConnections } from './transports/client-connections.ts';
+import { sseEndpoint } from './transports/serve-sse.ts';
+import { wsEndpoint } from './transports/serve-ws.ts';
 
-export interface GatewayOptions extends Omit<DoorOptions, 'heddle' | 'prove'> {
+export interface GatewayOptions extends Omit<AdmitOptions, 'heddle' | 'prove'> {
   readonly heddle: Heddle;
   /** Answers what is under `/api/`; the console's. */
-  readonly api: (arrival: Omit<Arrival, 'stillMay'>) => Promise<void>;
+  readonly api: (arrival: Omit<AuthenticatedRequest, 'isStillAuthorized'>) => Promise<void>;
   /** 0 takes any free port. */
   readonly port: number;
   readonly maxBodyBytes: number;
   /** The key by which this gateway proves that it wrote its note; without it there is no proof. */
   readonly proofKey?: string | undefined;
-  readonly alarm?: Alarm;
+  readonly timer?: Timer;
   /** Seal what modern clients bring back with their answers; made for this gateway alone when absent. */
   readonly stateSecrets?: readonly Buffer[];
   /** How many sessions there may be. */
   readonly sessions?: SessionsOptions;
   /** When calls that take long are held for their clients, and how many. */
-  readonly heldCalls?: HeldCallsOptions;
+  readonly gatewayTasks?: GatewayTasksOptions;
 }
 
 export interface Gateway {
@@ -59,19 +59,19 @@ const GOODBYE_MS = 300;
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const { heddle, host } = options;
   const sessions = openSessions(options.sessions);
-  const given = handouts(heddle, { secrets: options.stateSecrets, held: options.heldCalls });
+  const given = openContinuations(heddle, { secrets: options.stateSecrets, held: options.gatewayTasks });
   const responses = openResponses();
   const closing = new AbortController();
-  const { answer, finish } = underWay(mcpHandler(heddle, given));
-  const lines = servedLines(heddle, given, options.alarm ?? realAlarm);
-  const { maxBodyBytes, alarm, proofKey } = options;
+  const { answer, finish } = trackInFlight(mcpHandler(heddle, given));
+  const lines = clientConnections(heddle, given, options.timer ?? realTimer);
+  const { maxBodyBytes, timer, proofKey } = options;
   let url = ''; // Known once it listens.
   const prove = proofKey === undefined ? undefined : (challenge: string) => proofOf({ url, proofKey }, challenge);
   const { server, plain } = httpServer({
-    enter: doors({ ...options, prove }),
-    http: mcpHttp({ answer, sessions, maxBodyBytes, alarm }),
-    ws: wsFace(lines, maxBodyBytes),
-    sse: sseFace(lines, maxBodyBytes),
+    enter: admitRequests({ ...options, prove }),
+    http: streamableHttp({ answer, sessions, maxBodyBytes, timer }),
+    ws: wsEndpoint(lines, maxBodyBytes),
+    sse: sseEndpoint(lines, maxBodyBytes),
     api: options.api,
     responses,
     closing: closing.signal,
@@ -87,7 +87,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     async close(patienceMs = GOODBYE_MS) {
       closing.abort();
       await announcing;
-      given.held.close(); // Nobody can come for them any more.
+      given.gatewayTasks.close(); // Nobody can come for them any more.
       const closed = new Promise((resolve) => server.close(resolve));
       plain.finish();
       for (const session of sessions.all()) stopListening(session);
@@ -101,15 +101,16 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   };
 }
 
-function stopListening({ followed, streams }: Session): void {
-  followed.close();
+function stopListening({ subscriptions, streams }: Session): void {
+  subscriptions.close();
   for (const stream of streams) stream.end();
 }
 
 async function announceChanges(heddle: Heddle, sessions: Sessions, signal: AbortSignal): Promise<void> {
   for await (const change of heddle.changes(ALL_CHANGES, signal)) {
-    const isFor = ({ callerId, can }: Session) => concerns(change, { callerId, can, era: 'legacy' });
-    if (change.kind === 'catalog') announce(sessions, `notifications/${change.subject}/list_changed`, isFor);
+    const isFor = ({ callerId, capabilities }: Session) =>
+      isChangeVisibleTo(change, { callerId, capabilities, era: 'legacy' });
+    if (change.kind === 'catalog') announceToSessions(sessions, `notifications/${change.subject}/list_changed`, isFor);
   }
 }
 

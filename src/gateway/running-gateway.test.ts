@@ -4,10 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
+import { challengeIn, proofOf } from './auth/gateway-proof.ts';
+import { gatewayToken } from './auth/gateway-token.ts';
 import { gatewayUnderTest, TOKEN, temporaryFolder } from './fixtures.ts';
-import { challengeIn, proofOf } from './gateway-proof.ts';
-import { gatewayToken } from './gateway-token.ts';
-import { announceGateway, askGateway, findGateway, withdrawGateway } from './running-gateway.ts';
+import { announceGateway, findGateway, requestGateway, withdrawGateway } from './running-gateway.ts';
 
 const { pid } = process;
 const note = { url: 'http://127.0.0.1:1/mcp', token: 't', pid, project: '/p', proofKey: 'k' };
@@ -94,11 +94,11 @@ describe('a request to a running gateway', () => {
   verifies('L7', 'gets what is under /api, and nothing from a gateway that is gone or refuses', async () => {
     const { url } = await gatewayUnderTest({ gateway: { proofKey } });
     const running = { url, token: TOKEN, pid, project: '/', proofKey };
-    expect(await askGateway(running, '/api/version')).toMatchObject({ pid });
-    expect(await askGateway(running, '/api/servers')).toMatchObject({ servers: [{ name: 'filesystem' }] });
-    expect(await askGateway({ ...running, token: 'wrong' }, '/api/version')).toBeUndefined();
-    expect(await askGateway({ ...running, proofKey: 'other' }, '/api/version')).toBeUndefined();
-    expect(await askGateway({ ...running, url: 'http://127.0.0.1:1/mcp' }, '/api/version')).toBeUndefined();
+    expect(await requestGateway(running, '/api/version')).toMatchObject({ pid });
+    expect(await requestGateway(running, '/api/servers')).toMatchObject({ servers: [{ name: 'filesystem' }] });
+    expect(await requestGateway({ ...running, token: 'wrong' }, '/api/version')).toBeUndefined();
+    expect(await requestGateway({ ...running, proofKey: 'other' }, '/api/version')).toBeUndefined();
+    expect(await requestGateway({ ...running, url: 'http://127.0.0.1:1/mcp' }, '/api/version')).toBeUndefined();
   });
 
   verifies(
@@ -111,7 +111,7 @@ describe('a request to a running gateway', () => {
         response.end(text);
       });
       const running = { url: relay.url, token: TOKEN, pid, project: '/', proofKey };
-      expect(await askGateway(running, '/api/version')).toBeUndefined();
+      expect(await requestGateway(running, '/api/version')).toBeUndefined();
       expect(relay.heard()).toContain('/healthz?challenge=');
       expect(relay.heard()).not.toContain(TOKEN);
     },
@@ -123,7 +123,7 @@ describe('a request to a running gateway', () => {
       response.setHeader('connection', 'close').end(JSON.stringify({ status: 'ok', proof }));
     });
     const running = { url: leaving.url, token: TOKEN, pid, project: '/', proofKey };
-    expect(await askGateway(running, '/api/version')).toBeUndefined();
+    expect(await requestGateway(running, '/api/version')).toBeUndefined();
     expect([leaving.connections(), leaving.heard()]).toEqual([1, expect.not.stringContaining(TOKEN)]);
   });
 });

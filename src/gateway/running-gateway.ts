@@ -1,8 +1,8 @@
 import { chmod, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isObject, parseJson } from '../core/json.ts';
-import type { ProvenBy } from './gateway-proof.ts';
-import type { Get } from './proven-connection.ts';
+import type { ProvenBy } from './auth/gateway-proof.ts';
+import type { Get } from './auth/proven-connection.ts';
 
 /** What a gateway leaves in the home folder, so that other commands find it. */
 export interface RunningGateway extends ProvenBy {
@@ -44,7 +44,7 @@ export async function findGateway(home: string, wait: GatewayWait = {}): Promise
 }
 
 /** Requests something under `/api` from a running gateway. Sends the token only to a process that proved itself. */
-export function askGateway(gateway: RunningGateway, path: string, wait: GatewayWait = {}): Promise<unknown> {
+export function requestGateway(gateway: RunningGateway, path: string, wait: GatewayWait = {}): Promise<unknown> {
   return requestOf(gateway, wait, (get) => get(path, { authorization: `Bearer ${gateway.token}` }));
 }
 
@@ -53,7 +53,7 @@ async function requestOf<T>(
   { report, waitMs = WAIT_MS }: GatewayWait,
   use: (get: Get) => Promise<T>,
 ): Promise<T | undefined> {
-  const { overProvenConnection } = await import('./proven-connection.ts');
+  const { overProvenConnection } = await import('./auth/proven-connection.ts');
   const late = AbortSignal.timeout(waitMs);
   const result = await overProvenConnection(gateway, late, use);
   if (result === undefined && late.aborted) {

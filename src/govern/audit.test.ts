@@ -15,7 +15,7 @@ const ENDS: Readonly<Record<string, readonly [Handler, string, string | undefine
     'demo',
   ],
   'a question': [
-    async () => ({ kind: 'input-required', questions: {}, next: { kind: 'upstream', server: 'demo' } }),
+    async () => ({ kind: 'input-required', inputRequests: {}, continuation: { kind: 'upstream', server: 'demo' } }),
     'input-required',
     'demo',
   ],

@@ -1,8 +1,8 @@
 import type { Call, Stage } from '../core/call.ts';
-import type { Clock } from '../core/clock.ts';
+import type { Clock } from '../core/time.ts';
 import type { AuditLog, AuditRecord } from '../store/audit-log.ts';
-import { keptName } from './kept-name.ts';
 import { type Outcome, observer } from './outcome.ts';
+import { truncateName } from './truncate-name.ts';
 
 /**
  * Writes the closing record of every round of a call, those at names that do not exist included. A look at a task is
@@ -13,7 +13,7 @@ export function audit(log: AuditLog, clock: Clock = Date.now): Stage<Call> {
   return function audit(call, next) {
     return observed(call, next, ({ outcome, server, durationMs }) => {
       const { id, kind, caller, name } = call;
-      log.append(recordLater({ id, kind, caller, name: keptName(name), at: clock(), outcome, server, durationMs }));
+      log.append(recordLater({ id, kind, caller, name: truncateName(name), at: clock(), outcome, server, durationMs }));
     });
   };
 }

@@ -1,10 +1,10 @@
 import { expect } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
-import type { CallOptions, ResolvedCall } from '../core/call.ts';
+import type { ResolvedCall, RoutingOptions } from '../core/call.ts';
 import { aCall, aTarget, text } from '../core/fixtures.ts';
 import { deadline } from './deadline.ts';
 
-async function settled(options: CallOptions, toolMs?: number): Promise<CallOptions> {
+async function settled(options: RoutingOptions, toolMs?: number): Promise<RoutingOptions> {
   const seen: ResolvedCall[] = [];
   const target = aTarget({ facts: toolMs === undefined ? {} : { timeoutMs: toolMs } });
   await deadline()(aCall({ options, target }), async (call) => {

@@ -284,8 +284,8 @@ verifies('G2', 'what a server shows only to some is denied to all others, whatev
   const form = { form: true, url: false, sampling: false, samplingTools: false, roots: false };
   const target = { ...tool('s', 't'), onlyFor: new Set([1]) };
   const allowed = decider(policyOf({ mode: 'open', rules: { allow: ['mcp__s__t'] } }));
-  const callers = [ada, { ...ada, can: form }, { ...ada, can: { ...form, roots: true } }];
+  const callers = [ada, { ...ada, capabilities: form }, { ...ada, capabilities: { ...form, roots: true } }];
   expect(callers.map((one) => allowed(one, target).effect)).toEqual(['deny', 'allow', 'deny']);
   const denied = decider(policyOf({ mode: 'open', rules: { deny: ['mcp__s'] } }));
-  expect(denied({ ...ada, can: form }, target).rule).toBe('permissions.deny: mcp__s');
+  expect(denied({ ...ada, capabilities: form }, target).rule).toBe('permissions.deny: mcp__s');
 });

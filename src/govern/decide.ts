@@ -1,10 +1,10 @@
 import type { ServerConfig } from '../config/config.ts';
-import type { Profile, ServerEntry, Settings } from '../config/schema.ts';
-import { abilitiesKey } from '../core/abilities.ts';
+import type { Profile, ServerEntry, Settings } from '../config/schema/schema.ts';
+import { capabilitiesKey } from '../core/call/client-capabilities.ts';
+import { nameAt, namesAt } from '../core/call/equivalent.ts';
 import type { Caller, JsonObject, Target } from '../core/call.ts';
-import { nameAt, namesAt } from '../core/equivalent.ts';
-import { isMeant } from '../core/uri-template.ts';
-import { isWithin, mayHaveOf } from './profile.ts';
+import { isMeant } from '../core/text/uri-template.ts';
+import { isInProfile, mayHaveOf } from './profile.ts';
 import { type Sent, sensitiveIn } from './sensitive.ts';
 import { isResource, type Restriction, restrictionsOf, restrictsResource } from './uri-rules.ts';
 
@@ -80,8 +80,8 @@ export function decider(policy: Policy): Decide {
     ([name, profile]) => [name, decideWithin(policy, { name, profile })] as const,
   );
   const byProfile = new Map(profiles);
-  return function decide({ profile, can }, target, sent) {
-    if (target.onlyFor && !target.onlyFor.has(abilitiesKey(can))) return NOT_SHOWN;
+  return function decide({ profile, capabilities }, target, sent) {
+    if (target.onlyFor && !target.onlyFor.has(capabilitiesKey(capabilities))) return NOT_SHOWN;
     if (profile === undefined) return whole(target, sent);
     return byProfile.get(profile)?.(target, sent) ?? NO_PROFILE;
   };
@@ -94,7 +94,7 @@ function decideWithin(policy: Policy, within: Within | undefined): (target: Targ
   function byRules(target: Target): Decision | 'none' {
     const known = ruled.get(target);
     if (known) return known;
-    const decision = within && !isWithin(within.profile, target) ? outside(within) : ruledAnew(target);
+    const decision = within && !isInProfile(within.profile, target) ? outside(within) : ruledAnew(target);
     ruled.set(target, decision);
     return decision;
   }
@@ -125,7 +125,7 @@ function decideWithin(policy: Policy, within: Within | undefined): (target: Targ
       target,
       input: sent?.input,
       meta: sent?.meta,
-      beside: sent?.beside,
+      beside: sent?.extraParams,
       decision: decideAnew(target, sent),
     };
     return last.decision;
@@ -142,7 +142,7 @@ interface Decided {
 }
 
 const isSame = (last: Decided, sent: Sent | undefined): boolean =>
-  last.input === sent?.input && last.meta === sent?.meta && last.beside === sent?.beside;
+  last.input === sent?.input && last.meta === sent?.meta && last.beside === sent?.extraParams;
 
 const outside = ({ name }: Within): Decision => ({
   effect: 'deny',

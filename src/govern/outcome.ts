@@ -1,6 +1,6 @@
+import { isTaskPoll } from '../core/call/task.ts';
 import type { Call, Handler, Result } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
-import { isLook } from '../core/task.ts';
 
 /** How an attempt ended: `ok`, `tool-error`, `input-required`, `working`, or the code of the error. */
 export interface Outcome {
@@ -22,10 +22,10 @@ export function observer(): Observe {
   const last = new Map<string, string>();
 
   function isNews(call: Call, outcome: string): boolean {
-    if (call.from?.kind !== 'task') return true;
+    if (call.continuation?.kind !== 'task') return true;
     const known = last.get(call.id);
     last.delete(call.id);
-    if (!isLook(call)) return true;
+    if (!isTaskPoll(call)) return true;
     if (known !== undefined) last.set(call.id, known);
     if (outcome === 'working' || known === outcome) return false;
     last.set(call.id, outcome);
@@ -42,8 +42,8 @@ export function observer(): Observe {
     };
     return next(call).then(
       (result) => {
-        if (result.kind === 'complete') say(result.isError ? 'tool-error' : 'ok', result.from.server);
-        else say(result.kind, result.next.server);
+        if (result.kind === 'complete') say(result.isError ? 'tool-error' : 'ok', result.provenance.server);
+        else say(result.kind, result.continuation.server);
         return result;
       },
       (thrown) => {

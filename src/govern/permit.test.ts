@@ -54,7 +54,9 @@ verifies('G6', 'what is sent to the server beside the arguments can make it ask,
   expect(await reasonOf({ meta: { 'example.com/apiKey': 'x' } })).toContain(
     'Its `_meta` looks sensitive: example.com/apiKey is named after “key”.',
   );
-  expect(await reasonOf({ beside: { options: { password: 'x' } } })).toContain('Its unknown parameters look sensitive');
+  expect(await reasonOf({ extraParams: { options: { password: 'x' } } })).toContain(
+    'Its unknown parameters look sensitive',
+  );
   expect(await reasonOf({ meta: { note: 'drop it' } })).toContain('a value contains “drop”');
   const input = {};
   await expect(guarded(aCall({ input, meta: { tenant: 'a' } }))).resolves.toEqual(text('done'));

@@ -1,14 +1,14 @@
+import { nameFor } from '../core/call/name-for.ts';
+import { isTaskCancel } from '../core/call/task.ts';
 import type { ResolvedCall, Stage } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
-import { nameFor } from '../core/name-for.ts';
-import { isStop } from '../core/task.ts';
 import type { Decide, Decision } from './decide.ts';
 
 /** Refuses what a rule denies, and what nobody has agreed to yet. */
 export function permit(decide: Decide): Stage<ResolvedCall> {
   return function permit(call, next) {
     // Whoever may no longer call may still stop what they began.
-    if (isStop(call)) return next(call);
+    if (isTaskCancel(call)) return next(call);
     const decision = decide(call.caller, call.target, call);
     if (decision.effect === 'allow' || (decision.effect === 'ask' && isSelfApproved(call))) return next(call);
     return Promise.reject(decision.effect === 'ask' ? needsApproval(call, decision) : denied(call, decision));

@@ -1,7 +1,7 @@
+import { nameFor } from '../core/call/name-for.ts';
 import type { JsonObject, ResolvedCall } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
-import { nameFor } from '../core/name-for.ts';
 
 /** The call, when its input is what MCP wants where there is no schema: texts by name. Throws INPUT_INVALID. */
 export function withPlainInput(call: ResolvedCall): ResolvedCall {

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
-import { defaultSettings } from '../config/default-settings.ts';
-import { configSchema, type Profile, type SdkEntry } from '../config/schema.ts';
-import { serverEntry } from '../config/server-schema.ts';
+import { defaultSettings } from '../config/schema/default-settings.ts';
+import { configSchema, type Profile, type SdkEntry } from '../config/schema/schema.ts';
+import { serverEntry } from '../config/schema/server-schema.ts';
 import type { Caller, Target } from '../core/call.ts';
 import { aTarget } from '../core/fixtures.ts';
 import { hidesServer, policyOf } from './decide.ts';
 import { decides } from './fixtures.ts';
-import { isWithin, mayHaveOf } from './profile.ts';
+import { isInProfile, mayHaveOf } from './profile.ts';
 
 const profile = (said: object): Profile => configSchema.parse({ profiles: { p: said } }).profiles.p as Profile;
 
@@ -78,13 +78,13 @@ describe('a profile has', () => {
       false,
     ],
   ])('P2: %s', (_what, said, target, expected) => {
-    expect(isWithin(profile(said), target)).toBe(expected);
+    expect(isInProfile(profile(said), target)).toBe(expected);
   });
 
   verifies('P2', 'the categories it names, whole', () => {
     const within = (category: string) => {
       const target = tool('git', 'log');
-      return isWithin(profile({ categories: ['code'] }), { ...target, facts: { ...target.facts, category } });
+      return isInProfile(profile({ categories: ['code'] }), { ...target, facts: { ...target.facts, category } });
     };
     expect(['code', 'codes', 'Code', 'uncategorized'].map(within)).toEqual([true, false, false, false]);
   });
@@ -118,7 +118,7 @@ verifies('P2', 'a server of which a profile has a tool is never taken for one of
   fc.assert(
     fc.property(anyProfile, fc.constantFrom(...SERVERS), fc.constantFrom(...NAMES), (said, server, name) => {
       const given = profile(JSON.parse(JSON.stringify(said)));
-      if (isWithin(given, tool(server, name))) expect(mayHaveOf(given, server)).toBe(true);
+      if (isInProfile(given, tool(server, name))) expect(mayHaveOf(given, server)).toBe(true);
     }),
     { numRuns: 3000 },
   );

@@ -1,14 +1,15 @@
-import type { Profile } from '../config/schema.ts';
+import type { Profile } from '../config/schema/schema.ts';
+import { namesAt } from '../core/call/equivalent.ts';
 import type { Target } from '../core/call.ts';
-import { namesAt } from '../core/equivalent.ts';
-import { fits, mayFit } from '../core/fits.ts';
+import { matchesGlob, mayFit } from '../core/text/match-glob.ts';
 import { includesAmbiguous, isAmbiguous, type Restriction, restrictionsOf, restrictsResource } from './uri-rules.ts';
 
 /** Whether a profile has this: everything that it names at all says so, and nothing of it is excluded. */
-export function isWithin(profile: Profile, target: Target): boolean {
+export function isInProfile(profile: Profile, target: Target): boolean {
   const { servers, categories, tools, exclude } = profile;
   // Any server of a pool may get the call, so each has to belong.
-  if (servers && !target.servers.every((server) => servers.some((pattern) => fits(pattern, server)))) return false;
+  if (servers && !target.servers.every((server) => servers.some((pattern) => matchesGlob(pattern, server))))
+    return false;
   if (categories && !categories.includes(target.facts.category)) return false;
   if (tools && !tools.some((pattern) => includes(pattern, target))) return false;
   return !exclude || !restrictionsOf(exclude).some((rule) => excludes(rule, target));
@@ -19,7 +20,7 @@ export function isWithin(profile: Profile, target: Target): boolean {
  * for it nor known in it.
  */
 export function mayHaveOf({ servers, tools, exclude = [] }: Profile, server: string, pool?: string): boolean {
-  if (servers && !servers.some((pattern) => fits(pattern, server))) return false;
+  if (servers && !servers.some((pattern) => matchesGlob(pattern, server))) return false;
   const own = groupsOf(server);
   if (exclude.some((pattern) => pattern === '*' || own.some((group) => pattern === `${group}*`))) return false;
   const groups = pool === undefined ? own : [...own, ...groupsOf(pool)];
@@ -31,7 +32,7 @@ const groupsOf = (name: string) => [`mcp__${name}__`, `${name}.`];
 function includes(pattern: string, target: Target): boolean {
   const { publicName, group, shownAs, servers } = target;
   if (isAmbiguous(target) && !includesAmbiguous(pattern, target)) return false;
-  if (isPublic(pattern) && fits(pattern, publicName)) return true;
+  if (isPublic(pattern) && matchesGlob(pattern, publicName)) return true;
   if (namesServer(pattern) && isNamed(pattern, group, shownAs)) return true;
   return servers.every((server) => namesAt(target, server).some((name) => isNamed(pattern, server, name)));
 }
@@ -40,12 +41,12 @@ function includes(pattern: string, target: Target): boolean {
 function excludes(rule: Restriction, target: Target): boolean {
   const { pattern } = rule;
   const { publicName, group, shownAs, servers } = target;
-  if (isPublic(pattern) && fits(pattern, publicName)) return true;
+  if (isPublic(pattern) && matchesGlob(pattern, publicName)) return true;
   if (isNamed(pattern, group, shownAs)) return true;
   return servers.some(
     (server) =>
       restrictsResource(rule, target, server) ||
-      namesAt(target, server).some((name) => fits(pattern, name) || isNamed(pattern, server, name)),
+      namesAt(target, server).some((name) => matchesGlob(pattern, name) || isNamed(pattern, server, name)),
   );
 }
 
@@ -56,9 +57,9 @@ function excludes(rule: Restriction, target: Target): boolean {
  */
 function isNamed(pattern: string, group: string | undefined, name: string | undefined): boolean {
   if (group === undefined || name === undefined) return false;
-  if (pattern.startsWith('mcp__')) return fits(pattern, `mcp__${group}__${name}`);
-  if (pattern.includes('.') && fits(pattern, `${group}.${name}`)) return true;
-  return !namesServer(pattern) && fits(pattern, name);
+  if (pattern.startsWith('mcp__')) return matchesGlob(pattern, `mcp__${group}__${name}`);
+  if (pattern.includes('.') && matchesGlob(pattern, `${group}.${name}`)) return true;
+  return !namesServer(pattern) && matchesGlob(pattern, name);
 }
 
 const isPublic = (pattern: string) => pattern.startsWith('mcp__') || pattern.includes(':');

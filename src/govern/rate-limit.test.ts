@@ -94,7 +94,7 @@ verifies('G5', 'of ever new callers only so many are remembered, and whoever is 
 verifies('G5', 'a call that goes on after a question was counted when it began', async () => {
   const { outcome } = limited({ perCaller: per(1) });
   const next = { kind: 'upstream', server: 'demo' } as const;
-  expect([await outcome(from('ann')), await outcome(from('ann', { from: next }))]).toEqual(['ok', 'ok']);
+  expect([await outcome(from('ann')), await outcome(from('ann', { continuation: next }))]).toEqual(['ok', 'ok']);
   expect(await outcome(from('ann'))).toBe(1000);
 });
 
@@ -104,16 +104,16 @@ verifies(
   async () => {
     const again = { kind: 'upstream', server: 'b', again: true } as const;
     const own = limited({ perCaller: per(1) });
-    expect([await own.outcome(from('ann', { from: again })), await own.outcome(from('ann', { from: again }))]).toEqual([
-      'ok',
-      1000,
-    ]);
+    expect([
+      await own.outcome(from('ann', { continuation: again })),
+      await own.outcome(from('ann', { continuation: again })),
+    ]).toEqual(['ok', 1000]);
     const { outcome } = limited({ servers: new Map([['b', per(1)]]) });
     const target = aTarget({ publicName: 'mcp__p__t', servers: ['a', 'b'] });
-    expect([await outcome(aCall({ target, from: again })), await outcome(aCall({ target, from: again }))]).toEqual([
-      'ok',
-      1000,
-    ]);
+    expect([
+      await outcome(aCall({ target, continuation: again })),
+      await outcome(aCall({ target, continuation: again })),
+    ]).toEqual(['ok', 1000]);
   },
 );
 

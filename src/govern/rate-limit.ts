@@ -1,10 +1,10 @@
 import type { ServerConfig } from '../config/config.ts';
-import type { Settings } from '../config/schema.ts';
+import type { Settings } from '../config/schema/schema.ts';
+import { nameAt } from '../core/call/equivalent.ts';
+import { nameFor } from '../core/call/name-for.ts';
 import type { RateLimit, ResolvedCall, Stage } from '../core/call.ts';
-import { type Clock, steadyClock } from '../core/clock.ts';
-import { nameAt } from '../core/equivalent.ts';
 import { HeddleError } from '../core/errors.ts';
-import { nameFor } from '../core/name-for.ts';
+import { type Clock, steadyClock } from '../core/time.ts';
 
 /** How often servers and callers may call. */
 export interface RateLimits {
@@ -95,10 +95,10 @@ export function rates(limits: () => RateLimits, clock: Clock = steadyClock): Rat
  */
 export function rateLimit(rates: Rates): Stage<ResolvedCall> {
   function admit(call: ResolvedCall): HeddleError | undefined {
-    const { from, target } = call;
-    if (!from) return rates.admit(call);
-    if (from.kind !== 'upstream' || !from.again) return undefined;
-    return rates.admit(call) ?? (target.servers.length > 1 ? rates.admitTo(from.server, call) : undefined);
+    const { continuation, target } = call;
+    if (!continuation) return rates.admit(call);
+    if (continuation.kind !== 'upstream' || !continuation.again) return undefined;
+    return rates.admit(call) ?? (target.servers.length > 1 ? rates.admitTo(continuation.server, call) : undefined);
   }
   return function rateLimit(call, next) {
     const refused = admit(call);

@@ -106,7 +106,7 @@ verifies('G11', 'the record says who, what, on whose say, and holds no secret', 
 verifies('G11', 'what the client said beside the arguments is written down, too, without its secrets', async () => {
   const store = await realStore();
   const { send } = watched(store);
-  await send(of({}, { beside: { force: true, token: 'hunter2' } }));
+  await send(of({}, { extraParams: { force: true, token: 'hunter2' } }));
   const [record] = await store.audit.search({ limit: 1 });
   expect(record?.detail).toMatchObject({
     beside: expect.stringMatching(/^[0-9a-f]{64}$/),
@@ -127,7 +127,7 @@ verifies('G2', 'every round of a call that asks leaves a record under the one id
   const store = await realStore();
   const { send } = watched(store, decides({ permissions: { allow: ['mcp__demo'] } }));
   await send(of({}));
-  await send(of({}, { from: { kind: 'parked', server: 'demo', ticket: 't' } }));
+  await send(of({}, { continuation: { kind: 'parked', server: 'demo', ticket: 't' } }));
   const records = await store.audit.search({ limit: 2 });
   expect(records.map(({ callId, detail }) => [callId, detail.goesOn])).toEqual([
     [writes.id, 'parked'],
@@ -145,9 +145,14 @@ verifies(
     const from = { kind: 'task', server: 'demo', taskId: 't1', pollMs: 1 } as const;
     const answers = { q1: { action: 'accept', content: { name: 'Ada' } } };
     const digest = hash('sha256', JSON.stringify(answers));
-    await send(of({}, { input: { to: 'x' }, from: { kind: 'parked', server: 'demo', ticket: 't' }, answers }));
-    await send(of({}, { from, answers }));
-    await send(of({}, { from: { ...from, cancels: true } }));
+    await send(
+      of(
+        {},
+        { input: { to: 'x' }, continuation: { kind: 'parked', server: 'demo', ticket: 't' }, inputResponses: answers },
+      ),
+    );
+    await send(of({}, { continuation: from, inputResponses: answers }));
+    await send(of({}, { continuation: { ...from, cancels: true } }));
     const [stopped, updated, parked] = (await store.audit.search({ limit: 3 })).map(({ detail }) => detail);
     expect(parked).toMatchObject({ arguments: { to: 'x' }, input: expect.any(String), answers: digest });
     expect(updated).toMatchObject({ goesOn: 'task', answers: digest });
@@ -171,7 +176,7 @@ verifies(
       { 'example.com/apiKey': 'hunter2', tenant: 't1' },
       { region: 'eu', password: 'hunter2' },
     ];
-    await watched(store, decides({ mode: 'open' })).send(of({}, { meta, beside }));
+    await watched(store, decides({ mode: 'open' })).send(of({}, { meta, extraParams: beside }));
     await watched(store, decides({ mode: 'open' })).send(of({}, { meta: {} }));
     const [plain, full] = (await store.audit.search({ limit: 2 })).map(({ detail }) => detail);
     expect(full).toMatchObject({

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
+import { isTaskCancel, isTaskPoll } from '../core/call/task.ts';
 import type { Handler, ResolvedCall, Result, Stage } from '../core/call.ts';
-import type { Clock } from '../core/clock.ts';
-import { isLook, isStop } from '../core/task.ts';
+import type { Clock } from '../core/time.ts';
 import type { AuditLog, AuditRecord } from '../store/audit-log.ts';
 import type { Decide } from './decide.ts';
 import { isSelfApproved } from './permit.ts';
@@ -15,7 +15,7 @@ const digest = (value: object) => hash('sha256', JSON.stringify(value));
  */
 export function recordIntent(log: AuditLog, decide: Decide, clock: Clock = Date.now): Stage<ResolvedCall> {
   function recordOf(call: ResolvedCall): () => AuditRecord {
-    const { target, caller, input, answers, meta, beside } = call;
+    const { target, caller, input, inputResponses, meta, extraParams } = call;
     const { effect, rule } = decide(caller, target, call);
     const decision = effect === 'ask' && isSelfApproved(call) ? 'self-approved' : effect;
     const at = clock();
@@ -33,14 +33,14 @@ export function recordIntent(log: AuditLog, decide: Decide, clock: Clock = Date.
         decision,
         rule,
         // A round of a task has no arguments: the server has had them.
-        ...(call.from?.kind !== 'task' && { input: digest(input), arguments: sanitised(input) }),
-        ...(answers && { answers: digest(answers) }),
+        ...(call.continuation?.kind !== 'task' && { input: digest(input), arguments: sanitised(input) }),
+        ...(inputResponses && { answers: digest(inputResponses) }),
         ...(Object.keys(meta).length > 0 && { meta: digest(meta), _meta: sanitised(meta) }),
-        ...(beside && { beside: digest(beside), parameters: sanitised(beside) }),
+        ...(extraParams && { beside: digest(extraParams), parameters: sanitised(extraParams) }),
         roles: caller.roles,
         ...(caller.profile !== undefined && { profile: caller.profile }),
-        ...(call.from && { goesOn: call.from.kind }),
-        ...(isStop(call) && { cancels: true }),
+        ...(call.continuation && { goesOn: call.continuation.kind }),
+        ...(isTaskCancel(call) && { cancels: true }),
       },
     });
   }
@@ -52,7 +52,7 @@ export function recordIntent(log: AuditLog, decide: Decide, clock: Clock = Date.
 
   return function recordIntent(call, next) {
     // What goes on was written down when it began; a look decides nothing.
-    if (isLook(call)) return next(call);
+    if (isTaskPoll(call)) return next(call);
     if (!call.target.facts.readOnly) return recorded(call, next);
     log.append(recordOf(call)()); // Now: a server in this process could change what it was given before it is written.
     return next(call);

@@ -76,5 +76,5 @@ verifies('G6', 'routine keys of `_meta` are not sensitive: token and key count o
     expect([name, why(name)]).toEqual([name, expect.stringContaining('Its `_meta` looks sensitive')]);
   }
   expect(sensitiveIn({ input: {}, meta: { a: [{ tokenBudget: 'a token' }] } }, true)).toBeUndefined();
-  expect(sensitiveIn({ input: {}, beside: { tokenBudget: 1 } }, true)).toContain('unknown parameters');
+  expect(sensitiveIn({ input: {}, extraParams: { tokenBudget: 1 } }, true)).toContain('unknown parameters');
 });

@@ -16,15 +16,15 @@ const ARGUMENT_WORDS = wordsOf(`password|secret|token|credential|delete|drop|des
 const META_WORDS = wordsOf(`password|secret|credential|delete|drop|destroy|${qualified('key|token')}`);
 
 /** Everything of a call that its client chooses and its server receives. */
-export type Sent = Pick<Call, 'input'> & Partial<Pick<Call, 'meta' | 'beside'>>;
+export type Sent = Pick<Call, 'input'> & Partial<Pick<Call, 'meta' | 'extraParams'>>;
 
 /** Says why a call looks sensitive, with the part of it that does. */
-export function sensitiveIn({ input, meta, beside }: Sent, valuesToo: boolean): string | undefined {
+export function sensitiveIn({ input, meta, extraParams }: Sent, valuesToo: boolean): string | undefined {
   const inInput = sensitiveWord(input, valuesToo);
   if (inInput) return `Its arguments look sensitive: ${inInput}.`;
   const inMeta = meta && sensitiveWord(meta, valuesToo, META_WORDS);
   if (inMeta) return `Its \`_meta\` looks sensitive: ${inMeta}.`;
-  const inBeside = beside && sensitiveWord(beside, valuesToo);
+  const inBeside = extraParams && sensitiveWord(extraParams, valuesToo);
   return inBeside && `Its unknown parameters look sensitive: ${inBeside}.`;
 }
 

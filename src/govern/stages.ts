@@ -1,5 +1,5 @@
 import type { Call, ResolvedCall, Stage } from '../core/call.ts';
-import type { Clock } from '../core/clock.ts';
+import type { Clock } from '../core/time.ts';
 import type { AuditLog } from '../store/audit-log.ts';
 import type { TraceLog } from '../store/trace-log.ts';
 import { audit } from './audit.ts';

@@ -39,7 +39,7 @@ verifies('V1', 'every call leaves a span with its outcome and sanitised argument
 
 verifies('V1', 'a span has what was said beside the arguments', async () => {
   const store = await realStore();
-  const call = aCall({ beside: { force: true, secret: 'hunter2' } });
+  const call = aCall({ extraParams: { force: true, secret: 'hunter2' } });
   await trace(store.traces, NOTHING)(call, async () => text('hi'));
   await expect.poll(async () => (await store.traces.get(OWN)).length).toBe(1);
   const [span] = await store.traces.get(OWN);
@@ -94,7 +94,7 @@ verifies('V1', 'each round of a call that asks is a span of its own, below that 
   const store = await realStore();
   const stage = trace(store.traces, NOTHING, () => 9);
   await stage(aCall(), async () => text('hi'));
-  await stage(aCall({ from: { kind: 'upstream', server: 'demo' } }), async () => text('hi'));
+  await stage(aCall({ continuation: { kind: 'upstream', server: 'demo' } }), async () => text('hi'));
   await expect.poll(async () => (await store.traces.get(OWN)).length).toBe(2);
   const [first, second] = await store.traces.get(OWN);
   expect([second?.parentId, second?.spanId === first?.spanId]).toEqual([first?.spanId, false]);

@@ -1,9 +1,9 @@
 import type { Call, Continuation, Json, Stage } from '../core/call.ts';
-import type { Clock } from '../core/clock.ts';
+import type { Clock } from '../core/time.ts';
 import type { Span, TraceLog } from '../store/trace-log.ts';
-import { keptName } from './kept-name.ts';
 import { type Outcome, observer } from './outcome.ts';
 import { sanitised } from './sanitise.ts';
+import { truncateName } from './truncate-name.ts';
 
 const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}$/;
 
@@ -18,24 +18,24 @@ export function trace(log: TraceLog, subject: Subject, clock: Clock = Date.now):
   return function trace(call, next) {
     const startedAt = clock();
     return observed(call, next, ({ outcome, server: answered, durationMs }) => {
-      const { id, kind, caller, from, beside } = call;
+      const { id, kind, caller, continuation, extraParams } = call;
       const meant = subject(call);
-      const written = keptName(call.name);
+      const written = truncateName(call.name);
       log.append(
         spanLater({
           id,
           kind,
           caller,
-          from,
+          from: continuation,
           written,
           startedAt,
           durationMs,
           outcome,
-          name: meant ? keptName(meant.name) : written,
+          name: meant ? truncateName(meant.name) : written,
           server: answered ?? meant?.server,
           traceparent: call.meta.traceparent,
           arguments: sanitised(call.input),
-          parameters: beside && sanitised(beside),
+          parameters: extraParams && sanitised(extraParams),
         }),
       );
     });

@@ -1,6 +1,6 @@
 import type { Target } from '../core/call.ts';
-import { fits, mayFit } from '../core/fits.ts';
-import { foldedForms, foldUri, whyAmbiguous } from '../core/uri-form.ts';
+import { matchesGlob, mayFit } from '../core/text/match-glob.ts';
+import { foldedForms, foldUri, whyAmbiguous } from '../core/text/uri-form.ts';
 
 export const isResource = ({ kind }: Target): boolean => kind === 'resource' || kind === 'template';
 
@@ -56,7 +56,7 @@ const foldedNames = new WeakMap<Target, Map<string, FoldedNames>>();
 export function restrictsResource({ folded }: Restriction, target: Target, server: string): boolean {
   if (!isResource(target)) return false;
   const { names, starts } = foldedNamesOf(target, server);
-  return names.some((name) => fits(folded, name)) || starts.some((start) => mayFit(folded, start));
+  return names.some((name) => matchesGlob(folded, name)) || starts.some((start) => mayFit(folded, start));
 }
 
 function foldedNamesOf(target: Target, server: string): FoldedNames {
@@ -77,6 +77,7 @@ function foldedNamesOf(target: Target, server: string): FoldedNames {
 /** Returns true if a pattern includes an ambiguous URI knowingly: it is that URI, or covers all of the server. */
 export function includesAmbiguous(pattern: string, { servers }: Target): boolean {
   if (!pattern.includes('*')) return true;
-  const covers = (prefix: string) => (prefix.endsWith('.') ? pattern.includes('.') : true) && fits(pattern, prefix);
+  const covers = (prefix: string) =>
+    (prefix.endsWith('.') ? pattern.includes('.') : true) && matchesGlob(pattern, prefix);
   return servers.every((server) => prefixesOf(server).some(covers));
 }

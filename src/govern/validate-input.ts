@@ -1,8 +1,8 @@
+import { nameFor } from '../core/call/name-for.ts';
 import type { JsonObject, ResolvedCall, Stage, Target } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { withPlainNumbers } from '../core/exact-numbers.ts';
 import { isObject } from '../core/json.ts';
-import { nameFor } from '../core/name-for.ts';
 import { type Check, compileCheck } from '../schema/compile.ts';
 import { exampleOf } from '../schema/example.ts';
 import { withPlainInput } from './plain-input.ts';
@@ -24,10 +24,10 @@ export function validateInput(): Stage<ResolvedCall> {
 
   // No async function: what need not wait does not, or each call would pay for it.
   return function validateInput(call, next) {
-    const { target, kind, from } = call;
+    const { target, kind, continuation } = call;
     if (target.invalid !== undefined) return Promise.reject(invalidTool(nameFor(call), target.invalid));
     // Its arguments were checked when it began, and need not be known to ask how far it is.
-    if (from?.kind === 'task') return next(call);
+    if (continuation?.kind === 'task') return next(call);
     try {
       return next(kind === 'tool' ? checked(call, checkOf(target)) : withPlainInput(call));
     } catch (thrown) {

@@ -3,7 +3,7 @@ import { access, stat } from 'node:fs/promises';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 
 /** Where a command is, or what keeps it from being started. */
-export type Found =
+export type ProgramFound =
   | { readonly file: string }
   | { readonly missing: true }
   /** The file is there, but may not be run. */
@@ -19,7 +19,7 @@ export interface Search {
 const EVERYWHERE = '/usr/bin:/bin';
 
 /** Finds the file that a command stands for, as starting it would. */
-export async function findProgram(command: string, { path, cwd = process.cwd() }: Search): Promise<Found> {
+export async function findProgram(command: string, { path, cwd = process.cwd() }: Search): Promise<ProgramFound> {
   const folders = command.includes('/') ? [''] : (path || EVERYWHERE).split(delimiter);
   let forbidden: string | undefined;
   for (const folder of folders) {

@@ -1,11 +1,11 @@
 import type { ErrorObject } from 'ajv';
 import type { Json, JsonObject } from '../core/call.ts';
-import { closest } from '../core/did-you-mean.ts';
 import { HeddleError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
+import { closest } from '../core/text/did-you-mean.ts';
+import { fastCheck } from './fast-check.ts';
 import { loadAjv } from './load-ajv.ts';
 import { optionalNulls } from './optional-null.ts';
-import { plainFit } from './plain-fit.ts';
 import { brokenLimit } from './schema-limits.ts';
 import { checkBudget, OverBudget } from './step-budget.ts';
 
@@ -31,7 +31,7 @@ export function compileCheck(schema: JsonObject, tool: string, options: CheckOpt
   const broken = brokenLimit(schema);
   if (broken) throw invalid(tool, broken);
   const budget = checkBudget();
-  const fits = plainFit(schema, budget);
+  const fits = fastCheck(schema, budget);
   if (!fits) return thoroughCheck(schema, tool, options);
   // Most inputs fit, and most schemas are plain: then nothing has to be loaded or compiled. What is wrong, the compiler says.
   let thorough: Check | undefined;

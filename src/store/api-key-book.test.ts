@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
-import type { KeptKey } from '../core/api-key.ts';
+import type { StoredApiKey } from '../core/records/api-key.ts';
 import { onEveryDialect } from './fixtures.ts';
 import { openStore } from './open-store.ts';
 
-const keyOf = (name: string, change: Partial<KeptKey> = {}): KeptKey => ({
+const keyOf = (name: string, change: Partial<StoredApiKey> = {}): StoredApiKey => ({
   name,
   sha256: Buffer.from(name.padEnd(32, '.')).toString('hex'),
   roles: ['user'],

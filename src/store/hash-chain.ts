@@ -16,7 +16,10 @@ export function startChain(segment: string = randomUUID()): ChainHead {
 }
 
 /** Links rows to the chain; the head it returns counts only once these rows are committed. */
-export function seal(head: ChainHead, rows: readonly AuditRow[]): { sealed: readonly SealedRow[]; head: ChainHead } {
+export function sealRecord(
+  head: ChainHead,
+  rows: readonly AuditRow[],
+): { sealed: readonly SealedRow[]; head: ChainHead } {
   const { segment } = head;
   let { sequence, hash: previous } = head;
   const sealed = rows.map((row) => {

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
-import type { Clock } from '../core/clock.ts';
 import { HeddleError } from '../core/errors.ts';
+import type { Clock } from '../core/time.ts';
 import type { Database } from './database.ts';
 import { verifyChains } from './hash-chain.ts';
 import { chainReader, readTrace, searchAudit } from './searches.ts';

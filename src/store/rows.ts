@@ -1,6 +1,6 @@
-import type { KeptKey } from '../core/api-key.ts';
+import { ROLES } from '../core/call/caller.ts';
 import type { JsonObject, Role } from '../core/call.ts';
-import { ROLES } from '../core/caller.ts';
+import type { StoredApiKey } from '../core/records/api-key.ts';
 import type { AuditRecord } from './audit-log.ts';
 import type { SavedMetrics } from './metrics-book.ts';
 import type { ServerMemory } from './server-book.ts';
@@ -113,7 +113,7 @@ export function fromMetricsRow(row: MetricsBookRow): SavedMetrics {
   };
 }
 
-export function toApiKeyRow(key: KeptKey): ApiKeyRow {
+export function toApiKeyRow(key: StoredApiKey): ApiKeyRow {
   return {
     name: storable(key.name),
     sha256: storable(key.sha256),
@@ -124,7 +124,7 @@ export function toApiKeyRow(key: KeptKey): ApiKeyRow {
 }
 
 /** What is not a role we know is none: such a key opens less, never more. */
-export function fromApiKeyRow({ name, sha256, roles, profile, created_at }: ApiKeyRow): KeptKey {
+export function fromApiKeyRow({ name, sha256, roles, profile, created_at }: ApiKeyRow): StoredApiKey {
   const written = parse(roles);
   const known = ROLES.filter((role: Role) => Array.isArray(written) && written.includes(role));
   return { name, sha256, roles: known, ...(profile !== null && { profile }), createdAt: created_at };

@@ -1,4 +1,4 @@
-import type { Finding } from '../core/finding.ts';
+import type { Finding } from '../core/records/finding.ts';
 import type { ApiKeyBook } from './api-key-book.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { MetricsBook } from './metrics-book.ts';

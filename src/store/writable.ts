@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { rm, statfs, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Finding } from '../core/finding.ts';
+import type { Finding } from '../core/records/finding.ts';
 
 /** Why a folder takes no more data, and what to do about it. */
 export interface WriteTrouble {

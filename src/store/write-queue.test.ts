@@ -2,9 +2,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import { recordOf, spanOf } from './fixtures.ts';
-import { type Batch, WriteQueue } from './write-queue.ts';
+import { type QueuedBatch, WriteQueue } from './write-queue.ts';
 
-let written: Batch[];
+let written: QueuedBatch[];
 let attempts: number;
 let broken: boolean;
 let queue: WriteQueue;
@@ -14,7 +14,7 @@ beforeEach(() => {
   written = [];
   attempts = 0;
   broken = false;
-  const write = (batch: Batch) => {
+  const write = (batch: QueuedBatch) => {
     attempts += 1;
     if (broken) throw new Error('disk full');
     written.push(batch);

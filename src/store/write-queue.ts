@@ -1,7 +1,7 @@
-import type { Clock } from '../core/clock.ts';
 import { HeddleError } from '../core/errors.ts';
+import type { Clock } from '../core/time.ts';
 import type { AuditRecord, Later } from './audit-log.ts';
-import { seal, startChain } from './hash-chain.ts';
+import { sealRecord, startChain } from './hash-chain.ts';
 import { toAuditRow, toSpanRow } from './rows.ts';
 import type { AuditRow, SealedRow, SpanRow } from './tables.ts';
 import type { Span } from './trace-log.ts';
@@ -14,13 +14,13 @@ const MANY_SPANS = 500;
 const TURNS_FOR_COMPANY = 3;
 
 /** What one transaction writes. */
-export interface Batch {
+export interface QueuedBatch {
   readonly records: readonly SealedRow[];
   readonly spans: readonly SpanRow[];
 }
 
 /** Commits the whole batch or throws. Never called again before it has settled. */
-export type WriteBatch = (batch: Batch) => void | Promise<void>;
+export type WriteBatch = (batch: QueuedBatch) => void | Promise<void>;
 
 interface Entry {
   /** Until its row is made. */
@@ -114,7 +114,7 @@ export class WriteQueue {
     const spans = this.#dueSpans();
     const lost = this.#lost;
     if (lost > 0) rows.unshift(lossOf(lost, this.#clock()));
-    const { sealed, head } = seal(this.#head, rows);
+    const { sealed, head } = sealRecord(this.#head, rows);
     try {
       await this.#write({ records: sealed, spans });
     } catch (cause) {

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../core/call.ts';
+import { plainInput } from './encode/plain-input.ts';
 import { lossBook, type Translated, type TranslatedTool } from './loss.ts';
-import { plainInput } from './plain-input.ts';
 import { type McpTool, type TextLimits, toMcp, toTexts } from './tool.ts';
 
 export interface AnthropicTool {

@@ -4,16 +4,16 @@ import type { Json } from '../core/call.ts';
  * What it does to the arguments. `wider`: some that the tool refuses look right to the model.
  * `narrower`: some that the tool takes can no longer be said. `note`: only the reader knows less.
  */
-export type Effect = 'wider' | 'narrower' | 'note';
+export type LossEffect = 'wider' | 'narrower' | 'note';
 
 /** One thing that a translation could not carry over. */
 export interface Loss {
   /** Where it stood: a JSON pointer into the definition that was translated. */
   readonly pointer: string;
   readonly keyword: string;
-  readonly effect: Effect;
+  readonly effect: LossEffect;
   /** One sentence. */
-  readonly why: string;
+  readonly reason: string;
 }
 
 export interface Translated<T> {
@@ -27,7 +27,7 @@ export interface TranslatedTool<T> extends Translated<T> {
   toArguments(modelArguments: Json): Json;
 }
 
-export type AddLoss = (pointer: string, keyword: string, effect: Effect, why: string) => void;
+export type AddLoss = (pointer: string, keyword: string, effect: LossEffect, why: string) => void;
 
 export interface LossBook {
   readonly add: AddLoss;
@@ -43,7 +43,7 @@ export function lossBook(): LossBook {
   return {
     add(pointer, keyword, effect, why) {
       const key = `${pointer} ${keyword} ${effect}`;
-      if (losses.size < MAX_LOSSES && !losses.has(key)) losses.set(key, { pointer, keyword, effect, why });
+      if (losses.size < MAX_LOSSES && !losses.has(key)) losses.set(key, { pointer, keyword, effect, reason: why });
     },
     all: () => [...losses.values()],
   };

@@ -1,9 +1,9 @@
-import type { Abilities, JsonObject, ResolvedCall, Result } from '../core/call.ts';
+import type { ClientCapabilities, JsonObject, ResolvedCall, Result } from '../core/call.ts';
 import type { HeddleError } from '../core/errors.ts';
 import type { ProtocolVersion } from '../core/protocol-versions.ts';
-import type { Dropped } from '../wire/peer.ts';
-import type { Agreement, Era } from './negotiate.ts';
-import type { Questions } from './questions.ts';
+import type { DroppedCounts } from '../wire/peer.ts';
+import type { ServerRequests } from './elicitation/server-requests.ts';
+import type { Agreement, Era } from './protocol/negotiate.ts';
 
 /** What a server can be asked to list. */
 export type ListKind = 'tools' | 'resources' | 'templates' | 'prompts';
@@ -25,7 +25,7 @@ export interface Connection {
   /** All pages of one list, each item as the server wrote it; empty when the server has no such thing. */
   list(kind: ListKind, signal: AbortSignal): Promise<readonly JsonObject[]>;
   /** Whoever looks at the lists says so: those whose time is over are then heard of as changed. */
-  freshen(): void;
+  refreshExpiredLists(): void;
   /** A question so cheap that only a server in trouble does not answer it. */
   probe(signal: AbortSignal): Promise<void>;
   /** Asks to be told when a resource changes; heard as `notifications/resources/updated`. */
@@ -33,20 +33,20 @@ export interface Connection {
   unsubscribe(uri: string, signal: AbortSignal): Promise<void>;
   notify(method: string, params: JsonObject, signal: AbortSignal): Promise<void>;
   /** True once the server has asked something without saying during which call: then only one call at a time is certain. */
-  asksBlindly(): boolean;
+  sendsUnrelatedRequests(): boolean;
   /** True once a call was sent: lists may then be of this session alone. */
   hasSentCall(): boolean;
   /** How many requests wait for their answer, those parked behind a question included. */
-  underWay(): number;
+  inFlight(): number;
   close(): Promise<void>;
   /** Lets what is under way come to its end, then closes. */
-  finish(): Promise<void>;
+  drain(): Promise<void>;
   /** Settles when the line drops, for whatever reason. Never rejects. */
   readonly closed: Promise<void>;
   /** How many of its messages nobody was waiting for. */
-  dropped(): Dropped;
+  dropped(): DroppedCounts;
   /** What the server said last on stderr, where it has one. */
-  lastWords(): string;
+  stderrTail(): string;
 }
 
 export interface ConnectOptions {
@@ -58,13 +58,13 @@ export interface ConnectOptions {
   /** The only version to speak, where the entry of the server fixes one. */
   readonly protocol?: ProtocolVersion | undefined;
   /** What the server is told that the user can be asked. */
-  readonly can: Abilities;
+  readonly capabilities: ClientCapabilities;
   /** Every notification that belongs to no call: changed lists and resources, log lines, and whatever else it says. */
-  readonly hear: (method: string, params: JsonObject) => void;
+  readonly onNotification: (method: string, params: JsonObject) => void;
   /** Told of something that is wrong with the server although its line holds, such as a message too long to read. */
   readonly onTrouble?: (reason: string) => void;
   /** Shared by the lines of one Heddle; a line that shares with nobody has its own. */
-  readonly questions?: Questions;
+  readonly serverRequests?: ServerRequests;
   /** Told when a call was answered with the wish for a credential. */
   readonly onAuthNeeded?: (error: HeddleError) => void;
 }

@@ -1,6 +1,6 @@
 import { HeddleError, UpstreamError } from '../core/errors.ts';
 import { RpcError } from '../wire/json-rpc.ts';
-import { checkedUrls } from './elicitation.ts';
+import { checkedUrls } from './elicitation/check-elicitation.ts';
 
 const URL_REQUIRED = -32042;
 
@@ -8,7 +8,7 @@ const URL_REQUIRED = -32042;
 export function toFailure(server: string, thrown: unknown): HeddleError {
   if (HeddleError.is(thrown)) return thrown;
   if (thrown instanceof RpcError) {
-    const { code, data: given } = thrown.toAnswer();
+    const { code, data: given } = thrown.toError();
     const data = code === URL_REQUIRED ? checkedUrls(given) : given;
     return new UpstreamError('UPSTREAM_REFUSED', thrown.message || `${server} refused the request.`, {
       delivered: 'maybe',

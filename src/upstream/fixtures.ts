@@ -1,20 +1,20 @@
 import { onTestFinished } from 'vitest';
-import { serverEntry } from '../config/server-schema.ts';
-import type { Time } from '../core/alarm.ts';
+import { serverEntry } from '../config/schema/server-schema.ts';
 import type { JsonObject, ResolvedCall } from '../core/call.ts';
-import type { ServerEvent } from '../core/server-status.ts';
+import type { ServerEvent } from '../core/records/server-status.ts';
+import type { Time } from '../core/time.ts';
 import type { ServerBook, ServerMemory } from '../store/server-book.ts';
 import { RpcError } from '../wire/json-rpc.ts';
 import { Peer } from '../wire/peer.ts';
-import { connectInMemory, type Serve } from './connect-in-memory.ts';
 import type { Connect, ConnectOptions, ListKind } from './connection.ts';
-import { PrivateLines } from './lines.ts';
-import { Server } from './server.ts';
-import type { ServerOptions } from './server-options.ts';
-import type { ServerPlan } from './server-plan.ts';
-import { serverSubscriptions } from './subscriptions.ts';
+import type { ServerPlan } from './lifecycle/plan-server.ts';
+import { PrivateConnections } from './lifecycle/private-connections.ts';
+import { Server } from './lifecycle/server.ts';
+import type { ServerOptions } from './lifecycle/server-options.ts';
+import { serverSubscriptions } from './lifecycle/subscriptions.ts';
+import { connectInMemory, type Serve } from './transports/connect-in-memory.ts';
 
-export type Answer = (params: JsonObject) => JsonObject | Promise<JsonObject>;
+export type TinyAnswer = (params: JsonObject) => JsonObject | Promise<JsonObject>;
 
 export interface TinyServer {
   readonly serve: Serve;
@@ -33,8 +33,8 @@ export const HELLO: JsonObject = {
 };
 
 /** A server in this process that answers by method, and refuses what it does not know as old servers do. */
-export function tinyServer(answers: Readonly<Record<string, Answer>> = {}): TinyServer {
-  const all: Readonly<Record<string, Answer>> = {
+export function tinyServer(answers: Readonly<Record<string, TinyAnswer>> = {}): TinyServer {
+  const all: Readonly<Record<string, TinyAnswer>> = {
     initialize: () => HELLO,
     'tools/list': () => ({ tools: [] }),
     ...answers,
@@ -49,7 +49,7 @@ export function tinyServer(answers: Readonly<Record<string, Answer>> = {}): Tiny
     async serve(line) {
       const peer = new Peer(line, {
         server: 'Heddle',
-        hear: (method, params) => heard.push([method, params]),
+        onNotification: (method, params) => heard.push([method, params]),
         async answer(method, params) {
           asked.push(method);
           const answer = all[method];
@@ -108,7 +108,7 @@ export function memoryBook(): MemoryBook {
 export interface FakeTime extends Time {
   pass(ms: number): void;
   /** How many alarms are set. */
-  alarms(): number;
+  timers(): number;
 }
 
 export function fakeTime(start = 1_000_000): FakeTime {
@@ -118,12 +118,12 @@ export function fakeTime(start = 1_000_000): FakeTime {
   return {
     clock: () => now,
     random: () => 0.5,
-    alarm(delayMs, ring) {
+    timer(delayMs, ring) {
       const alarm = { at: now + delayMs, ring };
       set.add(alarm);
       return () => void set.delete(alarm);
     },
-    alarms: () => set.size,
+    timers: () => set.size,
     pass(ms) {
       const end = now + ms;
       for (let next = nextBefore(end); next; next = nextBefore(end)) {
@@ -178,7 +178,7 @@ export function serverOf(tiny: TinyServer, { connect, plan, start, ...more }: Se
     known: undefined,
     knownAble: [],
     limited: (task) => task(),
-    lines: new PrivateLines(time),
+    lines: new PrivateConnections(time),
     subscriptions: serverSubscriptions(() => {}),
     user: undefined,
     time,

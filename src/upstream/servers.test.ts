@@ -11,13 +11,13 @@ import { until } from '../../test/until.ts';
 import type { JsonObject } from '../core/call.ts';
 import { openWatchdog } from '../process/watchdog.ts';
 import type { ServerMemory } from '../store/server-book.ts';
-import type { Serve } from './connect-in-memory.ts';
 import type { ListKind } from './connection.ts';
-import { examineServer } from './examine.ts';
+import { checkServer } from './doctor/check-server.ts';
 import { entryOf, memoryBook, toolCall } from './fixtures.ts';
-import { httpPool } from './http-pool.ts';
-import { planServer } from './plan.ts';
+import { planServer } from './lifecycle/plan-server.ts';
 import { openServers } from './servers.ts';
+import type { Serve } from './transports/connect-in-memory.ts';
+import { httpPool } from './transports/http-pool.ts';
 
 const SERVER = fileURLToPath(new URL('../../test/servers/odd-stdio-server.mjs', import.meta.url));
 const signal = new AbortController().signal;
@@ -113,7 +113,7 @@ verifies('T2', 'knows no server that is not configured', async () => {
   const { servers } = await open({});
   const unknown = { code: 'NAME_UNKNOWN', message: 'No server is named x.' };
   await expect(servers.connect('x', signal)).rejects.toMatchObject(unknown);
-  await expect(examineServer(servers, 'x', signal)).rejects.toMatchObject(unknown);
+  await expect(checkServer(servers, 'x', signal)).rejects.toMatchObject(unknown);
   expect(servers.connected('x')).toBeUndefined();
 });
 
@@ -188,14 +188,14 @@ verifies('F1', 'opens a new line for the next call after a server died, and leav
 it('examines a server: what it agreed on, or why it failed and what to do', async () => {
   const { odd } = await startLog();
   const { servers } = await open({ good: odd(), dies: odd('dies'), off: { ...odd(), enabled: false } });
-  await expect(examineServer(servers, 'good', signal)).resolves.toMatchObject({
+  await expect(checkServer(servers, 'good', signal)).resolves.toMatchObject({
     level: 'ok',
     message: expect.stringMatching(/^connected in \d+ ms, protocol 2025-11-25 \(legacy\), 5 tools$/),
   });
-  await expect(examineServer(servers, 'dies', signal)).resolves.toMatchObject({
+  await expect(checkServer(servers, 'dies', signal)).resolves.toMatchObject({
     level: 'error',
     message: expect.stringMatching(/^failed: dies ended before it was ready: .*license file$/),
     fix: expect.stringContaining('by hand'),
   });
-  await expect(examineServer(servers, 'off', signal)).resolves.toMatchObject({ level: 'ok', message: 'disabled' });
+  await expect(checkServer(servers, 'off', signal)).resolves.toMatchObject({ level: 'ok', message: 'disabled' });
 });

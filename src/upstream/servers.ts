@@ -1,21 +1,20 @@
-import { abilitiesKey } from '../core/abilities.ts';
-import { realAlarm, repeat, type Time } from '../core/alarm.ts';
+import { limiter } from '../core/async/limiter.ts';
+import { capabilitiesKey } from '../core/call/client-capabilities.ts';
+import type { ConnectionUser, PrivateUser } from '../core/call/private-user.ts';
 import type { JsonObject } from '../core/call.ts';
-import { steadyClock } from '../core/clock.ts';
 import { HeddleError } from '../core/errors.ts';
-import { limiter } from '../core/limiter.ts';
-import type { PrivateUser } from '../core/private-user.ts';
-import type { ServerEvent, ServerStatus } from '../core/server-status.ts';
+import type { ServerEvent, ServerStatus } from '../core/records/server-status.ts';
+import { realTimer, repeatEvery, steadyClock, type Time } from '../core/time.ts';
 import type { ServerBook, ServerMemory } from '../store/server-book.ts';
 import type { Connection, ListKind } from './connection.ts';
-import { type ConnectionPool, connectionPool } from './connection-pool.ts';
-import { PROBE_EVERY_MS } from './health.ts';
-import { type Learner, learner } from './learner.ts';
-import { type LineUser, type OnlyUser, PrivateLines } from './lines.ts';
-import { type Memories, memories } from './memories.ts';
-import { Server } from './server.ts';
-import type { ServerPlan } from './server-plan.ts';
-import { type ServerSubscriptions, serverSubscriptions } from './subscriptions.ts';
+import { type ConnectionPool, connectionPool } from './lifecycle/connection-pool.ts';
+import { type Learner, learner } from './lifecycle/discover-capability-lists.ts';
+import { PROBE_EVERY_MS } from './lifecycle/health.ts';
+import type { ServerPlan } from './lifecycle/plan-server.ts';
+import { PrivateConnections, type SoleUser } from './lifecycle/private-connections.ts';
+import { Server } from './lifecycle/server.ts';
+import { type Memories, memories } from './lifecycle/server-memory.ts';
+import { type ServerSubscriptions, serverSubscriptions } from './lifecycle/subscriptions.ts';
 
 export interface ServersOptions extends Partial<Time> {
   readonly plans: readonly ServerPlan[];
@@ -24,7 +23,7 @@ export interface ServersOptions extends Partial<Time> {
   readonly localConcurrency: number;
   readonly remoteConcurrency: number;
   /** Whoever this process belongs to, when it serves nobody else: servers may ask on the line that all calls share. */
-  readonly user?: OnlyUser | undefined;
+  readonly user?: SoleUser | undefined;
   /** `detail` says which list changed. */
   readonly onStatus: (status: ServerStatus, event: ServerEvent, detail?: JsonObject) => void;
   readonly onList: (server: string, kind: ListKind, items: readonly JsonObject[]) => void;
@@ -73,16 +72,16 @@ export interface Servers extends Learner, ConnectionPool {
 const START_MS = 1000;
 
 export function openServers(options: ServersOptions): Servers {
-  const { clock = steadyClock, alarm = realAlarm, random = Math.random } = options;
+  const { clock = steadyClock, timer = realTimer, random = Math.random } = options;
   const opened = connectionCounts();
-  const lines = new PrivateLines({ clock, onOpened: opened.count });
+  const lines = new PrivateConnections({ clock, onOpened: opened.count });
   const closing = new AbortController();
-  const known = memories(options.memories, abilitiesKey(options.user?.can));
-  const open = opener(opened.countedBy(options), { clock, alarm, random }, { lines, known });
+  const known = memories(options.memories, capabilitiesKey(options.user?.capabilities));
+  const open = opener(opened.countedBy(options), { clock, timer, random }, { lines, known });
   let servers = new Map(options.plans.map((plan) => [plan.name, open(plan)]));
   const retiring = retirement();
 
-  const stopLooking = repeat(alarm, PROBE_EVERY_MS, () => {
+  const stopLooking = repeatEvery(timer, PROBE_EVERY_MS, () => {
     for (const server of servers.values()) {
       void server.check();
       restore(server);
@@ -171,8 +170,8 @@ function retirement() {
 /** Opens the private connections that clients are subscribed on and that were lost. */
 function restoreSubscribed(
   { privately, subscriptions }: Server,
-  lines: PrivateLines,
-  open: (user: LineUser) => Promise<Connection>,
+  lines: PrivateConnections,
+  open: (user: ConnectionUser) => Promise<Connection>,
 ): void {
   for (const user of subscriptions.wanted()) if (!lines.ensureFeed(privately, user)) open(user).catch(() => {});
 }
@@ -183,7 +182,7 @@ function unchanged(servers: ReadonlyMap<string, Server>, plans: readonly ServerP
 }
 
 /** Makes servers, each with what was remembered of it. */
-function opener(options: ServersOptions, time: Time, shared: { lines: PrivateLines; known: Memories }) {
+function opener(options: ServersOptions, time: Time, shared: { lines: PrivateConnections; known: Memories }) {
   const { lines, known } = shared;
   const { book, user, onStatus, onList, onAbleTools = () => {}, onNotification } = options;
   const { onPrivateList = () => {}, onPrivateEnd = () => {} } = options;
@@ -221,7 +220,7 @@ function opener(options: ServersOptions, time: Time, shared: { lines: PrivateLin
 }
 
 const withLines = (status: ServerStatus, privateLines: number): ServerStatus =>
-  privateLines === 0 ? status : { ...status, privateLines };
+  privateLines === 0 ? status : { ...status, privateConnections: privateLines };
 
 const unknownServer = (name: string) =>
   new HeddleError('NAME_UNKNOWN', `No server is named ${name}.`, {

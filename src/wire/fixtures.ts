@@ -1,10 +1,10 @@
 import type { JsonObject } from '../core/call.ts';
-import type { Line, Message } from './json-rpc.ts';
+import type { Message, Transport } from './json-rpc.ts';
 import { Peer, type PeerOptions } from './peer.ts';
 
 export interface Talk {
   readonly peer: Peer;
-  readonly line: Line;
+  readonly line: Transport;
   /** What the peer has sent so far. */
   readonly sent: JsonObject[];
   /** What the far end says; anything at all. */
@@ -12,9 +12,9 @@ export interface Talk {
 }
 
 /** A peer on a line whose far end is the test. */
-export async function talk(options: Partial<PeerOptions> = {}, traits: Partial<Line> = {}): Promise<Talk> {
+export async function talk(options: Partial<PeerOptions> = {}, traits: Partial<Transport> = {}): Promise<Talk> {
   const sent: JsonObject[] = [];
-  const line: Line = {
+  const line: Transport = {
     start: async () => {},
     send: async (message) => void sent.push(message),
     close: async () => line.onclose?.(),

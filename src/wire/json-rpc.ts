@@ -10,8 +10,8 @@ export type Message = JsonObject;
  * `Transport`, plus what it lacks: dropping a single request's stream by id,
  * and saying on whose stream a message came.
  */
-export interface Line {
-  onmessage?: ((message: Message, origin?: Origin) => void) | undefined;
+export interface Transport {
+  onmessage?: ((message: Message, origin?: MessageOrigin) => void) | undefined;
   onclose?: (() => void) | undefined;
   onerror?: ((error: Error) => void) | undefined;
   /** The answer to one of our requests came, but cannot be had. */
@@ -24,9 +24,9 @@ export interface Line {
   abandon?(id: number): void;
 }
 
-export interface Origin {
+export interface MessageOrigin {
   /** Our request id, when the line knows on whose stream the message came. */
-  readonly askedBy?: number | undefined;
+  readonly relatedRequestId?: number | undefined;
 }
 
 export interface SendOptions {
@@ -54,7 +54,7 @@ export class RpcError extends Error {
     this.data = data;
   }
 
-  static fromAnswer(error: unknown): RpcError {
+  static fromError(error: unknown): RpcError {
     const { code, message, data } = isObject(error) ? error : {};
     return new RpcError(
       typeof code === 'number' ? code : INTERNAL_ERROR,
@@ -63,7 +63,7 @@ export class RpcError extends Error {
     );
   }
 
-  toAnswer(): JsonObject {
+  toError(): JsonObject {
     const { code, message, data } = this;
     return data === undefined ? { code, message } : { code, message, data };
   }

@@ -3,7 +3,7 @@ import { McpServer as McpServer2 } from '@modelcontextprotocol/server';
 import { expect, it } from 'vitest';
 import * as z from 'zod';
 import { verifies } from '../../test/requirements.ts';
-import type { Line, Message } from './json-rpc.ts';
+import type { Message, Transport } from './json-rpc.ts';
 import { linkedPair } from './linked-pair.ts';
 import { Peer } from './peer.ts';
 
@@ -77,7 +77,7 @@ for (const [name, Server] of [
   verifies('T1', `carries a server of the SDK, version ${name}`, async () => {
     const [near, far] = linkedPair();
     const server = sdkServer(Server);
-    await server.connect(far as Line as never);
+    await server.connect(far as Transport as never);
     const peer = new Peer(near, { server: 'sdk' });
     await peer.start();
     const clientInfo = { name: 'test', version: '1' };

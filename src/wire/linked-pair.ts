@@ -1,10 +1,10 @@
 import type { JsonObject } from '../core/call.ts';
 import { withPlainNumbers } from '../core/exact-numbers.ts';
 import { isObject } from '../core/json.ts';
-import type { Line, Message } from './json-rpc.ts';
+import type { Message, Transport } from './json-rpc.ts';
 
 /** Two lines that are each other's far end, in one process. Delivers on a microtask; closing either closes both. */
-export function linkedPair(): readonly [Line, Line] {
+export function linkedPair(): readonly [Transport, Transport] {
   const left = new LinkedLine();
   const right = new LinkedLine();
   left.link(right);
@@ -20,10 +20,10 @@ function withPlainArguments(message: Message): Message {
   return plain === input ? message : { ...message, params: { ...(params as JsonObject), arguments: plain } };
 }
 
-class LinkedLine implements Line {
-  onmessage: Line['onmessage'];
-  onclose: Line['onclose'];
-  onerror: Line['onerror'];
+class LinkedLine implements Transport {
+  onmessage: Transport['onmessage'];
+  onclose: Transport['onclose'];
+  onerror: Transport['onerror'];
   #far: LinkedLine | undefined;
   #waiting: Message[] | undefined = [];
   #closed = false;

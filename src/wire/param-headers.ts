@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
 import { headerValue } from './header-value.ts';
 
-export interface Repeated {
+export interface MirroredParam {
   /** In small letters. */
   readonly header: string;
   readonly value?: string | number | boolean | undefined;
@@ -21,21 +21,21 @@ const known = new WeakMap<JsonObject, readonly Mirrored[] | undefined>();
 /** The arguments that a 2026-07-28 tool wants repeated as `Mcp-Param-…` headers. */
 export function paramHeaders(inputSchema: Json | undefined, args: JsonObject): Record<string, string> {
   const headers: Record<string, string> = {};
-  for (const { header, value } of repeatedArguments(inputSchema, args)) {
+  for (const { header, value } of mirroredParams(inputSchema, args)) {
     if (value !== undefined) headers[header] = headerValue(String(value));
   }
   return headers;
 }
 
 /** Each header that a tool wants, and the argument it repeats; without a value where it has to be absent. */
-export function repeatedArguments(inputSchema: Json | undefined, args: JsonObject): readonly Repeated[] {
+export function mirroredParams(inputSchema: Json | undefined, args: JsonObject): readonly MirroredParam[] {
   return (mirroredBy(inputSchema) ?? []).map(({ path, header }) => {
     const value = path.reduce<Json | undefined>(
       (found, key) => (isObject(found) && Object.hasOwn(found, key) ? found[key] : undefined),
       args,
     );
     const isText = typeof value === 'string' || typeof value === 'boolean' || Number.isSafeInteger(value);
-    return isText ? { header, value: value as Repeated['value'] } : { header };
+    return isText ? { header, value: value as MirroredParam['value'] } : { header };
   });
 }
 

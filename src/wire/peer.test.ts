@@ -2,11 +2,11 @@ import { getEventListeners } from 'node:events';
 import { afterEach, expect, it, vi } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import type { JsonObject } from '../core/call.ts';
-import type { Ask } from './ask.ts';
 import { talk } from './fixtures.ts';
 import type { SendOptions } from './json-rpc.ts';
+import type { RequestOptions } from './request-options.ts';
 
-const soon: Ask = { deadlineMs: 120_000 };
+const soon: RequestOptions = { deadlineMs: 120_000 };
 const ENVELOPE = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' };
 const CALLS = process.env.HEDDLE_TEST_SCALE === 'full' ? 100_000 : 10_000;
 
@@ -112,7 +112,7 @@ verifies('T6', 'lets progress extend the deadline, but not past the longest time
   const { peer, sent, say } = await talk();
   const seen: unknown[] = [];
   const onProgress = ({ progress }: JsonObject) => void seen.push(progress);
-  const ask: Ask = { deadlineMs: 50, longestMs: 120, onProgress };
+  const ask: RequestOptions = { deadlineMs: 50, longestMs: 120, onProgress };
   const answer = peer.request('tools/call', { _meta: { progressToken: 'theirs' } }, ask);
   expect(sent[0]).toMatchObject({ params: { _meta: { progressToken: 1 } } });
   const failed = expect(answer).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
@@ -214,7 +214,7 @@ verifies('T6', `leaves no timer and no listener behind after ${CALLS} calls`, as
   ownTime();
   const { peer, say } = await talk();
   const { signal } = new AbortController();
-  const ask: Ask = { ...soon, signal, onProgress: () => {} };
+  const ask: RequestOptions = { ...soon, signal, onProgress: () => {} };
   for (let id = 1; id <= CALLS; id++) {
     const answer = peer.request('tools/call', {}, ask);
     if (id === CALLS) expect([getEventListeners(signal, 'abort').length, vi.getTimerCount()]).toEqual([1, 1]);

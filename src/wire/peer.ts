@@ -1,16 +1,16 @@
-import { abortable } from '../core/abortable.ts';
+import { abortable } from '../core/async/abortable.ts';
 import type { JsonObject } from '../core/call.ts';
 import { HeddleError, UpstreamError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
-import { AnsweringSide, type AnswerOptions, isRequestId } from './answering-side.ts';
-import type { Ask } from './ask.ts';
-import { type Line, type Message, RpcError, toInvalidResponse } from './json-rpc.ts';
+import { type IncomingRequestOptions, IncomingRequests, isRequestId } from './incoming-requests.ts';
+import { type Message, RpcError, type Transport, toInvalidResponse } from './json-rpc.ts';
+import type { RequestOptions } from './request-options.ts';
 
-export interface PeerOptions extends AnswerOptions {
+export interface PeerOptions extends IncomingRequestOptions {
   /** Who is at the other end, for error messages. */
   readonly server: string;
   /** `askedBy` is our request id when the line knows on whose stream the notification came. */
-  readonly hear?: (method: string, params: JsonObject, askedBy: number | undefined) => void;
+  readonly onNotification?: (method: string, params: JsonObject, askedBy: number | undefined) => void;
 }
 
 interface Asking {
@@ -20,7 +20,7 @@ interface Asking {
 }
 
 interface Pending extends Asking {
-  readonly ask: Ask;
+  readonly ask: RequestOptions;
   readonly lastMoment: number;
   readonly giveUp: () => void;
   readonly onAbort: (() => void) | undefined;
@@ -30,7 +30,7 @@ interface Pending extends Asking {
 }
 
 /** Messages nobody was waiting for. `stale`: answered twice, or after we gave up. */
-export interface Dropped {
+export interface DroppedCounts {
   readonly malformed: number;
   readonly unknown: number;
   readonly stale: number;
@@ -45,19 +45,19 @@ export class Peer {
   readonly #dropped = { malformed: 0, unknown: 0, stale: 0 };
   /** Settles when the line is gone, for whatever reason. Never rejects. */
   readonly closed: Promise<void>;
-  readonly #line: Line;
+  readonly #line: Transport;
   readonly #options: PeerOptions;
-  readonly #answering: AnsweringSide;
+  readonly #answering: IncomingRequests;
   readonly #pending = new Map<number, Pending>();
   #whenIdle: PromiseWithResolvers<void> | undefined;
   #envelope: JsonObject | undefined;
   #lastId = 0;
   #down = false;
 
-  constructor(line: Line, options: PeerOptions) {
+  constructor(line: Transport, options: PeerOptions) {
     this.#line = line;
     this.#options = options;
-    this.#answering = new AnsweringSide(options, (message) => line.send(message));
+    this.#answering = new IncomingRequests(options, (message) => line.send(message));
     this.closed = new Promise((resolve) => {
       line.onclose = () => {
         this.#lose();
@@ -66,10 +66,10 @@ export class Peer {
     });
     line.onerror = (error) => options.trouble?.(error);
     line.onlost = (id, error) => this.#take(id)?.reject(error);
-    line.onmessage = (message, origin) => this.#receive(message, origin?.askedBy);
+    line.onmessage = (message, origin) => this.#receive(message, origin?.relatedRequestId);
   }
 
-  get dropped(): Dropped {
+  get dropped(): DroppedCounts {
     return this.#dropped;
   }
 
@@ -94,7 +94,7 @@ export class Peer {
     this.#envelope = envelope;
   }
 
-  request(method: string, params: JsonObject, ask: Ask): Promise<JsonObject> {
+  request(method: string, params: JsonObject, ask: RequestOptions): Promise<JsonObject> {
     const { server } = this.#options;
     if (this.#down) return Promise.reject(lost(server, 'no'));
     if (ask.signal?.aborted) return Promise.reject(cancelled(server));
@@ -131,7 +131,7 @@ export class Peer {
   }
 
   /** Goes on with a request that was held, under another deadline, signal and progress listener. */
-  resume(id: number, ask: Ask): void {
+  resume(id: number, ask: RequestOptions): void {
     const entry = this.#pending.get(id);
     if (!entry) return;
     this.#unwatch(entry);
@@ -152,7 +152,7 @@ export class Peer {
     return abortable(this.#line.send(message, { signal }), signal);
   }
 
-  #watch(id: number, ask: Ask, { method, resolve, reject }: Asking): Pending {
+  #watch(id: number, ask: RequestOptions, { method, resolve, reject }: Asking): Pending {
     const { server } = this.#options;
     const onAbort = ask.signal && (() => this.#giveUp(id, cancelled(server)));
     if (onAbort) ask.signal?.addEventListener('abort', onAbort, { once: true });
@@ -168,7 +168,7 @@ export class Peer {
   }
 
   // Ours win over the caller's: a forwarded token or envelope would speak for somebody else.
-  #withMeta(params: JsonObject, ask?: Ask, id?: number): JsonObject {
+  #withMeta(params: JsonObject, ask?: RequestOptions, id?: number): JsonObject {
     const envelope = this.#envelope;
     const progressToken = ask?.onProgress && ask.progressOf === undefined ? id : undefined;
     if (!envelope && progressToken === undefined) return params;
@@ -224,7 +224,7 @@ export class Peer {
       const params = isObject(message.params) ? message.params : {};
       const { id, method } = message;
       if (id === undefined) this.#hear(method, params, askedBy);
-      else if (isRequestId(id)) void this.#answering.answer({ id, method, params, askedBy });
+      else if (isRequestId(id)) void this.#answering.answer({ id, method, params, relatedRequestId: askedBy });
       else this.#dropped.malformed++;
     }
   }
@@ -237,7 +237,7 @@ export class Peer {
     const entry = typeof id === 'number' ? this.#take(id) : undefined;
     if (entry && isInvalid) entry.reject(toInvalidResponse(this.#options.server, entry.method, message));
     else if (entry && isObject(result)) entry.resolve(result);
-    else if (entry) entry.reject(RpcError.fromAnswer(error));
+    else if (entry) entry.reject(RpcError.fromError(error));
     else if (!isInvalid) this.#dropped[this.#isKnown(id) ? 'stale' : 'unknown']++;
   }
 
@@ -249,8 +249,8 @@ export class Peer {
     if (method === 'notifications/progress') this.#progress(params);
     else {
       if (method === 'notifications/cancelled') this.#answering.cancel(params.requestId);
-      if (askedBy !== undefined) this.#pending.get(askedBy)?.ask.onHeard?.(method, params);
-      this.#options.hear?.(method, params, askedBy);
+      if (askedBy !== undefined) this.#pending.get(askedBy)?.ask.onNotification?.(method, params);
+      this.#options.onNotification?.(method, params, askedBy);
     }
   }
 

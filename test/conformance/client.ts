@@ -20,16 +20,16 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   initialize: { play: list },
   tools_call: { play: (heddle) => call(heddle, 'add_numbers', { a: 5, b: 3 }) },
   'elicitation-sep1034-client-defaults': {
-    host: { elicit: () => ({ action: 'accept' }) },
+    host: { onElicitation: () => ({ action: 'accept' }) },
     play: (heddle) => call(heddle, 'test_client_elicitation_defaults'),
   },
   'sse-retry': { play: (heddle) => call(heddle, 'test_reconnection') },
   'request-metadata': {
-    host: { elicit: () => ({ action: 'decline' }), sample: () => ({}), roots: () => [] },
+    host: { onElicitation: () => ({ action: 'decline' }), onSampling: () => ({}), onRoots: () => [] },
     play: list,
   },
   'sep-2322-client-request-state': {
-    host: { elicit: () => ({ action: 'accept', content: { confirmed: true } }) },
+    host: { onElicitation: () => ({ action: 'accept', content: { confirmed: true } }) },
     async play(heddle) {
       for (const tool of ['test_mrtr_echo_state', 'test_mrtr_no_state', 'test_mrtr_unrelated'])
         await call(heddle, tool);

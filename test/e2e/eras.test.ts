@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream';
 import { describe, expect, onTestFinished } from 'vitest';
 import type { JsonObject } from '../../src/core/call.ts';
 import { gatewayUnderTest, OWNER, TOKEN } from '../../src/gateway/fixtures.ts';
-import { serveStdio } from '../../src/gateway/serve-stdio.ts';
+import { serveStdio } from '../../src/gateway/transports/serve-stdio.ts';
 import { verifies } from '../requirements.ts';
 import { ASKABLE_CLIENTS, type User, type Way } from '../servers/askable-clients.ts';
 import { askingModernServer } from '../servers/asking-modern.ts';

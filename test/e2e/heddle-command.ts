@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
-import { writeAgreements } from '../../src/config/trust-book.ts';
+import { writeAgreements } from '../../src/config/sources/trust-book.ts';
 import { homeFolder, readConfig } from '../../src/open-heddle.ts';
 import { until } from '../until.ts';
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
-import type { Authenticate } from '../../src/gateway/authenticate.ts';
+import type { Authenticate } from '../../src/gateway/auth/authenticate.ts';
 import { gatewayUnderTest } from '../../src/gateway/fixtures.ts';
 import { verifies } from '../requirements.ts';
 import { type Answers, type ClientName, DATED_CLIENTS, type DatedClient } from '../servers/dated-clients.ts';

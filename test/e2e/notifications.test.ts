@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import type { Caller, JsonObject } from '../../src/core/call.ts';
-import type { Notification } from '../../src/core/notification.ts';
+import type { Notification } from '../../src/core/records/notification.ts';
 import { openHeddle } from '../../src/index.ts';
 import { openHeddle as openGoverned } from '../../src/open-heddle.ts';
 import { openStore } from '../../src/store/open-store.ts';
-import type { InProcessServer } from '../../src/upstream/given.ts';
+import type { InProcessServer } from '../../src/upstream/lifecycle/programmatic-servers.ts';
 import { RpcError } from '../../src/wire/json-rpc.ts';
 import { Peer } from '../../src/wire/peer.ts';
 import { verifies } from '../requirements.ts';
@@ -29,7 +29,7 @@ function ideServer(): Ide {
     async connect(line) {
       const peer = new Peer(line, {
         server: 'Heddle',
-        hear: (method, params) => void told.push([method, params]),
+        onNotification: (method, params) => void told.push([method, params]),
         async answer(method, { protocolVersion }) {
           if (method !== 'initialize') throw new RpcError(-32601, `${method} is not here.`);
           return { protocolVersion, capabilities: {}, serverInfo: { name: 'ide', version: '1' } };

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import type { Authenticate } from '../../src/gateway/authenticate.ts';
+import type { Authenticate } from '../../src/gateway/auth/authenticate.ts';
 import { gatewayUnderTest } from '../../src/gateway/fixtures.ts';
 import { verifies } from '../requirements.ts';
 import { EVERYTHING } from '../servers/everything.ts';

@@ -64,7 +64,7 @@ for (const [kind, entryOf] of Object.entries(SERVERS_BY_KIND)) {
         asked.push(one);
         return { action: 'accept' as const, content: { ...ANN, stray: 1 } };
       };
-      const heddle = await opened(await entryOf(), { elicit });
+      const heddle = await opened(await entryOf(), { onElicitation: elicit });
       expect(said(await heddle.call('demo.book'))).toEqual(FILLED);
       expect(asked).toMatchObject([{ server: 'demo', tool: 'demo.book', mode: 'form', message: 'Who is travelling?' }]);
       expect(asked[0]?.mode === 'form' && asked[0].fields.map(({ name, kind }) => [name, kind])).toEqual([
@@ -78,14 +78,14 @@ for (const [kind, entryOf] of Object.entries(SERVERS_BY_KIND)) {
     verifies('T10', 'the user may decline or cancel, and the server hears which', async () => {
       const actions = ['decline', 'cancel'] as const;
       let at = 0;
-      const heddle = await opened(await entryOf(), { elicit: () => ({ action: actions[at++] as 'decline' }) });
+      const heddle = await opened(await entryOf(), { onElicitation: () => ({ action: actions[at++] as 'decline' }) });
       expect(said(await heddle.call('demo.twice'))).toEqual([{ action: 'decline' }, { action: 'cancel' }]);
     });
 
     verifies('T10', 'two questions at once are two questions of one round', async () => {
       const messages: string[] = [];
       const heddle = await opened(await entryOf(), {
-        elicit: ({ message }) => {
+        onElicitation: ({ message }) => {
           messages.push(message);
           return { action: 'accept', content: { ...ANN, name: message } };
         },
@@ -96,7 +96,7 @@ for (const [kind, entryOf] of Object.entries(SERVERS_BY_KIND)) {
     });
 
     verifies('T10', 'calls in parallel get their own answers', async () => {
-      const heddle = await opened(await entryOf(), { elicit: () => ({ action: 'accept', content: ANN }) });
+      const heddle = await opened(await entryOf(), { onElicitation: () => ({ action: 'accept', content: ANN }) });
       const results = await Promise.all(Array.from({ length: 6 }, () => heddle.call('demo.book')));
       for (const result of results) expect(said(result)).toEqual(FILLED);
     });
@@ -104,7 +104,7 @@ for (const [kind, entryOf] of Object.entries(SERVERS_BY_KIND)) {
     verifies('T10', 'a form that asks for a secret is put to nobody, and says why', async () => {
       let asked = 0;
       const elicit = () => ({ action: 'accept' as const, content: { apiKey: String(++asked) } });
-      const heddle = await opened(await entryOf(), { elicit });
+      const heddle = await opened(await entryOf(), { onElicitation: elicit });
       const { isError, value } = await heddle.call('demo.steal');
       expect([isError, asked]).toEqual([true, 0]);
       expect(JSON.stringify(value)).toContain('its field apiKey asks for a secret');
@@ -116,15 +116,15 @@ for (const [kind, entryOf] of Object.entries(SERVERS_BY_KIND)) {
         asked.push(one);
         return { action: 'accept' as const, content: { stray: true } };
       };
-      const heddle = await opened(await entryOf(), { elicit });
+      const heddle = await opened(await entryOf(), { onElicitation: elicit });
       expect(said(await heddle.call('demo.visit'))).toEqual({ action: 'accept' });
       expect(asked).toMatchObject([{ mode: 'url', host: 'example.com', url: 'https://example.com/sign-in?for=book' }]);
     });
 
     verifies('T10', 'a refusal that wants a URL visited is asked, and the call repeated once after', async () => {
-      const heddle = await opened(await entryOf(), { elicit: () => ({ action: 'accept' }) });
+      const heddle = await opened(await entryOf(), { onElicitation: () => ({ action: 'accept' }) });
       expect(said(await heddle.call('demo.gated'))).toBe('opened');
-      const other = await opened(await entryOf(), { elicit: () => ({ action: 'decline' }) });
+      const other = await opened(await entryOf(), { onElicitation: () => ({ action: 'decline' }) });
       expect(await other.call('demo.gated')).toMatchObject({ isError: true, server: 'demo' });
     });
 
@@ -134,7 +134,7 @@ for (const [kind, entryOf] of Object.entries(SERVERS_BY_KIND)) {
         seen.push(params);
         return { role: 'assistant', model: 'm', content: { type: 'text', text: 'Roses' } };
       };
-      const heddle = await opened(await entryOf(), { sample });
+      const heddle = await opened(await entryOf(), { onSampling: sample });
       expect(said(await heddle.call('demo.write'))).toMatchObject({ content: { text: 'Roses' } });
       expect(seen).toMatchObject([{ maxTokens: 4096 }]);
       for (let calls = 1; calls < 10; calls++) await heddle.call('demo.write');
@@ -144,7 +144,7 @@ for (const [kind, entryOf] of Object.entries(SERVERS_BY_KIND)) {
     });
 
     verifies('T10', 'roots come from the program that gives them', async () => {
-      const heddle = await opened(await entryOf(), { roots: () => ['/srv/work', 'file:///srv/docs'] });
+      const heddle = await opened(await entryOf(), { onRoots: () => ['/srv/work', 'file:///srv/docs'] });
       const roots = [{ uri: 'file:///srv/work', name: 'work' }, { uri: 'file:///srv/docs' }];
       expect(said(await heddle.call('demo.where'))).toEqual({ roots });
     });
@@ -154,20 +154,20 @@ for (const [kind, entryOf] of Object.entries(SERVERS_BY_KIND)) {
       expect(said(await none.call('demo.abilities'))).toEqual({});
       expect((await none.call('demo.book')).isError).toBe(true);
       expect((await none.call('demo.where')).isError).toBe(true);
-      const some = await opened(await entryOf(), { elicit: () => ({ action: 'cancel' }), roots: () => [] });
+      const some = await opened(await entryOf(), { onElicitation: () => ({ action: 'cancel' }), onRoots: () => [] });
       expect(said(await some.call('demo.abilities'))).toEqual({ elicitation: { form: {}, url: {} }, roots: {} });
       expect((await some.call('demo.write')).isError).toBe(true);
     });
 
     verifies('T10', 'a server that gave up its question ends the call its own way', async () => {
-      const heddle = await opened(await entryOf(), { elicit: tooLate });
+      const heddle = await opened(await entryOf(), { onElicitation: tooLate });
       expect(said(await heddle.call('demo.impatient'))).toEqual({ gaveUp: -32001 });
     });
 
     if (MEASURES) {
       verifies('T6', 'the time a person takes does not count', async () => {
         const slowly = () => wait(500, { action: 'accept' as const, content: ANN });
-        const heddle = await opened(await entryOf(), { elicit: slowly });
+        const heddle = await opened(await entryOf(), { onElicitation: slowly });
         expect(said(await heddle.call('demo.book', {}, { timeoutMs: 300 }))).toEqual(FILLED);
       });
     }
@@ -176,7 +176,7 @@ for (const [kind, entryOf] of Object.entries(SERVERS_BY_KIND)) {
       const abort = new AbortController();
       let seen: AbortSignal | undefined;
       const second = await opened(await entryOf(), {
-        elicit: ({ signal }) => {
+        onElicitation: ({ signal }) => {
           seen = signal;
           return new Promise(() => {}); // It does not heed the signal, and need not.
         },
@@ -193,7 +193,7 @@ for (const [kind, entryOf] of Object.entries(SERVERS_BY_KIND)) {
 describe('SDK 2.4 without sessions', () => {
   verifies('T10', 'a question that is an answer is asked, and the call repeated with state and answer', async () => {
     const { entry, given } = await modern();
-    const heddle = await opened(entry, { elicit: () => ({ action: 'accept', content: ANN }) });
+    const heddle = await opened(entry, { onElicitation: () => ({ action: 'accept', content: ANN }) });
     expect(said(await heddle.call('demo.book'))).toEqual({ who: FILLED });
     expect(said(await heddle.call('demo.stateless'))).toEqual({ who: FILLED });
     expect(said(await heddle.call('demo.both'))).toEqual({ left: FILLED, right: FILLED });
@@ -212,7 +212,7 @@ describe('SDK 2.4 without sessions', () => {
 
   verifies('T10', 'a form that asks for a secret ends the call, and says why', async () => {
     const { entry, given } = await modern();
-    const heddle = await opened(entry, { elicit: () => ({ action: 'accept', content: {} }) });
+    const heddle = await opened(entry, { onElicitation: () => ({ action: 'accept', content: {} }) });
     const { isError, value } = await heddle.call('demo.steal');
     expect([isError, given.length]).toEqual([true, 1]);
     expect(JSON.stringify(value)).toContain('asks for a secret (password)');
@@ -220,7 +220,7 @@ describe('SDK 2.4 without sessions', () => {
 
   verifies('T10', 'a server that asks for ever is not asked for ever', async () => {
     const { entry, given } = await modern();
-    const heddle = await opened(entry, { elicit: () => ({ action: 'accept', content: ANN }) });
+    const heddle = await opened(entry, { onElicitation: () => ({ action: 'accept', content: ANN }) });
     // Its word that it only reads is not trusted here.
     await expect(heddle.call('demo.endless')).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
     expect(given).toHaveLength(8);
@@ -228,7 +228,7 @@ describe('SDK 2.4 without sessions', () => {
 
   verifies('T10', 'each request says what its own caller can be asked', async () => {
     const { entry } = await modern();
-    const heddle = await opened(entry, { elicit: () => ({ action: 'cancel' }) });
+    const heddle = await opened(entry, { onElicitation: () => ({ action: 'cancel' }) });
     expect(said(await heddle.call('demo.abilities'))).toMatchObject({
       'io.modelcontextprotocol/clientCapabilities': { elicitation: { form: {}, url: {} } },
     });
@@ -241,7 +241,7 @@ describe('in a program', () => {
   verifies('T10', 'hooks see every question and answer, may change both, and may refuse', async () => {
     const seen: unknown[] = [];
     const heddle = await opened(STDIO, {
-      elicit: ({ message }) => ({ action: 'accept', content: { ...ANN, name: message } }),
+      onElicitation: ({ message }) => ({ action: 'accept', content: { ...ANN, name: message } }),
       hooks: {
         beforeQuestion: ({ method, params = {} }) => {
           seen.push(params.message);
@@ -260,7 +260,7 @@ describe('in a program', () => {
   });
 
   verifies('T10', 'an answer that does not fit is an error that names the field, and ends the call', async () => {
-    const heddle = await opened(STDIO, { elicit: () => ({ action: 'accept', content: { ...ANN, seats: 10 } }) });
+    const heddle = await opened(STDIO, { onElicitation: () => ({ action: 'accept', content: { ...ANN, seats: 10 } }) });
     await expect(heddle.call('demo.book')).rejects.toMatchObject({
       code: 'INPUT_INVALID',
       details: { field: 'seats' },
@@ -274,7 +274,7 @@ describe('in a program', () => {
       killAll(carriersOf(mark));
       return tooLate(one);
     };
-    const heddle = await opened({ ...STDIO, env: { HEDDLE_TEST_MARK: mark.slice(17) } }, { elicit });
+    const heddle = await opened({ ...STDIO, env: { HEDDLE_TEST_MARK: mark.slice(17) } }, { onElicitation: elicit });
     await expect(heddle.call('demo.book')).rejects.toMatchObject({
       code: 'OUTCOME_UNKNOWN',
       message: expect.stringContaining('stopped while it waited for the answer'),

@@ -51,7 +51,7 @@ const textOf = (value: unknown) => String((value as { content: { text: string }[
 const WAITING: Readonly<Record<string, (up: TaskServer, answers: Answers) => Promise<Waiting>>> = {
   async 'a program'(up, answers) {
     const elicit = ({ message }: { message: string }) => answers(message) as { action: 'accept' };
-    const heddle = await opened({ type: 'http', url: up.url }, { elicit });
+    const heddle = await opened({ type: 'http', url: up.url }, { onElicitation: elicit });
     return {
       async call(tool, input = {}, signal) {
         const { value, isError }: CallResult = await heddle.call(`demo.${tool}`, input, signal ? { signal } : {});
@@ -157,7 +157,7 @@ describe.each(['stdio', 'http'] as const)(
 
     verifies('P3', 'is called as one, asks while it runs, and answers', async () => {
       const elicit = () => ({ action: 'accept', content: { interpretation: 'snake' } }) as const;
-      const heddle = await opened(await entry(), { elicit });
+      const heddle = await opened(await entry(), { onElicitation: elicit });
       const { value } = await heddle.call('demo.simulate-research-query', { topic: 'python', ambiguous: true });
       expect(textOf(value)).toContain('Research Report: python (snake)');
       expect(value).not.toHaveProperty('_meta');
@@ -171,7 +171,7 @@ verifies('P3', 'a long call of a server without tasks becomes one, and cancellin
   const args = [join(SERVERS, 'wiretap.mjs'), tapped, process.execPath, EVERYTHING];
   const gateway = await gatewayUnderTest({
     servers: { demo: { command: process.execPath, args } },
-    gateway: { heldCalls: { afterMs: 100 } },
+    gateway: { gatewayTasks: { afterMs: 100 } },
   });
   const { call, ask, get, stands } = taskClient(gateway);
   const tool = 'trigger-long-running-operation';

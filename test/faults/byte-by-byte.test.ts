@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'vitest';
-import { Exchange } from '../../src/upstream/http-exchange.ts';
+import { HttpExchange } from '../../src/upstream/transports/http-exchange.ts';
 import { lineFramer } from '../../src/wire/line-framer.ts';
 import { verifies } from '../requirements.ts';
 
@@ -35,7 +35,7 @@ verifies('F3', 'holds a line that comes byte by byte in little more memory than 
 
 verifies('F3', 'holds the body of an answer that comes byte by byte in little more memory than it takes', () => {
   const messages: unknown[] = [];
-  const exchange = new Exchange({
+  const exchange = new HttpExchange({
     server: 'demo',
     maxMessageBytes: 2 * MIB,
     onMessage: (message) => messages.push(message),

@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events';
 import { Agent } from 'undici';
 import { expect, onTestFinished } from 'vitest';
 import { UpstreamError } from '../../src/core/errors.ts';
-import { HttpLine } from '../../src/upstream/http-line.ts';
+import { HttpClientTransport } from '../../src/upstream/transports/http-transport.ts';
 import { Peer } from '../../src/wire/peer.ts';
 import { within } from '../limits.ts';
 import { verifies } from '../requirements.ts';
@@ -16,7 +16,7 @@ const STREAM = { 'content-type': 'text/event-stream' };
 async function started() {
   const server = await faultyHttp();
   const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
-  const line = new HttpLine({ server: 'demo', url: new URL(server.url), dispatcher, retryMs: 1 });
+  const line = new HttpClientTransport({ server: 'demo', url: new URL(server.url), dispatcher, retryMs: 1 });
   const peer = new Peer(line, { server: 'demo' });
   onTestFinished(async () => {
     await peer.close();

@@ -2,9 +2,9 @@ import type { ServerResponse } from 'node:http';
 import { Agent } from 'undici';
 import { expect, onTestFinished } from 'vitest';
 import type { JsonObject } from '../../src/core/call.ts';
-import { HttpLine } from '../../src/upstream/http-line.ts';
-import { SseLine } from '../../src/upstream/sse-line.ts';
-import type { Line } from '../../src/wire/json-rpc.ts';
+import { HttpClientTransport } from '../../src/upstream/transports/http-transport.ts';
+import { SseClientTransport } from '../../src/upstream/transports/sse-transport.ts';
+import type { Transport } from '../../src/wire/json-rpc.ts';
 import { Peer } from '../../src/wire/peer.ts';
 import { verifies } from '../requirements.ts';
 import { listen } from '../servers/http-servers.ts';
@@ -41,13 +41,13 @@ function abortable() {
   return { signal: controller.signal, abort: () => controller.abort() };
 }
 
-type Options = ConstructorParameters<typeof HttpLine>[0];
-const KINDS: readonly [string, string, (options: Options) => Line][] = [
-  ['http', '', (options) => new HttpLine(options)],
+type Options = ConstructorParameters<typeof HttpClientTransport>[0];
+const KINDS: readonly [string, string, (options: Options) => Transport][] = [
+  ['http', '', (options) => new HttpClientTransport(options)],
   [
     'sse',
     'event: endpoint\ndata: /messages\n\n',
-    (options) => new SseLine({ ...options, signal: new AbortController().signal }),
+    (options) => new SseClientTransport({ ...options, signal: new AbortController().signal }),
   ],
 ];
 

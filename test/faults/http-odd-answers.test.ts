@@ -2,7 +2,7 @@ import type { RequestListener, ServerResponse } from 'node:http';
 import { Agent } from 'undici';
 import { expect, onTestFinished } from 'vitest';
 import type { JsonObject } from '../../src/core/call.ts';
-import { HttpLine } from '../../src/upstream/http-line.ts';
+import { HttpClientTransport } from '../../src/upstream/transports/http-transport.ts';
 import { Peer } from '../../src/wire/peer.ts';
 import { verifies } from '../requirements.ts';
 import { listen } from '../servers/http-servers.ts';
@@ -18,7 +18,7 @@ async function serve(post: Post, get: RequestListener = (_, response) => respons
     post(JSON.parse(Buffer.concat(await request.toArray()).toString()), response);
   });
   const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
-  const line = new HttpLine({ server: 'demo', url: new URL(server.url), dispatcher, retryMs });
+  const line = new HttpClientTransport({ server: 'demo', url: new URL(server.url), dispatcher, retryMs });
   const peer = new Peer(line, { server: 'demo' });
   onTestFinished(async () => {
     await peer.close();

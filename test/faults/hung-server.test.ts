@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { openWatchdog } from '../../src/process/watchdog.ts';
-import { connectStdio } from '../../src/upstream/connect-stdio.ts';
 import { entryOf, serverOf, tinyServer, toolCall } from '../../src/upstream/fixtures.ts';
+import { connectStdio } from '../../src/upstream/transports/connect-stdio.ts';
 import { alive, carriersOf } from '../alive.ts';
 import { verifies } from '../requirements.ts';
 import { until } from '../until.ts';

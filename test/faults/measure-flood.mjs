@@ -1,7 +1,7 @@
 // Holds one flooding server in a process of its own, and says how it fared: `node measure-flood.mjs KIND MEGABYTES`.
 import { fileURLToPath } from 'node:url';
 import { openWatchdog } from '../../src/process/watchdog.ts';
-import { StdioLine } from '../../src/upstream/stdio-line.ts';
+import { StdioLine } from '../../src/upstream/transports/stdio-transport.ts';
 import { Peer } from '../../src/wire/peer.ts';
 
 const [kind, megabytes] = process.argv.slice(2);

@@ -3,11 +3,11 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { queryObjects } from 'node:v8';
 import { afterAll, expect, onTestFinished, vi } from 'vitest';
-import type { StdioEntry } from '../../src/config/schema.ts';
-import { NO_ABILITIES } from '../../src/core/abilities.ts';
+import type { StdioEntry } from '../../src/config/schema/schema.ts';
+import { NO_CAPABILITIES } from '../../src/core/call/client-capabilities.ts';
 import { openWatchdog } from '../../src/process/watchdog.ts';
-import { connectStdio } from '../../src/upstream/connect-stdio.ts';
 import { entryOf } from '../../src/upstream/fixtures.ts';
+import { connectStdio } from '../../src/upstream/transports/connect-stdio.ts';
 import { runningWith } from '../alive.ts';
 import { expectGrowth, residentMegabytes, within } from '../limits.ts';
 import { verifies } from '../requirements.ts';
@@ -31,8 +31,8 @@ function open(tag: string, ...ways: string[]) {
     server: 'tiny',
     signal,
     known: 'legacy',
-    can: NO_ABILITIES,
-    hear() {},
+    capabilities: NO_CAPABILITIES,
+    onNotification() {},
   });
 }
 

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../src/core/call.ts';
-import type { InProcessServer } from '../../src/upstream/given.ts';
+import type { InProcessServer } from '../../src/upstream/lifecycle/programmatic-servers.ts';
 import { RpcError } from '../../src/wire/json-rpc.ts';
 import { Peer } from '../../src/wire/peer.ts';
 
@@ -42,7 +42,7 @@ export function ableServer(first: Tools): AbleServer {
       };
       const peer = new Peer(line, {
         server: 'Heddle',
-        hear() {},
+        onNotification() {},
         async answer(method, params) {
           const answer = answers[method];
           if (!answer) throw new RpcError(-32601, `${method} is not here.`);

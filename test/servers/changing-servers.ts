@@ -4,7 +4,7 @@ import { McpServer as McpServer1 } from '@modelcontextprotocol/sdk/server/mcp.js
 import { SubscribeRequestSchema, UnsubscribeRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { createMcpHandler, McpServer as McpServer2, type ServerNotifier } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
-import type { Serve } from '../../src/upstream/connect-in-memory.ts';
+import type { Serve } from '../../src/upstream/transports/connect-in-memory.ts';
 import { type HttpServer, listen } from './http-servers.ts';
 
 const CHANGING = {

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../src/core/call.ts';
 import { UpstreamError } from '../../src/core/errors.ts';
 import type { Connect } from '../../src/upstream/connection.ts';
-import { openConnection } from '../../src/upstream/open-connection.ts';
+import { openConnection } from '../../src/upstream/protocol/open-connection.ts';
 import { RpcError } from '../../src/wire/json-rpc.ts';
 import { linkedPair } from '../../src/wire/linked-pair.ts';
 import { recordingServer, text } from './recording-server.ts';
@@ -63,6 +63,6 @@ export function faultyServer({ name, onAct, accepts = () => true }: FaultyOption
       return send(message, sendOptions);
     };
     await recordingServer({ act }).connect(far);
-    return openConnection({ ...options, line: near });
+    return openConnection({ ...options, transport: near });
   };
 }

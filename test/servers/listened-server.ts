@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
 import type { JsonObject } from '../../src/core/call.ts';
-import { followChanges } from '../../src/upstream/follow-changes.ts';
-import type { Era } from '../../src/upstream/negotiate.ts';
+import { followChanges } from '../../src/upstream/protocol/follow-changes.ts';
+import type { Era } from '../../src/upstream/protocol/negotiate.ts';
 import type { RpcError } from '../../src/wire/json-rpc.ts';
 import { linkedPair } from '../../src/wire/linked-pair.ts';
 import { Peer } from '../../src/wire/peer.ts';
@@ -53,12 +53,12 @@ export async function following({ era = 'modern', capabilities = ALL, refusal, h
   const delays: number[] = [];
   let now = 0;
   let retry = () => {};
-  const peer = new Peer(near, { server: 'demo', hear: (...said) => changes.hear(...said) });
+  const peer = new Peer(near, { server: 'demo', onNotification: (...said) => changes.onNotification(...said) });
   await Promise.all([server.start(), peer.start()]);
   const changes = followChanges(peer, {
     server: 'demo',
     agreement: { era, newest: era, protocolVersion: '', capabilities, serverInfo: {}, instructions: undefined },
-    hear: (method, params) => void heard.push([method, params]),
+    onNotification: (method, params) => void heard.push([method, params]),
     clock: () => now,
     wait(ms, signal) {
       delays.push(ms);

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../src/core/call.ts';
-import type { InProcessServer } from '../../src/upstream/given.ts';
-import type { RequestId } from '../../src/wire/answering-side.ts';
+import type { InProcessServer } from '../../src/upstream/lifecycle/programmatic-servers.ts';
+import type { RequestId } from '../../src/wire/incoming-requests.ts';
 import { RpcError } from '../../src/wire/json-rpc.ts';
 import { Peer } from '../../src/wire/peer.ts';
 

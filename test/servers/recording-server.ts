@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../src/core/call.ts';
-import type { InProcessServer } from '../../src/upstream/given.ts';
-import type { Line } from '../../src/wire/json-rpc.ts';
+import type { InProcessServer } from '../../src/upstream/lifecycle/programmatic-servers.ts';
+import type { Transport } from '../../src/wire/json-rpc.ts';
 import { INVALID_PARAMS, RpcError } from '../../src/wire/json-rpc.ts';
 import { Peer } from '../../src/wire/peer.ts';
 
@@ -52,7 +52,7 @@ export function recordingServer(
       current = next;
       for (const peer of peers) void peer.notify('notifications/tools/list_changed');
     },
-    async connect(line: Line) {
+    async connect(line: Transport) {
       const peer: Peer = new Peer(line, {
         server: 'Heddle',
         async answer(method, params, { signal }) {

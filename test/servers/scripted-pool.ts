@@ -1,17 +1,17 @@
 import { someMetrics } from '../../src/catalog/fixtures.ts';
-import { type InvokeOptions, invoke } from '../../src/catalog/invoke.ts';
+import { type InvokeOptions, invoke } from '../../src/catalog/routing/invoke.ts';
 import type { Facts, ResolvedCall, Result } from '../../src/core/call.ts';
 import { HeddleError, UpstreamError } from '../../src/core/errors.ts';
 import { aCall, aStatus, aTarget } from '../../src/core/fixtures.ts';
 import type { Connection } from '../../src/upstream/connection.ts';
+import { suspendedCalls } from '../../src/upstream/elicitation/suspended-calls.ts';
 import { fakeTime } from '../../src/upstream/fixtures.ts';
-import { parking } from '../../src/upstream/parking.ts';
 
 export type Behaviour = (call: ResolvedCall) => Promise<Result>;
 
 export const answers =
   (server: string, isError = false): Behaviour =>
-  async () => ({ kind: 'complete', value: {}, isError, from: { server, attempts: 1, latencyMs: 5 } });
+  async () => ({ kind: 'complete', value: {}, isError, provenance: { server, attempts: 1, latencyMs: 5 } });
 export const fails =
   (delivered: 'no' | 'maybe' = 'no', details = {}, code: UpstreamError['code'] = 'UPSTREAM_FAILED'): Behaviour =>
   async () => {
@@ -46,13 +46,21 @@ export function openPool(behaviours: Record<string, Behaviour>, more: Partial<In
   };
   // As they were given, whatever is learnt of them.
   const priorityOf = (name: string) => -Object.keys(behaviours).indexOf(name);
-  const send = invoke({ servers, parking: parking(), metrics, priorityOf, ...time, wallClock: time.clock, ...more });
+  const send = invoke({
+    servers,
+    suspendedCalls: suspendedCalls(),
+    metrics,
+    priorityOf,
+    ...time,
+    wallClock: time.clock,
+    ...more,
+  });
   const names = Object.keys(behaviours) as [string, ...string[]];
   const call = (facts: Partial<Facts> = {}, overrides: Partial<ResolvedCall> = {}) =>
     aCall({ target: aTarget({ publicName: 'mcp__p__t', servers: names, name: 't', facts }), ...overrides });
   const outcome = (one = call()) =>
     send(one).then(
-      (result) => (result.kind === 'complete' ? result.from.server : result.kind),
+      (result) => (result.kind === 'complete' ? result.provenance.server : result.kind),
       (thrown) => HeddleError.from(thrown).code,
     );
   return { behaviours, asked, heard, connections, time, metrics, send, call, outcome };

@@ -78,7 +78,7 @@ function startTask(work: Work, input: JsonObject): Task {
   task.stop.signal.addEventListener('abort', () => finish('cancelled', {}));
   work(input, { ask, signal: task.stop.signal }).then(
     (result) => finish('completed', { result }),
-    (thrown) => thrown instanceof RpcError && finish('failed', { error: thrown.toAnswer() }),
+    (thrown) => thrown instanceof RpcError && finish('failed', { error: thrown.toError() }),
   );
   return task;
 }
@@ -157,7 +157,7 @@ const respond = ({ answer }: TaskServerCore, { id, method, params }: JsonObject)
   try {
     return { jsonrpc: '2.0', id: id ?? null, result: answer(String(method), (params ?? {}) as JsonObject) };
   } catch (thrown) {
-    return { jsonrpc: '2.0', id: id ?? null, error: RpcError.fromAnswer(thrown).toAnswer() };
+    return { jsonrpc: '2.0', id: id ?? null, error: RpcError.fromError(thrown).toError() };
   }
 };
 

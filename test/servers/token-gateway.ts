@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../src/core/call.ts';
-import { type Answered, gatewayUnderTest, modern } from '../../src/gateway/fixtures.ts';
+import { gatewayUnderTest, modern, type TestResponse } from '../../src/gateway/fixtures.ts';
 import type { GatewayOptions } from '../../src/gateway/open-gateway.ts';
 import { type Issuer, openIssuer, type SigningKey, signedToken, signingKey } from './issuer.ts';
 import { recordingServer, text } from './recording-server.ts';
@@ -36,7 +36,7 @@ export async function tokenGateway(setting: Setting = {}) {
     ...(setting.gateway && { gateway: setting.gateway }),
   });
   const claims = { iss: issuer.url, aud: AUDIENCE, sub: 'ada', exp: SECONDS + 300 };
-  const come = (token: string): Promise<Answered> => {
+  const come = (token: string): Promise<TestResponse> => {
     const [message, headers] = modern('tools/call', { name: 'mcp__up__echo', arguments: {} });
     return gateway.post(message, { ...headers, authorization: `Bearer ${token}` });
   };

@@ -2,7 +2,7 @@ import type { Stats } from 'node:fs';
 import { lstat, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Json } from '../../core/call.ts';
-import type { Place } from './place.ts';
+import type { FilePlace } from './place.ts';
 
 // Names are sorted before the list is cut, so they are all held at once: this bounds that.
 const MAX_NAMES = 100_000;
@@ -35,7 +35,7 @@ interface Budget {
 }
 
 /** Lists a directory sorted by name. A directory that cannot be looked into has no `children`. */
-export async function listEntries(place: Place, options: ListOptions) {
+export async function listEntries(place: FilePlace, options: ListOptions) {
   const { depth, maxEntries, maxNames = MAX_NAMES, hides, signal } = options;
   const budget: Budget = { left: maxEntries, truncated: false, maxNames, hides, signal };
   const entries: readonly Json[] = await list(place, depth, budget);
@@ -43,7 +43,7 @@ export async function listEntries(place: Place, options: ListOptions) {
 }
 
 // The entries of a directory come before those below it, so a cut takes the deep ones first.
-async function list(place: Place, depth: number, budget: Budget): Promise<Entry[]> {
+async function list(place: FilePlace, depth: number, budget: Budget): Promise<Entry[]> {
   const entries: Entry[] = [];
   for (const name of await namesIn(place, budget)) {
     if (budget.left === 0) {
@@ -62,7 +62,7 @@ async function list(place: Place, depth: number, budget: Budget): Promise<Entry[
   return entries;
 }
 
-async function lookInto(parent: Place, entry: Entry, depth: number, budget: Budget): Promise<void> {
+async function lookInto(parent: FilePlace, entry: Entry, depth: number, budget: Budget): Promise<void> {
   if (budget.hides(join(parent.real, entry.name))) return;
   if (budget.left === 0) {
     budget.truncated = true;
@@ -80,7 +80,7 @@ async function lookInto(parent: Place, entry: Entry, depth: number, budget: Budg
   }
 }
 
-async function namesIn(place: Place, budget: Budget): Promise<string[]> {
+async function namesIn(place: FilePlace, budget: Budget): Promise<string[]> {
   const names: string[] = [];
   for await (const { name } of await opendir(place.address, { bufferSize: 1024 })) {
     budget.signal.throwIfAborted();

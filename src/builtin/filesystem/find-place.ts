@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { quote, ToolFailure } from '../tool-failure.ts';
 import { namePlace } from './named-place.ts';
 import { pinRoot } from './pinned-place.ts';
-import type { Place } from './place.ts';
+import type { FilePlace } from './place.ts';
 import type { Location, Roots } from './roots.ts';
 
 // As many as Linux itself follows.
@@ -13,17 +13,17 @@ const MAX_LINKS = 40;
  * Finds what a caller's path names and makes sure it is inside a root. Links
  * are followed as long as each of them leads into a root. The caller closes it.
  */
-export async function findPlace(roots: Roots, written: string, signal: AbortSignal): Promise<Place> {
+export async function findPlace(roots: Roots, written: string, signal: AbortSignal): Promise<FilePlace> {
   const start = roots.locate(written);
   try {
     return roots.holdable ? await findByHandle(roots, start, signal) : await findByName(roots, start, signal);
   } catch (thrown) {
-    throw explain(thrown, written, roots.shown);
+    throw explainFileError(thrown, written, roots.shown);
   }
 }
 
 /** Goes down name by name, each from the handle of the one before: what was checked is what gets opened. */
-async function findByHandle(roots: Roots, start: Location, signal: AbortSignal): Promise<Place> {
+async function findByHandle(roots: Roots, start: Location, signal: AbortSignal): Promise<FilePlace> {
   let location = start;
   for (let links = 0; links <= MAX_LINKS; links++) {
     const found = await walk(location, signal);
@@ -36,7 +36,7 @@ async function findByHandle(roots: Roots, start: Location, signal: AbortSignal):
 }
 
 /** The place at the end or, when there is a link on the way, the path to look for instead. */
-async function walk({ root, names }: Location, signal: AbortSignal): Promise<Place | string> {
+async function walk({ root, names }: Location, signal: AbortSignal): Promise<FilePlace | string> {
   let place = await pinRoot(root);
   for (const [index, name] of names.entries()) {
     const parent = place;
@@ -55,7 +55,7 @@ async function walk({ root, names }: Location, signal: AbortSignal): Promise<Pla
 }
 
 /** Another look at the name, so the answer may be stale; it only says where the next walk from a root begins. */
-async function targetOf(parent: Place, name: string): Promise<string> {
+async function targetOf(parent: FilePlace, name: string): Promise<string> {
   try {
     return await readlink(join(parent.address, name));
   } catch (thrown) {
@@ -65,7 +65,7 @@ async function targetOf(parent: Place, name: string): Promise<string> {
 }
 
 /** Where directories cannot be held by handle. A parent directory swapped at the right moment is not noticed. */
-async function findByName(roots: Roots, { root, names }: Location, signal: AbortSignal): Promise<Place> {
+async function findByName(roots: Roots, { root, names }: Location, signal: AbortSignal): Promise<FilePlace> {
   const real = await realpath(join(root, ...names));
   signal.throwIfAborted();
   if (!roots.find(real)) throw new Leaves();
@@ -85,7 +85,7 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /** Turns what the platform said about a path into words for the model. Everything else passes unchanged. */
-export function explain(thrown: unknown, written: string, roots: string): unknown {
+export function explainFileError(thrown: unknown, written: string, roots: string): unknown {
   const path = quote(written);
   if (thrown instanceof Leaves) {
     const why = 'is a symbolic link, or goes through one, that leads outside the allowed roots';

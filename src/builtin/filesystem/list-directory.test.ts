@@ -9,7 +9,7 @@ import { listEntries } from './entries.ts';
 import { findPlace } from './find-place.ts';
 import { aTree, serve } from './fixtures.ts';
 import { listDirectoryTool } from './list-directory.ts';
-import type { Place } from './place.ts';
+import type { FilePlace } from './place.ts';
 import { openRoots } from './roots.ts';
 import { serveFilesystem } from './serve-filesystem.ts';
 
@@ -77,7 +77,7 @@ it('does not look into a directory that became a link in the meantime', async ()
   const { root, outside } = tree;
   const { signal } = new AbortController();
   const place = await findPlace(await openRoots([root], { platform: 'darwin' }), '.', signal);
-  const late: Place = {
+  const late: FilePlace = {
     ...place,
     child(name) {
       renameSync(join(root, name), join(root, 'aside'));

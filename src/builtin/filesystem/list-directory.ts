@@ -1,10 +1,10 @@
 import type { JsonObject } from '../../core/call.ts';
-import { readArguments } from '../read-arguments.ts';
+import { readToolArguments } from '../read-arguments.ts';
 import type { BuiltinTool } from '../serve-tools.ts';
 import { quote, ToolFailure } from '../tool-failure.ts';
 import { listEntries } from './entries.ts';
 import { READS_FILES } from './facts.ts';
-import { explain, findPlace } from './find-place.ts';
+import { explainFileError, findPlace } from './find-place.ts';
 import type { Roots } from './roots.ts';
 
 const DEEPEST = 20;
@@ -20,7 +20,7 @@ export function listDirectoryTool({ roots, maxEntries = MAX_ENTRIES }: Limits): 
   return {
     definition: definition(roots, maxEntries),
     async run(input, signal) {
-      const given = readArguments(input, ['path', 'recursive', 'maxDepth']);
+      const given = readToolArguments(input, ['path', 'recursive', 'maxDepth']);
       const path = given.text('path') ?? '.';
       const recursive = given.flag('recursive') ?? false;
       const maxDepth = given.integer('maxDepth', { min: 1, max: DEEPEST }) ?? 3;
@@ -44,7 +44,7 @@ export function listDirectoryTool({ roots, maxEntries = MAX_ENTRIES }: Limits): 
           structuredContent: listing,
         };
       } catch (thrown) {
-        throw explain(thrown, path, roots.shown);
+        throw explainFileError(thrown, path, roots.shown);
       } finally {
         await place.close();
       }

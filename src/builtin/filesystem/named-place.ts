@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, lstat, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ToolFailure } from '../tool-failure.ts';
-import type { Place } from './place.ts';
+import type { FilePlace } from './place.ts';
 
 // Windows has none of these but O_RDONLY: there they are undefined, which `|` takes as 0.
 const READ = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
@@ -11,7 +11,7 @@ const READ = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
  * A place known by its name alone, for platforms where a directory cannot be
  * held by handle. The opened file is compared with the one that was checked.
  */
-export async function namePlace(real: string): Promise<Place> {
+export async function namePlace(real: string): Promise<FilePlace> {
   const stats = await lstat(real);
   return {
     real,
@@ -23,7 +23,7 @@ export async function namePlace(real: string): Promise<Place> {
   };
 }
 
-async function openSame(real: string, checked: Place['stats']): Promise<FileHandle> {
+async function openSame(real: string, checked: FilePlace['stats']): Promise<FileHandle> {
   const handle = await open(real, READ);
   try {
     const opened = await handle.stat();

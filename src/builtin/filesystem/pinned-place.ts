@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ToolFailure } from '../tool-failure.ts';
-import type { Place } from './place.ts';
+import type { FilePlace } from './place.ts';
 
 // Absent from fs.constants; the same number on x64 and arm64. Such a handle names a thing without opening it,
 // so neither a FIFO blocks nor a device acts.
@@ -11,7 +11,7 @@ const NAME_ONLY = O_PATH | constants.O_NOFOLLOW;
 const READ = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 
 /** Holds a root open on Linux. From there `child` goes down without the kernel looking a whole path up again. */
-export async function pinRoot(real: string): Promise<Place> {
+export async function pinRoot(real: string): Promise<FilePlace> {
   const place = await pin(real, real);
   try {
     // A parent of the root may have become a link since the start: ask the handle where it really is.
@@ -23,7 +23,7 @@ export async function pinRoot(real: string): Promise<Place> {
   }
 }
 
-async function pin(path: string, real: string): Promise<Place> {
+async function pin(path: string, real: string): Promise<FilePlace> {
   const handle = await open(path, NAME_ONLY);
   try {
     return placeOf(handle, real, await handle.stat());
@@ -33,7 +33,7 @@ async function pin(path: string, real: string): Promise<Place> {
   }
 }
 
-function placeOf(handle: FileHandle, real: string, stats: Place['stats']): Place {
+function placeOf(handle: FileHandle, real: string, stats: FilePlace['stats']): FilePlace {
   const address = `/proc/self/fd/${handle.fd}`;
   return {
     real,

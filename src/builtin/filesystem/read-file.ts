@@ -1,11 +1,11 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { JsonObject } from '../../core/call.ts';
-import { readArguments } from '../read-arguments.ts';
+import { readToolArguments } from '../read-arguments.ts';
 import type { BuiltinTool } from '../serve-tools.ts';
 import { quote, ToolFailure } from '../tool-failure.ts';
 import { READS_FILES } from './facts.ts';
-import { explain, findPlace } from './find-place.ts';
-import type { Place } from './place.ts';
+import { explainFileError, findPlace } from './find-place.ts';
+import type { FilePlace } from './place.ts';
 import type { Roots } from './roots.ts';
 import { decodeWindow } from './utf8-window.ts';
 
@@ -30,7 +30,7 @@ export function readFileTool(limits: Limits): BuiltinTool {
   return {
     definition: definition(limits),
     async run(input, signal) {
-      const given = readArguments(input, ['path', 'encoding', 'offset', 'limit']);
+      const given = readToolArguments(input, ['path', 'encoding', 'offset', 'limit']);
       const path = given.text('path');
       if (path === undefined) throw new ToolFailure('The argument "path" is missing. Name the file to read.');
       const encoding = given.choice('encoding', ENCODINGS) ?? 'utf-8';
@@ -49,7 +49,7 @@ export function readFileTool(limits: Limits): BuiltinTool {
             : await readText(file, { start, end, signal }, path);
         return { content: [{ type: 'text', text }] };
       } catch (thrown) {
-        throw explain(thrown, path, roots.shown);
+        throw explainFileError(thrown, path, roots.shown);
       } finally {
         await place.close();
       }
@@ -57,7 +57,7 @@ export function readFileTool(limits: Limits): BuiltinTool {
   };
 }
 
-function refuseOthers({ stats }: Place, path: string): void {
+function refuseOthers({ stats }: FilePlace, path: string): void {
   if (stats.isFile()) return;
   const why = stats.isDirectory()
     ? 'is a directory. Use fs_list_directory for it'

@@ -1,4 +1,4 @@
-import type { Line } from '../../wire/json-rpc.ts';
+import type { Transport } from '../../wire/json-rpc.ts';
 import { serveTools } from '../serve-tools.ts';
 import { listDirectoryTool } from './list-directory.ts';
 import { readFileTool } from './read-file.ts';
@@ -20,7 +20,7 @@ export interface FilesystemOptions {
 }
 
 /** Serves the filesystem tools on one line. Throws CONFIG_INVALID when a root cannot be used. */
-export async function serveFilesystem(line: Line, options: FilesystemOptions): Promise<void> {
+export async function serveFilesystem(line: Transport, options: FilesystemOptions): Promise<void> {
   const { maxFileBytes, platform, hidden, trouble } = options;
   const roots = await openRoots(options.roots, { platform, hidden });
   await serveTools(line, {

@@ -1,23 +1,23 @@
 import { lstat } from 'node:fs/promises';
 import type { Config } from '../../config/config.ts';
-import { checkEntry } from '../../config/edit-check.ts';
-import { readText, replaceFile } from '../../config/edit-file.ts';
-import { type EditTarget, schemaFileOf, targetFor } from '../../config/edit-scopes.ts';
-import { emptyFile, withServer, writtenServers } from '../../config/edit-servers.ts';
-import { configJsonSchema } from '../../config/json-schema.ts';
+import { checkEntry } from '../../config/edit/check-entry.ts';
+import { readTextFile, replaceFile } from '../../config/edit/edit-file.ts';
+import { type EditTarget, schemaFileOf, targetFor } from '../../config/edit/edit-scopes.ts';
+import { emptyFile, withServer, writtenServers } from '../../config/edit/edit-servers.ts';
+import { configJsonSchema } from '../../config/schema/json-schema.ts';
 import type { JsonObject } from '../../core/call.ts';
-import { closest } from '../../core/did-you-mean.ts';
 import { HeddleError } from '../../core/errors.ts';
+import { closest } from '../../core/text/did-you-mean.ts';
 import { homeFolder, readConfig } from '../../open-heddle.ts';
-import { changeFile, DRY_RUN_OPTION, requireJson } from '../change-file.ts';
 import { type Command, JSON_OPTION } from '../command.ts';
-import { uniqueName } from '../derive-name.ts';
-import { placesOf, readScope, SCOPE_OPTION } from '../edit-scope.ts';
-import { type NamedServer, type NewServer, readNewServers } from '../new-servers.ts';
-import { printProblems } from '../print-problems.ts';
-import { say } from '../say.ts';
-import { settleSecrets } from '../settle-secrets.ts';
-import { trustOwn } from '../trust-own.ts';
+import { changeFile, DRY_RUN_OPTION, requireJson } from '../edit/change-file.ts';
+import { uniqueName } from '../edit/derive-name.ts';
+import { placesOf, readScope, SCOPE_OPTION } from '../edit/edit-scope.ts';
+import { settleSecrets } from '../edit/move-secrets.ts';
+import { type NamedServer, type NewServer, readNewServers } from '../edit/new-servers.ts';
+import { trustOwn } from '../edit/trust-own.ts';
+import { printProblems } from '../print/print-problems.ts';
+import { say } from '../print/say.ts';
 
 const TRANSPORTS = ['http', 'sse', 'ws'];
 
@@ -47,7 +47,7 @@ export const add: Command = {
     const { servers: given, notes } = await readNewServers(input);
     const config = await readConfig();
     const target = await targetFor(placesOf(config), scope);
-    const text = await readText(target.file);
+    const text = await readTextFile(target.file);
     const servers = named(given, config, text);
     for (const note of notes) say(note);
     for (const { name, entry } of servers) requireSound(name, entry, target);
@@ -138,7 +138,7 @@ async function writeSchema(target: EditTarget, text: string): Promise<void> {
   if (file === undefined || !text.includes(JSON.stringify(target.schema))) return;
   if (await isLink(file)) return; // It may lead anywhere: a repository can ship one.
   const schema = `${JSON.stringify(configJsonSchema(), null, 2)}\n`;
-  if ((await readText(file)) !== schema) await replaceFile(file, schema, { home: homeFolder(process.env) });
+  if ((await readTextFile(file)) !== schema) await replaceFile(file, schema, { home: homeFolder(process.env) });
 }
 
 /** A name that a stronger file has too is not what will run. */

@@ -1,25 +1,25 @@
-import type { Abilities, Call, Caller, JsonObject } from '../../core/call.ts';
-import { newCallId } from '../../core/call-id.ts';
+import { newCallId } from '../../core/call/call-id.ts';
+import { type AskUser, type CompleteResult, runToCompletion } from '../../core/call/run-to-completion.ts';
+import type { Call, Caller, ClientCapabilities, JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { withPlainNumbers } from '../../core/exact-numbers.ts';
-import { type AskUser, type Complete, throughRounds } from '../../core/rounds.ts';
 import type { Heddle } from '../../heddle.ts';
-import type { OpenOptions } from '../../open-heddle.ts';
-import type { AdHocServer } from '../ad-hoc-server.ts';
+import type { HeddleOptions } from '../../open-heddle.ts';
 import { CONFIG_OPTION, type Command, type Input, readNumber, TRUST_OPTION } from '../command.ts';
-import { following, indented } from '../inert.ts';
-import { untilInterrupted } from '../interrupt.ts';
+import type { AdHocServer } from '../input/ad-hoc-server.ts';
+import { untilInterrupted } from '../input/interrupt.ts';
+import { readArguments } from '../input/read-arguments.ts';
+import { headersOf } from '../input/read-pairs.ts';
 import { localCaller } from '../local-caller.ts';
-import { printFileProblems } from '../print-problems.ts';
-import { printResult } from '../print-result.ts';
-import { readArguments } from '../read-arguments.ts';
-import { headersOf } from '../read-pairs.ts';
-import { sayForNow } from '../say.ts';
+import { following, indented } from '../print/escape-control.ts';
+import { printFileProblems } from '../print/print-problems.ts';
+import { printResult } from '../print/print-result.ts';
+import { sayForNow } from '../print/say.ts';
 import { openOptions, withHeddle } from '../with-heddle.ts';
 
 const MAX_TIMEOUT_MS = 600_000;
 // Told to servers even where there is no terminal: they then hear a clear no, and the user why.
-const ASKABLE: Abilities = { form: true, url: true, sampling: false, samplingTools: false, roots: false };
+const ASKABLE: ClientCapabilities = { form: true, url: true, sampling: false, samplingTools: false, roots: false };
 
 export const call: Command = {
   summary: 'Call a tool and print its answer.',
@@ -55,10 +55,10 @@ export const call: Command = {
     const json = input.flag('json');
     const argument = await readArguments(words, input.text('args'));
     const caller = localCaller();
-    const options: OpenOptions = {
+    const options: HeddleOptions = {
       ...openOptions(input),
       listWaitMs: Number.POSITIVE_INFINITY,
-      user: { principal: caller.id, can: ASKABLE },
+      user: { principal: caller.id, capabilities: ASKABLE },
       ...(server && { servers: { [server.name]: server.entry }, scope: 'command' as const }),
       onProblems: printFileProblems,
     };
@@ -66,11 +66,11 @@ export const call: Command = {
     const call = toCall(name, argument, { caller, input });
     const result = await withHeddle(options, (heddle) =>
       run(heddle, call, input).catch(async (thrown) => {
-        const { explained } = await import('../advise-call.ts');
+        const { explained } = await import('./explain-call-error.ts');
         throw await explained(HeddleError.from(thrown), call, { heddle, server });
       }),
     ).catch(async (thrown) => {
-      const { advised, placed } = await import('../advise-call.ts');
+      const { advised, placed } = await import('./explain-call-error.ts');
       throw await placed(advised(HeddleError.from(thrown), { words, ...(server && { server }) }), options);
     });
     return printResult(result, json);
@@ -106,7 +106,7 @@ interface Named {
 }
 
 async function adHoc({ positionals: [url = '', ...call], rest }: Input, headers?: JsonObject): Promise<Named> {
-  const { serverAt, splitCommand } = await import('../ad-hoc-server.ts');
+  const { serverAt, splitCommand } = await import('../input/ad-hoc-server.ts');
   return rest ? splitCommand(rest) : { server: serverAt(url, headers), call };
 }
 
@@ -119,24 +119,27 @@ function toCall(name: string, argument: JsonObject, { caller, input }: { caller:
     input: argument,
     meta: {},
     caller,
-    can: ASKABLE,
-    takesTasks: true,
+    capabilities: ASKABLE,
+    acceptsTask: true,
     options: timeoutMs === undefined ? {} : { timeoutMs },
     signal: untilInterrupted(),
     ...(input.flag('yes') && { approved: 'self' as const }),
-    ...(process.stderr.isTTY && { report: showProgress }),
+    ...(process.stderr.isTTY && { onProgress: showProgress }),
   };
 }
 
-async function run(heddle: Heddle, call: Call, input: Input): Promise<Complete> {
+async function run(heddle: Heddle, call: Call, input: Input): Promise<CompleteResult> {
   const describe = ({ caller, name, signal }: Call) => heddle.catalog.describe(caller, name, signal);
-  const through = (one: Call) => throughRounds(heddle.dispatch, one, { ask: askUser, describe });
+  const through = (one: Call) => runToCompletion(heddle.dispatch, one, { ask: askUser, describe });
   try {
     return await through(call);
   } catch (thrown) {
     const { code, message } = HeddleError.from(thrown);
     if (code !== 'APPROVAL_REQUIRED' || input.flag('json')) throw thrown;
-    const [{ askNo, canAsk }, { showWhole }] = await Promise.all([import('../ask.ts'), import('../show-whole.ts')]);
+    const [{ askNo, canAsk }, { showWhole }] = await Promise.all([
+      import('../input/ask.ts'),
+      import('../print/show-whole.ts'),
+    ]);
     if (!canAsk()) throw thrown;
     const args = indented(JSON.stringify(call.input, null, 2), process.stderr);
     const whole = `${following('', message, process.stderr)}\nArguments:\n${args}`;
@@ -147,7 +150,7 @@ async function run(heddle: Heddle, call: Call, input: Input): Promise<Complete> 
 
 const askUser: AskUser = async (questions, server, signal) => {
   if (process.stderr.isTTY) process.stderr.write('\r\x1b[K'); // A line of progress may stand there.
-  const { askAtTerminal } = await import('../ask-question.ts');
+  const { askAtTerminal } = await import('../input/ask-elicitation.ts');
   return askAtTerminal(withPlainNumbers(questions), server, signal);
 };
 

@@ -1,12 +1,12 @@
 import type { Config } from '../../config/config.ts';
 import { explain } from '../../config/explain.ts';
-import { closest } from '../../core/did-you-mean.ts';
 import { HeddleError } from '../../core/errors.ts';
+import { closest } from '../../core/text/did-you-mean.ts';
 import { readConfig } from '../../open-heddle.ts';
 import { CONFIG_OPTION, type Command, type Input, JSON_OPTION, TRUST_OPTION } from '../command.ts';
-import { printJson } from '../print-json.ts';
-import { printProblems } from '../print-problems.ts';
-import { printTable } from '../print-table.ts';
+import { printJson } from '../print/print-json.ts';
+import { printProblems } from '../print/print-problems.ts';
+import { printTable } from '../print/print-table.ts';
 import { openOptions } from '../with-heddle.ts';
 
 const VERBS = { explain: explainConfig, schema: printSchema, path: printPaths } as const;
@@ -48,7 +48,7 @@ async function explainConfig(input: Input): Promise<number> {
 }
 
 async function printSchema(): Promise<number> {
-  const { configJsonSchema } = await import('../../config/json-schema.ts');
+  const { configJsonSchema } = await import('../../config/schema/json-schema.ts');
   process.stdout.write(`${JSON.stringify(configJsonSchema(), null, 2)}\n`);
   return 0;
 }

@@ -1,11 +1,11 @@
 import { HeddleError } from '../../core/errors.ts';
 import { CONFIG_OPTION, type Command, JSON_OPTION, TRUST_OPTION } from '../command.ts';
-import { untilInterrupted } from '../interrupt.ts';
+import { untilInterrupted } from '../input/interrupt.ts';
 import { localCaller } from '../local-caller.ts';
-import { catalogOptions, findMissing, NO_WAIT_OPTION, tellMissing, whileStarting } from '../missing-servers.ts';
-import { printJson } from '../print-json.ts';
-import { printFileProblems } from '../print-problems.ts';
-import { printTarget } from '../print-target.ts';
+import { catalogOptions, findMissing, NO_WAIT_OPTION, tellMissing, whileStarting } from '../print/missing-servers.ts';
+import { printJson } from '../print/print-json.ts';
+import { printFileProblems } from '../print/print-problems.ts';
+import { printTarget } from '../print/print-target.ts';
 import { withHeddle } from '../with-heddle.ts';
 
 export const describe: Command = {

@@ -1,11 +1,11 @@
 import colors from 'picocolors';
 import { HeddleError } from '../../core/errors.ts';
 import { CONFIG_OPTION, type Command, JSON_OPTION, TRUST_OPTION } from '../command.ts';
-import { oneLine } from '../inert.ts';
-import { untilInterrupted } from '../interrupt.ts';
+import { untilInterrupted } from '../input/interrupt.ts';
 import { localCaller } from '../local-caller.ts';
-import { printJson } from '../print-json.ts';
-import { state } from '../say.ts';
+import { oneLine } from '../print/escape-control.ts';
+import { printJson } from '../print/print-json.ts';
+import { state } from '../print/say.ts';
 import { openOptions, withHeddle } from '../with-heddle.ts';
 
 const MARKS = { ok: colors.green('✓'), warn: colors.yellow('!'), error: colors.red('✗') } as const;

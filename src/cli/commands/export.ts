@@ -1,20 +1,20 @@
 import { access } from 'node:fs/promises';
-import { backUp, restore } from '../../config/back-up.ts';
 import type { Config, Problem } from '../../config/config.ts';
-import { editFile, readText } from '../../config/edit-file.ts';
-import { compareEntry } from '../../config/find-imports.ts';
-import { HOSTS, type HostFile, type HostName } from '../../config/hosts.ts';
-import type { Exported, Servers } from '../../config/import/host-format.ts';
+import { backUp, restore } from '../../config/edit/back-up.ts';
+import { editFile, readTextFile } from '../../config/edit/edit-file.ts';
+import { compareEntry } from '../../config/hosts/find-imports.ts';
+import type { Exported, HostServers } from '../../config/hosts/host-format.ts';
+import { HOSTS, type HostFile, type HostName } from '../../config/hosts/hosts.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import { homeFolder, readConfig } from '../../open-heddle.ts';
-import { filesOf, readHost, requireNames } from '../choose-host.ts';
 import { type Command, type Input, JSON_OPTION } from '../command.ts';
-import { readScope, SCOPE_OPTION } from '../edit-scope.ts';
-import { findInlineSecrets } from '../inline-secrets.ts';
-import { diffText, printDiff } from '../print-diff.ts';
-import { printJson } from '../print-json.ts';
-import { print, say } from '../say.ts';
+import { readScope, SCOPE_OPTION } from '../edit/edit-scope.ts';
+import { findInlineSecrets } from '../edit/inline-secrets.ts';
+import { filesOf, readHost, requireNames } from '../input/choose-host.ts';
+import { diffText, printDiff } from '../print/print-diff.ts';
+import { printJson } from '../print/print-json.ts';
+import { print, say } from '../print/say.ts';
 
 export const exportServers: Command = {
   summary: 'Show how another host’s file would look with these servers, and write it with --write.',
@@ -66,7 +66,7 @@ const exists = (file: string): Promise<boolean> =>
   );
 
 /** The servers as they are written: what is in force has values in it that belong in no file. */
-function exportable({ servers }: Config, names: readonly string[]): Servers {
+function exportable({ servers }: Config, names: readonly string[]): HostServers {
   const written = [...servers].flatMap(([name, { written: entry, problem }]) =>
     isObject(entry) && problem?.code !== 'CONFIG_INVALID' ? [[name, entry] as const] : [],
   );
@@ -82,7 +82,7 @@ function exportable({ servers }: Config, names: readonly string[]): Servers {
   });
 }
 
-function exported({ host, ...where }: HostFile, servers: Servers, before: string): Exported {
+function exported({ host, ...where }: HostFile, servers: HostServers, before: string): Exported {
   const result = HOSTS[host].to(servers, before, where);
   const problem = result.problems.find(({ level }) => level === 'error');
   if (problem === undefined) return result;
@@ -101,9 +101,9 @@ function placed({ at, message }: Problem): string {
   return at === undefined ? message : `${at.file}:${at.line}:${at.column}: ${message}`;
 }
 
-async function show(where: HostFile, servers: Servers, input: Input): Promise<number> {
+async function show(where: HostFile, servers: HostServers, input: Input): Promise<number> {
   const { host, scope, file } = where;
-  const before = await readText(file);
+  const before = await readTextFile(file);
   const { text, notes } = exported(where, servers, before);
   const { redacted } = HOSTS[host];
   const replaced = replacedIn(where, before, text);
@@ -121,9 +121,9 @@ async function show(where: HostFile, servers: Servers, input: Input): Promise<nu
   return 0;
 }
 
-async function write(where: HostFile, servers: Servers, input: Input): Promise<number> {
+async function write(where: HostFile, servers: HostServers, input: Input): Promise<number> {
   const { host, scope, file } = where;
-  const before = await readText(file);
+  const before = await readTextFile(file);
   const { text, notes } = exported(where, servers, before);
   const changed = before !== text;
   const replaced = replacedIn(where, before, text);
@@ -153,7 +153,7 @@ function tell(notes: readonly string[]): void {
   for (const note of notes) say(note);
 }
 
-function warnOfSecrets(servers: Servers, file: string): void {
+function warnOfSecrets(servers: HostServers, file: string): void {
   for (const [name, entry] of Object.entries(servers)) {
     for (const { field, key } of findInlineSecrets(name, entry)) {
       say(`warning: ${field}.${key} of ${name} looks like a secret; it goes into ${file} as it is.`);

@@ -1,14 +1,14 @@
 import colors from 'picocolors';
-import { previewExpanded, previewValue } from '../../config/edit-preview.ts';
+import { previewExpanded, previewValue } from '../../config/edit/preview.ts';
 import type { Json } from '../../core/call.ts';
-import { closest } from '../../core/did-you-mean.ts';
 import { HeddleError } from '../../core/errors.ts';
+import { closest } from '../../core/text/did-you-mean.ts';
 import { readConfig } from '../../open-heddle.ts';
 import { CONFIG_OPTION, type Command, JSON_OPTION, TRUST_OPTION } from '../command.ts';
-import { oneName } from '../edit-scope.ts';
-import { indentedJson, oneLine } from '../inert.ts';
-import { printJson } from '../print-json.ts';
-import { printProblems } from '../print-problems.ts';
+import { oneName } from '../edit/edit-scope.ts';
+import { indentedJson, oneLine } from '../print/escape-control.ts';
+import { printJson } from '../print/print-json.ts';
+import { printProblems } from '../print/print-problems.ts';
 import { openOptions } from '../with-heddle.ts';
 
 export const get: Command = {

@@ -1,31 +1,31 @@
 import type { Config } from '../../config/config.ts';
-import { readText } from '../../config/edit-file.ts';
-import { previewValue } from '../../config/edit-preview.ts';
-import { type EditTarget, editTargets } from '../../config/edit-scopes.ts';
-import { emptyFile, withServer, writtenServers } from '../../config/edit-servers.ts';
-import { type Comparison, compareEntry, type FoundFile, findImports } from '../../config/find-imports.ts';
-import { HOSTS, type HostName } from '../../config/hosts.ts';
+import { readTextFile } from '../../config/edit/edit-file.ts';
+import { type EditTarget, editTargets } from '../../config/edit/edit-scopes.ts';
+import { emptyFile, withServer, writtenServers } from '../../config/edit/edit-servers.ts';
+import { previewValue } from '../../config/edit/preview.ts';
+import { type Comparison, compareEntry, findImports, type ImportableFile } from '../../config/hosts/find-imports.ts';
+import { HOSTS, type HostName } from '../../config/hosts/hosts.ts';
 import type { Json, JsonObject } from '../../core/call.ts';
 import { ERRORS, HeddleError } from '../../core/errors.ts';
-import { quoteCommand } from '../../core/visible-text.ts';
+import { quoteCommand } from '../../core/text/visible-text.ts';
 import { readConfig } from '../../open-heddle.ts';
-import { changeFile, requireJson } from '../change-file.ts';
-import { filesOf, readHost, requireNames } from '../choose-host.ts';
 import { type Command, type Input, JSON_OPTION } from '../command.ts';
-import { placesOf, readScope, SCOPE_OPTION } from '../edit-scope.ts';
-import type { NamedServer } from '../new-servers.ts';
-import { printJson } from '../print-json.ts';
-import { printProblems } from '../print-problems.ts';
-import { printTable } from '../print-table.ts';
-import { print, say } from '../say.ts';
-import { settleSecrets } from '../settle-secrets.ts';
-import { trustOwn } from '../trust-own.ts';
+import { changeFile, requireJson } from '../edit/change-file.ts';
+import { placesOf, readScope, SCOPE_OPTION } from '../edit/edit-scope.ts';
+import { settleSecrets } from '../edit/move-secrets.ts';
+import type { NamedServer } from '../edit/new-servers.ts';
+import { trustOwn } from '../edit/trust-own.ts';
+import { filesOf, readHost, requireNames } from '../input/choose-host.ts';
+import { printJson } from '../print/print-json.ts';
+import { printProblems } from '../print/print-problems.ts';
+import { printTable } from '../print/print-table.ts';
+import { print, say } from '../print/say.ts';
 
 /** One server that could be imported. */
 interface Candidate {
   readonly name: string;
   readonly entry: JsonObject;
-  readonly found: FoundFile;
+  readonly found: ImportableFile;
   readonly state: Comparison;
 }
 
@@ -72,14 +72,14 @@ export const importServers: Command = {
   },
 };
 
-function candidatesIn(found: FoundFile, config: Config): readonly Candidate[] {
+function candidatesIn(found: ImportableFile, config: Config): readonly Candidate[] {
   return Object.entries(found.servers).map(([name, entry]) => {
     const state = compareEntry(entry, config.servers.get(name)?.written);
     return { name, entry, found, state };
   });
 }
 
-function describeFile(found: FoundFile, candidates: readonly Candidate[]) {
+function describeFile(found: ImportableFile, candidates: readonly Candidate[]) {
   const { host, scope, file, notes, problems } = found;
   const servers = candidates
     .filter((one) => one.found === found)
@@ -87,12 +87,17 @@ function describeFile(found: FoundFile, candidates: readonly Candidate[]) {
   return { host, scope, file, servers, notes, problems };
 }
 
-function overview(found: readonly FoundFile[], candidates: readonly Candidate[], report: object, input: Input): number {
+function overview(
+  found: readonly ImportableFile[],
+  candidates: readonly Candidate[],
+  report: object,
+  input: Input,
+): number {
   if (input.flag('json')) {
     printJson(report);
     return 0;
   }
-  const names = (file: FoundFile, state: Comparison) =>
+  const names = (file: ImportableFile, state: Comparison) =>
     candidates
       .filter((one) => one.found === file && one.state === state)
       .map(({ name }) => name)
@@ -128,13 +133,13 @@ function runs({ command, args, url }: JsonObject): string {
   return command === undefined ? shown.join(' ') : quoteCommand(shown);
 }
 
-function tell(found: readonly FoundFile[], input: Input): void {
+function tell(found: readonly ImportableFile[], input: Input): void {
   if (input.flag('json')) return;
   for (const { file, notes } of found) for (const note of notes) say(`${file}: ${note}`);
   printProblems(found.flatMap(({ problems }) => problems));
 }
 
-const hasErrors = (found: readonly FoundFile[]) =>
+const hasErrors = (found: readonly ImportableFile[]) =>
   found.some(({ problems }) => problems.some(({ level }) => level === 'error'));
 
 interface Taking {
@@ -150,7 +155,7 @@ async function take(wanted: readonly Candidate[], { target, project, report, inp
   const { file, scope } = target;
   const chosen = firstOfEach(wanted);
   const isKept = ({ name }: NamedServer, text: string) => !input.flag('force') && namesIn(text).has(name);
-  const first = requireJson(file, await readText(file));
+  const first = requireJson(file, await readTextFile(file));
   const kept = chosen.filter((one) => isKept(one, first)).map(({ name }) => name);
   const taken = chosen.filter(({ name }) => !kept.includes(name));
   const servers = await settleSecrets(taken, file, asked); // Nothing is said of secrets that go nowhere.

@@ -1,14 +1,14 @@
+import { ROLES } from '../../core/call/caller.ts';
 import type { Role } from '../../core/call.ts';
-import { ROLES } from '../../core/caller.ts';
-import { closest } from '../../core/did-you-mean.ts';
 import { HeddleError } from '../../core/errors.ts';
+import { closest } from '../../core/text/did-you-mean.ts';
 import type { Access } from '../../heddle.ts';
 import { CONFIG_OPTION, type Command, type Input, JSON_OPTION, TRUST_OPTION } from '../command.ts';
 import { localCaller } from '../local-caller.ts';
-import { printJson } from '../print-json.ts';
-import { printFileProblems } from '../print-problems.ts';
-import { printTable } from '../print-table.ts';
-import { print, say } from '../say.ts';
+import { printJson } from '../print/print-json.ts';
+import { printFileProblems } from '../print/print-problems.ts';
+import { printTable } from '../print/print-table.ts';
+import { print, say } from '../print/say.ts';
 import { openOptions, withHeddle } from '../with-heddle.ts';
 
 const VERBS = { create, list, revoke } as const;

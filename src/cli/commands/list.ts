@@ -1,8 +1,8 @@
 import { HeddleError } from '../../core/errors.ts';
 import { CONFIG_OPTION, type Command, type Input, JSON_OPTION, TRUST_OPTION } from '../command.ts';
-import { listCatalog, listCategories } from '../list-catalog.ts';
-import { listServers } from '../list-servers.ts';
-import { NO_WAIT_OPTION } from '../missing-servers.ts';
+import { NO_WAIT_OPTION } from '../print/missing-servers.ts';
+import { listCatalog, listCategories } from './list-catalog.ts';
+import { listServers } from './list-servers.ts';
 
 const OWN_OPTIONS = ['check', 'server', 'category', 'no-wait'] as const;
 

@@ -1,11 +1,11 @@
-import { holderOf } from '../../config/edit-scopes.ts';
-import { withoutServer } from '../../config/edit-servers.ts';
+import { scopeDefining } from '../../config/edit/edit-scopes.ts';
+import { withoutServer } from '../../config/edit/edit-servers.ts';
 import { readConfig } from '../../open-heddle.ts';
-import { changeFile, DRY_RUN_OPTION } from '../change-file.ts';
 import { type Command, JSON_OPTION } from '../command.ts';
-import { oneName, placesOf, readScope, SCOPE_OPTION } from '../edit-scope.ts';
-import { explainUnknown } from '../explain-unknown.ts';
-import { say } from '../say.ts';
+import { changeFile, DRY_RUN_OPTION } from '../edit/change-file.ts';
+import { oneName, placesOf, readScope, SCOPE_OPTION } from '../edit/edit-scope.ts';
+import { explainUnknown } from '../edit/explain-unknown.ts';
+import { say } from '../print/say.ts';
 
 export const remove: Command = {
   summary: 'Remove a server from the file that has it.',
@@ -16,7 +16,7 @@ export const remove: Command = {
   async run(input) {
     const name = oneName(input, 'server to remove');
     const config = await readConfig();
-    const { file, scope } = await explainUnknown(config, name, holderOf(placesOf(config), name, readScope(input)));
+    const { file, scope } = await explainUnknown(config, name, scopeDefining(placesOf(config), name, readScope(input)));
     await changeFile(
       {
         file,

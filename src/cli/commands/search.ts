@@ -9,11 +9,11 @@ import {
   NO_WAIT_OPTION,
   tellMissing,
   whileStarting,
-} from '../missing-servers.ts';
-import { type Column, printColumns } from '../print-columns.ts';
-import { printJson } from '../print-json.ts';
-import { printFileProblems } from '../print-problems.ts';
-import { say } from '../say.ts';
+} from '../print/missing-servers.ts';
+import { type Column, printColumns } from '../print/print-columns.ts';
+import { printJson } from '../print/print-json.ts';
+import { printFileProblems } from '../print/print-problems.ts';
+import { say } from '../print/say.ts';
 import { withHeddle } from '../with-heddle.ts';
 
 const DEFAULT_LIMIT = 10;
@@ -21,7 +21,7 @@ const MAX_LIMIT = 100;
 
 const COLUMNS: readonly Column<Hit>[] = [
   { title: 'NAME', of: ({ target }) => target.publicName },
-  { title: 'BY', of: ({ why }) => why },
+  { title: 'BY', of: ({ reason }) => reason },
   { title: 'FLAGS', of: ({ target }) => target.flags.join(', '), optional: true },
   {
     title: 'DESCRIPTION',
@@ -59,8 +59,8 @@ export const search: Command = {
   },
 };
 
-function toRow({ target, score, why }: Hit): object {
+function toRow({ target, score, reason }: Hit): object {
   const { publicName, kind, servers, definition, facts, flags } = target;
   const { title, description } = definition;
-  return { name: publicName, kind, score, why, servers, title, description, facts, flags };
+  return { name: publicName, kind, score, reason, servers, title, description, facts, flags };
 }

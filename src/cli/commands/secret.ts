@@ -1,12 +1,12 @@
 import { text as readAll } from 'node:stream/consumers';
-import { closest } from '../../core/did-you-mean.ts';
 import { HeddleError } from '../../core/errors.ts';
+import { closest } from '../../core/text/did-you-mean.ts';
 import { openSecretStore } from '../../open-heddle.ts';
-import { askHidden, canAsk } from '../ask.ts';
 import { type Command, type Input, JSON_OPTION } from '../command.ts';
-import { printJson } from '../print-json.ts';
-import { printTable } from '../print-table.ts';
-import { print } from '../say.ts';
+import { askHidden, canAsk } from '../input/ask.ts';
+import { printJson } from '../print/print-json.ts';
+import { printTable } from '../print/print-table.ts';
+import { print } from '../print/say.ts';
 
 const VERBS = { set, list, rm } as const;
 type Verb = keyof typeof VERBS;

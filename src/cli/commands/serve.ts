@@ -1,11 +1,11 @@
 import { HeddleError } from '../../core/errors.ts';
-import { readIntroduction } from '../../gateway/introduction.ts';
-import { serveStdio } from '../../gateway/serve-stdio.ts';
-import { chooseProfile, PROFILE_OPTION } from '../choose-profile.ts';
+import { readIntroduction } from '../../gateway/transports/introduction.ts';
+import { serveStdio } from '../../gateway/transports/serve-stdio.ts';
 import { CONFIG_OPTION, type Command, TRUST_OPTION } from '../command.ts';
-import { untilAbandoned, untilInterrupted } from '../interrupt.ts';
+import { chooseProfile, PROFILE_OPTION } from '../input/choose-profile.ts';
+import { untilAbandoned, untilInterrupted } from '../input/interrupt.ts';
 import { localCaller } from '../local-caller.ts';
-import { printProblems } from '../print-problems.ts';
+import { printProblems } from '../print/print-problems.ts';
 import { openOptions, withHeddle } from '../with-heddle.ts';
 
 export const serve: Command = {

@@ -1,13 +1,13 @@
-import type { Metrics } from '../../core/metrics.ts';
+import type { Metrics } from '../../core/records/metrics.ts';
 import type { CallStats } from '../../heddle.ts';
 import { CONFIG_OPTION, type Command, type Input, JSON_OPTION, TRUST_OPTION } from '../command.ts';
-import { liveServers } from '../list-servers.ts';
+import { readDuration } from '../input/read-duration.ts';
 import { localCaller } from '../local-caller.ts';
-import { type Column, printColumns } from '../print-columns.ts';
-import { printJson } from '../print-json.ts';
-import { readDuration } from '../read-duration.ts';
-import { say } from '../say.ts';
+import { type Column, printColumns } from '../print/print-columns.ts';
+import { printJson } from '../print/print-json.ts';
+import { say } from '../print/say.ts';
 import { openOptions, withHeddle } from '../with-heddle.ts';
+import { liveServers } from './list-servers.ts';
 
 const DEFAULT_SINCE = '7d';
 

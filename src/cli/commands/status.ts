@@ -1,16 +1,16 @@
 import colors from 'picocolors';
-import type { ServerStatus } from '../../core/server-status.ts';
+import type { ServerStatus } from '../../core/records/server-status.ts';
 import { VERSION } from '../../core/version.ts';
 import { findGateway } from '../../gateway/running-gateway.ts';
 import type { CallStats } from '../../heddle.ts';
 import { homeFolder, readConfig } from '../../open-heddle.ts';
 import { CONFIG_OPTION, type Command, JSON_OPTION, TRUST_OPTION } from '../command.ts';
-import { oneLine } from '../inert.ts';
 import { localCaller } from '../local-caller.ts';
-import { printJson } from '../print-json.ts';
-import { printProblems } from '../print-problems.ts';
-import { say } from '../say.ts';
-import { stateOf } from '../state-of.ts';
+import { oneLine } from '../print/escape-control.ts';
+import { printJson } from '../print/print-json.ts';
+import { printProblems } from '../print/print-problems.ts';
+import { say } from '../print/say.ts';
+import { stateOf } from '../print/state-label.ts';
 import { openOptions, withHeddle } from '../with-heddle.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;

@@ -1,14 +1,14 @@
 import type { Untrusted } from '../../config/config.ts';
-import { forgetAgreements, writeAgreements } from '../../config/trust-book.ts';
-import { closest } from '../../core/did-you-mean.ts';
+import { forgetAgreements, writeAgreements } from '../../config/sources/trust-book.ts';
 import { HeddleError } from '../../core/errors.ts';
+import { closest } from '../../core/text/did-you-mean.ts';
 import { homeFolder, readConfig } from '../../open-heddle.ts';
-import { askNo, canAsk } from '../ask.ts';
 import { type Command, JSON_OPTION } from '../command.ts';
-import { following, oneLine } from '../inert.ts';
-import { printJson } from '../print-json.ts';
-import { say } from '../say.ts';
-import { showWhole } from '../show-whole.ts';
+import { askNo, canAsk } from '../input/ask.ts';
+import { following, oneLine } from '../print/escape-control.ts';
+import { printJson } from '../print/print-json.ts';
+import { say } from '../print/say.ts';
+import { showWhole } from '../print/show-whole.ts';
 
 export const trust: Command = {
   summary: 'Agree, once, to servers and settings of this project and of connectors. What changes later asks again.',

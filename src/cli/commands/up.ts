@@ -2,20 +2,20 @@ import { randomBytes } from 'node:crypto';
 import colors from 'picocolors';
 import { consoleApi } from '../../console/api.ts';
 import { HeddleError } from '../../core/errors.ts';
-import { authenticator } from '../../gateway/authenticate.ts';
-import { gatewayToken } from '../../gateway/gateway-token.ts';
+import { authenticator } from '../../gateway/auth/authenticate.ts';
+import { gatewayToken } from '../../gateway/auth/gateway-token.ts';
+import { stateSecrets } from '../../gateway/continuations/state-secrets.ts';
+import { DRAIN_MS } from '../../gateway/in-flight.ts';
 import { type Gateway, type GatewayOptions, openGateway } from '../../gateway/open-gateway.ts';
 import { announceGateway, findGateway, withdrawGateway } from '../../gateway/running-gateway.ts';
-import { stateSecrets } from '../../gateway/state-secrets.ts';
-import { FINISH_MS } from '../../gateway/under-way.ts';
 import type { Heddle } from '../../heddle.ts';
 import { homeFolder, openHeddle, readConfig } from '../../open-heddle.ts';
-import { chooseProfile, PROFILE_OPTION } from '../choose-profile.ts';
 import { CONFIG_OPTION, type Command, type Input, readNumber, TRUST_OPTION } from '../command.ts';
-import { untilInterrupted } from '../interrupt.ts';
+import { chooseProfile, PROFILE_OPTION } from '../input/choose-profile.ts';
+import { untilInterrupted } from '../input/interrupt.ts';
 import { localCaller } from '../local-caller.ts';
-import { printProblems } from '../print-problems.ts';
-import { say } from '../say.ts';
+import { printProblems } from '../print/print-problems.ts';
+import { say } from '../print/say.ts';
 import { openOptions } from '../with-heddle.ts';
 
 // Most gateways are gone before anybody would wonder.
@@ -78,13 +78,13 @@ async function serveUntil(signal: AbortSignal, heddle: Heddle, input: Input): Pr
   } finally {
     await withdrawGateway(home, pid); // First: closing may fail, and nobody is to be sent here any more.
     const late = setTimeout(sayThatItWaits, SOON_MS);
-    await gateway.close(FINISH_MS);
+    await gateway.close(DRAIN_MS);
     clearTimeout(late);
   }
 }
 
 function sayThatItWaits(): void {
-  const seconds = FINISH_MS / 1000;
+  const seconds = DRAIN_MS / 1000;
   say(`Waiting up to ${seconds} s for calls under way. Ctrl-C once more ends them now.`);
 }
 

@@ -1,0 +1,120 @@
+import type { ServerEntry } from '../../config/schema/schema.ts';
+import type { Facts, JsonObject, RateLimit } from '../../core/call.ts';
+import { isObject } from '../../core/json.ts';
+
+/** Whose word a fact rests on. */
+export interface Owner {
+  readonly entry: ServerEntry | undefined;
+  readonly builtin: boolean;
+}
+
+const RISKS = ['low', 'medium', 'high'] as const;
+type Risk = (typeof RISKS)[number];
+type ToolSettings = NonNullable<ServerEntry['tools'][string]>;
+const DEFAULT_TIMEOUT_MS = 30_000;
+
+/** What configuration says of one tool of a server. */
+export function settingsOf(entry: ServerEntry | undefined, tool: string): ToolSettings {
+  return entry && Object.hasOwn(entry.tools, tool) ? (entry.tools[tool] ?? {}) : {};
+}
+
+/**
+ * What Heddle holds to be true of a tool. Configuration wins over the server's
+ * word, and a server that is not trusted can only make itself stricter.
+ */
+export function factsOf(definition: JsonObject, { entry, builtin }: Owner): Facts {
+  const trusted = builtin || entry?.trusted === true;
+  const set = settingsOf(entry, String(definition.name));
+  const hints = object(definition.annotations);
+  const own = object(object(definition._meta)['dev.heddle/tool'] ?? definition.harness);
+
+  const readOnly = set.readOnly ?? (trusted && oneIsTrue(hints.readOnlyHint, hints.readOnly));
+  const destructive = !readOnly && oneIsTrue(hints.destructiveHint, hints.destructive);
+  return {
+    category: set.category ?? text(own.category) ?? entry?.category ?? 'uncategorized',
+    riskLevel: set.riskLevel ?? ownRisk(own.riskLevel, derivedRisk(readOnly, destructive), trusted),
+    readOnly,
+    destructive,
+    idempotent: set.idempotent ?? (trusted && oneIsTrue(own.idempotent, hints.idempotentHint)),
+    concurrent: readOnly || (trusted && hints.safeToRunConcurrently === true),
+    openWorld: !trusted || hints.openWorldHint !== false,
+    requiresApproval: set.requiresApproval ?? own.requiresApproval === true,
+    builtin,
+    ...defined({
+      timeoutMs: set.timeoutMs ?? ownTimeout(own.timeout, trusted, entry?.timeoutMs) ?? entry?.timeoutMs,
+      rateLimit: set.rateLimit ?? ownRateLimit(own.rateLimit),
+      hedgeAfterMs: set.hedgeAfterMs,
+    }),
+  };
+}
+
+/** What is held of resources and prompts: the protocol has them only to be read. */
+export function readingFacts({ entry, builtin }: Owner): Facts {
+  return {
+    category: entry?.category ?? 'uncategorized',
+    riskLevel: 'low',
+    readOnly: true,
+    destructive: false,
+    idempotent: true,
+    concurrent: true,
+    openWorld: !builtin,
+    requiresApproval: false,
+    builtin,
+    ...defined({ timeoutMs: entry?.timeoutMs }),
+  };
+}
+
+/** Of several servers that answer for one another: the most careful reading of each. */
+export function strictest(all: readonly [Facts, ...Facts[]]): Facts {
+  const [first] = all;
+  const timeouts = all.flatMap(({ timeoutMs }) => timeoutMs ?? []);
+  const rates = all.flatMap(({ rateLimit }) => rateLimit ?? []);
+  const hedges = all.flatMap(({ hedgeAfterMs }) => hedgeAfterMs ?? []);
+  return {
+    ...first,
+    ...(timeouts.length > 0 && { timeoutMs: Math.min(...timeouts) }),
+    ...(rates.length > 0 && { rateLimit: rates.reduce(slower) }),
+    ...(hedges.length > 0 && { hedgeAfterMs: Math.max(...hedges) }),
+    riskLevel: all.map(({ riskLevel }) => riskLevel).reduce(stricterRisk),
+    readOnly: all.every(({ readOnly }) => readOnly),
+    destructive: all.some(({ destructive }) => destructive),
+    idempotent: all.every(({ idempotent }) => idempotent),
+    concurrent: all.every(({ concurrent }) => concurrent),
+    openWorld: all.some(({ openWorld }) => openWorld),
+    requiresApproval: all.some(({ requiresApproval }) => requiresApproval),
+    builtin: all.every(({ builtin }) => builtin),
+  };
+}
+
+function ownRisk(said: unknown, derived: Risk, trusted: boolean): Risk {
+  const risk = RISKS.find((one) => one === said);
+  if (!risk) return derived;
+  return trusted ? risk : stricterRisk(risk, derived);
+}
+
+const derivedRisk = (readOnly: boolean, destructive: boolean): Risk =>
+  destructive ? 'high' : readOnly ? 'low' : 'medium';
+
+const stricterRisk = (one: Risk, other: Risk): Risk => (RISKS.indexOf(one) > RISKS.indexOf(other) ? one : other);
+
+const slower = (one: RateLimit, other: RateLimit): RateLimit =>
+  one.maxCalls / one.windowMs <= other.maxCalls / other.windowMs ? one : other;
+
+function ownTimeout(said: unknown, trusted: boolean, serverMs = DEFAULT_TIMEOUT_MS): number | undefined {
+  if (typeof said !== 'number' || !(said > 0)) return undefined;
+  return trusted ? said : Math.min(said, serverMs);
+}
+
+function ownRateLimit(said: unknown): RateLimit | undefined {
+  const { maxCalls, windowMs } = object(said);
+  const valid = typeof maxCalls === 'number' && typeof windowMs === 'number' && maxCalls > 0 && windowMs > 0;
+  return valid ? { maxCalls, windowMs } : undefined;
+}
+
+const defined = <T extends object>(fields: T) =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>;
+  };
+const oneIsTrue = (...claims: unknown[]) => claims.includes(true);
+const object = (value: unknown): JsonObject => (isObject(value) ? value : {});
+const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);

@@ -1,0 +1,33 @@
+import type { JsonObject } from '../../core/call.ts';
+import { type CatalogEntry, makeEntry } from './entry.ts';
+import { type Owner, readingFacts } from './facts.ts';
+import { limitList } from './limit-list.ts';
+import { oneOf } from './server-tools.ts';
+
+/** The prompts of one server. */
+export interface PromptEntries {
+  /** Named like its tools. */
+  readonly entries: readonly CatalogEntry[];
+  /** What of the server's list could not be taken as it is. */
+  readonly problems: readonly string[];
+}
+
+export function promptEntries(server: string, definitions: readonly JsonObject[], owner: Owner): PromptEntries {
+  const facts = readingFacts(owner);
+  const byName = Map.groupBy(definitions, ({ name }) => String(name));
+  const { items, problems } = limitList(byName, { server, what: 'prompts' });
+  const offers = items.map(([name, same]) => {
+    const [definition, contradicted] = oneOf(same);
+    const tool = {
+      kind: 'prompt',
+      name,
+      shownAs: name,
+      definition,
+      facts,
+      contradicted,
+      standsFor: undefined,
+    } as const;
+    return makeEntry({ group: server, servers: [server], tool });
+  });
+  return { entries: offers, problems };
+}

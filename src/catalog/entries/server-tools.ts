@@ -1,0 +1,53 @@
+import type { ServerEntry } from '../../config/schema/schema.ts';
+import type { JsonObject } from '../../core/call.ts';
+import { canonicalJson } from '../../core/json.ts';
+import { type CatalogEntry, makeEntry, type ToolEntry } from './entry.ts';
+import { factsOf, settingsOf } from './facts.ts';
+import { limitList } from './limit-list.ts';
+
+/** The tools of one server, worked out once and shared by every catalog until they change. */
+export interface ServerTools {
+  readonly server: string;
+  readonly pool: string | undefined;
+  readonly priority: number;
+  readonly tools: readonly ToolEntry[];
+  /** What of the server's list could not be taken as it is. */
+  readonly problems: readonly string[];
+  /** In the order of their names, so that a catalog of many parts is all but sorted already. */
+  readonly entries: readonly CatalogEntry[];
+}
+
+export function buildServerTools(
+  server: string,
+  definitions: readonly JsonObject[],
+  owner: { readonly entry: ServerEntry | undefined; readonly builtin: boolean },
+): ServerTools {
+  const { entry } = owner;
+  const byName = Map.groupBy(definitions, ({ name }) => String(name));
+  const { items, problems } = limitList(byName, { server, what: 'tools' });
+  const tools = items.flatMap(([name, same]): ToolEntry[] => {
+    const { hidden, rename, equivalent: standsFor } = settingsOf(entry, name);
+    if (hidden) return [];
+    const [definition, contradicted] = oneOf(same);
+    const facts = factsOf(definition, owner);
+    return [{ kind: 'tool', name, shownAs: rename ?? name, definition, facts, contradicted, standsFor }];
+  });
+  const offers = tools.map((tool) => makeEntry({ group: server, servers: [server], tool }));
+  return {
+    server,
+    pool: entry?.pool,
+    priority: entry?.priority ?? 0,
+    problems,
+    tools,
+    entries: offers.sort((a, b) => (a.name < b.name ? -1 : 1)),
+  };
+}
+
+/** Of definitions that share a name: one, not depending on their order, and whether another says something else. */
+export function oneOf(same: readonly JsonObject[]): readonly [JsonObject, boolean] {
+  const [first] = same as [JsonObject];
+  if (same.length === 1) return [first, false];
+  const texts = new Map(same.map((definition) => [canonicalJson(definition), definition]));
+  const [least] = [...texts.keys()].sort() as [string];
+  return [texts.get(least) as JsonObject, texts.size > 1];
+}

@@ -1,0 +1,42 @@
+import { expect } from 'vitest';
+import { verifies } from '../../test/requirements.ts';
+import type { ServerStatus } from '../core/records/server-status.ts';
+import { featuresOf } from './features.ts';
+
+const server = (more: Partial<ServerStatus>): ServerStatus => ({
+  name: 's',
+  scope: 'user',
+  transport: 'stdio',
+  state: 'pending',
+  attempt: [0, 5],
+  health: 'unknown',
+  sandbox: 'none',
+  ...more,
+});
+const NOTHING = { resources: false, subscribe: false, prompts: false, completions: false };
+
+verifies('P1', 'a connected server offers what it says, and nothing else', () => {
+  const capabilities = { tools: {}, resources: {}, completions: {} };
+  const info = { capabilities };
+  expect(featuresOf([server({ state: 'connected', info })])).toEqual({
+    ...NOTHING,
+    resources: true,
+    completions: true,
+  });
+  const subscribable = { capabilities: { resources: { subscribe: true }, prompts: {} } };
+  expect(featuresOf([server({ state: 'connected', info: subscribable })])).toEqual({
+    ...NOTHING,
+    resources: true,
+    subscribe: true,
+    prompts: true,
+  });
+});
+
+verifies('P1', 'one that is not connected offers what it had, and one never seen may offer anything', () => {
+  expect(featuresOf([server({ tools: 3 })])).toEqual(NOTHING);
+  expect(featuresOf([server({ tools: 0, prompts: 1 })])).toEqual({ ...NOTHING, prompts: true, completions: true });
+  expect(featuresOf([server({})])).toEqual({ resources: true, subscribe: true, prompts: true, completions: true });
+  for (const state of ['failed', 'needs-auth', 'disabled'] as const)
+    expect(featuresOf([server({ state })])).toEqual(NOTHING);
+  expect(featuresOf([])).toEqual(NOTHING);
+});

@@ -1,0 +1,109 @@
+import type { Clock } from '../../core/time.ts';
+
+/** How a call got past: as any other, or as the one that finds out whether things are better now. */
+export type BreakerPass = 'in' | 'probe';
+
+/** A failed call, as the breaker counts it. */
+export interface Failure {
+  readonly pass: BreakerPass;
+  /** The value of `losses()` when the call was sent, if its connection was lost; else undefined. */
+  readonly lostSince?: number | undefined;
+}
+
+/** Keeps calls away from tools that fail whenever they are called, for each server and tool apart. */
+export interface Breakers {
+  /** Returns a pass, or for how many milliseconds the tool is refused. Each pass ends in one of the calls below. */
+  enter(server: string, tool: string): BreakerPass | number;
+  answered(server: string, tool: string): void;
+  /** Counts a failure. Calls that one lost connection failed together count once. */
+  failed(server: string, tool: string, failure: Failure): void;
+  /** Ends a pass whose call says nothing about the server. */
+  left(server: string, tool: string, pass: BreakerPass): void;
+  /** Returns the number of lost connections counted so far. */
+  losses(): number;
+}
+
+export interface BreakersOptions {
+  readonly clock: Clock;
+  /** Returns another value as soon as another server has the name. */
+  readonly identityOf: (server: string) => string;
+  /** Returns how many connections to the server were opened so far. */
+  readonly connectionsTo: (server: string) => number;
+}
+
+interface Breaker {
+  failures: number;
+  /** From when on one may try; undefined while all may. */
+  triesAt: number | undefined;
+  probing: boolean;
+  /** The value of `connectionsTo` when it opened. */
+  connections: number;
+  /** The number of the last lost connection counted here. */
+  lastLoss: number;
+}
+
+const FAILURES_TO_OPEN = 5;
+const OPEN_MS = 30_000;
+// Nobody knows how long the one takes that is trying.
+const PROBE_MS = 1000;
+
+export function breakers({ clock, identityOf, connectionsTo }: BreakersOptions): Breakers {
+  // Only of what failed last, so that where all is well nothing is looked up.
+  const failing = new Map<string, Breaker>();
+  let losses = 0;
+
+  function keyOf(server: string, tool: string): string {
+    const identity = identityOf(server);
+    return `${identity.length} ${identity} ${tool}`;
+  }
+
+  const find = (server: string, tool: string) => (failing.size === 0 ? undefined : failing.get(keyOf(server, tool)));
+
+  function add(server: string, tool: string): Breaker {
+    const breaker = { failures: 0, triesAt: undefined, probing: false, connections: 0, lastLoss: 0 };
+    failing.set(keyOf(server, tool), breaker);
+    return breaker;
+  }
+
+  /** Makes a breaker half-open when a connection was opened since it opened. */
+  function noteConnections(breaker: Breaker, server: string): void {
+    const connections = connectionsTo(server);
+    if (connections === breaker.connections) return;
+    breaker.connections = connections;
+    breaker.triesAt = clock();
+  }
+
+  return {
+    enter(server, tool) {
+      const breaker = find(server, tool);
+      if (breaker?.triesAt === undefined) return 'in';
+      noteConnections(breaker, server);
+      const waitMs = breaker.triesAt - clock();
+      if (waitMs > 0) return waitMs;
+      if (breaker.probing) return PROBE_MS;
+      breaker.probing = true;
+      return 'probe';
+    },
+    answered(server, tool) {
+      if (failing.size > 0) failing.delete(keyOf(server, tool));
+    },
+    failed(server, tool, { pass, lostSince }) {
+      const breaker = find(server, tool) ?? add(server, tool);
+      if (pass === 'probe') breaker.probing = false;
+      // A call sent before the last counted loss was lost together with it.
+      else if (lostSince !== undefined && lostSince < breaker.lastLoss) return;
+      if (lostSince !== undefined) breaker.lastLoss = ++losses;
+      breaker.failures++;
+      // Calls that were in flight when it opened do not extend the refusal.
+      const isNews = pass === 'probe' || breaker.triesAt === undefined;
+      if (!isNews || breaker.failures < FAILURES_TO_OPEN) return;
+      breaker.triesAt = clock() + OPEN_MS;
+      breaker.connections = connectionsTo(server);
+    },
+    left(server, tool, pass) {
+      const breaker = pass === 'probe' ? find(server, tool) : undefined;
+      if (breaker) breaker.probing = false;
+    },
+    losses: () => losses,
+  };
+}

@@ -1,0 +1,68 @@
+import { expect } from 'vitest';
+import { verifies } from '../../../test/requirements.ts';
+import { answers, fails, hangs, openPool } from '../../../test/servers/scripted-pool.ts';
+import type { Facts, Result } from '../../core/call.ts';
+import { UpstreamError } from '../../core/errors.ts';
+
+const HEDGED = { readOnly: true, hedgeAfterMs: 50 } as const;
+
+verifies(
+  'R4',
+  'a second server is asked when the first takes long; the first answer wins, the other is called off',
+  async () => {
+    const { send, call, asked, heard, time, metrics } = openPool({ a: hangs, b: answers('b') });
+    const reported: unknown[] = [];
+    const sent = send(call(HEDGED, { onProgress: (progress) => reported.push(progress) }));
+    time.pass(49);
+    expect(asked).toEqual(['a']);
+    time.pass(1);
+    expect(await sent).toMatchObject({ from: { server: 'b', attempts: 2 } });
+    expect(heard.map(({ signal, onProgress }) => [signal.aborted, onProgress !== undefined])).toEqual([
+      [true, true],
+      [false, false],
+    ]);
+    expect(metrics.server('a').totalCalls).toBe(0);
+    expect(time.timers()).toBe(0);
+  },
+);
+
+verifies('R4', 'a first server that answers in time is the only one asked', async () => {
+  const { send, call, asked, time } = openPool({ a: answers('a'), b: answers('b') });
+  expect(await send(call(HEDGED))).toMatchObject({ from: { server: 'a', attempts: 1 } });
+  time.pass(1000);
+  expect([asked, time.timers()]).toEqual([['a'], 0]);
+});
+
+verifies('R4', 'of two that are asked, a failure waits for the other; when both fail the next is asked', async () => {
+  const first = Promise.withResolvers<Result>();
+  const { outcome, call, asked, time } = openPool({ a: () => first.promise, b: fails('maybe'), c: answers('c') });
+  const end = outcome(call(HEDGED));
+  time.pass(50);
+  await Promise.resolve();
+  first.reject(new UpstreamError('UPSTREAM_FAILED', 'It broke.', { delivered: 'maybe' }));
+  expect(await end).toBe('c');
+  expect(asked).toEqual(['a', 'b', 'c']);
+});
+
+verifies('R4', 'only what may be repeated is hedged, and never without failover', async () => {
+  const cautious = async (facts: Partial<Facts>, failover: boolean) => {
+    const { send, call, asked, time } = openPool({ a: hangs, b: answers('b') });
+    const abort = new AbortController();
+    const end = send(call(facts, { signal: abort.signal, options: { failover } })).catch((thrown) => thrown.code);
+    time.pass(1000);
+    abort.abort();
+    return [await end, asked];
+  };
+  expect(await cautious({ hedgeAfterMs: 50 }, true)).toEqual(['CALL_CANCELLED', ['a']]);
+  expect(await cautious(HEDGED, false)).toEqual(['CALL_CANCELLED', ['a']]);
+});
+
+verifies('T6', 'a cancelled call is called off at both servers', async () => {
+  const { send, call, heard, time } = openPool({ a: hangs, b: hangs });
+  const abort = new AbortController();
+  const end = send(call(HEDGED, { signal: abort.signal }));
+  time.pass(50);
+  abort.abort();
+  await expect(end).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
+  expect(heard.map(({ signal }) => signal.aborted)).toEqual([true, true]);
+});

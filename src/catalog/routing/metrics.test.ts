@@ -1,0 +1,159 @@
+import { expect } from 'vitest';
+import { verifies } from '../../../test/requirements.ts';
+import type { MetricsBook, SavedMetrics } from '../../store/metrics-book.ts';
+import { fakeTime } from '../../upstream/fixtures.ts';
+import { openMetrics } from './metrics.ts';
+
+function bookOf(saved: readonly SavedMetrics[] = []) {
+  const added: (readonly SavedMetrics[])[] = [];
+  const failures: Error[] = [];
+  const forgotten: string[] = [];
+  const book: MetricsBook = {
+    all: async () => saved,
+    forget: async (server) => void forgotten.push(server),
+    async add(rows) {
+      const failure = failures.pop();
+      if (failure) throw failure;
+      added.push(rows);
+    },
+  };
+  const time = fakeTime();
+  return { added, forgotten, failures, time, metrics: openMetrics({ book, saved, alarm: time.timer }) };
+}
+
+const NEW = { totalCalls: 0, successRate: 1, toolErrors: 0, errorCount: 0, avgLatencyMs: 0, lastCallTime: 0 };
+
+verifies('R5', 'before the first call the success rate is 1, and nothing is listed for having been looked at', () => {
+  const { metrics } = bookOf();
+  expect([metrics.server('a'), metrics.tool('a', 't')]).toMatchObject([NEW, { ...NEW, successRate: 1 }]);
+  expect(metrics.rows()).toEqual([]);
+});
+
+verifies('R5', 'failures lower the success rate; answers that are errors are counted apart', () => {
+  const { metrics } = bookOf();
+  const tally = metrics.of('a', 't');
+  tally.answered(10, false, 1);
+  tally.answered(10, true, 2);
+  tally.failed(3);
+  metrics.of('a', 'u').failed(4);
+  const t = { totalCalls: 3, successRate: 1 - 1 / 3, toolErrors: 1, errorCount: 1, avgLatencyMs: 10, lastCallTime: 3 };
+  const u = { ...NEW, totalCalls: 1, successRate: 0, errorCount: 1, lastCallTime: 4 };
+  const whole = { totalCalls: 4, successRate: 0.5, toolErrors: 1, errorCount: 2, avgLatencyMs: 10, lastCallTime: 4 };
+  expect(metrics.rows()).toEqual([
+    { server: 'a', ...whole },
+    { server: 'a', tool: 't', ...t },
+    { server: 'a', tool: 'u', ...u },
+  ]);
+  expect(metrics.server('a')).toEqual(whole);
+});
+
+verifies('R5', 'the first answer sets the latency, each further one moves it by a tenth; failures do not', () => {
+  const tally = bookOf().metrics.of('a', 't');
+  tally.failed(1);
+  tally.answered(100, false, 2);
+  expect(tally.avgLatencyMs).toBe(100);
+  tally.answered(200, false, 3);
+  tally.failed(4);
+  expect(tally.avgLatencyMs).toBe(110);
+});
+
+verifies('R5', 'what is no tool counts for its server alone', () => {
+  const { metrics } = bookOf();
+  metrics.of('a', '').answered(1, false, 1);
+  expect(metrics.rows()).toMatchObject([{ server: 'a', totalCalls: 1 }]);
+});
+
+verifies(
+  'R5',
+  'what was counted since the last time is written ten seconds after the first of it, all at once',
+  async () => {
+    const { metrics, added, time } = bookOf();
+    metrics.of('a', 't').answered(4, false, 1);
+    time.pass(9_999);
+    metrics.of('b', 't').failed(2);
+    await metrics.close();
+    expect(time.timers()).toBe(0);
+    metrics.of('a', 't').answered(4, true, 3);
+    time.pass(10_000);
+    await expect.poll(() => added.length).toBe(2);
+    await metrics.close();
+    const [first, second, ...more] = added;
+    expect(first?.map(({ server, tool, totalCalls }) => [server, tool, totalCalls])).toEqual([
+      ['a', '', 1],
+      ['a', 't', 1],
+      ['b', '', 1],
+      ['b', 't', 1],
+    ]);
+    expect(second).toMatchObject([
+      { server: 'a', tool: '', totalCalls: 1, toolErrors: 1, errorCount: 0, avgLatencyMs: 4, lastCallTime: 3 },
+      { server: 'a', tool: 't', totalCalls: 1, toolErrors: 1, errorCount: 0 },
+    ]);
+    expect(more).toEqual([]);
+  },
+);
+
+verifies('R5', 'what could not be written is written the next time', async () => {
+  const { metrics, added, failures } = bookOf();
+  metrics.of('a', 't').failed(1);
+  failures.push(new Error('The disk is full.'));
+  await metrics.close();
+  expect(added).toEqual([]);
+  metrics.of('a', 't').failed(2);
+  await metrics.close();
+  expect(added).toMatchObject([
+    [
+      { totalCalls: 2, errorCount: 2 },
+      { tool: 't', totalCalls: 2 },
+    ],
+  ]);
+});
+
+verifies('R5', 'a new run goes on from what was saved, and adds only what is its own', async () => {
+  const saved = { server: 'a', totalCalls: 9, toolErrors: 1, errorCount: 3, avgLatencyMs: 100, lastCallTime: 5 };
+  const { metrics, added } = bookOf([
+    { ...saved, tool: '' },
+    { ...saved, tool: 't' },
+  ]);
+  expect(metrics.tool('a', 't').successRate).toBeCloseTo(2 / 3);
+  metrics.of('a', 't').answered(200, false, 6);
+  expect(metrics.server('a')).toMatchObject({ totalCalls: 10, errorCount: 3, avgLatencyMs: 110, lastCallTime: 6 });
+  await metrics.close();
+  const own = { totalCalls: 1, toolErrors: 0, errorCount: 0, avgLatencyMs: 110, lastCallTime: 6 };
+  expect(added).toMatchObject([[own, { tool: 't', ...own }]]);
+});
+
+verifies('R3', 'the rate that choosing goes by follows the newest calls, and forgives with time', () => {
+  const tally = bookOf().metrics.of('a', 't');
+  for (let at = 0; at < 5; at++) tally.failed(at);
+  expect(tally.recentRate(5)).toBeCloseTo(0.9 ** 5, 3);
+  for (let at = 5; at < 50; at++) tally.answered(1, false, at);
+  expect(tally.recentRate(50)).toBeGreaterThan(0.99);
+  expect(tally.successRate).toBe(0.9);
+  tally.failed(51);
+  expect(tally.recentRate(51)).toBeCloseTo(0.9, 2);
+  expect(tally.recentRate(51 + 300_000)).toBeCloseTo(0.95, 2);
+});
+
+verifies('R3', 'what was saved long ago is shown, but nobody is passed over for it', () => {
+  const saved = { server: 'a', tool: 't', totalCalls: 50, toolErrors: 0, errorCount: 5, avgLatencyMs: 1 };
+  const tool = bookOf([{ ...saved, lastCallTime: 1000 }]).metrics.tool('a', 't');
+  expect([tool.successRate, tool.recentRate(1000)]).toEqual([0.9, expect.closeTo(0.9)]);
+  expect(tool.recentRate(1000 + 3_600_000)).toBeGreaterThan(0.999);
+});
+
+verifies('R5', 'of a server that is another now nothing is known, here and in the store', async () => {
+  const { metrics, forgotten, added } = bookOf();
+  metrics.meet(['a', 'b'].map((name) => ({ name, signature: name })));
+  metrics.of('a', 't').failed(1);
+  metrics.of('b', 't').failed(1);
+  metrics.meet([
+    { name: 'a', signature: 'other' },
+    { name: 'b', signature: 'b' },
+    { name: 'new', signature: 'new' },
+  ]);
+  expect(metrics.rows().map(({ server }) => server)).toEqual(['b', 'b']);
+  metrics.of('a', 't').answered(1, false, 2);
+  await metrics.close();
+  expect(forgotten).toEqual(['a']);
+  expect(added[0]).toMatchObject([{ server: 'a', totalCalls: 1, errorCount: 0 }, { server: 'a' }, {}, {}]);
+});

@@ -1,0 +1,60 @@
+import type { Clock } from '../../core/time.ts';
+
+/** Keeps repeated calls from burying servers that are in trouble already. */
+export interface RetryBudget {
+  /** Somebody calls. */
+  count(): void;
+  /** Whether no further attempt may be made for now. */
+  isSpent(): boolean;
+  /** One is made. */
+  take(): void;
+}
+
+const WINDOW_MS = 10_000;
+const SLICES = 10;
+const SLICE_MS = WINDOW_MS / SLICES;
+const SHARE = 0.2;
+const AT_LEAST = 10;
+
+/** Of the calls of the last ten seconds a fifth may be repeated, and ten in any case. */
+export function retryBudget(clock: Clock): RetryBudget {
+  const calls = new Uint32Array(SLICES);
+  const retries = new Uint32Array(SLICES);
+  let current = Math.floor(clock() / SLICE_MS);
+
+  /** The slice of now, once those are emptied that have come round since the last time. */
+  function sliceOfNow(): number {
+    const now = Math.floor(clock() / SLICE_MS);
+    if (now - current >= SLICES || now < current) {
+      calls.fill(0);
+      retries.fill(0);
+      current = now; // Also when the clock was set back: what it had counted is forgotten.
+    }
+    for (; current < now; current++) {
+      calls[(current + 1) % SLICES] = 0;
+      retries[(current + 1) % SLICES] = 0;
+    }
+    return now % SLICES;
+  }
+
+  return {
+    count() {
+      const slice = sliceOfNow();
+      calls[slice] = (calls[slice] ?? 0) + 1;
+    },
+    isSpent() {
+      sliceOfNow();
+      return sum(retries) >= Math.max(AT_LEAST, Math.floor(SHARE * sum(calls)));
+    },
+    take() {
+      const slice = sliceOfNow();
+      retries[slice] = (retries[slice] ?? 0) + 1;
+    },
+  };
+}
+
+function sum(slices: Uint32Array): number {
+  let total = 0;
+  for (const count of slices) total += count;
+  return total;
+}

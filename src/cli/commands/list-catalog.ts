@@ -1,0 +1,150 @@
+import type { Problem } from '../../config/config.ts';
+import type { Caller, JsonObject, Target } from '../../core/call.ts';
+import { HeddleError } from '../../core/errors.ts';
+import { isObject } from '../../core/json.ts';
+import { closest } from '../../core/text/did-you-mean.ts';
+import type { Heddle, ListQuery } from '../../heddle.ts';
+import type { Input } from '../command.ts';
+import { localCaller } from '../local-caller.ts';
+import { catalogOptions, findMissing, missingRows, tellMissing, whileStarting } from '../print/missing-servers.ts';
+import { type Column, printColumns } from '../print/print-columns.ts';
+import { printJson } from '../print/print-json.ts';
+import { printFileProblems } from '../print/print-problems.ts';
+import { say } from '../print/say.ts';
+import { withHeddle } from '../with-heddle.ts';
+
+type Kind = Target['kind'];
+
+/** `heddle list tools` and its like: what servers have, those that cannot be called included. */
+export function listCatalog(kind: Kind, input: Input): Promise<number> {
+  const by = localCaller();
+  const files = brokenFiles();
+  return withHeddle({ ...catalogOptions(input), onProblems: files.note }, async (heddle) => {
+    const asked = await readFilter(heddle, by, input);
+    const found = await whileStarting(heddle, by, () => listAll(heddle, by, { kind, ...asked }));
+    if (found.length === 0 && asked.category !== undefined) await requireCategory(heddle, by, asked.category);
+    const missing = await findMissing(heddle, by, asked.server);
+    if (input.flag('json')) printJson([...found.map(toRow), ...missingRows(missing)]);
+    else if (found.length > 0) printColumns(COLUMNS[kind], found);
+    else say(`There are no ${kind}s${asked.server === undefined ? '' : ` of ${asked.server}`}.`);
+    files.tell();
+    tellMissing(missing);
+    return 0;
+  });
+}
+
+/** `heddle list categories` */
+export function listCategories(input: Input): Promise<number> {
+  const by = localCaller();
+  return withHeddle({ ...catalogOptions(input), onProblems: printFileProblems }, async (heddle) => {
+    const categories = await whileStarting(heddle, by, () => heddle.catalog.categories(by));
+    const missing = await findMissing(heddle, by);
+    if (input.flag('json')) printJson([...categories, ...missingRows(missing)]);
+    else
+      printColumns(
+        [
+          { title: 'CATEGORY', of: ({ name }) => name },
+          { title: 'TOOLS', of: ({ tools }) => String(tools), right: true },
+          { title: 'SERVERS', of: ({ servers }) => servers.join(', ') },
+        ],
+        categories,
+      );
+    tellMissing(missing);
+    return 0;
+  });
+}
+
+async function listAll(heddle: Heddle, by: Caller, query: ListQuery): Promise<readonly Target[]> {
+  const found: Target[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await heddle.catalog.list(by, { includeInvalid: true, ...query, ...(cursor && { cursor }) });
+    found.push(...page.items);
+    cursor = page.next;
+  } while (cursor !== undefined);
+  return found;
+}
+
+async function readFilter(heddle: Heddle, by: Caller, input: Input): Promise<Pick<ListQuery, 'server' | 'category'>> {
+  const server = input.text('server');
+  const category = input.text('category');
+  const names = (await heddle.servers.list(by)).map(({ name }) => name);
+  if (server !== undefined && !names.includes(server)) throw unknown('server', server, names);
+  return { ...(server !== undefined && { server }), ...(category !== undefined && { category }) };
+}
+
+async function requireCategory(heddle: Heddle, by: Caller, category: string): Promise<void> {
+  const names = (await heddle.catalog.categories(by)).map(({ name }) => name);
+  if (!names.includes(category)) throw unknown('category', category, names);
+}
+
+function unknown(what: 'server' | 'category', name: string, names: readonly string[]): HeddleError {
+  const guess = closest(name, names);
+  const list = what === 'server' ? 'servers' : 'categories';
+  return new HeddleError('NAME_UNKNOWN', `No ${what} is named ${name}.`, {
+    fix: guess ? `Did you mean ${guess}?` : `Run \`heddle list ${list}\` to see their names.`,
+  });
+}
+
+const textOf = (value: unknown) => (typeof value === 'string' ? value : '');
+
+// What can go wrong stands before what is long.
+const REMARKS: readonly Column<Target>[] = [
+  { title: 'FLAGS', of: ({ flags }) => flags.join(', '), optional: true },
+  { title: 'INVALID', of: ({ invalid }) => invalid ?? '', optional: true },
+  { title: 'DESCRIPTION', of: ({ definition }) => textOf(definition.description) || textOf(definition.title) },
+];
+
+const CATEGORY: Column<Target> = {
+  title: 'CATEGORY',
+  of: ({ facts: { category } }) => (category === 'uncategorized' ? '' : category),
+  optional: true,
+};
+
+const ADDRESS: readonly Column<Target>[] = [
+  { title: 'NAME', of: ({ definition }) => textOf(definition.name) },
+  { title: 'TYPE', of: ({ definition }) => textOf(definition.mimeType), optional: true },
+  { title: 'SERVER', of: ({ servers }) => servers.join(', ') },
+];
+
+const named = (title: string): Column<Target> => ({ title, of: ({ publicName }) => publicName });
+
+const COLUMNS: Readonly<Record<Kind, readonly Column<Target>[]>> = {
+  tool: [named('TOOL'), CATEGORY, ...REMARKS],
+  resource: [named('RESOURCE'), ...ADDRESS, CATEGORY, ...REMARKS],
+  template: [named('TEMPLATE'), ...ADDRESS, CATEGORY, ...REMARKS],
+  prompt: [
+    named('PROMPT'),
+    { title: 'ARGUMENTS', of: ({ definition }) => argumentsOf(definition).join(' '), optional: true },
+    CATEGORY,
+    ...REMARKS,
+  ],
+};
+
+/** As a usage line has them: those that may be left out in brackets. */
+function argumentsOf({ arguments: list }: JsonObject): readonly string[] {
+  return (Array.isArray(list) ? list : [])
+    .filter(isObject)
+    .map(({ name, required }) => (required === true ? String(name) : `[${name}]`));
+}
+
+function toRow({ publicName, kind, servers, definition, facts, flags, invalid, digest }: Target): object {
+  const { title, description, inputSchema, arguments: takes, mimeType, size } = definition;
+  const said = { title, description, mimeType, size, arguments: takes, inputSchema };
+  return { name: publicName, kind, servers, ...said, facts, flags, invalid, digest };
+}
+
+/** Says what is wrong with whole files, and once more under the list, where it is read: that may lack what they name. */
+function brokenFiles() {
+  let broken: readonly string[] = [];
+  return {
+    note(problems: readonly Problem[]): void {
+      printFileProblems(problems);
+      const errors = problems.filter(({ level, server, at }) => level === 'error' && server === undefined && at);
+      broken = [...new Set(errors.map(({ at }) => String(at?.file)))];
+    },
+    tell(): void {
+      for (const file of broken) say(`What ${file} names may be missing here: it has an error.`);
+    },
+  };
+}

@@ -1,0 +1,59 @@
+import { basename } from 'node:path';
+import { isReservedName } from '../../config/schema/server-name.ts';
+
+// Programs that run another: its name, and the words before it that are theirs.
+const RUNNERS: Readonly<Record<string, readonly string[]>> = {
+  npx: [],
+  bunx: [],
+  uvx: [],
+  pnpx: [],
+  pnpm: ['dlx', 'exec'],
+  yarn: ['dlx', 'exec'],
+  npm: ['exec', 'x'],
+  bun: ['x', 'run'],
+  uv: ['tool', 'run'],
+  pipx: ['run'],
+  node: [],
+  deno: ['run'],
+  python: [],
+  python3: [],
+  docker: ['run', 'container'],
+  podman: ['run', 'container'],
+};
+const TAKES_VALUE = /^(-e|--env|-v|--volume|--mount|-p|--publish|--name|--network|-w|--workdir|-u|--user|--env-file)$/;
+
+/** A name for a server that was given none: the package or program it runs, without scope and version. */
+export function nameOfCommand(command: string, args: readonly string[]): string {
+  const program = basename(command);
+  const own = Object.hasOwn(RUNNERS, program) ? RUNNERS[program] : undefined;
+  if (own === undefined) return legal(withoutExtension(program));
+  const container = program === 'docker' || program === 'podman';
+  const words = args.filter((_, index) => !(container && TAKES_VALUE.test(args[index - 1] ?? '')));
+  const said = words.find((word) => !word.startsWith('-') && !own.includes(word)) ?? program;
+  return legal(withoutExtension(basename(said.replace(/(?<=.)(@|==|:)[^/]*$/, ''))));
+}
+
+/** A name for a server at a URL: the first label of its host. */
+export function nameOfUrl(url: string): string {
+  const { hostname } = new URL(url);
+  const [label = 'server'] = /[a-z]/i.test(hostname) ? hostname.split('.') : [hostname];
+  return legal(label);
+}
+
+/** The name itself, or with the first number that makes it new. */
+export function uniqueName(name: string, taken: ReadonlySet<string>): string {
+  if (!taken.has(name)) return name;
+  let number = 2;
+  while (taken.has(`${name}-${number}`)) number++;
+  return `${name}-${number}`;
+}
+
+function withoutExtension(word: string): string {
+  return word.replace(/\.(js|mjs|cjs|ts|mts|py|sh|exe|git)$/, '');
+}
+
+// Two letters in front keep it clear of the names that Heddle has reserved for itself.
+function legal(label: string): string {
+  const name = label.replace(/[^A-Za-z0-9_-]+/g, '-').replace(/^-+|-+$/g, '') || 'server';
+  return isReservedName(name) ? `a-${name}` : name;
+}

@@ -1,0 +1,58 @@
+import { isSecretName } from '../../config/read/redact.ts';
+import type { JsonObject } from '../../core/call.ts';
+import { isObject } from '../../core/json.ts';
+
+/** A value in an entry that belongs in the secret store. */
+export interface InlineSecret {
+  readonly field: 'env' | 'headers';
+  readonly key: string;
+  /** Name it gets in the store. */
+  readonly name: string;
+  readonly value: string;
+  /** What is written in its place. */
+  readonly reference: string;
+}
+
+// How well-known services begin their keys, and what any token of three parts looks like.
+const KEY_FORMATS = [
+  /^(sk|pk|rk)[-_][A-Za-z0-9_-]{8,}$/,
+  /^(gh[opsur]|github_pat)_\w{8,}$/,
+  /^(glpat|xox[abeoprs]|npm|hf|ya29|shp(at|ca|pa|ss))[-_.][\w.-]{8,}$/,
+  /^(AKIA|ASIA)[0-9A-Z]{16}$/,
+  /^AIza[\w-]{30,}$/,
+  /^eyJ[\w-]+\.[\w-]+\.[\w-]*$/,
+  /^-----BEGIN [A-Z ]*PRIVATE KEY-----/,
+];
+const SCHEME = /^(?:(?:Bearer|Basic|Token|ApiKey) +)(?=\S)/i;
+
+/** Finds what looks like a secret by its name or by its form. References are not: they are what we want. */
+export function findInlineSecrets(server: string, entry: JsonObject): readonly InlineSecret[] {
+  return (['env', 'headers'] as const).flatMap((field) => {
+    const values = entry[field];
+    if (!isObject(values)) return [];
+    return Object.entries(values).flatMap(([key, value]): readonly InlineSecret[] => {
+      if (typeof value !== 'string' || value === '' || value.includes('${')) return [];
+      const scheme = field === 'headers' ? (SCHEME.exec(value)?.[0] ?? '') : '';
+      const bare = value.slice(scheme.length);
+      const looksSecret = isSecretName(key) || /^(proxy-)?authorization$|cookie$/i.test(key) || hasKeyFormat(bare);
+      if (!looksSecret) return [];
+      const name = `${server}.${key}`.replace(/[^A-Za-z0-9_.-]/g, '-').slice(0, 128);
+      return [{ field, key, name, value: bare, reference: `${scheme}\${secret:${name}}` }];
+    });
+  });
+}
+
+/** The entry with references where the secrets were. */
+export function withReferences(entry: JsonObject, secrets: readonly InlineSecret[]): JsonObject {
+  const ofField = Map.groupBy(secrets, ({ field }) => field);
+  const fields = [...ofField].map(([field, ones]) => {
+    const values = entry[field];
+    const references = Object.fromEntries(ones.map(({ key, reference }) => [key, reference]));
+    return [field, { ...(isObject(values) ? values : {}), ...references }] as const;
+  });
+  return { ...entry, ...Object.fromEntries(fields) };
+}
+
+function hasKeyFormat(value: string): boolean {
+  return KEY_FORMATS.some((format) => format.test(value));
+}

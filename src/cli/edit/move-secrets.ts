@@ -1,0 +1,42 @@
+import { openSecretStore } from '../../open-heddle.ts';
+import type { Input } from '../command.ts';
+import { askYes, canAsk } from '../input/ask.ts';
+import { oneLine } from '../print/escape-control.ts';
+import { say, state } from '../print/say.ts';
+import { findInlineSecrets, type InlineSecret, withReferences } from './inline-secrets.ts';
+import type { NamedServer } from './new-servers.ts';
+
+/** Moves secrets out of entries into the store: with `--secret`, or when the person agrees. Else it warns. */
+export async function settleSecrets(
+  servers: readonly NamedServer[],
+  file: string,
+  input: Input,
+): Promise<readonly NamedServer[]> {
+  const settled: NamedServer[] = [];
+  for (const { name, entry } of servers) {
+    const moved: InlineSecret[] = [];
+    for (const secret of findInlineSecrets(name, entry)) if (await shouldMove(secret, file, input)) moved.push(secret);
+    if (!input.flag('dry-run')) await store(moved);
+    settled.push({ name, entry: withReferences(entry, moved) });
+  }
+  return settled;
+}
+
+async function shouldMove({ key }: InlineSecret, file: string, input: Input): Promise<boolean> {
+  if (input.flag('secret')) return true;
+  if (canAsk() && !input.flag('dry-run') && !input.flag('json')) {
+    return askYes(`${key} looks like a secret. Keep it in the secret store instead of ${file}?`);
+  }
+  const message = oneLine(`${key} looks like a secret and goes into ${file} as plain text.`);
+  state({ start: 'warning: ', message, fix: 'Add `--secret` to keep it in the secret store.' }, process.stderr);
+  return false;
+}
+
+async function store(secrets: readonly InlineSecret[]): Promise<void> {
+  if (secrets.length === 0) return;
+  const opened = await openSecretStore();
+  for (const { name, value } of secrets) {
+    await opened.set(name, value);
+    say(`The secret ${name} is in the ${opened.backend === 'file' ? 'secret store' : 'keychain'}.`);
+  }
+}

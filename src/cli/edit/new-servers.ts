@@ -1,0 +1,175 @@
+import { readFile } from 'node:fs/promises';
+import { text as readAll } from 'node:stream/consumers';
+import { type Document, parseDocument } from '../../config/read/parse-document.ts';
+import type { Json, JsonObject } from '../../core/call.ts';
+import { HeddleError } from '../../core/errors.ts';
+import { isObject } from '../../core/json.ts';
+import type { Input } from '../command.ts';
+import { headersOf, pairs } from '../input/read-pairs.ts';
+import { nameOfCommand, nameOfUrl } from './derive-name.ts';
+
+/** A server that is to be added. */
+export interface NewServer {
+  /** Absent when nobody gave one. */
+  readonly name?: string;
+  /** What it is called then. */
+  readonly derivedName: string;
+  readonly entry: JsonObject;
+}
+
+/** The same once it has a name for certain. */
+export interface NamedServer {
+  readonly name: string;
+  readonly entry: JsonObject;
+}
+
+export interface NewServers {
+  readonly servers: readonly NewServer[];
+  /** What could not be carried over, and why. */
+  readonly notes: readonly string[];
+}
+
+const HOW = 'Write `heddle add NAME -- command …`, `heddle add NAME URL`, or give JSON or a file with it.';
+
+/** Reads from a command line which servers to add: a command, a URL, JSON, or a file with JSON. */
+export async function readNewServers(input: Input): Promise<NewServers> {
+  const { positionals, rest } = input;
+  if (positionals.length > (rest === undefined ? 2 : 1)) {
+    throw new HeddleError('USAGE_INVALID', `${positionals.at(-1)} is one word too many.`, { fix: HOW });
+  }
+  if (rest !== undefined) return { servers: [ofCommand(positionals[0], rest, input)], notes: [] };
+  const [what, name] = positionals.length === 2 ? [positionals[1], positionals[0]] : [positionals[0], undefined];
+  if (what === undefined) throw new HeddleError('USAGE_INVALID', 'Say which server to add.', { fix: HOW });
+  if (/^(https?|wss?):\/\//i.test(what)) return { servers: [ofUrl(name, what, input)], notes: [] };
+  const found = await ofText(await textOf(what), input);
+  return name === undefined ? found : { ...found, servers: [{ ...only(found.servers, name), name }] };
+}
+
+function ofCommand(name: string | undefined, words: readonly string[], input: Input): NewServer {
+  const [command, ...args] = words;
+  if (command === undefined || command === '') {
+    throw new HeddleError('USAGE_INVALID', 'After `--` comes the command of the server.', { fix: HOW });
+  }
+  const entry = withOptions({ command, ...(args.length > 0 && { args }) }, input);
+  return { ...(name !== undefined && { name }), derivedName: nameOfCommand(command, args), entry };
+}
+
+function ofUrl(name: string | undefined, url: string, input: Input): NewServer {
+  if (!URL.canParse(url)) throw new HeddleError('USAGE_INVALID', `${url} is not a URL.`);
+  const type = /^wss?:/i.test(url) ? 'ws' : 'http';
+  return {
+    ...(name !== undefined && { name }),
+    derivedName: nameOfUrl(url),
+    entry: withOptions({ type, url }, input),
+  };
+}
+
+/** JSON itself, `-` for stdin, or a file. */
+async function textOf(what: string): Promise<{ readonly text: string; readonly source: string }> {
+  if (what === '-') return { text: await readAll(process.stdin), source: 'stdin' };
+  if (/^\s*[{"]/.test(what)) return { text: what, source: 'the JSON' };
+  try {
+    return { text: await readFile(what, 'utf8'), source: what };
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? cause.code : cause;
+    const message =
+      code === 'ENOENT'
+        ? `${what} is neither a URL, nor JSON, nor a file.`
+        : `The file ${what} cannot be read (${code}).`;
+    throw new HeddleError('USAGE_INVALID', message, { cause, fix: HOW });
+  }
+}
+
+async function ofText({ text, source }: { text: string; source: string }, input: Input): Promise<NewServers> {
+  // Documentation often shows one member of `mcpServers`, without the braces around it.
+  const whole = /^\s*"/.test(text) ? `{${text.trim().replace(/,$/, '')}}` : text;
+  const document = parseDocument(source, whole.replace(/^\uFEFF/, ''));
+  if (!('root' in document)) {
+    const { message, fix, at } = document;
+    throw new HeddleError('INPUT_INVALID', `${at?.line}:${at?.column}: ${message}`, { fix });
+  }
+  const refused = document.findings.find(({ problem }) => problem.level === 'error');
+  if (refused) throw new HeddleError('INPUT_INVALID', refused.problem.message, { fix: refused.problem.fix });
+  return isRegistryFile(document.root) ? ofRegistry(whole, source, input) : ofDocument(document, input);
+}
+
+function ofDocument({ root, file }: Document, input: Input): NewServers {
+  const { mcpServers } = root;
+  if (mcpServers === undefined && isEntry(root)) {
+    const entry = withOptions(root, input);
+    return { servers: [{ derivedName: derivedName(entry), entry }], notes: [] };
+  }
+  const written = mcpServers === undefined ? root : mcpServers;
+  if (!isObject(written) || Object.keys(written).length === 0 || !Object.values(written).every(isObject)) {
+    throw new HeddleError('INPUT_INVALID', `There is no server in ${file}.`, {
+      fix: 'Give one entry, `{ "name": entry }`, or `{ "mcpServers": { … } }`.',
+    });
+  }
+  const entries = Object.entries(written as Readonly<Record<string, JsonObject>>);
+  const more = entries.length === 1 ? (entry: JsonObject) => withOptions(entry, input) : noOptions(input);
+  return { servers: entries.map(([name, entry]) => ({ name, derivedName: name, entry: more(entry) })), notes: [] };
+}
+
+async function ofRegistry(text: string, source: string, input: Input): Promise<NewServers> {
+  const { registry } = await import('../../config/hosts/registry.ts');
+  const { servers, notes, problems } = registry.from(text, { file: source });
+  const [problem] = problems.filter(({ level }) => level === 'error');
+  if (problem) throw new HeddleError('INPUT_INVALID', problem.message, { fix: problem.fix });
+  const found = Object.entries(servers).map(([name, entry]) => ({
+    derivedName: name,
+    entry: withOptions(entry, input),
+  }));
+  return { servers: found, notes };
+}
+
+const isEntry = ({ type, command, url }: JsonObject): boolean =>
+  [type, command, url].some((field) => typeof field === 'string');
+
+const isRegistryFile = ({ packages, remotes }: JsonObject): boolean =>
+  Array.isArray(packages) || Array.isArray(remotes);
+
+function derivedName({ command, args, url }: JsonObject): string {
+  if (typeof url === 'string' && URL.canParse(url)) return nameOfUrl(url);
+  const words = Array.isArray(args) ? args.filter((word): word is string => typeof word === 'string') : [];
+  return typeof command === 'string' ? nameOfCommand(command, words) : 'server';
+}
+
+function only(servers: readonly NewServer[], name: string): NewServer {
+  const [first, second] = servers;
+  if (first !== undefined && second === undefined) return first;
+  throw new HeddleError('USAGE_INVALID', `There are ${servers.length} servers, and one name: ${name}.`, {
+    fix: 'Leave the name out, or give one server.',
+  });
+}
+
+/** The entry with what `--transport`, `--env` and `--header` say. */
+function withOptions(entry: JsonObject, input: Input): JsonObject {
+  const remote = entry.url !== undefined;
+  const transport = input.text('transport');
+  const env = pairs('env', input.texts('env'), /^([^=]+)=([\s\S]*)$/);
+  const headers = headersOf(input);
+  const misplaced = remote ? env && 'env' : (transport && 'transport') || (headers && 'header');
+  if (misplaced) {
+    const [kind, other] = remote
+      ? ['reached by a URL', 'started by a command']
+      : ['started by a command', 'reached by a URL'];
+    throw new HeddleError('USAGE_INVALID', `--${misplaced} is for a server ${other}; this one is ${kind}.`, {
+      fix: `Leave --${misplaced} out.`,
+    });
+  }
+  return {
+    ...(transport === undefined ? entry : { ...entry, type: transport }),
+    ...(env && { env: { ...members(entry.env), ...env } }),
+    ...(headers && { headers: { ...members(entry.headers), ...headers } }),
+  };
+}
+
+function noOptions(input: Input): (entry: JsonObject) => JsonObject {
+  const given = ['transport', 'env', 'header'].find((name) => input.text(name) ?? input.texts(name)[0]);
+  if (given === undefined) return (entry) => entry;
+  throw new HeddleError('USAGE_INVALID', `--${given} does not say which of the servers it is for.`, {
+    fix: 'Add the servers one by one.',
+  });
+}
+
+const members = (value: Json | undefined): JsonObject => (isObject(value) ? value : {});

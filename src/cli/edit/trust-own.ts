@@ -1,0 +1,11 @@
+import type { EditTarget } from '../../config/edit/edit-scopes.ts';
+import { trustHash, writeAgreements } from '../../config/sources/trust-book.ts';
+import { homeFolder } from '../../open-heddle.ts';
+import type { NamedServer } from './new-servers.ts';
+
+/** What somebody has written down themselves, by a command, need not be asked about again. */
+export async function trustOwn({ scope }: EditTarget, servers: readonly NamedServer[], project: string): Promise<void> {
+  if (scope === 'user' || servers.length === 0) return;
+  const agreed = servers.map(({ name, entry }) => [`server ${name}`, trustHash(entry)]);
+  await writeAgreements(homeFolder(process.env), project, Object.fromEntries(agreed));
+}

@@ -1,0 +1,146 @@
+import { type Field, readForm, wrongValue } from '../../core/call/form.ts';
+import type { InputRequests } from '../../core/call/run-to-completion.ts';
+import type { InputRequest, InputResponse, InputResponses, Json } from '../../core/call.ts';
+import { indented, oneLine } from '../print/escape-control.ts';
+import { say } from '../print/say.ts';
+import { type Conversation, canAsk, openConversation } from './ask.ts';
+
+type Action = 'accept' | 'decline' | 'cancel';
+
+/**
+ * Puts what a server asks to the person at the terminal, one thing after the other; where there is none, declines.
+ * When the signal aborts nobody is asked any more, and the terminal is free again.
+ */
+export async function askAtTerminal(
+  questions: InputRequests,
+  server: string,
+  signal: AbortSignal,
+): Promise<InputResponses> {
+  const all = Object.entries(questions);
+  if (!canAsk()) return Object.fromEntries(all.map(([key, question]) => [key, decline(server, question)]));
+  const conversation = openConversation();
+  signal.addEventListener('abort', conversation.close, { once: true });
+  if (signal.aborted) conversation.close();
+  try {
+    const answers: Record<string, InputResponse> = {};
+    for (const [key, question] of all) answers[key] = await ask(server, question, conversation);
+    return answers;
+  } finally {
+    signal.removeEventListener('abort', conversation.close);
+    conversation.close();
+  }
+}
+
+function decline(server: string, { params = {} }: InputRequest): InputResponse {
+  quote(`${server} asks:`, String(params.message));
+  say('Declined: there is no terminal here to ask at. Run the command in one, or pass what it asks for as arguments.');
+  return { action: 'decline' };
+}
+
+async function ask(server: string, { params = {} }: InputRequest, conversation: Conversation): Promise<InputResponse> {
+  const { mode, url, message, requestedSchema } = params;
+  process.stderr.write('\n');
+  quote(`${server} asks:`, String(message));
+  if (mode === 'url') return { action: await askVisit(String(url), conversation) };
+  const fields = readForm(requestedSchema);
+  const action = await askAction('Answer?', 'yes', conversation);
+  if (action !== 'accept' || typeof fields === 'string') return { action };
+  const content: Record<string, Json> = {};
+  for (const field of fields) {
+    const value = await askField(field, conversation);
+    if (value !== undefined) content[field.name] = value;
+  }
+  return { action, content };
+}
+
+/** Nothing is opened for the user: where it leads is theirs to judge. */
+function askVisit(url: string, conversation: Conversation): Promise<Action> {
+  const { host, href } = new URL(url);
+  say(`It wants you to visit a page on ${host}:`);
+  process.stderr.write(`  ${oneLine(href)}\n`); // Whole, so that it can be copied.
+  say('Open it yourself if you trust that host.');
+  return askAction('Have you opened it?', 'no', conversation);
+}
+
+async function askAction(question: string, otherwise: 'yes' | 'no', conversation: Conversation): Promise<Action> {
+  const choices = otherwise === 'yes' ? '[Y]es, [n]o, [c]ancel' : '[y]es, [N]o, [c]ancel';
+  for (;;) {
+    const text = (await conversation.ask(`${question} ${choices}:`)).trim().toLowerCase() || otherwise;
+    if (/^y(es)?$/.test(text)) return 'accept';
+    if (/^(n(o)?|decline)$/.test(text)) return 'decline';
+    if (/^c(ancel)?$/.test(text)) return 'cancel';
+  }
+}
+
+async function askField(field: Field, conversation: Conversation): Promise<Json | undefined> {
+  if (field.description !== undefined) process.stderr.write(`${indented(field.description, process.stderr)}\n`);
+  for (const [at, { title, value }] of field.choices.entries()) {
+    say(`  ${at + 1}  ${oneLine(title)}${title === value ? '' : ` (${oneLine(value)})`}`);
+  }
+  for (;;) {
+    const text = (await conversation.ask(`${labelOf(field)}:`)).trim();
+    if (text === '' && (field.default !== undefined || !field.required)) return field.default;
+    const value = readValue(field, text);
+    const wrong = value === undefined ? `has to be ${expected(field)}` : wrongValue(field, value);
+    if (wrong === undefined) return value;
+    say(`  That does not fit: ${oneLine(field.title ?? field.name)} ${oneLine(wrong)}.`);
+  }
+}
+
+function labelOf(field: Field): string {
+  const preset = field.default === undefined ? '' : ` [${shown(field, field.default)}]`;
+  const optional = field.required || field.default !== undefined ? '' : ', may be left empty';
+  return oneLine(`${field.title ?? field.name} (${expected(field)}${optional})${preset}`);
+}
+
+/** A default as it would be typed: of choices, their numbers. */
+function shown({ choices }: Field, value: Json): string {
+  const numbers = [value].flat().map((one) => 1 + choices.findIndex((choice) => choice.value === one));
+  if (choices.length > 0 && !numbers.includes(0)) return numbers.join(', ');
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+function expected({ kind, format, choices, min, max }: Field): string {
+  const bounds = [min !== undefined && `at least ${min}`, max !== undefined && `at most ${max}`].filter(Boolean);
+  const within = bounds.length === 0 ? '' : `, ${bounds.join(', ')}`;
+  switch (kind) {
+    case 'boolean':
+      return 'yes or no';
+    case 'choice':
+      return `1 to ${choices.length}`;
+    case 'choices':
+      return `some of 1 to ${choices.length}, with commas${within}`;
+    case 'text':
+      return `${format ?? 'text'}${bounds.length === 0 ? '' : `${within} characters`}`;
+    default:
+      return `${kind === 'integer' ? 'whole number' : 'number'}${within}`;
+  }
+}
+
+/** What was typed, as the field has it; undefined when it can be nothing of the kind. */
+function readValue(field: Field, text: string): Json | undefined {
+  switch (field.kind) {
+    case 'boolean':
+      return /^(y(es)?|true)$/i.test(text) ? true : /^(n(o)?|false)$/i.test(text) ? false : undefined;
+    case 'choice':
+      return chosen(field, text);
+    case 'choices': {
+      const all = text === '' ? [] : text.split(',').map((one) => chosen(field, one.trim()));
+      return all.every((one) => one !== undefined) ? all : undefined;
+    }
+    case 'text':
+      return text;
+    default:
+      return text === '' || Number.isNaN(Number(text)) ? undefined : Number(text);
+  }
+}
+
+function chosen({ choices }: Field, text: string): string | undefined {
+  const named = choices.find(({ value }) => value === text);
+  return (named ?? choices[Number(text) - 1])?.value;
+}
+
+function quote(start: string, text: string): void {
+  say(start);
+  process.stderr.write(`${indented(text, process.stderr)}\n`);
+}

@@ -1,0 +1,92 @@
+import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
+import { HeddleError } from '../../core/errors.ts';
+import { following, oneLine } from '../print/escape-control.ts';
+
+/** Whether a person is there to be asked. */
+export const canAsk = (): boolean => Boolean(process.stdin.isTTY && process.stderr.isTTY);
+
+const shown = (question: string): string => following('', oneLine(question), process.stderr);
+
+/** Asks a question whose answer is yes unless the person says no. */
+export async function askYes(question: string): Promise<boolean> {
+  const answer = await ask(`${shown(question)} [Y/n] `, process.stderr);
+  return !/^n(o)?$/i.test(answer.trim());
+}
+
+/** Asks a question whose answer is no unless the person says yes. */
+export async function askNo(question: string): Promise<boolean> {
+  const answer = await ask(`${shown(question)} [y/N] `, process.stderr);
+  return /^y(es)?$/i.test(answer.trim());
+}
+
+/** A person at the terminal who is asked more than one thing. What they type ahead is not lost. */
+export interface Conversation {
+  ask(question: string): Promise<string>;
+  close(): void;
+}
+
+export function openConversation(): Conversation {
+  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: true });
+  const typed: string[] = [];
+  let waiting: PromiseWithResolvers<string> | undefined;
+  let left = false;
+  const leave = () => {
+    left = true;
+    waiting?.reject(leftOff());
+  };
+  lines.on('line', (line) => {
+    if (waiting) waiting.resolve(line);
+    else typed.push(line);
+  });
+  lines.once('SIGINT', leave);
+  lines.once('close', leave); // Ctrl-D: there will be no answer.
+  return {
+    async ask(question) {
+      if (left) throw leftOff();
+      lines.setPrompt(`${shown(question)} `);
+      lines.prompt();
+      const early = typed.shift();
+      if (early !== undefined) return early;
+      waiting = Promise.withResolvers();
+      try {
+        return await waiting.promise;
+      } finally {
+        waiting = undefined;
+      }
+    },
+    close: () => lines.close(),
+  };
+}
+
+/** Asks for something that is not to be seen while it is typed. */
+export async function askHidden(question: string): Promise<string> {
+  process.stderr.write(`${shown(question)} `);
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  try {
+    return await ask('', nowhere);
+  } finally {
+    process.stderr.write('\n');
+  }
+}
+
+async function ask(question: string, output: NodeJS.WritableStream): Promise<string> {
+  const lines = createInterface({ input: process.stdin, output, terminal: true });
+  const stopped = new AbortController();
+  lines.once('SIGINT', () => stopped.abort());
+  lines.once('close', () => stopped.abort()); // Ctrl-D: there will be no answer.
+  try {
+    return await lines.question(question, { signal: stopped.signal });
+  } catch (cause) {
+    throw unanswered(cause);
+  } finally {
+    lines.close();
+  }
+}
+
+const unanswered = (cause?: unknown) =>
+  new HeddleError('CALL_CANCELLED', 'Nothing was answered, so nothing was changed.', {
+    cause,
+    fix: 'Run it again, and answer.',
+  });
+const leftOff = () => new HeddleError('CALL_CANCELLED', 'Nothing was answered, so the call was cancelled.');

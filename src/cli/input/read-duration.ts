@@ -1,0 +1,17 @@
+import { HeddleError } from '../../core/errors.ts';
+
+const UNITS: Readonly<Record<string, number>> = {
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+};
+
+/** A span of time as people write it, `30m`, `24h`, `7d` or `2w`, in milliseconds; else USAGE_INVALID. */
+export function readDuration(name: string, text: string): number {
+  const [, count, unit = ''] = /^(\d{1,6})([mhdw])$/.exec(text) ?? [];
+  if (count !== undefined) return Number(count) * (UNITS[unit] as number);
+  throw new HeddleError('USAGE_INVALID', `--${name} has to be a span of time, not ${text}.`, {
+    fix: 'Write for example 30m, 24h, 7d or 2w.',
+  });
+}

@@ -1,0 +1,80 @@
+import type { Caller } from '../../core/call.ts';
+import type { ServerStatus } from '../../core/records/server-status.ts';
+import type { Heddle } from '../../heddle.ts';
+import type { HeddleOptions } from '../../open-heddle.ts';
+import type { Input, Option } from '../command.ts';
+import { openOptions } from '../with-heddle.ts';
+import { oneLine } from './escape-control.ts';
+import { sayForNow, state as tellState } from './say.ts';
+import { stateOf } from './state-label.ts';
+
+export const NO_WAIT_OPTION: Option = {
+  type: 'boolean',
+  help: 'Start no server; show what is known, and say which servers are missing',
+};
+
+/** Opens Heddle for commands that read the catalog: they wait for servers never seen, unless `--no-wait` is given. */
+export const catalogOptions = (input: Input): HeddleOptions => ({
+  ...openOptions(input),
+  listWaitMs: input.flag('no-wait') ? 0 : Number.POSITIVE_INFINITY,
+});
+
+/** A server whose entries a result lacks. In JSON it is a row of the result, told apart by `kind`. */
+export interface MissingServer {
+  readonly kind: 'missing';
+  readonly server: string;
+  readonly state: ServerStatus['state'];
+  readonly reason: string;
+  readonly fix: string;
+}
+
+const isStarting = ({ state, attempt: [attempt] }: ServerStatus) => state === 'pending' && attempt > 0;
+
+/** Runs a task that may start servers. On a terminal a line on stderr names those still starting. */
+export async function whileStarting<T>(heddle: Heddle, by: Caller, task: () => Promise<T>): Promise<T> {
+  if (!process.stderr.isTTY) return task();
+  const over = new AbortController();
+  void showStarting(heddle, by, over.signal);
+  try {
+    return await task();
+  } finally {
+    over.abort();
+    process.stderr.write('\r\x1b[K');
+  }
+}
+
+async function showStarting(heddle: Heddle, by: Caller, signal: AbortSignal): Promise<void> {
+  for await (const { kind } of heddle.changes(by, signal)) {
+    if (kind !== 'server') continue;
+    const names = (await heddle.servers.list(by)).filter(isStarting).map(({ name }) => name);
+    if (signal.aborted) return;
+    sayForNow(names.length === 0 ? '' : `Starting ${names.join(', ')} …`);
+  }
+}
+
+/** Finds the servers whose entries a result lacks. */
+export async function findMissing(heddle: Heddle, by: Caller, only?: string): Promise<readonly ServerStatus[]> {
+  const servers = await heddle.servers.list(by);
+  return servers.filter((server) => (only === undefined || server.name === only) && isMissing(server));
+}
+
+/** Returns them as rows for `--json`. */
+export const missingRows = (missing: readonly ServerStatus[]): readonly MissingServer[] =>
+  missing.map(({ name: server, state, reason = NEVER, fix = ASK_AGAIN }) => {
+    return { kind: 'missing', server, state, reason, fix };
+  });
+
+/** Names them on stderr, with the reason. */
+export function tellMissing(missing: readonly ServerStatus[]): void {
+  for (const status of missing) {
+    const { name, state, reason = NEVER, fix = ASK_AGAIN } = status;
+    const what = state === 'pending' ? 'is missing' : stateOf(status);
+    tellState({ start: `${oneLine(`${name} ${what}`)}: `, message: reason, fix }, process.stderr);
+  }
+}
+
+const NEVER = 'It was never connected.';
+const ASK_AGAIN = 'Run the command again without --no-wait.';
+
+const isMissing = ({ state, tools }: ServerStatus) =>
+  state === 'failed' || state === 'needs-auth' || (state === 'pending' && tools === undefined);

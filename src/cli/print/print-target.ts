@@ -1,0 +1,79 @@
+import colors from 'picocolors';
+import type { Facts, Json, JsonObject, Target } from '../../core/call.ts';
+import { isObject } from '../../core/json.ts';
+import { following, indented, indentedJson, oneLine } from './escape-control.ts';
+
+/** Prints all there is to know of a tool, prompt or resource; text from its server is shown inert. */
+export function printTarget(target: Target): void {
+  const { publicName, kind, definition, facts, flags, invalid, digest, servers } = target;
+  const { description } = definition;
+  const lines = [
+    titled(target),
+    '',
+    ...(invalid === undefined ? [] : [row('invalid', invalid), '']),
+    typeof description === 'string' ? indented(description, process.stdout) : 'It has no description.',
+    '',
+    row(
+      'category',
+      [facts.category, ...(kind === 'tool' ? [`risk ${facts.riskLevel}`, ...traitsOf(facts)] : [])].join(', '),
+    ),
+    row(servers.length === 1 ? 'server' : 'servers', servers.join(', ')),
+    row('version', digest),
+    ...flags.map((flag) => row('flag', flag)),
+    ...PARTS[kind](definition),
+  ];
+  process.stdout.write(`${colors.bold(oneLine(publicName))}\n${lines.join('\n')}\n`);
+}
+
+const row = (title: string, text: string) => following(title.padEnd(9), oneLine(text), process.stdout);
+const json = (title: string, value: Json) => ['', `${title.padEnd(9)}${indentedJson(value, process.stdout)}`];
+
+function titled({ kind, servers, name, definition }: Target): string {
+  const { annotations } = definition;
+  const title = definition.title ?? (isObject(annotations) ? annotations.title : undefined);
+  const called =
+    kind === 'tool' || kind === 'prompt' ? `${servers.join(', ')} calls it ${name}` : String(definition.name);
+  return following(
+    `a ${kind}: `,
+    oneLine(`${called}${typeof title === 'string' ? ` (${title})` : ''}`),
+    process.stdout,
+  );
+}
+
+type Parts = (definition: JsonObject) => readonly string[];
+
+const ofAddress: Parts = ({ mimeType, size }) => [
+  ...(typeof mimeType === 'string' ? [row('type', mimeType)] : []),
+  ...(typeof size === 'number' ? [row('size', `${size} bytes`)] : []),
+];
+
+/** What each kind has that the others do not. */
+const PARTS: Readonly<Record<Target['kind'], Parts>> = {
+  tool: ({ inputSchema = { type: 'object' }, outputSchema }) => [
+    ...json('input', inputSchema),
+    ...(outputSchema === undefined ? [] : json('output', outputSchema)),
+  ],
+  prompt: ({ arguments: list }) => {
+    const takes = (Array.isArray(list) ? list : []).filter(isObject);
+    return takes.length === 0 ? [] : ['', 'arguments', ...takes.map(argumentLine)];
+  },
+  resource: ofAddress,
+  template: ofAddress,
+};
+
+function argumentLine({ name, description, required }: JsonObject): string {
+  const about = [...(required === true ? ['required'] : []), ...(typeof description === 'string' ? [description] : [])];
+  return following('  ', oneLine(`${name}${about.length > 0 ? `: ${about.join('; ')}` : ''}`), process.stdout);
+}
+
+function traitsOf(facts: Facts): readonly string[] {
+  const traits = {
+    'read-only': facts.readOnly,
+    destructive: facts.destructive,
+    idempotent: facts.idempotent,
+    concurrent: facts.concurrent,
+    'open world': facts.openWorld,
+    'asks first': facts.requiresApproval,
+  };
+  return Object.entries(traits).flatMap(([trait, holds]) => (holds ? [trait] : []));
+}

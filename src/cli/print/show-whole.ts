@@ -1,0 +1,29 @@
+import { openConversation } from '../input/ask.ts';
+
+/**
+ * Shows text that a person is to judge, on stderr. Text longer than the screen is said to be, and shown screen by
+ * screen, so that no part of it scrolls away unseen. Returns false when the person stops before the end.
+ */
+export async function showWhole(text: string): Promise<boolean> {
+  const lines = text.split('\n');
+  const rows = Math.max((process.stderr.rows || 24) - 3, 5);
+  if (lines.length <= rows) {
+    process.stderr.write(`${text}\n`);
+    return true;
+  }
+  process.stderr.write(
+    `It has ${lines.length} lines, more than this screen shows. All of them belong to the question.\n`,
+  );
+  const conversation = openConversation();
+  try {
+    for (let at = 0; at < lines.length; at += rows) {
+      process.stderr.write(`${lines.slice(at, at + rows).join('\n')}\n`);
+      if (at + rows >= lines.length) return true;
+      const shown = `${at + rows} of ${lines.length} lines shown. Enter shows more, q stops:`;
+      if (/^q/i.test((await conversation.ask(shown)).trim())) return false;
+    }
+    return true;
+  } finally {
+    conversation.close();
+  }
+}

@@ -1,0 +1,69 @@
+import { getNodeValue } from 'jsonc-parser';
+import type { Json, JsonObject } from '../../core/call.ts';
+import { isObject } from '../../core/json.ts';
+import { objectAt, unfolded, withMember, withoutMember } from './edit-text.ts';
+
+const BYTE_ORDER_MARK = '\uFEFF';
+
+/** A new file without servers; with `$schema` for Heddle's own. */
+export function emptyFile(schema?: string): string {
+  return `${JSON.stringify({ ...(schema !== undefined && { $schema: schema }), mcpServers: {} }, null, 2)}\n`;
+}
+
+/** Adds or replaces one server. Comments, order and layout of everything else stay. */
+export function withServer(text: string, name: string, entry: JsonObject): string {
+  return edited(text, (body) => {
+    const at = serversPath(body);
+    const ready = at === undefined ? withMember(body, [], { name: 'mcpServers', value: {} }) : body;
+    return withMember(ready, at ?? ['mcpServers'], { name, value: entry });
+  });
+}
+
+/** Removes a server, however often it is written; a text without it stays the same. */
+export function withoutServer(text: string, name: string): string {
+  return edited(text, (body) => {
+    const at = serversPath(body);
+    return at === undefined ? body : withoutMember(body, at, name);
+  });
+}
+
+/** Sets one field of a server that is there, such as `['enabled']`. */
+export function withField(text: string, name: string, field: { path: readonly string[]; value: Json }): string {
+  return edited(text, (body) => {
+    const steps = [...(serversPath(body) ?? ['mcpServers']), name, ...field.path];
+    const last = steps.at(-1) ?? name;
+    return withMember(body, steps.slice(0, -1), { name: last, value: field.value });
+  });
+}
+
+/** The servers of a file as they are written, by name. */
+export function writtenServers(text: string): ReadonlyMap<string, Json> {
+  const body = bodyOf(text);
+  if (body.trim() === '') return new Map();
+  const at = serversPath(body);
+  if (at === undefined) return new Map();
+  const pairs = (objectAt(body, at).children ?? []).map(({ children }) => children ?? []);
+  return new Map(pairs.flatMap(([name, value]) => (name && value ? [[name.value, getNodeValue(value)] as const] : [])));
+}
+
+function edited(text: string, edit: (body: string) => string): string {
+  const body = bodyOf(text);
+  const mark = text.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK : '';
+  const start = body.trim() === '' ? emptyFile() : body;
+  const after = edit(unfolded(start));
+  // Nothing to change is nothing changed, the one line included.
+  return after === unfolded(start) && body.trim() !== '' ? text : mark + after;
+}
+
+function bodyOf(text: string): string {
+  return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
+}
+
+/** `mcpServers`, or the root of a file that is nothing but servers; undefined where neither is. */
+function serversPath(body: string): readonly string[] | undefined {
+  const members = objectAt(body, []).children ?? [];
+  if (members.some(({ children }) => children?.[0]?.value === 'mcpServers')) return ['mcpServers'];
+  const values = members.map(({ children }) => (children?.[1] === undefined ? undefined : getNodeValue(children[1])));
+  const bare = values.every((value) => isObject(value) && (value.command !== undefined || value.url !== undefined));
+  return bare && values.length > 0 ? [] : undefined;
+}

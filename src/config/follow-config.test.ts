@@ -1,0 +1,132 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
+import { verifies } from '../../test/requirements.ts';
+import type { Config, SourceFile } from './config.ts';
+import { followConfig } from './follow-config.ts';
+import { defaultSettings } from './schema/default-settings.ts';
+import { versionNow } from './watch-files.ts';
+
+const GRACE_MS = 5000;
+const FILE = '/nowhere/heddle.json';
+const OTHER = '/nowhere/.mcp.json';
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+afterEach(() => void vi.useRealTimers());
+
+/** Follows a configuration whose files are in the states that the test sets, and reads it when the test says so. */
+function follow(found: readonly string[], also: ReadonlyMap<string, string> = new Map()) {
+  let states: ReadonlyMap<string, SourceFile['state']> = new Map(found.map((file) => [file, 'found']));
+  let change = Promise.withResolvers<boolean>();
+  const applied: string[] = [];
+  const said: string[] = [];
+  const config = (): Config => ({
+    projectFolder: '/nowhere',
+    files: [...states].map(([file, state]) => ({ file, scope: 'project', state })),
+    servers: new Map(),
+    dropped: [],
+    settings: defaultSettings('/nowhere'),
+    places: new Map(),
+    problems: [],
+    refreshed: change.promise,
+    untrusted: [],
+  });
+  const namesOf = ({ files }: Config) =>
+    files.flatMap(({ file, state }) => (state === 'found' ? [file] : [])).join(' ');
+  const { close } = followConfig({
+    first: config(),
+    read: async () => config(),
+    also,
+    apply: (next) => applied.push(namesOf(next)),
+    onProblems: (problems) => said.push(...problems.map(({ message }) => message)),
+    graceMs: GRACE_MS,
+  });
+  /** Sets the states of the files; a file that is left out is in no list any more. */
+  async function becomes(next: Readonly<Record<string, SourceFile['state']>>): Promise<void> {
+    states = new Map(Object.entries(next));
+    const { resolve } = change;
+    change = Promise.withResolvers();
+    resolve(true);
+    await vi.advanceTimersByTimeAsync(0);
+  }
+  return { becomes, applied, said, close };
+}
+
+const stays = expect.stringContaining('the last good configuration stays in force for 5 s');
+
+verifies('C13', 'a file that vanishes keeps the last good configuration for a grace period, and says so', async () => {
+  const { becomes, applied, said, close } = follow([FILE]);
+  await becomes({ [FILE]: 'absent' });
+  await vi.advanceTimersByTimeAsync(GRACE_MS - 1);
+  expect([applied, said]).toEqual([[], [stays]]);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(applied).toEqual(['']);
+  close();
+});
+
+verifies('C13', 'a file that comes back within the grace period is in force at once', async () => {
+  const { becomes, applied, said, close } = follow([FILE]);
+  await becomes({ [FILE]: 'absent' });
+  await vi.advanceTimersByTimeAsync(40);
+  await becomes({ [FILE]: 'found' });
+  expect(applied).toEqual([FILE]);
+  await vi.advanceTimersByTimeAsync(2 * GRACE_MS);
+  expect(applied).toEqual([FILE]);
+  await becomes({ [FILE]: 'absent' });
+  expect([applied, said]).toEqual([[FILE], [stays, stays]]);
+  close();
+});
+
+it('does not start the grace period again when another file changes', async () => {
+  const { becomes, applied, close } = follow([FILE, OTHER]);
+  await becomes({ [FILE]: 'absent', [OTHER]: 'found' });
+  await vi.advanceTimersByTimeAsync(GRACE_MS - 1);
+  await becomes({ [FILE]: 'absent', [OTHER]: 'found' });
+  expect(applied).toEqual([]);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(applied).toEqual([OTHER]);
+  await becomes({ [FILE]: 'absent', [OTHER]: 'found' });
+  expect(applied.length).toBeGreaterThan(1);
+  expect(new Set(applied)).toEqual(new Set([OTHER]));
+  close();
+});
+
+it('gives the grace period to a file that is in no list any more: a plugin, or the file that marks the project', async () => {
+  const { becomes, applied, said, close } = follow([FILE, OTHER]);
+  await becomes({ [OTHER]: 'found' });
+  expect([applied, said]).toEqual([[], [stays]]);
+  await becomes({ [OTHER]: 'found', [FILE]: 'found' });
+  expect(applied).toEqual([`${OTHER} ${FILE}`]);
+  close();
+});
+
+it('waits for no file that was never there, nor for an address', async () => {
+  const { becomes, applied, close } = follow([FILE, 'https://connector.test/']);
+  await becomes({ [FILE]: 'found', [OTHER]: 'absent' });
+  expect(applied).toEqual([FILE]);
+  close();
+});
+
+verifies(
+  'C13',
+  'reads again when a further file changed between the first reading and the start of the watch',
+  async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'heddle-follow-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const trust = join(folder, 'trust.json');
+    const before = await versionNow(trust);
+    await writeFile(trust, '{}');
+    vi.useRealTimers(); // The watch reads real files.
+    const { applied, close } = follow([FILE], new Map([[trust, before]]));
+    await expect.poll(() => applied).toEqual([FILE]);
+    close();
+  },
+);
+
+it('leaves no timer behind when it is closed', async () => {
+  const { becomes, close } = follow([FILE]);
+  await becomes({ [FILE]: 'absent' });
+  close();
+  expect(vi.getTimerCount()).toBe(0);
+});

@@ -1,0 +1,50 @@
+import type { Json, JsonObject } from '../../core/call.ts';
+import { HeddleError } from '../../core/errors.ts';
+import { canonicalJson, isObject } from '../../core/json.ts';
+import type { Problem } from '../config.ts';
+import { readTextFile } from '../edit/edit-file.ts';
+import { TREATMENT_DEFAULTS } from '../schema/defaults.ts';
+import type { Imported } from './host-format.ts';
+import { HOSTS, type HostFile } from './hosts.ts';
+
+/** A host's file that exists, and what it says. */
+export interface ImportableFile extends HostFile, Imported {}
+
+/** Reads the hosts' files that there are. What is wrong with one is in its `problems`; nothing is thrown. */
+export async function findImports(files: readonly HostFile[]): Promise<readonly ImportableFile[]> {
+  const found = await Promise.all(files.map(readHostFile));
+  return found.filter((one) => one !== undefined);
+}
+
+async function readHostFile(where: HostFile): Promise<ImportableFile | undefined> {
+  try {
+    const text = await readTextFile(where.file);
+    return text.trim() === '' ? undefined : { ...where, ...HOSTS[where.host].from(text, where) };
+  } catch (error) {
+    if (!HeddleError.is(error)) throw error;
+    const problem: Problem = { level: 'error', code: 'CONFIG_INVALID', message: error.message, fix: error.fix };
+    return { ...where, servers: {}, notes: [], problems: [problem] };
+  }
+}
+
+export type Comparison = 'new' | 'same' | 'different';
+
+/** How an entry stands to the one that is configured under its name. */
+export function compareEntry(entry: JsonObject, configured: Json | undefined): Comparison {
+  if (configured === undefined) return 'new';
+  return isObject(configured) && meaning(configured) === meaning(entry) ? 'same' : 'different';
+}
+
+function meaning({ type, ...entry }: JsonObject): string {
+  const said = Object.entries(entry).filter(([name, value]) => {
+    const text = canonicalJson(value);
+    return text !== '{}' && !(name === 'args' && text === '[]') && text !== canonicalJson(presetOf(name));
+  });
+  return canonicalJson({ ...Object.fromEntries(said), type: type ?? (entry.command === undefined ? 'http' : 'stdio') });
+}
+
+function presetOf(name: string): Json {
+  return Object.hasOwn(TREATMENT_DEFAULTS, name)
+    ? (TREATMENT_DEFAULTS[name as keyof typeof TREATMENT_DEFAULTS] as Json)
+    : {};
+}

@@ -1,0 +1,61 @@
+import type { Json, JsonObject } from '../../core/call.ts';
+import { isObject } from '../../core/json.ts';
+import type { JsonPath } from '../read/parse-document.ts';
+import { valueAt } from '../schema/describe-issue.ts';
+import type { Edit, HostDialect } from './dialect.ts';
+import type { HostServers } from './host-format.ts';
+import { mergeEdits, newEntry } from './merge-entry.ts';
+import { nameFor } from './read-servers.ts';
+import { toEntry } from './to-entry.ts';
+
+interface Planning {
+  readonly servers: HostServers;
+  /** What the file holds now. */
+  readonly root: JsonObject;
+  readonly at: JsonPath;
+  readonly dialect: HostDialect;
+}
+
+export interface Plan {
+  readonly edits: readonly Edit[];
+  readonly notes: readonly string[];
+}
+
+/** What to write into a host's file so that it has these servers too. */
+export function planEdits({ servers, root, at, dialect }: Planning): Plan {
+  const notes: string[] = [];
+  const edits: Edit[] = [];
+  const block = valueAt(root, at);
+  const current: JsonObject = isObject(block) ? block : {};
+  let state = root;
+  for (const [name, ours] of Object.entries(servers)) {
+    const report = { note: (note: string) => void notes.push(`\`${name}\`: ${note}`), problem: () => undefined };
+    const wanted = toEntry(ours, dialect, report);
+    if (wanted === undefined) continue;
+    const key = keyFor(name, current);
+    const before = current[key];
+    const own: readonly Edit[] = isObject(before)
+      ? mergeEdits(before, wanted, dialect)
+      : [{ path: [], value: newEntry(wanted) }];
+    edits.push(...own.map(({ path, value }) => ({ path: [...at, key, ...path], value })));
+    const switched = dialect.switches?.edits(state, key, ours.enabled === false) ?? [];
+    edits.push(...switched);
+    state = switched.reduce(withEdit, state);
+  }
+  return { edits, notes };
+}
+
+/** A server that had to be renamed on its way in goes back under its old name. */
+function keyFor(name: string, current: JsonObject): string {
+  if (Object.hasOwn(current, name)) return name;
+  return Object.keys(current).find((key) => nameFor(key) === name) ?? name;
+}
+
+/** The value with one edit made. */
+export function withEdit(root: JsonObject, { path: [first, ...rest], value }: Edit): JsonObject {
+  if (first === undefined) return isObject(value) ? value : root;
+  const inner = root[first];
+  const member: Json | undefined =
+    rest.length === 0 ? value : withEdit(isObject(inner) ? inner : {}, { path: rest, value });
+  return Object.fromEntries(Object.entries({ ...root, [first]: member }).filter(([, one]) => one !== undefined));
+}

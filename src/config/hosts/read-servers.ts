@@ -1,0 +1,77 @@
+import type { JsonObject } from '../../core/call.ts';
+import { isObject } from '../../core/json.ts';
+import type { Problem, SourceLocation } from '../config.ts';
+import type { JsonPath } from '../read/parse-document.ts';
+import { valueAt } from '../schema/describe-issue.ts';
+import { isReservedName } from '../schema/server-name.ts';
+import type { HostDialect } from './dialect.ts';
+import { fromEntry, type Report } from './from-entry.ts';
+import type { Imported } from './host-format.ts';
+
+/** A file's value and where its parts are written, whatever the file's format. */
+export interface Tree {
+  readonly root: JsonObject;
+  placeOf(path: JsonPath, part?: 'name' | 'value'): SourceLocation;
+}
+
+/** Every server of a host's file in our words. */
+export function readServers(tree: Tree, at: JsonPath, dialect: HostDialect): Imported {
+  const servers: Record<string, JsonObject> = {};
+  const notes: string[] = [];
+  const problems: Problem[] = [];
+  const found = valueAt(tree.root, at);
+  const block = found === undefined ? {} : found;
+  if (!isObject(block)) {
+    const message = `\`${at.join('.')}\` must be an object: ${dialect.title}’s servers by name.`;
+    return { servers, notes, problems: [wrong(message, 'Write an object there.', tree.placeOf(at))] };
+  }
+  for (const [written, entry] of Object.entries(block)) {
+    const report = reportOf({ name: written, path: [...at, written], tree, notes, problems });
+    const name = freeName(written, servers, report);
+    if (name === undefined) continue;
+    const ours = isObject(entry) ? fromEntry(entry, dialect, report) : undefined;
+    if (!isObject(entry)) report.problem('A server must be an object.', 'Write `{ … }`.');
+    if (ours === undefined) continue;
+    if (name !== written)
+      report.note(`It is called \`${name}\` here: Heddle’s names are letters, digits, \`-\`, \`_\`.`);
+    servers[name] = dialect.switches?.isOff(tree.root, written) ? { ...ours, enabled: false } : ours;
+  }
+  return { servers, notes, problems };
+}
+
+function freeName(written: string, servers: object, report: Report): string | undefined {
+  const name = nameFor(written);
+  if (name === undefined) report.note('It is left out: the name is reserved for Heddle itself.');
+  else if (!Object.hasOwn(servers, name)) return name;
+  else report.note(`It is left out: \`${name}\` stands for another server already.`);
+  return undefined;
+}
+
+interface Reporting {
+  readonly name: string;
+  readonly path: JsonPath;
+  readonly tree: Tree;
+  readonly notes: string[];
+  readonly problems: Problem[];
+}
+
+function reportOf({ name, path, tree, notes, problems }: Reporting): Report {
+  return {
+    note: (text) => void notes.push(`\`${name}\`: ${text}`),
+    problem: (message, fix, key) => {
+      const at = tree.placeOf(key === undefined ? path : [...path, ...key.split('.')], key ? 'value' : 'name');
+      problems.push({ ...wrong(`\`${name}\`: ${message}`, fix, at), server: name });
+    },
+  };
+}
+
+export function wrong(message: string, fix: string, at: SourceLocation): Problem {
+  return { level: 'error', code: 'CONFIG_INVALID', message, fix, at };
+}
+
+/** What Heddle calls a server that another host calls so; undefined when it may not. */
+export function nameFor(written: string): string | undefined {
+  const legal = /^[A-Za-z0-9_-]+$/.test(written);
+  const name = legal ? written : written.replace(/[^A-Za-z0-9_-]+/g, '-').replace(/^-+|-+$/g, '');
+  return name === '' || isReservedName(name) ? undefined : name;
+}

@@ -1,0 +1,131 @@
+import type { JsonObject } from '../../core/call.ts';
+import type { Problem } from '../config.ts';
+import { checkEntry } from '../edit/check-entry.ts';
+import { type Document, parseDocument } from '../read/parse-document.ts';
+import { editJson } from './edit-json.ts';
+import type { HostFormat } from './host-format.ts';
+import { nameFor, wrong } from './read-servers.ts';
+import { redactJson } from './redact-host.ts';
+import { argumentsOf, either, type Note, namedValues, objects, settingOf, textOf } from './registry-package.ts';
+import { describeRegistryServer } from './registry-write.ts';
+
+const TITLE = 'the registry';
+
+/** How a package of each kind is run: its runner, and the words before and after the package's name. */
+const RUNNERS: Readonly<Record<string, (id: string, version: string | undefined) => readonly string[]>> = {
+  npm: (id, version) => ['npx', '-y', version === undefined ? id : `${id}@${version}`],
+  pypi: (id, version) => ['uvx', version === undefined ? id : `${id}==${version}`],
+  // Newer files have the tag in the name of the image already.
+  oci: (id, version) => ['docker', version === undefined || /[:@][^/]*$/.test(id) ? id : `${id}:${version}`],
+};
+const TRANSPORTS: Readonly<Record<string, string>> = {
+  'streamable-http': 'http',
+  streamable: 'http',
+  http: 'http',
+  sse: 'sse',
+};
+
+/** A `server.json` as the registry of servers publishes it: one server, and the ways to run it. */
+export const registry: HostFormat = {
+  title: TITLE,
+  from(content, { file }) {
+    const document = parseDocument(file, content.replace(/^\uFEFF/, ''));
+    if (!('root' in document)) return { servers: {}, notes: [], problems: [document] };
+    const { root } = document;
+    const full = textOf(root.name);
+    const name = full === undefined ? undefined : nameFor(full.split('/').at(-1) ?? full);
+    if (full === undefined || name === undefined) {
+      const problem = wrong(
+        '`name` must name the server, as `io.github.user/server`.',
+        'Add it.',
+        document.placeOf(['name']),
+      );
+      return { servers: {}, notes: [], problems: [problem] };
+    }
+    const notes: string[] = [];
+    const note: Note = (one) => void notes.push(`\`${name}\`: ${one}`);
+    const entry = firstThatRuns(root, note);
+    const problem = entry === undefined ? nothingToRun(document) : refusal(name, entry, document);
+    if (entry === undefined || problem !== undefined) return { servers: {}, notes, problems: problem ? [problem] : [] };
+    const description = textOf(root.description);
+    return { servers: { [name]: description ? { ...entry, description } : entry }, notes, problems: [] };
+  },
+  to(servers, existing = '', { file }) {
+    const blank = existing.trim() === '';
+    const document = parseDocument(file, blank ? '{}' : existing.replace(/^\uFEFF/, ''));
+    if (!('root' in document)) return { text: existing, notes: [], problems: [document] };
+    const described = describeRegistryServer(servers, document.root);
+    if ('problem' in described) {
+      const problem = wrong(described.problem, described.fix, document.placeOf([]));
+      return { text: existing, notes: described.notes, problems: [problem] };
+    }
+    return { text: editJson(blank ? '{}\n' : existing, described.edits), notes: described.notes, problems: [] };
+  },
+  redacted: redactJson,
+};
+
+function firstThatRuns(root: JsonObject, note: Note): JsonObject | undefined {
+  for (const [index, one] of objects(root.packages).entries()) {
+    const entry = fromPackage(one, note);
+    if (typeof entry !== 'string') {
+      note(
+        `\`packages[${index}]\` (${textOf(either(one, 'registryType'))} ${textOf(one.identifier)}) is the one that is run.`,
+      );
+      return entry;
+    }
+    note(`\`packages[${index}]\` is passed over: ${entry}`);
+  }
+  for (const [index, one] of objects(root.remotes).entries()) {
+    const entry = fromRemote(one, note);
+    if (typeof entry !== 'string') {
+      note(`\`remotes[${index}]\` is the one that is used.`);
+      return entry;
+    }
+    note(`\`remotes[${index}]\` is passed over: ${entry}`);
+  }
+  return undefined;
+}
+
+/** The entry that runs a package, or why there is none. */
+function fromPackage(one: JsonObject, note: Note): JsonObject | string {
+  const kind = textOf(either(one, 'registryType')) ?? textOf(one.registry_name) ?? '';
+  const identifier = textOf(one.identifier) ?? textOf(one.name);
+  const { transport } = one;
+  const runner = Object.hasOwn(RUNNERS, kind) ? RUNNERS[kind] : undefined;
+  if (runner === undefined) return `Heddle cannot run packages of the kind \`${kind}\`.`;
+  if (identifier === undefined) return '`identifier` is missing.';
+  if (transport !== undefined && (transport as JsonObject).type !== 'stdio') return 'it does not speak over its pipes.';
+  const [preset = '', ...words] = runner(identifier, textOf(one.version));
+  const command = textOf(either(one, 'runtimeHint')) ?? preset;
+  const env = namedValues(either(one, 'environmentVariables'), note);
+  const before = argumentsOf(either(one, 'runtimeArguments'), note);
+  const after = argumentsOf(either(one, 'packageArguments'), note);
+  const own = command === preset ? words.slice(0, -1).filter((word) => !before.includes(word)) : [];
+  const args =
+    kind === 'oci'
+      ? ['run', '-i', '--rm', ...Object.keys(env).flatMap((name) => ['-e', name]), ...before, ...words, ...after]
+      : [...own, ...before, ...words.slice(-1), ...after];
+  return { command, args, ...(Object.keys(env).length > 0 && { env }) };
+}
+
+function fromRemote(one: JsonObject, note: Note): JsonObject | string {
+  const word = textOf(one.type) ?? textOf(either(one, 'transportType')) ?? '';
+  const type = Object.hasOwn(TRANSPORTS, word) ? TRANSPORTS[word] : undefined;
+  if (type === undefined) return `Heddle knows no transport \`${word}\`.`;
+  const url = settingOf({ ...one, value: one.url ?? '' }, 'url', note);
+  if (url === undefined || url === '') return '`url` is missing.';
+  const headers = namedValues(one.headers, note);
+  return { type, url, ...(Object.keys(headers).length > 0 && { headers }) };
+}
+
+const nothingToRun = (document: Document): Problem =>
+  wrong(
+    'There is neither a package nor a remote address in it that Heddle can run.',
+    'Write the server into heddle.json by hand, as its documentation says.',
+    document.placeOf([]),
+  );
+
+function refusal(name: string, entry: JsonObject, document: Document): Problem | undefined {
+  const [problem] = checkEntry(name, entry, { foreign: false, env: {} }).problems;
+  return problem && { ...problem, at: document.placeOf([]) };
+}

@@ -1,0 +1,112 @@
+import { expect, it } from 'vitest';
+import { verifies } from '../../../test/requirements.ts';
+import type { Config } from '../config.ts';
+import { machineWith } from '../fixtures.ts';
+
+async function own(content: object | string): Promise<Config> {
+  return (await machineWith({ 'project/heddle.json': content })).load();
+}
+async function foreign(content: object | string): Promise<Config> {
+  return (await machineWith({ 'project/.mcp.json': content })).load();
+}
+const said = ({ problems }: Config) => problems.map(({ level, message, fix }) => `${level}: ${message} ${fix}`);
+
+verifies('C2', 'takes the type of an entry from what it has', async () => {
+  const { servers } = await own({
+    mcpServers: {
+      a: { command: 'x' },
+      b: { url: 'https://h/mcp' },
+      c: { type: 'sse', url: 'https://h/sse' },
+      d: { type: 'ws', url: 'wss://h/' },
+      e: { type: 'sdk', name: 'n' },
+    },
+  });
+  expect([...servers.values()].map(({ entry }) => entry?.type)).toEqual(['stdio', 'http', 'sse', 'ws', 'sdk']);
+});
+
+verifies('C3', 'gives an entry the defaults and nothing more', async () => {
+  const { servers } = await own({ mcpServers: { a: { command: 'x' } } });
+  expect(servers.get('a')?.entry).toEqual({
+    type: 'stdio',
+    command: 'x',
+    args: [],
+    env: {},
+    priority: 0,
+    enabled: true,
+    trusted: false,
+    autoConnect: false,
+    reconnect: { maxAttempts: 3, delayMs: 5000 },
+    permissions: {},
+    tools: {},
+  });
+});
+
+it.each([
+  [
+    { command: 'x', transport: 'stdio' },
+    '`mcpServers.a.transport` is not a name Heddle knows. Write `type` instead of `transport`.',
+  ],
+  [{ command: 'x', id: 'a' }, 'Remove `id`; the key in `mcpServers` is the name of the server.'],
+  [{ url: 'ws://h', type: 'websocket' }, 'Did you mean `ws`?'],
+  [{ command: 'x', type: 'sdio' }, '`mcpServers.a.type` must be one of `stdio`, `http`, `sse`'],
+  [{ command: 'x', timeout_ms: 5 }, '`mcpServers.a.timeout_ms` is not a name Heddle knows. Did you mean `timeoutMs`?'],
+  [{ comand: 'x' }, '`mcpServers.a.comand` is not a name Heddle knows. Did you mean `command`?'],
+  [{ command: 'x', tools: { t: { risklevel: 'low' } } }, 'Did you mean `riskLevel`?'],
+  [{ command: 'x', headers: {} }, '`mcpServers.a.headers` belongs to a server reached by `url`'],
+  [{ command: 'x', url: 'http://h' }, 'The server `a` has both `command` and `url`.'],
+  [{ description: 'x' }, 'The server `a` has neither `command` nor `url`.'],
+  [{ url: 'nonsense' }, '`mcpServers.a.url` is not a URL that can be used here.'],
+  [{ url: 'ws://h' }, 'Add `"type": "ws"`'],
+  [{ command: 5 }, '`mcpServers.a.command` must be a string, not a number.'],
+  [{ command: '' }, '`mcpServers.a.command` is empty.'],
+  [{ command: 'x', args: 'y' }, '`mcpServers.a.args` must be an array, not a string.'],
+  [{ command: 'x', timeoutMs: 0.5 }, '`mcpServers.a.timeoutMs` must be a whole number, not a fraction.'],
+  [{ command: 'x', limits: { maxCalls: 1 } }, '`mcpServers.a.limits.windowMs` is missing.'],
+  [{ command: 'x', enabled: null }, '`mcpServers.a.enabled` must be a boolean, not null.'],
+  [{ url: 'http://h', headers: { A: 'one\ntwo' } }, '`mcpServers.a.headers.A` must be a single line.'],
+  ['x', 'The server `a` is not an object.'],
+])('finds an entry like %j broken, and no other', async (entry, words) => {
+  const config = await own({ mcpServers: { a: entry, b: { command: 'fine' } } });
+  expect(said(config)[0]).toContain(`error: `);
+  expect(said(config)[0]).toContain(words);
+  expect(config.servers.get('a')).toMatchObject({ scope: 'project', problem: config.problems[0] });
+  expect(config.servers.get('a')?.entry).toBeUndefined();
+  expect(config.servers.get('b')?.entry).toBeDefined();
+  expect(config.problems.every(({ server, at }) => server === 'a' && at !== undefined)).toBe(true);
+});
+
+verifies('C10', 'says line and column of what is wrong in an entry', async () => {
+  const { problems } = await own('{ "mcpServers": {\n  "a": {\n    "command": "x",\n    "agrs": []\n} } }');
+  expect(problems).toMatchObject([{ at: { line: 4, column: 5 }, fix: 'Did you mean `args`?' }]);
+});
+
+verifies('C8', 'refuses reserved names and names with other characters', async () => {
+  const names = ['heddle', 'heddle-x', 'workflow', 'a.b', 'a b', '', 'é'];
+  const config = await own({ mcpServers: Object.fromEntries(names.map((name) => [name, { command: 'x' }])) });
+  expect([...config.servers.keys()]).toEqual(names);
+  expect([...config.servers.values()].filter(({ entry }) => entry !== undefined)).toEqual([]);
+  expect(config.problems).toHaveLength(names.length);
+});
+
+verifies('C8', 'lets a person’s entry be called filesystem', async () => {
+  const { servers, problems } = await own({
+    mcpServers: { filesystem: { command: 'x' }, heddles: { command: 'y' } },
+  });
+  expect(problems).toEqual([]);
+  expect(servers.get('filesystem')).toMatchObject({ scope: 'project', entry: { command: 'x' } });
+});
+
+it('takes the later of two entries of one name, with a warning', async () => {
+  const config = await own('{ "mcpServers": { "a": { "command": "x" },\n "a": { "command": "y" } } }');
+  expect(config.servers.get('a')?.entry).toMatchObject({ command: 'y' });
+  expect(config.problems).toMatchObject([{ level: 'warn', server: 'a', at: { line: 2, column: 2 } }]);
+});
+
+it.each([own, foreign])('finds an entry with `__proto__` inside broken, and reads none so named (%#)', async (load) => {
+  const config = await load(
+    '{ "mcpServers": { "__proto__": { "command": "x" }, "a": { "command": "x", "env": { "__proto__": "y" } } } }',
+  );
+  expect([...config.servers.keys()]).toEqual(['a']);
+  expect(config.servers.get('a')).toMatchObject({ problem: { level: 'error' } });
+  expect(config.problems.map(({ server }) => server)).toEqual([undefined, 'a']);
+});

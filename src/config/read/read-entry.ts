@@ -1,0 +1,135 @@
+import type * as z from 'zod';
+import type { Json, JsonObject } from '../../core/call.ts';
+import { closest } from '../../core/text/did-you-mean.ts';
+import type { Problem } from '../config.ts';
+import { describeIssues, type SchemaIssue } from '../schema/describe-issue.ts';
+import type { ServerEntry } from '../schema/schema.ts';
+import { keysAt } from '../schema/schema-keys.ts';
+import { findNameProblem } from '../schema/server-name.ts';
+import { remoteEntry, sdkEntry, stdioEntry } from '../schema/server-schema.ts';
+import { ENTRY_FIELDS, expandObject, type Variables } from './expand.ts';
+import type { Document, JsonPath } from './parse-document.ts';
+
+export interface EntryContext {
+  readonly document: Document;
+  /** In a file that other programs own, a name we do not know is theirs: a warning. */
+  readonly foreign: boolean;
+  readonly variables: Variables;
+  readonly folder: string;
+}
+
+export interface EntryReading {
+  readonly entry?: ServerEntry;
+  readonly problems: readonly Problem[];
+}
+
+const SCHEMAS = { stdio: stdioEntry, remote: remoteEntry, sdk: sdkEntry } as const;
+type Kind = keyof typeof SCHEMAS;
+const REMOTE_TYPES: readonly string[] = remoteEntry.shape.type.unwrap().options;
+const TYPES = ['stdio', ...REMOTE_TYPES, 'sdk'];
+const LOOKS: Readonly<Record<Kind, string>> = {
+  stdio: 'a server started by `command`',
+  remote: 'a server reached by `url`',
+  sdk: 'a server of type `sdk`',
+};
+
+/** Checks one entry of `mcpServers`, written at `at`, and fills its defaults. */
+export function readEntry(written: Json, at: JsonPath, around: EntryContext): EntryReading {
+  const { document, variables, folder } = around;
+  const name = String(at.at(-1));
+  const fail = (message: string, fix: string, part: 'name' | 'value' = 'name'): EntryReading => ({
+    problems: [{ level: 'error', code: 'CONFIG_INVALID', message, fix, at: document.placeOf(at, part), server: name }],
+  });
+
+  const badName = findNameProblem(name);
+  if (badName !== undefined) return fail(badName, 'Give the server another name.');
+  if (typeof written !== 'object' || written === null || Array.isArray(written)) {
+    return fail(`The server \`${name}\` is not an object.`, 'Write `{ "command": … }` or `{ "url": … }`.', 'value');
+  }
+  const { value, failed } = expandObject(written as JsonObject, {
+    document,
+    at,
+    fields: ENTRY_FIELDS,
+    variables,
+    folder,
+  });
+  if (failed.length > 0) return { problems: failed.map(({ problem }) => ({ ...problem, server: name })) };
+  const kind = kindOf(value);
+  if (kind === 'both') return fail(`The server \`${name}\` has both \`command\` and \`url\`.`, 'Remove one of them.');
+  if (kind === 'neither') {
+    return fail(`The server \`${name}\` has neither \`command\` nor \`url\`.`, 'Add one of them.');
+  }
+  return checkShape(value, at, { ...around, kind });
+}
+
+function kindOf({ type, command, url, ...others }: JsonObject): Kind | 'both' | 'neither' {
+  if (type === 'stdio' || type === 'sdk') return type;
+  if (type !== undefined) return command === undefined || REMOTE_TYPES.includes(String(type)) ? 'remote' : 'stdio';
+  if (command !== undefined) return url === undefined ? 'stdio' : 'both';
+  if (url !== undefined) return 'remote';
+  // A misspelt `command` or `url` is better met with its name than with "neither".
+  const keys = Object.keys(others);
+  if (closest('command', keys) !== undefined) return 'stdio';
+  return closest('url', keys) === undefined ? 'neither' : 'remote';
+}
+
+function checkShape(value: JsonObject, at: JsonPath, around: EntryContext & { readonly kind: Kind }): EntryReading {
+  const { document, foreign, kind } = around;
+  const server = String(at.at(-1));
+  const checked = {
+    document,
+    at,
+    value,
+    knownKeys: (path: JsonPath) => keysAt(SCHEMAS[kind], path),
+    explainKey: (key: string) => misplaced(key, kind),
+  };
+  const complaintsOf = (result: z.ZodSafeParseResult<unknown>): readonly SchemaIssue[] =>
+    describeIssues((result.error?.issues ?? []).map(withEveryType), checked).map((complaint) => ({
+      ...complaint,
+      problem: { ...complaint.problem, server },
+    }));
+
+  const first = SCHEMAS[kind].safeParse(value);
+  const complaints = complaintsOf(first);
+  const unknown = complaints.filter(({ unknownKey }) => unknownKey);
+  if (foreign && unknown.length > 0) {
+    const warnings = unknown.map(({ problem }) => ({ ...problem, level: 'warn' as const }));
+    const rest = checkShape(without(value, unknown), at, around);
+    return { ...rest, problems: [...warnings, ...rest.problems] };
+  }
+  if (!first.success) return { problems: complaints.map(({ problem }) => problem) };
+  const mismatch = schemeMismatch(first.data, server);
+  if (mismatch === undefined) return { entry: first.data, problems: [] };
+  return { problems: [{ ...mismatch, at: document.placeOf([...at, 'url']) }] };
+}
+
+// Each schema knows only its own types; the reader may have meant any.
+function withEveryType(issue: z.core.$ZodIssue): z.core.$ZodIssue {
+  const aboutType = issue.code === 'invalid_value' && issue.path.length === 1 && issue.path[0] === 'type';
+  return aboutType ? { ...issue, values: TYPES } : issue;
+}
+
+function misplaced(key: string, kind: Kind): string | undefined {
+  const other = (Object.keys(SCHEMAS) as Kind[]).find((candidate) => Object.hasOwn(SCHEMAS[candidate].shape, key));
+  return other === undefined ? undefined : `belongs to ${LOOKS[other]}; this is ${LOOKS[kind]}`;
+}
+
+function without(value: JsonObject, unknown: readonly SchemaIssue[]): JsonObject {
+  const copy = structuredClone(value) as Record<string, unknown>;
+  for (const { path } of unknown) {
+    const parent = path.slice(0, -1).reduce<unknown>((found, step) => (found as Record<string, unknown>)[step], copy);
+    delete (parent as Record<string, unknown>)[String(path.at(-1))];
+  }
+  return copy as JsonObject;
+}
+
+function schemeMismatch(entry: ServerEntry, server: string): Problem | undefined {
+  if (entry.type === 'stdio' || entry.type === 'sdk') return undefined;
+  const socket = /^wss?:/i.test(entry.url);
+  if (entry.type.startsWith('ws') === socket) return undefined;
+  const [scheme, fix] = socket
+    ? ['http or https', 'Add `"type": "ws"`, or write an http URL.']
+    : ['ws or wss', 'Write a ws:// or wss:// URL.'];
+  const message = `The server \`${server}\` is of type \`${entry.type}\`, so its \`url\` has to be ${scheme}.`;
+  return { level: 'error', code: 'CONFIG_INVALID', message, fix, server };
+}

@@ -1,0 +1,95 @@
+import type { Stats } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import { isObject } from '../../core/json.ts';
+import type { Problem, Scope, SourceFile } from '../config.ts';
+import { valueAt } from '../schema/describe-issue.ts';
+import { type Document, type JsonPath, parseDocument } from './parse-document.ts';
+
+const MAX_BYTES = 5 * 1024 * 1024;
+
+export type FileReading = (
+  | { readonly state: 'absent' }
+  | { readonly state: 'broken'; readonly problem: Problem }
+  | { readonly state: 'found'; readonly document: Document }
+) & {
+  /** The version of the file just before it was read. */
+  readonly version?: string;
+};
+
+/** The version of a file that does not exist. */
+export const MISSING = 'missing';
+
+/** Returns a text that differs after every write to a file. */
+export const fileVersion = ({ ino, size, mtimeMs, ctimeMs }: Stats): string => `${ino} ${size} ${mtimeMs} ${ctimeMs}`;
+
+/**
+ * Reads one configuration file. Whatever is wrong with it is in the answer; nothing is thrown.
+ * With `wanted`, a file that holds nothing there is as good as absent.
+ */
+export async function readConfigFile(file: string, wanted?: JsonPath): Promise<FileReading> {
+  let version: string | undefined;
+  try {
+    const found = await stat(file);
+    version = fileVersion(found);
+    return { ...(await readFound(file, found, wanted)), version };
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === 'ENOENT') return { state: 'absent', version: MISSING };
+    return { ...broken(file, `cannot be read (${code})`), ...(version !== undefined && { version }) };
+  }
+}
+
+async function readFound(file: string, found: Stats, wanted: JsonPath | undefined): Promise<FileReading> {
+  // A pipe or a device would wait for a writer that never comes.
+  if (!found.isFile()) return broken(file, `is ${found.isDirectory() ? 'a folder' : 'not a regular file'}`);
+  if (found.size > MAX_BYTES) return broken(file, `has ${found.size} bytes; the most Heddle reads is ${MAX_BYTES}`);
+  const text = decode(await readFile(file));
+  if (text === undefined) return broken(file, 'is not UTF-8 text');
+  return wanted !== undefined && holdsNothing(text, wanted) ? { state: 'absent' } : readConfigText(file, text);
+}
+
+/** Reads text that says where it comes from. */
+export function readConfigText(file: string, text: string): FileReading {
+  const document = parseDocument(file, text);
+  return 'root' in document ? { state: 'found', document } : { state: 'broken', problem: document };
+}
+
+/** Returns what a reading says about its file. */
+export const sourceFile = (file: string, scope: Scope, { state, version }: FileReading): SourceFile => ({
+  file,
+  scope,
+  state,
+  ...(version !== undefined && { version }),
+});
+
+// Settings of other programs grow to megabytes; the quick parser says whether the one that knows lines is needed.
+function holdsNothing(text: string, wanted: JsonPath): boolean {
+  try {
+    const found = valueAt(JSON.parse(text), wanted);
+    return found === undefined || (isObject(found) && Object.keys(found).length === 0);
+  } catch {
+    return false;
+  }
+}
+
+// Fatal: a byte that is replaced silently would be a key or a path that nobody wrote. Drops a byte-order mark.
+function decode(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+function broken(file: string, why: string): FileReading {
+  const fix = 'Put a readable JSON file there, or remove it.';
+  const at = { file, line: 1, column: 1 };
+  return {
+    state: 'broken',
+    problem: { level: 'error', code: 'CONFIG_INVALID', message: `${file} ${why}.`, fix, at },
+  };
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : String(error);
+}

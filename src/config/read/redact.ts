@@ -1,0 +1,50 @@
+import type { Json, JsonObject } from '../../core/call.ts';
+
+export const REDACTED = '[REDACTED]';
+
+const SECRET_WORDS = 'password|secret|token|api[-_]?key|authorization|private[-_]?key';
+const SECRET_NAME = new RegExp(SECRET_WORDS, 'i');
+const SECRET_FLAG = new RegExp(`^--?[\\w-]{0,64}(?:${SECRET_WORDS})[\\w-]{0,64}$`, 'i');
+// The names are bounded: without that, a long run of such words would take forever.
+const NAMED_SECRET = new RegExp(`((?:${SECRET_WORDS})[\\w-]{0,64}(?:=|:\\s{0,8}))[^&#\\r\\n]+`, 'gi');
+const BEARER = /\b(bearer\s{1,8})\S+/gi;
+const URL_PASSWORD = /(:\/\/[^\s/?#:@]*:)[^\s/?#]*(?=@)/g;
+
+/** Whether what stands under this name is nobody's business. */
+export function isSecretName(name: string): boolean {
+  return SECRET_NAME.test(name) || name === 'env' || name === 'headers';
+}
+
+/** A value fit to be shown: what stands under a secret's name, in a URL or after a flag, is gone. */
+export function redact(value: Json): Json {
+  if (typeof value === 'string') return redactText(value);
+  if (Array.isArray(value)) return value.map((item, index) => redactItem(item, value[index - 1]));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value as JsonObject).map(([key, item]) => [
+      key,
+      isSecretName(key) ? REDACTED : redact(item ?? null),
+    ]),
+  );
+}
+
+/** An expanded value without what a `${secret:…}` was written for, wherever that stands. */
+export function withoutSecrets(value: Json, written: Json | undefined): Json {
+  if (typeof written === 'string' && written.includes('${secret:')) return REDACTED;
+  if (typeof value !== 'object' || value === null || typeof written !== 'object' || written === null) return value;
+  const at = (key: string) => (written as JsonObject)[key];
+  const members = Object.entries(value).map(([key, item]) => [key, withoutSecrets(item as Json, at(key))] as const);
+  return Array.isArray(value) ? members.map(([, item]) => item) : Object.fromEntries(members);
+}
+
+function redactItem(item: Json, before: Json | undefined): Json {
+  const named = typeof before === 'string' && SECRET_FLAG.test(before);
+  return named && typeof item === 'string' && !item.startsWith('-') ? REDACTED : redact(item);
+}
+
+function redactText(text: string): string {
+  return text
+    .replace(URL_PASSWORD, `$1${REDACTED}`)
+    .replace(NAMED_SECRET, `$1${REDACTED}`)
+    .replace(BEARER, `$1${REDACTED}`);
+}

@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest';
+import { serverEntry } from '../schema/server-schema.ts';
+import { signatureOf } from './signature.ts';
+
+const sign = (entry: object): string => signatureOf(serverEntry.parse(entry));
+
+it('is the same for the same program or address, whatever the order and whatever else is said', () => {
+  expect(sign({ args: ['a'], command: 'x', env: { A: '1' } })).toBe(sign({ command: 'x', args: ['a'], priority: 2 }));
+  expect(sign({ url: 'http://h/' })).toBe(sign({ type: 'sse', headers: { a: 'b' }, url: 'http://h/' }));
+});
+
+it('tells programs, arguments and addresses apart', () => {
+  const entries = [
+    { command: 'x' },
+    { command: 'x', args: ['a'] },
+    { command: 'x', args: ['a', 'b'] },
+    { command: 'x', args: ['a b'] },
+    { command: 'url', args: ['http://h/'] },
+    { url: 'http://h/' },
+    { type: 'sdk', name: 'x' },
+  ];
+  expect(new Set(entries.map(sign)).size).toBe(entries.length);
+});

@@ -1,0 +1,78 @@
+import { matchesGlob } from '../../core/text/match-glob.ts';
+
+const PRINTABLE = /^[\x21-\x7e]+$/;
+const PATTERN = /^([a-z*][a-z0-9+.*-]*):\/\/(\[[0-9a-f:.*]+\]|[^/?#@:[\]\s]+)(?::([\d*]*))?([/?#]\S*)?$/i;
+const WILD_HOST = /^(?:[a-z0-9._*-]+|\[.*\])$/i;
+const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'ws:': '80', 'https:': '443', 'wss:': '443' };
+
+/** A pattern in the form that URLs have after parsing. */
+interface Pattern {
+  readonly scheme: string;
+  readonly host: string;
+  /** Empty where the pattern has none. */
+  readonly port: string;
+  readonly path?: string;
+}
+
+/** Returns true for `*`, and for a scheme, a host and perhaps a port and a path, each with `*` for any characters. */
+export function isUrlPattern(text: string): boolean {
+  return text === '*' || parsePattern(text) !== undefined;
+}
+
+/**
+ * Returns true if a URL fits a pattern. Scheme, host, port and path are compared one by one, so a `*` in the
+ * host cannot reach the path: `https://*.example.com/*` does not fit `https://evil.test/.example.com/`.
+ * A pattern without a port covers the default port of the URL's scheme; the host `*` without a port covers every port.
+ * A pattern without a path covers all paths. A path without `*` is exact, query included.
+ * A pattern that denies also covers its path with any query and with a slash at the end.
+ */
+export function matchesUrl(pattern: string, text: string, effect: 'allow' | 'deny' = 'allow'): boolean {
+  if (pattern === '*') return true;
+  const parsed = parsePattern(pattern);
+  if (parsed === undefined || !URL.canParse(text)) return false;
+  const { scheme, host, port, path } = parsed;
+  const url = new URL(text);
+  const fitsPort = port === '' ? url.port === '' || /^\*+$/.test(host) : matchesGlob(port, portOf(url));
+  if (!fitsPort || !matchesGlob(scheme, url.protocol.slice(0, -1)) || !matchesGlob(host, withoutDot(url.hostname)))
+    return false;
+  if (path === undefined || matchesGlob(path, plainPath(url) + decoded(url.search))) return true;
+  return effect === 'deny' && matchesGlob(withoutSlash(path), withoutSlash(plainPath(url)));
+}
+
+function parsePattern(text: string): Pattern | undefined {
+  const [, scheme, name = '', port = '', path] = (PRINTABLE.test(text) && PATTERN.exec(text)) || [];
+  const host = plainHost(name);
+  if (scheme === undefined || host === undefined || Number(port) > 65_535) return undefined;
+  const start = { scheme: scheme.toLowerCase(), host, port: port.replace(/^0+(?=\d)/, '') };
+  if (path === undefined) return start;
+  const url = new URL(`http://host${path}`);
+  return { ...start, path: plainPath(url) + decoded(url.search) };
+}
+
+const portOf = ({ port, protocol }: URL) => port || (DEFAULT_PORTS[protocol] ?? '');
+
+/** Returns a host as the URL parser writes it: lower case, decoded, addresses in their shortest form. */
+function plainHost(name: string): string | undefined {
+  if (name.includes('*')) return WILD_HOST.test(name) ? withoutDot(name.toLowerCase()) : undefined;
+  return URL.canParse(`http://${name}`) ? withoutDot(new URL(`http://${name}`).hostname) : undefined;
+}
+
+const withoutDot = (hostname: string) => hostname.replace(/\.$/, '');
+
+const withoutSlash = (path: string) => path.replace(/\/$/, '');
+
+/**
+ * Returns a path in one spelling, because `%61dmin`, `x/..%2fadmin`, `/admin` and `admin` are one path to most servers.
+ * Stays encoded: `#`, `%`, `*` and `?`, which would mean something else when decoded.
+ */
+function plainPath({ pathname }: URL): string {
+  return new URL(`http://host${decoded(pathname).replace(/[/\\]+/g, '/')}`).pathname;
+}
+
+function decoded(text: string): string {
+  return text.replace(/%([0-9a-f]{2})/gi, (whole, code: string) =>
+    /^(?:2[35a]|3f|[01].|7f|[89a-f].)$/i.test(code)
+      ? whole.toUpperCase()
+      : String.fromCharCode(Number.parseInt(code, 16)),
+  );
+}

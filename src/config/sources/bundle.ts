@@ -1,0 +1,139 @@
+import { createHash } from 'node:crypto';
+import { access, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Json, JsonObject } from '../../core/call.ts';
+import { HeddleError } from '../../core/errors.ts';
+import { isObject } from '../../core/json.ts';
+import type { Problem } from '../config.ts';
+import type { Document } from '../read/parse-document.ts';
+import { readConfigFile } from '../read/read-file.ts';
+import { readZip } from './read-zip.ts';
+
+/** A server that came as one file, unpacked. */
+export interface Bundle {
+  /** As if its manifest were a file of servers. */
+  readonly document: Document;
+  readonly folder: string;
+  /** What its variables stand for where the environment says nothing. */
+  readonly defaults: Readonly<Record<string, string>>;
+}
+
+const MAX_BYTES = 100 * 1024 * 1024;
+
+/** Opens an `.mcpb` file: unpacks it below `home` the first time, once it is trusted, and reads its manifest. */
+export async function openBundle(
+  file: string,
+  home: string,
+  trusts: (digest: string) => boolean,
+): Promise<Bundle | Problem> {
+  try {
+    const found = await stat(file);
+    if (!found.isFile() || found.size > MAX_BYTES)
+      throw unusable(`${file} is not a file of at most ${MAX_BYTES} bytes.`);
+    const bytes = await readFile(file);
+    const digest = createHash('sha256').update(bytes).digest('hex');
+    if (!trusts(digest)) return untrusted(file);
+    const folder = await unpacked(bytes, join(home, 'bundles', digest));
+    const manifest = await readConfigFile(join(folder, 'manifest.json'));
+    if (manifest.state === 'broken')
+      return { ...manifest.problem, at: { ...start(file), ...manifest.problem.at, file } };
+    if (manifest.state === 'absent') throw unusable(`${file} has no manifest.json.`);
+    return toBundle(file, folder, manifest.document);
+  } catch (thrown) {
+    const { message, fix } = HeddleError.is(thrown)
+      ? thrown
+      : unusable(`${file} cannot be opened (${codeOf(thrown)}).`);
+    return {
+      level: 'error',
+      code: 'CONFIG_INVALID',
+      message: `${message} No server of it is used.`,
+      fix,
+      at: start(file),
+    };
+  }
+}
+
+async function unpacked(bytes: Buffer, folder: string): Promise<string> {
+  const bundles = dirname(folder);
+  const done = await access(folder).then(
+    () => true,
+    () => false,
+  );
+  if (done) return folder;
+  const files = readZip(bytes);
+  await mkdir(bundles, { recursive: true, mode: 0o700 });
+  const temporary = await mkdtemp(join(bundles, '.unpacking-'));
+  try {
+    for (const { name, read } of files) {
+      const path = join(temporary, name);
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      // A bundle packed elsewhere may not say which of its files are programs.
+      await writeFile(path, await read(), { mode: 0o700, flag: 'wx' });
+    }
+    // Whoever is first wins; the other one's files are the same.
+    await rename(temporary, folder).catch((thrown) => access(folder).catch(() => Promise.reject(thrown)));
+  } finally {
+    await rm(temporary, { recursive: true, force: true });
+  }
+  return folder;
+}
+
+const RUNNERS: Readonly<Record<string, string>> = { node: 'node', python: 'python3' };
+
+function toBundle(file: string, folder: string, manifest: Document): Bundle {
+  const { name: title, server, user_config: asks } = manifest.root;
+  const name = typeof title === 'string' ? title.replace(/[^A-Za-z0-9_-]+/g, '-') : '';
+  if (name === '') throw unusable(`The manifest in ${file} has no \`name\`.`);
+  if (!isObject(server)) throw unusable(`The manifest in ${file} has no \`server\`.`);
+  const prefix = `HEDDLE_PLUGIN_${name}_`.toUpperCase().replaceAll('-', '_');
+  const entry = mapText(entryOf(server), (text) =>
+    text.replace(/\$\{user_config\.(\w+)\}/g, (_, key: string) => `\${${prefix}${key.toUpperCase()}}`),
+  );
+  const defaults = Object.entries(isObject(asks) ? asks : {}).flatMap(([key, ask]) => {
+    const value = isObject(ask) ? ask.default : undefined;
+    const simple = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+    return simple ? [[`${prefix}${key.toUpperCase()}`, String(value)] as const] : [];
+  });
+  const document: Document = {
+    file,
+    root: { mcpServers: { [name]: entry } },
+    findings: [],
+    placeOf: (path, part) => ({ ...manifest.placeOf(['server', 'mcp_config', ...path.slice(2)], part), file }),
+  };
+  return { document, folder, defaults: Object.fromEntries(defaults) };
+}
+
+function entryOf({ type, entry_point: entryPoint, mcp_config: config }: JsonObject): Json {
+  if (isObject(config)) {
+    const { platform_overrides: overrides, ...rest } = config;
+    const here = isObject(overrides) ? overrides[process.platform] : undefined;
+    return { ...rest, ...(isObject(here) && here) };
+  }
+  const path = `\${__dirname}/${entryPoint}`;
+  const runner = RUNNERS[String(type)];
+  return runner === undefined ? { command: path } : { command: runner, args: [path] };
+}
+
+function mapText(value: Json, change: (text: string) => string): Json {
+  if (typeof value === 'string') return change(value);
+  if (Array.isArray(value)) return value.map((item) => mapText(item, change));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, mapText(item ?? null, change)]));
+}
+
+const untrusted = (file: string): Problem => ({
+  level: 'warn',
+  code: 'SERVER_UNTRUSTED',
+  message: `${file} came with this project and is untrusted: its server is not used.`,
+  fix: 'Run `heddle trust` if you want it.',
+  at: start(file),
+});
+
+const start = (file: string) => ({ file, line: 1, column: 1 });
+
+const unusable = (message: string) =>
+  new HeddleError('CONFIG_INVALID', message, { fix: 'Replace the bundle, or remove it.' });
+
+function codeOf(thrown: unknown): string {
+  return thrown instanceof Error && 'code' in thrown ? String(thrown.code) : String(thrown);
+}

@@ -1,0 +1,103 @@
+import { isObject } from '../../core/json.ts';
+import type { Problem, SourceFile } from '../config.ts';
+import type { FoundConnector } from '../merge-connectors.ts';
+import type { Variables } from '../read/expand.ts';
+import { type Layer, type LayerServer, toLayer } from '../read/layer.ts';
+import { parseDocument } from '../read/parse-document.ts';
+import { BUILTINS } from '../schema/server-name.ts';
+import { type Remote, remoteDocument, shownUrl } from './remote-document.ts';
+
+export interface ConnectorOptions {
+  readonly remote: Remote;
+  readonly variables: Variables;
+  readonly folder: string;
+  /** Whether the user agrees that a connector which came with the project is asked. */
+  readonly trusts: (connector: FoundConnector) => boolean;
+}
+
+export interface Fetched {
+  readonly files: readonly SourceFile[];
+  readonly layers: readonly Layer[];
+  readonly problems: readonly Problem[];
+  readonly refreshed: Promise<boolean>;
+}
+
+/** Asks every connector, all at the same time; one that does not answer holds up none of the others. */
+export async function readConnectors(
+  connectors: readonly FoundConnector[],
+  options: ConnectorOptions,
+): Promise<readonly Fetched[]> {
+  return Promise.all(connectors.map((connector) => readConnector(connector, options)));
+}
+
+async function readConnector(connector: FoundConnector, options: ConnectorOptions): Promise<Fetched> {
+  const nothing = { files: [], layers: [], problems: [], refreshed: Promise.resolve(false) };
+  // Asking sends a token to an address that the project's author chose.
+  if (connector.needsTrust && !options.trusts(connector)) return { ...nothing, problems: [untrusted(connector)] };
+  const { url, token } = connector;
+  const request = { url, complain: complainAbout, ...(token !== undefined && { token }) };
+  const { text, failure, refreshed } = await remoteDocument(request, options.remote);
+  const problems = failure === undefined ? [] : [silent(connector, failure, text !== undefined)];
+  const file = shownUrl(url);
+  // What an organisation's own file refers to has the force of that file.
+  const scope = connector.scope === 'enterprise' ? 'enterprise' : 'connector';
+  const document = text === undefined ? undefined : parseDocument(file, text);
+  if (document === undefined || !('root' in document)) {
+    return { ...nothing, files: [{ file, scope, state: 'broken' }], problems, refreshed };
+  }
+  const { folder } = options;
+  const variables = { ...options.variables, listed: new Set(connector.variables) };
+  const layer = toLayer(scope, { document, foreign: true, variables, folder, serversAt: ['mcpServers'] });
+  const found = scope === 'enterprise' ? layer.servers : layer.servers.map(withTrust);
+  const layers = [{ ...layer, servers: found, needsTrust: connector.needsTrust }];
+  return { files: [{ file, scope, state: 'found' }], layers, problems, refreshed };
+}
+
+// Keys of a server that neither run a program here nor change how its calls, or those of other servers, are treated.
+const HARMLESS = new Set([
+  'url',
+  'headers',
+  'description',
+  'enabled',
+  'autoConnect',
+  'timeoutMs',
+  'connectTimeoutMs',
+  'maxMessageBytes',
+  'limits',
+  'reconnect',
+]);
+const PLAIN_TYPES: readonly unknown[] = [undefined, 'http', 'sse', 'ws'];
+
+/** Marks a server that needs the user's agreement: all but a plain address that replaces no built-in server. */
+function withTrust(server: LayerServer): LayerServer {
+  const { type, ...others } = server.written ?? {};
+  const plain = PLAIN_TYPES.includes(type) && Object.keys(others).every((key) => HARMLESS.has(key));
+  return { ...server, needsTrust: !plain || BUILTINS.has(server.name) };
+}
+
+function complainAbout(text: string): string | undefined {
+  const document = parseDocument('answer', text);
+  if (!('root' in document)) return 'is not JSON';
+  return isObject(document.root.mcpServers) ? undefined : 'has no `mcpServers`';
+}
+
+function silent({ name, at }: FoundConnector, failure: Pick<Problem, 'code' | 'message'>, served: boolean): Problem {
+  const outcome = served ? 'Its last good answer is used.' : 'Its servers are missing.';
+  return {
+    level: served ? 'warn' : 'error',
+    code: failure.code,
+    message: `The connector \`${name}\` cannot be read: ${failure.message} ${outcome}`,
+    fix: 'Check its `url` and `token`, or ask who runs it.',
+    at,
+  };
+}
+
+function untrusted({ name, at }: FoundConnector): Problem {
+  return {
+    level: 'warn',
+    code: 'CONFIG_INVALID',
+    message: `The connector \`${name}\` comes with the project and is not trusted, so it is not asked.`,
+    fix: 'Run `heddle trust` if you want its servers.',
+    at,
+  };
+}

@@ -1,0 +1,296 @@
+import { describe, expect, it } from 'vitest';
+import { verifies } from '../../../test/requirements.ts';
+import type { Config } from '../config.ts';
+import { explain } from '../explain.ts';
+import { type Machine, machineWith, zipOf } from '../fixtures.ts';
+import { givenServers } from '../read/given-servers.ts';
+import type { LoadOptions } from '../sources-found.ts';
+
+const stdio = (...argv: string[]) => ({ command: argv[0] ?? 'x', args: argv.slice(1) });
+const USER = {
+  mcpServers: {
+    shell: stdio('sh', '-c', 'true'),
+    files: stdio('${TOOL}', 'serve'),
+    good: { url: 'https://mcp.example.com/a' },
+    hidden: { url: 'https://${HOST}/mcp' },
+    named: { url: 'https://other.test/' },
+  },
+};
+const ENV = { TOOL: 'files-mcp', HOST: 'evil.test' };
+
+async function withPolicy(settings: object | string, env = {}): Promise<{ config: Config; machine: Machine }> {
+  const machine = await machineWith({ 'user/.heddle/heddle.json': USER, 'etc/managed-settings.json': settings });
+  return { machine, config: await machine.load({ env: { ...ENV, ...env } }) };
+}
+const usable = ({ servers }: Config) =>
+  [...servers.values()].filter(({ problem }) => problem === undefined).map(({ name }) => name);
+const ALL = Object.keys(USER.mcpServers);
+
+describe('the lists of an organisation', () => {
+  it.each<[string, object, readonly string[]]>([
+    ['nothing said allows all', {}, ALL],
+    ['an empty list allows none', { allowedServers: [] }, []],
+    ['a name allows', { allowedServers: [{ serverName: 'good' }, { serverName: 'shell' }] }, ['shell', 'good']],
+    ['aliases count', { allowedMcpServers: [{ serverName: 'good' }] }, ['good']],
+    [
+      'deny wins',
+      { allowedServers: [{ serverName: 'good' }], deniedMcpServers: [{ serverUrl: 'https://*.EXAMPLE.com/*' }] },
+      [],
+    ],
+    [
+      'a URL in the list makes names of remote servers count no more',
+      { allowedServers: [{ serverUrl: 'https://*.example.com/*' }, { serverName: 'named' }, { serverName: 'shell' }] },
+      ['shell', 'good'],
+    ],
+    [
+      'a command in the list makes names of local servers count no more',
+      { allowedServers: [{ serverCommand: ['files-mcp', 'serve'] }, { serverName: 'shell' }, { serverName: 'named' }] },
+      ['files', 'named'],
+    ],
+    ['a command is the whole of it', { deniedServers: [{ serverCommand: ['sh', '-c'] }] }, ALL],
+    ['what variables become is denied', { deniedServers: [{ serverUrl: 'https://evil.test/*' }] }, without('hidden')],
+    ['what is written is denied', { deniedServers: [{ serverCommand: ['${TOOL}', 'serve'] }] }, without('files')],
+    ['what is written is allowed', { allowedServers: [{ serverCommand: ['${TOOL}', 'serve'] }] }, ['files']],
+    [
+      'a wildcard allows what it becomes, not what it looks like',
+      { allowedServers: [{ serverUrl: 'https://$*/mcp' }] },
+      [],
+    ],
+  ])('%s', async (_name, settings, expected) => {
+    expect(usable((await withPolicy(settings)).config)).toEqual(expected);
+  });
+
+  function without(name: string): readonly string[] {
+    return ALL.filter((other) => other !== name);
+  }
+
+  verifies('C7', 'are named by file and line where they allow or block', async () => {
+    const settings = '{\n  "allowedServers": [\n    { "serverUrl": "https://mcp.example.com/*" }\n  ]\n}';
+    const { config, machine } = await withPolicy(settings);
+    const file = machine.path('etc/managed-settings.json');
+    expect(explain(config, 'good.url')[0]?.policy).toEqual({
+      effect: 'allow',
+      rule: 'allowedServers[0].serverUrl',
+      at: { file, line: 3, column: 7 },
+    });
+    expect(explain(config, 'named.url')[0]).toMatchObject({
+      value: 'https://other.test/',
+      policy: { effect: 'block', rule: 'allowedServers does not name it', at: { file, line: 2 } },
+      problem: { code: 'SERVER_BLOCKED', message: expect.stringContaining(`(${file}:2:3)`) },
+    });
+  });
+
+  verifies('C6', 'do not bind what the embedding program brings, and bind what a command line does', async () => {
+    const machine = await machineWith({ 'etc/managed-settings.json': { allowedServers: [] } });
+    const given = [...givenServers('sdk', { heddle: stdio('x') }), ...givenServers('command', { b: stdio('y') })];
+    expect(usable(await machine.load({ given }))).toEqual(['heddle']);
+    expect(() => givenServers('dynamic', { heddle: stdio('x') })).toThrow('reserved');
+  });
+});
+
+describe('the keys that the lists judge', () => {
+  const URL_RULE = { serverUrl: 'https://mcp.corp.example/*' };
+  const COMMAND_RULE = { serverCommand: ['corp-mcp', 'serve'] };
+  const ALLOWED_URL = { url: 'https://mcp.corp.example/*' };
+  const ALLOWED_COMMAND = stdio('corp-mcp', 'serve');
+  const evilCommand = stdio('sh', '-c', 'evil');
+  const evilUrl = { url: 'https://evil.test/' };
+
+  const verdict = async (settings: object, entry: object, more: Partial<LoadOptions> = {}) => {
+    const files = { 'project/.mcp.json': { mcpServers: { one: entry } }, 'etc/managed-settings.json': settings };
+    return (await (await machineWith(files)).load(more)).servers.get('one')?.problem?.code ?? 'usable';
+  };
+
+  for (const list of ['allowedServers', 'allowedMcpServers']) {
+    it.each<[string, object, object]>([
+      ['stdio with a url', URL_RULE, { type: 'stdio', ...evilCommand, ...ALLOWED_URL }],
+      ['sdk with a url', URL_RULE, { type: 'sdk', name: 'x', ...ALLOWED_URL }],
+      ['sdk with a command', COMMAND_RULE, { type: 'sdk', name: 'x', ...ALLOWED_COMMAND }],
+      ...['http', 'sse', 'proxy'].map((type): [string, object, object] => [
+        `${type} with a command`,
+        COMMAND_RULE,
+        { type, ...evilUrl, ...ALLOWED_COMMAND },
+      ]),
+      ...['ws', 'ws-ide'].map((type): [string, object, object] => [
+        `${type} with a command`,
+        COMMAND_RULE,
+        { type, url: 'wss://evil.test/', ...ALLOWED_COMMAND },
+      ]),
+    ])(`are those of its type: ${list}, %s`, async (_name, rule, entry) => {
+      expect(await verdict({ [list]: [rule] }, entry)).toBe('SERVER_BLOCKED');
+    });
+  }
+
+  verifies('C6', 'of a denied server are those of its type, so a stray key denies nothing', async () => {
+    const entry = { type: 'stdio', ...ALLOWED_COMMAND, url: 'https://evil.test/' };
+    expect(await verdict({ deniedServers: [{ serverUrl: 'https://evil.test/' }] }, entry)).toBe('usable');
+    expect(await verdict({ deniedServers: [COMMAND_RULE] }, entry)).toBe('SERVER_BLOCKED');
+  });
+
+  verifies(
+    'C6',
+    'of a denied address hold for its path with a query, which an allowed address does not cover',
+    async () => {
+      const rule = { serverUrl: 'https://mcp.corp.example/mcp' };
+      const entry = { url: 'https://mcp.corp.example//mcp?x' };
+      expect(await verdict({ deniedServers: [rule] }, entry)).toBe('SERVER_BLOCKED');
+      expect(await verdict({ allowedServers: [rule] }, entry)).toBe('SERVER_BLOCKED');
+    },
+  );
+
+  it.each<[string, object]>([
+    ['both and no type', { ...evilCommand, ...ALLOWED_URL }],
+    ['a type in capitals', { type: 'STDIO', ...evilCommand, ...ALLOWED_URL }],
+    ['keys in capitals', { type: 'stdio', ...evilCommand, URL: ALLOWED_URL.url }],
+  ])('let no entry run that has %s', async (_name, entry) => {
+    expect(await verdict({ allowedServers: [URL_RULE] }, entry)).not.toBe('usable');
+  });
+
+  const NAMES = ['PATH', 'LD_PRELOAD', 'NODE_OPTIONS', 'npm_config_registry', 'HOME', 'XDG_CONFIG_HOME', 'CLASSPATH'];
+  it.each([...NAMES, 'DOTNET_STARTUP_HOOKS', 'GCONV_PATH', 'GIT_SSH_COMMAND', 'HTTPS_PROXY', 'API_KEY'])(
+    'include %s in `env`: a command rule allows only the variables that it lists',
+    async (name) => {
+      const entry = { ...ALLOWED_COMMAND, env: { [name]: '/tmp/evil' } };
+      expect(await verdict({ allowedServers: [COMMAND_RULE] }, entry)).toBe('SERVER_BLOCKED');
+      expect(await verdict({ allowedServers: [{ ...COMMAND_RULE, env: [name] }] }, entry)).toBe('usable');
+      expect(await verdict({ allowedServers: [{ ...COMMAND_RULE, env: ['OTHER'] }] }, entry)).toBe('SERVER_BLOCKED');
+      expect(await verdict({ allowedServers: [COMMAND_RULE, { ...COMMAND_RULE, env: [name] }] }, entry)).toBe('usable');
+      expect(await verdict({ allowedServers: [{ serverName: 'one' }] }, entry)).toBe('usable');
+      for (const env of [undefined, [], ['OTHER']]) {
+        expect(await verdict({ deniedServers: [{ ...COMMAND_RULE, ...(env && { env }) }] }, entry)).toBe(
+          'SERVER_BLOCKED',
+        );
+      }
+    },
+  );
+
+  verifies('C7', 'include `env`, and the reason names every variable that the rule does not list', async () => {
+    const entry = { ...ALLOWED_COMMAND, env: { API_KEY: 'x', HOME: '/tmp/evil', REGION: 'eu' } };
+    const machine = await machineWith({
+      'project/.mcp.json': { mcpServers: { one: entry } },
+      'etc/managed-settings.json': { allowedServers: [{ ...COMMAND_RULE, env: ['REGION'] }] },
+    });
+    const [found] = explain(await machine.load(), 'one.command');
+    const rule =
+      'allowedServers[0] allows this command, but its `env` does not list `API_KEY`, `HOME` (to allow them: `"env": ["REGION", "API_KEY", "HOME"]`)';
+    expect(found?.policy).toMatchObject({
+      effect: 'block',
+      rule,
+      at: { file: machine.path('etc/managed-settings.json') },
+    });
+    expect(found?.problem?.message).toContain(rule);
+  });
+
+  verifies('C6', 'are the same for servers of every source', async () => {
+    const settings = { allowedServers: [URL_RULE] };
+    const entry = { type: 'stdio', ...evilCommand, ...ALLOWED_URL };
+    const machine = await machineWith({
+      'etc/managed-settings.json': settings,
+      'project/.heddle/plugins/p/.mcp.json': { plugged: { ...entry, args: ['-c', 'plugged'] } },
+      'project/.heddle/plugins/b.mcpb': zipOf({
+        'manifest.json': JSON.stringify({ name: 'bundled', server: { mcp_config: { ...entry, args: ['bundled'] } } }),
+      }),
+      'user/.claude.json': { mcpServers: { user: entry } },
+    });
+    const env = { HEDDLE_MCP_SERVERS: JSON.stringify({ mcpServers: { envy: entry } }) };
+    const given = [...givenServers('command', { asked: evilCommand }), ...givenServers('dynamic', { late: evilUrl })];
+    const config = await machine.load({ env, given });
+    expect([...config.servers.keys()].toSorted()).toEqual(['asked', 'bundled', 'envy', 'late', 'plugged', 'user']);
+    expect(usable(config)).toEqual([]);
+    expect(() => givenServers('dynamic', { both: entry })).toThrow('cannot be used');
+  });
+});
+
+describe('a managed file that is broken', () => {
+  it.each<[string, string | object]>([
+    ['managed-settings.json', '{ "deniedServers": [ }'],
+    ['managed-settings.json', { deniedServer: [] }],
+    ['managed-settings.json', { deniedServers: [{ serverUrl: 'evil.test' }] }],
+    ['managed-settings.json', { deniedServers: [{ serverName: 'a', serverUrl: '*' }] }],
+    ['managed-settings.json', { deniedServers: [{}] }],
+    ['managed-settings.json', { deniedServers: [{ env: ['A'] }] }],
+    ['managed-settings.json', { allowedServers: [{ serverName: 'good', env: ['A'] }] }],
+    ['managed-mcp.json', '[]'],
+    ['managed-mcp.json/folder', ''],
+  ])('leaves no server but the program’s own: %s %j', async (name, content) => {
+    const machine = await machineWith({ 'user/.heddle/heddle.json': USER, [`etc/${name}`]: content });
+    const config = await machine.load({ given: givenServers('sdk', { own: stdio('x') }) });
+    expect(usable(config)).toEqual(['own']);
+    expect(config.servers.get('good')?.problem).toMatchObject({
+      code: 'SERVER_BLOCKED',
+      message: expect.stringContaining('the managed settings cannot be read'),
+    });
+    expect(config.problems[0]?.at?.file).toContain(machine.path('etc'));
+  });
+});
+
+describe('managed-mcp.json', () => {
+  const MANAGED = { mcpServers: { ours: stdio('ours') } };
+
+  verifies('C6', 'is the only source of servers, except for the embedding program', async () => {
+    const machine = await machineWith({
+      'etc/managed-mcp.json': MANAGED,
+      'user/.heddle/heddle.json': USER,
+      'project/.mcp.json': { mcpServers: { theirs: stdio('x') } },
+      'project/.heddle/plugins/p/.mcp.json': { plugged: stdio('x') },
+    });
+    const given = [...givenServers('sdk', { own: stdio('x') }), ...givenServers('command', { asked: stdio('y') })];
+    const env = { ...ENV, HEDDLE_MCP_SERVERS: '{"envy":{"command":"x"}}' };
+    const config = await machine.load({ given, env });
+    expect(usable(config)).toEqual(['ours', 'own']);
+    expect(config.servers.get('asked')?.problem?.code).toBe('SERVER_BLOCKED');
+    expect(config.dropped.map(({ name }) => name).toSorted()).toEqual([...ALL, 'envy', 'plugged', 'theirs'].toSorted());
+    expect(explain(config, 'theirs')[0]?.note).toContain('managed-mcp.json is the only source of servers');
+  });
+
+  it('leaves others their settings, but none that means fewer questions', async () => {
+    const machine = await machineWith({
+      'etc/managed-mcp.json': { ...MANAGED, gateway: { port: 1 } },
+      'user/.heddle/heddle.json': {
+        mode: 'open',
+        permissions: { allow: ['x'], deny: ['y'] },
+        gateway: { port: 2, host: '::1' },
+        connectors: [{ name: 'c', url: 'https://h/' }],
+      },
+    });
+    const { settings, problems } = await machine.load();
+    expect(settings).toMatchObject({
+      mode: 'guarded',
+      permissions: { allow: [], deny: ['y'] },
+      gateway: { port: 1, host: '::1' },
+      connectors: [],
+    });
+    expect(problems.map(({ level, message }) => [level, message.slice(0, 40)])).toEqual([
+      ['warn', '`mode` has no effect here: this machine '],
+      ['warn', '`permissions.allow` has no effect here: '],
+    ]);
+  });
+
+  it('is bound by the lists beside it', async () => {
+    const machine = await machineWith({
+      'etc/managed-mcp.json': MANAGED,
+      'etc/managed-settings.json': { deniedServers: [{ serverCommand: ['ours'] }] },
+    });
+    expect(usable(await machine.load())).toEqual([]);
+  });
+
+  verifies('C6', 'in the folder that the environment names counts only where the system has none', async () => {
+    const machine = await machineWith({
+      'named/managed-mcp.json': { mcpServers: { named: stdio('x') } },
+      'user/.heddle/heddle.json': USER,
+    });
+    const env = { ...ENV, HEDDLE_MANAGED_DIR: machine.path('named') };
+    expect(usable(await machine.load({ env }))).toEqual(['named']);
+    const other = await machineWith({
+      'named/managed-mcp.json': { mcpServers: { named: stdio('x') } },
+      'etc/managed-settings.json': {},
+      'user/.heddle/heddle.json': USER,
+    });
+    expect(usable(await other.load({ env: { ...ENV, HEDDLE_MANAGED_DIR: other.path('named') } }))).toEqual(ALL);
+  });
+
+  it('counts beside a file that was asked for, too', async () => {
+    const machine = await machineWith({ 'etc/managed-mcp.json': MANAGED, 'project/my.json': USER });
+    expect(usable(await machine.load({ file: 'my.json', env: ENV }))).toEqual(['ours']);
+  });
+});

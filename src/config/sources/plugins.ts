@@ -1,0 +1,58 @@
+import { join } from 'node:path';
+import type { Problem, SourceFile } from '../config.ts';
+import { type Variables, withoutOurs } from '../read/expand.ts';
+import { type Layer, toLayer } from '../read/layer.ts';
+import type { Document } from '../read/parse-document.ts';
+import { readConfigFile, sourceFile } from '../read/read-file.ts';
+import { openBundle } from './bundle.ts';
+import type { PluginPath } from './sources.ts';
+
+export interface PluginReading {
+  readonly file: SourceFile;
+  readonly layer?: Layer;
+  readonly problem?: Problem;
+}
+
+export interface PluginOptions {
+  readonly home: string;
+  readonly variables: Variables;
+  /** Whether the user has agreed to a bundle of the project, by its digest. */
+  readonly trusts: (file: string, digest: string) => boolean;
+}
+
+/** Reads what plugins bring along; a broken one is a problem and stops none of the others. */
+export function readPlugins(paths: readonly PluginPath[], options: PluginOptions): Promise<readonly PluginReading[]> {
+  return Promise.all(
+    paths.map((path) => (path.kind === 'folder' ? readFolder(path, options) : readBundle(path, options))),
+  );
+}
+
+async function readFolder({ path, needsTrust }: PluginPath, { variables }: PluginOptions): Promise<PluginReading> {
+  const file = join(path, '.mcp.json');
+  const reading = await readConfigFile(file);
+  const source = sourceFile(file, 'plugin', reading);
+  if (reading.state === 'broken') return { file: source, problem: reading.problem };
+  if (reading.state === 'absent') return { file: source };
+  const layer = layerOf({ document: reading.document, folder: path, defaults: {} }, variables);
+  return { file: source, layer: { ...layer, needsTrust } };
+}
+
+async function readBundle({ path, needsTrust }: PluginPath, options: PluginOptions): Promise<PluginReading> {
+  const trusts = (digest: string) => !needsTrust || options.trusts(path, digest);
+  const bundle = await openBundle(path, options.home, trusts);
+  const source = { file: path, scope: 'plugin' as const };
+  if (!('document' in bundle)) return { file: { ...source, state: 'broken' }, problem: bundle };
+  return { file: { ...source, state: 'found' }, layer: layerOf(bundle, options.variables) };
+}
+
+interface Brought {
+  readonly document: Document;
+  readonly folder: string;
+  readonly defaults: Readonly<Record<string, string>>;
+}
+
+function layerOf({ document, folder, defaults }: Brought, variables: Variables): Layer {
+  const own = { __dirname: folder, CLAUDE_PLUGIN_ROOT: folder, pathSeparator: '/' };
+  const env = { ...defaults, ...withoutOurs(variables, /^HEDDLE_PLUGIN_/).env, ...own };
+  return toLayer('plugin', { document, foreign: true, variables: { ...variables, env }, folder });
+}

@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest';
+import { verifies } from '../../../test/requirements.ts';
+import { remoteEntry, sdkEntry, stdioEntry } from '../schema/server-schema.ts';
+import { trustHash } from './trust-book.ts';
+
+// These change neither what runs nor how its calls are treated.
+const IGNORED = ['description', 'enabled'];
+const KEYS = [...new Set([stdioEntry, remoteEntry, sdkEntry].flatMap(({ shape }) => Object.keys(shape)))];
+
+for (const key of KEYS.filter((name) => !IGNORED.includes(name))) {
+  verifies('C11', `an agreement does not cover a changed \`${key}\``, () => {
+    const entry = { command: 'x' };
+    expect(trustHash({ ...entry, [key]: 1 })).not.toBe(trustHash(entry));
+    expect(trustHash({ ...entry, [key]: 1 })).not.toBe(trustHash({ ...entry, [key]: 2 }));
+  });
+}
+
+it.each(IGNORED)('an agreement covers a changed `%s`', (key) => {
+  expect(trustHash({ command: 'x', [key]: 1 })).toBe(trustHash({ command: 'x' }));
+});

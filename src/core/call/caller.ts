@@ -1,0 +1,13 @@
+import type { Caller, Role } from '../call.ts';
+import { HeddleError } from '../errors.ts';
+
+/** What a caller may be, the most powerful first. */
+export const ROLES = ['owner', 'operator', 'approver', 'auditor', 'user'] as const satisfies readonly Role[];
+
+/** Throws PERMISSION_DENIED unless the caller has one of these roles. */
+export function requireRole(by: Caller, roles: readonly Role[]): void {
+  if (by.roles.some((role) => roles.includes(role))) return;
+  throw new HeddleError('PERMISSION_DENIED', `${by.id} has none of the roles ${roles.join(', ')}.`, {
+    fix: 'Ask an owner for one of them.',
+  });
+}

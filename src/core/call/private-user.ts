@@ -1,0 +1,39 @@
+import type { Call, Caller, ClientCapabilities } from '../call.ts';
+import { capabilitiesKey } from './client-capabilities.ts';
+
+/** The owner of a private connection: one principal, with one set of capabilities, on clients of one era. */
+export interface PrivateUser {
+  readonly principal: string;
+  /** The capability set as `abilitiesKey` encodes it. */
+  readonly abilities: number;
+  readonly era: 'legacy' | 'modern';
+}
+
+/** The part of a call that decides which connection it uses. */
+export type ConnectionUser = Pick<Call, 'caller' | 'capabilities'>;
+
+/** The capabilities of the client behind a call, also where this kind of call is never asked anything. */
+export const capabilitiesOfUser = ({
+  caller,
+  capabilities = caller.capabilities,
+}: ConnectionUser): ClientCapabilities | undefined => capabilities;
+
+/** Returns the owner of the private connection that a call would use. */
+export const ownerOf = ({ caller, capabilities = caller.capabilities }: ConnectionUser): PrivateUser => ({
+  principal: caller.id,
+  abilities: capabilitiesKey(capabilities),
+  era: caller.era ?? 'modern',
+});
+
+/** Returns one string for each owner. */
+export const userKey = ({ principal, abilities, era }: PrivateUser): string => `${abilities} ${era} ${principal}`;
+
+/** Tests whether a key of `userKey` is of this principal. */
+export const isKeyOf = (key: string, principal: string): boolean => key.replace(/^\S+ \S+ /, '') === principal;
+
+export const isSameUser = (one: PrivateUser, other: PrivateUser): boolean =>
+  one.principal === other.principal && one.abilities === other.abilities && one.era === other.era;
+
+/** The owner that a caller's client would be. */
+export const callerKey = (caller: Pick<Caller, 'id' | 'era'>, capabilities: ClientCapabilities | undefined): string =>
+  userKey({ principal: caller.id, abilities: capabilitiesKey(capabilities), era: caller.era ?? 'modern' });

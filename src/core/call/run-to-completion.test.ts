@@ -1,0 +1,201 @@
+import { expect } from 'vitest';
+import { verifies } from '../../../test/requirements.ts';
+import type { Call, JsonObject, Result, Target, TaskContinuation } from '../call.ts';
+import { UpstreamError } from '../errors.ts';
+import { aCall, aTarget, text } from '../fixtures.ts';
+import { runToCompletion } from './run-to-completion.ts';
+
+const asks = (count: number): Result => ({
+  kind: 'input-required',
+  inputRequests: Object.fromEntries(Array.from({ length: count }, (_, at) => [`q${at}`, { method: 'roots/list' }])),
+  continuation: { kind: 'upstream', server: 'demo', state: 's' },
+});
+
+const describe = async () => aTarget({ facts: { readOnly: true } });
+
+/** Answers each round with the next result, and keeps the rounds. */
+function rounds(...results: readonly Result[]) {
+  const seen: Call[] = [];
+  const dispatch = async (call: Call) => {
+    seen.push(call);
+    return results[seen.length - 1] ?? (results.at(-1) as Result);
+  };
+  return { dispatch, seen };
+}
+
+verifies('T10', 'each answer goes on where the call stopped, until it is complete', async () => {
+  const { dispatch, seen } = rounds(asks(1), asks(2), text('done'));
+  const ask = async (questions: object) => Object.fromEntries(Object.keys(questions).map((key) => [key, { key }]));
+  const call = aCall();
+  expect(await runToCompletion(dispatch, call, { ask, describe })).toEqual(text('done'));
+  expect(seen.map(({ id, continuation, inputResponses }) => [id, continuation?.kind, inputResponses])).toEqual([
+    [call.id, undefined, undefined],
+    [call.id, 'upstream', { q0: { key: 'q0' } }],
+    [call.id, 'upstream', { q0: { key: 'q0' }, q1: { key: 'q1' } }],
+  ]);
+});
+
+verifies('T10', 'a server that only wants patience is asked again after a while, and the user not at all', async () => {
+  const { dispatch, seen } = rounds(asks(0), text('done'));
+  const waits: number[] = [];
+  const pause = async (ms: number) => void waits.push(ms);
+  const ask = () => Promise.reject(new Error('nobody is to be asked'));
+  await runToCompletion(dispatch, aCall(), { ask, pause, describe });
+  expect([waits, seen[1]?.inputResponses]).toEqual([[250], undefined]);
+});
+
+verifies(
+  'T10',
+  'a server that no longer wants to know goes on without an answer, and the user is not asked on',
+  async () => {
+    const over = new AbortController();
+    const withdrawn: Result = { ...(asks(1) as Extract<Result, { kind: 'input-required' }>), withdrawn: over.signal };
+    const { dispatch, seen } = rounds(withdrawn, withdrawn, text('done'));
+    const asked: AbortSignal[] = [];
+    const ask = (_questions: object, _server: string, signal: AbortSignal) => {
+      asked.push(signal);
+      over.abort();
+      return new Promise<never>(() => {});
+    };
+    const call = aCall();
+    expect(await runToCompletion(dispatch, call, { ask, describe })).toEqual(text('done'));
+    expect(asked.map(({ aborted }) => aborted)).toEqual([true]);
+    expect(
+      seen.map(({ continuation, inputResponses, signal }) => [continuation?.kind, inputResponses, signal.aborted]),
+    ).toEqual([
+      [undefined, undefined, false],
+      ['upstream', undefined, false],
+      ['upstream', undefined, false],
+    ]);
+  },
+);
+
+verifies('T10', 'whoever leaves early leaves nothing waiting', async () => {
+  const { dispatch, seen } = rounds(asks(1));
+  const error = new Error('not now');
+  await expect(runToCompletion(dispatch, aCall(), { ask: () => Promise.reject(error), describe })).rejects.toBe(error);
+  expect(seen[0]?.signal.aborted).toBe(true);
+
+  const endless = rounds(asks(1));
+  const tired = runToCompletion(endless.dispatch, aCall(), { ask: async () => ({}), describe });
+  await expect(tired).rejects.toMatchObject({ code: 'UPSTREAM_FAILED', delivered: 'maybe' });
+  expect([endless.seen.length, endless.seen[0]?.signal.aborted]).toEqual([8, true]);
+});
+
+verifies(
+  'T10',
+  'a call that may have written something is not said to have failed when it asks too often',
+  async () => {
+    const endless = (target: () => Promise<Target>) =>
+      runToCompletion(rounds(asks(1)).dispatch, aCall(), { ask: async () => ({}), describe: target });
+    const details = { server: 'demo', because: 'UPSTREAM_FAILED' };
+    await expect(endless(async () => aTarget())).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN', details });
+    await expect(endless(() => Promise.reject(new Error('gone')))).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
+    const harmless = async () => aTarget({ facts: { idempotent: true } });
+    await expect(endless(harmless)).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' });
+  },
+);
+
+const task: TaskContinuation = { kind: 'task', server: 'demo', taskId: 't1', pollMs: 40 };
+const working: Result = { kind: 'working', task: { status: 'working' }, continuation: task };
+const lostLine = () => new UpstreamError('UPSTREAM_FAILED', 'The line was lost.', { delivered: 'maybe' });
+const nobody = () => Promise.reject(new Error('nobody is to be asked'));
+
+/** Does in each round the next of these, and the last of them for ever. */
+function steps(...all: readonly (Result | Error)[]) {
+  const seen: Call[] = [];
+  const dispatch = async (call: Call): Promise<Result> => {
+    seen.push(call);
+    if (call.continuation?.kind === 'task' && call.continuation.cancels) return text('stopped');
+    const step = all[Math.min(seen.length, all.length) - 1] as Result | Error;
+    if (step instanceof Error) throw step;
+    return step;
+  };
+  const cancels = () => seen.filter(({ continuation }) => continuation?.kind === 'task' && continuation.cancels).length;
+  return { dispatch, seen, cancels };
+}
+
+verifies('P3', 'a server that goes on by itself is asked again as often as it likes, and no round counts', async () => {
+  const waits: number[] = [];
+  const pause = async (ms: number) => void waits.push(ms);
+  const { dispatch, cancels } = steps(...Array.from({ length: 20 }, () => working), text('done'));
+  expect(await runToCompletion(dispatch, aCall(), { ask: nobody, pause, describe })).toEqual(text('done'));
+  expect([waits, cancels()]).toEqual([Array.from({ length: 20 }, () => 40), 0]);
+});
+
+verifies('P3', 'a task asks each thing once, also when it is slow to see the answer', async () => {
+  const asking: Result = { ...(asks(1) as object), continuation: task } as Result;
+  const { dispatch, seen } = steps(working, asking, asking, asking, text('done'));
+  let asked = 0;
+  const ask = async () => ({ q0: { key: ++asked } });
+  await runToCompletion(dispatch, aCall(), { ask, pause: async () => {}, describe });
+  expect([asked, seen.map(({ inputResponses }) => inputResponses !== undefined)]).toEqual([
+    1,
+    [false, false, true, false, false],
+  ]);
+});
+
+verifies('P3', 'a task that cannot be asked for a moment is asked again, but not for ever', async () => {
+  const options = { ask: nobody, pause: async () => {}, describe: async () => aTarget() };
+  const short = steps(working, lostLine(), lostLine(), working, lostLine(), text('done'));
+  expect(await runToCompletion(short.dispatch, aCall(), options)).toEqual(text('done'));
+  const long = steps(working, lostLine());
+  await expect(runToCompletion(long.dispatch, aCall(), options)).rejects.toMatchObject({
+    code: 'OUTCOME_UNKNOWN',
+    details: { server: 'demo', because: 'UPSTREAM_FAILED' },
+  });
+  expect([long.seen.length, long.cancels()]).toEqual([6, 1]);
+});
+
+verifies(
+  'P3',
+  'a task that ends in its own words is not stopped, and one that is unknown is not called failed',
+  async () => {
+    const options = { ask: nobody, pause: async () => {}, describe: async () => aTarget() };
+    const refusal = (details: JsonObject) =>
+      new UpstreamError('UPSTREAM_REFUSED', 'No.', { delivered: 'maybe', details });
+    const ended = steps(working, refusal({ task: { status: 'failed' } }));
+    await expect(runToCompletion(ended.dispatch, aCall(), options)).rejects.toMatchObject({ code: 'UPSTREAM_REFUSED' });
+    expect(ended.cancels()).toBe(0);
+    for (const details of [{}, { rpc: { code: -32602, message: 'No such task' } }]) {
+      const unknown = steps(working, refusal(details));
+      await expect(runToCompletion(unknown.dispatch, aCall(), options)).rejects.toMatchObject({
+        code: 'OUTCOME_UNKNOWN',
+        message: expect.stringContaining('no longer knows the task'),
+      });
+      expect(unknown.cancels()).toBe(0);
+    }
+  },
+);
+
+verifies('P3', 'a task whose server refuses an answer, or to be asked, is stopped, and its server heard', async () => {
+  const asking: Result = { ...(asks(1) as object), continuation: task } as Result;
+  const options = { ask: async () => ({ q0: {} }), pause: async () => {}, describe: async () => aTarget() };
+  const refusal = (code: number) =>
+    new UpstreamError('UPSTREAM_REFUSED', 'No.', { delivered: 'maybe', details: { rpc: { code, message: 'No.' } } });
+  for (const wrong of [steps(working, asking, refusal(-32602)), steps(working, refusal(-32603))]) {
+    await expect(runToCompletion(wrong.dispatch, aCall(), options)).rejects.toMatchObject({ code: 'UPSTREAM_REFUSED' });
+    expect(wrong.cancels()).toBe(1);
+  }
+});
+
+verifies(
+  'P3',
+  'a task that never ends is stopped when its time is over, which begins anew with each answer',
+  async () => {
+    let now = 0;
+    const pause = async (ms: number) => {
+      now += ms;
+    };
+    const asking: Result = { ...(asks(1) as object), continuation: task } as Result;
+    const ask = async () => ({ q0: { key: ++now } });
+    const options = { ask, pause, describe, clock: () => now };
+    const endless = steps(working, working, asking, working);
+    await expect(
+      runToCompletion(endless.dispatch, aCall({ options: { timeoutMs: 100 } }), options),
+    ).rejects.toMatchObject({
+      code: 'UPSTREAM_TIMEOUT',
+    });
+    expect([endless.seen.length, endless.cancels()]).toEqual([7, 1]);
+  },
+);

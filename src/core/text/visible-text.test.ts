@@ -1,0 +1,41 @@
+import { execFileSync } from 'node:child_process';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { verifies } from '../../../test/requirements.ts';
+import { escapeJson, escapeUnseen, quoteCommand } from './visible-text.ts';
+
+const UNSEEN =
+  '061c 00ad 034f 115f 1160 17b4 180b 180e 200b 200c 200d 200e 2028 2029 202e 2060 2066 206f 3164 fe00 fe0f feff ffa0 fff9 1d173 e0001 e0041 e0100 e01ef';
+
+it.each(UNSEEN.split(' '))('spells out U+%s', (code) => {
+  const character = String.fromCodePoint(Number.parseInt(code, 16));
+  expect(escapeUnseen(`a${character}b`)).toBe(`a\\u{${code}}b`);
+  expect(JSON.parse(escapeJson(JSON.stringify(`a${character}b`)))).toBe(`a${character}b`);
+  expect(escapeJson(`"a${character}b"`)).toMatch(/^[\x20-\x7e]*$/);
+  expect(quoteCommand([`a${character}b`])).toMatch(/^[\x20-\x7e]*$/);
+});
+
+it('leaves letters, tabs, newlines and whole emoji as they are', () => {
+  for (const text of ['ü ✓ 😀 عربي\t日本\n', '⚠️ ❤️ 👨‍👩‍👧 🏴󠁧󠁢󠁥󠁮󠁧󠁿 1️⃣ 👍🏽', 'Việt ภาษา שָׁלוֹם'])
+    expect(escapeUnseen(text)).toBe(text);
+});
+
+it('spells out joiners that are in no emoji, and the accents of a pile from the fifth', () => {
+  expect(escapeUnseen('a\u200d😀\u200d')).toBe('a\\u{200d}😀\\u{200d}');
+  expect(escapeUnseen(`e${'\u0301'.repeat(6)}`)).toBe(`e${'\u0301'.repeat(4)}\\u{0301}\\u{0301}`);
+});
+
+verifies('C11', 'a quoted command is read by a shell as the same arguments', () => {
+  const word = fc.string({
+    unit: fc.constantFrom('a', "'", '"', '\\', '$', ' ', '\n', '\t', '\u00a0', '\u202e', 'é', '😀', '`'),
+  });
+  fc.assert(
+    fc.property(fc.array(word, { minLength: 1, maxLength: 4 }), (words) => {
+      const quoted = quoteCommand(words);
+      expect(quoted).not.toContain('\n');
+      const read = execFileSync('bash', ['-c', `printf '%s\\0' ${quoted}`], { env: { LC_ALL: 'C.UTF-8' } });
+      expect(read.toString().split('\0').slice(0, -1)).toEqual(words);
+    }),
+    { numRuns: 60 },
+  );
+});

@@ -1,0 +1,99 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import type { JsonObject } from '../../core/call.ts';
+import { isObject, parseJson } from '../../core/json.ts';
+import type { Clock } from '../../core/time.ts';
+
+/** Why what a client brings back is not believed. For the audit log: whoever sent it learns only that it is no good. */
+export type UnsealFailure =
+  | 'not-text'
+  | 'too-long'
+  | 'malformed'
+  | 'unknown-key'
+  | 'forged'
+  | 'foreign-principal'
+  | 'other-call'
+  | 'replayed'
+  | 'expired';
+
+/** Gives clients what they cannot read and only bring back, and believes only that. */
+export interface Sealer {
+  readonly clock: Clock;
+  /** Names this process, for what only it can go on with. */
+  readonly owner: string;
+  /** What is sealed in one form is not opened in another. */
+  seal(form: Form, claims: JsonObject): string;
+  open(form: Form, text: unknown): JsonObject | UnsealFailure;
+}
+
+/** `h1` for the state of a call, `t1` for the id of a task. */
+export type Form = 'h1' | 't1';
+
+export interface SealerOptions {
+  /** The first seals, all open. One made for this process alone when there is none. */
+  readonly secrets?: readonly Buffer[] | undefined;
+  readonly clock?: Clock;
+  readonly random?: (bytes: number) => Buffer;
+}
+
+interface Key {
+  readonly id: string;
+  readonly bytes: Buffer;
+}
+
+const CIPHER = 'aes-256-gcm';
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+const KEY_BYTES = 32;
+const OWNER_BYTES = 9;
+const MAX_CHARS = 64 * 1024;
+const LABEL = 'heddle/request-state/1';
+const PARTS = /^([a-z]1)\.([A-Za-z0-9_-]{8})\.([A-Za-z0-9_-]+)$/;
+
+export function sealer(options: SealerOptions = {}): Sealer {
+  const { clock = Date.now, random = randomBytes } = options;
+  const { secrets = [random(KEY_BYTES)] } = options;
+  const keys = secrets.map(toKey);
+  const [current] = keys;
+  if (!current) throw new TypeError('There has to be a secret to seal with.');
+
+  return {
+    clock,
+    owner: random(OWNER_BYTES).toString('base64url'),
+    seal(form, claims) {
+      const label = `${form}.${current.id}`;
+      const iv = random(IV_BYTES);
+      const cipher = createCipheriv(CIPHER, current.bytes, iv, { authTagLength: TAG_BYTES }).setAAD(Buffer.from(label));
+      const sealed = [iv, cipher.update(JSON.stringify(claims), 'utf8'), cipher.final(), cipher.getAuthTag()];
+      return `${label}.${Buffer.concat(sealed).toString('base64url')}`;
+    },
+    open(form, text) {
+      if (typeof text !== 'string') return 'not-text';
+      if (text.length > MAX_CHARS) return 'too-long';
+      const [, written, id = '', body = ''] = PARTS.exec(text) ?? [];
+      const bytes = Buffer.from(body, 'base64url');
+      // One state is written in one way: what merely decodes to it is not it.
+      const isWhole = bytes.length > IV_BYTES + TAG_BYTES && bytes.toString('base64url') === body;
+      if (written !== form || !isWhole) return 'malformed';
+      const key = keys.find((one) => one.id === id);
+      return key ? decrypted(`${form}.${id}`, key, bytes) : 'unknown-key';
+    },
+  };
+}
+
+function toKey(secret: Buffer): Key {
+  const derive = (label: string, bytes: number) => Buffer.from(hkdfSync('sha256', secret, '', label, bytes));
+  return { id: derive(`${LABEL}/id`, 6).toString('base64url'), bytes: derive(LABEL, KEY_BYTES) };
+}
+
+function decrypted(label: string, key: Key, bytes: Buffer): JsonObject | 'forged' {
+  try {
+    const decipher = createDecipheriv(CIPHER, key.bytes, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES })
+      .setAAD(Buffer.from(label))
+      .setAuthTag(bytes.subarray(-TAG_BYTES));
+    const plain = Buffer.concat([decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES)), decipher.final()]);
+    const claims = parseJson(plain.toString('utf8'), { numbers: 'exact' });
+    return isObject(claims) ? claims : 'forged';
+  } catch {
+    return 'forged';
+  }
+}

@@ -1,0 +1,30 @@
+import type { HttpResponse } from '../response-writer.ts';
+
+/** The responses that are not yet all written. */
+export interface OpenResponses {
+  add(response: HttpResponse): void;
+  /** Settles when there are none, or when the signal aborts. Those that come meanwhile are the last on their line. */
+  finished(signal: AbortSignal): Promise<void>;
+}
+
+export function openResponses(): OpenResponses {
+  const open = new Set<HttpResponse>();
+  let none: PromiseWithResolvers<void> | undefined;
+
+  return {
+    add(response) {
+      open.add(response);
+      if (none) response.setHeader('connection', 'close');
+      response.once('close', () => {
+        open.delete(response);
+        if (open.size === 0) none?.resolve();
+      });
+    },
+    async finished(signal) {
+      none ??= Promise.withResolvers();
+      if (open.size === 0 || signal.aborted) return;
+      signal.addEventListener('abort', () => none?.resolve(), { once: true });
+      await none.promise;
+    },
+  };
+}

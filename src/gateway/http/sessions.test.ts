@@ -1,0 +1,209 @@
+import { request } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { verifies } from '../../../test/requirements.ts';
+import { recordingServer, text } from '../../../test/servers/recording-server.ts';
+import { until } from '../../../test/until.ts';
+import type { JsonObject } from '../../core/call.ts';
+import type { Authenticate } from '../auth/authenticate.ts';
+import { type GatewayUnderTest, gatewayUnderTest, JSON_HEADERS, openSession } from '../fixtures.ts';
+import { openSessions, type Session } from './sessions.ts';
+
+const HALF_AN_HOUR = 30 * 60_000;
+
+function clocked() {
+  let now = 1_000_000;
+  const sessions = openSessions({ clock: () => now });
+  return { sessions, later: (ms: number) => (now += ms) };
+}
+
+describe('a session', () => {
+  it('is found by whoever opened it, and by nobody else', () => {
+    const { sessions } = clocked();
+    const { id } = sessions.open('ada');
+    expect(sessions.find(id, 'ada')?.id).toBe(id);
+    expect(sessions.find(id, 'bob')).toBeUndefined();
+    expect(sessions.find('other', 'ada')).toBeUndefined();
+    expect(sessions.find(undefined, 'ada')).toBeUndefined();
+  });
+
+  it('ends half an hour after its last use, whether or not anyone else comes', () => {
+    const { sessions, later } = clocked();
+    const { id } = sessions.open('ada');
+    later(HALF_AN_HOUR);
+    expect(sessions.find(id, 'ada')).toBeDefined();
+    later(HALF_AN_HOUR);
+    expect(sessions.find(id, 'ada')).toBeDefined();
+    later(HALF_AN_HOUR + 1);
+    expect(sessions.find(id, 'ada')).toBeUndefined();
+    expect([...sessions.all()]).toEqual([]);
+  });
+
+  it('that still listens neither ends nor keeps others from ending', () => {
+    const { sessions, later } = clocked();
+    const listening = sessions.open('ada');
+    listening.streams.add({ end() {} } as never);
+    const idle = sessions.open('bob');
+    later(HALF_AN_HOUR + 1);
+    sessions.open('eve');
+    expect([...sessions.all()]).toContain(listening);
+    expect([...sessions.all()]).not.toContain(idle);
+  });
+
+  it('makes way for newer ones of its own caller past a thousand, and leaves those of others alone', () => {
+    const { sessions } = clocked();
+    const others = sessions.open('bob');
+    const [first, second] = [sessions.open('ada'), sessions.open('ada')];
+    for (let at = 0; at < 999; at++) sessions.open('ada');
+    expect(sessions.find(first.id, 'ada')).toBeUndefined();
+    expect(sessions.find(second.id, 'ada')).toBe(second);
+    for (let at = 0; at < 11_000; at++) sessions.open('ada');
+    expect(sessions.find(others.id, 'bob')).toBe(others);
+    expect([...sessions.all()]).toHaveLength(1001);
+  });
+
+  it('that was used lately outlasts older ones of its caller', () => {
+    const { sessions } = clocked();
+    const [used, unused] = [sessions.open('ada'), sessions.open('ada')];
+    for (let at = 0; at < 998; at++) sessions.open('ada');
+    sessions.find(used.id, 'ada');
+    sessions.open('ada');
+    expect(sessions.find(used.id, 'ada')).toBe(used);
+    expect(sessions.find(unused.id, 'ada')).toBeUndefined();
+  });
+
+  verifies('P6', 'in use is never ended for a new one: the idle one that was used least lately is', () => {
+    const { sessions } = clocked();
+    const [busy, listening, idle] = [sessions.open('ada'), sessions.open('ada'), sessions.open('ada')];
+    const cancelled = keepBusy(busy);
+    listening.streams.add({ end() {} } as never);
+    for (let at = 0; at < 998; at++) sessions.open('ada');
+    expect(cancelled).toEqual([]);
+    const all = [...sessions.all()];
+    expect([all.includes(busy), all.includes(listening), all.includes(idle)]).toEqual([true, true, false]);
+    expect(all).toHaveLength(1000);
+  });
+
+  verifies('P6', 'is refused to a caller whose thousand are all in use, and to no other caller', () => {
+    const { sessions } = clocked();
+    for (let at = 0; at < 1000; at++) keepBusy(sessions.open('ada'));
+    expect(() => sessions.open('ada')).toThrow(/This caller has 1000 sessions, all in use/);
+    expect(sessions.open('bob').callerId).toBe('bob');
+    expect([...sessions.all()]).toHaveLength(1001);
+  });
+
+  verifies('P6', 'makes room among ten thousand by ending an idle one, and is refused when there is none', () => {
+    const { sessions } = clocked();
+    const first = sessions.open('ada');
+    const cancelled = keepBusy(first);
+    const opened = Array.from({ length: 10_000 }, (_, at) => sessions.open(`caller ${at % 100}`));
+    expect([...sessions.all()]).toHaveLength(10_000);
+    expect([sessions.find(first.id, 'ada'), cancelled]).toEqual([first, []]);
+    for (const session of opened) keepBusy(session);
+    expect(() => sessions.open('eve')).toThrow(/10000 sessions, all in use/);
+  });
+});
+
+/** Gives a session a request in flight. Returns what is cancelled of it. */
+function keepBusy(session: Session): readonly unknown[] {
+  const cancelled: unknown[] = [];
+  const reply = {
+    cancel: () => cancelled.push('cancelled'),
+    cancelWith: (refusal: unknown) => cancelled.push(refusal),
+  };
+  session.running.set(1, reply as never);
+  return cancelled;
+}
+
+const byName: Authenticate = ({ headers }) => {
+  const name = /^Bearer (\w+)$/.exec(headers.authorization ?? '')?.[1];
+  return name === undefined ? undefined : { id: name, roles: ['user'], via: 'gateway' };
+};
+const as = (name: string) => ({ ...JSON_HEADERS, authorization: `Bearer ${name}` });
+
+async function sessionOf({ post }: GatewayUnderTest, name: string) {
+  return openSession({ post: (message) => post(message, as(name)) });
+}
+
+const status = async (gateway: GatewayUnderTest, headers: Record<string, string>, method = 'POST') =>
+  (await gateway.send({ method, headers, body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }) })).status;
+
+describe('a session over HTTP', () => {
+  verifies('P4', 'does not exist for another caller, who can neither use, hear nor end it', async () => {
+    const gateway = await gatewayUnderTest({ authenticate: byName });
+    const session = await sessionOf(gateway, 'ada');
+    for (const method of ['POST', 'GET', 'DELETE']) {
+      expect([method, await status(gateway, { ...as('bob'), ...session }, method)]).toEqual([method, 404]);
+    }
+    expect(await status(gateway, { ...as('ada'), ...session })).toBe(200);
+  });
+
+  verifies('P1', 'is ended by DELETE, and its calls and its stream with it', async () => {
+    const server = recordingServer({ forever: () => new Promise(() => {}) });
+    const gateway = await gatewayUnderTest({ servers: { up: server } });
+    const session = await openSession(gateway);
+    const call = { id: 1, method: 'tools/call', params: { name: 'mcp__up__forever', arguments: {} } };
+    const pending = gateway.post(call, session);
+    const stream = await listen(gateway, session);
+    await until('the call has arrived', () => server.calls.length === 1);
+    expect(await status(gateway, { ...JSON_HEADERS, ...session }, 'DELETE')).toBe(200);
+    const answered = await pending;
+    expect([answered.status, answered.json]).toMatchObject([
+      200,
+      {
+        id: 1,
+        error: { message: expect.stringContaining('The session has ended.'), data: { code: 'CALL_CANCELLED' } },
+      },
+    ]);
+    await stream.ended;
+    await until('the server hears that it is cancelled', () => server.cancelled.length === 1);
+    expect(await status(gateway, { ...JSON_HEADERS, ...session })).toBe(404);
+    expect(await status(gateway, { ...JSON_HEADERS, ...session }, 'DELETE')).toBe(404);
+  });
+
+  verifies('P6', 'keeps its call while its caller opens more sessions than there may be', async () => {
+    const gate = Promise.withResolvers<JsonObject>();
+    const server = recordingServer({ wait: () => gate.promise });
+    const gateway = await gatewayUnderTest({ servers: { up: server }, gateway: { sessions: { maxPerCaller: 3 } } });
+    const call = { id: 1, method: 'tools/call', params: { name: 'mcp__up__wait', arguments: {} } };
+    const pending = gateway.post(call, await openSession(gateway));
+    await until('the call has arrived', () => server.calls.length === 1);
+    for (let at = 0; at < 10; at++) expect((await openSession(gateway))['mcp-session-id']).toMatch(/^[\w-]{36}$/);
+    gate.resolve(text('done'));
+    expect((await pending).json).toEqual({ jsonrpc: '2.0', id: 1, result: text('done') });
+  });
+
+  verifies('P6', 'is refused with 429 and the reason where all there may be are in use', async () => {
+    const server = recordingServer({ wait: () => new Promise(() => {}) });
+    const gateway = await gatewayUnderTest({ servers: { up: server }, gateway: { sessions: { maxPerCaller: 3 } } });
+    const call = { id: 1, method: 'tools/call', params: { name: 'mcp__up__wait', arguments: {} } };
+    for (let at = 0; at < 3; at++) void gateway.post(call, await openSession(gateway)).catch(() => {});
+    await until('the calls have arrived', () => server.calls.length === 3);
+    const hello = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '0' } };
+    const { status, headers, json } = await gateway.post({ id: 0, method: 'initialize', params: hello });
+    expect([status, headers['mcp-session-id'], json]).toMatchObject([
+      429,
+      undefined,
+      { id: 0, error: { message: expect.stringContaining('3 sessions, all in use') } },
+    ]);
+  });
+
+  verifies('P6', 'is needed for the stream: without one 405, with a lost one 404', async () => {
+    const gateway = await gatewayUnderTest();
+    expect(await status(gateway, JSON_HEADERS, 'GET')).toBe(405);
+    expect(await status(gateway, { ...JSON_HEADERS, 'mcp-session-id': 'x' }, 'GET')).toBe(404);
+  });
+});
+
+function listen({ port }: GatewayUnderTest, session: Record<string, string>): Promise<{ ended: Promise<void> }> {
+  return new Promise((resolve, reject) => {
+    const headers = { ...JSON_HEADERS, ...session };
+    const sent = request(
+      { host: '127.0.0.1', port, path: '/mcp', method: 'GET', headers, agent: false },
+      (response) => {
+        const ended = new Promise<void>((done) => response.resume().once('end', done));
+        resolve({ ended });
+      },
+    );
+    sent.on('error', reject).end();
+  });
+}

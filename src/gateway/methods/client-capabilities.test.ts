@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest';
+import { verifies } from '../../../test/requirements.ts';
+import { userKey } from '../../core/call/private-user.ts';
+import type { Caller, ClientCapabilities, JsonObject } from '../../core/call.ts';
+import { isChangeVisibleTo, withCapabilities } from './client-capabilities.ts';
+
+const ann: Caller = { id: 'ann', roles: ['user'], via: 'gateway' };
+const FORM: ClientCapabilities = { form: true, url: false, sampling: false, samplingTools: false, roots: false };
+
+it('is the same object for the same abilities and era', () => {
+  expect(withCapabilities(ann, { ...FORM }, 'legacy')).toBe(withCapabilities(ann, FORM, 'legacy'));
+  expect(withCapabilities(ann, FORM, 'legacy')).toEqual({ ...ann, capabilities: FORM, era: 'legacy' });
+  expect(withCapabilities(ann, { ...FORM, url: true }, 'legacy')).not.toBe(withCapabilities(ann, FORM, 'legacy'));
+  expect(withCapabilities(ann, FORM, 'modern')).not.toBe(withCapabilities(ann, FORM, 'legacy'));
+});
+
+const change = (detail: JsonObject) => ({ kind: 'catalog', subject: 'tools', detail }) as const;
+const client = (callerId: string, capabilities?: ClientCapabilities) =>
+  ({ callerId, capabilities, era: 'legacy' }) as const;
+
+it('a change concerns everybody, or those who can be asked just this', () => {
+  const both = [client('ann'), client('ann', FORM)];
+  expect(both.map((one) => isChangeVisibleTo(change({}), one))).toEqual([true, true]);
+  expect(both.map((one) => isChangeVisibleTo(change({ abilities: 1 }), one))).toEqual([false, true]);
+});
+
+verifies('P1', 'a change on a private connection concerns no other principal, capability set or era', () => {
+  const own = change({ user: userKey({ principal: 'ann', abilities: 1, era: 'legacy' }) });
+  const others = [client('ann'), client('bob', FORM), client('ann', { ...FORM, url: true })];
+  expect(isChangeVisibleTo(own, client('ann', FORM))).toBe(true);
+  expect(isChangeVisibleTo(own, { ...client('ann', FORM), era: 'modern' })).toBe(false);
+  expect(others.map((one) => isChangeVisibleTo(own, one))).toEqual([false, false, false]);
+});

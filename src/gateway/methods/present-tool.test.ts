@@ -1,0 +1,86 @@
+import { ListToolsResultSchema } from '@modelcontextprotocol/sdk/types.js';
+import fc from 'fast-check';
+import { expect } from 'vitest';
+import { verifies } from '../../../test/requirements.ts';
+import type { JsonObject } from '../../core/call.ts';
+import { aTarget } from '../../core/fixtures.ts';
+import { presentTool } from './present-tool.ts';
+
+const presented = (definition: JsonObject) =>
+  presentTool(aTarget({ definition: { name: 'echo', ...definition } }), 'legacy');
+
+verifies(
+  'R8',
+  'a description of 2048 characters is whole, a longer one is cut with a mark and no longer than that',
+  () => {
+    expect(presented({ description: 'x'.repeat(2048) }).description).toBe('x'.repeat(2048));
+    const cut = String(presented({ description: 'x'.repeat(2049) }).description);
+    expect(cut).toMatch(/^x+… \[cut; heddle describe mcp__demo__echo shows all\]$/);
+    expect(cut).toHaveLength(2048);
+  },
+);
+
+verifies('R8', 'a cut never splits a character', () => {
+  for (const before of ['', 'x']) {
+    const { description } = presented({ description: before + '👍'.repeat(2000) });
+    expect(String(description).isWellFormed()).toBe(true);
+  }
+});
+
+verifies('P1', 'a tool without a schema, or with one that does not say so, is shown to take an object', () => {
+  expect(presented({}).inputSchema).toEqual({ type: 'object' });
+  expect(presented({ inputSchema: true }).inputSchema).toEqual({ type: 'object' });
+  const loose = { properties: { any: true, none: false, some: { type: 'string' } }, required: ['any'], 'x-odd': 1 };
+  expect(presented({ inputSchema: loose }).inputSchema).toEqual({
+    ...loose,
+    type: 'object',
+    properties: { any: {}, none: { not: {} }, some: { type: 'string' } },
+  });
+});
+
+verifies('P1', 'a newer client is given output schemas that an older one would not understand', () => {
+  const target = aTarget({ definition: { name: 'echo', outputSchema: { type: 'array' } } });
+  expect(presentTool(target, 'modern').outputSchema).toEqual({ type: 'array' });
+  expect(presentTool(target, 'legacy')).not.toHaveProperty('outputSchema');
+});
+
+verifies('P1', 'a tool keeps its taskSupport, unless a client would refuse to call the tool because of it', () => {
+  const given = (execution: JsonObject, era: 'legacy' | 'modern') =>
+    presentTool(aTarget({ definition: { name: 'echo', execution } }), era).execution;
+  for (const era of ['legacy', 'modern'] as const) {
+    expect(given({ taskSupport: 'optional' }, era)).toEqual({ taskSupport: 'optional' });
+    expect(given({ taskSupport: 'forbidden', vendor: 1 }, era)).toEqual({ taskSupport: 'forbidden', vendor: 1 });
+    expect(given({ taskSupport: 'maybe', vendor: 1 }, era)).toEqual({ vendor: 1 });
+  }
+  expect(given({ taskSupport: 'required' }, 'legacy')).toBeUndefined();
+  expect(given({ taskSupport: 'required' }, 'modern')).toEqual({ taskSupport: 'required' });
+});
+
+verifies('P1', 'whatever a server writes into a tool, a strict client accepts the list it is on', () => {
+  const odd = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constant({ type: 'object' })) as fc.Arbitrary<JsonObject>;
+  const hints = fc.dictionary(
+    fc.constantFrom('title', 'readOnlyHint', 'openWorldHint'),
+    odd,
+  ) as fc.Arbitrary<JsonObject>;
+  const icon = fc.dictionary(fc.constantFrom('src', 'sizes', 'theme', 'mimeType'), odd);
+  const output = fc.dictionary(fc.constantFrom('type', 'properties', 'required', '$schema'), odd);
+  const fields = fc.record(
+    {
+      title: odd,
+      description: odd,
+      annotations: fc.oneof(odd, hints),
+      icons: fc.oneof(odd, fc.array(icon)),
+      execution: fc.oneof(odd, fc.constantFrom({ taskSupport: 'optional' }, { taskSupport: 'maybe' })),
+      outputSchema: fc.oneof(odd, output),
+      _meta: odd,
+    },
+    { requiredKeys: [] },
+  );
+  fc.assert(
+    fc.property(fields, (definition) => {
+      const tool = presented(JSON.parse(JSON.stringify(definition)));
+      expect(ListToolsResultSchema.safeParse({ tools: [tool] }).error?.issues ?? []).toEqual([]);
+    }),
+    { numRuns: 500 },
+  );
+});

@@ -1,0 +1,28 @@
+import type { Finding } from '../core/records/finding.ts';
+import type { PidNamespace } from './pid-namespace.ts';
+
+/** Says what keeps the processes of a local server from outliving it here. */
+export function examineEnclosure(namespace: PidNamespace): Finding {
+  const subject = 'processes';
+  if ('enter' in namespace) {
+    const userNamespace = namespace.enter.includes('--user');
+    const price = userNamespace ? USER_PRICE : '';
+    const message = `each local server has a pid namespace of its own, so nothing it starts outlives it${price}`;
+    return { level: 'ok', subject, message, facts: { enclosure: 'pid-namespace', userNamespace } };
+  }
+  const { why, fix } = namespace;
+  const message = `held by process group and mark, but by no pid namespace, because ${why}; ${ESCAPE}`;
+  // Where nothing can be done about it there is nothing to warn of.
+  return { level: fix ? 'warn' : 'ok', subject, message, ...(fix && { fix }), facts: { enclosure: 'group', why } };
+}
+
+const ESCAPE = 'only a program that leaves its session and clears its variables could outlive its server';
+const USER_PRICE =
+  '; sudo does not work in it, nor ssh where its settings lie in ssh_config.d (HEDDLE_PID_NAMESPACE=off does without)';
+
+/** Says what Heddle itself runs on. */
+export const examineNode = (): Finding => ({
+  level: 'ok',
+  subject: 'node',
+  message: `${process.version} on ${process.platform} ${process.arch}`,
+});

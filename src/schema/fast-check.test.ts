@@ -1,0 +1,118 @@
+import fc from 'fast-check';
+import { expect } from 'vitest';
+import { verifies } from '../../test/requirements.ts';
+import type { Json, JsonObject } from '../core/call.ts';
+import { fastCheck } from './fast-check.ts';
+import { loadAjv } from './load-ajv.ts';
+import { checkBudget } from './step-budget.ts';
+
+const compile = loadAjv();
+const of = (a: Json): JsonObject => ({ type: 'object', properties: { a } });
+
+const NAMES = ['a', 'b', 'constructor', '__proto__', 'length'];
+const name = fc.constantFrom(...NAMES);
+const scalar = fc.constantFrom<Json>('', 'a', '👍', '👍👍', 'abc', 0, -1, 1, 2, 1.5, 1e300, true, false, null);
+const small = fc.constantFrom<Json>(0, 1, 2, 1.5);
+const note = { title: fc.constant('T'), default: scalar, format: fc.constant('email'), description: fc.constant('D') };
+const values = fc.array(scalar, { minLength: 1, maxLength: 4 });
+
+const { schema } = fc.letrec<{ schema: JsonObject }>((tie) => {
+  const any = (words: Record<string, fc.Arbitrary<Json>>, type: string) =>
+    fc
+      .record({ ...note, enum: values, ...words }, { requiredKeys: [] })
+      .chain((said) => fc.nat(3).map((at): JsonObject => ({ ...(at === 0 ? said : bare(said)), type })));
+  return {
+    schema: fc.oneof(
+      { maxDepth: 3, withCrossShrink: true },
+      any({ minLength: small, maxLength: small }, 'string'),
+      any({ minimum: small, maximum: small }, 'number'),
+      any({ minimum: small, maximum: small }, 'integer'),
+      any({}, 'boolean'),
+      any({}, 'null'),
+      fc.record({ enum: values }, { requiredKeys: [] }),
+      any({ items: tie('schema'), minItems: small, maxItems: small }, 'array'),
+      any(
+        {
+          properties: fc.dictionary(fc.constantFrom('a', 'b', 'constructor', 'length'), tie('schema')),
+          required: fc.array(name, { maxLength: 2 }),
+          additionalProperties: fc.boolean(),
+        },
+        'object',
+      ),
+    ),
+  };
+});
+
+function bare({ enum: _, ...said }: Record<string, Json | undefined>): JsonObject {
+  return said;
+}
+
+const input = fc.letrec<{ value: Json }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 3, withCrossShrink: true },
+    scalar,
+    fc.array(tie('value'), { maxLength: 3 }),
+    fc.dictionary(name, tie('value'), { maxKeys: 3 }),
+  ),
+})).value;
+
+verifies('G4', 'what is plain is judged as the compiler judges it', () => {
+  let fitting = 0;
+  fc.assert(
+    fc.property(schema, fc.array(input, { minLength: 30, maxLength: 30 }), (one, inputs) => {
+      const fits = fastCheck(one);
+      expect(fits).toBeDefined();
+      const errorsOf = compile(one, checkBudget());
+      for (const value of inputs) {
+        const fit = fits?.(value);
+        expect({ value, fits: fit }).toEqual({ value, fits: errorsOf(value as JsonObject).length === 0 });
+        if (fit) fitting++;
+      }
+    }),
+    { numRuns: 300 },
+  );
+  expect(fitting).toBeGreaterThan(300);
+});
+
+const NOT_PLAIN: readonly JsonObject[] = [
+  { $ref: '#' },
+  { $defs: {} },
+  { $id: 'x' },
+  { title: { $id: 'x' } },
+  { type: ['string', 'null'] },
+  { type: 'toString' },
+  { type: 'string', pattern: 'a' },
+  { type: 'string', minimum: 1 },
+  { type: 'string', minLength: '1' },
+  { type: 'string', nullable: true },
+  { type: 'string', format: 5 },
+  { type: 'number', multipleOf: 2 },
+  { minLength: 1 },
+  { enum: [] },
+  { enum: 'ab' },
+  { enum: [{}] },
+  { anyOf: [{}] },
+  { type: 'array', items: [{}] },
+  { type: 'array', prefixItems: [{}] },
+  { type: 'array', uniqueItems: true },
+  { type: 'object', required: 'a' },
+  { type: 'object', required: [1] },
+  { type: 'object', properties: [] },
+  { type: 'object', properties: JSON.parse('{"__proto__":{}}') },
+  { type: 'object', additionalProperties: {} },
+  { type: 'object', patternProperties: {} },
+];
+
+verifies('G4', 'what is not plain is left to the compiler, wherever it stands', () => {
+  for (const one of NOT_PLAIN) {
+    for (const within of [one, of(one), { type: 'array', items: of(one) }]) {
+      expect({ within, fits: fastCheck(within) }).toEqual({ within, fits: undefined });
+    }
+  }
+  expect(fastCheck(of(true))).toBeUndefined();
+});
+
+verifies('G4', 'a hole in a list is no item that fits', () => {
+  const fits = fastCheck({ type: 'array', items: { type: 'string' } });
+  expect([fits?.(['a']), fits?.(new Array(1))]).toEqual([true, false]);
+});

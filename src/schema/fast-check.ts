@@ -1,0 +1,132 @@
+import type { Json, JsonObject } from '../core/call.ts';
+import { isObject } from '../core/json.ts';
+import { checkBudget, type StepBudget } from './step-budget.ts';
+
+type Fit = (value: unknown) => boolean;
+
+// They say nothing about what fits; formats are not checked.
+const NOTES = ['$comment', '$schema', 'title', 'description', 'default', 'examples', 'deprecated'];
+const LIMITS: Readonly<Record<string, readonly string[]>> = {
+  object: ['properties', 'required', 'additionalProperties'],
+  array: ['items', 'minItems', 'maxItems'],
+  string: ['minLength', 'maxLength'],
+  number: ['minimum', 'maximum'],
+  integer: ['minimum', 'maximum'],
+  boolean: [],
+  null: [],
+};
+
+/**
+ * A quick check for schemas that use nothing but the plainest words: whatever it lets pass fits.
+ * Undefined when the schema says anything that it does not know in full.
+ * Looks at each value of the input once, and throws when that takes more steps than the budget has left.
+ */
+export function fastCheck(schema: Json | undefined, budget: StepBudget = checkBudget()): Fit | undefined {
+  if (!isObject(schema)) return undefined;
+  const { type, enum: values } = schema;
+  if (type !== undefined && (typeof type !== 'string' || !Object.hasOwn(LIMITS, type))) return undefined;
+  const limits = ['type', 'enum', ...(type === undefined ? [] : (LIMITS[type] ?? []))];
+  if (!Object.entries(schema).every(([word, said]) => limits.includes(word) || isNote(word, said))) return undefined;
+  const typed = type === undefined ? ANYTHING : fitOf(type, schema, budget);
+  if (values === undefined) return typed;
+  if (!typed || !isList(values) || values.length === 0 || values.some(isNested)) return undefined;
+  const allowed = new Set<unknown>(values);
+  return (value) => typed(value) && allowed.has(value);
+}
+
+// A schema hidden in a note could still name itself, which is for the compiler to judge.
+function isNote(word: string, said: Json | undefined): boolean {
+  if (word === 'format') return typeof said === 'string';
+  return NOTES.includes(word) && (word === 'default' || !isObject(said));
+}
+
+const ANYTHING: Fit = () => true;
+const isList = (value: Json | undefined): value is readonly Json[] => Array.isArray(value);
+const isNested = (value: Json) => typeof value === 'object' && value !== null;
+
+function fitOf(type: string, schema: JsonObject, budget: StepBudget): Fit | undefined {
+  switch (type) {
+    case 'object':
+      return objectFit(schema, budget);
+    case 'array':
+      return arrayFit(schema, budget);
+    case 'string':
+      return stringFit(schema);
+    case 'number':
+      return numberFit(schema, Number.isFinite);
+    case 'integer':
+      return numberFit(schema, Number.isInteger);
+    case 'boolean':
+      return (value) => typeof value === 'boolean';
+    default:
+      return (value) => value === null;
+  }
+}
+
+function objectFit(schema: JsonObject, budget: StepBudget): Fit | undefined {
+  const { properties = {}, required = [], additionalProperties = true } = schema;
+  if (!isObject(properties) || !isList(required) || typeof additionalProperties !== 'boolean') return undefined;
+  const parts = new Map<string, Fit>();
+  for (const [name, each] of Object.entries(properties)) {
+    const part = fastCheck(each, budget);
+    if (!part || name === '__proto__') return undefined;
+    parts.set(name, part);
+  }
+  if (!required.every((name) => typeof name === 'string')) return undefined;
+  // Each name once: a list may repeat one thousands of times.
+  const needed = [...new Set<string>(required)];
+  const fitsAt = (own: Values, name: string) => {
+    const part = parts.get(name);
+    return part ? own[name] === undefined || part(own[name]) : additionalProperties;
+  };
+  return (value) => {
+    if (!isValues(value)) return false;
+    const names = Object.keys(value);
+    budget.take(1 + names.length);
+    return (
+      needed.every((name) => Object.hasOwn(value, name) && value[name] !== undefined) &&
+      names.every((name) => fitsAt(value, name))
+    );
+  };
+}
+
+type Values = Readonly<Record<string, unknown>>;
+const isValues = (value: unknown): value is Values =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function arrayFit({ items = {}, minItems, maxItems }: JsonObject, budget: StepBudget): Fit | undefined {
+  const each = fastCheck(items, budget);
+  const counted = within(minItems, maxItems);
+  if (!each || !counted) return undefined;
+  return (value) => {
+    if (!Array.isArray(value) || !counted(value.length)) return false;
+    budget.take(value.length);
+    return Array.from(value).every(each);
+  };
+}
+
+function stringFit({ minLength, maxLength }: JsonObject): Fit | undefined {
+  const counted = within(minLength, maxLength);
+  if (minLength === undefined && maxLength === undefined) return (value) => typeof value === 'string';
+  return counted && ((value) => typeof value === 'string' && counted(charactersOf(value)));
+}
+
+/** What looks like one character counts as one, also where it takes two units. */
+function charactersOf(text: string): number {
+  let count = 0;
+  for (const _ of text) count++;
+  return count;
+}
+
+function numberFit({ minimum, maximum }: JsonObject, isNumber: Fit): Fit | undefined {
+  const limited = within(minimum, maximum);
+  return limited && ((value) => isNumber(value) && limited(value as number));
+}
+
+function within(
+  least: Json | undefined = Number.NEGATIVE_INFINITY,
+  most: Json | undefined = Number.POSITIVE_INFINITY,
+): ((value: number) => boolean) | undefined {
+  if (typeof least !== 'number' || typeof most !== 'number') return undefined;
+  return (value) => value >= least && value <= most;
+}

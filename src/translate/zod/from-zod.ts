@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import type { JsonObject } from '../../core/call.ts';
+import { below, lossBook, type Translated } from '../loss.ts';
+import { saysAll } from './zod.ts';
+
+// What JSON has no value for, or no schema can check.
+const UNSAYABLE = new Set([
+  'bigint',
+  'symbol',
+  'undefined',
+  'void',
+  'date',
+  'map',
+  'set',
+  'transform',
+  'custom',
+  'function',
+  'promise',
+  'nan',
+  'file',
+]);
+
+/** A zod type as a JSON Schema of what may be given to it. */
+export function fromZod(type: z.core.$ZodType): Translated<JsonObject> {
+  const { add, all } = lossBook();
+  const schema = z.toJSONSchema(type, {
+    io: 'input',
+    unrepresentable: 'any',
+    override({ zodSchema, path }) {
+      const { def } = zodSchema._zod;
+      const at = below('', ...path.map(String));
+      if (UNSAYABLE.has(def.type)) add(at, def.type, 'wider', 'JSON Schema has no word for it.');
+      const isChecked = def.checks?.some((check) => check._zod.def.check === 'custom');
+      if (isChecked && !saysAll.has(zodSchema)) add(at, 'refine', 'wider', 'A check in code cannot be told.');
+    },
+  });
+  const { $schema: _, '~standard': __, ...plain } = schema as JsonObject;
+  return { value: plain, lost: all() };
+}

@@ -1,0 +1,172 @@
+import { z } from 'zod';
+import type { Json, JsonObject } from '../../core/call.ts';
+import { type AddLoss, lossBook, type Translated } from '../loss.ts';
+import { acceptsValue } from '../shape/accepts-value.ts';
+import { modernise } from '../shape/modernise.ts';
+import { readShape, type Shapes } from '../shape/read-shape.ts';
+import type {
+  ArrayShape,
+  NumberShape,
+  ObjectShape,
+  ReferenceShape,
+  Shape,
+  StringShape,
+  UnionShape,
+} from '../shape/shape.ts';
+
+// zod has a `fromJSONSchema` of its own. It matches patterns from outside in exponential time, ignores keywords of
+// schemas without a type, and throws at what it does not know, so none of a stranger's schemas can be given to it.
+
+/** What `toZod` has made: all its checks are in its metadata too, so nothing is lost on the way back. */
+export const saysAll = new WeakSet<z.core.$ZodType>();
+
+interface Printer {
+  readonly shapes: Shapes;
+  readonly lose: AddLoss;
+  readonly lazy: Map<string, z.ZodType>;
+  print(shape: Shape, immediate: readonly string[]): z.ZodType;
+}
+
+/** A JSON Schema as a zod type that takes the same values. It never changes what it parses. */
+export function toZod(schema: Json): Translated<z.ZodType> {
+  const { add, all } = lossBook();
+  const shapes = readShape(modernise(schema, '', add), { at: '' }, add);
+  const printer: Printer = {
+    shapes,
+    lose: add,
+    lazy: new Map(),
+    print: (shape, immediate) => noted(printKind(printer, shape, immediate), shape),
+  };
+  return { value: printer.print(shapes.root, []), lost: all() };
+}
+
+function noted(type: z.ZodType, { notes }: Shape): z.ZodType {
+  if (Object.keys(notes).length === 0) return type;
+  const annotated = type.meta({ ...type.meta(), ...notes });
+  return saysAll.has(type) ? kept(annotated) : annotated;
+}
+
+function kept<T extends z.ZodType>(type: T): T {
+  saysAll.add(type);
+  return type;
+}
+
+function printKind(printer: Printer, shape: Shape, immediate: readonly string[]): z.ZodType {
+  switch (shape.kind) {
+    case 'any':
+      return z.any();
+    case 'never':
+      return z.never();
+    case 'null':
+      return z.null();
+    case 'boolean':
+      return z.boolean();
+    case 'string':
+      return checked(printer, z.string(), shape, stringWords(shape));
+    case 'number':
+      return checked(printer, z.number(), shape, numberWords(shape));
+    case 'enum': {
+      const isPlain = shape.values.every((value) => typeof value !== 'object' || value === null);
+      if (isPlain) return z.literal(shape.values as (string | number | boolean | null)[]);
+      return checked(printer, z.any(), shape, { enum: shape.values });
+    }
+    case 'array':
+      return printArray(printer, shape);
+    case 'object':
+      return printObject(printer, shape);
+    case 'union':
+      return printUnion(printer, shape, immediate);
+    case 'reference':
+      return printReference(printer, shape, immediate);
+  }
+}
+
+function checked(printer: Printer, type: z.ZodType, shape: Shape, words: JsonObject): z.ZodType {
+  if (Object.keys(words).length === 0) return type;
+  const { resolve } = printer.shapes;
+  const refined = kept(type.refine((value) => acceptsValue(shape, value as Json, resolve), describeCheck(words)));
+  return kept(refined.meta(words));
+}
+
+const describeCheck = (words: JsonObject) => `It has to satisfy ${JSON.stringify(words).slice(0, 200)}`;
+
+const given = (entries: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== undefined));
+
+function stringWords({ minLength, maxLength, patterns, format }: StringShape): JsonObject {
+  const [pattern, ...further] = patterns;
+  const allOf = further.length > 0 ? further.map((source) => ({ pattern: source })) : undefined;
+  return given({ minLength, maxLength, pattern, allOf, format });
+}
+
+function numberWords(shape: NumberShape): JsonObject {
+  const { integer, minimum, maximum, exclusiveMinimum, exclusiveMaximum, multiplesOf, format } = shape;
+  const [multipleOf, ...further] = multiplesOf;
+  const allOf = further.length > 0 ? further.map((step) => ({ multipleOf: step })) : undefined;
+  const type = integer ? 'integer' : undefined;
+  return given({ type, minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, allOf, format });
+}
+
+function printArray(printer: Printer, shape: ArrayShape): z.ZodType {
+  const { prefix, items, minItems, maxItems, uniqueItems } = shape;
+  const rest = printer.print(items, []);
+  const places = prefix.map((place, at) => {
+    const type = printer.print(place, []);
+    return at < (minItems ?? 0) ? type : type.optional();
+  });
+  const isEnded = items.kind === 'never' || (maxItems ?? Number.POSITIVE_INFINITY) <= prefix.length;
+  const tuple = z.tuple(places as unknown as [z.ZodType, ...z.ZodType[]]);
+  const base = prefix.length === 0 ? z.array(rest) : isEnded ? tuple : tuple.rest(rest);
+  const words = given({ minItems, maxItems, uniqueItems: uniqueItems || undefined });
+  return checked(printer, base, { ...shape, prefix: [], items: ANY }, words);
+}
+
+const ANY: Shape = { kind: 'any', at: '', notes: {} };
+
+function printObject(printer: Printer, shape: ObjectShape): z.ZodType {
+  const { properties, patterns, rest, names, minProperties, maxProperties } = shape;
+  // Zod would find these on every object, and never on its own.
+  const plain = [...properties].filter(([name]) => !(name in Object.prototype));
+  const entries = plain.map(([name, property]): [string, z.ZodType] => {
+    const type = printer.print(property.shape, []);
+    return [name, property.required ? type : type.optional()];
+  });
+  const fields = Object.fromEntries(entries);
+  // What zod has no words for, our own check looks at, and then at everything.
+  if (patterns.length > 0 || names || plain.length < properties.size) {
+    return z.looseObject(fields).refine((value) => acceptsValue(shape, value as JsonObject, printer.shapes.resolve));
+  }
+  const object =
+    rest.kind === 'never'
+      ? z.strictObject(fields)
+      : rest.kind === 'any'
+        ? z.looseObject(fields)
+        : z.object(fields).catchall(printer.print(rest, []));
+  return checked(
+    printer,
+    object,
+    { ...shape, properties: new Map(), rest: ANY },
+    given({ minProperties, maxProperties }),
+  );
+}
+
+function printUnion(printer: Printer, { of, exclusive }: UnionShape, immediate: readonly string[]): z.ZodType {
+  const members = of.filter((member) => {
+    if (member.kind !== 'reference' || !immediate.includes(member.to)) return true;
+    printer.lose(member.at, '$ref', 'narrower', 'It leads back to itself at once, and adds nothing.');
+    return false;
+  });
+  const types = members.map((member) => printer.print(member, immediate));
+  return exclusive ? z.xor(types) : z.union(types);
+}
+
+function printReference(printer: Printer, shape: ReferenceShape, immediate: readonly string[]): z.ZodType {
+  const { to } = shape;
+  const known = printer.lazy.get(to);
+  if (known) return known;
+  let target: z.ZodType | undefined;
+  const type = z.lazy(() => target ?? z.any());
+  printer.lazy.set(to, type);
+  target = printer.print(printer.shapes.resolve(shape), [...immediate, to]);
+  return type;
+}

@@ -1,0 +1,144 @@
+import type { ServerConfig } from '../../config/config.ts';
+import type { RemoteEntry, StdioEntry } from '../../config/schema/schema.ts';
+import type { JsonObject } from '../../core/call.ts';
+import type { Finding } from '../../core/records/finding.ts';
+import type { ServerStatus } from '../../core/records/server-status.ts';
+import { examineEnclosure } from '../../process/check-process.ts';
+import { findProgram } from '../../process/find-program.ts';
+import { unpassable } from '../../process/pid-namespace.ts';
+import type { Watchdog } from '../../process/watchdog.ts';
+import type { DroppedCounts } from '../../wire/peer.ts';
+import type { Servers } from '../servers.ts';
+import { childEnvironment } from '../transports/child-environment.ts';
+import { connectAndList, connectVerdict, count } from './check-server.ts';
+import { reach } from './reach.ts';
+
+const MAX_QUOTED_LINES = 5;
+
+export interface Examination {
+  readonly servers: Servers;
+  readonly watchdog: Watchdog;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly configOf: (name: string) => ServerConfig | undefined;
+}
+
+/** Connects one server and tells all there is to know about it. Throws NAME_UNKNOWN when there is none of that name. */
+export async function inspectServer(
+  { servers, watchdog, env, configOf }: Examination,
+  name: string,
+  signal: AbortSignal,
+): Promise<readonly Finding[]> {
+  const { status, lastWords, dropped } = await connectAndList(servers, name, signal);
+  const entry = configOf(name)?.entry;
+  const isUp = status.state === 'connected';
+  const way =
+    entry?.type === 'stdio'
+      ? await wayToProcess(entry as StdioEntry, watchdog, env)
+      : entry && 'url' in entry && !entry.type.endsWith('-ide')
+        ? await wayToAddress(entry, status, signal)
+        : [];
+  return [
+    connectVerdict(status),
+    ...way,
+    ...(isUp ? agreedWith(status) : []),
+    ...useless(dropped),
+    ...quoted(lastWords),
+  ];
+}
+
+async function wayToProcess(
+  entry: StdioEntry,
+  watchdog: Watchdog,
+  env: Examination['env'],
+): Promise<readonly Finding[]> {
+  const { command, cwd = process.cwd() } = entry;
+  const variables = childEnvironment(env, entry.env);
+  const [found, namespace] = await Promise.all([
+    findProgram(command, { path: variables.PATH, cwd }),
+    watchdog.enclosure(),
+  ]);
+  const odd = 'enter' in namespace ? unpassable(variables) : undefined;
+  const held = odd === undefined ? namespace : { why: `the variable ${odd} could not pass through a shell` };
+  const subject = 'command';
+  const fix = 'Correct `command`, give its full path, or install that program.';
+  const nowhere = command.includes('/')
+    ? `there is no ${command}${command.startsWith('/') ? '' : ` in ${cwd}`}`
+    : `${command} is in none of these folders: ${variables.PATH ?? '(PATH is not set)'}`;
+  const program: Finding =
+    'file' in found
+      ? { level: 'ok', subject, message: `${command} is ${found.file}, started in ${cwd}`, facts: { ...found, cwd } }
+      : 'forbidden' in found
+        ? { level: 'error', subject, message: `${found.forbidden} is no program that may be run`, fix }
+        : { level: 'error', subject, message: nowhere, fix };
+  return [program, examineEnclosure(held)];
+}
+
+async function wayToAddress(
+  entry: RemoteEntry,
+  { state, fix }: ServerStatus,
+  signal: AbortSignal,
+): Promise<readonly Finding[]> {
+  const url = new URL(entry.url);
+  const subject = 'address';
+  const { reason, ms, host, port } = await reach(url, signal);
+  const where = `${host}, port ${port}`;
+  const facts = { host, port, ...(ms !== undefined && { ms }) };
+  const wrong = { fix: 'Check the `url`, whether the server runs, and whether a firewall or a proxy stands between.' };
+  const address: Finding =
+    reason === undefined
+      ? { level: 'ok', subject, message: `${where} answers (${ms} ms)`, facts }
+      : state === 'connected'
+        ? { level: 'ok', subject, message: `${where} is reached by a proxy; directly, ${reason}`, facts }
+        : { level: 'error', subject, message: `${where} cannot be reached: ${reason}`, ...wrong, facts };
+  return [address, signIn(entry, state, fix)];
+}
+
+function signIn({ headers, oauth }: RemoteEntry, state: ServerStatus['state'], fix: string | undefined): Finding {
+  const subject = 'sign-in';
+  const given = Object.keys(headers).find((name) => /^authorization$|key$|token$/i.test(name));
+  const shown = oauth ? 'oauth is configured' : given ? `the header ${given} is sent` : 'no credential is configured';
+  if (state === 'needs-auth') {
+    const message = `the server wants a credential it accepts; ${shown}`;
+    return { level: 'error', subject, message, ...(fix !== undefined && { fix }), facts: { needed: true } };
+  }
+  return { level: 'ok', subject, message: state === 'connected' ? `${shown}, and that is enough` : shown };
+}
+
+function agreedWith(status: ServerStatus): readonly Finding[] {
+  const { serverInfo = {}, capabilities = {} } = (status.info ?? {}) as Record<string, JsonObject>;
+  const { name = 'a server without a name', version = '' } = serverInfo;
+  const names = Object.keys(capabilities);
+  const { tools = 0, resources = 0, templates = 0, prompts = 0 } = status;
+  const lists = [count(tools, 'tool'), count(resources, 'resource'), count(templates, 'resource template')];
+  return [
+    { level: 'ok', subject: 'program', message: `it calls itself ${name} ${version}`.trimEnd(), facts: { serverInfo } },
+    {
+      level: 'ok',
+      subject: 'capabilities',
+      message: names.length === 0 ? 'it declares none' : names.join(', '),
+      facts: { capabilities },
+    },
+    {
+      level: 'ok',
+      subject: 'lists',
+      message: [...lists, count(prompts, 'prompt')].join(', '),
+      facts: { tools, resources, templates, prompts },
+    },
+  ];
+}
+
+function useless(dropped: DroppedCounts | undefined): readonly Finding[] {
+  const { malformed, unknown, stale } = dropped ?? { malformed: 0, unknown: 0, stale: 0 };
+  const all = malformed + unknown + stale;
+  if (all === 0) return [];
+  // Late answers are nobody's fault: whoever asked had stopped waiting.
+  const level = malformed + unknown > 0 ? 'warn' : 'ok';
+  const message = `${all} of no use: ${malformed} malformed, ${unknown} answering nothing that was asked, ${stale} too late`;
+  return [{ level, subject: 'messages', message, facts: { malformed, unknown, stale } }];
+}
+
+function quoted(lines: readonly string[]): readonly Finding[] {
+  if (lines.length === 0) return [];
+  const last = lines.slice(-MAX_QUOTED_LINES);
+  return [{ level: 'ok', subject: 'last said on stderr', message: last.join('\n'), facts: { lines: last } }];
+}

@@ -1,0 +1,46 @@
+import { expect } from 'vitest';
+import { verifies } from '../../../test/requirements.ts';
+import type { ClientCapabilities, JsonObject } from '../../core/call.ts';
+import { RpcError } from '../../wire/json-rpc.ts';
+import type { Peer } from '../../wire/peer.ts';
+import { tinyServer, toolCall } from '../fixtures.ts';
+import { connectInMemory } from '../transports/connect-in-memory.ts';
+
+const capabilities: ClientCapabilities = { form: true, url: true, sampling: false, samplingTools: false, roots: false };
+const page = (elicitationId: string) => ({
+  mode: 'url',
+  elicitationId,
+  url: 'https://example.com/',
+  message: 'Sign in.',
+});
+
+verifies('P3', 'whoever was sent to a page hears once that it was visited, and nobody hears of any other', async () => {
+  const server = () => tiny.lines[0] as Peer;
+  const tiny = tinyServer({
+    async 'tools/call'({ name }) {
+      if (name === 'refuse') throw new RpcError(-32042, 'Visit first.', { elicitations: [page('refused')] });
+      return server().request('elicitation/create', page('asked'), { deadlineMs: 60_000 });
+    },
+  });
+  const { signal } = new AbortController();
+  const connection = await connectInMemory(tiny.serve)({
+    server: 'demo',
+    signal,
+    known: 'legacy',
+    capabilities,
+    onNotification: () => {},
+  });
+  const heard: unknown[] = [];
+  const visited = (said: JsonObject) => void heard.push(said);
+  for (const name of ['refuse', 'ask']) {
+    expect(await connection.send(toolCall(name, {}, { capabilities, onElicitationComplete: visited }))).toMatchObject({
+      kind: 'input-required',
+    });
+  }
+  for (const elicitationId of ['never given', 'asked', 'refused', 'asked', 7]) {
+    await server().notify('notifications/elicitation/complete', { elicitationId });
+  }
+  // What is heard comes in order: after an answer nothing of it is still on its way.
+  await connection.probe(signal).catch(() => {});
+  expect(heard).toEqual([{ elicitationId: 'asked' }, { elicitationId: 'refused' }]);
+});

@@ -1,0 +1,46 @@
+import { HeddleError, UpstreamError } from '../../core/errors.ts';
+import type { Timer } from '../../core/time.ts';
+import { raiseTimeout } from './connect-timeout.ts';
+
+export interface ConnectDeadlineOptions {
+  readonly server: string;
+  /** Deadline of each step: a handshake for the probe, one more after a server ended over it, the first list. */
+  readonly timeoutMs: number;
+  /** Lets it have its turn among others. */
+  readonly limited: <T>(task: () => Promise<T>) => Promise<T>;
+  readonly timer: Timer;
+  /** Aborted when nobody wants it any more. */
+  readonly wanted: AbortSignal;
+}
+
+const STEPS = 3;
+
+/** Runs a task that opens a line when its turn has come, and gives it no longer than a connect may take. */
+export function withConnectDeadline<T>(
+  options: ConnectDeadlineOptions,
+  task: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const { server, timeoutMs, limited, timer, wanted } = options;
+  const longestMs = timeoutMs * STEPS;
+  return limited(async () => {
+    if (wanted.aborted) throw unwanted(server);
+    const deadline = new AbortController();
+    const cancel = timer(longestMs, () => deadline.abort());
+    try {
+      return await task(AbortSignal.any([wanted, deadline.signal]));
+    } catch (thrown) {
+      if (!deadline.signal.aborted) throw thrown;
+      const message = `${server} was not ready within ${longestMs} ms.`;
+      throw new UpstreamError('UPSTREAM_TIMEOUT', message, {
+        delivered: 'no',
+        cause: thrown,
+        fix: `${raiseTimeout(server)}; \`heddle doctor ${server}\` shows what it does meanwhile.`,
+      });
+    } finally {
+      cancel();
+    }
+  });
+}
+
+export const unwanted = (server: string) =>
+  new HeddleError('CALL_CANCELLED', `${server} was not connected: nobody wants it any more.`);

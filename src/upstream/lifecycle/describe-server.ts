@@ -1,0 +1,64 @@
+import type { JsonObject } from '../../core/call.ts';
+import type { ServerEvent, ServerStatus } from '../../core/records/server-status.ts';
+import type { ServerPlan } from './plan-server.ts';
+import type { Lists } from './server-knowledge.ts';
+import type { ServerState } from './server-state.ts';
+
+/** What is known of a server beside its state. */
+export interface Known {
+  readonly lists: Lists;
+  readonly retryAt: number | undefined;
+  readonly info: JsonObject | undefined;
+  /** What is wrong although it is connected. */
+  readonly trouble: string | undefined;
+}
+
+/** A server as others see it. */
+export function describeServer(plan: ServerPlan, state: ServerState, known: Known): ServerStatus {
+  const { name, scope, transport, sandbox } = plan;
+  const { lists, retryAt, info, trouble } = known;
+  const reason = reasonOf(state) ?? (state.state === 'connected' ? trouble : undefined);
+  const { fix, code } = ('error' in state && state.error) || {};
+  return {
+    name,
+    scope,
+    transport,
+    state: publicState(state),
+    attempt: 'attempt' in state ? [state.attempt, state.of] : [0, 1],
+    health: state.state === 'connected' ? state.health : 'unknown',
+    sandbox,
+    ...(reason !== undefined && { reason }),
+    ...(fix !== undefined && { fix }),
+    ...(code !== undefined && { code }),
+    ...(state.state === 'waiting' && retryAt !== undefined && { retryAt }),
+    ...retryFrom(plan, state),
+    ...(lists.tools && { tools: lists.tools.length }),
+    ...(lists.resources && { resources: lists.resources.length }),
+    ...(lists.templates && { templates: lists.templates.length }),
+    ...(lists.prompts && { prompts: lists.prompts.length }),
+    ...(state.state === 'connected' && info && { info }),
+  };
+}
+
+/** What others are told when one state follows another. */
+export function eventsBetween(before: ServerState, after: ServerState): readonly ServerEvent[] {
+  if (after.state === 'closed') return before.state === 'closed' ? [] : ['closed'];
+  if (before.state === 'connected' && after.state === 'connected')
+    return before.health === after.health ? [] : ['health'];
+  const arrived = publicState(after);
+  return before.state === 'connected' ? ['disconnected', arrived] : [arrived];
+}
+
+/** What an entry bars is never tried. */
+const retryFrom = ({ reconnect }: ServerPlan, state: ServerState): Pick<ServerStatus, 'retryFrom'> =>
+  state.state === 'failed' && Number.isFinite(state.at) ? { retryFrom: state.at + reconnect.delayMs } : {};
+
+function publicState({ state }: ServerState): ServerStatus['state'] {
+  const isPending = state === 'idle' || state === 'connecting' || state === 'waiting' || state === 'closed';
+  return isPending ? 'pending' : state;
+}
+
+function reasonOf(state: ServerState): string | undefined {
+  if ('error' in state) return state.error?.message;
+  return 'reason' in state ? state.reason : undefined;
+}

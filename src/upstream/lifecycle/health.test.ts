@@ -1,0 +1,141 @@
+import { expect, it } from 'vitest';
+import { verifies } from '../../../test/requirements.ts';
+import { until } from '../../../test/until.ts';
+import type { JsonObject } from '../../core/call.ts';
+import type { Message, Transport } from '../../wire/json-rpc.ts';
+import { HELLO, serverOf, tinyServer, toolCall } from '../fixtures.ts';
+import { connectInMemory, type Serve } from '../transports/connect-in-memory.ts';
+
+const signal = new AbortController().signal;
+const settled = () => new Promise(setImmediate);
+const NO_SUCH_METHOD = { code: -32601, message: 'What is that?' };
+
+/** A far end that answers pings as the test says. Our own peer would always answer them. */
+class Pinged {
+  readonly asked: string[] = [];
+  ping: 'answers' | 'refuses' | 'is silent' = 'answers';
+  line: Transport | undefined;
+  readonly serve: Serve = async (line) => {
+    this.line = line;
+    line.onmessage = (message) => this.#receive(message as Message);
+    await line.start();
+  };
+
+  answer(answer: JsonObject): Promise<void> | undefined {
+    return this.line?.send({ jsonrpc: '2.0', ...answer });
+  }
+
+  #receive({ id, method }: Message): void {
+    if (typeof method !== 'string' || id === undefined) return;
+    this.asked.push(method);
+    if (method === 'initialize') void this.answer({ id, result: HELLO });
+    else if (method === 'tools/list') void this.answer({ id, result: { tools: [] } });
+    else if (method === 'ping' && this.ping === 'answers') void this.answer({ id, result: {} });
+    else if (method === 'ping' && this.ping === 'is silent') return;
+    else if (method !== 'tools/call') void this.answer({ id, error: NO_SUCH_METHOD });
+  }
+}
+
+async function pinged() {
+  const far = new Pinged();
+  const made = serverOf(tinyServer(), { connect: connectInMemory(far.serve) });
+  const { server, time } = made;
+  await server.connect(signal);
+  return {
+    ...made,
+    far,
+    pings: () => far.asked.filter((method) => method === 'ping').length,
+    /** What happens every thirty seconds; a ping that is not answered takes five. */
+    async check() {
+      time.pass(30_000);
+      const checked = server.check();
+      await settled();
+      time.pass(5000);
+      await checked;
+    },
+  };
+}
+
+verifies('T7', 'is unhealthy after two missed probes, and healthy again after one answer', async () => {
+  const { server, far, check, events, time } = await pinged();
+  await check();
+  expect(server.status.health).toBe('ok');
+  far.ping = 'is silent';
+  await check();
+  expect(server.status.health).toBe('ok');
+  await check();
+  const reason = 'It did not answer 2 probes in a row.';
+  expect(server.status).toMatchObject({ state: 'connected', health: 'unhealthy', reason });
+  far.ping = 'answers';
+  await check();
+  expect(server.status.health).toBe('ok');
+  expect(server.status.reason).toBeUndefined();
+  expect(events.filter((event) => event === 'health')).toHaveLength(2);
+  expect(time.timers()).toBe(0);
+});
+
+verifies('T7', 'takes a refusal for an answer', async () => {
+  const { server, far, check, pings } = await pinged();
+  far.ping = 'refuses';
+  await check();
+  await check();
+  expect([server.status.health, pings()]).toEqual(['ok', 2]);
+});
+
+verifies('T7', 'leaves a server alone that is busy or has just said something', async () => {
+  const { server, check, pings, far, time, notes } = await pinged();
+  const call = new AbortController();
+  const sent = server.connection?.send(toolCall('slow', {}, { signal: call.signal })).catch(() => {});
+  await until('it is under way', () => far.asked.includes('tools/call'));
+  await check();
+  expect(pings()).toBe(0);
+  call.abort();
+  await sent;
+  await far.answer({ method: 'notifications/message', params: { data: 'I am here.' } });
+  await until('it was heard', () => notes.length === 1);
+  time.pass(29_999);
+  await server.check();
+  expect(pings()).toBe(0);
+  await check();
+  expect(pings()).toBe(1);
+});
+
+verifies('T7', 'is unhealthy when its line is in trouble, until it answers a probe', async () => {
+  const { server, asked, far, notes } = await pinged();
+  const reason = 'It sent a message of 100 MB, which was not read.';
+  asked[0]?.onTrouble?.(reason);
+  expect(server.status).toMatchObject({ health: 'unhealthy', reason });
+  await far.answer({ method: 'notifications/message', params: { data: 'All is well.' } });
+  await until('it was heard', () => notes.length === 1);
+  expect(server.status.health).toBe('unhealthy');
+  await server.check();
+  expect(server.status.health).toBe('ok');
+});
+
+it('makes nothing of a probe whose line was lost meanwhile', async () => {
+  const { server, far, time } = await pinged();
+  far.ping = 'is silent';
+  time.pass(30_000);
+  const checked = server.check();
+  await until('it is asked', () => far.asked.includes('ping'));
+  await far.line?.close();
+  await checked;
+  expect(server.status).toMatchObject({ state: 'pending', health: 'unknown' });
+});
+
+verifies('T7', 'gives up a server that has missed four probes, and opens another line', async () => {
+  const { server, far, check, time } = await pinged();
+  const line = server.connection;
+  far.ping = 'is silent';
+  for (let n = 0; n < 4; n++) await check();
+  await line?.closed;
+  expect(server.status).toMatchObject({
+    state: 'pending',
+    attempt: [1, 3],
+    reason: expect.stringContaining('stopped answering'),
+  });
+  far.ping = 'answers';
+  time.pass(10_000);
+  await until('it is back', () => server.status.state === 'connected');
+  expect(server.connection).not.toBe(line);
+});

@@ -1,0 +1,74 @@
+import { expect, it } from 'vitest';
+import { verifies } from '../../../test/requirements.ts';
+import type { Notification } from '../../core/records/notification.ts';
+import { notifications, requireCustom } from './notifications.ts';
+
+verifies('T9', 'brings a notification to every handler whose filter it fits', () => {
+  const heard: string[] = [];
+  const note = (who: string) => (one: Notification) => void heard.push(`${who}: ${one.server} ${one.method}`);
+  const bus = notifications();
+  bus.on({}, note('all'));
+  bus.on({ server: 'a' }, note('of a'));
+  bus.on({ method: 'notifications/message' }, note('logs'));
+  bus.on({ server: 'b', method: 'selection_changed' }, note('selection of b'));
+  bus.tell('a', 'notifications/message', { level: 'info' });
+  bus.tell('b', 'selection_changed', {});
+  bus.tell('b', 'selection_changed_too', {});
+  expect(heard).toEqual([
+    'all: a notifications/message',
+    'of a: a notifications/message',
+    'logs: a notifications/message',
+    'all: b selection_changed',
+    'selection of b: b selection_changed',
+    'all: b selection_changed_too',
+  ]);
+});
+
+verifies('T9', 'a handler that throws, at once or later, harms no other and is reported', async () => {
+  const troubles: unknown[] = [];
+  const heard: unknown[] = [];
+  const bus = notifications((thrown) => troubles.push(thrown));
+  bus.on({}, () => {
+    throw new Error('at once');
+  });
+  bus.on({}, async () => {
+    throw new Error('later');
+  });
+  bus.on({}, ({ params }) => void heard.push(params));
+  bus.tell('a', 'x', { at: 1 });
+  bus.tell('a', 'x', { at: 2 });
+  expect(heard).toEqual([{ at: 1 }, { at: 2 }]);
+  await Promise.resolve();
+  expect(troubles).toHaveLength(4);
+});
+
+it('hears nothing more once it is taken back, even from within a handler', () => {
+  let heard = 0;
+  const bus = notifications();
+  const stop = bus.on({}, () => {
+    heard++;
+    stop();
+    bus.on({}, () => void heard++);
+  });
+  bus.tell('a', 'x', {});
+  expect(heard).toBe(1);
+  bus.tell('a', 'x', {});
+  expect(heard).toBe(2);
+});
+
+verifies('T9', 'a program may send notifications of its own, but nothing that MCP means otherwise', () => {
+  for (const method of [
+    'ide_connected',
+    'notifications/vendor/thing',
+    'vendor/thing',
+    '$/log',
+    'notifications/roots/list_changed',
+  ]) {
+    expect(() => requireCustom(method)).not.toThrow();
+  }
+  const own = ['', 'initialize', 'ping', 'tools/call', 'resources/read', 'tasks/cancel', 'subscriptions/listen'];
+  const steering = ['notifications/initialized', 'notifications/cancelled', 'notifications/progress'];
+  for (const method of [...own, ...steering]) {
+    expect(() => requireCustom(method)).toThrow(expect.objectContaining({ code: 'INPUT_INVALID' }));
+  }
+});

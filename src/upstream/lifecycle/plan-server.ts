@@ -1,0 +1,185 @@
+import type { ServerConfig } from '../../config/config.ts';
+import { signatureOf } from '../../config/read/signature.ts';
+import { TREATMENT_DEFAULTS } from '../../config/schema/defaults.ts';
+import type { RemoteEntry, ServerEntry, StdioEntry } from '../../config/schema/schema.ts';
+import type { JsonObject } from '../../core/call.ts';
+import { HeddleError, UpstreamError } from '../../core/errors.ts';
+import { canonicalJson } from '../../core/json.ts';
+import type { ProtocolVersion } from '../../core/protocol-versions.ts';
+import type { ServerStatus } from '../../core/records/server-status.ts';
+import type { Watchdog } from '../../process/watchdog.ts';
+import type { Connect } from '../connection.ts';
+import type { ServerRequests } from '../elicitation/server-requests.ts';
+import { retryAsLegacy } from '../protocol/retry-as-legacy.ts';
+import { connectInMemory, type Serve } from '../transports/connect-in-memory.ts';
+import { type HttpPool, isLoopback } from '../transports/http-pool.ts';
+import { connectTimeoutOf } from './connect-timeout.ts';
+
+export interface PlanOptions {
+  readonly watchdog: Watchdog;
+  readonly pool: HttpPool;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** What the lines share to put what servers ask to their users. */
+  readonly serverRequests?: ServerRequests;
+  /** In-process servers, by the name their entries use. */
+  readonly inProcess: ReadonlyMap<string, Serve>;
+  /** The connect deadline for servers without one of their own, if the configuration in force has one. */
+  readonly connectTimeoutMs?: () => number | undefined;
+  /** The folder that is worked in. */
+  readonly cwd?: string;
+}
+
+/** How a configured server would be reached, or why it cannot be. Starts nothing. */
+export function planServer(config: ServerConfig, options: PlanOptions): ServerPlan {
+  const { name, scope, entry } = config;
+  const timeoutMs = () => connectTimeoutOf(entry, options.connectTimeoutMs?.());
+  return {
+    name,
+    scope,
+    transport: transportOf(config),
+    sandbox: sandboxOf(entry),
+    // Worked out when asked for: of hundreds of servers few are started, and fewer change.
+    get signature() {
+      return entry ? signatureOf(entry) : '';
+    },
+    get revision() {
+      return canonicalJson({ scope, entry, problem: config.problem?.message } as unknown as JsonObject);
+    },
+    local: entry?.type === 'stdio',
+    autoConnect: entry?.autoConnect ?? false,
+    reconnect: entry?.reconnect ?? TREATMENT_DEFAULTS.reconnect,
+    get connectTimeoutMs() {
+      return timeoutMs();
+    },
+    protocol: entry?.protocol,
+    connect: obstacle(config) ?? prepared(connectorOf(config, options), options, { timeoutMs, entry }),
+  };
+}
+
+/** As far as it can be told: an entry that cannot be used is still written somewhere. */
+function transportOf({ entry, written = {} }: ServerConfig): string {
+  const { command, url } = written;
+  const meant = command === undefined ? url && 'http' : 'stdio';
+  const type = entry?.type ?? written.type ?? meant;
+  return type === 'sdk' ? 'in-process' : typeof type === 'string' ? type : 'unknown';
+}
+
+function prepared(
+  connect: Connect | HeddleError,
+  { serverRequests }: PlanOptions,
+  { timeoutMs, entry }: { readonly timeoutMs: () => number; readonly entry: ServerEntry | undefined },
+): Connect | HeddleError {
+  if (HeddleError.is(connect)) return connect;
+  const protocol = entry?.protocol;
+  const same = { ...(serverRequests && { serverRequests }), ...(protocol && { protocol }) };
+  const open = retryAsLegacy((options) => connect({ ...options, timeoutMs: timeoutMs(), ...same }));
+  return protocol ? (options) => open({ ...options, protocol }) : open;
+}
+
+function obstacle({ name, entry, problem }: ServerConfig): HeddleError | undefined {
+  if (problem || !entry) {
+    const { code = 'CONFIG_INVALID', message = `The entry of ${name} is broken.`, fix, at } = problem ?? {};
+    const where = at ? ` (${at.file}:${at.line}:${at.column})` : '';
+    return new HeddleError(code, `${message}${where}`, fix ? { fix } : {});
+  }
+  if (!entry.enabled) return new HeddleError('SERVER_DISABLED', `${name} is disabled.`);
+  if (sandboxOf(entry) === 'none' && entry.type === 'stdio' && entry.sandbox) {
+    return new HeddleError('SANDBOX_UNAVAILABLE', `${name} asks for a sandbox, which cannot be enforced here yet.`);
+  }
+  return undefined;
+}
+
+// Loaded when the first server of its kind is connected: few have servers of every kind.
+const CONNECTORS = {
+  stdio: async () => (await import('../transports/connect-stdio.ts')).connectStdio,
+  http: async () => (await import('../transports/connect-http.ts')).connectHttp,
+  sse: async () => (await import('../transports/connect-sse.ts')).connectSse,
+  ws: async () => (await import('../transports/connect-ws.ts')).connectWs,
+  ide: async () => (await import('../transports/connect-ide.ts')).connectIde,
+};
+
+const loading =
+  <Needs extends unknown[]>(load: () => Promise<(...needs: Needs) => Connect>, ...needs: Needs): Connect =>
+  async (options) =>
+    (await load().catch(cannotLoad))(...needs)(options);
+
+function cannotLoad(cause: Error): never {
+  throw new UpstreamError('UPSTREAM_UNREACHABLE', `What connects to it cannot be loaded: ${cause.message}`, {
+    delivered: 'no',
+    cause,
+  });
+}
+
+function connectorOf({ name, entry }: ServerConfig, options: PlanOptions): Connect | HeddleError {
+  switch (entry?.type) {
+    case 'stdio':
+      return loading(CONNECTORS.stdio, entry as StdioEntry, options.watchdog, options.env);
+    case 'http':
+      return unsupportedField(name, entry) ?? loading(CONNECTORS.http, entry, options.pool);
+    case 'sse':
+      return unsupportedField(name, entry) ?? loading(CONNECTORS.sse, entry, options.pool);
+    case 'ws':
+      return unsupportedField(name, entry) ?? loading(CONNECTORS.ws, entry);
+    case 'sse-ide':
+    case 'ws-ide':
+      return (
+        unsupportedField(name, entry) ?? elsewhere(name, entry) ?? loading(CONNECTORS.ide, entry, surroundings(options))
+      );
+    case 'sdk': {
+      const serve = options.inProcess.get(entry.name);
+      return serve ? connectInMemory(serve) : unsupported(name, `no in-process server is named ${entry.name}`);
+    }
+    default:
+      return unsupported(name, `the transport ${entry?.type} is not supported yet`);
+  }
+}
+
+function elsewhere(name: string, { type, url }: RemoteEntry): HeddleError | undefined {
+  if (isLoopback(new URL(url).hostname)) return undefined;
+  return new HeddleError(
+    'CONFIG_INVALID',
+    `${name} is of type \`${type}\`, so its \`url\` has to be on this machine.`,
+    {
+      fix: 'Write 127.0.0.1 as the host of its `url`, without a port to find the IDE by its lockfile.',
+    },
+  );
+}
+
+const surroundings = ({ pool, env, cwd = process.cwd() }: PlanOptions) => ({ pool, env, workspace: cwd });
+
+// Saying nothing would be worse: the server would answer as if the field were wrong.
+function unsupportedField(name: string, { oauth, headersHelper }: RemoteEntry): HeddleError | undefined {
+  const field = oauth ? 'oauth' : headersHelper ? 'headersHelper' : undefined;
+  return field && unsupported(name, `\`${field}\` is not supported yet`);
+}
+
+const unsupported = (name: string, why: string) =>
+  new HeddleError('TRANSPORT_UNSUPPORTED', `${name} cannot be connected: ${why}.`);
+
+/** `unsandboxed`: it asked for one, cannot have it, and says that it runs all the same. */
+function sandboxOf(entry: ServerEntry | undefined): ServerStatus['sandbox'] {
+  return entry?.type === 'stdio' && entry.sandbox?.required === false ? 'unsandboxed' : 'none';
+}
+
+/** One configured server, before anything is known of it but its entry. */
+export interface ServerPlan {
+  readonly name: string;
+  readonly scope: string;
+  readonly transport: string;
+  readonly sandbox: ServerStatus['sandbox'];
+  /** Another command or URL is another server: nothing is remembered across. */
+  readonly signature: string;
+  /** Of the whole entry: with another one the server is started anew. */
+  readonly revision: string;
+  /** Child processes are started a few at a time. */
+  readonly local: boolean;
+  readonly autoConnect: boolean;
+  /** How a lost server is tried again, and how soon a call may try a failed one. */
+  readonly reconnect: { readonly maxAttempts: number; readonly delayMs: number };
+  /** Deadline of its handshake and of each request for a list, in force when it is read. */
+  readonly connectTimeoutMs: number;
+  /** The only version to speak with it, where its entry fixes one. */
+  readonly protocol?: ProtocolVersion | undefined;
+  /** How to reach it, or why it cannot be. */
+  readonly connect: Connect | HeddleError;
+}

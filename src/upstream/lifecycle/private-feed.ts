@@ -1,0 +1,55 @@
+import type { JsonObject } from '../../core/call.ts';
+import type { Connection, ListKind } from '../connection.ts';
+import { type RefreshListsOptions, refreshLists } from './refresh-lists.ts';
+import type { Subscriptions } from './subscriptions.ts';
+
+export interface PrivateFeedOptions extends Pick<RefreshListsOptions, 'clock' | 'timer' | 'signal'> {
+  readonly subscriptions: Subscriptions;
+  readonly onList: (kind: ListKind, items: readonly JsonObject[]) => void;
+  readonly onNotification: (method: string, params: JsonObject) => void;
+  readonly onEnd: () => void;
+}
+
+/** The lists, subscriptions and notifications of one private connection, for its user alone. */
+export interface PrivateFeed {
+  hear(method: string, params: JsonObject): void;
+  /** Settles when the first lists have arrived or failed. */
+  readonly listed: Promise<void>;
+  /** Fetches lists that are missing or known to have changed; undefined when there are none. */
+  settle(): Promise<void> | undefined;
+  /** True while a client is subscribed to a resource. */
+  isWanted(): boolean;
+  end(): void;
+}
+
+/** Follows what changes on a private connection until `end` is called. */
+export function privateFeed(connection: Connection, options: PrivateFeedOptions): PrivateFeed {
+  const { subscriptions, onNotification, onEnd, ...keeping } = options;
+  const lists = refreshLists({ ...keeping, onFailure() {} });
+  // A first list that fails is fetched again, as after a change.
+  const again = () => lists.onNotification('notifications/tools/list_changed');
+  let isListed = false;
+  const listed = lists
+    .begin(connection, keeping.signal)
+    .catch(again)
+    .finally(() => (isListed = true));
+  void subscriptions.attach(connection);
+  let ended = false;
+  return {
+    listed,
+    settle: () => (isListed ? lists.settle() : listed),
+    isWanted: subscriptions.areWanted,
+    hear(method, params) {
+      if (ended) return;
+      lists.onNotification(method);
+      onNotification(method, params);
+    },
+    end() {
+      if (ended) return;
+      ended = true;
+      lists.close();
+      subscriptions.detach();
+      onEnd();
+    },
+  };
+}

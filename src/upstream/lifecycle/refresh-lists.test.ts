@@ -1,0 +1,195 @@
+import { expect, it } from 'vitest';
+import { verifies } from '../../../test/requirements.ts';
+import { until } from '../../../test/until.ts';
+import type { JsonObject } from '../../core/call.ts';
+import { HELLO, serverOf, tinyServer } from '../fixtures.ts';
+
+const signal = new AbortController().signal;
+const TOOLS = 'notifications/tools/list_changed';
+const RESOURCES = 'notifications/resources/list_changed';
+const twoTools = () => ({ tools: [{ name: 'a' }, { name: 'b' }] });
+const all = { ...HELLO, capabilities: { tools: {}, resources: {}, prompts: {} } };
+const allLists = {
+  initialize: () => all,
+  'resources/list': () => ({ resources: [] }),
+  'resources/templates/list': () => ({ resourceTemplates: [] }),
+  'prompts/list': () => ({ prompts: [] }),
+};
+const count = (asked: readonly string[], method: string) => asked.filter((one) => one === method).length;
+const settled = () => new Promise(setImmediate);
+
+verifies('T8', 'turns a storm of changes into one refresh, when it is over', async () => {
+  let names = ['a'];
+  const tiny = tinyServer({ 'tools/list': () => ({ tools: names.map((name) => ({ name })) }) });
+  const { server, events, time, notes } = serverOf(tiny);
+  await server.connect(signal);
+  names = ['a', 'b', 'c'];
+  for (let n = 0; n < 1000; n++) await tiny.lines[0]?.notify(TOOLS);
+  await until('all were heard', () => notes.length === 1000);
+  time.pass(299);
+  await settled();
+  expect(count(tiny.asked, 'tools/list')).toBe(1);
+  time.pass(1);
+  await until('it has refreshed', () => server.status.tools === 3);
+  expect(server.status).toMatchObject({ state: 'connected', info: { era: 'legacy' } });
+  expect([count(tiny.asked, 'tools/list'), events.filter((event) => event === 'list-changed').length]).toEqual([2, 2]);
+  expect(time.timers()).toBe(0);
+});
+
+verifies('T8', 'a storm that does not end delays a refresh by two seconds at most', async () => {
+  const tiny = tinyServer();
+  const { server, time, notes } = serverOf(tiny);
+  await server.connect(signal);
+  for (let n = 1; n <= 50; n++) {
+    await tiny.lines[0]?.notify(TOOLS);
+    await until('it was heard', () => notes.length === n);
+    time.pass(100);
+    await settled();
+  }
+  // Five seconds of storm: one after 2 s, one after another 2 s, and the last is still to come.
+  expect(count(tiny.asked, 'tools/list')).toBe(3);
+});
+
+verifies('T8', 'has one refresh under way and one to come, however often the server calls meanwhile', async () => {
+  const answers: PromiseWithResolvers<JsonObject>[] = [];
+  let first = true;
+  const tiny = tinyServer({
+    'tools/list'() {
+      if (first) return twoTools();
+      const answer = Promise.withResolvers<JsonObject>();
+      answers.push(answer);
+      return answer.promise;
+    },
+  });
+  const { server, time, notes } = serverOf(tiny);
+  await server.connect(signal);
+  first = false;
+  const say = async () => {
+    const heard = notes.length;
+    await tiny.lines[0]?.notify(TOOLS);
+    await until('it was heard', () => notes.length > heard);
+    time.pass(3000);
+    await settled();
+  };
+  for (let n = 0; n < 5; n++) await say();
+  expect(answers).toHaveLength(1);
+  answers[0]?.resolve(twoTools());
+  await settled();
+  time.pass(300);
+  await until('the next is asked for', () => answers.length === 2);
+  answers[1]?.resolve(twoTools());
+  await settled();
+  time.pass(10_000);
+  await settled();
+  expect(answers).toHaveLength(2);
+});
+
+verifies('T8', 'refreshes just the list that changed', async () => {
+  const tiny = tinyServer(allLists);
+  const { server, time, notes } = serverOf(tiny);
+  await server.connect(signal);
+  tiny.asked.length = 0;
+  await tiny.lines[0]?.notify(RESOURCES);
+  await until('it was heard', () => notes.length === 1);
+  time.pass(300);
+  await until('both were asked for', () => tiny.asked.length === 2);
+  expect([...tiny.asked].sort()).toEqual(['resources/list', 'resources/templates/list']);
+});
+
+verifies('T8', 'a change that comes while it connects is not lost', async () => {
+  const list = Promise.withResolvers<JsonObject>();
+  const lists = [() => list.promise, twoTools];
+  const tiny = tinyServer({ 'tools/list': () => (lists.shift() ?? twoTools)() });
+  const { server, time, notes } = serverOf(tiny);
+  const connecting = server.connect(signal);
+  await until('it is being asked', () => tiny.asked.includes('tools/list'));
+  await tiny.lines[0]?.notify(TOOLS);
+  await until('it was heard', () => notes.length === 1);
+  list.resolve({ tools: [] });
+  await connecting;
+  expect(server.status.tools).toBe(0);
+  time.pass(300);
+  await until('it knows better', () => server.status.tools === 2);
+});
+
+verifies('T8', 'still refreshes after a line dropped while a refresh was due', async () => {
+  const tiny = tinyServer({ 'tools/list': twoTools });
+  const { server, time, notes } = serverOf(tiny);
+  await server.connect(signal);
+  await tiny.lines[0]?.notify(TOOLS);
+  await until('it was heard', () => notes.length === 1);
+  await tiny.lines[0]?.close();
+  await until('it has noticed', () => server.connection === undefined);
+  await server.connect(signal);
+  expect(time.timers()).toBe(0);
+  await tiny.lines[1]?.notify(TOOLS);
+  await until('it was heard', () => notes.length === 2);
+  time.pass(300);
+  await until('it has refreshed', () => count(tiny.asked, 'tools/list') === 3);
+});
+
+it('keeps the old list when a refresh fails, says so, and forgets that with the next one', async () => {
+  let refuse = false;
+  const tiny = tinyServer({ 'tools/list': () => (refuse ? Promise.reject(new Error('no')) : twoTools()) });
+  const { server, time, notes } = serverOf(tiny);
+  await server.connect(signal);
+  const change = async (heard: number) => {
+    await tiny.lines[0]?.notify(TOOLS);
+    await until('it was heard', () => notes.length === heard);
+    time.pass(300);
+  };
+  refuse = true;
+  await change(1);
+  await until('it says so', () => server.status.reason !== undefined);
+  expect(server.status).toMatchObject({
+    state: 'connected',
+    tools: 2,
+    reason: expect.stringMatching(/^Its tools could not be listed/),
+  });
+  refuse = false;
+  await change(2);
+  await until('all is well', () => server.status.reason === undefined);
+});
+
+it('asks for nothing any more once it is closed', async () => {
+  const tiny = tinyServer();
+  const { server, time, notes } = serverOf(tiny);
+  await server.connect(signal);
+  await tiny.lines[0]?.notify(TOOLS);
+  await until('it was heard', () => notes.length === 1);
+  expect(time.timers()).toBe(1);
+  await server.close();
+  expect(time.timers()).toBe(0);
+});
+
+verifies('T8', 'a refresh that failed is tried again, later each time, but not for ever', async () => {
+  let fails = 0;
+  const tiny = tinyServer({ 'tools/list': () => (fails-- > 0 ? Promise.reject(new Error('no')) : twoTools()) });
+  const { server, time, notes } = serverOf(tiny);
+  const asked = () => count(tiny.asked, 'tools/list');
+  await server.connect(signal);
+  const change = async () => {
+    const heard = notes.length;
+    await tiny.lines[0]?.notify(TOOLS);
+    await until('it was heard', () => notes.length > heard);
+    time.pass(300);
+    await until('it says so', () => server.status.reason !== undefined);
+  };
+  fails = 2;
+  await change();
+  time.pass(1999);
+  await settled();
+  expect(asked()).toBe(2);
+  time.pass(1);
+  await until('it was asked again', () => asked() === 3 && time.timers() === 1);
+  time.pass(4000);
+  await until('all is well', () => server.status.reason === undefined);
+  fails = 100;
+  await change();
+  const before = asked();
+  for (let n = 0; n < 20; n++) {
+    time.pass(60_000);
+    for (let turns = 0; turns < 10; turns++) await settled();
+  }
+  expect([asked() - before, time.timers()]).toEqual([5, 0]);
+});

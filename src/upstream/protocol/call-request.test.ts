@@ -1,0 +1,59 @@
+import { expect } from 'vitest';
+import { verifies } from '../../../test/requirements.ts';
+import type { CallKind, JsonObject, ResolvedCall, Target } from '../../core/call.ts';
+import { aCall, aTarget } from '../../core/fixtures.ts';
+import { suspendedCalls } from '../elicitation/suspended-calls.ts';
+import { answeredByUs, requestOf, requestOptionsOf } from './call-request.ts';
+import type { LegacyCall } from './legacy-call.ts';
+
+const of = (kind: CallKind, target: Partial<Target>, input: JsonObject = {}, more: Partial<ResolvedCall> = {}) =>
+  aCall({ kind, input, target: aTarget(target), ...more });
+
+verifies('R6', 'a server is asked for everything by its own names', () => {
+  const asked: readonly (readonly [ResolvedCall, string, JsonObject])[] = [
+    [of('tool', { name: 't' }, { a: 1 }), 'tools/call', { name: 't', arguments: { a: 1 } }],
+    [of('resource', { kind: 'resource', name: 'u:1' }), 'resources/read', { uri: 'u:1' }],
+    [of('prompt', { kind: 'prompt', name: 'p' }), 'prompts/get', { name: 'p' }],
+    [of('prompt', { kind: 'prompt', name: 'p' }, { a: 'b' }), 'prompts/get', { name: 'p', arguments: { a: 'b' } }],
+    [
+      of('completion', { kind: 'prompt', name: 'p' }, { ref: { type: 'ref/prompt', name: 'mcp__s__p' }, argument: {} }),
+      'completion/complete',
+      { ref: { type: 'ref/prompt', name: 'p' }, argument: {} },
+    ],
+    [
+      of('completion', { kind: 'template', name: 'u:{x}' }, { ref: { type: 'ref/resource', uri: 'heddle://s/u:{x}' } }),
+      'completion/complete',
+      { ref: { type: 'ref/resource', uri: 'u:{x}' } },
+    ],
+  ];
+  for (const [call, method, params] of asked) {
+    expect(requestOf(call)).toEqual({ method, params });
+    expect(requestOf({ ...call, meta: { mine: 1 } })).toEqual({ method, params: { ...params, _meta: { mine: 1 } } });
+  }
+});
+
+verifies('T10', 'what we say in a server’s stead is a result only where a model reads it', () => {
+  expect(answeredByUs(of('tool', {}), 'demo', 'no')).toMatchObject({ isError: true });
+  for (const kind of ['prompt', 'resource'] as const) {
+    expect(() => answeredByUs(of(kind, {}), 'demo', 'no')).toThrow(
+      expect.objectContaining({ code: 'UPSTREAM_FAILED' }),
+    );
+  }
+});
+
+verifies('T10', 'a call that waits goes on as what it was, and as nothing else', () => {
+  const waiting = suspendedCalls();
+  const exchange = { server: 'demo', isOver: false, check: () => ({}), cancel() {} } as unknown as LegacyCall;
+  const call = of('tool', { name: 'same' });
+  const ticket = waiting.suspend(exchange, call);
+  const from = { kind: 'parked', server: 'demo', ticket } as const;
+  expect(() => waiting.take({ ...call, kind: 'prompt', continuation: from })).toThrow(
+    expect.objectContaining({ code: 'INPUT_INVALID' }),
+  );
+  expect(waiting.take({ ...call, continuation: from }).exchange).toBe(exchange);
+});
+
+verifies('T6', 'a call that nobody has set a time for may take 30 seconds', () => {
+  expect(requestOptionsOf(aCall()).deadlineMs).toBe(30_000);
+  expect(requestOptionsOf(aCall({ options: { timeoutMs: 70 } })).deadlineMs).toBe(70);
+});

@@ -1,0 +1,105 @@
+import { expect } from 'vitest';
+import { verifies } from '../../../test/requirements.ts';
+import { NO_CAPABILITIES } from '../../core/call/client-capabilities.ts';
+import type { JsonObject } from '../../core/call.ts';
+import { aCall } from '../../core/fixtures.ts';
+import { LOG_LEVELS } from '../../core/records/log-levels.ts';
+import { HELLO, type TinyServer, tinyServer, toolCall } from '../fixtures.ts';
+import { connectInMemory } from '../transports/connect-in-memory.ts';
+import { connectionLog, LOG_MESSAGE } from './connection-log.ts';
+
+verifies('P1', 'what a server logs without saying during which call is told to nobody who shares its line', () => {
+  const heard: string[] = [];
+  const callOf = (id: string) =>
+    aCall({
+      caller: { id, roles: [], via: 'gateway' },
+      log: { level: 'debug', tell: ({ data }) => heard.push(`${id} ${data}`) },
+    });
+  const log = connectionLog();
+  log.hear(LOG_MESSAGE, { data: 'before' });
+  log.sending(callOf('ada'));
+  log.hear(LOG_MESSAGE, { data: 'hers' });
+  log.hear('notifications/other', { data: 'no log' });
+  log.sending(callOf('eve'));
+  log.hear(LOG_MESSAGE, { data: 'whose?' });
+  log.sending(callOf('ada'));
+  log.hear(LOG_MESSAGE, { data: 'whose?' });
+  expect(heard).toEqual(['ada hers']);
+});
+
+const LOGS = { ...HELLO, capabilities: { tools: {}, logging: {} } };
+
+const louder = (level?: string) => (level === undefined ? [] : LOG_LEVELS.slice(LOG_LEVELS.indexOf(level)));
+
+/** A server that says nothing below the level it was told, and nothing at all before that. */
+function quiet(hello: JsonObject = LOGS) {
+  const levels: string[] = [];
+  const tiny = tinyServer({
+    initialize: () => hello,
+    'logging/setLevel'({ level }) {
+      levels.push(String(level));
+      return {};
+    },
+    async 'tools/call'() {
+      for (const level of louder(levels.at(-1)) as string[])
+        await tiny.lines[0]?.notify(LOG_MESSAGE, { level, data: `a ${level}` });
+      return { content: [] };
+    },
+  });
+  return { tiny, levels };
+}
+
+const connected = ({ serve }: TinyServer) => {
+  const { signal } = new AbortController();
+  return connectInMemory(serve)({
+    server: 'demo',
+    signal,
+    known: 'legacy',
+    capabilities: NO_CAPABILITIES,
+    onNotification: () => {},
+  });
+};
+
+verifies('P1', 'a legacy server is told from which level on its callers want to hear, before they call', async () => {
+  const { tiny, levels } = quiet();
+  const connection = await connected(tiny);
+  const heardAt = async (level: string) => {
+    const heard: unknown[] = [];
+    await connection.send(toolCall('x', {}, { log: { level, tell: ({ data }) => heard.push(data) } }));
+    return heard;
+  };
+  await connection.send(toolCall('x'));
+  expect(levels).toEqual([]);
+  expect(await heardAt('alert')).toEqual(['a alert', 'a emergency']);
+  // Only ever more: each caller leaves out what it did not want to hear.
+  await heardAt('emergency');
+  expect(await heardAt('critical')).toEqual(['a critical', 'a alert', 'a emergency']);
+  expect(levels).toEqual(['alert', 'critical']);
+});
+
+verifies('P1', 'a server that does not take levels is called all the same', async () => {
+  const log = { level: 'debug', tell: () => {} };
+  const deaf = quiet(HELLO);
+  await (await connected(deaf.tiny)).send(toolCall('x', {}, { log }));
+  expect(deaf.levels).toEqual([]);
+  const stubborn = tinyServer({ initialize: () => LOGS, 'tools/call': () => ({ content: [] }) });
+  const connection = await connected(stubborn);
+  expect(await connection.send(toolCall('x', {}, { log }))).toMatchObject({ kind: 'complete' });
+  expect(stubborn.asked.slice(-2)).toEqual(['logging/setLevel', 'tools/call']);
+});
+
+verifies('P1', 'a line that is let go of meanwhile still sends the call that waits for its level', async () => {
+  const { promise: gate, resolve: open } = Promise.withResolvers<JsonObject>();
+  const tiny = tinyServer({
+    initialize: () => LOGS,
+    'logging/setLevel': () => gate,
+    'tools/call': () => ({ content: [] }),
+  });
+  const connection = await connected(tiny);
+  const answer = connection.send(toolCall('x', {}, { log: { level: 'debug', tell: () => {} } }));
+  expect(connection.inFlight()).toBe(1);
+  const finished = connection.drain();
+  open({});
+  expect(await answer).toMatchObject({ kind: 'complete' });
+  await finished;
+});

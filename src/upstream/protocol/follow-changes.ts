@@ -1,0 +1,107 @@
+import type { JsonObject } from '../../core/call.ts';
+import { UpstreamError } from '../../core/errors.ts';
+import { isObject } from '../../core/json.ts';
+import type { Clock } from '../../core/time.ts';
+import type { Peer } from '../../wire/peer.ts';
+import { toFailure } from '../failure.ts';
+import { type Delay, ListenStream } from './listen-stream.ts';
+import type { Agreement } from './negotiate.ts';
+
+export interface FollowChangesOptions {
+  readonly server: string;
+  readonly agreement: Agreement;
+  /** What the server says of its own accord, in both eras as the older one writes it. */
+  readonly onNotification: (method: string, params: JsonObject) => void;
+  readonly wait?: Delay;
+  readonly clock?: Clock;
+}
+
+/** How one line learns what changes on its server. */
+export interface ChangeSource {
+  /** Takes every notification that belongs to no call. */
+  onNotification(method: string, params: JsonObject, askedBy: number | undefined): void;
+  subscribe(uri: string, signal: AbortSignal): Promise<void>;
+  unsubscribe(uri: string, signal: AbortSignal): Promise<void>;
+  /** Stops listening. To be called before waiting for the peer to be idle: a listen never ends by itself. */
+  close(): void;
+}
+
+const REQUEST_MS = 15_000;
+const TAG = 'io.modelcontextprotocol/subscriptionId';
+const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged';
+const UPDATED = 'notifications/resources/updated';
+const LISTS = ['tools', 'prompts', 'resources'] as const;
+
+/** Follows the changes of a server: a legacy one tells them unasked, a modern one must be listened to. */
+export function followChanges(peer: Peer, options: FollowChangesOptions): ChangeSource {
+  return options.agreement.era === 'modern' ? followModern(peer, options) : followLegacy(peer, options);
+}
+
+function followLegacy(peer: Peer, { server, agreement, onNotification }: FollowChangesOptions): ChangeSource {
+  async function ask(method: string, uri: string, signal: AbortSignal): Promise<void> {
+    if (!offers(agreement, 'resources', 'subscribe')) throw notOffered(server);
+    try {
+      await peer.request(method, { uri }, { deadlineMs: REQUEST_MS, signal });
+    } catch (thrown) {
+      throw toFailure(server, thrown);
+    }
+  }
+  return {
+    onNotification: (method, params) => onNotification(method, params),
+    subscribe: (uri, signal) => ask('resources/subscribe', uri, signal),
+    unsubscribe: (uri, signal) => ask('resources/unsubscribe', uri, signal),
+    close() {},
+  };
+}
+
+function followModern(
+  peer: Peer,
+  { server, agreement, onNotification, wait, clock }: FollowChangesOptions,
+): ChangeSource {
+  const lists = LISTS.filter((list) => offers(agreement, list, 'listChanged'));
+  const listening = new ListenStream(peer, {
+    server,
+    lists: Object.fromEntries(lists.map((list) => [`${list}ListChanged`, true])),
+    missed(uris) {
+      for (const list of lists) onNotification(`notifications/${list}/list_changed`, {});
+      for (const uri of uris) onNotification(UPDATED, { uri });
+    },
+    wait,
+    clock,
+  });
+  return {
+    onNotification(method, params, askedBy) {
+      const { [TAG]: tag = method === ACKNOWLEDGED ? askedBy : undefined, ...meta } = metaOf(params);
+      if (tag === undefined) onNotification(method, params);
+      else if (typeof tag !== 'number')
+        return; // Our ids are numbers: this is no listen of ours.
+      else if (method === ACKNOWLEDGED) listening.acknowledge(tag, params.notifications);
+      else if (listening.hears(tag)) onNotification(method, withMeta(params, meta));
+    },
+    async subscribe(uri, signal) {
+      if (!offers(agreement, 'resources', 'subscribe')) throw notOffered(server);
+      await listening.subscribe(uri, signal);
+    },
+    async unsubscribe(uri) {
+      listening.unsubscribe(uri);
+    },
+    close: () => listening.close(),
+  };
+}
+
+function offers({ capabilities }: Agreement, kind: string, what: string): boolean {
+  const offered = capabilities[kind];
+  return isObject(offered) && offered[what] === true;
+}
+
+const metaOf = ({ _meta }: JsonObject): JsonObject => (isObject(_meta) ? _meta : {});
+
+function withMeta({ _meta, ...params }: JsonObject, meta: JsonObject): JsonObject {
+  return Object.keys(meta).length === 0 ? params : { ...params, _meta: meta };
+}
+
+const notOffered = (server: string) =>
+  new UpstreamError('UPSTREAM_REFUSED', `${server} does not offer subscriptions to its resources.`, {
+    delivered: 'no',
+    fix: 'Read the resource again when you need it.',
+  });

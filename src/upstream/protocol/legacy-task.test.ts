@@ -1,0 +1,269 @@
+import { afterEach, expect, onTestFinished, vi } from 'vitest';
+import { verifies } from '../../../test/requirements.ts';
+import { until } from '../../../test/until.ts';
+import type { Continuation, JsonObject, ResolvedCall } from '../../core/call.ts';
+import { aTarget } from '../../core/fixtures.ts';
+import { RpcError } from '../../wire/json-rpc.ts';
+import { openServerRequests } from '../elicitation/server-requests.ts';
+import { suspendedCalls } from '../elicitation/suspended-calls.ts';
+import { HELLO, never, type TinyAnswer, tinyServer, toolCall } from '../fixtures.ts';
+import { connectInMemory } from '../transports/connect-in-memory.ts';
+import { resumeSuspended } from './call-legacy.ts';
+
+const CAN = { form: true, url: true, sampling: false, samplingTools: false, roots: false };
+const TASKS = { requests: { tools: { call: {} } }, cancel: {} };
+const RELATED = { 'io.modelcontextprotocol/related-task': { taskId: 't1' } };
+const FORM = { message: 'Who?', requestedSchema: { type: 'object', properties: { name: { type: 'string' } } } };
+const DONE = { content: [{ type: 'text', text: 'done' }] };
+
+const visitFirst = () => {
+  const elicitations = [{ mode: 'url', elicitationId: 'e1', url: 'https://example.com/', message: 'Sign in.' }];
+  throw new RpcError(-32042, 'Visit first.', { elicitations });
+};
+
+const aTaskCall = (more: Partial<ResolvedCall> = {}) =>
+  toolCall(
+    'long',
+    {},
+    {
+      target: aTarget({ name: 'long', definition: { name: 'long', execution: { taskSupport: 'required' } } }),
+      capabilities: CAN,
+      ...more,
+    },
+  );
+
+afterEach(() => vi.useRealTimers());
+
+async function opened(answers: Readonly<Record<string, TinyAnswer>>, capabilities: JsonObject = { tasks: TASKS }) {
+  const said: JsonObject[] = [];
+  const parked = suspendedCalls();
+  const sampling = () => ({ maxCalls: 0, windowMs: 1, maxTokens: 0 });
+  const questions = openServerRequests({ suspendedCalls: parked, roots: () => [], sampling });
+  const server = tinyServer({
+    initialize: () => ({ ...HELLO, protocolVersion: '2025-11-25', capabilities: { tools: {}, ...capabilities } }),
+    'tools/call': (params) => {
+      said.push(params);
+      return params.task ? { task: { taskId: 't1', status: 'working' } } : DONE;
+    },
+    'tasks/result': () => ({ ...DONE, _meta: { ...RELATED, kept: 1 } }),
+    'tasks/cancel': () => ({ taskId: 't1', status: 'cancelled' }),
+    ...answers,
+  });
+  const connection = await connectInMemory(server.serve)({
+    server: 'demo',
+    signal: new AbortController().signal,
+    known: 'legacy',
+    capabilities: CAN,
+    onNotification() {},
+    serverRequests: questions,
+  });
+  onTestFinished(() => connection.close());
+  return { server, connection, said, parked };
+}
+
+verifies('P3', 'a tool that works only as a task is called as one, and its result is fetched', async () => {
+  const { connection, server, said } = await opened({});
+  expect(await connection.send(aTaskCall())).toMatchObject({
+    kind: 'complete',
+    value: { ...DONE, _meta: { kept: 1 } },
+  });
+  expect(said).toMatchObject([{ name: 'long', task: { ttl: 600_000 } }]);
+  expect(server.asked.slice(-2)).toEqual(['tools/call', 'tasks/result']);
+});
+
+verifies('P3', 'any other tool, and any tool of a server that knows no tasks, is called as ever', async () => {
+  const { connection, said } = await opened({});
+  await connection.send(toolCall('long', {}, { capabilities: CAN }));
+  const old = await opened({}, {});
+  await old.connection.send(aTaskCall());
+  expect([said, old.said].flat().map(({ task }) => task)).toEqual([undefined, undefined]);
+});
+
+verifies('P3', 'a server that answers a task at once is believed', async () => {
+  const { connection, server } = await opened({ 'tools/call': () => DONE });
+  expect(await connection.send(aTaskCall())).toMatchObject({ kind: 'complete', value: DONE });
+  expect(server.asked).not.toContain('tasks/result');
+});
+
+verifies('P3', 'what a task asks is a question of its call, also where two run', async () => {
+  const ask = (taskId: string): Promise<JsonObject> => {
+    const related = { 'io.modelcontextprotocol/related-task': { taskId } };
+    return (asked.server.lines[0] as (typeof asked.server.lines)[number]).request(
+      'elicitation/create',
+      { ...FORM, message: taskId, _meta: related },
+      { deadlineMs: 120_000 },
+    );
+  };
+  let begun = 0;
+  const asked = await opened({
+    'tools/call': () => ({ task: { taskId: `t${++begun}` } }),
+    'tasks/result': async ({ taskId }) => {
+      if (taskId === 't1') await until('the other asks', () => begun === 2);
+      return { content: [], said: await ask(String(taskId)) };
+    },
+  });
+  const results = await Promise.all([asked.connection.send(aTaskCall()), asked.connection.send(aTaskCall())]);
+  expect(results).toMatchObject([
+    { kind: 'input-required', questions: { q1: { params: { message: 't1' } } }, next: { kind: 'parked' } },
+    { kind: 'input-required', questions: { q1: { params: { message: 't2' } } } },
+  ]);
+  expect(asked.connection.sendsUnrelatedRequests()).toBe(false);
+});
+
+verifies('P3', 'whoever leaves cancels the task that is waited for', async () => {
+  const { connection, server } = await opened({ 'tasks/result': never });
+  const leave = new AbortController();
+  const left = connection.send(aTaskCall({ signal: leave.signal })).catch(({ code }) => code);
+  await until('it is waited for', () => server.asked.includes('tasks/result'));
+  leave.abort();
+  expect(await left).toBe('CALL_CANCELLED');
+  await until('the server knows', () => server.asked.includes('tasks/cancel'));
+});
+
+for (const [how, code] of [
+  ['leaves', 'CALL_CANCELLED'],
+  ['has no more time', 'UPSTREAM_TIMEOUT'],
+] as const) {
+  verifies('P3', `whoever ${how} while a task begins cancels it as soon as it has a name`, async () => {
+    const name = Promise.withResolvers<JsonObject>();
+    const cancelled: JsonObject[] = [];
+    const { connection, server } = await opened({
+      'tools/call': () => name.promise,
+      'tasks/cancel': (params) => {
+        cancelled.push(params);
+        return {};
+      },
+    });
+    const leave = new AbortController();
+    const options = code === 'UPSTREAM_TIMEOUT' ? { timeoutMs: 20 } : {};
+    const left = connection.send(aTaskCall({ signal: leave.signal, options })).catch((thrown) => thrown.code);
+    await until('it begins', () => server.asked.includes('tools/call'));
+    if (code === 'CALL_CANCELLED') leave.abort();
+    expect(await left).toBe(code);
+    const finished = connection.drain();
+    name.resolve({ task: { taskId: 't1' } });
+    await finished;
+    expect(cancelled).toEqual([{ taskId: 't1' }]);
+    expect(server.asked).not.toContain('tasks/result');
+    // A server that heard this would drop the answer with the name.
+    expect(server.heard.map(([method]) => method)).not.toContain('notifications/cancelled');
+  });
+}
+
+verifies('P3', 'a call that goes on with a task of the newer era is not made anew', async () => {
+  const { connection, said } = await opened({});
+  const from = { kind: 'task', server: 'demo', taskId: 'x', pollMs: 1 } as const;
+  await expect(connection.send(toolCall('long', {}, { continuation: from }))).rejects.toMatchObject({
+    code: 'UPSTREAM_REFUSED',
+  });
+  expect(said).toEqual([]);
+});
+
+verifies(
+  'P3',
+  'a task that wants a page visited is begun again only for a user who agreed, and after the visit',
+  async () => {
+    let wasVisited = false;
+    const { connection, server, said } = await opened({ 'tasks/result': () => (wasVisited ? DONE : visitFirst()) });
+    const asked = await connection.send(aTaskCall());
+    expect(asked).toMatchObject({ kind: 'input-required', next: { kind: 'call-again', after: ['e1'] } });
+    const from = { kind: 'call-again', server: 'demo', after: ['e1'] } as const;
+    for (const answers of [{ q1: { action: 'decline' } }, {}]) {
+      expect(await connection.send(aTaskCall({ continuation: from, inputResponses: answers }))).toMatchObject({
+        kind: 'complete',
+        isError: true,
+      });
+    }
+    expect(said).toHaveLength(1);
+    const again = connection.send(aTaskCall({ continuation: from, inputResponses: { q1: { action: 'accept' } } }));
+    wasVisited = true;
+    await server.lines[0]?.notify('notifications/elicitation/complete', { elicitationId: 'e1' });
+    expect(await again).toMatchObject({ kind: 'complete', value: DONE });
+    expect(said).toMatchObject([{ task: {} }, { task: {} }]);
+  },
+);
+
+verifies('P3', 'a server that wants a page visited before it begins a task is understood as any other', async () => {
+  const { connection } = await opened({ 'tools/call': visitFirst });
+  expect(await connection.send(aTaskCall())).toMatchObject({
+    kind: 'input-required',
+    questions: { q1: { params: { mode: 'url', url: 'https://example.com/' } } },
+    next: { kind: 'call-again', after: ['e1'] },
+  });
+  const unable = connection.send(aTaskCall({ capabilities: { ...CAN, url: false } }));
+  await expect(unable).rejects.toMatchObject({ code: 'UPSTREAM_REFUSED', details: { rpc: { code: -32042 } } });
+});
+
+verifies('P3', 'a line that is to finish stays until the task that was being begun on it is done', async () => {
+  const name = Promise.withResolvers<JsonObject>();
+  const result = Promise.withResolvers<JsonObject>();
+  const { connection, server } = await opened({
+    'tools/call': () => name.promise,
+    'tasks/result': () => result.promise,
+  });
+  const sending = connection.send(aTaskCall());
+  expect(connection.inFlight()).toBe(1);
+  const finishing = connection.drain();
+  await until('it begins', () => server.asked.includes('tools/call'));
+  name.resolve({ task: { taskId: 't1' } });
+  await until('it is waited for', () => server.asked.includes('tasks/result'));
+  expect(connection.inFlight()).toBe(1);
+  result.resolve(DONE);
+  expect(await sending).toMatchObject({ kind: 'complete', value: DONE });
+  await finishing;
+  expect(connection.inFlight()).toBe(0);
+  await connection.closed;
+});
+
+verifies('T6', 'a task has the time that was set for it, else ten minutes, and is then cancelled', async () => {
+  for (const [options, ms] of [
+    [{ timeoutMs: 700_000 }, 700_000],
+    [{ timeoutMs: 200 }, 200],
+    [{}, 600_000],
+  ] as const) {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    const { connection, server, said } = await opened({ 'tasks/result': never });
+    const sending = connection.send(aTaskCall({ options })).catch(({ code }) => code);
+    await vi.waitFor(() => expect(server.asked).toContain('tasks/result'), { timeout: 60_000 });
+    expect(said).toMatchObject([{ task: { ttl: Math.max(ms, 600_000) } }]);
+    await vi.advanceTimersByTimeAsync(ms - 100);
+    expect(connection.inFlight()).toBe(1);
+    await vi.advanceTimersByTimeAsync(100);
+    expect(await sending).toBe('UPSTREAM_TIMEOUT');
+    await vi.waitFor(() => expect(server.asked).toContain('tasks/cancel'), { timeout: 60_000 });
+    vi.useRealTimers();
+  }
+});
+
+verifies(
+  'P3',
+  'progress of a task is told under the token of the call that began it, also after a question',
+  async () => {
+    const seen: JsonObject[] = [];
+    const report = (progress: JsonObject) => void seen.push(progress);
+    const { connection, server, said, parked } = await opened({
+      async 'tasks/result'(params) {
+        expect(params).toEqual({ taskId: 't1' });
+        const { progressToken } = (said[0] as JsonObject)._meta as { progressToken: number };
+        const [line] = server.lines;
+        await line?.notify('notifications/progress', { progressToken, progress: 1 });
+        await line?.request('elicitation/create', { ...FORM, _meta: RELATED }, { deadlineMs: 120_000 });
+        await line?.notify('notifications/progress', { progressToken, progress: 2 });
+        return DONE;
+      },
+    });
+    const { continuation: from } = (await connection.send(aTaskCall({ onProgress: report }))) as {
+      continuation: Continuation;
+    };
+    expect(seen).toMatchObject([{ progress: 1 }]);
+    const later: JsonObject[] = [];
+    const answers = { q1: { action: 'accept', content: { name: 'Ada' } } };
+    const round = aTaskCall({
+      continuation: from,
+      inputResponses: answers,
+      onProgress: (progress) => void later.push(progress),
+    });
+    expect(await resumeSuspended(parked, round)).toMatchObject({ kind: 'complete', value: DONE });
+    expect(later).toMatchObject([{ progress: 2 }]);
+  },
+);

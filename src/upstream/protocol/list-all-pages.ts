@@ -1,0 +1,89 @@
+import type { JsonObject } from '../../core/call.ts';
+import { UpstreamError } from '../../core/errors.ts';
+import { withPlainNumbers } from '../../core/exact-numbers.ts';
+import { isObject } from '../../core/json.ts';
+import { METHOD_NOT_FOUND, RpcError } from '../../wire/json-rpc.ts';
+import type { Peer } from '../../wire/peer.ts';
+import type { ListKind } from '../connection.ts';
+import { CONNECT_MS, orLateConnect } from '../lifecycle/connect-timeout.ts';
+
+export interface ListPagesOptions {
+  readonly server: string;
+  readonly kind: ListKind;
+  readonly signal: AbortSignal;
+  /** Deadline of each page; 15 s unless given. */
+  readonly timeoutMs?: number | undefined;
+  /** Told for how long the server says that its list stays good. */
+  readonly onLife?: (ttlMs: unknown) => void;
+}
+
+interface List {
+  readonly method: string;
+  /** Where the items are in an answer. */
+  readonly key: string;
+  /** What makes a value an item: nothing without it can be called or read. */
+  readonly handle: string;
+}
+
+const LISTS: Readonly<Record<ListKind, List>> = {
+  tools: { method: 'tools/list', key: 'tools', handle: 'name' },
+  resources: { method: 'resources/list', key: 'resources', handle: 'uri' },
+  templates: { method: 'resources/templates/list', key: 'resourceTemplates', handle: 'uriTemplate' },
+  prompts: { method: 'prompts/list', key: 'prompts', handle: 'name' },
+};
+
+const MAX_PAGES = 1000;
+const MAX_ITEMS = 100_000;
+const MAX_CHARS = 64 * 1024 * 1024;
+
+/** All pages of one list of a server, each item as it was written. A list that does not end is an error, never a part. */
+export async function listAllPages(peer: Peer, options: ListPagesOptions): Promise<readonly JsonObject[]> {
+  const { server, kind, signal, timeoutMs = CONNECT_MS } = options;
+  const late = { server, task: `list its ${kind}`, timeoutMs };
+  const list = LISTS[kind];
+  const items: JsonObject[] = [];
+  const cursors = new Set<string>();
+  let params: JsonObject = {};
+  let chars = 0;
+  while (cursors.size < MAX_PAGES) {
+    const answer = await peer
+      .request(list.method, params, { deadlineMs: timeoutMs, signal })
+      .catch(noneOf(kind))
+      .catch((thrown) => {
+        throw orLateConnect(thrown, late);
+      });
+    options.onLife?.(answer.ttlMs);
+    const page = itemsOf(withPlainNumbers(answer), list); // Definitions are compiled: their numbers are computed with.
+    for (const item of page) items.push(item); // Spread, a long page would overflow the stack.
+    if (items.length > MAX_ITEMS) throw tooLong(options, `it has more than ${MAX_ITEMS} items`);
+    const cursor = answer.nextCursor;
+    if (typeof cursor !== 'string' || cursor === '') return items;
+    // One page is bounded by its line; it is only the sum of them that nothing else bounds.
+    chars += JSON.stringify(page).length;
+    if (chars > MAX_CHARS) throw tooLong(options, `it has more than ${MAX_CHARS} characters`);
+    if (cursors.has(cursor)) throw tooLong(options, 'it gave the same cursor twice');
+    cursors.add(cursor);
+    params = { cursor };
+  }
+  throw tooLong(options, `it has more than ${MAX_PAGES} pages`);
+}
+
+function itemsOf(answer: JsonObject, { key, handle }: List): JsonObject[] {
+  const values: unknown = answer[key];
+  const found: readonly unknown[] = Array.isArray(values) ? values : [];
+  return found.filter((item): item is JsonObject => isObject(item) && typeof item[handle] === 'string');
+}
+
+/** The capability says `resources` for both lists, and many servers have only the plain one. */
+function noneOf(kind: ListKind): (thrown: unknown) => JsonObject {
+  return (thrown) => {
+    if (kind === 'templates' && thrown instanceof RpcError && thrown.code === METHOD_NOT_FOUND) return {};
+    throw thrown;
+  };
+}
+
+const tooLong = ({ server, kind }: ListPagesOptions, why: string) =>
+  new UpstreamError('UPSTREAM_FAILED', `The list of ${kind} of ${server} does not end: ${why}.`, {
+    delivered: 'no',
+    fix: `Tell the maintainer of ${server}; its other lists work.`,
+  });

@@ -1,0 +1,228 @@
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { verifies } from '../../../test/requirements.ts';
+import { anySignal, following, PROMPTS, settled, TOOLS, UPDATED } from '../../../test/servers/listened-server.ts';
+import { RpcError } from '../../wire/json-rpc.ts';
+
+verifies('T8', 'listens again when the server has ended it, and announces all that it may have missed', async () => {
+  const { changes, listens, heard, delays, retry } = await following();
+  await changes.subscribe('file:///a', anySignal);
+  expect(heard).toEqual([]);
+  listens.at(-1)?.end();
+  await settled();
+  expect(delays).toEqual([1000]);
+  expect(heard).toEqual([]);
+  await retry();
+  expect(listens.at(-1)?.filter).toEqual({
+    toolsListChanged: true,
+    promptsListChanged: true,
+    resourceSubscriptions: ['file:///a'],
+  });
+  expect(heard).toEqual([
+    [TOOLS, {}],
+    [PROMPTS, {}],
+    [UPDATED, { uri: 'file:///a' }],
+  ]);
+});
+
+verifies('T8', 'a change that comes before the server could be listened to at all is announced as well', async () => {
+  let acknowledges = false;
+  const { changes, listens, heard, retry } = await following({
+    honours: (filter) => (acknowledges ? filter : undefined),
+  });
+  listens[0]?.fail(new RpcError(-32603, 'Not ready'));
+  await settled();
+  acknowledges = true;
+  await changes.unsubscribe('nothing', anySignal);
+  await settled();
+  expect(listens).toHaveLength(1); // It still waits.
+  await retry();
+  expect(heard).toEqual([
+    [TOOLS, {}],
+    [PROMPTS, {}],
+  ]);
+});
+
+verifies('T5', 'waits longer from time to time while listening brings nothing, and not once it did', async () => {
+  const { listens, delays, retry, say, pass } = await following();
+  for (let at = 0; at < 7; at++) {
+    listens.at(-1)?.fail(new RpcError(-32603, 'Subscription limit reached'));
+    await settled();
+    await retry();
+  }
+  expect(delays).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]);
+  await say(TOOLS, {});
+  listens.at(-1)?.end();
+  await settled();
+  expect(delays.at(-1)).toBe(1000);
+  await retry();
+  listens.at(-1)?.end();
+  await settled();
+  expect(delays.at(-1)).toBe(2000);
+  await retry();
+  pass(30_000); // Quiet, but it held.
+  listens.at(-1)?.end();
+  await settled();
+  expect(delays.at(-1)).toBe(1000);
+});
+
+verifies('T5', 'a server that cannot be listened to, or honours nothing, is left alone', async () => {
+  const unable = await following({ refusal: new RpcError(-32601, 'Method not found') });
+  expect(unable.requests).toEqual(['subscriptions/listen']);
+  expect(unable.delays).toEqual([]);
+  await expect(unable.changes.subscribe('a', anySignal)).rejects.toMatchObject({ message: 'Method not found' });
+  expect(unable.requests).toHaveLength(1);
+
+  const unwilling = await following({ honours: () => ({}) });
+  unwilling.listens[0]?.end();
+  await settled();
+  expect(unwilling.delays).toEqual([]);
+  expect(unwilling.listens).toHaveLength(1);
+});
+
+verifies('R6', 'resources wanted in one turn go into one listen, which takes the place of the one before', async () => {
+  const { changes, listens, heard, say, isOpen } = await following();
+  await Promise.all(['a', 'b', 'c'].map((uri) => changes.subscribe(uri, anySignal)));
+  await settled();
+  expect(listens.map(({ filter }) => filter.resourceSubscriptions)).toEqual([undefined, ['a', 'b', 'c']]);
+  expect(isOpen()).toEqual([false, true]);
+  await say(UPDATED, { uri: 'a' }, listens[0]?.id);
+  expect(heard).toEqual([]);
+  await say(UPDATED, { uri: 'b' });
+  expect(heard).toEqual([[UPDATED, { uri: 'b' }]]);
+  void changes.unsubscribe('a', anySignal);
+  await changes.subscribe('a', anySignal);
+  await settled();
+  expect(listens).toHaveLength(2);
+  await changes.unsubscribe('b', anySignal);
+  await settled();
+  expect(listens.at(-1)?.filter.resourceSubscriptions).toEqual(expect.arrayContaining(['a', 'c']));
+  expect(isOpen().filter(Boolean)).toHaveLength(1);
+  expect(heard).toHaveLength(1);
+});
+
+verifies('R6', 'what changes while the filter is being replaced is heard from the listen before', async () => {
+  let acknowledges = true;
+  const { changes, listens, heard, say, isOpen } = await following({
+    honours: (filter) => (acknowledges ? filter : undefined),
+  });
+  acknowledges = false;
+  const subscribed = changes.subscribe('a', anySignal);
+  await settled();
+  expect(isOpen()).toEqual([true, true]);
+  await say(TOOLS, {}, listens[0]?.id);
+  expect(heard).toEqual([[TOOLS, {}]]);
+  await say('notifications/subscriptions/acknowledged', { notifications: { resourceSubscriptions: ['a'] } });
+  await subscribed;
+  await settled();
+  expect(isOpen()).toEqual([false, true]);
+  expect(heard).toHaveLength(1);
+});
+
+verifies('R6', 'a resource that the server does not honour is refused, and the others stay', async () => {
+  const { changes, listens, heard, say } = await following({
+    honours: ({ resourceSubscriptions, ...lists }) => ({
+      ...lists,
+      resourceSubscriptions: ((resourceSubscriptions ?? []) as string[]).filter((uri) => uri !== 'secret'),
+    }),
+  });
+  await changes.subscribe('a', anySignal);
+  const refused = { code: 'UPSTREAM_REFUSED', message: 'demo does not tell of changes of secret.' };
+  await expect(changes.subscribe('secret', anySignal)).rejects.toMatchObject(refused);
+  await settled();
+  expect(listens.at(-1)?.filter.resourceSubscriptions).toEqual(['a']);
+  await say(UPDATED, { uri: 'a' });
+  expect(heard).toEqual([[UPDATED, { uri: 'a' }]]);
+});
+
+it('fails those who wait when a listen is refused, keeps what was there, and tries at once for the next', async () => {
+  let fails = false;
+  const { changes, listens, heard, say, isOpen, delays } = await following({
+    honours: (filter) => (fails ? undefined : filter),
+  });
+  fails = true;
+  const subscribed = changes.subscribe('a', anySignal);
+  await settled();
+  listens.at(-1)?.fail(new RpcError(-32603, 'Subscription limit reached'));
+  await expect(subscribed).rejects.toMatchObject({ code: 'UPSTREAM_REFUSED', message: 'Subscription limit reached' });
+  expect(delays).toEqual([1000]);
+  expect(isOpen()[0]).toBe(true);
+  await say(TOOLS, {}, listens[0]?.id);
+  expect(heard).toEqual([[TOOLS, {}]]);
+  fails = false;
+  await changes.subscribe('b', anySignal);
+  expect(listens.at(-1)?.filter.resourceSubscriptions).toEqual(['b']);
+});
+
+it('does not wait for ever for an acknowledgement', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { changes, delays, isOpen } = await following({ honours: () => undefined });
+  const subscribed = changes.subscribe('a', anySignal);
+  vi.advanceTimersByTime(15_000);
+  await settled();
+  expect(delays).toEqual([1000]);
+  vi.advanceTimersByTime(15_000);
+  await settled();
+  expect(isOpen()).toContain(false);
+  changes.close();
+  await expect(subscribed).rejects.toMatchObject({ code: expect.stringMatching(/^UPSTREAM_/) });
+});
+
+it('ignores an acknowledgement that comes twice, late, or for nothing', async () => {
+  const { listens, heard, say, changes, isOpen } = await following();
+  const acknowledged = 'notifications/subscriptions/acknowledged';
+  await changes.subscribe('a', anySignal);
+  await say(acknowledged, { notifications: {} });
+  await say(acknowledged, { notifications: {} }, listens[0]?.id);
+  await say(acknowledged, { notifications: {} }, 1_000_000);
+  await say(TOOLS, {}, 1_000_000);
+  await say(TOOLS, {}, 'text' as never);
+  expect(heard).toEqual([]);
+  expect(isOpen()).toEqual([false, true]);
+  await say(TOOLS, {});
+  expect(heard).toHaveLength(1);
+});
+
+it('does not take the acknowledgement of an older listen for that of the one it waits for', async () => {
+  let acknowledges = true;
+  const { changes, listens, say, isOpen } = await following({
+    honours: (filter) => (acknowledges ? filter : undefined),
+  });
+  acknowledges = false;
+  const subscribed = changes.subscribe('a', anySignal);
+  await settled();
+  await say('notifications/subscriptions/acknowledged', { notifications: {} }, listens[0]?.id);
+  expect(isOpen()).toEqual([true, true]);
+  await say('notifications/subscriptions/acknowledged', { notifications: { resourceSubscriptions: ['a'] } });
+  await subscribed;
+});
+
+it('one who gives up is let go, and the resource with it', async () => {
+  const { changes, listens, say } = await following({ honours: () => undefined });
+  const abort = new AbortController();
+  const subscribed = changes.subscribe('a', abort.signal);
+  await settled();
+  abort.abort();
+  await expect(subscribed).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
+  await expect(changes.subscribe('b', AbortSignal.abort())).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
+  await settled();
+  await say('notifications/subscriptions/acknowledged', { notifications: listens[0]?.filter ?? {} });
+  expect(listens).toHaveLength(1);
+});
+
+verifies('T6', 'closing ends the listen and lets the line become idle; a line that is lost ends it too', async () => {
+  const closed = await following();
+  closed.changes.close();
+  await closed.peer.idle();
+  await settled();
+  expect(closed.isOpen()).toEqual([false]);
+  expect(closed.delays).toEqual([]);
+  await expect(closed.changes.subscribe('a', anySignal)).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' });
+
+  const lost = await following();
+  await lost.server.close();
+  await settled();
+  await lost.retry();
+  expect(lost.delays.length).toBeLessThan(2);
+  await expect(lost.changes.subscribe('a', anySignal)).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' });
+});

@@ -1,0 +1,244 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { abortable } from '../../core/async/abortable.ts';
+import type { ClientCapabilities, JsonObject } from '../../core/call.ts';
+import { HeddleError, UpstreamError } from '../../core/errors.ts';
+import { isObject } from '../../core/json.ts';
+import { LEGACY_VERSIONS, MODERN_VERSION, type ProtocolVersion } from '../../core/protocol-versions.ts';
+import { realTimer, type Timer } from '../../core/time.ts';
+import { INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from '../../wire/json-rpc.ts';
+import type { Peer } from '../../wire/peer.ts';
+import { PROTOCOL_VERSION_KEY } from '../transports/http-headers.ts';
+
+export type Era = 'legacy' | 'modern';
+
+/** What a server said of itself when the line was opened. */
+export interface Agreement {
+  readonly era: Era;
+  /** The newest era the server answered in. A slow start may leave the connection itself on an older one. */
+  readonly newest: Era;
+  readonly protocolVersion: string;
+  readonly capabilities: JsonObject;
+  readonly serverInfo: JsonObject;
+  readonly instructions: string | undefined;
+}
+
+export interface NegotiateOptions {
+  readonly client: { readonly name: string; readonly version: string };
+  /** What the user can be asked, in MCP's words; nothing unless said. */
+  readonly capabilities?: JsonObject;
+  readonly deadlineMs: number;
+  readonly signal: AbortSignal;
+  /** The verdict of an earlier connect: asked first, and given the whole deadline. */
+  readonly known?: Era | undefined;
+  /** The only version to speak, where the entry of the server fixes one. */
+  readonly protocol?: ProtocolVersion | undefined;
+  /** Silence after which `initialize` is sent as well, when nothing is known. */
+  readonly probeMs?: number;
+  readonly alarm?: Timer;
+  /** Told the legacy version before `initialized` is sent, which must already carry it. */
+  readonly onLegacyVersion?: ((version: string) => void) | undefined;
+}
+
+const UNSUPPORTED_VERSION = -32022;
+const HEADER_MISMATCH = -32020;
+const NO_INITIALIZE = [METHOD_NOT_FOUND, INVALID_PARAMS, HEADER_MISMATCH, UNSUPPORTED_VERSION];
+/** A key of the envelope. */
+export const META = (name: string) => `io.modelcontextprotocol/${name}`;
+
+/** How a server is told what the user can be asked, in both eras. */
+export const capabilitiesOf = (capabilities: ClientCapabilities, hasRoots: boolean): JsonObject => ({
+  ...((capabilities.form || capabilities.url) && {
+    elicitation: { ...(capabilities.form && { form: {} }), ...(capabilities.url && { url: {} }) },
+  }),
+  ...(capabilities.sampling && { sampling: capabilities.samplingTools ? { tools: {} } : {} }),
+  ...((capabilities.roots || hasRoots) && { roots: {} }),
+});
+
+/** Finds the newest era both sides speak, on the one line there is. Leaves the peer speaking it. */
+export async function negotiate(peer: Peer, options: NegotiateOptions): Promise<Agreement> {
+  const { known, protocol, deadlineMs, probeMs = 2000, alarm = realTimer } = options;
+  if (protocol === MODERN_VERSION) return speakModern(peer, (await discover(peer, options)) ?? noModern(), options);
+  if (protocol) return initialize(peer, options);
+  if (known === 'legacy') {
+    try {
+      return await initialize(peer, options);
+    } catch (thrown) {
+      if (!(thrown instanceof RpcError)) throw thrown; // An answer: the server may have been renewed since.
+    }
+  }
+  const quietMs = Math.min(probeMs, deadlineMs / 2);
+  const probe = startProbe(peer, options);
+  if (known === undefined && !(await isSettledIn(quietMs, probe.settled, alarm))) {
+    return initializeToo(peer, probe, { ...options, deadlineMs: deadlineMs - quietMs });
+  }
+  const { found, thrown } = await probe.settled;
+  if (found) return speakModern(peer, found, options);
+  if (thrown !== undefined && !meansLegacy(thrown)) throw lostAtProbe(thrown);
+  return initialize(peer, options);
+}
+
+interface Probed {
+  readonly found?: Agreement | undefined;
+  readonly thrown?: unknown;
+}
+
+interface Probe {
+  readonly settled: Promise<Probed>;
+  /** The outcome, once there is one. */
+  readonly outcome: () => Probed | undefined;
+  readonly abort: () => void;
+}
+
+function startProbe(peer: Peer, options: NegotiateOptions): Probe {
+  const given = new AbortController();
+  let outcome: Probed | undefined;
+  const settled = discover(peer, { ...options, signal: AbortSignal.any([options.signal, given.signal]) }).then(
+    (found): Probed => ({ found }),
+    (thrown: unknown): Probed => ({ thrown }),
+  );
+  settled.then((one) => {
+    outcome = one;
+  });
+  return { settled, outcome: () => outcome, abort: () => given.abort() };
+}
+
+/** True when the promise settles within `ms`. */
+async function isSettledIn(ms: number, promise: Promise<unknown>, alarm: Timer): Promise<boolean> {
+  const quiet = Promise.withResolvers<boolean>();
+  const cancel = alarm(ms, () => quiet.resolve(false));
+  const settled = await Promise.race([promise.then(() => true), quiet.promise]);
+  cancel();
+  return settled;
+}
+
+/**
+ * Sends `initialize` while the probe is unanswered: the server is slow to start, or ignores methods it does not know.
+ * An answer to `initialize` binds the connection to the older era, whatever the probe's answer is.
+ */
+async function initializeToo(peer: Peer, probe: Probe, options: NegotiateOptions): Promise<Agreement> {
+  try {
+    const agreed = await initialize(peer, options);
+    await turn(); // Both answers may have come in one chunk.
+    return probe.outcome()?.found ? { ...agreed, newest: 'modern' } : agreed;
+  } catch (thrown) {
+    await turn();
+    const probed = probe.outcome();
+    if (options.signal.aborted) throw thrown;
+    if (probed?.found) return speakModern(peer, probed.found, options);
+    if (!meansModern(thrown)) throw isLost(probed?.thrown) ? lostAtProbe(thrown) : thrown;
+    probe.abort();
+    const late = await discoverLate(peer, options);
+    if (!late) throw thrown;
+    return speakModern(peer, late, options);
+  } finally {
+    probe.abort();
+  }
+}
+
+/** Asked with all the time there is; when that fails too, the error that led here says more. */
+async function discoverLate(peer: Peer, options: NegotiateOptions): Promise<Agreement | undefined> {
+  try {
+    return await discover(peer, options);
+  } catch (thrown) {
+    if (options.signal.aborted) throw thrown;
+    return undefined;
+  }
+}
+
+const envelopeOf = ({ client, capabilities = {} }: NegotiateOptions): JsonObject => ({
+  [PROTOCOL_VERSION_KEY]: MODERN_VERSION,
+  [META('clientInfo')]: client,
+  [META('clientCapabilities')]: capabilities,
+});
+
+function noModern(): never {
+  throw new RpcError(UNSUPPORTED_VERSION, `The server does not speak ${MODERN_VERSION}, which its entry demands.`);
+}
+
+function speakModern(peer: Peer, found: Agreement, options: NegotiateOptions): Agreement {
+  peer.speakModern(envelopeOf(options));
+  return found;
+}
+
+async function discover(peer: Peer, options: NegotiateOptions): Promise<Agreement | undefined> {
+  const { deadlineMs, signal } = options;
+  const request = () => peer.request('server/discover', { _meta: envelopeOf(options) }, { deadlineMs, signal });
+  const found = await request().catch((thrown: unknown) => {
+    if (!offersModern(thrown)) throw thrown;
+    return request();
+  });
+  const versions = found.supportedVersions;
+  if (!Array.isArray(versions) || !versions.includes(MODERN_VERSION)) return undefined;
+  const serverInfo = (found._meta as JsonObject | undefined)?.[META('serverInfo')];
+  return agreement('modern', MODERN_VERSION, { ...found, serverInfo });
+}
+
+async function initialize(peer: Peer, options: NegotiateOptions): Promise<Agreement> {
+  const { client, capabilities = {}, protocol, deadlineMs, signal, onLegacyVersion } = options;
+  const hello = { protocolVersion: protocol ?? LEGACY_VERSIONS[0], capabilities, clientInfo: client };
+  const found = await peer.request('initialize', hello, { deadlineMs, signal });
+  const version = found.protocolVersion;
+  const accepted: readonly unknown[] = protocol ? [protocol] : LEGACY_VERSIONS;
+  if (!accepted.includes(version))
+    throw new RpcError(UNSUPPORTED_VERSION, `The server speaks only ${String(version)}.`);
+  onLegacyVersion?.(String(version));
+  await sayInitialized(peer, options);
+  return agreement('legacy', String(version), found);
+}
+
+/** Over HTTP this waits until the server has taken it, which a broken one may never do. */
+async function sayInitialized(peer: Peer, { deadlineMs, signal }: NegotiateOptions): Promise<void> {
+  const deadline = AbortSignal.timeout(deadlineMs);
+  try {
+    await abortable(peer.notify('notifications/initialized'), AbortSignal.any([signal, deadline]));
+  } catch (thrown) {
+    if (!deadline.aborted) throw thrown;
+    const message = `The server did not take \`initialized\` within ${deadlineMs} ms.`;
+    throw new UpstreamError('UPSTREAM_TIMEOUT', message, { delivered: 'no', cause: thrown });
+  }
+}
+
+/** Any answer but "come back authorized" and "I am broken" is what servers older than discovery say. */
+function meansLegacy(thrown: unknown): boolean {
+  if (thrown instanceof RpcError) return true;
+  if (!HeddleError.is(thrown)) return false;
+  const { status } = thrown.details;
+  if (typeof status === 'number') return status < 500 && status !== 401 && status !== 403 && status !== 429;
+  return thrown.code === 'UPSTREAM_TIMEOUT';
+}
+
+/** Whether the line was lost when the server was asked for its era: those that know only `initialize` may end then. */
+export const wasLostAtProbe = ({ details, cause }: HeddleError): boolean =>
+  details.lostAtProbe === true || (HeddleError.is(cause) && cause.details.lostAtProbe === true);
+
+const isLost = (thrown: unknown): thrown is HeddleError =>
+  HeddleError.is(thrown) && thrown.code === 'UPSTREAM_FAILED' && thrown.details.status === undefined;
+
+function lostAtProbe(thrown: unknown): unknown {
+  if (!isLost(thrown)) return thrown;
+  const { message, cause } = thrown;
+  return new UpstreamError('UPSTREAM_FAILED', message, { delivered: 'no', cause, details: { lostAtProbe: true } });
+}
+
+/** A server may refuse a version and name the same among those it wants: behind one address there can be several. */
+const offersModern = (thrown: unknown): boolean =>
+  thrown instanceof RpcError &&
+  thrown.code === UNSUPPORTED_VERSION &&
+  isObject(thrown.data) &&
+  Array.isArray(thrown.data.supported) &&
+  thrown.data.supported.includes(MODERN_VERSION);
+
+/** How servers that know only the newer era refuse `initialize`. */
+const meansModern = (thrown: unknown): boolean => thrown instanceof RpcError && NO_INITIALIZE.includes(thrown.code);
+
+function agreement(era: Era, protocolVersion: string, found: JsonObject): Agreement {
+  const { capabilities, serverInfo, instructions } = found;
+  return {
+    era,
+    newest: era,
+    protocolVersion,
+    capabilities: isObject(capabilities) ? capabilities : {},
+    serverInfo: isObject(serverInfo) ? serverInfo : {},
+    instructions: typeof instructions === 'string' ? instructions : undefined,
+  };
+}

@@ -1,0 +1,221 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import type { JsonObject, ResolvedCall, Result } from '../../core/call.ts';
+import { HeddleError, UpstreamError } from '../../core/errors.ts';
+import { withPlainNumbers } from '../../core/exact-numbers.ts';
+import { VERSION } from '../../core/version.ts';
+import type { Transport } from '../../wire/json-rpc.ts';
+import { hasLegalParamHeaders } from '../../wire/param-headers.ts';
+import { Peer } from '../../wire/peer.ts';
+import { CAPABILITY_OF, type Connection, type ConnectOptions } from '../connection.ts';
+import { openServerRequests, type ServerRequests } from '../elicitation/server-requests.ts';
+import { suspendedCalls } from '../elicitation/suspended-calls.ts';
+import { toFailure } from '../failure.ts';
+import { CONNECT_MS, orLateConnect } from '../lifecycle/connect-timeout.ts';
+import { legacyCalls, type ProtocolCalls } from './call-legacy.ts';
+import { modernCalls } from './call-modern.ts';
+import { answered } from './call-request.ts';
+import { type ConnectionLog, connectionLog } from './connection-log.ts';
+import { type ChangeSource, followChanges } from './follow-changes.ts';
+import { takesTaskCalls } from './legacy-task.ts';
+import { listAllPages } from './list-all-pages.ts';
+import { type ListTtls, listTtls } from './list-ttl.ts';
+import { type Agreement, capabilitiesOf, negotiate } from './negotiate.ts';
+
+export interface OpenConnectionOptions extends ConnectOptions {
+  readonly transport: Transport;
+  readonly onLegacyVersion?: (version: string) => void;
+  readonly stderrTail?: () => string;
+  /** How the other side ended, in words; undefined while it has not, and where that cannot be known. */
+  readonly ending?: () => string | undefined;
+}
+
+// A call waits for it, and is worth more than its log.
+const LEVEL_MS = 2000;
+
+/** Starts a line, shakes hands and gives back a connection. When that fails nothing is left open. */
+export async function openConnection(options: OpenConnectionOptions): Promise<Connection> {
+  const { server, transport, signal, known, capabilities, onLegacyVersion, serverRequests = ownQuestions() } = options;
+  const { timeoutMs = CONNECT_MS } = options;
+  let changes: ChangeSource | undefined;
+  let agreed: Agreement | undefined;
+  const log = connectionLog((level) => (takesLevels(agreed) ? setLevel(peer, level) : undefined));
+  const peer: Peer = new Peer(transport, {
+    server,
+    answer: (method, params, asked) => calls.answer(method, withPlainNumbers(params), asked),
+    onNotification(method, params, askedBy) {
+      calls.onNotification(method, params);
+      if (askedBy === undefined) log.hear(method, params);
+      if (changes) changes.onNotification(method, params, askedBy);
+      else options.onNotification(method, params);
+    },
+  });
+  let serverCapabilities: JsonObject = {};
+  let calls: ProtocolCalls = legacyCalls({
+    peer,
+    server,
+    capabilities,
+    serverRequests,
+    takesTaskCalls: () => takesTaskCalls(serverCapabilities),
+  });
+  try {
+    await peer.start();
+    const agreement = await negotiate(peer, {
+      client: { name: 'heddle', version: VERSION },
+      capabilities: capabilitiesOf(capabilities, serverRequests.roots().length > 0),
+      deadlineMs: timeoutMs,
+      signal,
+      known,
+      protocol: options.protocol,
+      onLegacyVersion,
+    }).catch((thrown) => {
+      throw orLateConnect(thrown, { server, task: 'answer the handshake', timeoutMs });
+    });
+    serverCapabilities = agreement.capabilities;
+    agreed = agreement;
+    const lives = listTtls({ agreement, onNotification: options.onNotification });
+    const list = lister({ peer, agreement, lives }, options);
+    if (agreement.era === 'modern') {
+      const listTools = (during: AbortSignal) => {
+        options.onNotification('notifications/tools/list_changed', {}); // Whoever holds the old list has to know, too.
+        return list('tools', during);
+      };
+      calls = modernCalls({ peer, server, capabilities, serverRequests, listTools });
+    }
+    changes = followChanges(peer, { server, agreement, onNotification: options.onNotification });
+    return toConnection({ peer, agreement, calls, changes, lives, list, log }, options);
+  } catch (thrown) {
+    changes?.close();
+    await peer.close();
+    throw toFailure(server, thrown);
+  }
+}
+
+interface Parts {
+  readonly peer: Peer;
+  readonly agreement: Agreement;
+  readonly calls: ProtocolCalls;
+  readonly changes: ChangeSource;
+  readonly lives: ListTtls;
+  readonly list: Connection['list'];
+  readonly log: ConnectionLog;
+}
+
+function toConnection(
+  { peer, agreement, calls, changes, lives, list, log }: Parts,
+  options: OpenConnectionOptions,
+): Connection {
+  const { server, stderrTail = () => '' } = options;
+  peer.closed.then(() => {
+    calls.close();
+    changes.close();
+  });
+  let waiting = 0; // Calls about to be sent.
+  let hasSentCall = false;
+  /** A lost session is told only when the line is closed: whoever then tries again gets another line. */
+  async function failed(thrown: unknown): Promise<never> {
+    if (HeddleError.is(thrown) && thrown.details.sessionGone === true) await peer.closed;
+    if (HeddleError.is(thrown) && thrown.code === 'AUTH_NEEDED') options.onAuthNeeded?.(thrown);
+    throw withEnding(server, thrown, options.ending?.());
+  }
+
+  async function sendOnceSet(levelSet: Promise<void>, call: ResolvedCall): Promise<Result> {
+    waiting++;
+    await levelSet.finally(() => waiting--);
+    return calls.send(call);
+  }
+
+  function send(call: ResolvedCall): Promise<Result> {
+    hasSentCall = true;
+    const levelSet = log.sending(call);
+    return (levelSet ? sendOnceSet(levelSet, call) : calls.send(call)).catch(failed);
+  }
+
+  return {
+    server,
+    agreement,
+    list,
+    refreshExpiredLists: lives.freshen,
+    closed: peer.closed,
+    stderrTail,
+    // Whoever cannot complete has nothing to suggest.
+    send: (call) => (call.kind === 'completion' && !canComplete(agreement) ? noSuggestions(server) : send(call)),
+    sendsUnrelatedRequests: calls.sendsUnrelatedRequests,
+    hasSentCall: () => hasSentCall,
+    inFlight: () => waiting + calls.inFlight(),
+    subscribe: changes.subscribe,
+    unsubscribe: changes.unsubscribe,
+    notify: (method, params, signal) => peer.notify(method, params, signal),
+    dropped: () => ({ ...peer.dropped }),
+    async probe(signal) {
+      const method = agreement.era === 'modern' ? 'server/discover' : 'ping';
+      try {
+        await peer.request(method, {}, { deadlineMs: CONNECT_MS, signal });
+      } catch (thrown) {
+        throw toFailure(server, thrown);
+      }
+    },
+    close: () => peer.close(),
+    async drain() {
+      changes.close(); // A listen never ends by itself.
+      while (waiting > 0) await log.settled();
+      // A call may need another request after the one that was answered; it sends that within the turn.
+      do await peer.idle().then(turn);
+      while (calls.inFlight() > 0);
+      await peer.close();
+    },
+  };
+}
+
+/** Whoever does not take a level logs as it likes; only one that has forgotten us will not take the call, either. */
+async function setLevel(peer: Peer, level: string): Promise<void> {
+  try {
+    await peer.request('logging/setLevel', { level }, { deadlineMs: LEVEL_MS });
+  } catch (thrown) {
+    if (HeddleError.is(thrown) && thrown.details.sessionGone === true) throw thrown;
+  }
+}
+
+/** A newer server is told with each call. */
+const takesLevels = (agreed: Agreement | undefined) =>
+  agreed?.era === 'legacy' && agreed.capabilities.logging !== undefined;
+
+// The oldest servers have no word for it.
+const canComplete = ({ capabilities, protocolVersion }: Agreement) =>
+  capabilities.completions !== undefined || protocolVersion === '2024-11-05';
+
+const noSuggestions = async (server: string): Promise<Result> =>
+  answered(server, { completion: { values: [] } }, performance.now());
+
+type Listing = Pick<Parts, 'peer' | 'agreement' | 'lives'>;
+
+function lister(
+  { peer, agreement, lives }: Listing,
+  { server, transport, timeoutMs }: OpenConnectionOptions,
+): Connection['list'] {
+  const { era, capabilities } = agreement;
+  // Over HTTP, where arguments are repeated as headers, a tool that says so in an illegal way must not be offered.
+  const checksHeaders = era === 'modern' && transport.hasPerRequestStream === true;
+  const isLegal = ({ inputSchema }: JsonObject) => hasLegalParamHeaders(inputSchema);
+  return async function list(kind, signal) {
+    if (!capabilities[CAPABILITY_OF[kind]]) return [];
+    try {
+      const onLife = (ttlMs: unknown) => lives.took(kind, ttlMs);
+      const items = await listAllPages(peer, { server, kind, signal, timeoutMs, onLife });
+      return kind === 'tools' && checksHeaders ? items.filter(isLegal) : items;
+    } catch (thrown) {
+      throw toFailure(server, thrown);
+    }
+  };
+}
+
+const NO_SAMPLING = { maxCalls: 0, windowMs: 1, maxTokens: 0 };
+const ownQuestions = (): ServerRequests =>
+  openServerRequests({ suspendedCalls: suspendedCalls(), roots: () => [], sampling: () => NO_SAMPLING });
+
+/** That a line was lost says little where it is known why. */
+function withEnding(server: string, thrown: unknown, ending: string | undefined): unknown {
+  if (ending === undefined || !(thrown instanceof UpstreamError) || thrown.code !== 'UPSTREAM_FAILED') return thrown;
+  const { delivered, details } = thrown;
+  const message = `${server} ended during the call: ${ending}.`;
+  return new UpstreamError('UPSTREAM_FAILED', message, { delivered, details, cause: thrown });
+}

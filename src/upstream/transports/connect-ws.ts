@@ -1,0 +1,24 @@
+import type { RemoteEntry } from '../../config/schema/schema.ts';
+import type { Connect } from '../connection.ts';
+import { openConnection } from '../protocol/open-connection.ts';
+
+/** The fields of a remote entry that every transport uses. */
+export type RemoteAddress = Pick<RemoteEntry, 'url' | 'headers' | 'maxMessageBytes'>;
+
+/** Speaks MCP to a remote server over one WebSocket. */
+export function connectWs({ url, headers, maxMessageBytes }: RemoteAddress): Connect {
+  return async function connectWs(options) {
+    const { server, signal, timeoutMs } = options;
+    // Loaded on first use: few have such a server.
+    const { WsClientTransport } = await import('./ws-transport.ts');
+    const line = new WsClientTransport({
+      server,
+      url: new URL(url),
+      headers,
+      signal,
+      upgradeMs: timeoutMs,
+      maxMessageBytes,
+    });
+    return openConnection({ ...options, transport: line, stderrTail: () => line.ending() });
+  };
+}

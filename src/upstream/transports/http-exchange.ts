@@ -1,0 +1,161 @@
+import { TextDecoder } from 'node:util';
+import { createParser, type EventSourceParser } from 'eventsource-parser';
+import type { Dispatcher } from 'undici';
+import { isObject, parseJson } from '../../core/json.ts';
+import { GatheredBytes } from '../../wire/gathered-bytes.ts';
+import { answeredId, tooLarge, unreadable, whyUnreadable } from './bad-message.ts';
+
+export interface ResponseHead {
+  readonly ok: boolean;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** The body of a refusal, shortened; empty when `ok`. */
+  readonly text: string;
+}
+
+export interface Sending {
+  readonly method: 'POST' | 'GET' | 'DELETE';
+  readonly body?: string;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+export interface Purpose {
+  readonly opensSession?: boolean;
+  /** A stream that was opened for one answer, and that a server may leave open after it. */
+  readonly resumes?: boolean;
+}
+
+export interface HttpExchangeOptions {
+  readonly server: string;
+  readonly maxMessageBytes: number;
+  /** Called before the first message, so that what the headers say is known by then. */
+  readonly onAccepted?: ((headers: ResponseHead['headers']) => void) | undefined;
+  readonly onMessage: (message: unknown) => void;
+  /** Called for a response in an event stream that cannot be parsed. */
+  readonly onUnreadable?: (id: number, error: Error) => void;
+  /** Events of a stream that are no messages. */
+  readonly onEvent?: (event: string, data: string) => void;
+  /** Called once when it is over, however it ended: its socket is then no longer in use. */
+  readonly onEnd?: () => void;
+}
+
+const MAX_ERROR_CHARS = 64 * 1024;
+
+/** One HTTP exchange, read as it arrives: JSON whole, server-sent events one by one. */
+export class HttpExchange implements Dispatcher.DispatchHandler {
+  /** Rejects only when the server was not heard at all. */
+  readonly head: Promise<ResponseHead>;
+  /** The failure that cut the body short, if any. Never rejects. */
+  readonly ended: Promise<Error | undefined>;
+  messages = 0;
+  /** The reason why the last message that could not be parsed could not. */
+  unread: string | undefined;
+  /** The id of the last response in it. */
+  responseId: unknown;
+  lastEventId: string | undefined;
+  retryMs: number | undefined;
+  aborted = false;
+  readonly #options: HttpExchangeOptions;
+  readonly #head = Promise.withResolvers<ResponseHead>();
+  readonly #ended = Promise.withResolvers<Error | undefined>();
+  #controller: Dispatcher.DispatchController | undefined;
+  #start: Omit<ResponseHead, 'text'> | undefined;
+  #parser: EventSourceParser | undefined;
+  #decoder: TextDecoder | undefined;
+  readonly #body = new GatheredBytes();
+  #bytes = 0;
+
+  constructor(options: HttpExchangeOptions) {
+    this.#options = options;
+    this.head = this.#head.promise;
+    this.ended = this.#ended.promise;
+    this.head.catch(() => {}); // Whoever only waits for the end learns of the failure there.
+  }
+
+  /** The status and the headers, once they have come. */
+  get start(): Omit<ResponseHead, 'text'> | undefined {
+    return this.#start;
+  }
+
+  get isEventStream(): boolean {
+    return this.#parser !== undefined;
+  }
+
+  abort(): void {
+    this.aborted = true;
+    this.#controller?.abort(new Error('abandoned'));
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.aborted) controller.abort(new Error('abandoned'));
+  }
+
+  onResponseStart(_: unknown, status: number, headers: ResponseHead['headers']): void {
+    const ok = status >= 200 && status < 300;
+    this.#start = { ok, status, headers };
+    if (!ok) return;
+    this.#options.onAccepted?.(headers);
+    if (/^text\/event-stream\b/i.test(String(headers['content-type']))) this.#readEvents();
+    this.#head.resolve({ ...this.#start, text: '' });
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#bytes += chunk.length;
+    if (this.#bytes > this.#options.maxMessageBytes) {
+      const { server, maxMessageBytes } = this.#options;
+      const length = Number(this.#start?.headers['content-length']) || undefined;
+      controller.abort(tooLarge(server, maxMessageBytes, length));
+    } else if (this.#parser) this.#parser.feed((this.#decoder as TextDecoder).decode(chunk, { stream: true }));
+    else this.#body.add(chunk);
+  }
+
+  onResponseEnd(): void {
+    if (!this.#parser) {
+      const body = this.#body.take().toString('utf8');
+      const start = this.#start as Omit<ResponseHead, 'text'>;
+      if (!start.ok) this.#head.resolve({ ...start, text: body.slice(0, MAX_ERROR_CHARS) });
+      else if (body !== '') this.#deliver(body);
+    }
+    this.#options.onEnd?.();
+    this.#ended.resolve(undefined);
+  }
+
+  onResponseError(_: unknown, error: Error): void {
+    this.#options.onEnd?.();
+    this.#head.reject(error);
+    this.#ended.resolve(error);
+  }
+
+  #readEvents(): void {
+    this.#decoder = new TextDecoder();
+    this.#parser = createParser({
+      onId: (id) => {
+        if (id) this.lastEventId = id; // Also of an event without data, which is never told.
+      },
+      onEvent: ({ data, event = 'message' }) => {
+        this.#bytes = 0; // The limit is per message; a stream may live for days.
+        if (event !== 'message') this.#options.onEvent?.(event, data);
+        else if (data !== '') this.#deliver(data);
+      },
+      onRetry: (ms) => {
+        this.retryMs = ms;
+      },
+    });
+  }
+
+  #deliver(text: string): void {
+    let message: unknown;
+    try {
+      message = parseJson(text, { keys: 'any', maxChars: Infinity, numbers: 'exact' });
+    } catch (thrown) {
+      this.unread = whyUnreadable(thrown);
+      const id = this.#parser && answeredId(text);
+      if (id !== undefined) this.#options.onUnreadable?.(id, unreadable(this.#options.server, thrown));
+      return; // Without an id the request fails at the end of the exchange.
+    }
+    this.messages++;
+    if (isObject(message) && message.method === undefined) this.responseId = message.id;
+    this.#options.onMessage(message);
+  }
+}

@@ -1,0 +1,15 @@
+import type { JsonObject } from '../../core/call.ts';
+import { headerValue } from '../../wire/header-value.ts';
+import { nameParamOf } from '../../wire/name-param.ts';
+
+export const PROTOCOL_VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
+
+/** The headers a 2026-07-28 server checks against the body. A message without an envelope gets none. */
+export function headersOfBody(method: string, params: JsonObject | undefined): Record<string, string> {
+  const version = (params?._meta as JsonObject | undefined)?.[PROTOCOL_VERSION_KEY];
+  if (typeof version !== 'string') return {};
+  const headers: Record<string, string> = { 'mcp-protocol-version': version, 'mcp-method': method };
+  const name = nameParamOf(method, params);
+  if (name !== undefined) headers['mcp-name'] = headerValue(name);
+  return headers;
+}

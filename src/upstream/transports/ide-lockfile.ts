@@ -1,0 +1,116 @@
+import { constants } from 'node:fs';
+import { type FileHandle, open, readdir, realpath } from 'node:fs/promises';
+import { isAbsolute, join, relative, resolve, sep } from 'node:path';
+import type { Json } from '../../core/call.ts';
+import { isObject, parseJson } from '../../core/json.ts';
+
+/** A running IDE that offers itself as an MCP server on this machine. */
+export interface Ide {
+  readonly port: number;
+  readonly name: string;
+  readonly token: string | undefined;
+}
+
+export interface IdeSearch {
+  /** Where each IDE leaves a file named after its port. */
+  readonly lockFolder: string;
+  readonly transport: 'sse' | 'ws';
+  /** What has to be open in it. */
+  readonly workspace: string;
+  readonly port?: number | undefined;
+  readonly isAlive?: (pid: number) => boolean;
+}
+
+interface Lockfile extends Ide {
+  readonly pid: number;
+  readonly transport: 'sse' | 'ws';
+  readonly folders: readonly string[];
+}
+
+const MAX_BYTES = 64 * 1024;
+const MAX_DEPTH = 8;
+const MAX_FOLDERS = 100;
+const MAX_NAME_CHARS = 60;
+const MAX_TOKEN_CHARS = 4096;
+// A link could lead anywhere, and a pipe would never end.
+const CAREFULLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/** The IDE that was started last among those that have the workspace open. Whatever a lockfile claims is checked. */
+export async function findIde(search: IdeSearch): Promise<Ide | undefined> {
+  const { lockFolder, transport, workspace, port, isAlive = isRunning } = search;
+  const names = await readdir(lockFolder).catch(() => []);
+  const ports = names.map(portOf).filter((one) => one !== undefined && (port === undefined || one === port));
+  const files = await Promise.all(ports.map((one) => readLockfile(lockFolder, one as number)));
+  const here = [resolve(workspace), await realpath(workspace).catch(() => workspace)];
+  const [newest] = files
+    .filter((file) => file !== undefined)
+    .filter((file) => file.transport === transport && isAlive(file.pid))
+    .filter((file) => file.folders.some((folder) => here.some((path) => contains(folder, path))))
+    .sort((one, other) => other.changedAt - one.changedAt);
+  return newest;
+}
+
+function portOf(name: string): number | undefined {
+  const port = Number(/^([1-9]\d{0,4})\.lock$/.exec(name)?.[1]);
+  return port <= 65535 ? port : undefined;
+}
+
+async function readLockfile(
+  folder: string,
+  port: number,
+): Promise<(Lockfile & { readonly changedAt: number }) | undefined> {
+  let file: FileHandle | undefined;
+  try {
+    file = await open(join(folder, `${port}.lock`), CAREFULLY);
+    const {
+      mtimeMs: changedAt,
+      uid,
+      size,
+    } = await file.stat().then((stat) => {
+      if (!stat.isFile()) throw new Error('not a file');
+      return stat;
+    });
+    // Whoever else can write there could have our calls sent to a program of theirs.
+    const foreign = process.getuid !== undefined && uid !== process.getuid();
+    if (foreign || size > MAX_BYTES) return undefined;
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(MAX_BYTES), 0, MAX_BYTES, 0);
+    const content = parseJson(buffer.toString('utf8', 0, bytesRead), { maxDepth: MAX_DEPTH });
+    const lockfile = checked(content, port);
+    return lockfile && { ...lockfile, changedAt };
+  } catch {
+    return undefined; // Half written, gone meanwhile, or nothing of ours: as if it were not there.
+  } finally {
+    await file?.close();
+  }
+}
+
+function checked(content: Json, port: number): Lockfile | undefined {
+  if (!isObject(content)) return undefined;
+  const { pid, workspaceFolders, ideName, transport, authToken } = content;
+  if (typeof pid !== 'number' || !Number.isSafeInteger(pid) || pid < 1) return undefined;
+  if (!Array.isArray(workspaceFolders) || workspaceFolders.length > MAX_FOLDERS) return undefined;
+  const folders = workspaceFolders.filter((one): one is string => typeof one === 'string' && isAbsolute(one));
+  const token = authToken === undefined || authToken === '' ? undefined : authToken;
+  if (token !== undefined && !isToken(token)) return undefined;
+  const name = typeof ideName === 'string' ? ideName.replace(/[^\p{L}\p{N} ._-]/gu, '').slice(0, MAX_NAME_CHARS) : '';
+  // Older IDEs name no transport, and speak SSE.
+  return { port, pid, name, folders, token, transport: transport === 'ws' ? 'ws' : 'sse' };
+}
+
+/** Printable and in one line: else it could add a header of its own. */
+const isToken = (value: Json): value is string =>
+  typeof value === 'string' && value.length <= MAX_TOKEN_CHARS && /^[\x21-\x7e]+$/.test(value);
+
+function contains(folder: string, path: string): boolean {
+  const way = relative(folder, path);
+  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (thrown) {
+    return (thrown as NodeJS.ErrnoException).code === 'EPERM'; // It lives, and belongs to somebody else.
+  }
+}

@@ -1,0 +1,244 @@
+import { expect } from 'vitest';
+import type { Result } from '../../src/core/call.ts';
+import { HeddleError } from '../../src/core/errors.ts';
+import { aCall, aTarget } from '../../src/core/fixtures.ts';
+import { verifies } from '../requirements.ts';
+import { answers, fails, hangs, openPool, times } from '../servers/scripted-pool.ts';
+
+verifies('R4', 'a tool that fails five times in a row is left alone for half a minute, then tried once', async () => {
+  const { behaviours, asked, time, send, call, outcome } = openPool({ a: fails() });
+  await times(5, outcome);
+  await expect(send(call())).rejects.toMatchObject({
+    code: 'UPSTREAM_UNREACHABLE',
+    delivered: 'no',
+    message: 'a is left alone for now: mcp__p__t failed there again and again.',
+    details: { server: 'a', retryAfterMs: 30_000 },
+    fix: expect.stringContaining('Call again in 30 s'),
+  });
+  expect(asked).toHaveLength(5);
+  time.pass(30_000);
+  expect(await outcome()).toBe('UPSTREAM_FAILED');
+  expect(await outcome()).toBe('UPSTREAM_UNREACHABLE');
+  time.pass(30_000);
+  behaviours.a = answers('a');
+  expect([await outcome(), await outcome()]).toEqual(['a', 'a']);
+});
+
+verifies('R4', 'of several callers only one is let through to try', async () => {
+  const { behaviours, asked, time, outcome } = openPool({ a: fails() });
+  await times(5, outcome);
+  time.pass(30_000);
+  const answer = Promise.withResolvers<Result>();
+  behaviours.a = () => answer.promise;
+  const first = outcome();
+  expect(await outcome()).toBe('UPSTREAM_UNREACHABLE');
+  answer.resolve(await answers('a')(aCall()));
+  expect(await first).toBe('a');
+  expect(asked).toHaveLength(6);
+});
+
+verifies('R4', 'calls that one lost connection failed count once, and a new connection is tried at once', async () => {
+  const { behaviours, connections, outcome } = openPool({ a: fails('maybe', { connectionLost: true }) });
+  const crash = (calls: number) => Promise.all(Array.from({ length: calls }, () => outcome()));
+  for (let crashes = 0; crashes < 5; crashes++) expect(new Set(await crash(9))).toEqual(new Set(['OUTCOME_UNKNOWN']));
+  expect(await outcome()).toBe('UPSTREAM_UNREACHABLE');
+  connections.opened++;
+  behaviours.a = answers('a');
+  expect([await outcome(), await outcome()]).toEqual(['a', 'a']);
+});
+
+verifies(
+  'R4',
+  'a server that is left alone did nothing, so even a write goes to the next, and is no retry',
+  async () => {
+    const { asked, send, call } = openPool({ a: fails('maybe'), b: answers('b') });
+    await times(5, () => send(call()).catch(() => {}));
+    expect(asked).toEqual(['a', 'a', 'a', 'a', 'a']);
+    expect(await send(call())).toMatchObject({ from: { server: 'b', attempts: 1 } });
+  },
+);
+
+verifies(
+  'R4',
+  'answers that are errors, refusals and calls that were given up never make a server be left alone',
+  async () => {
+    const refuses = fails('maybe', {}, 'UPSTREAM_REFUSED');
+    for (const behaviour of [answers('a', true), refuses]) {
+      const { asked, outcome } = openPool({ a: behaviour });
+      await times(9, outcome);
+      expect(asked).toHaveLength(9);
+    }
+    const { asked, outcome, call } = openPool({ a: hangs });
+    await times(9, async () => {
+      const abort = new AbortController();
+      const given = outcome(call({}, { signal: abort.signal }));
+      abort.abort();
+      expect(await given).toBe('CALL_CANCELLED');
+    });
+    expect(asked).toHaveLength(9);
+  },
+);
+
+verifies('R4', 'a server that says when to come back is left alone until then, with all its tools', async () => {
+  const { behaviours, asked, time, outcome, call } = openPool({
+    a: fails('no', { retryAfterMs: 2000 }),
+    b: answers('b'),
+  });
+  expect(await outcome()).toBe('b');
+  behaviours.a = answers('a');
+  time.pass(1999);
+  const other = { target: aTarget({ servers: ['a', 'b'], name: 'other' }) };
+  expect([await outcome(), await outcome(call({}, other))]).toEqual(['b', 'b']);
+  expect(asked).toEqual(['a', 'b', 'b', 'b']);
+  time.pass(1);
+  expect(await outcome()).toBe('a');
+});
+
+verifies('R4', 'where all are left alone, the caller hears of the one that comes back first', async () => {
+  const later = (retryAfterMs: number) => fails('no', { retryAfterMs });
+  const { asked, send, call, outcome } = openPool({ a: later(9000), b: later(4000), c: later(7000) });
+  await outcome();
+  await expect(send(call())).rejects.toMatchObject({ details: { server: 'b', retryAfterMs: 4000 } });
+  expect(asked).toEqual(['a', 'b', 'c']);
+});
+
+verifies(
+  'R4',
+  'when too much has been repeated, calls fail with the first server’s error and repeat nothing',
+  async () => {
+    const { behaviours, asked, outcome, time } = openPool({ a: fails(), b: answers('b') });
+    // An answer now and then, so that the breaker stays out of it.
+    const round = async () => {
+      behaviours.a = fails();
+      const ends = [await outcome(), await outcome()];
+      behaviours.a = answers('a');
+      await outcome();
+      return ends;
+    };
+    for (let done = 0; done < 5; done++) expect(await round()).toEqual(['b', 'b']);
+    asked.length = 0;
+    expect(await round()).toEqual(['UPSTREAM_FAILED', 'UPSTREAM_FAILED']);
+    expect(asked).toEqual(['a', 'a', 'a']);
+    time.pass(10_000);
+    expect(await round()).toEqual(['b', 'b']);
+  },
+);
+
+verifies('R5', 'every server that was asked is counted; whoever gave up is not', async () => {
+  const { metrics, outcome, call, behaviours } = openPool({ a: fails(), b: answers('b', true) });
+  await outcome();
+  const aborted = AbortSignal.abort();
+  behaviours.a = fails();
+  await outcome(call({}, { signal: aborted }));
+  expect(metrics.rows()).toMatchObject([
+    { server: 'a', totalCalls: 1, successRate: 0, errorCount: 1, toolErrors: 0 },
+    { server: 'a', tool: 't', totalCalls: 1 },
+    { server: 'b', totalCalls: 1, successRate: 1, errorCount: 0, toolErrors: 1, avgLatencyMs: 5 },
+    { server: 'b', tool: 't', totalCalls: 1 },
+  ]);
+  expect(metrics.server('a').lastCallTime).toBe(1_000_000);
+});
+
+verifies('R5', 'a refusal is a failure of the protocol, a question is no end', async () => {
+  const refuses = fails('maybe', {}, 'UPSTREAM_REFUSED');
+  const { metrics, outcome, behaviours } = openPool({ a: refuses });
+  await outcome();
+  behaviours.a = async () => ({
+    kind: 'input-required',
+    inputRequests: {},
+    continuation: { kind: 'upstream', server: 'a' },
+  });
+  await outcome();
+  expect(metrics.server('a')).toMatchObject({ totalCalls: 1, errorCount: 1 });
+});
+
+verifies('R5', 'what is read is counted for its server, not by its name', async () => {
+  const { metrics, outcome, call } = openPool({ a: answers('a') });
+  await outcome(call({}, { kind: 'resource' }));
+  expect(metrics.rows()).toMatchObject([{ server: 'a', totalCalls: 1 }]);
+});
+
+verifies(
+  'G5',
+  'a server of a pool that has used up its calls is passed over, and whoever is asked is counted',
+  async () => {
+    const counted: string[] = [];
+    const admitTo = (server: string) => {
+      const used = counted.filter((one) => one === server).length;
+      if (used >= 2)
+        return new HeddleError('RATE_LIMITED', `${server} has used up its calls.`, { details: { retryAfterMs: 5 } });
+      counted.push(server);
+      return undefined;
+    };
+    const { outcome } = openPool({ a: answers('a'), b: answers('b') }, { admitTo });
+    const ends: string[] = [];
+    await times(5, async () => ends.push(await outcome()));
+    expect(ends).toEqual(['a', 'a', 'b', 'b', 'RATE_LIMITED']);
+    expect(counted).toEqual(['a', 'a', 'b', 'b']);
+  },
+);
+
+verifies('R3', 'arguments are renamed for the server that calls them otherwise, and for no other', async () => {
+  const { send, heard, behaviours } = openPool({ a: answers('a'), b: answers('b') });
+  const definition = { name: 'find', inputSchema: { type: 'object', properties: { q: {} } } };
+  const equivalents = new Map([['b', { name: 'find', definition, rename: { query: 'q', q: 'query' } }]]);
+  const target = aTarget({ publicName: 'mcp__p__search', servers: ['a', 'b'], name: 'search', equivalents });
+  const call = aCall({ target, input: { query: 'x', limit: 3 } });
+  await send(call);
+  behaviours.a = fails();
+  expect(await send(call)).toMatchObject({ from: { server: 'b', attempts: 2 } });
+  const told = heard.map(({ target, input }) => [target.name, input]);
+  const [asWritten, renamed] = [
+    ['search', { query: 'x', limit: 3 }],
+    ['find', { q: 'x', limit: 3 }],
+  ];
+  expect(told).toEqual([asWritten, asWritten, renamed]);
+  expect(heard[2]?.target).toMatchObject({ publicName: 'mcp__p__search', definition });
+});
+
+verifies('R4', 'another server of the same name is not left alone for what the one before did', async () => {
+  const isNow = (signature: string) => [{ name: 'a', signature }];
+  for (const failing of [fails(), fails('no', { retryAfterMs: 60_000 })]) {
+    const { behaviours, metrics, outcome } = openPool({ a: failing });
+    metrics.meet(isNow('first'));
+    await times(5, outcome);
+    expect(await outcome()).toBe('UPSTREAM_UNREACHABLE');
+    behaviours.a = answers('a');
+    metrics.meet(isNow('first'));
+    expect(await outcome()).toBe('UPSTREAM_UNREACHABLE');
+    metrics.meet(isNow('second'));
+    expect(await outcome()).toBe('a');
+  }
+});
+
+verifies('R5', 'a call that its server goes on with by itself is counted once, with all the time it took', async () => {
+  const next = { kind: 'task', server: 'a', taskId: 't1', pollMs: 1000 } as const;
+  const working = async (): Promise<Result> => ({ kind: 'working', task: {}, continuation: next });
+  for (const [ends, counted] of [
+    [answers('a'), { totalCalls: 1, errorCount: 0, avgLatencyMs: 60_000 }],
+    [fails('maybe', { task: {} }, 'UPSTREAM_REFUSED'), { totalCalls: 1, errorCount: 1 }],
+  ] as const) {
+    const { behaviours, metrics, outcome, call, time } = openPool({ a: working });
+    const look = () => outcome(call({}, { continuation: next }));
+    await outcome();
+    time.pass(60_000);
+    await look();
+    behaviours.a = fails('maybe');
+    await look();
+    expect(metrics.server('a').totalCalls).toBe(0);
+    behaviours.a = ends;
+    await times(2, look);
+    expect(metrics.server('a')).toMatchObject(counted);
+  }
+});
+
+verifies('R5', 'a task that was told to stop is not counted as answered', async () => {
+  const next = { kind: 'task', server: 'a', taskId: 't1', pollMs: 1000 } as const;
+  const { behaviours, metrics, outcome, call } = openPool({
+    a: async () => ({ kind: 'working', task: {}, continuation: next }),
+  });
+  await outcome();
+  behaviours.a = answers('a');
+  await outcome(call({}, { continuation: { ...next, cancels: true } }));
+  expect(metrics.server('a').totalCalls).toBe(0);
+});

@@ -1,0 +1,222 @@
+import { chmod, mkdir, mkdtemp, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { readConfig } from '../../../src/open-heddle.ts';
+import { runCommand } from '../../house/run-command.ts';
+import { verifies } from '../../requirements.ts';
+
+const HERE = import.meta.dirname;
+const PROGRAM = `
+  import { readInput } from ${JSON.stringify(join(HERE, '../../../src/cli/command.ts'))};
+  import { printError } from ${JSON.stringify(join(HERE, '../../../src/cli/print/print-error.ts'))};
+  import { importServers } from ${JSON.stringify(join(HERE, 'import.ts'))};
+  import { exportServers } from ${JSON.stringify(join(HERE, 'export.ts'))};
+  const [word, ...rest] = process.argv.slice(1);
+  const command = word === 'import' ? importServers : exportServers;
+  try { process.exitCode = await command.run(readInput(command, rest)); }
+  catch (error) { process.exitCode = printError(error, rest.includes('--json')); }
+`;
+
+/** A user with a home and a project, and the two commands run there as they are run from a terminal. */
+async function machine(files: Readonly<Record<string, string | object>>) {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'heddle-hosts-')));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const path = (name: string) => join(folder, name);
+  await mkdir(path('project/.git'), { recursive: true });
+  for (const [name, content] of Object.entries(files)) {
+    await mkdir(dirname(path(name)), { recursive: true });
+    await writeFile(path(name), typeof content === 'string' ? content : `${JSON.stringify(content, null, 2)}\n`);
+  }
+  const env = {
+    HOME: path('home'),
+    HEDDLE_HOME: path('home/.heddle'),
+    XDG_CONFIG_HOME: '',
+    HEDDLE_MANAGED_DIR: path('managed'),
+  };
+  const heddle = (...words: string[]) =>
+    runCommand(['node', '--input-type=module', '-e', PROGRAM, '--', ...words], { cwd: path('project'), env });
+  return { path, heddle, text: (name: string) => readFile(path(name), 'utf8') };
+}
+
+const CURSOR = {
+  mcpServers: {
+    github: { command: 'npx', args: ['-y', 'server-github'], env: { GITHUB_TOKEN: 'ghp_abcdefgh12345' } },
+    time: { command: 'uvx', args: ['mcp-server-time'] },
+  },
+};
+const HOME = 'home/.heddle/heddle.json';
+const DESK = 'home/.cursor/mcp.json';
+
+verifies('C12', 'import shows what every host has, compared with what is configured, and writes nothing', async () => {
+  const { heddle, path } = await machine({
+    [DESK]: CURSOR,
+    'project/.vscode/mcp.json': '{ "servers": { "time": { "type": "stdio", "command": "other" } } }',
+    'home/.codex/config.toml': '[mcp_servers.docs]\nurl = "https://mcp.example.com/mcp"\n',
+    'home/.gemini/settings.json': '{ broken',
+    'project/heddle.json': { mcpServers: { time: { type: 'stdio', command: 'uvx', args: ['mcp-server-time'] } } },
+  });
+  const { code, stdout, stderr } = heddle('import');
+  const rows = stdout.split('\n').map((line) => line.trim().split(/ {2,}/));
+  expect(rows).toContainEqual(['cursor', 'user', path(DESK), 'github', 'time']);
+  expect(rows).toContainEqual(['vscode', 'project', path('project/.vscode/mcp.json'), 'time']);
+  expect(rows).toContainEqual(['codex', 'user', path('home/.codex/config.toml'), 'docs']);
+  expect(stderr).toMatch(/\.gemini\/settings\.json:1:\d+: /);
+  expect(stdout).not.toContain('ghp_');
+  expect(code).toBe(0);
+  await expect(stat(path(HOME))).rejects.toThrow();
+  const { files } = JSON.parse(heddle('import', '--json').stdout);
+  const states = files.flatMap((one: { host: string; servers: { name: string; state: string }[] }) =>
+    one.servers.map(({ name, state }) => `${one.host} ${name} ${state}`),
+  );
+  expect(states).toEqual(expect.arrayContaining(['cursor github new', 'cursor time same', 'vscode time different']));
+});
+
+verifies('C12', 'import of one host shows the change, and makes it with --write', async () => {
+  const { heddle, path, text } = await machine({
+    [DESK]: CURSOR,
+    [HOME]: '{\n  // mine\n  "mcpServers": {\n    "time": { "command": "mine" }\n  }\n}\n',
+  });
+  const shown = heddle('import', 'cursor');
+  expect(shown.stdout).toContain('+    "github": {');
+  expect(shown.stdout + shown.stderr).not.toContain('ghp_');
+  expect(shown.stderr).toContain('GITHUB_TOKEN looks like a secret');
+  expect(await text(HOME)).toContain('"mine"');
+  expect(await text(HOME)).not.toContain('github');
+
+  const written = heddle('import', 'cursor', '--write');
+  expect(written).toMatchObject({ code: 0 });
+  expect(written.stdout + written.stderr).not.toContain('ghp_');
+  expect(written.stderr).toContain(`${path(HOME)} has time already; it was kept.`);
+  expect(await text(HOME)).toContain('// mine');
+  expect(JSON.parse((await text(HOME)).replace('// mine', '')).mcpServers).toEqual({
+    time: { command: 'mine' },
+    github: CURSOR.mcpServers.github,
+  });
+
+  heddle('import', 'cursor', 'time', '--write', '--force');
+  expect(JSON.parse((await text(HOME)).replace('// mine', '')).mcpServers.time).toEqual(CURSOR.mcpServers.time);
+});
+
+verifies('C12', 'import writes into the scope that was asked for, and can read a file by name', async () => {
+  const { heddle, text, path } = await machine({ 'somewhere/x.json': CURSOR });
+  expect(
+    heddle('import', 'cursor', 'time', '--write', '--scope', 'project', '--file', path('somewhere/x.json')),
+  ).toMatchObject({ code: 0 });
+  expect(JSON.parse(await text('project/heddle.json')).mcpServers).toEqual({ time: CURSOR.mcpServers.time });
+  expect(heddle('import', 'cursor', '--write', '--scope', 'local', '--file', path('somewhere/x.json'))).toMatchObject({
+    code: 0,
+  });
+  expect(Object.keys(JSON.parse(await text('project/.heddle/local.json')).mcpServers)).toEqual(['github', 'time']);
+});
+
+verifies('C12', 'import that keeps what is there does not say that it writes it', async () => {
+  const { heddle, path } = await machine({ [DESK]: CURSOR });
+  expect(heddle('import', 'cursor', '--write').stderr).toContain('GITHUB_TOKEN looks like a secret');
+  const again = heddle('import', 'cursor', '--write');
+  expect(again.stderr).not.toContain('looks like a secret');
+  expect(again.stderr).toContain(`${path(HOME)} has github already; it was kept.`);
+  expect(again.stdout).toContain(`${path(HOME)} was not changed.`);
+  expect(again.stdout).not.toContain('→');
+});
+
+verifies(
+  'C11',
+  'what a person imports from their own files is trusted, from a file of the project it is not',
+  async () => {
+    const docs = { command: 'docs-server', env: { NODE_OPTIONS: '-r ./x.js' } };
+    const { heddle, path } = await machine({ [DESK]: CURSOR, 'project/.cursor/mcp.json': { mcpServers: { docs } } });
+    const { stderr } = heddle('import', 'cursor', '--write', '--scope', 'project');
+    expect(stderr).toContain('still to be trusted: docs.');
+    const { untrusted } = await readConfig({ cwd: path('project'), env: { HEDDLE_HOME: path('home/.heddle') } });
+    expect(untrusted.map(({ thing }) => thing)).toEqual(['server docs']);
+  },
+);
+
+verifies('C12', 'export names the servers of the host that it would replace, and that it has replaced', async () => {
+  const { heddle } = await machine({
+    [DESK]: { mcpServers: { time: { command: 'theirs' }, other: { command: 'x' } } },
+    [HOME]: { mcpServers: { time: { command: 'ours' }, fresh: { command: 'y' } } },
+  });
+  expect(heddle('export', 'cursor').stderr).toBe('time is there already and differs; --write replaces it.\n');
+  expect(heddle('export', 'cursor', '--write').stderr).toBe('time was there already and differed; it was replaced.\n');
+  expect(JSON.parse(heddle('export', 'cursor', '--write', '--json').stdout)).toMatchObject({ replaced: [] });
+});
+
+it.each([
+  [['import', 'curser'], 'Did you mean cursor?'],
+  [['import', '--file', 'x'], 'Name the host first'],
+  [['import', 'cursor', 'tim'], 'Did you mean `time`?'],
+  [['import', 'cursor', '--scope', 'world'], 'There is no scope world'],
+  [['export'], 'Say which host'],
+  [['export', 'cursor', 'nothing'], 'There is no server `nothing`'],
+  [['export', 'claude-desktop', '--scope', 'project'], 'Use --scope user'],
+  [['export', 'cursor', '--rollback'], 'There is no copy to put back'],
+])('%j is refused with a way out', async (words, fix) => {
+  const { heddle } = await machine({ [DESK]: CURSOR, [HOME]: { mcpServers: { a: { command: 'a' } } } });
+  const { code, stderr } = heddle(...words);
+  expect(code).toBe(2);
+  expect(stderr).toContain(fix);
+});
+
+it('import of a host whose only file is broken exits with the code of a broken file', async () => {
+  const { heddle } = await machine({ [DESK]: '{ "mcpServers": [] }' });
+  expect(heddle('import', 'cursor')).toMatchObject({ code: 3, stderr: expect.stringContaining(':1:17: ') });
+});
+
+verifies('C12', 'export shows a diff, writes after a backup, and rolls back', async () => {
+  const before = '{\n  // mine\n  "mcpServers": {\n    "other": { "command": "other" }\n  }\n}\n';
+  const { heddle, text, path } = await machine({
+    [DESK]: before,
+    [HOME]: { mcpServers: { api: { url: 'https://mcp.example.com', headers: { Authorization: 'Bearer abcdef' } } } },
+  });
+  const shown = heddle('export', 'cursor');
+  expect(shown.stdout).toContain('+    "api": {');
+  expect(shown.stdout).toContain('   // mine');
+  expect(shown.stdout + shown.stderr).not.toContain('abcdef');
+  expect(await text(DESK)).toBe(before);
+
+  const written = heddle('export', 'cursor', '--write');
+  expect(written.stderr).toContain('headers.Authorization of api looks like a secret');
+  expect(written.stdout + written.stderr).not.toContain('abcdef');
+  expect(await text(DESK)).toContain('// mine');
+  expect(await text(DESK)).toContain('abcdef');
+  expect(await text(`${DESK}.heddle-backup`)).toBe(before);
+  expect(heddle('export', 'cursor', '--write').stdout).toContain('has all of it already');
+  expect(await text(`${DESK}.heddle-backup`)).toBe(before);
+
+  expect(heddle('export', 'cursor', '--rollback')).toMatchObject({ code: 0 });
+  expect(await text(DESK)).toBe(before);
+  await expect(stat(path(`${DESK}.heddle-backup`))).rejects.toThrow();
+});
+
+verifies('C12', 'a file that export began is gone after a rollback', async () => {
+  const { heddle, text, path } = await machine({ [HOME]: { mcpServers: { a: { command: 'a' } } } });
+  expect(heddle('export', 'vscode', '--scope', 'project', '--write', '--json')).toMatchObject({ code: 0 });
+  expect(JSON.parse(await text('project/.vscode/mcp.json'))).toEqual({
+    servers: { a: { type: 'stdio', command: 'a' } },
+  });
+  heddle('export', 'vscode', '--scope', 'project', '--rollback');
+  await expect(stat(path('project/.vscode/mcp.json'))).rejects.toThrow();
+});
+
+it('a private file stays private, and so does its copy', async () => {
+  const { heddle, path } = await machine({
+    'home/.codex/config.toml': 'model = "m"\n',
+    [HOME]: { mcpServers: { a: { command: 'a' } } },
+  });
+  await chmod(path('home/.codex/config.toml'), 0o600);
+  heddle('export', 'codex', '--write');
+  for (const name of ['config.toml', 'config.toml.heddle-backup']) {
+    expect((await stat(path(`home/.codex/${name}`))).mode & 0o777).toBe(0o600);
+  }
+});
+
+it('export leaves a broken file alone and says where it breaks', async () => {
+  const { heddle, text } = await machine({
+    [DESK]: '{\n  "mcpServers" {}\n}',
+    [HOME]: { mcpServers: { a: { command: 'a' } } },
+  });
+  expect(heddle('export', 'cursor', '--write')).toMatchObject({ code: 3, stderr: expect.stringContaining(':2:16: ') });
+  expect(await text(DESK)).toBe('{\n  "mcpServers" {}\n}');
+});

@@ -1,0 +1,126 @@
+import fc from 'fast-check';
+import { expect } from 'vitest';
+import { type GatewayUnderTest, gatewayUnderTest, OWNER } from '../../src/gateway/fixtures.ts';
+import { verifies } from '../requirements.ts';
+import { builtins, call, done, namesIn, postTo, servers, UNIVERSE } from '../servers/profile-world.ts';
+
+const spellingsOf = (server: string, name: string) => [
+  `mcp__${server}__${name}`,
+  `${server}.${name}`,
+  name,
+  `mcp__${server}__${name}`.toUpperCase(),
+  ` mcp__${server}__${name}`,
+  `mcp__${server}__${name} `,
+  `mcp__${server}_${name}`,
+  `${server}__${name}`,
+  `${server}/${name}`,
+];
+const EVERYTHING = Object.entries(UNIVERSE).flatMap(([server, names]) => names.map((name) => ({ server, name })));
+const SPELLINGS = [...new Set(EVERYTHING.flatMap(({ server, name }) => spellingsOf(server, name)))];
+
+const matches = (pattern: string, value: string) =>
+  new RegExp(
+    `^${pattern
+      .split('*')
+      .map((part) => part.replace(/[.\\_]/g, '\\$&'))
+      .join('.*')}$`,
+  ).test(value);
+
+/** What a profile should have, said in another way than the code says it. */
+function expected({ servers: some, tools, exclude = [], categories }: Said): readonly string[] {
+  const names = (pattern: string, server: string, name: string) => {
+    if (pattern.startsWith('mcp__')) return matches(pattern, `mcp__${server}__${name}`);
+    return pattern.includes('.') ? matches(pattern, `${server}.${name}`) : matches(pattern, name);
+  };
+  const category = (name: string) => (name.startsWith('read') ? 'reading' : 'other');
+  return EVERYTHING.filter(({ server, name }) => {
+    const excluded = exclude.some((pattern) => names(pattern, server, name) || matches(pattern, name));
+    if (excluded || (some && !some.some((pattern) => matches(pattern, server)))) return false;
+    if (categories && !categories.includes(category(name))) return false;
+    return !tools || tools.some((pattern) => names(pattern, server, name));
+  }).map(({ server, name }) => `${server} ${name}`);
+}
+
+interface Said {
+  readonly servers?: string[];
+  readonly tools?: string[];
+  readonly exclude?: string[];
+  readonly categories?: string[];
+  readonly naming?: string;
+}
+
+const PATTERNS = [
+  'read',
+  'read*',
+  '*',
+  'git.*',
+  'git.log',
+  '*.log',
+  'mcp__git__*',
+  'mcp__git__x__*',
+  'mcp__*log',
+  'files.g*',
+  'm*',
+  'g*',
+];
+const anySaid = fc.record(
+  {
+    servers: fc.subarray(['git', 'files', 'git*', 'none']),
+    tools: fc.subarray(PATTERNS),
+    exclude: fc.subarray(PATTERNS.filter((pattern) => pattern !== '*')),
+    categories: fc.subarray(['reading', 'other']),
+    naming: fc.constantFrom('full', 'bare'),
+  },
+  { requiredKeys: [] },
+);
+
+/** Every spelling is tried: each is of something allowed, or of nothing, and a refusal says nothing of the rest. */
+async function tryAll(gateway: GatewayUnderTest, allowed: readonly string[]): Promise<void> {
+  const post = postTo(gateway, 'p');
+  const by = { ...OWNER, profile: 'p' };
+  const hidden = hiddenFrom(allowed);
+  for (const name of SPELLINGS) {
+    const { json } = await call(post, name);
+    const described = await gateway.heddle.catalog.describe(by, name, new AbortController().signal).then(
+      ({ servers: [server], name: own }) => `${server} ${own}`,
+      ({ code }) => code,
+    );
+    expect([...allowed, 'NAME_UNKNOWN', 'NAME_AMBIGUOUS']).toContain(described);
+    if (described === 'NAME_UNKNOWN') expect(json).toHaveProperty('error');
+    const words =
+      JSON.stringify(json.error ?? '')
+        .replaceAll(name, '')
+        .match(/[\w.-]+/g) ?? [];
+    expect(words.map((word) => word.replace(/\.$/, '')).filter((word) => hidden.has(word))).toEqual([]);
+  }
+}
+
+/** How the rest is spelled, unless something allowed is spelled just so. */
+function hiddenFrom(allowed: readonly string[]): ReadonlySet<string> {
+  const isAllowed = ({ server, name }: (typeof EVERYTHING)[number]) => allowed.includes(`${server} ${name}`);
+  const own = new Set(EVERYTHING.filter(isAllowed).map(({ name }) => name));
+  const rest = EVERYTHING.filter((one) => !isAllowed(one));
+  const spelled = rest.flatMap(({ server, name }) => spellingsOf(server, name).slice(0, 2));
+  return new Set(spelled.filter((one) => !own.has(one)));
+}
+
+async function staysInside(said: Said): Promise<void> {
+  const world = servers();
+  const config = { builtins, mode: 'open', profiles: { p: { ...said } } };
+  const gateway = await gatewayUnderTest({ servers: world, config });
+  const allowed = expected(said);
+  const post = postTo(gateway, 'p');
+  const listed = await namesIn(post);
+  expect(listed).toHaveLength(allowed.length);
+  for (const name of listed) expect((await call(post, name)).json).not.toHaveProperty('error');
+  expect(done(world).toSorted()).toEqual(allowed.toSorted());
+  await tryAll(gateway, allowed);
+  expect(done(world).filter((one) => !allowed.includes(one))).toEqual([]);
+  await gateway.close();
+}
+
+verifies(
+  'P2',
+  'nothing outside a profile is listed, described or called by any spelling, and all of it is inside',
+  () => fc.assert(fc.asyncProperty(anySaid, staysInside), { numRuns: 25 }),
+);

@@ -1,0 +1,84 @@
+import { describe, expect, onTestFinished } from 'vitest';
+import type { JsonObject } from '../../src/core/call.ts';
+import { gatewayUnderTest, TOKEN } from '../../src/gateway/fixtures.ts';
+import { RpcError } from '../../src/wire/json-rpc.ts';
+import { verifies } from '../requirements.ts';
+import { type Behaviour, recordingServer, text } from '../servers/recording-server.ts';
+import { type Place, SDK_CLIENTS, type SdkClient } from '../servers/sdk-clients.ts';
+import { until } from '../until.ts';
+
+type Connect = (place: Place) => Promise<SdkClient>;
+
+async function connected(connect: Connect, tools: Readonly<Record<string, Behaviour>>, config: JsonObject = {}) {
+  const server = recordingServer(tools);
+  const { url } = await gatewayUnderTest({ servers: { up: server }, config });
+  const client = await connect({ url, token: TOKEN });
+  onTestFinished(() => client.close());
+  return { client, server };
+}
+
+describe.each(SDK_CLIENTS)('%s', (_name, connect) => {
+  verifies('P1', 'lists more tools than fit a page, each once', async () => {
+    const tools = Object.fromEntries(Array.from({ length: 2300 }, (_, at) => [`tool-${at}`, () => text('')]));
+    const { client } = await connected(connect, tools, { builtins: { filesystem: { enabled: false } } });
+    const names = (await client.list()).map(({ name }) => name);
+    expect(names).toHaveLength(2300);
+    expect(new Set(names)).toEqual(new Set(Object.keys(tools).map((name) => `mcp__up__${name}`)));
+  });
+
+  verifies('P1', 'calls a tool and hears its progress', async () => {
+    const count: Behaviour = ({ to }, { progress }) => {
+      for (let at = 1; at <= Number(to); at++) progress({ progress: at, total: to, message: `step ${at}` });
+      return text('counted');
+    };
+    const { client, server } = await connected(connect, { count });
+    const heard: unknown[] = [];
+    const result = await client.call('mcp__up__count', { to: 3 }, { onprogress: (one) => heard.push(one) });
+    expect(result).toMatchObject(text('counted'));
+    expect(heard).toEqual([1, 2, 3].map((at) => ({ progress: at, total: 3, message: `step ${at}` })));
+    expect(server.calls).toMatchObject([{ name: 'count', arguments: { to: 3 } }]);
+  });
+
+  verifies('P1', 'cancels a call, and the server hears of it', async () => {
+    const { client, server } = await connected(connect, { forever: () => new Promise(() => {}) });
+    const abort = new AbortController();
+    const answer = client.call('mcp__up__forever', {}, { signal: abort.signal });
+    const refused = expect(answer).rejects.toBeDefined();
+    await until('it is called', () => server.calls.length === 1);
+    abort.abort();
+    await refused;
+    await until('it is cancelled', () => server.cancelled.length === 1);
+  });
+});
+
+describe.each(SDK_CLIENTS)('%s, when a call fails,', (_name, connect) => {
+  verifies('P1', 'gets the error of the protocol for a name that is unknown', async () => {
+    const { client } = await connected(connect, {});
+    const error = await client.call('mcp__up__nothing').catch((thrown) => thrown);
+    expect(error).toMatchObject({ code: -32602, data: { code: 'NAME_UNKNOWN' } });
+  });
+
+  verifies('P1', 'gets a refusal of ours as a result that a model can read', async () => {
+    const config = { permissions: { ask: ['mcp__up__risky'] } };
+    const { client, server } = await connected(connect, { risky: () => text('done') }, config);
+    const result = await client.call('mcp__up__risky');
+    expect(result.isError).toBe(true);
+    expect(JSON.stringify(result.content)).toContain('[APPROVAL_REQUIRED]');
+    expect(server.calls).toEqual([]);
+  });
+
+  verifies('P1', 'gets a protocol error of the server in the words of that server', async () => {
+    const refuse: Behaviour = () => {
+      throw new RpcError(-31999, 'Not on a Sunday', { until: ['Monday', 1, null] });
+    };
+    const { client } = await connected(connect, { refuse });
+    const error = await client.call('mcp__up__refuse').catch((thrown) => thrown);
+    expect(error).toMatchObject({ code: -31999, data: { until: ['Monday', 1, null] } });
+    expect(error.message).toContain('Not on a Sunday');
+  });
+
+  verifies('P1', 'gets an error result of the server as it is', async () => {
+    const { client } = await connected(connect, { fail: () => ({ ...text('It broke.'), isError: true }) });
+    expect(await client.call('mcp__up__fail')).toMatchObject({ isError: true, ...text('It broke.') });
+  });
+});

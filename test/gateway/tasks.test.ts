@@ -1,0 +1,235 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { JsonObject } from '../../src/core/call.ts';
+import { isObject } from '../../src/core/json.ts';
+import { gatewayUnderTest } from '../../src/gateway/fixtures.ts';
+import { verifies } from '../requirements.ts';
+import { recordingServer, text } from '../servers/recording-server.ts';
+import { KNOWS, taskClient } from '../servers/task-client.ts';
+import { TASKS, taskServer } from '../servers/task-server.ts';
+import { until } from '../until.ts';
+
+const BAD_ID = { code: -32602, message: 'Invalid or expired taskId', data: { reason: 'invalid_task_id' } };
+const MISSING = { code: -32021, data: { requiredCapabilities: { extensions: { [TASKS]: {} } } } };
+const ANN = { action: 'accept', content: { name: 'Ann' } };
+
+type Setting = NonNullable<Parameters<typeof gatewayUnderTest>[0]>;
+
+async function opened(setting: Setting = {}, odd?: (value: JsonObject) => JsonObject) {
+  const up = await taskServer(odd);
+  onTestFinished(() => up.close());
+  const open = () => gatewayUnderTest({ ...setting, servers: { demo: { type: 'http', url: up.url } } });
+  const gateway = await open();
+  return { up, open, gateway, ...taskClient(gateway) };
+}
+
+const flipped = (id: string) => `${id.slice(0, -9)}${id.at(-9) === 'A' ? 'B' : 'A'}${id.slice(-8)}`;
+
+describe('a task of a server', () => {
+  verifies('P3', 'reaches a client that knows tasks, and is asked for until it is done', async () => {
+    const { call, get, stands, up } = await opened();
+    const { result } = await call('slow', { ms: 100, label: 'far' });
+    expect(result).toEqual({
+      resultType: 'task',
+      taskId: expect.stringMatching(/^t1\./),
+      status: 'working',
+      createdAt: expect.any(String),
+      lastUpdatedAt: expect.any(String),
+      ttlMs: 60_000,
+      pollIntervalMs: 10,
+    });
+    expect(await get(result.taskId)).toMatchObject({ resultType: 'complete', taskId: result.taskId });
+    const done = await stands(result.taskId, 'completed');
+    expect(done).toMatchObject({ taskId: result.taskId, result: text('"far"') });
+    expect(up.requests.find(([method]) => method === 'tasks/get')?.[1].taskId).not.toBe(result.taskId);
+    expect(await get(result.taskId)).toEqual(done);
+  });
+
+  verifies(
+    'P1',
+    'tells what its server says to us alone to nobody, neither of the task nor of its result',
+    async () => {
+      const _meta = { 'io.modelcontextprotocol/serverInfo': { name: 'up' }, 'example.com/a': 1 };
+      const marked = (value: JsonObject) => ({
+        ...value,
+        ...(isObject(value.result) && { result: { ...value.result, _meta } }),
+        _meta,
+      });
+      const { call, stands } = await opened({}, marked);
+      const { result } = await call('slow');
+      const done = await stands(result.taskId, 'completed');
+      const own = { _meta: { 'example.com/a': 1 } };
+      expect([result._meta, done]).toMatchObject([own._meta, { ...own, result: own }]);
+      expect(JSON.stringify([result, done])).not.toContain('serverInfo');
+    },
+  );
+
+  verifies('P3', 'that fails says so as its server does', async () => {
+    const { call, stands } = await opened();
+    const complains = await stands((await call('complains')).result.taskId, 'completed');
+    expect(complains.result).toMatchObject({ isError: true });
+    const broken = await stands((await call('breaks')).result.taskId, 'failed');
+    expect(broken.error).toEqual({ code: -32099, message: 'It broke.', data: { part: 'left' } });
+    expect(broken).not.toHaveProperty('result');
+  });
+
+  verifies('P3', 'asks through its id, and takes answers one by one', async () => {
+    const { call, ask, stands } = await opened();
+    const { taskId = '' } = (await call('asks_both')).result;
+    const asking = await stands(taskId, 'input_required');
+    expect(asking.inputRequests).toMatchObject({ left: { method: 'elicitation/create' }, right: {} });
+    const answer = (inputResponses: JsonObject) => ask('tasks/update', { taskId, inputResponses });
+    expect((await answer({ left: ANN, stray: ANN })).result).toEqual({ resultType: 'complete' });
+    expect(Object.keys((await stands(taskId, 'input_required')).inputRequests as JsonObject)).toEqual(['right']);
+    await answer({ right: ANN });
+    const { result } = await stands(taskId, 'completed');
+    expect(JSON.stringify(result)).toContain('Ann');
+  });
+
+  verifies('P3', 'is stopped by its client, and stopping what is over does no harm', async () => {
+    const { call, ask, stands, up } = await opened();
+    const { taskId = '' } = (await call('endless')).result;
+    expect((await ask('tasks/cancel', { taskId })).result).toEqual({ resultType: 'complete' });
+    expect(await stands(taskId, 'cancelled')).not.toHaveProperty('result');
+    expect((await ask('tasks/cancel', { taskId })).result).toEqual({ resultType: 'complete' });
+    expect(up.count('tasks/cancel')).toBe(2);
+  });
+
+  verifies('P3', 'goes on through another gateway that has the same secret', async () => {
+    const gateway = { stateSecrets: [createHash('sha256').update('s').digest()] };
+    const first = await opened({ gateway });
+    const { taskId } = (await first.call('slow')).result;
+    await first.gateway.close();
+    const second = taskClient(await first.open());
+    expect((await second.stands(taskId, 'completed')).result).toEqual(text('"done"'));
+    const stranger = taskClient(await gatewayUnderTest({ servers: { demo: { type: 'http', url: first.up.url } } }));
+    expect((await stranger.ask('tasks/get', { taskId: String(taskId) })).error).toEqual(BAD_ID);
+  });
+
+  it.each<[string, (id: string) => string, string]>([
+    ['a flipped bit', flipped, 'forged'],
+    ['a suffix', (id) => `${id}-TAMPERED`, 'f'],
+    ['garbage', () => 'garbage', 'malformed'],
+    ['a state', (id) => id.replace('t1.', 'h1.'), 'malformed'],
+  ])('P3: %s is nobody’s id, and the log says why', async (_, bad, why) => {
+    const { call, ask, gateway, up } = await opened();
+    const taskId = bad(String((await call('slow')).result.taskId));
+    expect((await ask('tasks/get', { taskId })).error).toEqual(BAD_ID);
+    expect((await ask('tasks/update', { taskId, inputResponses: {} })).error).toEqual(BAD_ID);
+    expect((await ask('tasks/cancel', { taskId })).error).toEqual(BAD_ID);
+    expect(up.count('tasks/get') + up.count('tasks/update') + up.count('tasks/cancel')).toBe(0);
+    const refused = (await gateway.audit()).filter(({ detail }) => detail.outcome === 'refused');
+    expect(refused.map(({ name }) => name).sort()).toEqual(['tasks/cancel', 'tasks/get', 'tasks/update']);
+    for (const { detail } of refused) expect(detail.reason).toContain(why);
+  });
+
+  verifies('P3', 'is nobody else’s to ask for, to answer or to stop', async () => {
+    const { call, gateway, stands, up } = await opened();
+    const by = { id: 'root', roles: ['owner'], via: 'cli' } as const;
+    const token = await gateway.heddle.access.createKey(by, { name: 'eve', roles: ['user'] });
+    const eve = taskClient(gateway, KNOWS, { authorization: `Bearer ${token}` });
+    const taskId = String((await call('asks')).result.taskId);
+    await stands(taskId, 'input_required');
+    expect((await eve.ask('tasks/get', { taskId })).error).toEqual(BAD_ID);
+    expect((await eve.ask('tasks/update', { taskId, inputResponses: { who: ANN } })).error).toEqual(BAD_ID);
+    expect((await eve.ask('tasks/cancel', { taskId })).error).toEqual(BAD_ID);
+    expect([up.count('tasks/update'), up.count('tasks/cancel')]).toEqual([0, 0]);
+  });
+
+  verifies('P3', 'makes one story in the audit log, however often it is looked at', async () => {
+    const { call, get, ask, stands, gateway } = await opened();
+    const taskId = String((await call('asks_twice')).result.taskId);
+    for (const key of ['first', 'second']) {
+      await until(`it asks the ${key}`, async () => key in ((await get(taskId)).inputRequests as JsonObject));
+      for (let at = 0; at < 3; at++) await get(taskId);
+      await ask('tasks/update', { taskId, inputResponses: { [key]: ANN } });
+    }
+    await stands(taskId, 'completed');
+    await get(taskId);
+    const told = [...(await gateway.audit())].reverse().filter(({ name }) => name.endsWith('asks_twice'));
+    expect(told.map(({ phase, detail }) => (phase === 'intent' ? phase : detail.outcome))).toEqual([
+      ...['intent', 'working', 'input-required'],
+      ...['intent', 'working', 'input-required'],
+      ...['intent', 'working', 'ok'],
+    ]);
+    expect(new Set(told.map(({ callId }) => callId)).size).toBe(1);
+  });
+
+  verifies('P3', 'is no longer shown to whoever may no longer call, who may still stop it', async () => {
+    const secrets = [createHash('sha256').update('s').digest()];
+    const first = await opened({ gateway: { stateSecrets: secrets } });
+    const taskId = String((await first.call('endless')).result.taskId);
+    const strict = taskClient(
+      await gatewayUnderTest({
+        servers: { demo: { type: 'http', url: first.up.url } },
+        config: { permissions: { ask: ['mcp__demo__endless'] } },
+        gateway: { stateSecrets: secrets },
+      }),
+    );
+    expect((await strict.ask('tasks/get', { taskId })).error).toMatchObject({ data: { code: 'APPROVAL_REQUIRED' } });
+    expect((await strict.ask('tasks/cancel', { taskId })).result).toEqual({ resultType: 'complete' });
+    expect(await first.stands(taskId, 'cancelled')).toBeDefined();
+  });
+});
+
+describe('a client', () => {
+  verifies('P3', 'that does not know tasks hears what the server says to that', async () => {
+    const { gateway, up } = await opened();
+    const plain = taskClient(gateway, { elicitation: {} });
+    const { error, status } = await plain.call('slow');
+    expect([error, status]).toEqual([expect.objectContaining(MISSING), 400]);
+    for (const method of ['tasks/get', 'tasks/update', 'tasks/cancel']) {
+      const refused = await plain.ask(method, { taskId: 'none', inputResponses: {} });
+      expect([refused.error, refused.status]).toEqual([expect.objectContaining(MISSING), 400]);
+    }
+    const listening = await plain.ask('subscriptions/listen', { notifications: { taskIds: ['none'] } });
+    expect(listening.error).toMatchObject(MISSING);
+    expect((await plain.call('greet')).result).toMatchObject({ resultType: 'complete', ...text('"hello"') });
+    expect(up.count('tasks/get')).toBe(0);
+  });
+
+  verifies('P3', 'is told by whom tasks are known, and of no way that they no longer have', async () => {
+    const { ask } = await opened();
+    const { capabilities } = (await ask('server/discover', {})).result;
+    expect(capabilities).toMatchObject({ extensions: { [TASKS]: {} } });
+    expect(capabilities).not.toHaveProperty('tasks');
+    for (const method of ['tasks/list', 'tasks/result']) {
+      expect(await ask(method, { taskId: 'none' })).toMatchObject({ status: 404, error: { code: -32601 } });
+    }
+    const mismatch = await ask('tasks/get', { taskId: 'none' }, { 'mcp-name': 'other' });
+    expect(mismatch).toMatchObject({ status: 400, error: { code: -32020 } });
+  });
+});
+
+describe('a server that says senseless things', () => {
+  const changed =
+    (change: JsonObject) =>
+    (value: JsonObject): JsonObject =>
+      value.status === undefined ? value : { ...value, ...change };
+
+  it.each<[string, JsonObject]>([
+    ['an unknown status', { status: 'resting' }],
+    ['no id', { taskId: '' }],
+    ['an endless id', { taskId: 'x'.repeat(2000) }],
+  ])('P3: %s is not believed', async (_, change) => {
+    const { call } = await opened({}, changed(change));
+    expect((await call('slow')).result).toMatchObject({ isError: true });
+  });
+
+  verifies('P3', 'about when and how long is put right', async () => {
+    const odd = { ttlMs: -1, pollIntervalMs: 'soon', createdAt: 7, task: {}, requestState: 's', result: {} };
+    const { call } = await opened({}, changed(odd));
+    const { result } = await call('slow');
+    expect(Object.keys(result).sort()).toEqual(
+      ['createdAt', 'lastUpdatedAt', 'resultType', 'status', 'taskId', 'ttlMs'].sort(),
+    );
+    expect([result.ttlMs, Number.isNaN(Date.parse(String(result.createdAt)))]).toEqual([null, false]);
+  });
+
+  verifies('P3', 'by beginning a task for a client that knows none is told off', async () => {
+    const server = recordingServer({ sneaky: () => ({ resultType: 'task', taskId: 'x', status: 'working' }) });
+    const gateway = await gatewayUnderTest({ servers: { demo: server } });
+    const { result } = await taskClient(gateway, {}).call('sneaky');
+    expect(JSON.stringify(result)).toContain('nobody was going to wait');
+  });
+});

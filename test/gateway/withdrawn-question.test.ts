@@ -1,0 +1,41 @@
+import { expect, onTestFinished } from 'vitest';
+import { gatewayUnderTest, TOKEN } from '../../src/gateway/fixtures.ts';
+import type { GatewayOptions } from '../../src/gateway/open-gateway.ts';
+import { verifies } from '../requirements.ts';
+import { ASKABLE_CLIENTS } from '../servers/askable-clients.ts';
+import { askingSessionServer } from '../servers/asking-server.ts';
+import { taskClient } from '../servers/task-client.ts';
+
+/** What a tool answers that soon gives up its question. */
+const GAVE_UP = { content: [{ type: 'text', text: '{"gaveUp":-32001}' }] };
+
+async function opened(gateway: Partial<GatewayOptions> = {}) {
+  const server = await askingSessionServer();
+  onTestFinished(() => server.close());
+  return gatewayUnderTest({ servers: { demo: { type: 'http', url: server.url } }, gateway });
+}
+
+verifies(
+  'P3',
+  'a question that its server gives up is withdrawn at the client, which gets the answer at once',
+  async () => {
+    const { url } = await opened();
+    const withdrawn = Promise.withResolvers<void>();
+    const user = (_method: string, _params: object, signal: AbortSignal) => {
+      signal.addEventListener('abort', () => withdrawn.resolve());
+      return new Promise<never>(() => {}); // A user who is out for lunch.
+    };
+    const client = await ASKABLE_CLIENTS.legacy({ url, token: TOKEN }, { user });
+    onTestFinished(() => client.close());
+    expect(await client.call('mcp__demo__impatient')).toMatchObject(GAVE_UP);
+    await withdrawn.promise;
+  },
+);
+
+verifies('P3', 'a held call whose server gives up its question asks no longer, and ends', async () => {
+  const { call, stands } = taskClient(await opened({ gatewayTasks: { afterMs: 0 } }));
+  const { taskId } = (await call('impatient')).result;
+  const done = await stands(taskId, 'completed');
+  expect(done).toMatchObject({ result: GAVE_UP });
+  expect(done).not.toHaveProperty('inputRequests');
+});

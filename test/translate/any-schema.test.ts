@@ -1,0 +1,140 @@
+import fc from 'fast-check';
+import { expect } from 'vitest';
+import { anthropicProblems, geminiProblems, openAiProblems, openAiStrictProblems } from '../../eval/dialect-rules.ts';
+import type { Json, JsonObject } from '../../src/core/call.ts';
+import { loadAjv } from '../../src/schema/load-ajv.ts';
+import { checkBudget } from '../../src/schema/step-budget.ts';
+import { toAnthropic } from '../../src/translate/anthropic.ts';
+import { guessValue, randomFrom, schemas } from '../../src/translate/fixtures.ts';
+import { fromGemini } from '../../src/translate/gemini/from-gemini.ts';
+import { toGemini } from '../../src/translate/gemini/gemini.ts';
+import type { TranslatedTool } from '../../src/translate/loss.ts';
+import { toOpenAi } from '../../src/translate/openai/openai.ts';
+import { toOpenAiStrict } from '../../src/translate/openai/openai-strict.ts';
+import { toZod } from '../../src/translate/zod/zod.ts';
+import { verifies } from '../requirements.ts';
+
+const compile = loadAjv();
+
+const RUNS = process.env.HEDDLE_TEST_SCALE === 'full' ? 3_000 : 150;
+const TIMEOUT_MS = RUNS * 400;
+const SEED = 20_261_116;
+const GUESSES = 8;
+
+/** Whether a value fits a schema; undefined when the schema cannot be checked at all. */
+function checkOf(schema: JsonObject): (value: Json) => boolean | undefined {
+  try {
+    const budget = checkBudget();
+    const errors = compile(schema, budget);
+    return (value) => {
+      budget.restart();
+      try {
+        return errors(value as JsonObject).length === 0;
+      } catch {
+        return undefined;
+      }
+    };
+  } catch {
+    return () => undefined;
+  }
+}
+
+interface Case {
+  translate(tool: JsonObject): TranslatedTool<unknown>;
+  problems(value: JsonObject): readonly string[];
+  /** What the model is told, as JSON Schema. */
+  schema(value: JsonObject): JsonObject;
+}
+
+const CASES: { [dialect: string]: Case } = {
+  anthropic: { translate: toAnthropic, problems: anthropicProblems, schema: (tool) => tool.input_schema as JsonObject },
+  openai: {
+    translate: toOpenAi,
+    problems: openAiProblems,
+    schema: (tool) => (tool.function as JsonObject).parameters as JsonObject,
+  },
+  'openai strict': {
+    translate: toOpenAiStrict,
+    problems: (tool) => openAiStrictProblems((tool.function as JsonObject).parameters as JsonObject),
+    schema: (tool) => (tool.function as JsonObject).parameters as JsonObject,
+  },
+  gemini: {
+    translate: toGemini,
+    problems: geminiProblems,
+    schema: (tool) => closed(fromGemini(tool).value.inputSchema) as JsonObject,
+  },
+};
+
+// Gemini has no word for it: what is not named is not there.
+function closed(schema: Json | undefined): Json | undefined {
+  if (Array.isArray(schema)) return schema.map((one: Json) => closed(one) as Json);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const inside = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, closed(value as Json)]));
+  return [(schema as JsonObject).type].flat().includes('object') ? { ...inside, additionalProperties: false } : inside;
+}
+
+for (const [dialect, { translate, problems, schema }] of Object.entries(CASES)) {
+  verifies(
+    'R9',
+    `any schema for ${dialect} is valid there, and its arguments are valid here`,
+    () => {
+      const counts = { promised: 0, broken: 0 };
+      fc.assert(
+        fc.property(schemas, fc.nat(), (inputSchema, seed) => {
+          const { value, lost, toArguments } = translate({ name: 'tool', description: 'd', inputSchema });
+          expect(problems(value as JsonObject)).toEqual([]);
+          const told = schema(value as JsonObject);
+          const fitsTold = checkOf(told);
+          const fitsOriginal = checkOf(inputSchema);
+          const isPromised = !lost.some(({ effect }) => effect === 'wider');
+          const random = randomFrom(seed);
+          for (let guess = 0; guess < GUESSES; guess++) {
+            const given = guessValue(told, { root: told, random });
+            if (fitsTold(given) !== true) continue;
+            const back = toArguments(given);
+            // Ajv never looks at a property of this name, whatever the schema says.
+            const isValid = JSON.stringify(back).includes('__proto__') ? true : fitsOriginal(back);
+            if (isPromised) counts.promised++;
+            if (isValid !== false) continue;
+            counts.broken++;
+            expect(isPromised && { given, arguments: toArguments(given), told }).toBe(false);
+          }
+        }),
+        { numRuns: RUNS, seed: SEED },
+      );
+      expect(counts.promised).toBeGreaterThan(RUNS / 2);
+    },
+    TIMEOUT_MS,
+  );
+}
+
+verifies(
+  'R9',
+  'any schema as a zod type takes the same values',
+  () => {
+    const counts = { taken: 0, refused: 0 };
+    fc.assert(
+      fc.property(schemas, fc.nat(), (original, seed) => {
+        const { value: type, lost } = toZod(original);
+        const fitsOriginal = checkOf(original);
+        const effects = new Set(lost.map(({ effect }) => effect));
+        const random = randomFrom(seed);
+        for (let guess = 0; guess < GUESSES; guess++) {
+          const given = guessValue(original, { root: original, random });
+          // Zod never looks at a property of this name, whatever the type says.
+          if (JSON.stringify(given).includes('__proto__')) continue;
+          const isValid = fitsOriginal(given);
+          const isTaken = type.safeParse(given).success;
+          counts[isTaken ? 'taken' : 'refused']++;
+          const isTooWide = isTaken && isValid === false && !effects.has('wider');
+          const isTooNarrow = isValid === true && !isTaken && !effects.has('narrower');
+          expect({ given, isTooWide, isTooNarrow }).toEqual({ given, isTooWide: false, isTooNarrow: false });
+        }
+      }),
+      { numRuns: RUNS, seed: SEED },
+    );
+    expect(counts.taken).toBeGreaterThan(RUNS);
+    expect(counts.refused).toBeGreaterThan(RUNS / 2);
+  },
+  TIMEOUT_MS,
+);

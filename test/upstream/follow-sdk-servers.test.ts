@@ -1,0 +1,119 @@
+import { expect, onTestFinished } from 'vitest';
+import type { RemoteEntry } from '../../src/config/schema/schema.ts';
+import { NO_CAPABILITIES } from '../../src/core/call/client-capabilities.ts';
+import type { JsonObject } from '../../src/core/call.ts';
+import type { Connect } from '../../src/upstream/connection.ts';
+import { entryOf } from '../../src/upstream/fixtures.ts';
+import { connectHttp } from '../../src/upstream/transports/connect-http.ts';
+import { connectInMemory } from '../../src/upstream/transports/connect-in-memory.ts';
+import { httpPool } from '../../src/upstream/transports/http-pool.ts';
+import { verifies } from '../requirements.ts';
+import { changingHttpServer, changingLineServer, changingOldServer } from '../servers/changing-servers.ts';
+import { until } from '../until.ts';
+
+const TOOLS = 'notifications/tools/list_changed';
+const RESOURCES = 'notifications/resources/list_changed';
+const PROMPTS = 'notifications/prompts/list_changed';
+const UPDATED = 'notifications/resources/updated';
+const NOTE = 'note://one';
+const { signal } = new AbortController();
+
+async function connected(connect: Connect) {
+  const heard: [string, JsonObject][] = [];
+  const hear = (method: string, params: JsonObject) => void heard.push([method, params]);
+  const connection = await connect({
+    server: 'demo',
+    signal,
+    known: undefined,
+    capabilities: NO_CAPABILITIES,
+    onNotification: hear,
+  });
+  onTestFinished(() => connection.close());
+  const methods = () => heard.map(([method]) => method);
+  return { connection, heard, methods, hasHeard: (method: string) => methods().includes(method) };
+}
+
+async function overHttp() {
+  const server = await changingHttpServer();
+  const pool = httpPool();
+  onTestFinished(async () => {
+    await pool.close();
+    await server.close();
+  });
+  return { server, ...(await connected(connectHttp(entryOf<RemoteEntry>({ url: server.url }), pool))) };
+}
+
+verifies('T8', 'all lists of an SDK server are found', async () => {
+  const { connection } = await overHttp();
+  const lists = (['tools', 'resources', 'templates', 'prompts'] as const).map((kind) => connection.list(kind, signal));
+  const [tools, resources, templates, prompts] = await Promise.all(lists);
+  expect(tools).toMatchObject([{ name: 'first' }]);
+  expect(resources).toMatchObject([{ uri: NOTE }]);
+  expect(templates).toEqual([]);
+  expect(prompts).toMatchObject([{ name: 'greet' }]);
+});
+
+verifies('T8', 'changes of an SDK server over HTTP are heard, and again after it has ended the listen', async () => {
+  const { server, heard, hasHeard, methods } = await overHttp();
+  await until('the change of tools is heard', () => {
+    if (!hasHeard(TOOLS)) server.notify.toolsChanged(); // Until the listen is acknowledged nobody hears it.
+    return hasHeard(TOOLS);
+  });
+  server.notify.promptsChanged();
+  await until('the change of prompts is heard', () => hasHeard(PROMPTS));
+  expect(heard.at(-1)).toEqual([PROMPTS, {}]);
+
+  heard.length = 0;
+  await server.endListens();
+  await until('all lists are announced', () => heard.length >= 3);
+  expect(methods()).toEqual([TOOLS, PROMPTS, RESOURCES]);
+  server.notify.resourcesChanged();
+  await until('the next change is heard', () => heard.length === 4);
+  expect(heard.at(-1)).toEqual([RESOURCES, {}]);
+});
+
+verifies('R6', 'updates of a resource over HTTP are heard from subscribe to unsubscribe', async () => {
+  const { server, connection, heard } = await overHttp();
+  await connection.subscribe(NOTE, signal);
+  server.notify.resourceUpdated('note://other');
+  server.notify.resourceUpdated(NOTE);
+  await until('the update is heard', () => heard.length > 0);
+  expect(heard).toEqual([[UPDATED, { uri: NOTE }]]);
+  await connection.unsubscribe(NOTE, signal);
+  await until('the server no longer tells', async () => {
+    const before = heard.length;
+    server.notify.resourceUpdated(NOTE);
+    server.notify.toolsChanged();
+    await until('the change of tools is heard', () => heard.slice(before).some(([method]) => method === TOOLS));
+    return !heard.slice(before).some(([method]) => method === UPDATED);
+  });
+});
+
+verifies('T8', 'changes of an SDK server on one line are heard, tagged or not', async () => {
+  const { serve, servers } = changingLineServer();
+  const { connection, heard, hasHeard } = await connected(connectInMemory(serve));
+  expect(connection.agreement.era).toBe('modern');
+  await connection.subscribe(NOTE, signal);
+  servers.at(-1)?.sendToolListChanged();
+  await servers.at(-1)?.server.sendResourceUpdated({ uri: NOTE });
+  await until('both are heard', () => hasHeard(TOOLS) && hasHeard(UPDATED));
+  expect(heard).toEqual([
+    [TOOLS, {}],
+    [UPDATED, { uri: NOTE }],
+  ]);
+  await connection.drain();
+});
+
+verifies('R6', 'an SDK server of the era with sessions is subscribed to and tells its changes', async () => {
+  const { serve, server, subscribed } = changingOldServer();
+  const { connection, heard } = await connected(connectInMemory(serve));
+  expect(connection.agreement.era).toBe('legacy');
+  await connection.subscribe(NOTE, signal);
+  expect([...subscribed]).toEqual([NOTE]);
+  server.sendToolListChanged();
+  await server.server.sendResourceUpdated({ uri: NOTE });
+  await until('both are heard', () => heard.length === 2);
+  expect(heard.map(([method]) => method)).toEqual([TOOLS, UPDATED]);
+  await connection.unsubscribe(NOTE, signal);
+  expect([...subscribed]).toEqual([]);
+});

@@ -1,0 +1,119 @@
+import { expect } from 'vitest';
+import { UpstreamError } from '../../src/core/errors.ts';
+import type { Connect } from '../../src/upstream/connection.ts';
+import { serverOf, tinyServer } from '../../src/upstream/fixtures.ts';
+import { connectInMemory } from '../../src/upstream/transports/connect-in-memory.ts';
+import { verifies } from '../requirements.ts';
+import { until } from '../until.ts';
+
+const signal = new AbortController().signal;
+const twoTools = () => ({ tools: [{ name: 'a' }, { name: 'b' }] });
+const refused = new UpstreamError('UPSTREAM_UNREACHABLE', 'demo cannot be reached.', { delivered: 'no' });
+const wantsAuth = new UpstreamError('AUTH_NEEDED', 'demo wants a credential.', { delivered: 'no' });
+const fails: Connect = () => Promise.reject(refused);
+
+/** Connects one way after the other; the last for ever. */
+const inTurn =
+  (...ways: Connect[]): Connect =>
+  (options) =>
+    ((ways.length > 1 ? ways.shift() : ways[0]) as Connect)(options);
+
+verifies('T5', 'opens a dropped line again by itself, later each time, and shows that', async () => {
+  const tiny = tinyServer({ 'tools/list': twoTools });
+  const { server, asked, events, time } = serverOf(tiny, { connect: inTurn(connectInMemory(tiny.serve), fails) });
+  const before = await server.connect(signal);
+  time.pass(40_000);
+  events.length = 0;
+  const now = time.clock();
+  await tiny.lines[0]?.close();
+  await until('it has noticed', () => server.connection === undefined);
+  const dropped = { reason: 'The line to demo dropped.', tools: 2 };
+  expect(server.status).toMatchObject({ state: 'pending', attempt: [1, 3], retryAt: now + 5000, ...dropped });
+  expect(server.connection).not.toBe(before);
+  time.pass(4999);
+  expect(asked).toHaveLength(1);
+  time.pass(1);
+  await until('it was refused', () => server.status.attempt[0] === 2);
+  expect(server.status).toMatchObject({ state: 'pending', retryAt: now + 15_000, reason: refused.message });
+  time.pass(10_000);
+  await until('it was refused again', () => server.status.attempt[0] === 3);
+  expect(server.status.retryAt).toBe(now + 30_000);
+  time.pass(15_000);
+  await until('it has given up', () => server.status.state === 'failed');
+  expect(server.status).toMatchObject({ attempt: [3, 3], reason: refused.message, tools: 2 });
+  expect(events).toEqual(['disconnected', ...Array(6).fill('pending'), 'failed']);
+  time.pass(1_000_000);
+  expect([asked.length, time.timers()]).toEqual([4, 0]);
+});
+
+verifies('T5', 'is back when the server is', async () => {
+  const tiny = tinyServer({ 'tools/list': twoTools });
+  const { server, time, events } = serverOf(tiny);
+  await server.connect(signal);
+  await tiny.lines[0]?.close();
+  await until('it has noticed', () => server.connection === undefined);
+  time.pass(5000);
+  await until('it is back', () => server.status.state === 'connected');
+  expect(server.status).toMatchObject({ attempt: [1, 3], health: 'ok' });
+  expect(server.status.reason).toBeUndefined();
+  expect(events.slice(-3)).toEqual(['pending', 'pending', 'connected']);
+});
+
+verifies('T5', 'does not wait for its turn when somebody calls: all who do share that attempt', async () => {
+  const tiny = tinyServer();
+  const { server, asked, time } = serverOf(tiny);
+  await server.connect(signal);
+  await tiny.lines[0]?.close();
+  await until('it has noticed', () => server.connection === undefined);
+  const [one, other] = await Promise.all([server.connect(signal), server.connect(signal)]);
+  expect(one).toBe(other);
+  time.pass(20_000);
+  expect([asked.length, server.connection]).toEqual([2, one]);
+});
+
+verifies('T5', 'tries a failed server again only after the delay, and for a call', async () => {
+  const tiny = tinyServer();
+  const { server, asked, time } = serverOf(tiny, { connect: inTurn(fails, connectInMemory(tiny.serve)) });
+  await expect(server.connect(signal)).rejects.toBe(refused);
+  time.pass(4999);
+  await expect(server.connect(signal)).rejects.toBe(refused);
+  time.pass(1);
+  expect(asked).toHaveLength(1);
+  await expect(server.connect(signal)).resolves.toBeDefined();
+  expect(server.status).toMatchObject({ state: 'connected' });
+  expect(server.status.reason).toBeUndefined();
+});
+
+verifies('T5', 'tries a server that is to be kept again from the start, and tells who waits at once', async () => {
+  const tiny = tinyServer();
+  const connect = inTurn(fails, connectInMemory(tiny.serve));
+  const { server, time } = serverOf(tiny, { connect, plan: { autoConnect: true } });
+  await expect(server.connect(signal)).rejects.toBe(refused);
+  expect(server.status).toMatchObject({ state: 'pending', attempt: [2, 3], reason: refused.message });
+  time.pass(10_000);
+  await until('it is connected', () => server.status.state === 'connected');
+});
+
+verifies('T5', 'asks nobody again who wants a credential first', async () => {
+  const tiny = tinyServer();
+  const connect = inTurn(connectInMemory(tiny.serve), () => Promise.reject(wantsAuth));
+  const { server, asked, time } = serverOf(tiny, { connect });
+  await server.connect(signal);
+  await tiny.lines[0]?.close();
+  await until('it has noticed', () => server.connection === undefined);
+  time.pass(5000);
+  await until('it says so', () => server.status.state === 'needs-auth');
+  time.pass(1_000_000);
+  expect([asked.length, time.timers()]).toEqual([2, 0]);
+});
+
+verifies('T5', 'leaves no alarm when it is closed while it waits for the next attempt', async () => {
+  const tiny = tinyServer();
+  const { server, asked, time, events } = serverOf(tiny);
+  await server.connect(signal);
+  await tiny.lines[0]?.close();
+  await until('it has noticed', () => server.connection === undefined);
+  expect(time.timers()).toBe(1);
+  await server.close();
+  expect([asked.length, time.timers(), events.at(-1)]).toEqual([1, 0, 'closed']);
+});
