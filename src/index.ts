@@ -63,7 +63,7 @@ export interface ToolFilter {
 /** A tool that was searched for. Scores compare the hits of one search, and nothing else. */
 export interface FoundTool extends Tool {
   readonly score: number;
-  readonly why: Hit['reason'];
+  readonly reason: Hit['reason'];
 }
 
 /** A running Heddle, as a program uses it. Every call passes the same pipeline as the gateway's and the CLI's. */
