@@ -1,3 +1,4 @@
+import { BoundedMap } from '../core/bounded-map.ts';
 import { isTaskPoll } from '../core/call/task.ts';
 import type { Call, Handler, Result } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
@@ -19,7 +20,7 @@ const MAX_KNOWN = 1000;
  * the story of a call is that it began, asked and ended, not how often somebody looked.
  */
 export function observer(): Observe {
-  const last = new Map<string, string>();
+  const last = new BoundedMap<string, string>(MAX_KNOWN);
 
   function isNews(call: Call, outcome: string): boolean {
     if (call.continuation?.kind !== 'task') return true;
@@ -29,7 +30,6 @@ export function observer(): Observe {
     if (known !== undefined) last.set(call.id, known);
     if (outcome === 'working' || known === outcome) return false;
     last.set(call.id, outcome);
-    if (last.size > MAX_KNOWN) last.delete(last.keys().next().value as string);
     return true;
   }
 

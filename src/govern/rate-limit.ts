@@ -1,5 +1,6 @@
 import type { ServerConfig } from '../config/config.ts';
 import type { Settings } from '../config/schema/schema.ts';
+import { BoundedMap } from '../core/bounded-map.ts';
 import { nameAt } from '../core/call/equivalent.ts';
 import { nameFor } from '../core/call/name-for.ts';
 import type { RateLimit, ResolvedCall, Stage } from '../core/call.ts';
@@ -38,14 +39,12 @@ export interface Rates {
 }
 
 export function rates(limits: () => RateLimits, clock: Clock = steadyClock): Rates {
-  const windows = new Map<string, Window>();
+  const windows = new BoundedMap<string, Window>(MAX_WINDOWS);
 
   function windowOf(key: string, { windowMs }: RateLimit, now: number): Window {
     const known = windows.get(key);
     const window = known && now - known.opensAt < windowMs ? known : { opensAt: now, calls: 0 };
-    windows.delete(key); // Re-inserting keeps the map in order of last use.
-    windows.set(key, window);
-    if (windows.size > MAX_WINDOWS) windows.delete(windows.keys().next().value as string);
+    windows.set(key, window); // The least recently used is evicted first.
     return window;
   }
 

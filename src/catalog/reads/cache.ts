@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../core/bounded-map.ts';
 import type { Handler, JsonObject, ResolvedCall, Result, Stage } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import { type Clock, steadyClock } from '../../core/time.ts';
@@ -46,7 +47,7 @@ const LONGEST_MS = 24 * 60 * 60_000;
  * said to be `public` is kept for the principal who read it, and nobody else.
  */
 export function readCache({ lineOf, clock = steadyClock, max = MAX_KEPT }: CacheOptions): ReadCache {
-  const kept = new Map<string, Kept>(); // In order of last use.
+  const kept = new BoundedMap<string, Kept>(max); // In order of last use.
   const readings = new Set<Reading>();
 
   function find(key: string, call: ResolvedCall): Result | undefined {
@@ -62,12 +63,6 @@ export function readCache({ lineOf, clock = steadyClock, max = MAX_KEPT }: Cache
       value: { ...value, ttlMs },
       provenance: { server: provenance.server, attempts: 0, latencyMs: 0, cached: true },
     };
-  }
-
-  function keep(key: string, one: Kept): void {
-    kept.delete(key);
-    kept.set(key, one);
-    if (kept.size > max) kept.delete(kept.keys().next().value as string);
   }
 
   function begin(call: ResolvedCall): Reading {
@@ -90,7 +85,7 @@ export function readCache({ lineOf, clock = steadyClock, max = MAX_KEPT }: Cache
       const ttlMs = result.kind === 'complete' ? lifeOf(result.value) : 0;
       if (result.kind === 'complete' && ttlMs > 0 && line && line === lineOf(server, call) && !outdated) {
         const scope = isPublic(result) ? 'public' : 'private';
-        keep(readKey(call, scope), { server, uri, line, until: startedAt + ttlMs, result });
+        kept.set(readKey(call, scope), { server, uri, line, until: startedAt + ttlMs, result });
       }
       return result;
     } finally {

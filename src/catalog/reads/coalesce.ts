@@ -1,4 +1,5 @@
 import { abortable } from '../../core/async/abortable.ts';
+import { BoundedSet } from '../../core/bounded-map.ts';
 import { hasAnyCapability } from '../../core/call/client-capabilities.ts';
 import type { Handler, ResolvedCall, Result, Stage } from '../../core/call.ts';
 import { isPublic, readKey } from './read-key.ts';
@@ -26,13 +27,12 @@ const MAX_KNOWN = 1000;
 /** Reads of different principals are one only where the server said before that what they read is public. */
 export function coalesce(): Coalesced {
   const flights = new Map<string, Flight>();
-  const known = new Set<string>(); // What was public when it was last read.
+  const known = new BoundedSet<string>(MAX_KNOWN); // What was public when it was last read.
 
   function learn(call: ResolvedCall, result: Result): void {
     const key = readKey(call, 'public');
-    known.delete(key);
     if (isPublic(result)) known.add(key);
-    if (known.size > MAX_KNOWN) known.delete(known.values().next().value as string);
+    else known.delete(key);
   }
 
   function take(key: string, call: ResolvedCall, next: Handler<ResolvedCall>): Flight {

@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../core/bounded-map.ts';
 import { isTaskCancel } from '../../core/call/task.ts';
 import type { ResolvedCall, Result } from '../../core/call.ts';
 import type { UpstreamError } from '../../core/errors.ts';
@@ -13,11 +14,10 @@ export interface CallCounts {
 const MAX_TASKS = 1000;
 
 export function callCounts(clock: Clock, wallClock: Clock): CallCounts {
-  const begun = new Map<string, number>();
+  const begun = new BoundedMap<string, number>(MAX_TASKS);
 
   function begin({ id }: ResolvedCall): void {
     begun.set(id, clock());
-    if (begun.size > MAX_TASKS) begun.delete(begun.keys().next().value as string);
   }
 
   /** How long a task took; undefined of one that began elsewhere, was counted already, or was told to stop. */

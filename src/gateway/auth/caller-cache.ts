@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../core/bounded-map.ts';
 import type { Caller } from '../../core/call.ts';
 
 const MAX_KNOWN = 1000;
@@ -7,14 +8,12 @@ const MAX_KNOWN = 1000;
  * pages they have seen, is kept by that object.
  */
 export function callerCache(): (caller: Caller) => Caller {
-  const known = new Map<string, Caller>();
+  const known = new BoundedMap<string, Caller>(MAX_KNOWN);
   return function remember(caller) {
     const { id, roles, via, profile } = caller;
     const key = JSON.stringify([id, roles, via, profile]);
     const same = known.get(key) ?? caller;
-    known.delete(key); // In order of last use.
-    known.set(key, same);
-    if (known.size > MAX_KNOWN) known.delete(known.keys().next().value as string);
+    known.set(key, same); // The least recently used is evicted first.
     return same;
   };
 }

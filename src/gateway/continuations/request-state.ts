@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { BoundedSet } from '../../core/bounded-map.ts';
 import type { Call, Continuation, JsonObject, TaskContinuation } from '../../core/call.ts';
 import { canonicalJson } from '../../core/json.ts';
 import { type Sealer, sealer, type UnsealFailure } from './seal.ts';
@@ -33,14 +34,13 @@ const TAIL_CHARS = 22;
 
 export function requestStates(seals: Sealer = sealer()): RequestStates {
   const { clock, owner } = seals;
-  const used = new Set<string>();
+  const used = new BoundedSet<string>(MAX_USED);
 
   /** Whether it was used before, in this process. */
   function use(text: string): boolean {
     const tail = Buffer.from(text.slice(-TAIL_CHARS)).toString('latin1'); // A slice would keep all of the text in memory.
     if (used.has(tail)) return true;
     used.add(tail);
-    if (used.size > MAX_USED) used.delete(used.values().next().value as string);
     return false;
   }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { BoundedSet } from '../../core/bounded-map.ts';
 import { nameFor } from '../../core/call/name-for.ts';
 import type { InputResponses, ResolvedCall } from '../../core/call.ts';
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
@@ -39,7 +40,7 @@ const MAX_REMEMBERED = 10_000;
 export function suspendedCalls(options: SuspendedCallsOptions = {}): SuspendedCalls {
   const { ttlMs = TTL_MS, max = MAX, maxPerPrincipal = MAX_PER_PRINCIPAL } = options;
   const parked = new Map<string, Parked>();
-  const used = new Set<string>();
+  const used = new BoundedSet<string>(MAX_REMEMBERED);
 
   function leave(ticket: string): Parked | undefined {
     const entry = parked.get(ticket);
@@ -51,7 +52,6 @@ export function suspendedCalls(options: SuspendedCallsOptions = {}): SuspendedCa
   function use(ticket: string): void {
     leave(ticket);
     used.add(ticket);
-    if (used.size > MAX_REMEMBERED) used.delete(used.values().next().value as string);
   }
 
   // It stays a little longer, to say why: whoever has waited for the user with it looks what became of it.

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { BoundedMap } from '../../core/bounded-map.ts';
 import type { InputRequest, InputResponses, ResolvedCall, TaskContinuation } from '../../core/call.ts';
 import type { InputRequiredContext } from './input-requests.ts';
 import type { ServerRequests } from './server-requests.ts';
@@ -26,12 +27,11 @@ const MAX_TASKS = 1000;
 
 export function taskSampling(admit: ServerRequests['admit']): TaskSampling {
   // By hashes alone: how long keys and questions are is for the server to say.
-  const tasks = new Map<string, Map<string, Put>>();
+  const tasks = new BoundedMap<string, Map<string, Put>>(MAX_TASKS);
 
   function keep(id: string, puts: Map<string, Put>): void {
-    tasks.delete(id);
     if (puts.size > 0) tasks.set(id, puts);
-    if (tasks.size > MAX_TASKS) tasks.delete(tasks.keys().next().value as string);
+    else tasks.delete(id);
   }
 
   return {

@@ -1,3 +1,4 @@
+import { BoundedMap, BoundedSet } from '../../core/bounded-map.ts';
 import type { ClientCapabilities, InputRequest, JsonObject, ResolvedCall, Result } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import { RpcError } from '../../wire/json-rpc.ts';
@@ -74,15 +75,14 @@ export interface UrlElicitations {
 }
 
 export function urlElicitations(waitMs = WAIT_MS): UrlElicitations {
-  const heard = new Set<string>();
-  const begun = new Map<string, NonNullable<ResolvedCall['onElicitationComplete']>>();
+  const heard = new BoundedSet<string>(MAX_REMEMBERED);
+  const begun = new BoundedMap<string, NonNullable<ResolvedCall['onElicitationComplete']>>(MAX_REMEMBERED);
   const waiting = new Set<() => void>();
   const closed = new AbortController();
   return {
     begin(question, tell) {
       const { mode, elicitationId } = question.params ?? {};
       if (tell && mode === 'url' && typeof elicitationId === 'string') begun.set(elicitationId, tell);
-      if (begun.size > MAX_REMEMBERED) begun.delete(begun.keys().next().value as string);
       return question;
     },
     onNotification(method, params) {
@@ -91,7 +91,6 @@ export function urlElicitations(waitMs = WAIT_MS): UrlElicitations {
       begun.get(elicitationId)?.(params);
       begun.delete(elicitationId);
       heard.add(elicitationId);
-      if (heard.size > MAX_REMEMBERED) heard.delete(heard.values().next().value as string);
       for (const look of waiting) look();
     },
     over(ids, signal) {
