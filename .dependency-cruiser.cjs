@@ -7,26 +7,28 @@ const MAY_IMPORT = {
   egress: ['core'],
   process: ['core'],
   translate: ['core'],
-  config: ['core', 'schema', 'egress'],
-  store: ['core'],
-  upstream: ['core', 'config', 'store', 'wire', 'schema', 'egress', 'process'],
+  files: ['core'],
+  // `${secret:name}` in a file is resolved while the file is read.
+  config: ['core', 'files', 'schema', 'egress', 'store/secrets'],
+  store: ['core', 'files'],
+  upstream: ['core', 'files', 'config', 'store', 'wire', 'schema', 'egress', 'process'],
   catalog: ['core', 'config', 'store', 'upstream', 'schema', 'translate'],
   govern: ['core', 'config', 'store', 'schema', 'cel', 'egress', 'process'],
   workflow: ['core', 'store', 'schema', 'cel'],
   agent: ['core', 'store', 'schema', 'translate', 'egress'],
   builtin: ['core', 'wire', 'schema'],
   'heddle.ts': ['core', 'config'],
-  gateway: ['core', 'config', 'wire', 'egress', 'heddle.ts'],
+  gateway: ['core', 'files', 'config', 'wire', 'egress', 'heddle.ts'],
   console: ['core', 'config', 'wire', 'egress', 'heddle.ts'],
   adapters: ['core', 'translate', 'heddle.ts'],
   // What open-heddle.ts is made of: parts put together, and no face.
   compose: [
-    ...['core', 'config', 'store', 'process', 'upstream', 'catalog', 'govern', 'builtin', 'schema', 'egress'],
+    ...['core', 'files', 'config', 'store', 'process', 'upstream', 'catalog', 'govern', 'builtin', 'schema', 'egress'],
     'heddle.ts',
   ],
   // What index.ts is made of: the library as a face.
   library: ['core', 'config', 'heddle.ts', 'open-heddle.ts'],
-  cli: ['core', 'config', 'heddle.ts', 'open-heddle.ts', 'gateway', 'console', 'builtin'],
+  cli: ['core', 'files', 'config', 'heddle.ts', 'open-heddle.ts', 'gateway', 'console', 'builtin'],
 };
 
 const UNTESTED = '(\\.test|/fixtures)\\.ts$';

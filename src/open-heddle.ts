@@ -1,4 +1,3 @@
-import { homedir } from 'node:os';
 import { join, resolve as resolvePath } from 'node:path';
 import { startUnknownServers } from './catalog/list.ts';
 import { type LiveCatalog, liveCatalog } from './catalog/live-catalog.ts';
@@ -17,8 +16,8 @@ import { profileNames } from './compose/profile-names.ts';
 import { type RegisteredServers, registeredServers } from './compose/registered-servers.ts';
 import { rememberedOf } from './compose/remembered.ts';
 import type { Config, Problem, ServerConfig } from './config/config.ts';
-import { loadConfig } from './config/load.ts';
 import { requireFile } from './config/read/require-file.ts';
+import { readConfig } from './config/read-config.ts';
 import { trustFile } from './config/sources/trust-file.ts';
 import { type Feed, feed } from './core/async/feed.ts';
 import { requireRole } from './core/call/caller.ts';
@@ -26,6 +25,7 @@ import { capabilitiesKey } from './core/call/client-capabilities.ts';
 import type { Caller, Target } from './core/call.ts';
 import type { Change } from './core/records/server-status.ts';
 import { type Clock, steadyClock } from './core/time.ts';
+import { homeFolder } from './files/home-folder.ts';
 import { type Decide, hidesServer } from './govern/decide.ts';
 import { pipeline } from './govern/pipeline.ts';
 import { rates } from './govern/rate-limit.ts';
@@ -68,35 +68,20 @@ export interface HeddleOptions {
   readonly listWaitMs?: number;
 }
 
-/** Where Heddle keeps what is the user's: `$HEDDLE_HOME`, or `~/.heddle`. */
-export const homeFolder = (env: Readonly<Record<string, string | undefined>>): string =>
-  resolvePath(env.HEDDLE_HOME || join(homedir(), '.heddle'));
-
-/** Reads the configuration that `openHeddle` would use. */
-export async function readConfig(
-  options: HeddleOptions = {},
-  signal?: AbortSignal,
-  registered: readonly ServerConfig[] = [],
-): Promise<Config> {
-  const { configFile: file, cwd = process.cwd(), env = process.env, trustProject } = options;
-  const home = homeFolder(env);
-  return loadConfig({
-    cwd,
-    home,
-    env,
-    userHome: homedir(),
-    given: [...(await toServerConfigs(options.servers ?? {}, options.scope ?? 'sdk')), ...registered],
-    secrets: async (names) => (await import('./store/secrets/open-secrets.ts')).readSecretsFor(names, { home, env }),
-    ...(!trustProject && { trust: async () => (await import('./config/sources/trust-book.ts')).openTrustBook(home) }),
-    ...(file !== undefined && { file }),
-    ...(signal && { signal }),
-  });
-}
-
 /** Opens the secrets that configurations name as `${secret:name}`. */
 export async function openSecretStore(env: NonNullable<HeddleOptions['env']> = process.env): Promise<Secrets> {
   const { openSecrets } = await import('./store/secrets/open-secrets.ts');
   return openSecrets({ home: homeFolder(env), env });
+}
+
+/** Reads the configuration with the servers that the program brings, and those registered at run time. */
+async function readConfigOf(
+  options: HeddleOptions,
+  signal: AbortSignal,
+  registered: readonly ServerConfig[] = [],
+): Promise<Config> {
+  const own = await toServerConfigs(options.servers ?? {}, options.scope ?? 'sdk');
+  return readConfig({ ...options, programmatic: [...own, ...registered], signal });
 }
 
 /** Dates what is written down; a program that owns time owns this clock, too. */
@@ -109,7 +94,7 @@ export async function openHeddle(options: HeddleOptions = {}): Promise<Heddle> {
   const trusted = options.watch
     ? await (await import('./config/watch-files.ts')).versionNow(trustFile(homeFolder(env)))
     : '';
-  const config = await readConfig(options, closing.signal);
+  const config = await readConfigOf(options, closing.signal);
   requireFile(config, options.configFile);
   options.onProblems?.(config.problems);
   const location = config.settings.store ?? join(homeFolder(env), 'heddle.sqlite');
@@ -193,7 +178,7 @@ async function assemble({ config, trusted, store, options, env, clock, closing }
     catalog.configure(callable(situation.configs, next));
   };
   const registered = registeredServers({
-    read: (more) => readConfig(options, closing.signal, more),
+    read: (more) => readConfigOf(options, closing.signal, more),
     now: () => situation,
     adopt,
     inProcess,

@@ -51,7 +51,7 @@ export async function assembleConfig(found: SourcesFound, options: LoadOptions):
       ...plugins.flatMap(({ problem }) => problem ?? []),
       ...connectors.flatMap(({ problems }) => problems),
     ],
-    given: options.given ?? [],
+    programmatic: options.programmatic ?? [],
     managed,
     trust,
     mergeSettings: await settingsMerger(layers),

@@ -14,7 +14,7 @@ export async function loadConfig(options: LoadOptions): Promise<Config> {
   const found = await find(options);
   const { managed, sources, plugins } = found;
   const something = sources.some(({ reading }) => reading.state === 'found') || plugins.length > 0;
-  if (!something && !isManaged(managed)) return unwritten(found, options.given ?? []);
+  if (!something && !isManaged(managed)) return unwritten(found, options.programmatic ?? []);
   // Loaded only when there is something to check: where nothing is written, commands start faster.
   const { assembleConfig } = await import('./assemble.ts');
   return assembleConfig(found, options);
@@ -48,9 +48,9 @@ async function readAll(sources: readonly Source[]): Promise<readonly ReadSource[
   );
 }
 
-function unwritten({ projectFolder, files, problems }: SourcesFound, given: readonly ServerConfig[]): Config {
+function unwritten({ projectFolder, files, problems }: SourcesFound, programmatic: readonly ServerConfig[]): Config {
   const settings = defaultSettings(projectFolder);
-  const servers = new Map(given.map((server) => [server.name, server]));
+  const servers = new Map(programmatic.map((server) => [server.name, server]));
   const refreshed = Promise.resolve(false);
   return {
     projectFolder,

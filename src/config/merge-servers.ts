@@ -21,7 +21,7 @@ export interface ManagedRules {
 
 export interface ServerSources {
   readonly layers: readonly Layer[];
-  readonly given: readonly ServerConfig[];
+  readonly programmatic: readonly ServerConfig[];
   readonly managed: ManagedRules;
 }
 
@@ -33,13 +33,13 @@ export interface MergedServers {
 }
 
 /** Decides which servers there are: one for each name, none twice, and none that an organisation forbids. */
-export function mergeServers({ layers, given, managed }: ServerSources): MergedServers {
+export function mergeServers({ layers, programmatic, managed }: ServerSources): MergedServers {
   const { exclusive, judges } = managed;
   const counts = ({ scope }: { readonly scope: Scope }) =>
     exclusive === undefined || scope === 'enterprise' || scope === 'sdk';
   const named = winners(layers.filter(counts));
   const all = new Map([...named].map(([name, { server }]) => [name, server]));
-  for (const server of given) {
+  for (const server of programmatic) {
     const below = all.get(server.name);
     if (counts(server)) all.set(server.name, above(server, below));
     // Somebody asks for it right now, so it is refused, not forgotten.
@@ -120,9 +120,9 @@ function serverKey(name: string, field: string): string {
   return field === '' ? `mcpServers.${name}` : `mcpServers.${name}.${field}`;
 }
 
-function above(given: ServerConfig, below: ServerConfig | undefined): ServerConfig {
-  if (below?.at === undefined) return given;
-  return { ...given, shadowed: [{ scope: below.scope, at: below.at }, ...below.shadowed] };
+function above(server: ServerConfig, below: ServerConfig | undefined): ServerConfig {
+  if (below?.at === undefined) return server;
+  return { ...server, shadowed: [{ scope: below.scope, at: below.at }, ...below.shadowed] };
 }
 
 const BROUGHT: ReadonlySet<Scope> = new Set(['plugin', 'connector']);

@@ -14,7 +14,7 @@ export interface Sources {
   /** Of files that gave no layer. */
   readonly problems: readonly Problem[];
   /** Win over all layers but an organisation's. */
-  readonly given?: readonly ServerConfig[];
+  readonly programmatic?: readonly ServerConfig[];
   readonly managed?: ManagedRules;
   /** What the user has agreed to; without it, everything. */
   readonly trust?: Trust;
@@ -26,9 +26,18 @@ const UNMANAGED: ManagedRules = { judges: [] };
 
 /** Makes one configuration of all layers: a server's whole entry wins by name, settings win one by one. */
 export function mergeConfig(sources: Sources): Config {
-  const { projectFolder, files, layers, problems, given = [], managed = UNMANAGED, mergeSettings, refreshed } = sources;
+  const {
+    projectFolder,
+    files,
+    layers,
+    problems,
+    programmatic = [],
+    managed = UNMANAGED,
+    mergeSettings,
+    refreshed,
+  } = sources;
   const { trust = openTrust(() => true) } = sources;
-  const servers = mergeServers({ layers, given, managed });
+  const servers = mergeServers({ layers, programmatic, managed });
   const bound = managed.exclusive === undefined ? { layers, problems: [] } : withoutLoosening(layers);
   const settings = mergeSettings(bound.layers, projectFolder);
   let places: Config['places'] | undefined;

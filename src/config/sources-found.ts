@@ -17,7 +17,7 @@ export interface LoadOptions {
   /** When given, the only file that is read, besides those of an organisation. */
   readonly file?: string;
   /** Servers that a program (`sdk`), its interface (`dynamic`) or a command line (`command`) brings along. */
-  readonly given?: readonly ServerConfig[];
+  readonly programmatic?: readonly ServerConfig[];
   /** Where an organisation's files are. */
   readonly systemFolder?: string;
   /** What the user has agreed to of what came with the project; without it, everything. */

@@ -1,6 +1,7 @@
-import { chmod, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isObject, parseJson } from '../core/json.ts';
+import { writePrivateFile } from '../files/private-file.ts';
 import type { ProvenBy } from './auth/gateway-proof.ts';
 import type { Get } from './auth/proven-connection.ts';
 
@@ -24,8 +25,7 @@ const WAIT_MS = 10_000;
 const fileIn = (home: string) => join(home, 'gateway.json');
 
 export async function announceGateway(home: string, gateway: RunningGateway): Promise<void> {
-  await writeFile(fileIn(home), `${JSON.stringify(gateway)}\n`, { mode: 0o600 });
-  await chmod(fileIn(home), 0o600); // `mode` counts only when the file is new.
+  await writePrivateFile(fileIn(home), `${JSON.stringify(gateway)}\n`);
 }
 
 /** Takes the note away, unless another gateway has put its own there meanwhile. */

@@ -5,9 +5,9 @@ import { explain } from '../../src/config/explain.ts';
 import { type Machine, machineWith } from '../../src/config/fixtures.ts';
 import { mergeConfig } from '../../src/config/merge.ts';
 import { mergeSettings } from '../../src/config/merge-settings.ts';
-import { givenServers } from '../../src/config/read/given-servers.ts';
 import { type Layer, toLayer } from '../../src/config/read/layer.ts';
 import { parseDocument } from '../../src/config/read/parse-document.ts';
+import { parseServers } from '../../src/config/read/parse-servers.ts';
 import { valueAt } from '../../src/config/schema/describe-issue.ts';
 import type { Json, JsonObject } from '../../src/core/call.ts';
 import { verifies } from '../requirements.ts';
@@ -97,11 +97,11 @@ describe('of two places that name a server', () => {
     });
     expect(config.servers.get('a')?.shadowed).toHaveLength(FILES.length);
     for (const scope of ['sdk', 'dynamic', 'command'] as const) {
-      const given = givenServers(scope, { a: { command: scope } });
-      const { servers } = await machine.load({ env, given });
+      const programmatic = parseServers(scope, { a: { command: scope } });
+      const { servers } = await machine.load({ env, programmatic });
       expect(servers.get('a')).toMatchObject({ scope, entry: { command: scope } });
       expect(servers.get('a')?.shadowed[0]?.scope).toBe('environment');
-      expect(explain(await machine.load({ env, given }), 'a.command')).toMatchObject([{ scope, value: scope }]);
+      expect(explain(await machine.load({ env, programmatic }), 'a.command')).toMatchObject([{ scope, value: scope }]);
     }
   });
 });

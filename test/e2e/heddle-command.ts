@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
+import { readConfig } from '../../src/config/read-config.ts';
 import { writeAgreements } from '../../src/config/sources/trust-book.ts';
-import { homeFolder, readConfig } from '../../src/open-heddle.ts';
+import { homeFolder } from '../../src/files/home-folder.ts';
 import { until } from '../until.ts';
 
 export const ROOT = join(import.meta.dirname, '..', '..');

@@ -1,14 +1,15 @@
 import { lstat } from 'node:fs/promises';
 import type { Config } from '../../config/config.ts';
 import { checkEntry } from '../../config/edit/check-entry.ts';
-import { readTextFile, replaceFile } from '../../config/edit/edit-file.ts';
 import { type EditTarget, schemaFileOf, targetFor } from '../../config/edit/edit-scopes.ts';
 import { emptyFile, withServer, writtenServers } from '../../config/edit/edit-servers.ts';
+import { readConfig } from '../../config/read-config.ts';
 import { configJsonSchema } from '../../config/schema/json-schema.ts';
 import type { JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
-import { homeFolder, readConfig } from '../../open-heddle.ts';
+import { readTextFile, replaceFile } from '../../files/edit-file.ts';
+import { homeFolder } from '../../files/home-folder.ts';
 import { type Command, JSON_OPTION } from '../command.ts';
 import { changeFile, DRY_RUN_OPTION, requireJson } from '../edit/change-file.ts';
 import { uniqueName } from '../edit/derive-name.ts';

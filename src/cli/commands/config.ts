@@ -1,8 +1,8 @@
 import type { Config } from '../../config/config.ts';
 import { explain } from '../../config/explain.ts';
+import { readConfig } from '../../config/read-config.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
-import { readConfig } from '../../open-heddle.ts';
 import { CONFIG_OPTION, type Command, type Input, JSON_OPTION, TRUST_OPTION } from '../command.ts';
 import { printJson } from '../print/print-json.ts';
 import { printProblems } from '../print/print-problems.ts';

@@ -1,6 +1,6 @@
 import { scopeDefining } from '../../config/edit/edit-scopes.ts';
 import { withField } from '../../config/edit/edit-servers.ts';
-import { readConfig } from '../../open-heddle.ts';
+import { readConfig } from '../../config/read-config.ts';
 import { type Command, type Input, JSON_OPTION } from '../command.ts';
 import { changeFile, DRY_RUN_OPTION } from '../edit/change-file.ts';
 import { oneName, placesOf, readScope, SCOPE_OPTION } from '../edit/edit-scope.ts';

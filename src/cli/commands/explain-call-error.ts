@@ -1,8 +1,9 @@
+import { readConfig } from '../../config/read-config.ts';
 import type { Call } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
 import type { Heddle } from '../../heddle.ts';
-import { type HeddleOptions, readConfig } from '../../open-heddle.ts';
+import type { HeddleOptions } from '../../open-heddle.ts';
 import type { AdHocServer } from '../input/ad-hoc-server.ts';
 
 /** What was typed on one line. */

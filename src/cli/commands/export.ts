@@ -1,13 +1,14 @@
 import { access } from 'node:fs/promises';
 import type { Config, Problem } from '../../config/config.ts';
 import { backUp, restore } from '../../config/edit/back-up.ts';
-import { editFile, readTextFile } from '../../config/edit/edit-file.ts';
 import { compareEntry } from '../../config/hosts/find-imports.ts';
 import type { Exported, HostServers } from '../../config/hosts/host-format.ts';
 import { HOSTS, type HostFile, type HostName } from '../../config/hosts/hosts.ts';
+import { readConfig } from '../../config/read-config.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
-import { homeFolder, readConfig } from '../../open-heddle.ts';
+import { editFile, readTextFile } from '../../files/edit-file.ts';
+import { homeFolder } from '../../files/home-folder.ts';
 import { type Command, type Input, JSON_OPTION } from '../command.ts';
 import { readScope, SCOPE_OPTION } from '../edit/edit-scope.ts';
 import { findInlineSecrets } from '../edit/inline-secrets.ts';

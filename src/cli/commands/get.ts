@@ -1,9 +1,9 @@
 import colors from 'picocolors';
 import { previewExpanded, previewValue } from '../../config/edit/preview.ts';
+import { readConfig } from '../../config/read-config.ts';
 import type { Json } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
-import { readConfig } from '../../open-heddle.ts';
 import { CONFIG_OPTION, type Command, JSON_OPTION, TRUST_OPTION } from '../command.ts';
 import { oneName } from '../edit/edit-scope.ts';
 import { indentedJson, oneLine } from '../print/escape-control.ts';

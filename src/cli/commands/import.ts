@@ -1,14 +1,14 @@
 import type { Config } from '../../config/config.ts';
-import { readTextFile } from '../../config/edit/edit-file.ts';
 import { type EditTarget, editTargets } from '../../config/edit/edit-scopes.ts';
 import { emptyFile, withServer, writtenServers } from '../../config/edit/edit-servers.ts';
 import { previewValue } from '../../config/edit/preview.ts';
 import { type Comparison, compareEntry, findImports, type ImportableFile } from '../../config/hosts/find-imports.ts';
 import { HOSTS, type HostName } from '../../config/hosts/hosts.ts';
+import { readConfig } from '../../config/read-config.ts';
 import type { Json, JsonObject } from '../../core/call.ts';
 import { ERRORS, HeddleError } from '../../core/errors.ts';
 import { quoteCommand } from '../../core/text/visible-text.ts';
-import { readConfig } from '../../open-heddle.ts';
+import { readTextFile } from '../../files/edit-file.ts';
 import { type Command, type Input, JSON_OPTION } from '../command.ts';
 import { changeFile, requireJson } from '../edit/change-file.ts';
 import { placesOf, readScope, SCOPE_OPTION } from '../edit/edit-scope.ts';

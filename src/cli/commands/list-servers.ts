@@ -1,9 +1,10 @@
 import type { Problem } from '../../config/config.ts';
+import { readConfig } from '../../config/read-config.ts';
 import { isObject } from '../../core/json.ts';
 import type { ServerStatus } from '../../core/records/server-status.ts';
+import { homeFolder } from '../../files/home-folder.ts';
 import { findGateway, requestGateway } from '../../gateway/running-gateway.ts';
 import type { Heddle } from '../../heddle.ts';
-import { homeFolder, readConfig } from '../../open-heddle.ts';
 import type { Input } from '../command.ts';
 import { untilInterrupted } from '../input/interrupt.ts';
 import { localCaller } from '../local-caller.ts';

@@ -1,8 +1,9 @@
 import type { Untrusted } from '../../config/config.ts';
+import { readConfig } from '../../config/read-config.ts';
 import { forgetAgreements, writeAgreements } from '../../config/sources/trust-book.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
-import { homeFolder, readConfig } from '../../open-heddle.ts';
+import { homeFolder } from '../../files/home-folder.ts';
 import { type Command, JSON_OPTION } from '../command.ts';
 import { askNo, canAsk } from '../input/ask.ts';
 import { following, oneLine } from '../print/escape-control.ts';

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import colors from 'picocolors';
+import { readConfig } from '../../config/read-config.ts';
 import { consoleApi } from '../../console/api.ts';
 import { HeddleError } from '../../core/errors.ts';
+import { homeFolder } from '../../files/home-folder.ts';
 import { authenticator } from '../../gateway/auth/authenticate.ts';
 import { gatewayToken } from '../../gateway/auth/gateway-token.ts';
 import { stateSecrets } from '../../gateway/continuations/state-secrets.ts';
@@ -9,7 +11,7 @@ import { DRAIN_MS } from '../../gateway/in-flight.ts';
 import { type Gateway, type GatewayOptions, openGateway } from '../../gateway/open-gateway.ts';
 import { announceGateway, findGateway, withdrawGateway } from '../../gateway/running-gateway.ts';
 import type { Heddle } from '../../heddle.ts';
-import { homeFolder, openHeddle, readConfig } from '../../open-heddle.ts';
+import { openHeddle } from '../../open-heddle.ts';
 import { CONFIG_OPTION, type Command, type Input, readNumber, TRUST_OPTION } from '../command.ts';
 import { chooseProfile, PROFILE_OPTION } from '../input/choose-profile.ts';
 import { untilInterrupted } from '../input/interrupt.ts';

@@ -1,8 +1,8 @@
-import { type Edited, editFile, readTextFile } from '../../config/edit/edit-file.ts';
 import { previewText } from '../../config/edit/preview.ts';
 import { parseDocument } from '../../config/read/parse-document.ts';
 import { HeddleError } from '../../core/errors.ts';
-import { homeFolder } from '../../open-heddle.ts';
+import { type Edited, editFile, readTextFile } from '../../files/edit-file.ts';
+import { homeFolder } from '../../files/home-folder.ts';
 import type { Input } from '../command.ts';
 import { diffText, printDiff } from '../print/print-diff.ts';
 import { printJson } from '../print/print-json.ts';

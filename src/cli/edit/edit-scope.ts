@@ -1,7 +1,7 @@
 import { EDIT_SCOPES, type EditPlaces, type EditScope } from '../../config/edit/edit-scopes.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
-import { homeFolder } from '../../open-heddle.ts';
+import { homeFolder } from '../../files/home-folder.ts';
 import type { Input } from '../command.ts';
 
 export const SCOPE_OPTION = {

@@ -1,6 +1,6 @@
 import type { EditTarget } from '../../config/edit/edit-scopes.ts';
 import { trustHash, writeAgreements } from '../../config/sources/trust-book.ts';
-import { homeFolder } from '../../open-heddle.ts';
+import { homeFolder } from '../../files/home-folder.ts';
 import type { NamedServer } from './new-servers.ts';
 
 /** What somebody has written down themselves, by a command, need not be asked about again. */

@@ -1,7 +1,7 @@
 import { copyFile, mkdir, open, readFile, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { HeddleError } from '../../core/errors.ts';
-import { replaceFile } from './edit-file.ts';
+import { replaceFile } from '../../files/edit-file.ts';
 
 const backupOf = (file: string) => `${file}.heddle-backup`;
 

@@ -2,8 +2,8 @@ import { access } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { HeddleError } from '../../core/errors.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
+import { readTextFile } from '../../files/edit-file.ts';
 import { real } from '../sources/project-folder.ts';
-import { readTextFile } from './edit-file.ts';
 import { writtenServers } from './edit-servers.ts';
 
 export const EDIT_SCOPES = ['local', 'project', 'user'] as const;

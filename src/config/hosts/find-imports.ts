@@ -1,8 +1,8 @@
 import type { Json, JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { canonicalJson, isObject } from '../../core/json.ts';
+import { readTextFile } from '../../files/edit-file.ts';
 import type { Problem } from '../config.ts';
-import { readTextFile } from '../edit/edit-file.ts';
 import { TREATMENT_DEFAULTS } from '../schema/defaults.ts';
 import type { Imported } from './host-format.ts';
 import { HOSTS, type HostFile } from './hosts.ts';

@@ -3,7 +3,7 @@ import type { Node, ParseError } from 'jsonc-parser';
 import type { Json, JsonObject } from '../../core/call.ts';
 import { isObject, parseJson } from '../../core/json.ts';
 import type { Problem, SourceLocation } from '../config.ts';
-import { jsonOffsets } from './json-offsets.ts';
+import { fastJsonOffsets } from './fast-json-offsets.ts';
 
 const require = createRequire(import.meta.url);
 
@@ -43,7 +43,7 @@ export function parseDocument(file: string, text: string): Document | Problem {
 
   const strict = strictObject(text);
   if (strict !== undefined) {
-    const offsetIn = jsonOffsets(text);
+    const offsetIn = fastJsonOffsets(text);
     return { file, root: strict, findings: [], placeOf: (path, part = 'value') => placeAt(offsetIn(path, part)) };
   }
   const tooDeep = offsetTooDeep(text);

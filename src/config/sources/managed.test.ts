@@ -3,7 +3,7 @@ import { verifies } from '../../../test/requirements.ts';
 import type { Config } from '../config.ts';
 import { explain } from '../explain.ts';
 import { type Machine, machineWith, zipOf } from '../fixtures.ts';
-import { givenServers } from '../read/given-servers.ts';
+import { parseServers } from '../read/parse-servers.ts';
 import type { LoadOptions } from '../sources-found.ts';
 
 const stdio = (...argv: string[]) => ({ command: argv[0] ?? 'x', args: argv.slice(1) });
@@ -82,9 +82,9 @@ describe('the lists of an organisation', () => {
 
   verifies('C6', 'do not bind what the embedding program brings, and bind what a command line does', async () => {
     const machine = await machineWith({ 'etc/managed-settings.json': { allowedServers: [] } });
-    const given = [...givenServers('sdk', { heddle: stdio('x') }), ...givenServers('command', { b: stdio('y') })];
-    expect(usable(await machine.load({ given }))).toEqual(['heddle']);
-    expect(() => givenServers('dynamic', { heddle: stdio('x') })).toThrow('reserved');
+    const own = [...parseServers('sdk', { heddle: stdio('x') }), ...parseServers('command', { b: stdio('y') })];
+    expect(usable(await machine.load({ programmatic: own }))).toEqual(['heddle']);
+    expect(() => parseServers('dynamic', { heddle: stdio('x') })).toThrow('reserved');
   });
 });
 
@@ -193,11 +193,11 @@ describe('the keys that the lists judge', () => {
       'user/.claude.json': { mcpServers: { user: entry } },
     });
     const env = { HEDDLE_MCP_SERVERS: JSON.stringify({ mcpServers: { envy: entry } }) };
-    const given = [...givenServers('command', { asked: evilCommand }), ...givenServers('dynamic', { late: evilUrl })];
-    const config = await machine.load({ env, given });
+    const own = [...parseServers('command', { asked: evilCommand }), ...parseServers('dynamic', { late: evilUrl })];
+    const config = await machine.load({ env, programmatic: own });
     expect([...config.servers.keys()].toSorted()).toEqual(['asked', 'bundled', 'envy', 'late', 'plugged', 'user']);
     expect(usable(config)).toEqual([]);
-    expect(() => givenServers('dynamic', { both: entry })).toThrow('cannot be used');
+    expect(() => parseServers('dynamic', { both: entry })).toThrow('cannot be used');
   });
 });
 
@@ -214,7 +214,7 @@ describe('a managed file that is broken', () => {
     ['managed-mcp.json/folder', ''],
   ])('leaves no server but the program’s own: %s %j', async (name, content) => {
     const machine = await machineWith({ 'user/.heddle/heddle.json': USER, [`etc/${name}`]: content });
-    const config = await machine.load({ given: givenServers('sdk', { own: stdio('x') }) });
+    const config = await machine.load({ programmatic: parseServers('sdk', { own: stdio('x') }) });
     expect(usable(config)).toEqual(['own']);
     expect(config.servers.get('good')?.problem).toMatchObject({
       code: 'SERVER_BLOCKED',
@@ -234,9 +234,9 @@ describe('managed-mcp.json', () => {
       'project/.mcp.json': { mcpServers: { theirs: stdio('x') } },
       'project/.heddle/plugins/p/.mcp.json': { plugged: stdio('x') },
     });
-    const given = [...givenServers('sdk', { own: stdio('x') }), ...givenServers('command', { asked: stdio('y') })];
+    const own = [...parseServers('sdk', { own: stdio('x') }), ...parseServers('command', { asked: stdio('y') })];
     const env = { ...ENV, HEDDLE_MCP_SERVERS: '{"envy":{"command":"x"}}' };
-    const config = await machine.load({ given, env });
+    const config = await machine.load({ programmatic: own, env });
     expect(usable(config)).toEqual(['ours', 'own']);
     expect(config.servers.get('asked')?.problem?.code).toBe('SERVER_BLOCKED');
     expect(config.dropped.map(({ name }) => name).toSorted()).toEqual([...ALL, 'envy', 'plugged', 'theirs'].toSorted());

@@ -5,8 +5,8 @@ import { HeddleError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { Clock } from '../../core/time.ts';
 import { type GuardedAnswer, guardedFetch } from '../../egress/guarded-fetch.ts';
+import { replaceFile } from '../../files/edit-file.ts';
 import type { Problem } from '../config.ts';
-import { replaceFile } from '../edit/edit-file.ts';
 
 /** How documents of others are fetched and kept. */
 export interface Remote {

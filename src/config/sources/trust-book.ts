@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { JsonObject } from '../../core/call.ts';
 import { canonicalJson, isObject, parseJson } from '../../core/json.ts';
-import { editFile } from '../edit/edit-file.ts';
+import { editFile } from '../../files/edit-file.ts';
 import { trustFile } from './trust-file.ts';
 
 type Page = Readonly<Record<string, string>>;

@@ -1,19 +1,31 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { withFileLock } from '../../files/file-lock.ts';
+import { writePrivateFile } from '../../files/private-file.ts';
 
-/** The token clients show: `HEDDLE_TOKEN`, else one made once and kept, so that clients need not be told again. */
+/**
+ * Returns the bearer token of the gateway: `HEDDLE_TOKEN`, or the content of `gateway-token` in the home folder. The
+ * file is made on first use, so that clients keep their token when the gateway restarts.
+ */
 export async function gatewayToken(home: string, preset: string | undefined): Promise<string> {
   if (preset) return preset;
   const file = join(home, 'gateway-token');
+  // Read again under the lock: two gateways that start together must share one token.
+  return (await readToken(file)) || withFileLock(file, async () => (await readToken(file)) || makeToken(file));
+}
+
+async function readToken(file: string): Promise<string> {
   try {
-    const kept = (await readFile(file, 'utf8')).trim();
-    if (kept) return kept;
+    return (await readFile(file, 'utf8')).trim();
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code !== 'ENOENT') throw thrown;
+    return '';
   }
+}
+
+async function makeToken(file: string): Promise<string> {
   const token = randomBytes(24).toString('base64url');
-  await mkdir(home, { recursive: true, mode: 0o700 });
-  await writeFile(file, `${token}\n`, { mode: 0o600 });
+  await writePrivateFile(file, `${token}\n`);
   return token;
 }

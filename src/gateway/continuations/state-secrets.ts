@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { editFile } from '../../config/edit/edit-file.ts';
 import type { Clock } from '../../core/time.ts';
+import { editFile } from '../../files/edit-file.ts';
 
 interface Secret {
   readonly madeAt: number;

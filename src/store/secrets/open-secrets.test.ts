@@ -157,7 +157,7 @@ it('refuses an empty value', async () => {
 it('loses nothing when many set at once, in this process and in others', async () => {
   const home = await newHome();
   const own = Array.from({ length: 8 }, (_, index) => `own${index}`);
-  const program = `import { openSecrets } from ${JSON.stringify(join(import.meta.dirname, 'secret-store.ts'))};
+  const program = `import { openSecrets } from ${JSON.stringify(join(import.meta.dirname, 'open-secrets.ts'))};
     const secrets = await openSecrets({ home: ${JSON.stringify(home)}, env: {} });
     for (const index of [0, 1, 2, 3]) await secrets.set(process.argv[1] + index, 'value');`;
   const children = ['x', 'y'].map((name) =>

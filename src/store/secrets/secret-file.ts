@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { open, readFile, rename, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { HeddleError } from '../../core/errors.ts';
 import { isObject, parseJson } from '../../core/json.ts';
+import { withFileLock } from '../../files/file-lock.ts';
+import { writePrivateFile } from '../../files/private-file.ts';
 import { findSecretKey, type KeyPlace } from './secret-key.ts';
-import { withLock } from './secret-lock.ts';
 import { type Sealed, sealSecret, unseal } from './secret-seal.ts';
 import type { Secrets } from './secrets.ts';
 
@@ -28,7 +29,7 @@ export function fileSecrets(
 ): Omit<Secrets, 'backend' | 'requireName'> {
   const file = secretFileOf(place.home);
   const changed = <T>(change: (opened: Opened) => Promise<T>): Promise<T> =>
-    withLock(file, async () => change(await openFile(file, place)));
+    withFileLock(file, async () => change(await openFile(file, place)));
 
   return {
     async get(name) {
@@ -118,18 +119,5 @@ function damaged(file: string, how: string, cause?: unknown): HeddleError {
   });
 }
 
-async function writeSecretFile(file: string, content: SecretFile): Promise<void> {
-  const temporary = `${file}.${randomBytes(6).toString('hex')}.tmp`;
-  try {
-    const handle = await open(temporary, 'wx', 0o600);
-    try {
-      await handle.writeFile(`${JSON.stringify(content, null, 2)}\n`);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    await rename(temporary, file);
-  } finally {
-    await rm(temporary, { force: true });
-  }
-}
+const writeSecretFile = (file: string, content: SecretFile): Promise<void> =>
+  writePrivateFile(file, `${JSON.stringify(content, null, 2)}\n`);

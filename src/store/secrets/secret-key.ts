@@ -1,7 +1,8 @@
 import { randomBytes, scrypt } from 'node:crypto';
-import { link, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { HeddleError } from '../../core/errors.ts';
+import { createPrivateFile } from '../../files/private-file.ts';
 
 export interface KeyPlace {
   /** Heddle's own folder of this user. */
@@ -66,20 +67,13 @@ async function readKeyFile(file: string): Promise<string | undefined> {
   });
 }
 
-// Linked into place whole: of two processes that make one at the same time both use the first.
+// If two processes make a key at the same time, both use the one that was created first.
 async function makeKeyFile(file: string): Promise<string> {
-  const temporary = `${file}.${randomBytes(6).toString('hex')}.tmp`;
   const key = randomBytes(KEY_BYTES).toString('base64');
   try {
-    await mkdir(join(file, '..'), { recursive: true, mode: 0o700 });
-    await writeFile(temporary, `${key}\n`, { mode: 0o600, flag: 'wx', flush: true });
-    await link(temporary, file);
-    return key;
+    return (await createPrivateFile(file, `${key}\n`)) ? key : await readFile(file, 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw unreadable(file, error);
-    return readFile(file, 'utf8');
-  } finally {
-    await rm(temporary, { force: true });
+    throw unreadable(file, error);
   }
 }
 

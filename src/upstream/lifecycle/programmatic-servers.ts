@@ -29,8 +29,8 @@ export async function toServerConfigs(
   const configs = Object.entries(servers).map(async ([name, server]) => {
     if (name === FILESYSTEM) throw new HeddleError('CONFIG_INVALID', `The name ${name} is that of a built-in server.`);
     if (isInProcess(server)) return [inProcessServer(name, name, 'sdk')];
-    const { givenServers } = await import('../../config/read/given-servers.ts');
-    return givenServers(scope, { [name]: server });
+    const { parseServers } = await import('../../config/read/parse-servers.ts');
+    return parseServers(scope, { [name]: server });
   });
   return (await Promise.all(configs)).flat();
 }

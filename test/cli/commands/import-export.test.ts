@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, readFile, realpath, rm, stat, writeFile } from '
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { readConfig } from '../../../src/open-heddle.ts';
+import { readConfig } from '../../../src/config/read-config.ts';
 import { runCommand } from '../../house/run-command.ts';
 import { verifies } from '../../requirements.ts';
 

@@ -6,7 +6,7 @@ import { findNameProblem } from '../schema/server-name.ts';
 import { serverEntry } from '../schema/server-schema.ts';
 
 /** Servers that a program or a command line names itself. They were asked for, so a broken one is an error at once. */
-export function givenServers(
+export function parseServers(
   scope: 'sdk' | 'dynamic' | 'command',
   entries: Readonly<Record<string, JsonObject>>,
 ): readonly ServerConfig[] {

@@ -10,7 +10,7 @@ interface Written {
  * Finds where parts of a text are that is known to be strict JSON without repeated names. Only what is asked
  * for is looked at, and each object once: most runs ask for little, and a tree of it all is slow to build.
  */
-export function jsonOffsets(text: string): (path: Path, part: 'name' | 'value') => number {
+export function fastJsonOffsets(text: string): (path: Path, part: 'name' | 'value') => number {
   const inside = new Map<number, ReadonlyMap<string | number, Written>>();
 
   function membersAt(at: number): ReadonlyMap<string | number, Written> {

@@ -17,7 +17,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { until } from '../../../test/until.ts';
+import { until } from '../../test/until.ts';
 import { editFile, replaceFile } from './edit-file.ts';
 
 async function folder(): Promise<string> {
@@ -27,7 +27,7 @@ async function folder(): Promise<string> {
 }
 const modeOf = async (file: string) => ((await stat(file)).mode & 0o777).toString(8);
 
-it('replaces a file whole, keeps its mode and leaves nothing beside it', async () => {
+it('replaces a whole file, keeps its mode and leaves no temporary file', async () => {
   const at = await folder();
   const file = join(at, 'a.json');
   await writeFile(file, 'old');
@@ -38,7 +38,7 @@ it('replaces a file whole, keeps its mode and leaves nothing beside it', async (
   expect(await readdir(at)).toEqual(['a.json']);
 });
 
-it('makes what is new in Heddle’s folder the user’s alone, and the rest ordinary', async () => {
+it('creates files with mode 0600 and folders with 0700 in the home folder, and with 0644 elsewhere', async () => {
   const at = await folder();
   const home = join(at, 'home');
   await replaceFile(join(home, 'deep', 'a.json'), '{}', { home });
@@ -48,7 +48,7 @@ it('makes what is new in Heddle’s folder the user’s alone, and the rest ordi
   expect(await modeOf(join(at, 'project', 'a.json'))).toBe('644');
 });
 
-it('writes what a link points to, through more than one and where nothing is yet', async () => {
+it('writes the file at the end of a chain of symbolic links, also if it does not exist yet', async () => {
   const at = await folder();
   await symlink('second', join(at, 'first'));
   await symlink('real.json', join(at, 'second'));
@@ -58,27 +58,27 @@ it('writes what a link points to, through more than one and where nothing is yet
   expect(await readFile(join(at, 'real.json'), 'utf8')).toBe('text');
 });
 
-it('says what is wrong with a target, and leaves nothing behind', async () => {
+it('names the reason why a target cannot be written, and leaves no temporary file', async () => {
   const at = await folder();
   await mkdir(join(at, 'folder.json'));
   await symlink('loop', join(at, 'loop'));
   await writeFile(join(at, 'file'), '');
   await writeFile(join(at, 'bytes.json'), new Uint8Array([0xff, 0xfe, 0x7b]));
   await expect(replaceFile(join(at, 'folder.json'), 'x')).rejects.toThrow(/is a folder/);
-  await expect(replaceFile(join(at, 'loop'), 'x')).rejects.toThrow(/leads nowhere/);
+  await expect(replaceFile(join(at, 'loop'), 'x')).rejects.toThrow(/never ends at a file/);
   await expect(replaceFile(join(at, 'file', 'below.json'), 'x')).rejects.toThrow(/cannot be changed \(E/);
   await expect(editFile(join(at, 'bytes.json'), () => 'x')).rejects.toThrow(/is not UTF-8/);
   expect((await readdir(at)).sort()).toEqual(['bytes.json', 'file', 'folder.json', 'loop']);
 });
 
-it('edits again when another program wrote meanwhile', async () => {
+it('applies the edit to the new text when another program wrote meanwhile', async () => {
   const file = join(await folder(), 'a.txt');
   const marks = [...'0123456789'];
   await Promise.all(marks.map((mark) => editFile(file, (before) => `${before}${mark}`)));
   expect([...(await readFile(file, 'utf8'))].sort()).toEqual(marks);
 });
 
-it('goes on where another Heddle was killed while it wrote', async () => {
+it('removes the temporary file of a process that was killed while it wrote', async () => {
   const at = await folder();
   const file = join(at, 'a.txt');
   await writeFile(join(at, '.a.txt.heddle-new'), 'half');
@@ -88,17 +88,17 @@ it('goes on where another Heddle was killed while it wrote', async () => {
   expect(await readdir(at)).toEqual(['a.txt']);
 });
 
-it('gives up with a word when the file never stands still', async () => {
+it('throws CONFIG_INVALID when another program changes the file during each attempt', async () => {
   const file = join(await folder(), 'a.txt');
-  let round = 0;
+  let writes = 0;
   await writeFile(file, 'start');
   await expect(
     editFile(file, (before) => {
-      writeFileSync(file, `other ${round++}`);
+      writeFileSync(file, `other ${writes++}`);
       return `${before}x`;
     }),
-  ).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining('by another program') });
-  expect(await readFile(file, 'utf8')).toBe(`other ${round - 1}`);
+  ).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining('Another program changed') });
+  expect(await readFile(file, 'utf8')).toBe(`other ${writes - 1}`);
 });
 
 it('leaves the old file when the process is killed before the rename', async () => {
@@ -109,9 +109,9 @@ it('leaves the old file when the process is killed before the rename', async () 
   const program = `import { replaceFile } from ${JSON.stringify(join(import.meta.dirname, 'edit-file.ts'))};
     await replaceFile(${JSON.stringify(file)}, 'x'.repeat(150_000_000));`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: 'ignore' });
-  const gone = once(child, 'exit');
+  const exited = once(child, 'exit');
   await until('the new file is begun', async () => (await readdir(at)).length > 1);
   child.kill('SIGKILL');
-  await gone;
+  await exited;
   expect(await readFile(file, 'utf8')).toBe('old');
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { parseTree } from 'jsonc-parser';
 import { expect, it } from 'vitest';
-import { jsonOffsets } from './json-offsets.ts';
+import { fastJsonOffsets } from './fast-json-offsets.ts';
 import { type Document, parseDocument } from './parse-document.ts';
 
 function documentOf(text: string): Document {
@@ -38,7 +38,7 @@ it('finds every part where the parser with comments finds it', () => {
 
 it('is not confused by what stands in texts', () => {
   const text = '{"a\\"}{[":["\\\\",{"b":"]}"},-1e5,null],"c\\u0041":true}';
-  const offset = jsonOffsets(text);
+  const offset = fastJsonOffsets(text);
   expect(text.slice(offset(['a"}{[', 1, 'b'], 'value'))).toMatch(/^"\]\}"/);
   expect(text.slice(offset(['cA'], 'name'))).toBe('"c\\u0041":true}');
   expect(parseTree(text)?.offset).toBe(offset([], 'value'));

@@ -1,72 +1,83 @@
 import { readFileSync, renameSync, type Stats } from 'node:fs';
 import { chmod, type FileHandle, mkdir, open, readFile, readlink, rm, stat } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { HeddleError } from '../../core/errors.ts';
+import { HeddleError } from '../core/errors.ts';
+import { homeFolder } from './home-folder.ts';
+import { PRIVATE_FILE, PRIVATE_FOLDER, syncFolder } from './private-file.ts';
 
 export interface ReplaceOptions {
-  /** Heddle's own folder: what is new below it is the user's alone. */
+  /** Heddle's folder of this user. New files below it get mode 0600, new folders 0700. */
   readonly home?: string;
 }
 
-const PRIVATE_FILE = 0o600;
-const PRIVATE_FOLDER = 0o700;
 const ORDINARY_FILE = 0o644;
 const MODE_BITS = 0o777;
-const MOST_LINKS = 40;
+const MAX_LINKS = 40;
 
-const MOST_ATTEMPTS = 20;
+const MAX_ATTEMPTS = 20;
 const ABANDONED_MS = 5000;
 const PAUSE_MS = 10;
 const MAX_BYTES = 5 * 1024 * 1024;
 
-/** Writes the whole file or leaves the old one as it was; a link stays a link, and what it points to is written. */
+/**
+ * Replaces a whole file and keeps its mode; if that fails, the old file is unchanged. Follows symbolic links: the file
+ * at the end of the chain is replaced.
+ */
 export async function replaceFile(file: string, text: string, options: ReplaceOptions = {}): Promise<void> {
-  await named(file, () => replace(file, Buffer.from(text), options));
+  await withFileName(file, () => replace(file, Buffer.from(text), options));
 }
 
+/** The text of a file before and after an edit. */
 export interface Edited {
   readonly before: string;
   readonly after: string;
 }
 
-/** Changes a file's text (empty when there is none). What another program writes meanwhile is not lost: it is edited again. */
+/**
+ * Edits the text of a file; a missing file has the text ''. If another program writes the file meanwhile, the edit is
+ * applied to the new text, up to 20 times.
+ */
 export async function editFile(
   file: string,
   edit: (before: string) => string,
   options: ReplaceOptions = {},
 ): Promise<Edited> {
-  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
-    const expected = await named(file, () => readBytes(file));
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const expected = await withFileName(file, () => readBytes(file));
     const before = decode(file, expected);
     const after = edit(before);
     if (before === after) return { before, after };
-    if (await named(file, () => replace(file, Buffer.from(after), { ...options, expected }))) return { before, after };
+    if (await withFileName(file, () => replace(file, Buffer.from(after), { ...options, expected })))
+      return { before, after };
   }
-  throw new HeddleError('CONFIG_INVALID', `${file} was changed by another program each time it was to be written.`, {
-    fix: 'Run the command again when the other program is done.',
-  });
+  throw new HeddleError(
+    'CONFIG_INVALID',
+    `Another program changed ${file} during each of ${MAX_ATTEMPTS} attempts to write it.`,
+    {
+      fix: 'Run the command again when the other program has finished.',
+    },
+  );
 }
 
-/** A file's text as `editFile` would see it; empty when there is none. */
+/** Reads the text that `editFile` would edit: '' for a missing file. */
 export async function readTextFile(file: string): Promise<string> {
-  return decode(file, await named(file, () => readBytes(file)));
+  return decode(file, await withFileName(file, () => readBytes(file)));
 }
 
 interface Replacement extends ReplaceOptions {
-  /** What the file must still hold. */
+  /** Replaces the file only if it still has this content. */
   readonly expected?: Buffer;
 }
 
 async function replace(file: string, content: Buffer, options: Replacement): Promise<boolean> {
-  const { home = process.env.HEDDLE_HOME || join(homedir(), '.heddle'), expected } = options;
-  const target = await behindLinks(resolve(file));
+  const { home = homeFolder(process.env), expected } = options;
+  const target = await followLinks(resolve(file));
   const inside = isWithin(target, resolve(home)) || isWithin(resolve(file), resolve(home));
   await mkdir(dirname(target), { recursive: true, ...(inside && { mode: PRIVATE_FOLDER }) });
   const mode = (await modeOf(target)) ?? (inside ? PRIVATE_FILE : ORDINARY_FILE);
   const temporary = join(dirname(target), `.${basename(target)}.heddle-new`);
-  const handle = await openAlone(temporary);
+  const handle = await openExclusively(temporary);
   let renamed = false;
   try {
     try {
@@ -75,11 +86,11 @@ async function replace(file: string, content: Buffer, options: Replacement): Pro
     } finally {
       await handle.close();
     }
-    await chmod(temporary, mode); // Not `open`'s mode: the umask would take bits that the old file had.
-    // No await between look and rename: editors take no locks.
-    if (expected !== undefined && !bytesNow(target).equals(expected)) return false;
+    await chmod(temporary, mode); // The umask would remove bits from the mode given to `open`.
+    // No await between the comparison and the rename: other programs take no lock.
+    if (expected !== undefined && !readBytesSync(target).equals(expected)) return false;
     renameSync(temporary, target);
-    renamed = true; // The name is free from here on, and may be another's.
+    renamed = true; // From here on the temporary name may belong to another process.
   } finally {
     if (!renamed) await rm(temporary, { force: true });
   }
@@ -87,8 +98,8 @@ async function replace(file: string, content: Buffer, options: Replacement): Pro
   return true;
 }
 
-// The new file is the lock too: while it is there, no other Heddle writes. What a dead one left behind is old soon.
-async function openAlone(temporary: string): Promise<FileHandle> {
+// The temporary file is also the lock: while it exists, no other Heddle process writes. After 5 s it counts as abandoned.
+async function openExclusively(temporary: string): Promise<FileHandle> {
   const deadline = performance.now() + 2 * ABANDONED_MS;
   for (;;) {
     try {
@@ -102,7 +113,7 @@ async function openAlone(temporary: string): Promise<FileHandle> {
   }
 }
 
-async function named<T>(file: string, act: () => Promise<T>): Promise<T> {
+async function withFileName<T>(file: string, act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (cause) {
@@ -127,7 +138,7 @@ async function readBytes(file: string): Promise<Buffer> {
   return readFile(file);
 }
 
-function bytesNow(file: string): Buffer {
+function readBytesSync(file: string): Buffer {
   try {
     return readFileSync(file);
   } catch (error) {
@@ -135,7 +146,7 @@ function bytesNow(file: string): Buffer {
   }
 }
 
-// Fatal: bytes that are no text would be replaced silently, and written back changed.
+// Fatal: otherwise invalid bytes would be replaced silently and written back changed.
 function decode(file: string, bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -144,22 +155,15 @@ function decode(file: string, bytes: Buffer): string {
   }
 }
 
-// Without it a power cut may bring the old name back. Some file systems cannot; the file itself is whole either way.
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  await handle.sync().catch(() => undefined);
-  await handle.close();
-}
-
-/** Not `realpath`: the end of the chain need not exist yet. */
-async function behindLinks(file: string): Promise<string> {
+// Not `realpath`: the end of the chain need not exist yet.
+async function followLinks(file: string): Promise<string> {
   let target = file;
-  for (let links = 0; links < MOST_LINKS; links++) {
+  for (let links = 0; links < MAX_LINKS; links++) {
     const next = await readlink(target).catch(() => undefined);
     if (next === undefined) return target;
     target = resolve(dirname(target), next);
   }
-  throw new HeddleError('CONFIG_INVALID', `${file} is a symbolic link that leads nowhere.`, {
+  throw new HeddleError('CONFIG_INVALID', `${file} is a symbolic link that never ends at a file.`, {
     fix: 'Remove the link.',
   });
 }
@@ -183,6 +187,6 @@ function requireFile(file: string, found: Stats): void {
 }
 
 function isWithin(path: string, folder: string): boolean {
-  const way = relative(folder, path);
-  return way !== '' && !way.startsWith('..');
+  const inner = relative(folder, path);
+  return inner !== '' && !inner.startsWith('..');
 }

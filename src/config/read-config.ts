@@ -1,0 +1,34 @@
+import { homedir } from 'node:os';
+import { homeFolder } from '../files/home-folder.ts';
+import type { Config, ServerConfig } from './config.ts';
+import { loadConfig } from './load.ts';
+
+export interface ReadConfigOptions {
+  /** The only file to read, instead of those of the project and the user. */
+  readonly configFile?: string;
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Skips the trust book: everything that came with the project's folder counts as agreed to. */
+  readonly trustProject?: boolean;
+  /** Servers from a program, its API or a command line. They win over those of files. */
+  readonly programmatic?: readonly ServerConfig[];
+  /** Aborts fetches from connectors, those in the background too. */
+  readonly signal?: AbortSignal;
+}
+
+/** Reads the configuration of a process: its files, its environment, its secrets and the trust book of its user. */
+export function readConfig(options: ReadConfigOptions = {}): Promise<Config> {
+  const { configFile, cwd = process.cwd(), env = process.env, trustProject, programmatic = [], signal } = options;
+  const home = homeFolder(env);
+  return loadConfig({
+    cwd,
+    home,
+    env,
+    userHome: homedir(),
+    programmatic,
+    secrets: async (names) => (await import('../store/secrets/open-secrets.ts')).readSecretsFor(names, { home, env }),
+    ...(!trustProject && { trust: async () => (await import('./sources/trust-book.ts')).openTrustBook(home) }),
+    ...(configFile !== undefined && { file: configFile }),
+    ...(signal && { signal }),
+  });
+}

@@ -1,0 +1,6 @@
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+/** Returns Heddle's folder of this user: `$HEDDLE_HOME`, or `~/.heddle`. */
+export const homeFolder = (env: Readonly<Record<string, string | undefined>>): string =>
+  resolve(env.HEDDLE_HOME || join(homedir(), '.heddle'));
