@@ -6,8 +6,9 @@ import { HeddleError } from '../core/errors.ts';
 import { type Decide, decider, type Policy, policyOf } from '../govern/decide.ts';
 import { type RateLimits, rateLimitsOf } from '../govern/rate-limit.ts';
 import type { ServerPlan } from '../upstream/lifecycle/plan-server.ts';
+import { BUILT_IN_SERVERS } from './built-ins.ts';
 
-/** What follows from one reading of the configuration; replaced whole by the next. */
+/** The configuration in force and what is derived from it. The next read replaces it as a whole. */
 export interface ActiveConfig {
   readonly config: Config;
   readonly configs: ReadonlyMap<string, ServerConfig>;
@@ -16,23 +17,23 @@ export interface ActiveConfig {
   readonly limits: RateLimits;
 }
 
-/** What cannot be called is not listed, whatever it had when it last could. */
+/** Returns the owners of the servers that can be connected. The entries of all others are not listed. */
 export function callable(configs: ActiveConfig['configs'], plans: readonly ServerPlan[]): Owners {
   const reachable = new Set(plans.flatMap(({ name, connect }) => (HeddleError.is(connect) ? [] : [name])));
   return new Map([...ownersOf(configs)].filter(([name]) => reachable.has(name)));
 }
 
-/** Standing at the top of the disk or of the user's folder is no wish to show all of it to a model. */
+/** Returns true if the project folder is `/` or the user's home folder and no other path is configured. */
 function isTooWide({ projectFolder, settings }: Config): boolean {
   const chosen = settings.builtins.filesystem.allowedPaths.some((path) => path !== projectFolder);
   return !chosen && [parsePath(projectFolder).root, homedir()].includes(projectFolder);
 }
 
-/** What is configured takes the place of what comes with Heddle. */
-export function activeConfigOf(config: Config, builtin: readonly ServerConfig[]): ActiveConfig {
+/** Derives the active configuration. A configured server replaces the built-in server of its name. */
+export function activeConfigOf(config: Config): ActiveConfig {
   const { enabled, allowedPaths } = config.settings.builtins.filesystem;
   const description = `Files below ${allowedPaths.join(', ')}`;
-  const shipped = builtin.flatMap(({ entry, ...rest }): ServerConfig[] =>
+  const shipped = BUILT_IN_SERVERS.flatMap(({ entry, ...rest }): ServerConfig[] =>
     enabled && entry && !isTooWide(config) ? [{ ...rest, entry: { ...entry, description } }] : [],
   );
   const unreplaced = shipped.filter(({ name }) => !config.servers.has(name));

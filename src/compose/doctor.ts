@@ -14,7 +14,7 @@ import type { ActiveConfig } from './active-config.ts';
 import { examineProfiles } from './profile-names.ts';
 
 export interface DoctorOptions {
-  readonly now: () => ActiveConfig;
+  readonly active: () => ActiveConfig;
   readonly audit: AuditLog;
   readonly store: Pick<Store, 'examine'>;
   readonly catalog: LiveCatalog;
@@ -26,7 +26,7 @@ export interface DoctorOptions {
 
 /** Looks at everything that can be wrong, or at all there is to know of one server. */
 export function openDoctor({
-  now,
+  active,
   audit,
   store,
   catalog,
@@ -37,16 +37,16 @@ export function openDoctor({
 }: DoctorOptions): Heddle['doctor'] {
   return async function doctor(by, server, signal) {
     requireRole(by, ['owner', 'operator']);
-    const configOf = (name: string) => now().configs.get(name);
+    const configOf = (name: string) => active().configs.get(name);
     if (server !== undefined) return inspectServer({ servers, watchdog, env, configOf }, server, signal);
     return Promise.all([
       examineNode(),
-      ...examineConfig(now().config),
+      ...examineConfig(active().config),
       store.examine(),
       examineAudit(audit, signal),
       watchdog.enclosure().then(examineEnclosure),
       ...catalog.current().problems.map((message) => ({ level: 'warn' as const, subject: 'catalog', message })),
-      ...examineProfiles(now(), catalog.current()),
+      ...examineProfiles(active(), catalog.current()),
       { level: 'ok' as const, subject: 'pipeline', message: stages.join(' → ') },
       ...servers.status().map(({ name }) => checkServer(servers, name, signal)),
     ]);

@@ -11,7 +11,7 @@ import type { Heddle, Page } from '../heddle.ts';
 import type { ActiveConfig } from './active-config.ts';
 
 export interface ProfileNamesOptions extends Pick<ListOptions, 'catalog' | 'visible'> {
-  readonly now: () => ActiveConfig;
+  readonly active: () => ActiveConfig;
   /** Makes known what is not known yet. */
   readonly discover: (caller: Caller, signal: AbortSignal) => Promise<void>;
 }
@@ -33,21 +33,21 @@ interface Naming {
 }
 
 /** Says things by their bare names to the callers of profiles that want it so, and understands them. */
-export function profileNames({ catalog, visible, now, discover }: ProfileNamesOptions): ProfileNames {
+export function profileNames({ catalog, visible, active, discover }: ProfileNamesOptions): ProfileNames {
   // By the catalog: callers with private connections have one of their own.
   const byCatalog = new WeakMap<Catalog, Map<string, Known>>();
 
   /** Undefined where everybody's names hold. */
   function namingFor(caller: Caller, kind: TargetKind): Naming | undefined {
     const { profile } = caller;
-    if (profile === undefined || now().policy.profiles?.get(profile)?.naming !== 'bare') return undefined;
+    if (profile === undefined || active().policy.profiles?.get(profile)?.naming !== 'bare') return undefined;
     if (kind !== 'tool' && kind !== 'prompt') return undefined;
     const id = `${capabilitiesKey(caller.capabilities)} ${profile}`; // Callers who are shown more have names for more.
     const current = catalog.current(caller);
     const byProfile = byCatalog.get(current) ?? new Map<string, Known>();
     byCatalog.set(current, byProfile);
     const before = byProfile.get(id);
-    const known = before?.situation === now() ? before : { situation: now(), kinds: new Map() };
+    const known = before?.situation === active() ? before : { situation: active(), kinds: new Map() };
     byProfile.set(id, known);
     const naming = known.kinds.get(kind) ?? namingOf(current, kind, (target) => visible(caller, target));
     known.kinds.set(kind, naming);

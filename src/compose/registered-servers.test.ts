@@ -123,7 +123,7 @@ it('files that were being read when a server came are read again with it', async
       if (readings.push(servers.map(({ name }) => name)) === 1) await slow.promise;
       return config(servers);
     },
-    now: () => ({ config: inForce, configs: inForce.servers }) as unknown as ActiveConfig,
+    active: () => ({ config: inForce, configs: inForce.servers }) as unknown as ActiveConfig,
     adopt: (next) => {
       inForce = next;
     },

@@ -8,7 +8,7 @@ import type { ActiveConfig } from './active-config.ts';
 export interface RegisteredServersOptions {
   /** Reads the configuration with these servers beside the written ones. */
   readonly read: (registered: readonly ServerConfig[]) => Promise<Config>;
-  readonly now: () => ActiveConfig;
+  readonly active: () => ActiveConfig;
   /** Puts another configuration in force. */
   readonly adopt: (config: Config) => void;
   readonly inProcess: Map<string, Serve>;
@@ -30,7 +30,7 @@ export interface RegisteredServers {
 type Registered = ReadonlyMap<string, ServerConfig>;
 
 export function registeredServers(options: RegisteredServersOptions): RegisteredServers {
-  const { now, adopt, inProcess, closing } = options;
+  const { active, adopt, inProcess, closing } = options;
   let registered: Registered = new Map();
   let last: Promise<unknown> = Promise.resolve();
 
@@ -57,7 +57,7 @@ export function registeredServers(options: RegisteredServersOptions): Registered
       const found = (await read()).servers.get(name);
       if (closing.aborted) throw new HeddleError('CALL_CANCELLED', 'Heddle is closing.');
       if (next.has(name) && found?.problem) throw new HeddleError(found.problem.code, found.problem.message);
-      const { config } = now();
+      const { config } = active();
       adopt({ ...config, servers: replaced(config.servers, name, found) });
     } catch (thrown) {
       registered = before;
@@ -66,7 +66,7 @@ export function registeredServers(options: RegisteredServersOptions): Registered
   }
 
   function requireRegistered(name: string): void {
-    if (!registered.has(name)) throw notRegistered(name, now().configs.get(name));
+    if (!registered.has(name)) throw notRegistered(name, active().configs.get(name));
   }
 
   async function put(name: string, server: JsonObject | InProcessServer): Promise<void> {
@@ -85,7 +85,7 @@ export function registeredServers(options: RegisteredServersOptions): Registered
     read,
     register: (name, server) =>
       inTurn(async () => {
-        const holder = now().configs.get(name);
+        const holder = active().configs.get(name);
         if (holder) throw taken(name, holder);
         await put(name, server);
       }),

@@ -1,0 +1,123 @@
+import { resolve as resolvePath } from 'node:path';
+import { liveCatalog } from '../catalog/live-catalog.ts';
+import { openMetrics } from '../catalog/routing/metrics.ts';
+import type { Config, ServerConfig } from '../config/config.ts';
+import { trustFile } from '../config/sources/trust-file.ts';
+import { type Feed, feed } from '../core/async/feed.ts';
+import { capabilitiesKey } from '../core/call/client-capabilities.ts';
+import type { Change } from '../core/records/server-status.ts';
+import type { Clock } from '../core/time.ts';
+import { homeFolder } from '../files/home-folder.ts';
+import type { Heddle } from '../heddle.ts';
+import { openWatchdog } from '../process/watchdog.ts';
+import type { Store } from '../store/store.ts';
+import { openServerRequests } from '../upstream/elicitation/server-requests.ts';
+import { suspendedCalls } from '../upstream/elicitation/suspended-calls.ts';
+import { notifications } from '../upstream/lifecycle/notifications.ts';
+import { planServer } from '../upstream/lifecycle/plan-server.ts';
+import { inProcessOf } from '../upstream/lifecycle/programmatic-servers.ts';
+import { openServers } from '../upstream/servers.ts';
+import { httpPool } from '../upstream/transports/http-pool.ts';
+import { activeConfigOf, callable } from './active-config.ts';
+import { serveBuiltIns } from './built-ins.ts';
+import { catalogPublisher, changePublishers, listsFor } from './change-publishers.ts';
+import { createHeddle } from './create-heddle.ts';
+import { type Environment, type HeddleOptions, wallClockOf } from './heddle-options.ts';
+import { registeredServers } from './registered-servers.ts';
+import { rememberedOf } from './remembered.ts';
+
+export interface HeddleParts {
+  readonly config: Config;
+  /** Version of `trust.json` just before `config` was read; empty without `watch`. */
+  readonly trustVersion: string;
+  /** Reads the configuration again, with the servers registered at run time. */
+  readonly read: (registered: readonly ServerConfig[]) => Promise<Config>;
+  readonly store: Store;
+  readonly options: HeddleOptions;
+  readonly env: Environment;
+  readonly clock: Clock;
+  /** Aborted when Heddle closes. */
+  readonly closing: AbortController;
+}
+
+/** Builds all parts of a Heddle and connects them. */
+export async function assembleHeddle(parts: HeddleParts): Promise<Heddle> {
+  const { config, store, options, env, clock, closing } = parts;
+  const inProcess = inProcessOf(options.servers ?? {});
+  let activeConfig = activeConfigOf(config);
+  const active = () => activeConfig;
+  serveBuiltIns({ config: () => activeConfig.config, inProcess, home: homeFolder(env) });
+  // Notifications may come by the thousand, and must not displace the changes of a server's state.
+  const changes = feed<Change>(({ detail }) => detail.event === 'notification');
+  const notified = notifications();
+  const [watchdog, pool] = [openWatchdog(env), httpPool(env)];
+  const serverRequests = openServerRequests({
+    suspendedCalls: suspendedCalls(),
+    roots: () => activeConfig.config.settings.roots,
+    sampling: () => activeConfig.config.settings.sampling,
+    clock,
+  });
+  const cwd = resolvePath(options.cwd ?? '.');
+  const connectTimeoutMs = () => activeConfig.config.settings.connect.timeoutMs;
+  const planOptions = { watchdog, pool, env, inProcess, questions: serverRequests, cwd, connectTimeoutMs };
+  const planAll = () => [...activeConfig.configs.values()].map((server) => planServer(server, planOptions));
+  const plans = planAll();
+  const metrics = openMetrics({ book: store.metrics, saved: await store.metrics.all(), present: plans });
+  const saved = await store.servers.all();
+  const known = rememberedOf(saved, plans, capabilitiesKey(options.user?.capabilities));
+  const onChange = catalogPublisher(changes);
+  const catalog = liveCatalog({ owners: callable(activeConfig.configs, plans), ...known, onChange });
+  const servers = openServers({
+    plans,
+    memories: saved,
+    book: store.servers,
+    ...config.settings.connect,
+    clock,
+    user: options.user,
+    ...changePublishers(changes, notified),
+    ...listsFor(catalog),
+  });
+  if (options.autoConnect !== false) servers.start();
+  const adopt = (next: Config) => {
+    activeConfig = activeConfigOf(next);
+    const nextPlans = planAll();
+    metrics.meet(nextPlans);
+    servers.update(nextPlans);
+    catalog.configure(callable(activeConfig.configs, nextPlans));
+  };
+  const registered = registeredServers({ read: parts.read, active, adopt, inProcess, closing: closing.signal });
+  const watching = options.watch && (await followFiles(parts, { read: registered.read, adopt, changes }));
+  const running = { store, changes, notified, catalog, servers, metrics, registered, serverRequests, watchdog, env };
+  return createHeddle({ active, clock, wallClock: wallClockOf(options), options, ...running }, async () => {
+    closing.abort();
+    serverRequests.suspendedCalls.close();
+    if (watching) watching.close();
+    const closed = servers.close();
+    changes.close(); // `servers.close` has published the state of every server by now.
+    await closed;
+    await pool.close();
+    watchdog.close();
+    await metrics.close();
+    await store.close();
+  });
+}
+
+interface Reload {
+  readonly read: () => Promise<Config>;
+  readonly adopt: (config: Config) => void;
+  readonly changes: Feed<Change>;
+}
+
+/** Activates the configuration again whenever one of its files or `trust.json` changes. */
+async function followFiles(
+  { config, trustVersion, options, env }: HeddleParts,
+  { read, adopt, changes }: Reload,
+): Promise<{ close(): void }> {
+  const { followConfig } = await import('../config/follow-config.ts');
+  const apply = (next: Config) => {
+    adopt(next);
+    changes.publish({ kind: 'config', subject: 'configuration', detail: { problems: next.problems.length } });
+  };
+  const also = new Map([[trustFile(homeFolder(env)), trustVersion]]);
+  return followConfig({ first: config, read, also, apply, onProblems: options.onProblems ?? (() => {}) });
+}

@@ -1,0 +1,118 @@
+import { startUnknownServers } from '../catalog/list.ts';
+import type { LiveCatalog } from '../catalog/live-catalog.ts';
+import { readStages } from '../catalog/reads/read-stages.ts';
+import { resolver, withTarget } from '../catalog/resolve.ts';
+import { invoke } from '../catalog/routing/invoke.ts';
+import type { LiveMetrics } from '../catalog/routing/metrics.ts';
+import { subjectOf } from '../catalog/subject.ts';
+import type { Feed } from '../core/async/feed.ts';
+import { requireRole } from '../core/call/caller.ts';
+import type { Caller, Target } from '../core/call.ts';
+import type { Change } from '../core/records/server-status.ts';
+import type { Clock } from '../core/time.ts';
+import { type Decide, hidesServer } from '../govern/decide.ts';
+import { pipeline } from '../govern/pipeline.ts';
+import { rates } from '../govern/rate-limit.ts';
+import { stageNames, stages } from '../govern/stages.ts';
+import type { Heddle } from '../heddle.ts';
+import type { Watchdog } from '../process/watchdog.ts';
+import type { Store } from '../store/store.ts';
+import type { ServerRequests } from '../upstream/elicitation/server-requests.ts';
+import type { Notifications } from '../upstream/lifecycle/notifications.ts';
+import type { Servers } from '../upstream/servers.ts';
+import { access } from './access.ts';
+import type { ActiveConfig } from './active-config.ts';
+import { administration } from './administration.ts';
+import { browse, LIST_WAIT_MS } from './browse.ts';
+import { changesFor } from './change-publishers.ts';
+import type { Environment, HeddleOptions } from './heddle-options.ts';
+import { profileNames } from './profile-names.ts';
+import type { RegisteredServers } from './registered-servers.ts';
+
+/** The open parts of a Heddle. */
+export interface RunningParts {
+  readonly active: () => ActiveConfig;
+  readonly store: Store;
+  readonly changes: Feed<Change>;
+  readonly notified: Notifications;
+  readonly catalog: LiveCatalog;
+  readonly servers: Servers;
+  readonly metrics: LiveMetrics;
+  readonly registered: RegisteredServers;
+  readonly serverRequests: ServerRequests;
+  readonly clock: Clock;
+  readonly wallClock: Clock;
+  readonly watchdog: Watchdog;
+  readonly env: Environment;
+  readonly options: HeddleOptions;
+}
+
+/** Builds the Heddle object over open parts. `shutDown` closes them; it runs once. */
+export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>): Heddle {
+  const { active, store, changes, catalog, servers, metrics, wallClock } = parts;
+  const { listWaitMs = LIST_WAIT_MS } = parts.options;
+  const decide: Decide = (caller, target, sent) => active().decide(caller, target, sent);
+  const view = {
+    catalog,
+    servers,
+    visible: (caller: Caller, target: Target) => decide(caller, target).effect !== 'deny',
+    serverVisible: (caller: Caller, server: string) => !hidesServer(active().policy, caller, server),
+    rules: () => active().decide,
+    listWaitMs,
+  };
+  const discover = (caller: Caller, signal: AbortSignal) => startUnknownServers(view, caller, listWaitMs, signal);
+  const names = profileNames({ ...view, active, discover });
+  const resolve = names.resolving(resolver({ ...view, discover }));
+  const priorityOf = (server: string) => active().configs.get(server)?.entry?.priority ?? 0;
+  const counted = rates(() => active().limits, parts.clock);
+  const { suspendedCalls } = parts.serverRequests;
+  const order = stages({
+    audit: store.audit,
+    traces: store.traces,
+    subject: (call) => subjectOf(catalog.current(call.caller), call),
+    decide,
+    rates: counted,
+    clock: wallClock,
+  });
+  let closing: Promise<void> | undefined;
+  return {
+    dispatch: pipeline({
+      ...order,
+      resolve(call) {
+        const found = resolve(call);
+        return found instanceof Promise ? found.then((target) => withTarget(call, target)) : withTarget(call, found);
+      },
+      invoke: readStages(invoke({ ...parts, suspendedCalls, priorityOf, admitTo: counted.admitTo }), {
+        ...parts,
+        ...view,
+        heard: parts.notified,
+      }),
+    }),
+    catalog: names.browsing(browse(view, resolve)),
+    access: access({ store, config: () => active().config, clock: wallClock }),
+    servers: administration({ ...parts, clock: wallClock, audit: store.audit, policy: () => active().policy }),
+    traces: {
+      async stats(by, since, per = 'tool') {
+        requireRole(by, ['owner', 'operator', 'auditor']);
+        return store.traces.stats(since, per === 'tool' ? 'name' : 'server');
+      },
+    },
+    async metrics(by) {
+      requireRole(by, ['owner', 'operator', 'auditor']);
+      return metrics.rows();
+    },
+    changes: changesFor(changes),
+    onNotification(by, filter, handler) {
+      requireRole(by, ['owner', 'operator']);
+      return parts.notified.on(filter, handler);
+    },
+    async doctor(by, server, signal) {
+      const { openDoctor } = await import('./doctor.ts');
+      return openDoctor({ ...parts, audit: store.audit, stages: stageNames(order) })(by, server, signal);
+    },
+    close() {
+      closing ??= shutDown();
+      return closing;
+    },
+  };
+}

@@ -1,0 +1,34 @@
+import type { Problem } from '../config/config.ts';
+import type { Clock } from '../core/time.ts';
+import type { SoleUser } from '../upstream/lifecycle/private-connections.ts';
+import type { ServersOption } from '../upstream/lifecycle/programmatic-servers.ts';
+
+/** Environment variables by name. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface HeddleOptions {
+  /** The only configuration file to read, instead of those of the project and the user. */
+  readonly configFile?: string;
+  readonly cwd?: string;
+  readonly env?: Environment;
+  /** Servers besides the configured ones: entries as in `mcpServers`, or in-process servers. */
+  readonly servers?: ServersOption;
+  /** The scope of `servers`: the embedding program (`sdk`, the default) or a command line. */
+  readonly scope?: 'sdk' | 'command';
+  /** Trusts the servers and settings in the project folder without the user's agreement. */
+  readonly trustProject?: boolean;
+  readonly clock?: Clock;
+  /** Receives the problems of the configuration after each read. The valid rest of it is active. */
+  readonly onProblems?: (problems: readonly Problem[]) => void;
+  /** Reads the configuration again when one of its files changes. */
+  readonly watch?: boolean;
+  /** False prevents connections before the first call, even of servers with `autoConnect`. */
+  readonly autoConnect?: boolean;
+  /** The only user of this process. Shared connections declare the capabilities of this user. */
+  readonly user?: SoleUser;
+  /** Longest wait of lists and bare names for servers never seen. Default: 2 s. 0 starts no server. */
+  readonly listWaitMs?: number;
+}
+
+/** Returns the clock that dates records: the `clock` option, else wall time. */
+export const wallClockOf = ({ clock = Date.now }: HeddleOptions): Clock => clock;
