@@ -7,9 +7,9 @@ import { type ExplainRow, explain } from './explain.ts';
 import { machineWith } from './fixtures.ts';
 import { mergeConfig } from './merge.ts';
 import { mergeSettings } from './merge-settings.ts';
+import { valueAt } from './read/describe-issue.ts';
 import { toLayer } from './read/layer.ts';
 import { type Document, parseDocument } from './read/parse-document.ts';
-import { valueAt } from './schema/describe-issue.ts';
 
 const refreshed = Promise.resolve(false);
 const TWO_FILES = {

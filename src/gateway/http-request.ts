@@ -1,6 +1,5 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Caller } from '../core/call.ts';
-import type { FastRequest } from './http/fast-connection.ts';
 import type { HttpResponse } from './response-writer.ts';
 
 /** As much of a request as says who asks, for what, and from where. */
@@ -17,6 +16,14 @@ export interface AuthenticatedCaller {
 export interface AuthenticatedRequest extends AuthenticatedCaller {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
+}
+
+/** A POST whose body has arrived completely, as read by the fast HTTP path. */
+export interface FastRequest {
+  readonly method: 'POST';
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
 }
 
 /** One that posts something, whichever way it came. */

@@ -1,12 +1,12 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type admitRequests, failResponse, type Routes } from './auth/admit-request.ts';
-import { type FastConnections, type FastRequest, HEADERS_MS, serveFast } from './http/fast-connection.ts';
+import { type FastConnections, HEADERS_MS, serveFast } from './http/fast-connection.ts';
 import { type FastResponse, KEEP_ALIVE_MS } from './http/fast-response.ts';
-import { createServer } from './http/node-http.ts';
 import type { OpenResponses } from './http/open-responses.ts';
 import type { StreamableHttp } from './http/streamable-http.ts';
-import type { AuthenticatedRequest } from './http-request.ts';
+import type { AuthenticatedRequest, FastRequest } from './http-request.ts';
+import { createServer } from './node-http.ts';
 import type { HttpResponse } from './response-writer.ts';
 import type { SseEndpoint } from './transports/serve-sse.ts';
 import { type WsEndpoint, wantsWebSocket } from './transports/serve-ws.ts';

@@ -14,8 +14,8 @@ import { callRunner, type RunCall } from './methods/run-call.ts';
 import { listenToChanges } from './methods/subscriptions-listen.ts';
 import { taskMethods } from './methods/task-methods.ts';
 import { toCall } from './methods/to-call.ts';
-import { toCallError } from './methods/to-rpc-error.ts';
 import { metaKey, type RequestContext, type RequestHandler, UnknownMethod } from './request-context.ts';
+import { toCallError } from './to-rpc-error.ts';
 
 const SERVER = { name: 'heddle', title: 'Heddle', version: VERSION };
 

@@ -1,11 +1,13 @@
-import type { Call, Caller, ClientCapabilities, JsonObject } from '../core/call.ts';
+import type { Call, Caller, ClientCapabilities, InputRequest, JsonObject } from '../core/call.ts';
 import type { RequestId } from '../wire/incoming-requests.ts';
 import { METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
-import type { SendClientRequest } from './http/client-requests.ts';
-import type { ResourceSubscriptions } from './methods/resource-subscriptions.ts';
+import type { ResourceSubscriptions } from './resource-subscriptions.ts';
 
 /** 2026-07-28 is `modern`: stateless, every request says who it is. Everything before it is `legacy`. */
 export type Era = 'legacy' | 'modern';
+
+/** Sends a request to the client and resolves with its result. Throws an `RpcError` when the client returns an error. */
+export type SendClientRequest = (request: InputRequest, signal: AbortSignal) => Promise<JsonObject>;
 
 /** One request of a client, as the one who answers it sees it, whatever carried it here. */
 export interface RequestContext {

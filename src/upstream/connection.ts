@@ -3,7 +3,7 @@ import type { HeddleError } from '../core/errors.ts';
 import type { ProtocolVersion } from '../core/protocol-versions.ts';
 import type { DroppedCounts } from '../wire/peer.ts';
 import type { ServerRequests } from './elicitation/server-requests.ts';
-import type { Agreement, Era } from './protocol/negotiate.ts';
+import type { Era } from './protocol/negotiate.ts';
 
 /** What a server can be asked to list. */
 export type ListKind = 'tools' | 'resources' | 'templates' | 'prompts';
@@ -15,6 +15,17 @@ export const CAPABILITY_OF: Readonly<Record<ListKind, string>> = {
   templates: 'resources',
   prompts: 'prompts',
 };
+
+/** The result of the handshake: protocol version, capabilities and description of the server. */
+export interface Agreement {
+  readonly era: Era;
+  /** The newest era the server answered in. A slow start may leave the connection itself on an older one. */
+  readonly newest: Era;
+  readonly protocolVersion: string;
+  readonly capabilities: JsonObject;
+  readonly serverInfo: JsonObject;
+  readonly instructions: string | undefined;
+}
 
 /** One open line to one MCP server. Closed once, never reopened: open a new one. */
 export interface Connection {

@@ -5,10 +5,10 @@ import { explain } from '../../src/config/explain.ts';
 import { type Machine, machineWith } from '../../src/config/fixtures.ts';
 import { mergeConfig } from '../../src/config/merge.ts';
 import { mergeSettings } from '../../src/config/merge-settings.ts';
+import { valueAt } from '../../src/config/read/describe-issue.ts';
 import { type Layer, toLayer } from '../../src/config/read/layer.ts';
 import { parseDocument } from '../../src/config/read/parse-document.ts';
 import { parseServers } from '../../src/config/read/parse-servers.ts';
-import { valueAt } from '../../src/config/schema/describe-issue.ts';
 import type { Json, JsonObject } from '../../src/core/call.ts';
 import { verifies } from '../requirements.ts';
 

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import { unfolded, withMember, withoutMember } from '../edit/edit-text.ts';
+import { valueAt } from '../read/describe-issue.ts';
 import { parseDocument } from '../read/parse-document.ts';
-import { valueAt } from '../schema/describe-issue.ts';
 import type { Edit } from './dialect.ts';
 
 /** Writes values into JSON with comments; whatever else is in the text stays as it is. */

@@ -1,7 +1,7 @@
 import { parse, stringify } from 'smol-toml';
 import type { Json, JsonObject } from '../../core/call.ts';
 import { canonicalJson, isObject } from '../../core/json.ts';
-import { valueAt } from '../schema/describe-issue.ts';
+import { valueAt } from '../read/describe-issue.ts';
 import type { Edit } from './dialect.ts';
 import { withEdit } from './plan-edits.ts';
 import { redactValue } from './redact-host.ts';

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import type { Problem } from '../config.ts';
+import { valueAt } from '../read/describe-issue.ts';
 import { type Document, type JsonPath, parseDocument } from '../read/parse-document.ts';
-import { valueAt } from '../schema/describe-issue.ts';
 import type { HostDialect } from './dialect.ts';
 import { editJson } from './edit-json.ts';
 import type { HostFormat, Imported } from './host-format.ts';

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import type { Problem, SourceLocation } from '../config.ts';
+import { valueAt } from '../read/describe-issue.ts';
 import type { JsonPath } from '../read/parse-document.ts';
-import { valueAt } from '../schema/describe-issue.ts';
 import { isReservedName } from '../schema/server-name.ts';
 import type { HostDialect } from './dialect.ts';
 import { fromEntry, type Report } from './from-entry.ts';

@@ -1,12 +1,12 @@
 import type { Json, JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import type { Problem, Scope, SourceLocation } from '../config.ts';
-import { describeIssues, valueAt } from '../schema/describe-issue.ts';
 import { configSchema, type Settings, settingPaths } from '../schema/schema.ts';
-import { keysAt } from '../schema/schema-keys.ts';
+import { describeIssues, valueAt } from './describe-issue.ts';
 import { expandObject, SETTING_FIELDS } from './expand.ts';
 import type { Document, DocumentFinding, JsonPath } from './parse-document.ts';
 import { type EntryContext, type EntryReading, readEntry } from './read-entry.ts';
+import { keysAt } from './schema-keys.ts';
 import { serverPlaces } from './server-places.ts';
 
 /** One server as one file has it. */

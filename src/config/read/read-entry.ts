@@ -2,13 +2,13 @@ import type * as z from 'zod';
 import type { Json, JsonObject } from '../../core/call.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
 import type { Problem } from '../config.ts';
-import { describeIssues, type SchemaIssue } from '../schema/describe-issue.ts';
 import type { ServerEntry } from '../schema/schema.ts';
-import { keysAt } from '../schema/schema-keys.ts';
 import { findNameProblem } from '../schema/server-name.ts';
 import { remoteEntry, sdkEntry, stdioEntry } from '../schema/server-schema.ts';
+import { describeIssues, type SchemaIssue } from './describe-issue.ts';
 import { ENTRY_FIELDS, expandObject, type Variables } from './expand.ts';
 import type { Document, JsonPath } from './parse-document.ts';
+import { keysAt } from './schema-keys.ts';
 
 export interface EntryContext {
   readonly document: Document;

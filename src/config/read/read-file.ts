@@ -2,7 +2,7 @@ import type { Stats } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { isObject } from '../../core/json.ts';
 import type { Problem, Scope, SourceFile } from '../config.ts';
-import { valueAt } from '../schema/describe-issue.ts';
+import { valueAt } from './describe-issue.ts';
 import { type Document, type JsonPath, parseDocument } from './parse-document.ts';
 
 const MAX_BYTES = 5 * 1024 * 1024;

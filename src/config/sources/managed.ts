@@ -1,13 +1,13 @@
 import type { Json } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import type { Problem, SourceLocation } from '../config.ts';
+import { describeIssues, valueAt } from '../read/describe-issue.ts';
 import { type Variables, withoutOurs } from '../read/expand.ts';
 import { type Layer, toLayer } from '../read/layer.ts';
 import { type Document, type JsonPath, parseDocument } from '../read/parse-document.ts';
 import type { FileReading } from '../read/read-file.ts';
-import { describeIssues, valueAt } from '../schema/describe-issue.ts';
+import { keysAt } from '../read/schema-keys.ts';
 import { managedAnswer, managedSchema } from '../schema/managed-schema.ts';
-import { keysAt } from '../schema/schema-keys.ts';
 import type { ManagedFiles } from './find-managed.ts';
 import { type Remote, remoteDocument, shownUrl } from './remote-document.ts';
 import { closedBecause, type Judge, judgeBy, type PolicyRule } from './server-policy.ts';

@@ -2,7 +2,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, Agent as NodeAgent } from 'node:http';
 import { Duplex } from 'node:stream';
 import { isObject, parseJson } from '../../core/json.ts';
-import { Agent, request } from '../http/node-http.ts';
+import { Agent, request } from '../node-http.ts';
 import { type ProvenBy, proofOf } from './gateway-proof.ts';
 
 /** Sends a GET request and returns the JSON of a 200 response. */

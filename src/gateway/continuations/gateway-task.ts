@@ -5,8 +5,8 @@ import type { Call, Handler, InputResponse, InputResponses, JsonObject, Progress
 import type { Clock } from '../../core/time.ts';
 import type { Heddle } from '../../heddle.ts';
 import { RpcError } from '../../wire/json-rpc.ts';
-import { withoutReserved } from '../methods/reserved-meta.ts';
-import { toCallError } from '../methods/to-rpc-error.ts';
+import { withoutReserved } from '../reserved-meta.ts';
+import { toCallError } from '../to-rpc-error.ts';
 import { toModernInputRequests } from './modern-input-requests.ts';
 
 export interface GatewayTaskOptions {

@@ -4,9 +4,6 @@ import { isObject } from '../../core/json.ts';
 import { RpcError } from '../../wire/json-rpc.ts';
 import { STATE_TTL_MS } from '../continuations/request-state.ts';
 
-/** Puts a question to the user of a client. Throws an `RpcError` when the client answers with an error. */
-export type SendClientRequest = (question: InputRequest, signal: AbortSignal) => Promise<JsonObject>;
-
 /** The stream of the request that a question belongs to. */
 export interface ClientRequestStream {
   /** False when the client cannot be told any more. */

@@ -1,13 +1,8 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
+import type { FastRequest } from '../http-request.ts';
 import { type FastHead, readFastHead } from './fast-head.ts';
 import { FastResponse, KEEP_ALIVE_MS } from './fast-response.ts';
-
-/** A request that came whole, so that there is nothing to wait for. */
-export interface FastRequest extends Pick<FastHead, 'url' | 'headers'> {
-  readonly method: 'POST';
-  readonly body: string;
-}
 
 /** Answers a plain request. May not throw. */
 export type ReceiveFast = (request: FastRequest, response: FastResponse) => void;

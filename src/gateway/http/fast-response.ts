@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
+import { STATUS_CODES } from '../node-http.ts';
 import type { HttpResponse } from '../response-writer.ts';
-import { STATUS_CODES } from './node-http.ts';
 
 // As Node has it: nothing in a value may end its line.
 const BAD_VALUE = /[^\t -~\x80-\xff]/;

@@ -7,9 +7,9 @@ import { INTERNAL_ERROR, INVALID_REQUEST, RpcError } from '../../wire/json-rpc.t
 import { revalidateCredential } from '../auth/revalidate-credential.ts';
 import type { AuthenticatedRequest, PostRequest, RequestHead } from '../http-request.ts';
 import { capabilitiesInMeta, parseClientCapabilities } from '../methods/client-capabilities.ts';
-import { MISSING_CAPABILITY } from '../methods/to-rpc-error.ts';
 import { type Era, type RequestContext, type RequestHandler, UnknownMethod } from '../request-context.ts';
 import type { ResponseWriter } from '../response-writer.ts';
+import { MISSING_CAPABILITY } from '../to-rpc-error.ts';
 import { handleBatch } from './batch.ts';
 import { checkModernRequest, checkParamHeaders, isModern, type RequestRefusal } from './check-headers.ts';
 import { type Body, header, type ParsedBody, readPost, toMessage } from './read-message.ts';

@@ -7,7 +7,7 @@ import type { Change } from '../../core/records/server-status.ts';
 import type { Features } from '../../heddle.ts';
 import { RpcError } from '../../wire/json-rpc.ts';
 import { type Era, metaKey } from '../request-context.ts';
-import { MISSING_CAPABILITY } from './to-rpc-error.ts';
+import { MISSING_CAPABILITY } from '../to-rpc-error.ts';
 
 const CHANGING = { listChanged: true };
 

@@ -4,10 +4,10 @@ import { isObject } from '../../core/json.ts';
 import type { Heddle } from '../../heddle.ts';
 import { INVALID_PARAMS, INVALID_REQUEST, RpcError } from '../../wire/json-rpc.ts';
 import type { RequestContext, RequestHandler } from '../request-context.ts';
+import { toReadError } from '../to-rpc-error.ts';
 import { fromCursor, toListResult, UNCACHED } from './list-result.ts';
 import type { RunCall } from './run-call.ts';
 import { toCall } from './to-call.ts';
-import { toReadError } from './to-rpc-error.ts';
 
 /** What MCP has beside tools, for clients of both eras: resources, prompts, and what may be typed for their arguments. */
 export function readMethods(heddle: Heddle, bridge: RunCall): Record<string, RequestHandler> {

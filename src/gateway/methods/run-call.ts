@@ -6,9 +6,8 @@ import type { Heddle } from '../../heddle.ts';
 import { RpcError } from '../../wire/json-rpc.ts';
 import type { Continuations } from '../continuations/continuations.ts';
 import { modernContinuations } from '../continuations/input-required.ts';
-import type { SendClientRequest } from '../http/client-requests.ts';
-import type { RequestContext } from '../request-context.ts';
-import { withoutReserved } from './reserved-meta.ts';
+import type { RequestContext, SendClientRequest } from '../request-context.ts';
+import { withoutReserved } from '../reserved-meta.ts';
 
 /** Calls for a client, and puts whatever the server asks meanwhile to its user, in the words of its era. */
 export type RunCall = (call: Call, asked: RequestContext, params?: JsonObject) => Promise<JsonObject>;

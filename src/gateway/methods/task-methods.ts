@@ -10,10 +10,10 @@ import { toInputResponses } from '../continuations/input-required.ts';
 import { toModernInputRequests } from '../continuations/modern-input-requests.ts';
 import type { TaskRoute } from '../continuations/task-ids.ts';
 import type { RequestContext, RequestHandler } from '../request-context.ts';
+import { withoutReserved } from '../reserved-meta.ts';
+import { toReadError } from '../to-rpc-error.ts';
 import { requireTaskSupport } from './client-capabilities.ts';
-import { withoutReserved } from './reserved-meta.ts';
 import { toCall } from './to-call.ts';
-import { toReadError } from './to-rpc-error.ts';
 
 /** How a modern client asks about a task, whoever is at it: its server, or this gateway. */
 export function taskMethods(heddle: Heddle, { tasks, gatewayTasks }: Continuations): Record<string, RequestHandler> {

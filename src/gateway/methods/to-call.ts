@@ -2,9 +2,9 @@ import { newCallId } from '../../core/call/call-id.ts';
 import type { Call, CallKind, JsonObject, Progress } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import type { RequestContext } from '../request-context.ts';
+import { isReservedMetaKey } from '../reserved-meta.ts';
 import { supportsTasks } from './client-capabilities.ts';
 import { logOf } from './logging.ts';
-import { isReservedMetaKey } from './reserved-meta.ts';
 
 /** What a server may answer with a question. */
 const MAY_ASK: readonly CallKind[] = ['tool', 'resource', 'prompt'];

@@ -9,12 +9,11 @@ import { type Continuations, openContinuations } from '../continuations/continua
 import { STATE_TTL_MS } from '../continuations/request-state.ts';
 import { BATCH_VERSION } from '../http/batch.ts';
 import { checkEnvelope } from '../http/check-headers.ts';
-import type { SendClientRequest } from '../http/client-requests.ts';
 import { DRAIN_MS, trackInFlight } from '../in-flight.ts';
 import { mcpHandler } from '../mcp-handler.ts';
 import { capabilitiesInMeta, isChangeVisibleTo, parseClientCapabilities } from '../methods/client-capabilities.ts';
-import { resourceSubscriptions } from '../methods/resource-subscriptions.ts';
-import { type LogSettings, metaKey, type RequestContext } from '../request-context.ts';
+import { type LogSettings, metaKey, type RequestContext, type SendClientRequest } from '../request-context.ts';
+import { resourceSubscriptions } from '../resource-subscriptions.ts';
 import { answerBatches } from './answer-batches.ts';
 import type { ClientTransport } from './client-transport.ts';
 import { StdioServerTransport } from './stdio-transport.ts';

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { ServerResponse as NodeResponse } from '../http/node-http.ts';
 import type { AuthenticatedRequest } from '../http-request.ts';
+import { ServerResponse as NodeResponse } from '../node-http.ts';
 import type { ClientConnections } from './client-connections.ts';
 
 interface Upgrade {

@@ -3,8 +3,8 @@ import type { Continuation, InputRequest, InputResponses, JsonObject, ResolvedCa
 import { UpstreamError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import { RpcError } from '../../wire/json-rpc.ts';
-import { answeredByUs, unexpectedInputRequest } from '../protocol/call-request.ts';
-import { MAX_INPUT_REQUESTS } from '../protocol/legacy-call.ts';
+import { answeredByUs, unexpectedInputRequest } from '../call-request.ts';
+import { MAX_INPUT_REQUESTS } from './legacy-call.ts';
 import { isInputRequest, type ServerRequests } from './server-requests.ts';
 
 export type InputRequiredContext = Readonly<Record<string, InputRequest>>;

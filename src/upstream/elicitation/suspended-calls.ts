@@ -4,7 +4,7 @@ import { nameFor } from '../../core/call/name-for.ts';
 import type { InputResponses, ResolvedCall } from '../../core/call.ts';
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
 import { canonicalJson } from '../../core/json.ts';
-import type { LegacyCall } from '../protocol/legacy-call.ts';
+import type { LegacyCall } from './legacy-call.ts';
 
 /** Where calls wait whose server has asked something in the middle of them. In this process only: they are open requests. */
 export interface SuspendedCalls {

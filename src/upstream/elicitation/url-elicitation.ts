@@ -2,7 +2,7 @@ import { BoundedMap, BoundedSet } from '../../core/bounded-map.ts';
 import type { ClientCapabilities, InputRequest, JsonObject, ResolvedCall, Result } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import { RpcError } from '../../wire/json-rpc.ts';
-import { answeredByUs } from '../protocol/call-request.ts';
+import { answeredByUs } from '../call-request.ts';
 import type { ServerRequests } from './server-requests.ts';
 
 const URL_REQUIRED = -32042;

@@ -1,6 +1,6 @@
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
 import type { Timer } from '../../core/time.ts';
-import { raiseTimeout } from './connect-timeout.ts';
+import { raiseTimeout } from '../protocol/connect-timeout.ts';
 
 export interface ConnectDeadlineOptions {
   readonly server: string;

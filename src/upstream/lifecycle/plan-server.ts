@@ -10,10 +10,10 @@ import type { ServerStatus } from '../../core/records/server-status.ts';
 import type { Watchdog } from '../../process/watchdog.ts';
 import type { Connect } from '../connection.ts';
 import type { ServerRequests } from '../elicitation/server-requests.ts';
+import { connectTimeoutOf } from '../protocol/connect-timeout.ts';
 import { retryAsLegacy } from '../protocol/retry-as-legacy.ts';
 import { connectInMemory, type Serve } from '../transports/connect-in-memory.ts';
 import { type HttpPool, isLoopback } from '../transports/http-pool.ts';
-import { connectTimeoutOf } from './connect-timeout.ts';
 
 export interface PlanOptions {
   readonly watchdog: Watchdog;

@@ -9,13 +9,13 @@ import { UpstreamError } from '../../core/errors.ts';
 import type { IncomingRequest } from '../../wire/incoming-requests.ts';
 import { METHOD_NOT_FOUND, RpcError } from '../../wire/json-rpc.ts';
 import type { Peer } from '../../wire/peer.ts';
+import { answered, answeredByUs, requestOf, requestOptionsOf } from '../call-request.ts';
+import { LegacyCall, type OpenInputRequest } from '../elicitation/legacy-call.ts';
 import { isInputRequest, type ServerRequests, unsupported } from '../elicitation/server-requests.ts';
 import type { SuspendedCalls } from '../elicitation/suspended-calls.ts';
 import { hasAccepted, requiredUrls, type UrlElicitations, urlElicitations } from '../elicitation/url-elicitation.ts';
 import { toFailure } from '../failure.ts';
-import { answered, answeredByUs, requestOf, requestOptionsOf } from './call-request.ts';
-import { LegacyCall, type OpenInputRequest } from './legacy-call.ts';
-import { beginTask, isOnlyTask, type LegacyTask, relatedTask, withoutTask } from './legacy-task.ts';
+import { beginTask, isOnlyTask, type LegacyTask, relatedTask, withoutTask } from '../legacy-task.ts';
 
 export interface ProtocolCallsOptions {
   readonly peer: Peer;
@@ -111,14 +111,9 @@ function sender(options: ProtocolCallsOptions, { running, handOver }: AskableCal
   const sendAskably = (call: ResolvedCall) => orVisit(call, () => exchanged(call));
 
   function exchanged(call: ResolvedCall, task?: LegacyTask): Promise<Result> {
-    const onEnd = () => running.delete(one);
-    const exchange = new LegacyCall({ peer, server, call, task, onEnd, handOver });
-    const one: Running = {
-      exchange,
-      capabilities: able(call),
-      principal: call.caller.id,
-      visited: call.onElicitationComplete,
-    };
+    const exchange = new LegacyCall({ peer, server, call, task, onEnd: () => running.delete(one), handOver });
+    const { caller, onElicitationComplete: visited } = call;
+    const one: Running = { exchange, capabilities: able(call), principal: caller.id, visited };
     running.add(one);
     return nextStop(exchange, call, serverRequests.suspendedCalls);
   }

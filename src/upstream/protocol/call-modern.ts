@@ -4,6 +4,7 @@ import type { InputResponses, JsonObject, ResolvedCall, Result } from '../../cor
 import { METHOD_NOT_FOUND, RpcError } from '../../wire/json-rpc.ts';
 import { paramHeaders } from '../../wire/param-headers.ts';
 import type { RequestOptions } from '../../wire/request-options.ts';
+import { answered, answeredByUs, hasKeys, requestOf, requestOptionsOf } from '../call-request.ts';
 import {
   failureIn,
   invalidInputRequest,
@@ -14,7 +15,6 @@ import {
 } from '../elicitation/input-requests.ts';
 import { toFailure } from '../failure.ts';
 import type { ProtocolCalls, ProtocolCallsOptions } from './call-legacy.ts';
-import { answered, answeredByUs, hasKeys, requestOf, requestOptionsOf } from './call-request.ts';
 import { capabilitiesOf, META } from './negotiate.ts';
 import { taskPoller } from './poll-task.ts';
 

@@ -4,9 +4,10 @@ import { NO_CAPABILITIES } from '../../core/call/client-capabilities.ts';
 import type { JsonObject } from '../../core/call.ts';
 import { aCall } from '../../core/fixtures.ts';
 import { LOG_LEVELS } from '../../core/records/log-levels.ts';
+import { LOG_MESSAGE } from '../call-request.ts';
 import { HELLO, type TinyServer, tinyServer, toolCall } from '../fixtures.ts';
 import { connectInMemory } from '../transports/connect-in-memory.ts';
-import { connectionLog, LOG_MESSAGE } from './connection-log.ts';
+import { connectionLog } from './connection-log.ts';
 
 verifies('P1', 'what a server logs without saying during which call is told to nobody who shares its line', () => {
   const heard: string[] = [];

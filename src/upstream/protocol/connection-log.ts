@@ -1,5 +1,6 @@
 import type { JsonObject, ResolvedCall } from '../../core/call.ts';
 import { LOG_LEVELS } from '../../core/records/log-levels.ts';
+import { LOG_MESSAGE } from '../call-request.ts';
 
 /** What a server logs on one line: from which level on, and where it goes when the line does not say during which call. */
 export interface ConnectionLog {
@@ -9,8 +10,6 @@ export interface ConnectionLog {
   /** Settles when no call waits for the server to know its level. */
   settled(): Promise<void> | undefined;
 }
-
-export const LOG_MESSAGE = 'notifications/message';
 
 /**
  * To the last call, as long as all calls of the line are of one principal; else to nobody, since it may be another's.

@@ -1,6 +1,7 @@
 import { HeddleError } from '../../core/errors.ts';
 import type { Clock } from '../../core/time.ts';
-import { type Agreement, type Era, wasLostAtProbe } from './negotiate.ts';
+import type { Agreement } from '../connection.ts';
+import { type Era, wasLostAtProbe } from './negotiate.ts';
 
 interface Verdict {
   readonly era: Era;

@@ -3,9 +3,9 @@ import { UpstreamError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { Clock } from '../../core/time.ts';
 import type { Peer } from '../../wire/peer.ts';
+import type { Agreement } from '../connection.ts';
 import { toFailure } from '../failure.ts';
 import { type Delay, ListenStream } from './listen-stream.ts';
-import type { Agreement } from './negotiate.ts';
 
 export interface FollowChangesOptions {
   readonly server: string;

@@ -5,7 +5,7 @@ import { isObject } from '../../core/json.ts';
 import { METHOD_NOT_FOUND, RpcError } from '../../wire/json-rpc.ts';
 import type { Peer } from '../../wire/peer.ts';
 import type { ListKind } from '../connection.ts';
-import { CONNECT_MS, orLateConnect } from '../lifecycle/connect-timeout.ts';
+import { CONNECT_MS, orLateConnect } from './connect-timeout.ts';
 
 export interface ListPagesOptions {
   readonly server: string;

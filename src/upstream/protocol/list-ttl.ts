@@ -1,8 +1,7 @@
 import type { JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import { type Clock, steadyClock } from '../../core/time.ts';
-import { CAPABILITY_OF, type ListKind } from '../connection.ts';
-import type { Agreement } from './negotiate.ts';
+import { type Agreement, CAPABILITY_OF, type ListKind } from '../connection.ts';
 
 export interface ListTtlsOptions {
   readonly agreement: Agreement;

@@ -7,20 +7,10 @@ import { LEGACY_VERSIONS, MODERN_VERSION, type ProtocolVersion } from '../../cor
 import { realTimer, type Timer } from '../../core/time.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from '../../wire/json-rpc.ts';
 import type { Peer } from '../../wire/peer.ts';
+import type { Agreement } from '../connection.ts';
 import { PROTOCOL_VERSION_KEY } from '../transports/http-headers.ts';
 
 export type Era = 'legacy' | 'modern';
-
-/** What a server said of itself when the line was opened. */
-export interface Agreement {
-  readonly era: Era;
-  /** The newest era the server answered in. A slow start may leave the connection itself on an older one. */
-  readonly newest: Era;
-  readonly protocolVersion: string;
-  readonly capabilities: JsonObject;
-  readonly serverInfo: JsonObject;
-  readonly instructions: string | undefined;
-}
 
 export interface NegotiateOptions {
   readonly client: { readonly name: string; readonly version: string };

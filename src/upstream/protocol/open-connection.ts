@@ -6,20 +6,20 @@ import { VERSION } from '../../core/version.ts';
 import type { Transport } from '../../wire/json-rpc.ts';
 import { hasLegalParamHeaders } from '../../wire/param-headers.ts';
 import { Peer } from '../../wire/peer.ts';
-import { CAPABILITY_OF, type Connection, type ConnectOptions } from '../connection.ts';
+import { answered } from '../call-request.ts';
+import { type Agreement, CAPABILITY_OF, type Connection, type ConnectOptions } from '../connection.ts';
 import { openServerRequests, type ServerRequests } from '../elicitation/server-requests.ts';
 import { suspendedCalls } from '../elicitation/suspended-calls.ts';
 import { toFailure } from '../failure.ts';
-import { CONNECT_MS, orLateConnect } from '../lifecycle/connect-timeout.ts';
+import { takesTaskCalls } from '../legacy-task.ts';
 import { legacyCalls, type ProtocolCalls } from './call-legacy.ts';
 import { modernCalls } from './call-modern.ts';
-import { answered } from './call-request.ts';
+import { CONNECT_MS, orLateConnect } from './connect-timeout.ts';
 import { type ConnectionLog, connectionLog } from './connection-log.ts';
 import { type ChangeSource, followChanges } from './follow-changes.ts';
-import { takesTaskCalls } from './legacy-task.ts';
 import { listAllPages } from './list-all-pages.ts';
 import { type ListTtls, listTtls } from './list-ttl.ts';
-import { type Agreement, capabilitiesOf, negotiate } from './negotiate.ts';
+import { capabilitiesOf, negotiate } from './negotiate.ts';
 
 export interface OpenConnectionOptions extends ConnectOptions {
   readonly transport: Transport;

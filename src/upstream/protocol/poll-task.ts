@@ -3,6 +3,7 @@ import type { InputResponses, JsonObject, ResolvedCall, Result, TaskContinuation
 import { UpstreamError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { RequestOptions } from '../../wire/request-options.ts';
+import { answered, answeredByUs, hasKeys, requestOptionsOf } from '../call-request.ts';
 import {
   failureIn,
   readInputRequests,
@@ -12,7 +13,6 @@ import {
 } from '../elicitation/input-requests.ts';
 import type { ServerRequests } from '../elicitation/server-requests.ts';
 import { taskSampling } from '../elicitation/task-sampling.ts';
-import { answered, answeredByUs, hasKeys, requestOptionsOf } from './call-request.ts';
 
 export interface TaskPollerOptions {
   readonly server: string;

@@ -2,7 +2,7 @@ import type { StdioEntry } from '../../config/schema/schema.ts';
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
 import type { Watchdog } from '../../process/watchdog.ts';
 import type { Connect } from '../connection.ts';
-import { raiseTimeout } from '../lifecycle/connect-timeout.ts';
+import { raiseTimeout } from '../protocol/connect-timeout.ts';
 import { openConnection } from '../protocol/open-connection.ts';
 import { childEnvironment } from './child-environment.ts';
 import { StdioClientTransport } from './stdio-transport.ts';

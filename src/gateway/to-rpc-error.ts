@@ -1,8 +1,8 @@
-import type { Call, ClientCapabilities, JsonObject } from '../../core/call.ts';
-import { type ErrorCode, type Fault, HeddleError } from '../../core/errors.ts';
-import { isObject } from '../../core/json.ts';
-import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, RpcError } from '../../wire/json-rpc.ts';
-import type { Era, RequestContext } from '../request-context.ts';
+import type { Call, ClientCapabilities, JsonObject } from '../core/call.ts';
+import { type ErrorCode, type Fault, HeddleError } from '../core/errors.ts';
+import { isObject } from '../core/json.ts';
+import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, RpcError } from '../wire/json-rpc.ts';
+import type { Era, RequestContext } from './request-context.ts';
 
 /** What the model can act on is a result it can read; what only the client program can act on is a protocol error. */
 const READABLE = { caller: true, denied: true, upstream: true, internal: false } as const satisfies Record<

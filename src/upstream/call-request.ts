@@ -1,9 +1,9 @@
-import { isRepeatable } from '../../core/call/repeatable.ts';
-import type { CallKind, JsonObject, ResolvedCall, Result, Target } from '../../core/call.ts';
-import { UpstreamError } from '../../core/errors.ts';
-import type { RequestOptions } from '../../wire/request-options.ts';
-import { LOG_MESSAGE } from './connection-log.ts';
+import { isRepeatable } from '../core/call/repeatable.ts';
+import type { CallKind, JsonObject, ResolvedCall, Result, Target } from '../core/call.ts';
+import { UpstreamError } from '../core/errors.ts';
+import type { RequestOptions } from '../wire/request-options.ts';
 
+export const LOG_MESSAGE = 'notifications/message';
 const CALL_MS = 30_000;
 const LONGEST_CALL_MS = 600_000;
 

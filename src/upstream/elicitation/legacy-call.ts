@@ -6,8 +6,8 @@ import { UpstreamError } from '../../core/errors.ts';
 import { INTERNAL_ERROR, RpcError } from '../../wire/json-rpc.ts';
 import type { Peer } from '../../wire/peer.ts';
 import type { RequestOptions } from '../../wire/request-options.ts';
-import { requestOf, requestOptionsOf } from './call-request.ts';
-import { cancelTask, type LegacyTask } from './legacy-task.ts';
+import { requestOf, requestOptionsOf } from '../call-request.ts';
+import { cancelTask, type LegacyTask } from '../legacy-task.ts';
 
 /** Where a call stands: answered, or stopped to ask. */
 export type Stop =

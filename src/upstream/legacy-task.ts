@@ -1,7 +1,7 @@
-import { MAX_TASK_MS } from '../../core/call/task.ts';
-import type { JsonObject, ResolvedCall } from '../../core/call.ts';
-import { isObject } from '../../core/json.ts';
-import type { Peer } from '../../wire/peer.ts';
+import { MAX_TASK_MS } from '../core/call/task.ts';
+import type { JsonObject, ResolvedCall } from '../core/call.ts';
+import { isObject } from '../core/json.ts';
+import type { Peer } from '../wire/peer.ts';
 import { requestOf, requestOptionsOf } from './call-request.ts';
 
 /** What a server of 2025-11-25 does by itself. Its result is another request, which stays open until it is done. */

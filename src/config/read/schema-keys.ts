@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { JsonPath } from '../read/parse-document.ts';
+import type { JsonPath } from './parse-document.ts';
 
 /** The names a schema knows in the object at `path`; none where any name may stand. */
 export function keysAt(schema: z.core.$ZodType, path: JsonPath): readonly string[] {

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { verifies } from '../../../test/requirements.ts';
+import { verifies } from '../../test/requirements.ts';
 import { resourceSubscriptions, type SubscriptionContext } from './resource-subscriptions.ts';
 
 function client() {

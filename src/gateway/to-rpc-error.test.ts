@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Call, ClientCapabilities, JsonObject } from '../../core/call.ts';
-import { HeddleError, UpstreamError } from '../../core/errors.ts';
+import type { Call, ClientCapabilities, JsonObject } from '../core/call.ts';
+import { HeddleError, UpstreamError } from '../core/errors.ts';
 import { toCallError, toReadError } from './to-rpc-error.ts';
 
 const LEGACY = { era: 'legacy' } as const;

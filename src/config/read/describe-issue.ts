@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import type { Json } from '../../core/call.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
-import type { Document, DocumentFinding, JsonPath } from '../read/parse-document.ts';
+import type { Document, DocumentFinding, JsonPath } from './parse-document.ts';
 
 /** One thing the schema does not accept. */
 export interface SchemaIssue extends DocumentFinding {

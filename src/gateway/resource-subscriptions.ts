@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../core/call.ts';
-import { INVALID_REQUEST, RpcError } from '../../wire/json-rpc.ts';
+import type { JsonObject } from '../core/call.ts';
+import { INVALID_REQUEST, RpcError } from '../wire/json-rpc.ts';
 
 /** What one client follows, until it says otherwise or leaves. */
 export interface ResourceSubscriptions {

@@ -1,10 +1,10 @@
 import { expect } from 'vitest';
-import { verifies } from '../../../test/requirements.ts';
-import type { CallKind, JsonObject, ResolvedCall, Target } from '../../core/call.ts';
-import { aCall, aTarget } from '../../core/fixtures.ts';
-import { suspendedCalls } from '../elicitation/suspended-calls.ts';
+import { verifies } from '../../test/requirements.ts';
+import type { CallKind, JsonObject, ResolvedCall, Target } from '../core/call.ts';
+import { aCall, aTarget } from '../core/fixtures.ts';
 import { answeredByUs, requestOf, requestOptionsOf } from './call-request.ts';
-import type { LegacyCall } from './legacy-call.ts';
+import type { LegacyCall } from './elicitation/legacy-call.ts';
+import { suspendedCalls } from './elicitation/suspended-calls.ts';
 
 const of = (kind: CallKind, target: Partial<Target>, input: JsonObject = {}, more: Partial<ResolvedCall> = {}) =>
   aCall({ kind, input, target: aTarget(target), ...more });

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 
 it('does not bring in the HTTP client of Node with the gateway', async () => {
-  const gateway = new URL('../open-gateway.ts', import.meta.url).href;
+  const gateway = new URL('./open-gateway.ts', import.meta.url).href;
   const loaded = "process.moduleLoadList.filter((name) => name.includes('undici')).join()";
   const program = `await import('${gateway}'); process.stdout.write(${loaded});`;
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program]);

@@ -3,9 +3,9 @@ import { verifies } from '../../../test/requirements.ts';
 import type { ServerEntry } from '../../config/schema/schema.ts';
 import { openWatchdog } from '../../process/watchdog.ts';
 import { entryOf, never, serverOf, tinyServer } from '../fixtures.ts';
+import { planServer } from '../lifecycle/plan-server.ts';
 import { httpPool } from '../transports/http-pool.ts';
 import { connectTimeoutOf } from './connect-timeout.ts';
-import { planServer } from './plan-server.ts';
 
 const local = (command: string, ...args: string[]) => entryOf<ServerEntry>({ command, args });
 

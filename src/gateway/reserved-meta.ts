@@ -1,6 +1,6 @@
-import type { JsonObject } from '../../core/call.ts';
-import { isObject } from '../../core/json.ts';
-import { metaKey } from '../request-context.ts';
+import type { JsonObject } from '../core/call.ts';
+import { isObject } from '../core/json.ts';
+import { metaKey } from './request-context.ts';
 
 const RESERVED = metaKey('');
 

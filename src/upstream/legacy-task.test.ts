@@ -1,14 +1,14 @@
 import { afterEach, expect, onTestFinished, vi } from 'vitest';
-import { verifies } from '../../../test/requirements.ts';
-import { until } from '../../../test/until.ts';
-import type { Continuation, JsonObject, ResolvedCall } from '../../core/call.ts';
-import { aTarget } from '../../core/fixtures.ts';
-import { RpcError } from '../../wire/json-rpc.ts';
-import { openServerRequests } from '../elicitation/server-requests.ts';
-import { suspendedCalls } from '../elicitation/suspended-calls.ts';
-import { HELLO, never, type TinyAnswer, tinyServer, toolCall } from '../fixtures.ts';
-import { connectInMemory } from '../transports/connect-in-memory.ts';
-import { resumeSuspended } from './call-legacy.ts';
+import { verifies } from '../../test/requirements.ts';
+import { until } from '../../test/until.ts';
+import type { Continuation, JsonObject, ResolvedCall } from '../core/call.ts';
+import { aTarget } from '../core/fixtures.ts';
+import { RpcError } from '../wire/json-rpc.ts';
+import { openServerRequests } from './elicitation/server-requests.ts';
+import { suspendedCalls } from './elicitation/suspended-calls.ts';
+import { HELLO, never, type TinyAnswer, tinyServer, toolCall } from './fixtures.ts';
+import { resumeSuspended } from './protocol/call-legacy.ts';
+import { connectInMemory } from './transports/connect-in-memory.ts';
 
 const CAN = { form: true, url: true, sampling: false, samplingTools: false, roots: false };
 const TASKS = { requests: { tools: { call: {} } }, cancel: {} };
