@@ -9,7 +9,7 @@ const MAY_IMPORT = {
   translate: ['core'],
   files: ['core'],
   // `${secret:name}` in a file is resolved while the file is read.
-  config: ['core', 'files', 'schema', 'egress', 'store/secrets'],
+  config: ['core', 'wire', 'files', 'schema', 'egress', 'store/secrets'],
   store: ['core', 'files'],
   upstream: ['core', 'files', 'config', 'store', 'wire', 'schema', 'egress', 'process'],
   catalog: ['core', 'config', 'store', 'upstream', 'schema', 'translate'],
@@ -27,7 +27,7 @@ const MAY_IMPORT = {
     'heddle.ts',
   ],
   // What index.ts is made of: the library as a face.
-  library: ['core', 'config', 'heddle.ts', 'open-heddle.ts'],
+  library: ['core', 'config', 'wire', 'heddle.ts', 'open-heddle.ts'],
   cli: ['core', 'files', 'config', 'heddle.ts', 'open-heddle.ts', 'gateway', 'console', 'builtin'],
 };
 

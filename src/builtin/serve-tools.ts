@@ -1,6 +1,14 @@
 import type { JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
-import { INVALID_PARAMS, METHOD_NOT_FOUND, RpcError, type Transport } from '../wire/json-rpc.ts';
+import { RpcError, type Transport } from '../wire/json-rpc.ts';
+import {
+  INVALID_PARAMS,
+  LEGACY_VERSIONS,
+  META,
+  METHOD_NOT_FOUND,
+  MODERN_VERSION,
+  UNSUPPORTED_VERSION,
+} from '../wire/mcp.ts';
 import { Peer } from '../wire/peer.ts';
 import { ToolFailure } from './tool-failure.ts';
 
@@ -20,12 +28,6 @@ export interface ToolServer {
   readonly trouble?: (error: Error) => void;
 }
 
-const MODERN = '2026-07-28';
-const NEWEST_LEGACY = '2025-11-25';
-const LEGACY: readonly unknown[] = [NEWEST_LEGACY, '2025-06-18', '2025-03-26', '2024-11-05'];
-const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
-const SERVER_KEY = 'io.modelcontextprotocol/serverInfo';
-const UNSUPPORTED_VERSION = -32022;
 const CAPABILITIES = { tools: {} };
 const NOT_CACHED = { ttlMs: 0, cacheScope: 'private' };
 
@@ -45,7 +47,7 @@ export async function serveTools(line: Transport, server: ToolServer): Promise<v
       const result = await answer(params, signal);
       if (!modern) return result;
       const cache = method === 'tools/call' ? undefined : NOT_CACHED;
-      return { resultType: 'complete', ...cache, ...result, _meta: { [SERVER_KEY]: { name, version } } };
+      return { resultType: 'complete', ...cache, ...result, _meta: { [META.serverInfo]: { name, version } } };
     },
   });
   await peer.start();
@@ -58,23 +60,26 @@ function answersOf(server: ToolServer): ReadonlyMap<string, Answer> {
     [
       'initialize',
       ({ protocolVersion: asked }) => ({
-        protocolVersion: LEGACY.includes(asked) ? asked : NEWEST_LEGACY,
+        protocolVersion: LEGACY_VERSIONS.find((version) => version === asked) ?? LEGACY_VERSIONS[0],
         capabilities: CAPABILITIES,
         serverInfo: { name, version },
         ...instructions,
       }),
     ],
-    ['server/discover', () => ({ supportedVersions: [MODERN], capabilities: CAPABILITIES, ...instructions })],
+    ['server/discover', () => ({ supportedVersions: [MODERN_VERSION], capabilities: CAPABILITIES, ...instructions })],
     ['tools/list', () => ({ tools: tools.map((tool) => tool.definition) })],
     ['tools/call', (params, signal) => callTool(server, params, signal)],
   ]);
 }
 
 function isModern(params: JsonObject): boolean {
-  const requested = isObject(params._meta) ? params._meta[VERSION_KEY] : undefined;
+  const requested = isObject(params._meta) ? params._meta[META.protocolVersion] : undefined;
   if (requested === undefined) return false;
-  if (requested === MODERN) return true;
-  throw new RpcError(UNSUPPORTED_VERSION, `This server speaks ${MODERN}.`, { supported: [MODERN], requested });
+  if (requested === MODERN_VERSION) return true;
+  throw new RpcError(UNSUPPORTED_VERSION, `This server speaks ${MODERN_VERSION}.`, {
+    supported: [MODERN_VERSION],
+    requested,
+  });
 }
 
 async function callTool(server: ToolServer, params: JsonObject, signal: AbortSignal): Promise<JsonObject> {

@@ -11,6 +11,7 @@ import type { Heddle } from '../heddle.ts';
 import { type HeddleOptions, openHeddle } from '../open-heddle.ts';
 import type { AuditRecord } from '../store/audit-log.ts';
 import { openStore } from '../store/open-store.ts';
+import { LEGACY_VERSIONS, META, MODERN_VERSION } from '../wire/mcp.ts';
 import { type Authenticate, authenticator } from './auth/authenticate.ts';
 import { type GatewayOptions, openGateway } from './open-gateway.ts';
 
@@ -131,8 +132,8 @@ function lastMessage(body: string): JsonObject {
 }
 
 const ENVELOPE = {
-  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-  'io.modelcontextprotocol/clientCapabilities': {},
+  [META.protocolVersion]: MODERN_VERSION,
+  [META.clientCapabilities]: {},
 };
 
 /** A request of the stateless protocol: the message and the headers that have to agree with it. */
@@ -140,13 +141,13 @@ export function modern(method: string, params: JsonObject = {}): [JsonObject, Re
   const name = typeof params.name === 'string' ? { 'mcp-name': params.name } : {};
   return [
     { id: 1, method, params: { ...params, _meta: { ...(params._meta as JsonObject), ...ENVELOPE } } },
-    { 'mcp-protocol-version': '2026-07-28', 'mcp-method': method, ...name },
+    { 'mcp-protocol-version': MODERN_VERSION, 'mcp-method': method, ...name },
   ];
 }
 
 /** Opens a session of the older protocol; gives back the header that names it. */
 export async function openSession({ post }: Pick<GatewayUnderTest, 'post'>): Promise<{ 'mcp-session-id': string }> {
-  const hello = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '0' } };
+  const hello = { protocolVersion: LEGACY_VERSIONS[0], capabilities: {}, clientInfo: { name: 'raw', version: '0' } };
   const { headers } = await post({ id: 0, method: 'initialize', params: hello });
   return { 'mcp-session-id': String(headers['mcp-session-id']) };
 }

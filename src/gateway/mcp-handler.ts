@@ -1,10 +1,9 @@
-import { TASKS_EXTENSION } from '../core/call/task.ts';
 import type { JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
-import { LEGACY_VERSIONS, MODERN_VERSION } from '../core/protocol-versions.ts';
 import { VERSION } from '../core/version.ts';
 import type { Features, Heddle } from '../heddle.ts';
-import { INVALID_PARAMS, RpcError } from '../wire/json-rpc.ts';
+import { RpcError } from '../wire/json-rpc.ts';
+import { INVALID_PARAMS, LEGACY_VERSIONS, META, MODERN_VERSION, TASKS_EXTENSION } from '../wire/mcp.ts';
 import { type Continuations, openContinuations } from './continuations/continuations.ts';
 import { toServerCapabilities, withCapabilities } from './methods/client-capabilities.ts';
 import { fromCursor, toListResult, UNCACHED } from './methods/list-result.ts';
@@ -14,7 +13,7 @@ import { callRunner, type RunCall } from './methods/run-call.ts';
 import { listenToChanges } from './methods/subscriptions-listen.ts';
 import { taskMethods } from './methods/task-methods.ts';
 import { toCall } from './methods/to-call.ts';
-import { metaKey, type RequestContext, type RequestHandler, UnknownMethod } from './request-context.ts';
+import { type RequestContext, type RequestHandler, UnknownMethod } from './request-context.ts';
 import { toCallError } from './to-rpc-error.ts';
 
 const SERVER = { name: 'heddle', title: 'Heddle', version: VERSION };
@@ -64,7 +63,7 @@ function hello({ protocolVersion }: JsonObject, offers: Features): JsonObject {
 }
 
 function introduction(offers: Features): JsonObject {
-  const _meta = { [metaKey('serverInfo')]: SERVER };
+  const _meta = { [META.serverInfo]: SERVER };
   const capabilities = { ...toServerCapabilities(offers), extensions: { [TASKS_EXTENSION]: {} } };
   return { supportedVersions: [MODERN_VERSION], capabilities, ...UNCACHED, _meta };
 }

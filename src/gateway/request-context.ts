@@ -1,10 +1,8 @@
 import type { Call, Caller, ClientCapabilities, InputRequest, JsonObject } from '../core/call.ts';
 import type { RequestId } from '../wire/incoming-requests.ts';
-import { METHOD_NOT_FOUND, RpcError } from '../wire/json-rpc.ts';
+import { RpcError } from '../wire/json-rpc.ts';
+import { type Era, METHOD_NOT_FOUND } from '../wire/mcp.ts';
 import type { ResourceSubscriptions } from './resource-subscriptions.ts';
-
-/** 2026-07-28 is `modern`: stateless, every request says who it is. Everything before it is `legacy`. */
-export type Era = 'legacy' | 'modern';
 
 /** Sends a request to the client and resolves with its result. Throws an `RpcError` when the client returns an error. */
 export type SendClientRequest = (request: InputRequest, signal: AbortSignal) => Promise<JsonObject>;
@@ -49,5 +47,3 @@ export class UnknownMethod extends RpcError {
     super(METHOD_NOT_FOUND, `${method} is not supported.`);
   }
 }
-
-export const metaKey = (name: string) => `io.modelcontextprotocol/${name}`;

@@ -1,11 +1,9 @@
 import type { JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
-import { metaKey } from './request-context.ts';
-
-const RESERVED = metaKey('');
+import { RESERVED_META_PREFIX } from '../wire/mcp.ts';
 
 /** Whether a key of `_meta` is between two neighbours, and means nothing to whoever comes after them. */
-export const isReservedMetaKey = (key: string): boolean => key.startsWith(RESERVED);
+export const isReservedMetaKey = (key: string): boolean => key.startsWith(RESERVED_META_PREFIX);
 
 /** What a server answered, without what it said to us alone; the very same where there is nothing of that. */
 export function withoutReserved(value: JsonObject): JsonObject {

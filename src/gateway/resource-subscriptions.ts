@@ -1,5 +1,6 @@
 import type { JsonObject } from '../core/call.ts';
-import { INVALID_REQUEST, RpcError } from '../wire/json-rpc.ts';
+import { RpcError } from '../wire/json-rpc.ts';
+import { INVALID_REQUEST } from '../wire/mcp.ts';
 
 /** What one client follows, until it says otherwise or leaves. */
 export interface ResourceSubscriptions {

@@ -1,8 +1,17 @@
 import type { Call, ClientCapabilities, JsonObject } from '../core/call.ts';
 import { type ErrorCode, type Fault, HeddleError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
-import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, RpcError } from '../wire/json-rpc.ts';
-import type { Era, RequestContext } from './request-context.ts';
+import { RpcError } from '../wire/json-rpc.ts';
+import {
+  type Era,
+  INTERNAL_ERROR,
+  INVALID_PARAMS,
+  INVALID_REQUEST,
+  MISSING_CAPABILITY,
+  RESOURCE_NOT_FOUND,
+  URL_ELICITATION_REQUIRED,
+} from '../wire/mcp.ts';
+import type { RequestContext } from './request-context.ts';
 
 /** What the model can act on is a result it can read; what only the client program can act on is a protocol error. */
 const READABLE = { caller: true, denied: true, upstream: true, internal: false } as const satisfies Record<
@@ -14,9 +23,6 @@ const FOR_THE_CLIENT: Partial<Record<ErrorCode, number>> = {
   NAME_AMBIGUOUS: INVALID_PARAMS,
   CALL_CANCELLED: INTERNAL_ERROR,
 };
-
-const URL_REQUIRED = -32042;
-export const MISSING_CAPABILITY = -32021;
 
 /** Says in MCP why a tool call failed: a result with `isError`, or an `RpcError` to throw. */
 export function toCallError(
@@ -42,7 +48,7 @@ const isError = (text: string): JsonObject => ({ isError: true, content: [{ type
 
 /** Modern clients have no word for it; one that can visit pages is not told that it cannot. */
 const isUnvisited = ({ code }: JsonObject, era: Era, capabilities: ClientCapabilities | undefined) =>
-  era === 'modern' && code === URL_REQUIRED && capabilities?.url === true;
+  era === 'modern' && code === URL_ELICITATION_REQUIRED && capabilities?.url === true;
 const unvisited = (message: string) =>
   `${asSentence(message)} The page that this waits for was not visited, or the server has not noticed. Visit it, then call again.`;
 
@@ -52,7 +58,7 @@ function inWordsOf(era: Era, refusal: RpcError): RpcError {
   if (era === 'legacy')
     return code === MISSING_CAPABILITY ? new RpcError(code, explained(message, data), data) : refusal;
   // Modern clients know no refusal until a page is visited: to them the server lacks a client that can be asked.
-  if (code !== URL_REQUIRED) return refusal;
+  if (code !== URL_ELICITATION_REQUIRED) return refusal;
   return new RpcError(MISSING_CAPABILITY, message, { requiredCapabilities: { elicitation: { url: {} } } });
 }
 
@@ -77,7 +83,6 @@ const BY_FAULT = {
   upstream: INTERNAL_ERROR,
   internal: INTERNAL_ERROR,
 } as const satisfies Record<Fault, number>;
-const RESOURCE_NOT_FOUND = -32002;
 
 interface Reader extends Pick<RequestContext, 'era' | 'capabilities'> {
   readonly uri: JsonObject;

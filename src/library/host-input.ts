@@ -4,6 +4,7 @@ import { type Field, readForm } from '../core/call/form.ts';
 import type { AskUser } from '../core/call/run-to-completion.ts';
 import type { ClientCapabilities, InputRequest, InputResponse, JsonObject } from '../core/call.ts';
 import { withPlainNumbers } from '../core/exact-numbers.ts';
+import { INTERNAL_ERROR } from '../wire/mcp.ts';
 
 /** Who asks, and during which call. */
 export interface ElicitationContext {
@@ -67,8 +68,6 @@ export interface HostOptions {
   };
 }
 
-const FAILED = -32603;
-
 /** What servers are told; undefined when the program answers nothing. */
 export function capabilitiesOfHost({
   onElicitation,
@@ -120,7 +119,7 @@ async function put(
     if (method === 'sampling/createMessage') return (await options.onSampling?.({ ...asking, params })) ?? {};
     return { roots: ((await options.onRoots?.(asking)) ?? []).map(toRoot) };
   } catch (thrown) {
-    return { failed: { code: FAILED, message: thrown instanceof Error ? thrown.message : String(thrown) } };
+    return { failed: { code: INTERNAL_ERROR, message: thrown instanceof Error ? thrown.message : String(thrown) } };
   }
 }
 

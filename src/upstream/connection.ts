@@ -1,9 +1,8 @@
 import type { ClientCapabilities, JsonObject, ResolvedCall, Result } from '../core/call.ts';
 import type { HeddleError } from '../core/errors.ts';
-import type { ProtocolVersion } from '../core/protocol-versions.ts';
+import type { Era, ProtocolVersion } from '../wire/mcp.ts';
 import type { DroppedCounts } from '../wire/peer.ts';
 import type { ServerRequests } from './elicitation/server-requests.ts';
-import type { Era } from './protocol/negotiate.ts';
 
 /** What a server can be asked to list. */
 export type ListKind = 'tools' | 'resources' | 'templates' | 'prompts';

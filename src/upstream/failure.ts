@@ -1,15 +1,14 @@
 import { HeddleError, UpstreamError } from '../core/errors.ts';
 import { RpcError } from '../wire/json-rpc.ts';
+import { URL_ELICITATION_REQUIRED } from '../wire/mcp.ts';
 import { checkedUrls } from './elicitation/check-elicitation.ts';
-
-const URL_REQUIRED = -32042;
 
 /** The one place where what a line throws becomes ours. By kind and code, never by message text. */
 export function toFailure(server: string, thrown: unknown): HeddleError {
   if (HeddleError.is(thrown)) return thrown;
   if (thrown instanceof RpcError) {
     const { code, data: given } = thrown.toError();
-    const data = code === URL_REQUIRED ? checkedUrls(given) : given;
+    const data = code === URL_ELICITATION_REQUIRED ? checkedUrls(given) : given;
     return new UpstreamError('UPSTREAM_REFUSED', thrown.message || `${server} refused the request.`, {
       delivered: 'maybe',
       cause: thrown,

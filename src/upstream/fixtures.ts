@@ -5,6 +5,7 @@ import type { ServerEvent } from '../core/records/server-status.ts';
 import type { Time } from '../core/time.ts';
 import type { ServerBook, ServerMemory } from '../store/server-book.ts';
 import { RpcError } from '../wire/json-rpc.ts';
+import { METHOD_NOT_FOUND } from '../wire/mcp.ts';
 import { Peer } from '../wire/peer.ts';
 import type { Connect, ConnectOptions, ListKind } from './connection.ts';
 import type { ServerPlan } from './lifecycle/plan-server.ts';
@@ -53,7 +54,7 @@ export function tinyServer(answers: Readonly<Record<string, TinyAnswer>> = {}): 
         async answer(method, params) {
           asked.push(method);
           const answer = all[method];
-          if (!answer) throw new RpcError(-32601, `${method} is not here.`);
+          if (!answer) throw new RpcError(METHOD_NOT_FOUND, `${method} is not here.`);
           return answer(params);
         },
       });

@@ -1,6 +1,7 @@
 import { MAX_TASK_MS } from '../core/call/task.ts';
 import type { JsonObject, ResolvedCall } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
+import { META } from '../wire/mcp.ts';
 import type { Peer } from '../wire/peer.ts';
 import { requestOf, requestOptionsOf } from './call-request.ts';
 
@@ -11,7 +12,6 @@ export interface LegacyTask {
   readonly begunBy: number;
 }
 
-const RELATED = 'io.modelcontextprotocol/related-task';
 const CANCEL_MS = 5000;
 
 /** Whether a server has said that its tools can be called as tasks. */
@@ -57,7 +57,7 @@ export async function cancelTask(peer: Peer, { taskId }: Pick<LegacyTask, 'taskI
 
 /** The task that a question of the server belongs to, when it says so. */
 export function relatedTask({ _meta }: JsonObject): unknown {
-  const related = isObject(_meta) ? _meta[RELATED] : undefined;
+  const related = isObject(_meta) ? _meta[META.relatedTask] : undefined;
   return isObject(related) ? related.taskId : undefined;
 }
 
@@ -65,6 +65,6 @@ export function relatedTask({ _meta }: JsonObject): unknown {
 export function withoutTask(value: JsonObject): JsonObject {
   if (relatedTask(value) === undefined) return value;
   const { _meta, ...rest } = value;
-  const { [RELATED]: _, ...meta } = _meta as JsonObject;
+  const { [META.relatedTask]: _, ...meta } = _meta as JsonObject;
   return Object.keys(meta).length === 0 ? rest : { ...rest, _meta: meta };
 }

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../core/call.ts';
 import { isRawNumber, type RawNumber } from '../core/exact-numbers.ts';
-import { INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, type Message, RpcError } from './json-rpc.ts';
+import { type Message, RpcError } from './json-rpc.ts';
+import { INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND } from './mcp.ts';
 
 /** The id of a request. Integers over 2^53 are raw numbers, and are returned as they came. */
 export type RequestId = string | number | RawNumber;

@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../core/call.ts';
 import { UpstreamError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
+import { INTERNAL_ERROR } from './mcp.ts';
 
 /** A JSON-RPC message as its sender wrote it. */
 export type Message = JsonObject;
@@ -82,9 +83,3 @@ export function toInvalidResponse(server: string, method: string, { result, erro
 }
 
 const shown = (value: Json | undefined) => (value === undefined ? '(none)' : JSON.stringify(value).slice(0, 100));
-
-export const PARSE_ERROR = -32700;
-export const INVALID_REQUEST = -32600;
-export const METHOD_NOT_FOUND = -32601;
-export const INVALID_PARAMS = -32602;
-export const INTERNAL_ERROR = -32603;

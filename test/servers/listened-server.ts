@@ -1,9 +1,9 @@
 import { onTestFinished } from 'vitest';
 import type { JsonObject } from '../../src/core/call.ts';
 import { followChanges } from '../../src/upstream/protocol/follow-changes.ts';
-import type { Era } from '../../src/upstream/protocol/negotiate.ts';
 import type { RpcError } from '../../src/wire/json-rpc.ts';
 import { linkedPair } from '../../src/wire/linked-pair.ts';
+import type { Era } from '../../src/wire/mcp.ts';
 import { Peer } from '../../src/wire/peer.ts';
 
 export const TAG = 'io.modelcontextprotocol/subscriptionId';

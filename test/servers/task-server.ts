@@ -3,7 +3,8 @@ import { createInterface } from 'node:readline';
 import { json } from 'node:stream/consumers';
 import type { JsonObject } from '../../src/core/call.ts';
 import { isObject } from '../../src/core/json.ts';
-import { INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from '../../src/wire/json-rpc.ts';
+import { RpcError } from '../../src/wire/json-rpc.ts';
+import { INVALID_PARAMS, METHOD_NOT_FOUND } from '../../src/wire/mcp.ts';
 import { type HttpServer, listen } from './http-servers.ts';
 
 export const TASKS = 'io.modelcontextprotocol/tasks';

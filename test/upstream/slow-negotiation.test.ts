@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, vi } from 'vitest';
 import type { JsonObject } from '../../src/core/call.ts';
-import { type Era, negotiate } from '../../src/upstream/protocol/negotiate.ts';
+import { negotiate } from '../../src/upstream/protocol/negotiate.ts';
 import type { Message, Transport } from '../../src/wire/json-rpc.ts';
+import type { Era } from '../../src/wire/mcp.ts';
 import { Peer } from '../../src/wire/peer.ts';
 import { verifies } from '../requirements.ts';
 

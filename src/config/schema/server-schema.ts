@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { PROTOCOL_VERSIONS } from '../../core/protocol-versions.ts';
+import { PROTOCOL_VERSIONS } from '../../wire/mcp.ts';
 import { TREATMENT_DEFAULTS } from './defaults.ts';
 
 const RECONNECT = TREATMENT_DEFAULTS.reconnect;

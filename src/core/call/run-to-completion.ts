@@ -33,7 +33,7 @@ const MAX_CONTINUATIONS = 8;
 const PATIENCE_MS = 250;
 const CANCEL_MS = 1000;
 const MAX_MISHAPS = 3;
-const INVALID_PARAMS = -32602;
+const INVALID_PARAMS = -32602; // Like in wire/mcp.ts, which core does not import.
 const FAILURES: readonly string[] = ['UPSTREAM_FAILED', 'UPSTREAM_TIMEOUT', 'UPSTREAM_UNREACHABLE'];
 
 /**

@@ -1,8 +1,5 @@
 import type { Call } from '../call.ts';
 
-/** The extension of MCP by which either side says that it knows tasks. */
-export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
-
 /** A round that only asks how far a server is: nothing is decided in it, and nothing given. */
 export const isTaskPoll = ({ continuation, inputResponses }: Call): boolean =>
   continuation?.kind === 'task' && continuation.cancels === undefined && inputResponses === undefined;

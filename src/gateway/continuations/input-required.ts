@@ -2,7 +2,8 @@ import type { Call, InputResponses, JsonObject, Result } from '../../core/call.t
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { Access } from '../../heddle.ts';
-import { INVALID_PARAMS, RpcError } from '../../wire/json-rpc.ts';
+import { RpcError } from '../../wire/json-rpc.ts';
+import { INVALID_PARAMS } from '../../wire/mcp.ts';
 import type { Continuations } from './continuations.ts';
 import { GatewayTask } from './gateway-task.ts';
 import { toModernInputRequests } from './modern-input-requests.ts';

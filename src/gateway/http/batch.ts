@@ -1,10 +1,10 @@
 import type { OutgoingHttpHeaders } from 'node:http';
+import { BATCH_VERSION } from '../../wire/mcp.ts';
 import type { HttpResponse, ResponseWriter } from '../response-writer.ts';
 import { type Body, checkMessage, notAMessage } from './read-message.ts';
 import { Reply } from './reply.ts';
 
 /** The one version in which a client may post several messages at once. */
-export const BATCH_VERSION = '2025-03-26';
 const MAX_BATCH = 100;
 
 export interface MessageBatch {

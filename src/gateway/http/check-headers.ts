@@ -1,12 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Json, JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
-import { MODERN_VERSION } from '../../core/protocol-versions.ts';
 import { readHeaderValue } from '../../wire/header-value.ts';
-import { INVALID_PARAMS } from '../../wire/json-rpc.ts';
+import { HEADER_MISMATCH, INVALID_PARAMS, META, MODERN_VERSION, UNSUPPORTED_VERSION } from '../../wire/mcp.ts';
 import { nameParamOf } from '../../wire/name-param.ts';
 import { type MirroredParam, mirroredParams } from '../../wire/param-headers.ts';
-import { metaKey } from '../request-context.ts';
 
 export interface RequestRefusal {
   readonly status: number;
@@ -15,21 +13,17 @@ export interface RequestRefusal {
   readonly data?: Json;
 }
 
-const HEADER_MISMATCH = -32020;
-const UNSUPPORTED_VERSION = -32022;
-const VERSION_KEY = metaKey('protocolVersion');
-
 /** A client of the stateless protocol says so in the body, or at the least in the header. */
 export function isModern(headers: IncomingHttpHeaders, params: JsonObject): boolean {
   const meta = params._meta;
-  return (isObject(meta) && VERSION_KEY in meta) || headers['mcp-protocol-version'] === MODERN_VERSION;
+  return (isObject(meta) && META.protocolVersion in meta) || headers['mcp-protocol-version'] === MODERN_VERSION;
 }
 
 /** Why the envelope of a modern request will not do, whatever carried it here. */
 export function checkEnvelope({ _meta }: JsonObject): RequestRefusal | undefined {
   const meta = isObject(_meta) ? _meta : {};
-  const requested = meta[VERSION_KEY];
-  if (typeof requested !== 'string' || !isObject(meta[metaKey('clientCapabilities')])) return noEnvelope();
+  const requested = meta[META.protocolVersion];
+  if (typeof requested !== 'string' || !isObject(meta[META.clientCapabilities])) return noEnvelope();
   if (requested === MODERN_VERSION) return undefined;
   const data = { supported: [MODERN_VERSION], requested };
   return { status: 400, code: UNSUPPORTED_VERSION, message: 'Unsupported protocol version.', data };
@@ -43,7 +37,7 @@ export function checkModernRequest(
 ): RequestRefusal | undefined {
   const refusal = checkEnvelope(params);
   // A version that differs is a mismatch first: which of the two is supported cannot be said.
-  const requested = isObject(params._meta) ? params._meta[VERSION_KEY] : undefined;
+  const requested = isObject(params._meta) ? params._meta[META.protocolVersion] : undefined;
   const versionsAgree = headers['mcp-protocol-version'] === requested;
   if (refusal && (refusal.code === INVALID_PARAMS || versionsAgree)) return refusal;
   if (!versionsAgree) return headerMismatch('MCP-Protocol-Version');

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { isObject, parseJson } from '../../core/json.ts';
-import { INVALID_REQUEST, PARSE_ERROR } from '../../wire/json-rpc.ts';
+import { INVALID_REQUEST, PARSE_ERROR } from '../../wire/mcp.ts';
 import type { PostRequest, RequestHead } from '../http-request.ts';
 import type { RequestRefusal } from './check-headers.ts';
 

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../core/call.ts';
-import { INTERNAL_ERROR } from '../../wire/json-rpc.ts';
+import { INTERNAL_ERROR } from '../../wire/mcp.ts';
 import { bytesOf } from '../methods/list-result.ts';
 import { KEEP_ALIVE_COMMENT, type ResponseWriter, writeOrDisconnect } from '../response-writer.ts';
 import type { RequestRefusal } from './check-headers.ts';

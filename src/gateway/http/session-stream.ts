@@ -1,4 +1,5 @@
 import type { Timer } from '../../core/time.ts';
+import { PRIMED_STREAM_VERSION } from '../../wire/mcp.ts';
 import { revalidateCredential } from '../auth/revalidate-credential.ts';
 import type { AuthenticatedRequest } from '../http-request.ts';
 import { KEEP_ALIVE_COMMENT, type ResponseWriter, writeOrDisconnect } from '../response-writer.ts';
@@ -43,7 +44,7 @@ function hear(response: ResponseWriter, session: Session): void {
 }
 
 /** Older clients take an event without data for a broken message. */
-export const isPrimed = ({ version }: Session): boolean => version === '2025-11-25';
+export const isPrimed = ({ version }: Session): boolean => version === PRIMED_STREAM_VERSION;
 
 function listen(response: ResponseWriter, session: Session): void {
   session.streams.add(response);

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { ClientCapabilities, JsonObject } from '../../core/call.ts';
 import { ERRORS } from '../../core/errors.ts';
 import { type Clock, steadyClock } from '../../core/time.ts';
-import { INTERNAL_ERROR, RpcError } from '../../wire/json-rpc.ts';
+import { RpcError } from '../../wire/json-rpc.ts';
+import { INTERNAL_ERROR, SERVER_ERROR } from '../../wire/mcp.ts';
 import type { LogSettings } from '../request-context.ts';
 import { type ResourceSubscriptions, resourceSubscriptions } from '../resource-subscriptions.ts';
 import { type ResponseWriter, writeOrDisconnect } from '../response-writer.ts';
@@ -51,7 +52,6 @@ const IDLE_MS = 30 * 60_000;
 const MAX_SESSIONS = 10_000;
 // Far below the other: a caller that opens ever new ones ends its own, not those of others.
 const MAX_PER_CALLER = 1000;
-const SERVER_ERROR = -32000;
 
 export interface SessionsOptions {
   readonly clock?: Clock;

@@ -1,15 +1,21 @@
 import type { ServerResponse } from 'node:http';
 import type { Caller, JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
-import { LEGACY_VERSIONS } from '../../core/protocol-versions.ts';
 import { realTimer, type Timer } from '../../core/time.ts';
-import { INTERNAL_ERROR, INVALID_REQUEST, RpcError } from '../../wire/json-rpc.ts';
+import { RpcError } from '../../wire/json-rpc.ts';
+import {
+  type Era,
+  INTERNAL_ERROR,
+  INVALID_REQUEST,
+  LEGACY_VERSIONS,
+  MISSING_CAPABILITY,
+  SESSION_NOT_FOUND,
+} from '../../wire/mcp.ts';
 import { revalidateCredential } from '../auth/revalidate-credential.ts';
 import type { AuthenticatedRequest, PostRequest, RequestHead } from '../http-request.ts';
 import { capabilitiesInMeta, parseClientCapabilities } from '../methods/client-capabilities.ts';
-import { type Era, type RequestContext, type RequestHandler, UnknownMethod } from '../request-context.ts';
+import { type RequestContext, type RequestHandler, UnknownMethod } from '../request-context.ts';
 import type { ResponseWriter } from '../response-writer.ts';
-import { MISSING_CAPABILITY } from '../to-rpc-error.ts';
 import { handleBatch } from './batch.ts';
 import { checkModernRequest, checkParamHeaders, isModern, type RequestRefusal } from './check-headers.ts';
 import { type Body, header, type ParsedBody, readPost, toMessage } from './read-message.ts';
@@ -55,7 +61,6 @@ interface Examined {
 
 type HeadersOf = (result: JsonObject) => Record<string, string>;
 
-const SESSION_NOT_FOUND = -32001;
 const REVOKED = { status: 401, code: INVALID_REQUEST, message: 'The credential is unknown, revoked or expired.' };
 const NO_SESSION = { status: 404, code: SESSION_NOT_FOUND, message: 'There is no such session. Initialize again.' };
 

@@ -1,13 +1,11 @@
 import { capabilitiesKey, hasAnyCapability } from '../../core/call/client-capabilities.ts';
 import { callerKey } from '../../core/call/private-user.ts';
-import { TASKS_EXTENSION } from '../../core/call/task.ts';
 import type { Caller, ClientCapabilities, JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import type { Change } from '../../core/records/server-status.ts';
 import type { Features } from '../../heddle.ts';
 import { RpcError } from '../../wire/json-rpc.ts';
-import { type Era, metaKey } from '../request-context.ts';
-import { MISSING_CAPABILITY } from '../to-rpc-error.ts';
+import { type Era, META, MISSING_CAPABILITY, TASKS_EXTENSION } from '../../wire/mcp.ts';
 
 const CHANGING = { listChanged: true };
 
@@ -37,11 +35,11 @@ export function parseClientCapabilities(declared: unknown): ClientCapabilities |
 
 /** What the envelope of a modern request says of it. */
 export const capabilitiesInMeta = ({ _meta }: JsonObject): ClientCapabilities | undefined =>
-  isObject(_meta) ? parseClientCapabilities(_meta[metaKey('clientCapabilities')]) : undefined;
+  isObject(_meta) ? parseClientCapabilities(_meta[META.clientCapabilities]) : undefined;
 
 /** Whether a modern client says, in this very request, that it knows what a task is. */
 export function supportsTasks(meta: unknown): boolean {
-  const capabilities = isObject(meta) ? meta[metaKey('clientCapabilities')] : undefined;
+  const capabilities = isObject(meta) ? meta[META.clientCapabilities] : undefined;
   const extensions = isObject(capabilities) ? capabilities.extensions : undefined;
   return isObject(extensions) && isObject(extensions[TASKS_EXTENSION]);
 }

@@ -1,7 +1,7 @@
 import type { JsonObject, Target, TargetKind } from '../../core/call.ts';
 import type { Page } from '../../heddle.ts';
-import { INVALID_PARAMS, RpcError } from '../../wire/json-rpc.ts';
-import type { Era } from '../request-context.ts';
+import { RpcError } from '../../wire/json-rpc.ts';
+import { type Era, INVALID_PARAMS } from '../../wire/mcp.ts';
 import { presentPrompt, presentResource, presentTemplate } from './present-resource.ts';
 import { presentTool } from './present-tool.ts';
 

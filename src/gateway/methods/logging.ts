@@ -1,8 +1,9 @@
 import type { Call } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import { isLogLevel, LOG_LEVELS } from '../../core/records/log-levels.ts';
-import { INVALID_PARAMS, INVALID_REQUEST, RpcError } from '../../wire/json-rpc.ts';
-import { metaKey, type RequestContext, type RequestHandler } from '../request-context.ts';
+import { RpcError } from '../../wire/json-rpc.ts';
+import { INVALID_PARAMS, INVALID_REQUEST, META } from '../../wire/mcp.ts';
+import type { RequestContext, RequestHandler } from '../request-context.ts';
 
 /** `logging/setLevel`: from now on this session hears what servers log during its calls. */
 export const setLevel: RequestHandler = async (_method, { level }, { logging }) => {
@@ -14,7 +15,7 @@ export const setLevel: RequestHandler = async (_method, { level }, { logging }) 
 
 /** Where a call's log goes: to a session that has set a level, or to a modern request that names one. */
 export function logOf(meta: unknown, { era, logging, notify }: RequestContext): Call['log'] {
-  const asked = isObject(meta) ? meta[metaKey('logLevel')] : undefined;
+  const asked = isObject(meta) ? meta[META.logLevel] : undefined;
   const level = era === 'modern' ? asked : logging?.level;
   if (!isLogLevel(level)) return undefined;
   return {

@@ -1,6 +1,6 @@
 import type { Json, JsonObject, Target } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
-import type { Era } from '../request-context.ts';
+import type { Era } from '../../wire/mcp.ts';
 import { isIcon, shortened } from './present-tool.ts';
 
 /** A resource as clients are given it: as its server wrote it, at its public URI. See `presentTool` for what is left out. */

@@ -1,6 +1,6 @@
 import type { Json, JsonObject, Target } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
-import type { Era } from '../request-context.ts';
+import type { Era } from '../../wire/mcp.ts';
 
 const MAX_DESCRIPTION_CHARS = 2048;
 const HINTS = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'];

@@ -1,7 +1,8 @@
 import type { JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import type { Heddle } from '../../heddle.ts';
-import { metaKey, type RequestContext } from '../request-context.ts';
+import { META } from '../../wire/mcp.ts';
+import type { RequestContext } from '../request-context.ts';
 import { isChangeVisibleTo, requireTaskSupport } from './client-capabilities.ts';
 import { dispatchRead } from './read-methods.ts';
 import type { RunCall } from './run-call.ts';
@@ -24,7 +25,7 @@ export async function listenToChanges(
   const wanted = isObject(params.notifications) ? params.notifications : {};
   // Who follows tasks has to know them; none is followed, so clients keep asking.
   if (wanted.taskIds !== undefined) requireTaskSupport(params);
-  const _meta = { [metaKey('subscriptionId')]: client.id };
+  const _meta = { [META.subscriptionId]: client.id };
   const lists = LISTS.filter((list) => wanted[`${list}ListChanged`] === true);
   const ended = new AbortController();
   const self = { callerId: client.caller.id, capabilities: client.capabilities, era: client.era };

@@ -1,5 +1,6 @@
 import { isObject, parseJson } from '../../core/json.ts';
-import { INVALID_REQUEST, type Message, PARSE_ERROR, type Transport } from '../../wire/json-rpc.ts';
+import type { Message, Transport } from '../../wire/json-rpc.ts';
+import { INVALID_REQUEST, PARSE_ERROR } from '../../wire/mcp.ts';
 import { isId } from '../http/read-message.ts';
 
 /** A line on which a client both asks and is told, for as long as it stays. */

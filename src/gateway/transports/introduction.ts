@@ -3,9 +3,9 @@ import { abortable } from '../../core/async/abortable.ts';
 import { NO_CAPABILITIES } from '../../core/call/client-capabilities.ts';
 import type { ClientCapabilities } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
+import type { Era } from '../../wire/mcp.ts';
 import { isId } from '../http/read-message.ts';
 import { capabilitiesInMeta, parseClientCapabilities } from '../methods/client-capabilities.ts';
-import type { Era } from '../request-context.ts';
 import { isMessage, readText } from './client-transport.ts';
 
 /** The capabilities and the era of the one client on a pair of streams. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { INVALID_REQUEST, PARSE_ERROR } from '../../wire/json-rpc.ts';
+import { INVALID_REQUEST, PARSE_ERROR } from '../../wire/mcp.ts';
 import { readBody } from '../http/read-message.ts';
 import { Reply } from '../http/reply.ts';
 import { sessionOwner } from '../http/streamable-http.ts';

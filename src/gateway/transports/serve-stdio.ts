@@ -4,15 +4,15 @@ import { isObject } from '../../core/json.ts';
 import type { Change } from '../../core/records/server-status.ts';
 import type { Heddle } from '../../heddle.ts';
 import { RpcError } from '../../wire/json-rpc.ts';
+import { BATCH_VERSION, META } from '../../wire/mcp.ts';
 import { Peer } from '../../wire/peer.ts';
 import { type Continuations, openContinuations } from '../continuations/continuations.ts';
 import { STATE_TTL_MS } from '../continuations/request-state.ts';
-import { BATCH_VERSION } from '../http/batch.ts';
 import { checkEnvelope } from '../http/check-headers.ts';
 import { DRAIN_MS, trackInFlight } from '../in-flight.ts';
 import { mcpHandler } from '../mcp-handler.ts';
 import { capabilitiesInMeta, isChangeVisibleTo, parseClientCapabilities } from '../methods/client-capabilities.ts';
-import { type LogSettings, metaKey, type RequestContext, type SendClientRequest } from '../request-context.ts';
+import type { LogSettings, RequestContext, SendClientRequest } from '../request-context.ts';
 import { resourceSubscriptions } from '../resource-subscriptions.ts';
 import { answerBatches } from './answer-batches.ts';
 import type { ClientTransport } from './client-transport.ts';
@@ -122,7 +122,7 @@ async function leave({ line, peer, finish, isGreeted }: Leaving, signal: AbortSi
 }
 
 function eraOf({ _meta }: JsonObject): RequestContext['era'] {
-  return isObject(_meta) && metaKey('protocolVersion') in _meta ? 'modern' : 'legacy';
+  return isObject(_meta) && META.protocolVersion in _meta ? 'modern' : 'legacy';
 }
 
 async function tellOfChanges(

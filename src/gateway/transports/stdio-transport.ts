@@ -1,6 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
-import { INVALID_REQUEST, type Message, type Transport } from '../../wire/json-rpc.ts';
+import type { Message, Transport } from '../../wire/json-rpc.ts';
 import { lineFramer } from '../../wire/line-framer.ts';
+import { INVALID_REQUEST } from '../../wire/mcp.ts';
 import { type ClientTransport, MAX_UNREAD_BYTES, PAUSE_BYTES, receiveText, refuse } from './client-transport.ts';
 
 const MAX_LINE_BYTES = 16 * 1024 * 1024;

@@ -1,5 +1,6 @@
 import { WebSocket } from 'ws';
-import { INVALID_REQUEST, type Message, type Transport } from '../../wire/json-rpc.ts';
+import type { Message, Transport } from '../../wire/json-rpc.ts';
+import { INVALID_REQUEST } from '../../wire/mcp.ts';
 import { type ClientTransport, MAX_UNREAD_BYTES, PAUSE_BYTES, receiveText, refuse } from './client-transport.ts';
 
 const PING_MS = 25_000;

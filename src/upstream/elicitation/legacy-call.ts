@@ -3,7 +3,8 @@ import { checkInputResponse, REJECTED } from '../../core/call/check-input-respon
 import { MAX_TASK_MS } from '../../core/call/task.ts';
 import type { InputRequest, InputResponse, InputResponses, JsonObject, ResolvedCall } from '../../core/call.ts';
 import { UpstreamError } from '../../core/errors.ts';
-import { INTERNAL_ERROR, RpcError } from '../../wire/json-rpc.ts';
+import { RpcError } from '../../wire/json-rpc.ts';
+import { INTERNAL_ERROR } from '../../wire/mcp.ts';
 import type { Peer } from '../../wire/peer.ts';
 import type { RequestOptions } from '../../wire/request-options.ts';
 import { requestOf, requestOptionsOf } from '../call-request.ts';

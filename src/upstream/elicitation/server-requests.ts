@@ -4,7 +4,8 @@ import { callbackFor, canHandle, requiredCapability } from '../../core/call/clie
 import type { ClientCapabilities, InputRequest, JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import { type Clock, steadyClock } from '../../core/time.ts';
-import { INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from '../../wire/json-rpc.ts';
+import { RpcError } from '../../wire/json-rpc.ts';
+import { INVALID_PARAMS, METHOD_NOT_FOUND, RESERVED_META_PREFIX } from '../../wire/mcp.ts';
 import { checkedElicitation, findElicitationProblem } from './check-elicitation.ts';
 import type { SuspendedCalls } from './suspended-calls.ts';
 
@@ -41,7 +42,6 @@ export interface ServerRequestsOptions {
 }
 
 const METHODS: readonly unknown[] = ['elicitation/create', 'sampling/createMessage', 'roots/list'];
-const RESERVED = 'io.modelcontextprotocol/';
 const MAX_WINDOWS = 1000;
 
 export const isInputRequest = (method: unknown): method is InputRequest['method'] => METHODS.includes(method);
@@ -110,7 +110,7 @@ export function unsupported(question: InputRequest): RpcError {
 function withoutReserved({ method, params = {} }: InputRequest): Required<InputRequest> {
   const { _meta, ...rest } = params;
   const kept = Object.entries(isObject(_meta) ? _meta : {}).filter(
-    ([key]) => key !== 'progressToken' && !key.startsWith(RESERVED),
+    ([key]) => key !== 'progressToken' && !key.startsWith(RESERVED_META_PREFIX),
   );
   return { method, params: kept.length === 0 ? rest : { ...rest, _meta: Object.fromEntries(kept) } };
 }

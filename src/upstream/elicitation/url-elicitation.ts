@@ -2,10 +2,10 @@ import { BoundedMap, BoundedSet } from '../../core/bounded-map.ts';
 import type { ClientCapabilities, InputRequest, JsonObject, ResolvedCall, Result } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import { RpcError } from '../../wire/json-rpc.ts';
+import { URL_ELICITATION_REQUIRED } from '../../wire/mcp.ts';
 import { answeredByUs } from '../call-request.ts';
 import type { ServerRequests } from './server-requests.ts';
 
-const URL_REQUIRED = -32042;
 const COMPLETE = 'notifications/elicitation/complete';
 const MAX_URLS = 16;
 const MAX_ID_CHARS = 256;
@@ -23,7 +23,7 @@ interface Refused {
 
 /** What a refusal asks the user to visit first; undefined for any other failure, or when the user cannot be asked. */
 export function requiredUrls({ server, call, thrown, capabilities, questions, visited }: Refused): Result | undefined {
-  if (!(thrown instanceof RpcError) || thrown.code !== URL_REQUIRED || !capabilities.url) return undefined;
+  if (!(thrown instanceof RpcError) || thrown.code !== URL_ELICITATION_REQUIRED || !capabilities.url) return undefined;
   // Once only: a server that refuses again after the visit is not believed to want another.
   if (call.continuation?.kind === 'call-again') return undefined;
   const listed = isObject(thrown.data) ? thrown.data.elicitations : undefined;

@@ -5,9 +5,9 @@ import type { RemoteEntry, ServerEntry, StdioEntry } from '../../config/schema/s
 import type { JsonObject } from '../../core/call.ts';
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
 import { canonicalJson } from '../../core/json.ts';
-import type { ProtocolVersion } from '../../core/protocol-versions.ts';
 import type { ServerStatus } from '../../core/records/server-status.ts';
 import type { Watchdog } from '../../process/watchdog.ts';
+import type { ProtocolVersion } from '../../wire/mcp.ts';
 import type { Connect } from '../connection.ts';
 import type { ServerRequests } from '../elicitation/server-requests.ts';
 import { connectTimeoutOf } from '../protocol/connect-timeout.ts';

@@ -10,8 +10,8 @@ import {
 import type { ClientCapabilities, JsonObject } from '../../core/call.ts';
 import { UpstreamError } from '../../core/errors.ts';
 import type { Clock } from '../../core/time.ts';
+import type { Era } from '../../wire/mcp.ts';
 import type { Connection, ConnectOptions } from '../connection.ts';
-import type { Era } from '../protocol/negotiate.ts';
 import { type DrainingConnections, drainingConnections } from './draining.ts';
 import type { ServerPlan } from './plan-server.ts';
 import type { PrivateFeed } from './private-feed.ts';

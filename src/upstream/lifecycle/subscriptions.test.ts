@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
+import type { Era } from '../../wire/mcp.ts';
 import type { Agreement } from '../connection.ts';
-import type { Era } from '../protocol/negotiate.ts';
 import { type SubscribableConnection, subscriptions } from './subscriptions.ts';
 
 const anySignal = new AbortController().signal;

@@ -7,7 +7,8 @@ import {
 import type { ClientCapabilities, InputRequest, JsonObject, ResolvedCall, Result } from '../../core/call.ts';
 import { UpstreamError } from '../../core/errors.ts';
 import type { IncomingRequest } from '../../wire/incoming-requests.ts';
-import { METHOD_NOT_FOUND, RpcError } from '../../wire/json-rpc.ts';
+import { RpcError } from '../../wire/json-rpc.ts';
+import { METHOD_NOT_FOUND } from '../../wire/mcp.ts';
 import type { Peer } from '../../wire/peer.ts';
 import { answered, answeredByUs, requestOf, requestOptionsOf } from '../call-request.ts';
 import { LegacyCall, type OpenInputRequest } from '../elicitation/legacy-call.ts';

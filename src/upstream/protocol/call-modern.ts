@@ -1,7 +1,7 @@
 import { NO_CAPABILITIES } from '../../core/call/client-capabilities.ts';
-import { TASKS_EXTENSION } from '../../core/call/task.ts';
 import type { InputResponses, JsonObject, ResolvedCall, Result } from '../../core/call.ts';
-import { METHOD_NOT_FOUND, RpcError } from '../../wire/json-rpc.ts';
+import { RpcError } from '../../wire/json-rpc.ts';
+import { HEADER_MISMATCH, META, METHOD_NOT_FOUND, TASKS_EXTENSION } from '../../wire/mcp.ts';
 import { paramHeaders } from '../../wire/param-headers.ts';
 import type { RequestOptions } from '../../wire/request-options.ts';
 import { answered, answeredByUs, hasKeys, requestOf, requestOptionsOf } from '../call-request.ts';
@@ -15,7 +15,7 @@ import {
 } from '../elicitation/input-requests.ts';
 import { toFailure } from '../failure.ts';
 import type { ProtocolCalls, ProtocolCallsOptions } from './call-legacy.ts';
-import { capabilitiesOf, META } from './negotiate.ts';
+import { capabilitiesOf } from './negotiate.ts';
 import { taskPoller } from './poll-task.ts';
 
 export interface ModernCallsOptions extends ProtocolCallsOptions {
@@ -23,7 +23,6 @@ export interface ModernCallsOptions extends ProtocolCallsOptions {
   readonly listTools: (signal: AbortSignal) => Promise<readonly JsonObject[]>;
 }
 
-const HEADER_MISMATCH = -32020;
 // A server that wants the roots again and again would be asked for ever.
 const MAX_ROUNDS = 4;
 
@@ -104,8 +103,8 @@ function requester({ peer, serverRequests }: ModernCallsOptions): Request {
     const declared = capabilitiesOf(call.capabilities ?? NO_CAPABILITIES, serverRequests.roots().length > 0);
     // A server that is not told so answers at once or not at all.
     const capabilities = call.acceptsTask ? { ...declared, extensions: { [TASKS_EXTENSION]: {} } } : declared;
-    const level = call.log && { [META('logLevel')]: call.log.level };
-    return peer.request(method, params, { ...ask, envelope: { [META('clientCapabilities')]: capabilities, ...level } });
+    const level = call.log && { [META.logLevel]: call.log.level };
+    return peer.request(method, params, { ...ask, envelope: { [META.clientCapabilities]: capabilities, ...level } });
   };
 }
 

@@ -1,7 +1,8 @@
 import { HeddleError } from '../../core/errors.ts';
 import type { Clock } from '../../core/time.ts';
+import type { Era } from '../../wire/mcp.ts';
 import type { Agreement } from '../connection.ts';
-import { type Era, wasLostAtProbe } from './negotiate.ts';
+import { wasLostAtProbe } from './negotiate.ts';
 
 interface Verdict {
   readonly era: Era;

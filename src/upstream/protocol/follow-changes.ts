@@ -2,6 +2,7 @@ import type { JsonObject } from '../../core/call.ts';
 import { UpstreamError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { Clock } from '../../core/time.ts';
+import { META } from '../../wire/mcp.ts';
 import type { Peer } from '../../wire/peer.ts';
 import type { Agreement } from '../connection.ts';
 import { toFailure } from '../failure.ts';
@@ -27,7 +28,6 @@ export interface ChangeSource {
 }
 
 const REQUEST_MS = 15_000;
-const TAG = 'io.modelcontextprotocol/subscriptionId';
 const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged';
 const UPDATED = 'notifications/resources/updated';
 const LISTS = ['tools', 'prompts', 'resources'] as const;
@@ -71,7 +71,7 @@ function followModern(
   });
   return {
     onNotification(method, params, askedBy) {
-      const { [TAG]: tag = method === ACKNOWLEDGED ? askedBy : undefined, ...meta } = metaOf(params);
+      const { [META.subscriptionId]: tag = method === ACKNOWLEDGED ? askedBy : undefined, ...meta } = metaOf(params);
       if (tag === undefined) onNotification(method, params);
       else if (typeof tag !== 'number')
         return; // Our ids are numbers: this is no listen of ours.

@@ -4,7 +4,8 @@ import type { JsonObject } from '../../core/call.ts';
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import { type Clock, steadyClock } from '../../core/time.ts';
-import { METHOD_NOT_FOUND, RpcError } from '../../wire/json-rpc.ts';
+import { RpcError } from '../../wire/json-rpc.ts';
+import { METHOD_NOT_FOUND } from '../../wire/mcp.ts';
 import type { Peer } from '../../wire/peer.ts';
 import { toFailure } from '../failure.ts';
 

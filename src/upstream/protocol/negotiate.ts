@@ -3,14 +3,23 @@ import { abortable } from '../../core/async/abortable.ts';
 import type { ClientCapabilities, JsonObject } from '../../core/call.ts';
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
-import { LEGACY_VERSIONS, MODERN_VERSION, type ProtocolVersion } from '../../core/protocol-versions.ts';
 import { realTimer, type Timer } from '../../core/time.ts';
-import { INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from '../../wire/json-rpc.ts';
+import { RpcError } from '../../wire/json-rpc.ts';
+import {
+  type Era,
+  HEADER_MISMATCH,
+  INVALID_PARAMS,
+  LEGACY_VERSIONS,
+  META,
+  METHOD_NOT_FOUND,
+  MODERN_VERSION,
+  type ProtocolVersion,
+  UNSUPPORTED_VERSION,
+} from '../../wire/mcp.ts';
 import type { Peer } from '../../wire/peer.ts';
 import type { Agreement } from '../connection.ts';
-import { PROTOCOL_VERSION_KEY } from '../transports/http-headers.ts';
 
-export type Era = 'legacy' | 'modern';
+export type { Era };
 
 export interface NegotiateOptions {
   readonly client: { readonly name: string; readonly version: string };
@@ -29,11 +38,7 @@ export interface NegotiateOptions {
   readonly onLegacyVersion?: ((version: string) => void) | undefined;
 }
 
-const UNSUPPORTED_VERSION = -32022;
-const HEADER_MISMATCH = -32020;
 const NO_INITIALIZE = [METHOD_NOT_FOUND, INVALID_PARAMS, HEADER_MISMATCH, UNSUPPORTED_VERSION];
-/** A key of the envelope. */
-export const META = (name: string) => `io.modelcontextprotocol/${name}`;
 
 /** How a server is told what the user can be asked, in both eras. */
 export const capabilitiesOf = (capabilities: ClientCapabilities, hasRoots: boolean): JsonObject => ({
@@ -136,9 +141,9 @@ async function discoverLate(peer: Peer, options: NegotiateOptions): Promise<Agre
 }
 
 const envelopeOf = ({ client, capabilities = {} }: NegotiateOptions): JsonObject => ({
-  [PROTOCOL_VERSION_KEY]: MODERN_VERSION,
-  [META('clientInfo')]: client,
-  [META('clientCapabilities')]: capabilities,
+  [META.protocolVersion]: MODERN_VERSION,
+  [META.clientInfo]: client,
+  [META.clientCapabilities]: capabilities,
 });
 
 function noModern(): never {
@@ -159,7 +164,7 @@ async function discover(peer: Peer, options: NegotiateOptions): Promise<Agreemen
   });
   const versions = found.supportedVersions;
   if (!Array.isArray(versions) || !versions.includes(MODERN_VERSION)) return undefined;
-  const serverInfo = (found._meta as JsonObject | undefined)?.[META('serverInfo')];
+  const serverInfo = (found._meta as JsonObject | undefined)?.[META.serverInfo];
   return agreement('modern', MODERN_VERSION, { ...found, serverInfo });
 }
 

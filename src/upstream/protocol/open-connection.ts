@@ -4,6 +4,7 @@ import { HeddleError, UpstreamError } from '../../core/errors.ts';
 import { withPlainNumbers } from '../../core/exact-numbers.ts';
 import { VERSION } from '../../core/version.ts';
 import type { Transport } from '../../wire/json-rpc.ts';
+import { UNDECLARED_COMPLETION_VERSION } from '../../wire/mcp.ts';
 import { hasLegalParamHeaders } from '../../wire/param-headers.ts';
 import { Peer } from '../../wire/peer.ts';
 import { answered } from '../call-request.ts';
@@ -181,7 +182,7 @@ const takesLevels = (agreed: Agreement | undefined) =>
 
 // The oldest servers have no word for it.
 const canComplete = ({ capabilities, protocolVersion }: Agreement) =>
-  capabilities.completions !== undefined || protocolVersion === '2024-11-05';
+  capabilities.completions !== undefined || protocolVersion === UNDECLARED_COMPLETION_VERSION;
 
 const noSuggestions = async (server: string): Promise<Result> =>
   answered(server, { completion: { values: [] } }, performance.now());

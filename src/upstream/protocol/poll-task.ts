@@ -2,6 +2,7 @@ import { nameFor } from '../../core/call/name-for.ts';
 import type { InputResponses, JsonObject, ResolvedCall, Result, TaskContinuation } from '../../core/call.ts';
 import { UpstreamError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
+import { INTERNAL_ERROR } from '../../wire/mcp.ts';
 import type { RequestOptions } from '../../wire/request-options.ts';
 import { answered, answeredByUs, hasKeys, requestOptionsOf } from '../call-request.ts';
 import {
@@ -141,7 +142,7 @@ const isCount = (value: unknown): value is number => Number.isSafeInteger(value)
 /** How a task that came to no result says so: the server's own words, and what it says of the task. */
 function ended(server: string, call: ResolvedCall, value: JsonObject): UpstreamError {
   const { status, error, statusMessage } = value;
-  const rpc = isObject(error) ? error : { code: -32603, message: 'The task failed.' };
+  const rpc = isObject(error) ? error : { code: INTERNAL_ERROR, message: 'The task failed.' };
   const why = typeof statusMessage === 'string' ? ` It says: ${statusMessage.slice(0, MAX_MESSAGE_CHARS)}` : '';
   const message =
     status === 'failed'

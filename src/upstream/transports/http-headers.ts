@@ -1,12 +1,11 @@
 import type { JsonObject } from '../../core/call.ts';
 import { headerValue } from '../../wire/header-value.ts';
+import { META } from '../../wire/mcp.ts';
 import { nameParamOf } from '../../wire/name-param.ts';
-
-export const PROTOCOL_VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
 
 /** The headers a 2026-07-28 server checks against the body. A message without an envelope gets none. */
 export function headersOfBody(method: string, params: JsonObject | undefined): Record<string, string> {
-  const version = (params?._meta as JsonObject | undefined)?.[PROTOCOL_VERSION_KEY];
+  const version = (params?._meta as JsonObject | undefined)?.[META.protocolVersion];
   if (typeof version !== 'string') return {};
   const headers: Record<string, string> = { 'mcp-protocol-version': version, 'mcp-method': method };
   const name = nameParamOf(method, params);
