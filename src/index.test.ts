@@ -1,21 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished } from 'vitest';
+import { expect } from 'vitest';
 import { verifies } from '../test/requirements.ts';
 import { recordingServer, text } from '../test/servers/recording-server.ts';
-import { openHeddle } from './index.ts';
+import { temporaryFolder, temporaryHeddleClient } from '../test/temporary-heddle.ts';
 import { openStore } from './store/open-store.ts';
 
 async function opened() {
-  const folder = mkdtempSync(join(tmpdir(), 'heddle-library-'));
+  const folder = await temporaryFolder();
   const server = recordingServer({ say: ({ words }) => text(String(words)) });
-  const env = { HEDDLE_HOME: join(folder, 'home') };
-  const heddle = await openHeddle({ cwd: folder, env, servers: { demo: server } });
-  onTestFinished(async () => {
-    await heddle.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  const heddle = await temporaryHeddleClient({ folder, env: {}, servers: { demo: server } });
   return { heddle, server, store: join(folder, 'home', 'heddle.sqlite') };
 }
 

@@ -1,14 +1,14 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished } from 'vitest';
+import { describe, expect } from 'vitest';
 import { verifies } from '../test/requirements.ts';
 import { ableServer } from '../test/servers/able-server.ts';
+import { temporaryFolder, temporaryHeddle } from '../test/temporary-heddle.ts';
 import { until } from '../test/until.ts';
 import type { Call, Caller, ClientCapabilities, JsonObject } from './core/call.ts';
 import type { Change } from './core/records/server-status.ts';
-import { temporaryFolder } from './gateway/fixtures.ts';
 import type { Heddle } from './heddle.ts';
-import { type HeddleOptions, openHeddle } from './open-heddle.ts';
+import type { HeddleOptions } from './open-heddle.ts';
 
 const FORM: ClientCapabilities = { form: true, url: false, sampling: false, samplingTools: false, roots: false };
 const PLAIN: Caller = { id: 'ann', roles: ['user'], via: 'gateway' };
@@ -29,12 +29,8 @@ const callOf = (name: string, caller: Caller): Call => ({
   ...(caller.capabilities && { capabilities: caller.capabilities }),
 });
 
-async function opened(folder: string, options: HeddleOptions): Promise<Heddle> {
-  const env = { HEDDLE_HOME: join(folder, 'home') };
-  const heddle = await openHeddle({ cwd: folder, env, trustProject: true, ...options });
-  onTestFinished(() => heddle.close());
-  return heddle;
-}
+const opened = (folder: string, options: HeddleOptions): Promise<Heddle> =>
+  temporaryHeddle({ folder, env: {}, trustProject: true, ...options });
 
 const namesFor = async (heddle: Heddle, by: Caller, waitMs?: number) =>
   (await heddle.catalog.list(by, { server: 'up', ...(waitMs !== undefined && { waitMs }) })).items.map(

@@ -1,13 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, expect, onTestFinished, vi } from 'vitest';
+import { afterEach, beforeEach, expect, vi } from 'vitest';
 import { verifies } from '../test/requirements.ts';
 import { recordingServer, text } from '../test/servers/recording-server.ts';
+import { temporaryHeddle } from '../test/temporary-heddle.ts';
 import { newCallId } from './core/call/call-id.ts';
 import type { Call, JsonObject } from './core/call.ts';
 import { gatewayUnderTest, openSession } from './gateway/fixtures.ts';
-import { openHeddle } from './open-heddle.ts';
 
 const HOUR_MS = 60 * 60_000;
 
@@ -17,14 +14,8 @@ afterEach(() => void vi.useRealTimers());
 
 const stepClock = (ms: number) => vi.setSystemTime(Date.now() + ms);
 
-async function heddleWith(config: JsonObject, servers: Record<string, ReturnType<typeof recordingServer>>) {
-  const cwd = mkdtempSync(join(tmpdir(), 'heddle-clock-'));
-  onTestFinished(() => rmSync(cwd, { recursive: true, force: true }));
-  writeFileSync(join(cwd, 'heddle.json'), JSON.stringify(config));
-  const heddle = await openHeddle({ cwd, env: { HEDDLE_HOME: join(cwd, 'home') }, trustProject: true, servers });
-  onTestFinished(() => heddle.close());
-  return heddle;
-}
+const heddleWith = (config: JsonObject, servers: Record<string, ReturnType<typeof recordingServer>>) =>
+  temporaryHeddle({ env: {}, config, servers });
 
 const callOf = (name: string): Call => ({
   id: newCallId(),

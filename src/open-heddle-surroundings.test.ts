@@ -5,17 +5,15 @@ import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { verifies } from '../test/requirements.ts';
 import { sseServer } from '../test/servers/sse-servers.ts';
+import { temporaryFolder, temporaryHeddle } from '../test/temporary-heddle.ts';
 import type { Caller } from './core/call.ts';
-import { temporaryFolder } from './gateway/fixtures.ts';
-import { openHeddle } from './open-heddle.ts';
 
 const owner: Caller = { id: 'someone', roles: ['owner'], via: 'library' };
 
 /** Connects one server, in a folder of its own and with no more variables than these. */
 async function connect(entry: object, variables: Record<string, string>, cwd: string) {
-  const env = { PATH: process.env.PATH, HEDDLE_HOME: join(cwd, 'home'), ...variables };
-  const heddle = await openHeddle({ cwd, env, servers: { demo: entry as never } });
-  onTestFinished(() => heddle.close());
+  const env = { PATH: process.env.PATH, ...variables };
+  const heddle = await temporaryHeddle({ folder: cwd, env, servers: { demo: entry as never } });
   return heddle.servers.connect(owner, 'demo', new AbortController().signal);
 }
 

@@ -1,16 +1,15 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { McpServer } from '@modelcontextprotocol/server';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { carriersOf } from '../test/alive.ts';
 import { verifies } from '../test/requirements.ts';
 import { recordingServer, text } from '../test/servers/recording-server.ts';
+import { temporaryFolder, temporaryHeddle } from '../test/temporary-heddle.ts';
 import { until } from '../test/until.ts';
 import type { Call, Caller, Role } from './core/call.ts';
-import { temporaryFolder } from './gateway/fixtures.ts';
 import type { Heddle } from './heddle.ts';
-import { type HeddleOptions, openHeddle } from './open-heddle.ts';
 
 const signal = new AbortController().signal;
 const ODD = join(import.meta.dirname, '../test/servers/odd-tools.mjs');
@@ -28,16 +27,9 @@ const callOf = (name: string, input: Call['input'] = {}): Call => ({
   signal,
 });
 
-async function opened(options: HeddleOptions = {}, folder?: string): Promise<Heddle> {
-  const cwd = folder ?? (await temporaryFolder());
-  const heddle = await openHeddle({ cwd, env: { PATH: process.env.PATH, HEDDLE_HOME: join(cwd, 'home') }, ...options });
-  onTestFinished(() => heddle.close());
-  return heddle;
-}
-
 describe('closing', () => {
   it('twice is the same as once', async () => {
-    const heddle = await opened({ servers: { up: recordingServer({ do: () => text('') }) } });
+    const heddle = await temporaryHeddle({ servers: { up: recordingServer({ do: () => text('') }) } });
     await heddle.dispatch(callOf('up.do'));
     await Promise.all([heddle.close(), heddle.close()]);
     await heddle.close();
@@ -47,7 +39,7 @@ describe('closing', () => {
     const mark = `HEDDLE_OPEN=${process.pid}.closing`;
     const [name = '', value = ''] = mark.split('=');
     const silent = { command: process.execPath, args: [SILENT, 'silent'], env: { [name]: value } };
-    const heddle = await opened({ servers: { silent, eager: { ...silent, autoConnect: true } } });
+    const heddle = await temporaryHeddle({ servers: { silent, eager: { ...silent, autoConnect: true } } });
     const call = heddle.dispatch(callOf('silent.anything'));
     const failed = expect(call).rejects.toMatchObject({ code: expect.stringMatching(/^(UPSTREAM_|CALL_)/) });
     await until('both servers run', () => carriersOf(mark).length >= 2);
@@ -59,7 +51,7 @@ describe('closing', () => {
   verifies('T4', 'in the middle of a call fails that call, and ends what was started', async () => {
     const mark = `HEDDLE_OPEN=${process.pid}.middle`;
     const [name = '', value = ''] = mark.split('=');
-    const heddle = await opened({
+    const heddle = await temporaryHeddle({
       servers: { odd: { command: process.execPath, args: [ODD], env: { [name]: value } } },
     });
     await heddle.dispatch(callOf('odd.plain', { message: 'ready' }));
@@ -74,7 +66,7 @@ describe('closing', () => {
     const mark = `HEDDLE_OPEN=${process.pid}.later`;
     const [name = '', value = ''] = mark.split('=');
     const odd = { command: process.execPath, args: [ODD], env: { [name]: value } };
-    const heddle = await opened({ servers: { odd } });
+    const heddle = await temporaryHeddle({ servers: { odd } });
     await heddle.close();
     await expect(heddle.dispatch(callOf('odd.plain', { message: 'late' }))).rejects.toMatchObject({
       code: expect.stringMatching(/^(CALL_CANCELLED|UPSTREAM_)/),
@@ -83,7 +75,7 @@ describe('closing', () => {
   });
 
   it('ends those who listen for changes', async () => {
-    const heddle = await opened();
+    const heddle = await temporaryHeddle();
     const heard: string[] = [];
     const changes = heddle.changes(by(), signal);
     await heddle.servers.connect(by('owner'), 'filesystem', signal);
@@ -106,7 +98,7 @@ describe('roles', () => {
     ['run the doctor', ['owner', 'operator'], (heddle: Heddle, who: Caller) => heddle.doctor(who, undefined, signal)],
     ['read statistics', ['owner', 'operator', 'auditor'], (heddle: Heddle, who: Caller) => heddle.traces.stats(who, 0)],
   ])('P4: to %s takes one of %j', async (_, may, act) => {
-    const heddle = await opened();
+    const heddle = await temporaryHeddle();
     for (const role of ALL) {
       if (may.includes(role)) await act(heddle, by(role));
       else await expect(act(heddle, by(role)), role).rejects.toMatchObject(denied);
@@ -115,7 +107,7 @@ describe('roles', () => {
   });
 
   verifies('P4', 'are not needed to list and to call', async () => {
-    const heddle = await opened({ servers: { up: recordingServer({ do: () => text('yes') }) } });
+    const heddle = await temporaryHeddle({ servers: { up: recordingServer({ do: () => text('yes') }) } });
     const { items } = await heddle.catalog.list(by('user'), {});
     expect(items.map(({ publicName }) => publicName)).toContain('mcp__up__do');
     expect(await heddle.dispatch({ ...callOf('mcp__up__do'), caller: by('user') })).toMatchObject({
@@ -130,7 +122,7 @@ describe('servers given by the program', () => {
     server.registerTool('add', { inputSchema: z.object({ a: z.number(), b: z.number() }) }, ({ a, b }) => ({
       content: [{ type: 'text', text: String(a + b) }],
     }));
-    const heddle = await opened({ servers: { mine: { connect: (line) => server.connect(line as never) } } });
+    const heddle = await temporaryHeddle({ servers: { mine: { connect: (line) => server.connect(line as never) } } });
     expect(await heddle.dispatch(callOf('mine.add', { a: 2, b: 3 }))).toMatchObject({ value: text('5') });
     await expect(heddle.dispatch(callOf('mine.add', { a: 'x' }))).rejects.toMatchObject({ code: 'INPUT_INVALID' });
   });
@@ -138,9 +130,11 @@ describe('servers given by the program', () => {
   verifies('C5', 'win over configured ones of the same name, and a broken one is an error at once', async () => {
     const folder = await temporaryFolder();
     await writeFile(join(folder, '.mcp.json'), JSON.stringify({ mcpServers: { up: { command: 'no-such-program' } } }));
-    const heddle = await opened({ servers: { up: recordingServer({ do: () => text('given') }) } }, folder);
+    const heddle = await temporaryHeddle({ folder, servers: { up: recordingServer({ do: () => text('given') }) } });
     expect(await heddle.dispatch(callOf('up.do'))).toMatchObject({ value: text('given') });
-    await expect(opened({ servers: { bad: { comand: 'x' } } })).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+    await expect(temporaryHeddle({ servers: { bad: { comand: 'x' } } })).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+    });
   });
 
   verifies('C8', 'cannot pass for a built-in by taking its name', async () => {
@@ -148,11 +142,11 @@ describe('servers given by the program', () => {
     await writeFile(join(folder, 'heddle.json'), JSON.stringify({ mode: 'strict' }));
     const tools = { fs_read_file: () => text('mine') };
     const pretender = recordingServer(tools, () => ({ annotations: { readOnlyHint: true } }));
-    const heddle = await opened({ servers: { filesystem: pretender } }, folder);
+    const heddle = await temporaryHeddle({ folder, servers: { filesystem: pretender } });
     await expect(heddle.dispatch(callOf('filesystem.fs_read_file'))).rejects.toMatchObject({
       code: 'APPROVAL_REQUIRED',
     });
-    const inside = opened({ servers: { 'heddle-filesystem': pretender } }, folder);
+    const inside = temporaryHeddle({ folder, servers: { 'heddle-filesystem': pretender } });
     await expect(inside).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
   });
 });
@@ -164,7 +158,7 @@ describe('the configuration file that was asked for', () => {
   ])('C10: stops everything when it %s: its rules would be missing', async (_, content, message) => {
     const folder = await temporaryFolder();
     if (content !== undefined) await writeFile(join(folder, 'rules.json'), content);
-    await expect(opened({ configFile: 'rules.json' }, folder)).rejects.toMatchObject({
+    await expect(temporaryHeddle({ folder, configFile: 'rules.json' })).rejects.toMatchObject({
       code: 'CONFIG_INVALID',
       message: expect.stringContaining(message),
     });
@@ -174,7 +168,11 @@ describe('the configuration file that was asked for', () => {
     const folder = await temporaryFolder();
     await writeFile(join(folder, 'rules.json'), JSON.stringify({ mcpServers: { bad: { comand: 'x' } } }));
     const told: unknown[] = [];
-    const heddle = await opened({ configFile: 'rules.json', onProblems: (problems) => told.push(...problems) }, folder);
+    const heddle = await temporaryHeddle({
+      folder,
+      configFile: 'rules.json',
+      onProblems: (problems) => told.push(...problems),
+    });
     expect(await heddle.servers.list(by())).toMatchObject([{ name: 'bad', state: 'failed' }, { name: 'filesystem' }]);
     expect(told).toContainEqual(expect.objectContaining({ level: 'error', server: 'bad', fix: expect.any(String) }));
   });
@@ -184,7 +182,10 @@ describe('two Heddles on one store', () => {
   verifies('G11', 'write at the same time, and the audit log of both is whole', async () => {
     const folder = await temporaryFolder();
     const options = () => ({ servers: { up: recordingServer({ do: ({ n }) => text(String(n)) }) } });
-    const [one, two] = await Promise.all([opened(options(), folder), opened(options(), folder)]);
+    const [one, two] = await Promise.all([
+      temporaryHeddle({ folder, ...options() }),
+      temporaryHeddle({ folder, ...options() }),
+    ]);
     const calls = Array.from({ length: 100 }, (_, n) => (n % 2 === 0 ? one : two).dispatch(callOf('up.do', { n })));
     const results = await Promise.all(calls);
     expect(results.map((result) => result.kind === 'complete' && result.value)).toEqual(

@@ -1,15 +1,14 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { carriersOf } from '../../test/alive.ts';
 import { verifies } from '../../test/requirements.ts';
 import { recordingServer, text } from '../../test/servers/recording-server.ts';
+import { temporaryFolder, temporaryHeddle, temporaryHeddleClient } from '../../test/temporary-heddle.ts';
 import { until } from '../../test/until.ts';
 import type { Config, ServerConfig } from '../config/config.ts';
 import type { Caller, JsonObject, Role } from '../core/call.ts';
-import { temporaryFolder } from '../gateway/fixtures.ts';
-import { type HeddleClient, type OpenOptions, openHeddle } from '../index.ts';
-import { openHeddle as openInside } from '../open-heddle.ts';
+import type { HeddleClient, OpenOptions } from '../index.ts';
 import { openStore } from '../store/open-store.ts';
 import type { ActiveConfig } from './active-config.ts';
 import { registeredServers } from './registered-servers.ts';
@@ -28,13 +27,8 @@ async function opened(options: OpenOptions = {}, files: Readonly<Record<string, 
     await writeFile(join(folder, name), JSON.stringify(content));
   };
   for (const [name, content] of Object.entries(files)) await write(name, content);
-  const env = {
-    PATH: process.env.PATH,
-    HEDDLE_HOME: join(folder, 'home'),
-    HEDDLE_MANAGED_DIR: join(folder, 'managed'),
-  };
-  const heddle = await openHeddle({ cwd: folder, env, trustProject: true, ...options });
-  onTestFinished(() => heddle.close());
+  const env = { PATH: process.env.PATH, HEDDLE_MANAGED_DIR: join(folder, 'managed') };
+  const heddle = await temporaryHeddleClient({ folder, env, trustProject: true, ...options });
   return { heddle, write, store: join(folder, 'home', 'heddle.sqlite') };
 }
 
@@ -233,9 +227,7 @@ describe('what is done to servers while running', () => {
   });
 
   verifies('P4', 'takes an owner or an operator', async () => {
-    const cwd = await temporaryFolder();
-    const heddle = await openInside({ cwd, env: { HEDDLE_HOME: join(cwd, 'home') } });
-    onTestFinished(() => heddle.close());
+    const heddle = await temporaryHeddle();
     const by = (role: Role): Caller => ({ id: role, roles: [role], via: 'console' });
     for (const role of ['approver', 'auditor', 'user'] as const) {
       const denied = { code: 'PERMISSION_DENIED' };

@@ -1,14 +1,13 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
+import { temporaryFolder, temporaryHeddle } from '../../test/temporary-heddle.ts';
 import { consoleApi } from '../console/api.ts';
 import type { Caller, JsonObject } from '../core/call.ts';
 import type { Clock } from '../core/time.ts';
 import type { Heddle } from '../heddle.ts';
-import { type HeddleOptions, openHeddle } from '../open-heddle.ts';
+import type { HeddleOptions } from '../open-heddle.ts';
 import type { AuditRecord } from '../store/audit-log.ts';
 import { openStore } from '../store/open-store.ts';
 import { LEGACY_VERSIONS, META, MODERN_VERSION } from '../wire/mcp.ts';
@@ -55,24 +54,12 @@ export interface TestResponse {
   readonly json: JsonObject;
 }
 
-/** A folder of its own, gone when the test ends. */
-export async function temporaryFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'heddle-gateway-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  return folder;
-}
-
 /** A real gateway on a free port over a real Heddle in an empty folder; both gone when the test ends. */
 export async function gatewayUnderTest(setting: Setting = {}): Promise<GatewayUnderTest> {
   const folder = await temporaryFolder();
   const { clock = Date.now } = setting;
-  await writeFile(join(folder, 'heddle.json'), JSON.stringify(setting.config ?? {}));
-  const heddle = await openHeddle({
-    cwd: folder,
-    env: { HEDDLE_HOME: join(folder, 'home') },
-    trustProject: true,
-    servers: setting.servers ?? {},
-  });
+  const { servers = {}, config = {} } = setting;
+  const heddle = await temporaryHeddle({ folder, env: {}, config, servers });
   const gateway = await openGateway({
     heddle,
     host: '127.0.0.1',

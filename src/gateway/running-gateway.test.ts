@@ -4,9 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
+import { temporaryFolder } from '../../test/temporary-heddle.ts';
 import { challengeIn, proofOf } from './auth/gateway-proof.ts';
 import { gatewayToken } from './auth/gateway-token.ts';
-import { gatewayUnderTest, TOKEN, temporaryFolder } from './fixtures.ts';
+import { gatewayUnderTest, TOKEN } from './fixtures.ts';
 import { announceGateway, findGateway, requestGateway, withdrawGateway } from './running-gateway.ts';
 
 const { pid } = process;

@@ -1,31 +1,15 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { describe, expect, onTestFinished } from 'vitest';
+import { describe, expect } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import { type Readables, readingServer, textAt } from '../../test/servers/reading-server.ts';
+import { temporaryHeddleClient } from '../../test/temporary-heddle.ts';
 import { until } from '../../test/until.ts';
 import type { JsonObject } from '../core/call.ts';
-import { type OpenOptions, openHeddle } from '../index.ts';
+import type { OpenOptions } from '../index.ts';
 import type { Transport } from '../wire/json-rpc.ts';
 import { Peer } from '../wire/peer.ts';
 
-async function opened(servers: NonNullable<OpenOptions['servers']>, config: JsonObject = {}, more: OpenOptions = {}) {
-  const folder = mkdtempSync(join(tmpdir(), 'heddle-reading-'));
-  writeFileSync(join(folder, 'heddle.json'), JSON.stringify(config));
-  const heddle = await openHeddle({
-    cwd: folder,
-    env: { HEDDLE_HOME: join(folder, 'home') },
-    servers,
-    trustProject: true,
-    ...more,
-  });
-  onTestFinished(async () => {
-    await heddle.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
-  return heddle;
-}
+const opened = (servers: NonNullable<OpenOptions['servers']>, config: JsonObject = {}, more: OpenOptions = {}) =>
+  temporaryHeddleClient({ env: {}, config, servers, ...more });
 
 const NOTES: Readables = {
   resources: [{ uri: 'note://one', name: 'one' }],

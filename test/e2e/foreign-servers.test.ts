@@ -2,26 +2,17 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import { type HeddleClient, openHeddle } from '../../src/index.ts';
+import type { HeddleClient } from '../../src/index.ts';
 import { verifies } from '../requirements.ts';
+import { temporaryHeddleClient } from '../temporary-heddle.ts';
 
 const PACKAGES = join(import.meta.dirname, '../../node_modules');
 
 /** Somebody else's server, started by its file: what `npx` would run. */
 async function opened(name: string, file: string, more: { args?: readonly string[]; env?: Record<string, string> }) {
-  const folder = mkdtempSync(join(tmpdir(), 'heddle-foreign-'));
   const { args = [], env = {} } = more;
   const entry = { command: process.execPath, args: [join(PACKAGES, file), ...args], env, trusted: true };
-  const heddle = await openHeddle({
-    cwd: folder,
-    env: { ...process.env, HEDDLE_HOME: join(folder, 'home') },
-    servers: { [name]: entry },
-  });
-  onTestFinished(async () => {
-    await heddle.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
-  return heddle;
+  return temporaryHeddleClient({ env: process.env, servers: { [name]: entry } });
 }
 
 async function toolsOf(heddle: HeddleClient, server: string): Promise<readonly string[]> {

@@ -1,17 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished } from 'vitest';
+import { expect } from 'vitest';
 import type { Caller, JsonObject } from '../../src/core/call.ts';
 import type { Notification } from '../../src/core/records/notification.ts';
-import { openHeddle } from '../../src/index.ts';
-import { openHeddle as openGoverned } from '../../src/open-heddle.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { InProcessServer } from '../../src/upstream/lifecycle/programmatic-servers.ts';
 import { RpcError } from '../../src/wire/json-rpc.ts';
 import { Peer } from '../../src/wire/peer.ts';
 import { verifies } from '../requirements.ts';
 import { changingOldServer } from '../servers/changing-servers.ts';
+import { temporaryFolder, temporaryHeddle, temporaryHeddleClient } from '../temporary-heddle.ts';
 import { until } from '../until.ts';
 
 interface Ide extends InProcessServer {
@@ -41,16 +38,9 @@ function ideServer(): Ide {
   };
 }
 
-function folder(): { readonly cwd: string; readonly env: { readonly HEDDLE_HOME: string } } {
-  const cwd = mkdtempSync(join(tmpdir(), 'heddle-notifications-'));
-  onTestFinished(() => rmSync(cwd, { recursive: true, force: true }));
-  return { cwd, env: { HEDDLE_HOME: join(cwd, 'home') } };
-}
-
 verifies('T9', 'a program and its in-process server tell each other what they like', async () => {
   const ide = ideServer();
-  const heddle = await openHeddle({ ...folder(), servers: { ide } });
-  onTestFinished(() => heddle.close());
+  const heddle = await temporaryHeddleClient({ servers: { ide } });
   const heard: Notification[] = [];
   const selections: Notification[] = [];
   heddle.onNotification({ server: 'ide' }, () => {
@@ -85,8 +75,7 @@ verifies('T9', 'a program and its in-process server tell each other what they li
 
 verifies('T9', 'every handler hears that a resource or a list of an SDK server has changed', async () => {
   const { serve, server } = changingOldServer();
-  const heddle = await openHeddle({ ...folder(), servers: { notes: { connect: serve } } });
-  onTestFinished(() => heddle.close());
+  const heddle = await temporaryHeddleClient({ servers: { notes: { connect: serve } } });
   const heard: [string[], string[]] = [[], []];
   for (const methods of heard) heddle.onNotification({}, ({ method }) => void methods.push(method));
   await heddle.servers.connect('notes');
@@ -102,8 +91,8 @@ verifies(
   'nothing that steers calls can be sent as a notification, and what is sent is written down',
   async () => {
     const ide = ideServer();
-    const { cwd, env } = folder();
-    const heddle = await openHeddle({ cwd, env, servers: { ide } });
+    const folder = await temporaryFolder();
+    const heddle = await temporaryHeddleClient({ folder, servers: { ide } });
     await heddle.servers.connect('ide');
     const known = ide.told.length;
     for (const method of ['tools/call', 'notifications/cancelled', 'notifications/initialized', '']) {
@@ -114,7 +103,7 @@ verifies(
     await until('the server was told', () => ide.told.length > known);
     expect(ide.told.slice(known)).toEqual([['hello', {}]]);
     await heddle.close();
-    const store = await openStore({ location: join(env.HEDDLE_HOME, 'heddle.sqlite') });
+    const store = await openStore({ location: join(folder, 'home', 'heddle.sqlite') });
     const records = await store.audit.search({ limit: 10 });
     await store.close();
     expect(records.filter(({ name }) => name === 'servers.notify').map(({ detail }) => detail)).toEqual([
@@ -126,11 +115,7 @@ verifies(
 
 verifies('G2', 'only an operator may notify servers and hear what they say, and no one a denied server', async () => {
   const ide = ideServer();
-  const { cwd, env } = folder();
-  const configFile = join(cwd, 'heddle.json');
-  writeFileSync(configFile, JSON.stringify({ permissions: { deny: ['mcp__ide'] } }));
-  const heddle = await openGoverned({ cwd, env, configFile, servers: { ide } });
-  onTestFinished(() => heddle.close());
+  const heddle = await temporaryHeddle({ config: { permissions: { deny: ['mcp__ide'] } }, servers: { ide } });
   const denied = { code: 'PERMISSION_DENIED' };
   const said = { method: 'hello', params: {} };
   const user: Caller = { id: 'ada', roles: ['user'], via: 'gateway' };

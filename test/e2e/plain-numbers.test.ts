@@ -1,10 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { expect, onTestFinished } from 'vitest';
+import { expect } from 'vitest';
 import type { JsonObject } from '../../src/core/call.ts';
-import { openHeddle } from '../../src/index.ts';
 import { verifies } from '../requirements.ts';
+import { temporaryHeddleClient } from '../temporary-heddle.ts';
 import { until } from '../until.ts';
 
 const SERVER = `
@@ -27,13 +24,8 @@ const SERVER = `
   });`;
 
 verifies('X1', 'a program gets progress, notifications and results with plain numbers', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'heddle-numbers-'));
   const up = { command: process.execPath, args: ['-e', SERVER] };
-  const heddle = await openHeddle({ cwd: folder, env: { HEDDLE_HOME: join(folder, 'home') }, servers: { up } });
-  onTestFinished(async () => {
-    await heddle.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  const heddle = await temporaryHeddleClient({ env: {}, servers: { up } });
   const steps: JsonObject[] = [];
   const logged: JsonObject[] = [];
   heddle.onNotification({ method: 'notifications/message' }, ({ params }) => void logged.push(params));

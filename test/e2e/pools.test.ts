@@ -1,9 +1,8 @@
-import { join } from 'node:path';
-import { expect, onTestFinished } from 'vitest';
-import { temporaryFolder } from '../../src/gateway/fixtures.ts';
-import { type HeddleClient, type JsonObject, openHeddle } from '../../src/index.ts';
+import { expect } from 'vitest';
+import type { HeddleClient, JsonObject } from '../../src/index.ts';
 import { verifies } from '../requirements.ts';
 import { recordingServer, text } from '../servers/recording-server.ts';
+import { temporaryFolder, temporaryHeddleClient } from '../temporary-heddle.ts';
 
 const takes = (...names: string[]) => ({
   inputSchema: { type: 'object', properties: Object.fromEntries(names.map((name) => [name, { type: 'string' }])) },
@@ -16,9 +15,8 @@ async function opened(entries: { readonly left?: JsonObject; readonly right?: Js
   const right = recordingServer({ find: () => text('right') }, () => takes('q'));
   const equivalent = { tool: 'search', rename: { query: 'q' } };
   const entryOf = (name: string, more: JsonObject = {}) => ({ type: 'sdk', name, pool: 'web', ...more });
-  const heddle = await openHeddle({
-    cwd,
-    env: { PATH: process.env.PATH, HEDDLE_HOME: join(cwd, 'home') },
+  const heddle = await temporaryHeddleClient({
+    folder: cwd,
     servers: {
       'left-program': left,
       'right-program': right,
@@ -26,7 +24,6 @@ async function opened(entries: { readonly left?: JsonObject; readonly right?: Js
       right: { ...entryOf('right-program', entries.right), tools: { find: { equivalent } } },
     },
   });
-  onTestFinished(() => heddle.close());
   await heddle.tools();
   return { heddle, left, right, folder: cwd };
 }

@@ -1,17 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, onTestFinished } from 'vitest';
 import type { JsonObject } from '../../src/core/call.ts';
-import { type CallResult, type Elicitation, type HeddleClient, type OpenOptions, openHeddle } from '../../src/index.ts';
+import type { CallResult, Elicitation, HeddleClient, OpenOptions } from '../../src/index.ts';
 import { carriersOf, killAll } from '../alive.ts';
 import { MEASURES } from '../limits.ts';
 import { verifies } from '../requirements.ts';
 import { askingModernServer } from '../servers/asking-modern.ts';
 import { askingSessionServer } from '../servers/asking-server.ts';
+import { temporaryHeddleClient } from '../temporary-heddle.ts';
 import { until } from '../until.ts';
 import { project, SERVERS } from './heddle-command.ts';
 
@@ -19,16 +18,8 @@ const STDIO = { command: process.execPath, args: [join(SERVERS, 'asking-server.t
 const ANN = { name: 'Ann', class: 'first' };
 const FILLED = { action: 'accept', content: { name: 'Ann', seats: 2, class: 'first' } };
 
-async function opened(entry: JsonObject, options: OpenOptions = {}): Promise<HeddleClient> {
-  const folder = mkdtempSync(join(tmpdir(), 'heddle-questions-'));
-  const env = { ...process.env, HEDDLE_HOME: join(folder, 'home') };
-  const heddle = await openHeddle({ cwd: folder, env, servers: { demo: entry }, ...options });
-  onTestFinished(async () => {
-    await heddle.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
-  return heddle;
-}
+const opened = (entry: JsonObject, options: OpenOptions = {}): Promise<HeddleClient> =>
+  temporaryHeddleClient({ env: process.env, servers: { demo: entry }, ...options });
 
 /** Answers only when the question is withdrawn. */
 const tooLate = async ({ signal }: Elicitation) => {
@@ -288,8 +279,12 @@ describe('in a program', () => {
   })) {
     verifies('T10', `configured roots are told to whoever asks, without asking anybody: ${kind}`, async () => {
       const { folder, env } = project({ 'heddle.json': { roots: ['work', 'file:///srv/docs'] } });
-      const heddle = await openHeddle({ cwd: folder, env, trustProject: true, servers: { demo: await entryOf() } });
-      onTestFinished(() => heddle.close());
+      const heddle = await temporaryHeddleClient({
+        folder,
+        env,
+        trustProject: true,
+        servers: { demo: await entryOf() },
+      });
       const answer = said(await heddle.call('demo.where')) as { roots: { roots?: unknown } };
       const roots = [{ uri: `file://${join(folder, 'work')}`, name: 'work' }, { uri: 'file:///srv/docs' }];
       expect(answer.roots.roots ?? answer.roots).toEqual(roots);

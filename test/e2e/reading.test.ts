@@ -1,28 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { expect, onTestFinished } from 'vitest';
-import { openHeddle } from '../../src/index.ts';
+import type { OpenOptions } from '../../src/index.ts';
 import { verifies } from '../requirements.ts';
 import { changingHttpServer, changingOldServer } from '../servers/changing-servers.ts';
 import { EVERYTHING } from '../servers/everything.ts';
+import { temporaryHeddleClient } from '../temporary-heddle.ts';
 import { until } from '../until.ts';
 
-async function opened(servers: NonNullable<Parameters<typeof openHeddle>[0]>['servers']) {
-  const folder = mkdtempSync(join(tmpdir(), 'heddle-reading-'));
-  const heddle = await openHeddle({
-    cwd: folder,
-    env: { HEDDLE_HOME: join(folder, 'home') },
-    ...(servers && { servers }),
-  });
-  onTestFinished(async () => {
-    await heddle.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
-  return heddle;
-}
+const opened = (servers: NonNullable<OpenOptions['servers']>) => temporaryHeddleClient({ env: {}, servers });
 
 const timeless = (value: unknown) => JSON.parse(JSON.stringify(value).replaceAll(/\d{1,2}:\d\d:\d\d [AP]M/g, 'a time'));
 

@@ -1,25 +1,16 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import { type HeddleClient, openHeddle } from '../../src/index.ts';
+import type { HeddleClient } from '../../src/index.ts';
 import { within } from '../limits.ts';
 import { verifies } from '../requirements.ts';
 import { startEverything } from '../servers/everything.ts';
 import { sseServer } from '../servers/sse-servers.ts';
 import { wsServer } from '../servers/ws-servers.ts';
+import { temporaryHeddleClient } from '../temporary-heddle.ts';
 import { until } from '../until.ts';
 
-async function open(entry: { readonly type: string; readonly url: string }): Promise<HeddleClient> {
-  const cwd = mkdtempSync(join(tmpdir(), 'heddle-remote-'));
-  const env = { PATH: process.env.PATH, HEDDLE_HOME: join(cwd, 'home') };
-  const reconnect = { delayMs: 10 };
-  const heddle = await openHeddle({ cwd, env, servers: { up: { ...entry, trusted: true, reconnect } as never } });
-  onTestFinished(async () => {
-    await heddle.close();
-    rmSync(cwd, { recursive: true });
-  });
-  return heddle;
+function open(entry: { readonly type: string; readonly url: string }): Promise<HeddleClient> {
+  const up = { ...entry, trusted: true, reconnect: { delayMs: 10 } };
+  return temporaryHeddleClient({ servers: { up: up as never } });
 }
 
 const said = (text: string) => ({ isError: false, value: { content: [{ type: 'text', text }] } });

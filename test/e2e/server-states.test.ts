@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished } from 'vitest';
-import { type Change, type HeddleClient, openHeddle, type ServerStatus } from '../../src/index.ts';
+import { expect } from 'vitest';
+import type { Change, HeddleClient, ServerStatus } from '../../src/index.ts';
 import { carriersOf } from '../alive.ts';
 import { verifies } from '../requirements.ts';
+import { temporaryFolder, temporaryHeddleClient } from '../temporary-heddle.ts';
 import { until } from '../until.ts';
 import { project, SERVERS } from './heddle-command.ts';
 
@@ -13,15 +12,10 @@ const ODD = join(SERVERS, 'odd-stdio-server.mjs');
 
 /** Heddle with one real child; what it says, and the processes that were ever started. */
 async function opened(entry: object) {
-  const folder = await mkdtemp(join(tmpdir(), 'heddle-'));
+  const folder = await temporaryFolder();
   const log = join(folder, 'starts');
   const odd = { command: process.execPath, args: [ODD], env: { START_LOG: log }, ...entry };
-  const env = { PATH: process.env.PATH, HEDDLE_HOME: join(folder, 'home') };
-  const heddle = await openHeddle({ cwd: folder, env, servers: { odd } });
-  onTestFinished(async () => {
-    await heddle.close();
-    await rm(folder, { recursive: true });
-  });
+  const heddle = await temporaryHeddleClient({ folder, servers: { odd } });
   const told: Change[] = [];
   const over = (async () => {
     for await (const change of heddle.changes(new AbortController().signal)) told.push(change);

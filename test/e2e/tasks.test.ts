@@ -4,12 +4,13 @@ import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
 import type { JsonObject } from '../../src/core/call.ts';
 import { gatewayUnderTest, TOKEN } from '../../src/gateway/fixtures.ts';
-import { type CallResult, type HeddleClient, type OpenOptions, openHeddle } from '../../src/index.ts';
+import type { CallResult, HeddleClient, OpenOptions } from '../../src/index.ts';
 import { verifies } from '../requirements.ts';
 import { ASKABLE_CLIENTS, type AskableClient, type User } from '../servers/askable-clients.ts';
 import { EVERYTHING, startEverything } from '../servers/everything.ts';
 import { taskClient } from '../servers/task-client.ts';
 import { taskServer } from '../servers/task-server.ts';
+import { temporaryHeddleClient } from '../temporary-heddle.ts';
 import { until } from '../until.ts';
 import { SERVERS } from './heddle-command.ts';
 
@@ -21,16 +22,8 @@ async function server(odd?: (value: JsonObject) => JsonObject): Promise<TaskServ
   return started;
 }
 
-async function opened(demo: JsonObject, options: OpenOptions = {}): Promise<HeddleClient> {
-  const folder = mkdtempSync(join(tmpdir(), 'heddle-tasks-'));
-  const env = { ...process.env, HEDDLE_HOME: join(folder, 'home') };
-  const heddle = await openHeddle({ cwd: folder, env, servers: { demo }, ...options });
-  onTestFinished(async () => {
-    await heddle.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
-  return heddle;
-}
+const opened = (demo: JsonObject, options: OpenOptions = {}): Promise<HeddleClient> =>
+  temporaryHeddleClient({ env: process.env, servers: { demo }, ...options });
 
 interface Said {
   readonly isError: boolean;

@@ -1,12 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import { type HeddleClient, HeddleError, openHeddle } from '../../src/index.ts';
+import { type HeddleClient, HeddleError } from '../../src/index.ts';
 import { carriersOf, killAll } from '../alive.ts';
 import { verifies } from '../requirements.ts';
 import { faultyHttp } from '../servers/faulty-http.ts';
+import { temporaryFolder, temporaryHeddleClient } from '../temporary-heddle.ts';
 import { until } from '../until.ts';
 
 const SERVER = join(import.meta.dirname, '../servers/faulty-stdio.mjs');
@@ -20,7 +19,7 @@ interface Crashing {
 
 /** Opens a Heddle with real child processes, all in one pool. */
 async function opened(names: readonly string[], more: object = {}): Promise<Crashing> {
-  const folder = mkdtempSync(join(tmpdir(), 'heddle-crashes-'));
+  const folder = await temporaryFolder();
   const markOf = (name: string) => `${folder}/${name}`;
   const entry = (name: string) => ({
     command: process.execPath,
@@ -29,16 +28,12 @@ async function opened(names: readonly string[], more: object = {}): Promise<Cras
     pool: 'pool',
     ...more,
   });
-  const heddle = await openHeddle({
-    cwd: folder,
-    env: { PATH: process.env.PATH, HEDDLE_HOME: join(folder, 'home') },
-    servers: Object.fromEntries(names.map((name) => [name, entry(name)])),
-  });
+  const servers = Object.fromEntries(names.map((name) => [name, entry(name)]));
+  const heddle = await temporaryHeddleClient({ folder, servers });
   const processesOf = (name: string) => carriersOf(`CRASH_MARK=${markOf(name)}`);
   onTestFinished(async () => {
     await heddle.close();
     await until('no process is left', () => names.every((name) => processesOf(name).length === 0));
-    rmSync(folder, { recursive: true, force: true });
   });
   return { heddle, kill: (server) => killAll(processesOf(server)) };
 }
@@ -65,14 +60,8 @@ const BROKEN_STREAMS: readonly [string, (response: ServerResponse) => void][] = 
 for (const [how, breakStream] of BROKEN_STREAMS) {
   verifies('R4', `50 calls over HTTP whose responses are ${how} are one failure`, async () => {
     const server = await faultyHttp();
-    const cwd = mkdtempSync(join(tmpdir(), 'heddle-crashes-'));
-    const env = { HEDDLE_HOME: join(cwd, 'home') };
-    const heddle = await openHeddle({ cwd, env, servers: { a: { url: server.url } } });
-    onTestFinished(async () => {
-      await heddle.close();
-      await server.close();
-      rmSync(cwd, { recursive: true, force: true });
-    });
+    onTestFinished(() => server.close());
+    const heddle = await temporaryHeddleClient({ servers: { a: { url: server.url } } });
     await heddle.call('a.write', {});
     const open: ServerResponse[] = [];
     for (let call = 0; call < IN_FLIGHT; call++) {

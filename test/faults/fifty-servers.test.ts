@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import { openHeddle } from '../../src/index.ts';
 import { runningWith } from '../alive.ts';
 import { MEASURES, within } from '../limits.ts';
 import { verifies } from '../requirements.ts';
+import { temporaryHeddleClient } from '../temporary-heddle.ts';
 import { until } from '../until.ts';
 
 const TINY = join(import.meta.dirname, '../servers/tiny-server.sh');
@@ -29,14 +27,11 @@ function fifty(tag: string): Record<string, { command: string; args: string[] }>
 }
 
 verifies('F10', 'with ten of fifty servers dead the list comes in two seconds, and the rest work', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'heddle-fifty-'));
   const tag = `fifty-${randomUUID()}`;
-  const env = { PATH: process.env.PATH, HEDDLE_HOME: join(folder, 'home') };
-  const heddle = await openHeddle({ cwd: folder, env, servers: fifty(tag) });
+  const heddle = await temporaryHeddleClient({ servers: fifty(tag) });
   onTestFinished(async () => {
     await heddle.close();
     await until('no process is left', () => runningWith(tag).length === 0);
-    rmSync(folder, { recursive: true, force: true });
   });
   // The wait is two seconds; the rest is what this machine needs to look at its own timers while it starts processes.
   const first = await within(LIST_WAIT_MS + 1000, () => heddle.tools());

@@ -1,25 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import { type HeddleClient, openHeddle } from '../../src/index.ts';
+import type { HeddleClient } from '../../src/index.ts';
 import { verifies } from '../requirements.ts';
 import { type FaultyHttp, faultyHttp, refuse } from '../servers/faulty-http.ts';
 import { listen } from '../servers/http-servers.ts';
 import { selfSigned } from '../servers/self-signed.ts';
+import { temporaryHeddleClient } from '../temporary-heddle.ts';
 
-async function open(url: string): Promise<HeddleClient> {
-  const cwd = mkdtempSync(join(tmpdir(), 'heddle-faults-'));
-  const env = { PATH: process.env.PATH, HEDDLE_HOME: join(cwd, 'home') };
-  const heddle = await openHeddle({ cwd, env, servers: { up: { url, trusted: true } } });
-  onTestFinished(async () => {
-    await heddle.close();
-    rmSync(cwd, { recursive: true });
-  });
-  return heddle;
-}
+const open = (url: string): Promise<HeddleClient> => temporaryHeddleClient({ servers: { up: { url, trusted: true } } });
 
 async function started(): Promise<FaultyHttp & { readonly heddle: HeddleClient; act(): Promise<unknown> }> {
   const server = await faultyHttp();

@@ -1,11 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { type HeddleClient, openHeddle } from '../../src/index.ts';
+import type { HeddleClient } from '../../src/index.ts';
 import { carriersOf } from '../alive.ts';
 import { within } from '../limits.ts';
 import { verifies } from '../requirements.ts';
+import { temporaryFolder, temporaryHeddleClient } from '../temporary-heddle.ts';
 import { until } from '../until.ts';
 
 const SERVER = join(import.meta.dirname, '../servers/faulty-stdio.mjs');
@@ -21,7 +21,7 @@ interface Place {
 
 /** A Heddle with real children: name → in what way each is broken. */
 async function place(ways: Readonly<Record<string, readonly string[]>>, more: object = {}): Promise<Place> {
-  const folder = mkdtempSync(join(tmpdir(), 'heddle-faults-'));
+  const folder = await temporaryFolder();
   const log = (name: string) => join(folder, `${name}.log`);
   const servers = Object.fromEntries(
     Object.entries(ways).map(([name, args]) => [
@@ -29,13 +29,11 @@ async function place(ways: Readonly<Record<string, readonly string[]>>, more: ob
       { command: process.execPath, args: [SERVER, ...args], env: { START_LOG: log(name) }, ...more },
     ]),
   );
-  const env = { PATH: process.env.PATH, HEDDLE_HOME: join(folder, 'home') };
-  const heddle = await openHeddle({ cwd: folder, env, servers });
+  const heddle = await temporaryHeddleClient({ folder, servers });
   const runs = (name: string) => carriersOf(`START_LOG=${log(name)}`).length > 0;
   onTestFinished(async () => {
     await heddle.close();
     await until('nothing is left', () => !Object.keys(ways).some(runs));
-    rmSync(folder, { recursive: true, force: true });
   });
   return {
     heddle,

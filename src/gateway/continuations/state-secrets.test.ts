@@ -2,7 +2,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
-import { temporaryFolder } from '../fixtures.ts';
+import { temporaryFolder } from '../../../test/temporary-heddle.ts';
 import { stateSecrets } from './state-secrets.ts';
 
 const DAY = 24 * 3_600_000;

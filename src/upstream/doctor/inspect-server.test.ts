@@ -3,10 +3,9 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
+import { temporaryHeddle } from '../../../test/temporary-heddle.ts';
 import type { Caller } from '../../core/call.ts';
 import type { Finding } from '../../core/records/finding.ts';
-import { temporaryFolder } from '../../gateway/fixtures.ts';
-import { openHeddle } from '../../open-heddle.ts';
 
 const signal = new AbortController().signal;
 const owner: Caller = { id: 'someone', roles: ['owner'], via: 'library' };
@@ -15,10 +14,8 @@ const odd = { command: process.execPath, args: [script('odd-tools.mjs')] };
 
 /** What the doctor finds about one server, or about everything, by subject. */
 async function examine(entry: object | undefined, variables = {}): Promise<ReadonlyMap<string, Finding>> {
-  const cwd = await temporaryFolder();
-  const env = { PATH: process.env.PATH, HEDDLE_HOME: join(cwd, 'home'), ...variables };
-  const heddle = await openHeddle({ cwd, env, servers: entry ? { demo: entry as never } : {} });
-  onTestFinished(() => heddle.close());
+  const env = { PATH: process.env.PATH, ...variables };
+  const heddle = await temporaryHeddle({ env, servers: entry ? { demo: entry as never } : {} });
   const findings = await heddle.doctor(owner, entry && 'demo', signal);
   return new Map(findings.map((finding) => [finding.subject, finding]));
 }
