@@ -39,8 +39,8 @@ export function httpServer(options: HttpServerOptions): { readonly server: Serve
   });
 
   function mcp(arrival: AuthenticatedRequest): Promise<void> | void {
-    if (wantsWebSocket(arrival.request)) return ws.enter(arrival);
-    return sse.isFor(arrival.request) ? sse.receive(arrival) : http.handle(arrival);
+    if (wantsWebSocket(arrival.request)) return ws.accept(arrival);
+    return sse.isFor(arrival.request) ? sse.handle(arrival) : http.handle(arrival);
   }
 
   function receive(request: IncomingMessage, response: ServerResponse): void {
@@ -80,7 +80,7 @@ export function httpServer(options: HttpServerOptions): { readonly server: Serve
   server.on('upgrade', (request, socket, head) => {
     const before = last.get(socket);
     if (before && !before.writableFinished) endWith(before, socket);
-    else receive(request, ws.arrive(request, { socket, head }));
+    else receive(request, ws.responseFor(request, { socket, head }));
   });
   return { server, plain: serveFast(server, receivePlain) };
 }

@@ -62,16 +62,17 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const given = openContinuations(heddle, { secrets: options.stateSecrets, held: options.gatewayTasks });
   const responses = openResponses();
   const closing = new AbortController();
-  const { answer, finish } = trackInFlight(mcpHandler(heddle, given));
-  const lines = clientConnections(heddle, given, options.timer ?? realTimer);
+  const handler = mcpHandler(heddle, given);
+  const { answer, finish } = trackInFlight(handler);
+  const connections = clientConnections({ heddle, handler, timer: options.timer ?? realTimer });
   const { maxBodyBytes, timer, proofKey } = options;
   let url = ''; // Known once it listens.
   const prove = proofKey === undefined ? undefined : (challenge: string) => proofOf({ url, proofKey }, challenge);
   const { server, plain } = httpServer({
     enter: admitRequests({ ...options, prove }),
     http: streamableHttp({ answer, sessions, maxBodyBytes, timer }),
-    ws: wsEndpoint(lines, maxBodyBytes),
-    sse: sseEndpoint(lines, maxBodyBytes),
+    ws: wsEndpoint(connections, maxBodyBytes),
+    sse: sseEndpoint(connections, maxBodyBytes),
     api: options.api,
     responses,
     closing: closing.signal,
@@ -92,7 +93,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       plain.finish();
       for (const session of sessions.all()) stopListening(session);
       const patience = AbortSignal.timeout(patienceMs);
-      await Promise.all([finish(patience), lines.close(patience)]);
+      await Promise.all([finish(patience), connections.close(patience)]);
       await responses.finished(patience);
       server.closeAllConnections();
       plain.close();

@@ -1,41 +1,51 @@
 import type { Timer } from '../../core/time.ts';
 import type { Heddle } from '../../heddle.ts';
 import { revalidateCredential } from '../auth/revalidate-credential.ts';
-import type { Continuations } from '../continuations/continuations.ts';
 import type { AuthenticatedRequest } from '../http-request.ts';
+import type { RequestHandler } from '../request-context.ts';
 import type { ClientTransport } from './client-transport.ts';
-import { serveClient } from './serve-stdio.ts';
+import { serveClient } from './serve-client.ts';
 
-/** The clients that have a line of their own, for as long as they stay. */
+/** The WebSocket and SSE clients of a gateway. */
 export interface ClientConnections {
-  /** Settles when the client is gone, or may no longer be here. */
-  serve(arrival: Pick<AuthenticatedRequest, 'caller' | 'isStillAuthorized'>, line: ClientTransport): Promise<void>;
-  /** Leaves every client once it has its answers; those that still wait when the signal aborts are cut off. */
-  close(patience: AbortSignal): Promise<void>;
+  /** Serves a client. Resolves when it has disconnected or its credential is no longer valid. */
+  serve(request: Pick<AuthenticatedRequest, 'caller' | 'isStillAuthorized'>, transport: ClientTransport): Promise<void>;
+  /** Disconnects each client once its requests are answered, and all of them when `deadline` aborts. */
+  close(deadline: AbortSignal): Promise<void>;
 }
 
-export function clientConnections(heddle: Heddle, given: Continuations, alarm: Timer): ClientConnections {
-  const served = new Map<ClientTransport, Promise<void>>();
+export interface ClientConnectionsOptions {
+  readonly heddle: Heddle;
+  /** The one request handler of the gateway. */
+  readonly handler: RequestHandler;
+  readonly timer: Timer;
+}
+
+export function clientConnections({ heddle, handler, timer }: ClientConnectionsOptions): ClientConnections {
+  const connected = new Map<ClientTransport, Promise<void>>();
   const closing = new AbortController();
 
   return {
-    async serve({ caller, isStillAuthorized }, line) {
-      const gone = serveClient({ heddle, caller, transport: line, continuations: given }, closing.signal);
-      served.set(line, gone);
-      const stop = revalidateCredential(isStillAuthorized, alarm, { stay() {}, leave: () => void line.close() });
-      await gone.finally(() => {
-        stop();
-        served.delete(line);
+    async serve({ caller, isStillAuthorized }, transport) {
+      const disconnected = serveClient({ heddle, handler, caller, transport }, closing.signal);
+      connected.set(transport, disconnected);
+      const stopRevalidation = revalidateCredential(isStillAuthorized, timer, {
+        stay() {},
+        leave: () => void transport.close(),
+      });
+      await disconnected.finally(() => {
+        stopRevalidation();
+        connected.delete(transport);
       });
     },
-    async close(patience) {
-      const cut = () => {
-        for (const line of served.keys()) void line.close();
+    async close(deadline) {
+      const disconnectAll = () => {
+        for (const transport of connected.keys()) void transport.close();
       };
-      patience.addEventListener('abort', cut, { once: true });
+      deadline.addEventListener('abort', disconnectAll, { once: true });
       closing.abort();
-      await Promise.all(served.values());
-      patience.removeEventListener('abort', cut);
+      await Promise.all(connected.values());
+      deadline.removeEventListener('abort', disconnectAll);
     },
   };
 }

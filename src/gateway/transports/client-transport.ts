@@ -3,32 +3,32 @@ import type { Message, Transport } from '../../wire/json-rpc.ts';
 import { INVALID_REQUEST, PARSE_ERROR } from '../../wire/mcp.ts';
 import { isId } from '../http/read-message.ts';
 
-/** A line on which a client both asks and is told, for as long as it stays. */
+/** A transport to one client that stays connected: both sides send requests and notifications on it. */
 export interface ClientTransport extends Transport {
-  /** Settles when the client will say nothing more. It may still listen. */
+  /** Resolves when the client sends nothing more. It may still read. */
   readonly ended: Promise<void>;
-  /** Set once the client speaks the one version that has batches. */
+  /** True once the client has negotiated 2025-03-26, the only version with batches. */
   acceptsBatches: boolean;
-  /** Called with a batch, the parts that are no messages included. */
-  onbatch?: ((said: readonly unknown[]) => void) | undefined;
+  /** Called with the elements of a batch, elements that are no messages included. */
+  onbatch?: ((batch: readonly unknown[]) => void) | undefined;
 }
 
-/** More than this unread, and no further question is taken in until the client has read. */
+/** With more than this unread by the client, the gateway reads no further request of it. */
 export const PAUSE_BYTES = 4 * 1024 * 1024;
-/** More than this unread, and the client is cut off. Several large answers may be on their way at once. */
+/** With more than this unread, the client is disconnected. Several large responses may be unread at once. */
 export const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 
 const MAX_BATCH = 100;
 
-/** Gives what a client wrote to its line: each message that is one; the rest is refused. */
-export function receiveText(text: string, line: ClientTransport): void {
-  const said = readText(text);
-  if (said === undefined) refuse(line, PARSE_ERROR, 'The message is not acceptable JSON.');
-  else receive(said, line);
+/** Parses a text from the client and passes it to the transport. Answers text that is no message with an error. */
+export function receiveText(text: string, transport: ClientTransport): void {
+  const value = parseText(text);
+  if (value === undefined) sendError(transport, PARSE_ERROR, 'The message is not acceptable JSON.');
+  else receiveParsed(value, transport);
 }
 
-/** What a text says as JSON; undefined when it is none. */
-export function readText(text: string): unknown {
+/** Parses JSON and keeps exact numbers. Returns undefined for invalid JSON. */
+export function parseText(text: string): unknown {
   try {
     return parseJson(text, { numbers: 'exact' });
   } catch {
@@ -36,26 +36,30 @@ export function readText(text: string): unknown {
   }
 }
 
-/** Like `receiveText`, for what has been read already. */
-export function receive(said: unknown, line: ClientTransport): void {
-  const isBatch = Array.isArray(said) && line.acceptsBatches && said.length > 0 && said.length <= MAX_BATCH;
-  if (isBatch) line.onbatch?.(said);
-  else if (isMessage(said)) line.onmessage?.(said);
-  else line.send(notOneMessage()).catch(() => {}); // It has left.
+/** Passes a parsed message or batch to the transport. Answers any other value with an error. */
+export function receiveParsed(value: unknown, transport: ClientTransport): void {
+  const isBatch = Array.isArray(value) && transport.acceptsBatches && value.length > 0 && value.length <= MAX_BATCH;
+  if (isBatch) transport.onbatch?.(value);
+  else if (isMessage(value)) transport.onmessage?.(value);
+  else transport.send(notOneMessage()).catch(() => {}); // The client has disconnected.
 }
 
-/** Tells a client that what it wrote is no message. Its id is not repeated: it may be what is wrong. */
-export function refuse(line: ClientTransport, code: number, message: string): void {
-  line.send(refusalOf(code, message)).catch(() => {}); // It has left.
+/** Sends an error response with a null id: the id of an invalid message may itself be invalid. */
+export function sendError(transport: ClientTransport, code: number, message: string): void {
+  transport.send(toErrorResponse(code, message)).catch(() => {}); // The client has disconnected.
 }
 
-const refusalOf = (code: number, message: string): Message => ({ jsonrpc: '2.0', id: null, error: { code, message } });
+const toErrorResponse = (code: number, message: string): Message => ({
+  jsonrpc: '2.0',
+  id: null,
+  error: { code, message },
+});
 
-export const notOneMessage = (): Message => refusalOf(INVALID_REQUEST, 'This is not one JSON-RPC message.');
+export const notOneMessage = (): Message => toErrorResponse(INVALID_REQUEST, 'This is not one JSON-RPC message.');
 
-export function isMessage(said: unknown): said is Message {
-  if (!isObject(said) || said.jsonrpc !== '2.0') return false;
-  const { id, method, params = {} } = said;
-  if (method === undefined) return 'result' in said || 'error' in said;
+export function isMessage(value: unknown): value is Message {
+  if (!isObject(value) || value.jsonrpc !== '2.0') return false;
+  const { id, method, params = {} } = value;
+  if (method === undefined) return 'result' in value || 'error' in value;
   return typeof method === 'string' && (id === undefined || isId(id)) && isObject(params);
 }

@@ -6,9 +6,9 @@ import { isObject } from '../../core/json.ts';
 import type { Era } from '../../wire/mcp.ts';
 import { isId } from '../http/read-message.ts';
 import { capabilitiesInMeta, parseClientCapabilities } from '../methods/client-capabilities.ts';
-import { isMessage, readText } from './client-transport.ts';
+import { isMessage, parseText } from './client-transport.ts';
 
-/** The capabilities and the era of the one client on a pair of streams. */
+/** The capabilities and the era of the client on a pair of streams. */
 export interface Introduction {
   readonly capabilities: ClientCapabilities;
   readonly era: Era;
@@ -25,24 +25,24 @@ interface Streams {
 }
 
 /**
- * Reads the capabilities from the first message of a client, which stays in the stream. A `ping` may come before it and
- * says nothing of the client: it is answered here, because the client may wait for the response.
+ * Reads the capabilities from the first message of a client and leaves that message in the stream. A `ping` before it
+ * is answered here, because the client may wait for the response before it sends more.
  */
 export async function readIntroduction({ input, output }: Streams, signal: AbortSignal): Promise<Introduction> {
-  function isPassedOver(line: string): boolean {
+  function isSkipped(line: string): boolean {
     if (line.trim() === '') return true;
     const id = pingIn(line);
     if (id !== undefined) output.write(`${JSON.stringify({ jsonrpc: '2.0', id, result: {} })}\n`);
     return id !== undefined;
   }
-  const line = await peekLine(input, isPassedOver, signal).catch(() => undefined);
+  const line = await peekLine(input, isSkipped, signal).catch(() => undefined);
   return line === undefined ? UNKNOWN : introductionOf(line);
 }
 
-/** Returns the id of a `ping`, if the line is one that has no capabilities. */
+/** Returns the id of a `ping` without capabilities; undefined for any other message. */
 function pingIn(line: string): string | number | undefined {
   if (line.length > MAX_PING_CHARS) return undefined;
-  const message = readText(line);
+  const message = parseText(line);
   if (!isMessage(message) || message.method !== 'ping' || !isId(message.id)) return undefined;
   return isObject(message.params) && capabilitiesInMeta(message.params) ? undefined : message.id;
 }
@@ -57,20 +57,20 @@ function introductionOf(line: string): Introduction {
     }
     return { capabilities: capabilitiesInMeta(params) ?? NO_CAPABILITIES, era: 'modern' };
   } catch {
-    return UNKNOWN; // The transport refuses it when it reads it.
+    return UNKNOWN; // The transport answers invalid JSON with an error when it reads it.
   }
 }
 
-/** Resolves with the first line to read, or with undefined when the stream ends or the line is too long. */
+/** Resolves with the first line that is not skipped, or with undefined if the stream ends or the line is too long. */
 function peekLine(
   input: Readable,
-  isPassedOver: (line: string) => boolean,
+  isSkipped: (line: string) => boolean,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const found = Promise.withResolvers<string | undefined>();
   let text: Buffer = Buffer.alloc(0);
 
-  // The data goes back in the same turn: a stream that has ended takes none back later.
+  // The data goes back in the same turn: `unshift` on an ended stream throws.
   function finish(line?: string): void {
     input.off('readable', take).off('end', end).off('error', end);
     if (text.length > 0 && !input.readableEnded) input.unshift(text);
@@ -80,7 +80,7 @@ function peekLine(
   function nextLine(): string | undefined {
     for (let feed = text.indexOf(LINE_FEED); feed >= 0; feed = text.indexOf(LINE_FEED)) {
       const line = text.toString('utf8', 0, feed);
-      if (!isPassedOver(line)) return line;
+      if (!isSkipped(line)) return line;
       text = text.subarray(feed + 1);
     }
     return undefined;

@@ -10,54 +10,56 @@ interface Upgrade {
 }
 
 export interface WsEndpoint {
-  /** Gives an upgrade a response, so that it comes through the same doors as everybody. */
-  arrive(request: IncomingMessage, upgrade: Upgrade): ServerResponse;
-  /** Serves whoever came to upgrade and has passed the doors. */
-  enter(arrival: AuthenticatedRequest): Promise<void>;
+  /** Creates a response for an upgrade request, so that it passes the same admission as any other request. */
+  responseFor(request: IncomingMessage, upgrade: Upgrade): ServerResponse;
+  /** Upgrades an authenticated request and serves its client. */
+  accept(request: AuthenticatedRequest): Promise<void>;
 }
 
 export const wantsWebSocket = ({ headers }: IncomingMessage): boolean => headers.upgrade?.toLowerCase() === 'websocket';
 
-/** MCP over WebSocket: the subprotocol `mcp`, one message per text frame. */
-export function wsEndpoint(lines: ClientConnections, maxBodyBytes: number): WsEndpoint {
+/** Serves MCP over WebSocket: the subprotocol `mcp`, one message per text frame. */
+export function wsEndpoint(connections: ClientConnections, maxBodyBytes: number): WsEndpoint {
   const upgrades = new WeakMap<IncomingMessage, Upgrade>();
-  // Loaded with the first client that comes this way: few do.
+  // `ws` is loaded for the first WebSocket client. Most gateways have none.
   const load = once(async () => {
     const [{ WebSocketServer }, { WsServerTransport }] = await Promise.all([import('ws'), import('./ws-transport.ts')]);
     const server = new WebSocketServer({
       noServer: true,
       clientTracking: false,
       maxPayload: maxBodyBytes,
-      perMessageDeflate: false, // A small message could unfold into a huge one.
+      perMessageDeflate: false, // A small compressed message can inflate to a huge one.
       handleProtocols: (offered) => (offered.has('mcp') ? 'mcp' : false),
     });
-    return { server, SocketLine: WsServerTransport };
+    return { server, WsServerTransport };
   });
 
   return {
-    arrive(request, upgrade) {
+    responseFor(request, upgrade) {
       upgrades.set(request, upgrade);
       const { socket } = upgrade;
-      socket.on('error', () => {}); // It has left.
+      socket.on('error', () => {}); // The client has disconnected.
       const response = new NodeResponse(request);
       response.shouldKeepAlive = false;
       response.assignSocket(socket as Parameters<ServerResponse['assignSocket']>[0]);
       response.once('finish', () => socket.end());
       return response;
     },
-    async enter(arrival) {
-      const { request, response } = arrival;
+    async accept(authenticated) {
+      const { request, response } = authenticated;
       const upgrade = upgrades.get(request);
       if (!upgrade) throw new Error('This request cannot be upgraded.');
-      const { server, SocketLine } = await load();
+      const { server, WsServerTransport } = await load();
       const { socket, head } = upgrade;
       response.detachSocket(socket as Parameters<ServerResponse['detachSocket']>[0]);
-      server.handleUpgrade(request, socket, head, (opened) => void lines.serve(arrival, new SocketLine(opened)));
+      server.handleUpgrade(request, socket, head, (webSocket) => {
+        void connections.serve(authenticated, new WsServerTransport(webSocket));
+      });
     },
   };
 }
 
-/** Made once; tried again by the next who wants it when that failed. */
+/** Caches the promise of `make`. A rejected promise is dropped, so that the next call tries again. */
 function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   return () => {

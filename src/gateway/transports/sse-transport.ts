@@ -1,30 +1,21 @@
 import type { ServerResponse } from 'node:http';
-import type { Message, Transport } from '../../wire/json-rpc.ts';
+import type { Message } from '../../wire/json-rpc.ts';
 import { KEEP_ALIVE_COMMENT } from '../response-writer.ts';
-import { type ClientTransport, MAX_UNREAD_BYTES } from './client-transport.ts';
+import { MAX_UNREAD_BYTES } from './client-transport.ts';
+import { GatewayTransport } from './gateway-transport.ts';
 
 const KEEP_ALIVE_MS = 25_000;
 
-/** A client that hears on one long event stream, and posts what it says. */
-export class SseServerTransport implements ClientTransport {
-  onmessage: Transport['onmessage'];
-  onclose: Transport['onclose'];
-  onerror: Transport['onerror'];
-  onbatch: ClientTransport['onbatch'];
-  acceptsBatches = false;
-  readonly ended: Promise<void>;
+/** The gateway's transport to an HTTP+SSE client: messages go out on one event stream and come in as POST requests. */
+export class SseServerTransport extends GatewayTransport {
   readonly #response: ServerResponse;
   readonly #endpoint: string;
-  readonly #end: () => void;
-  #closed = false;
 
-  /** `endpoint` is where the client has to post. */
+  /** `endpoint` is the URL path to which the client posts its messages. */
   constructor(response: ServerResponse, endpoint: string) {
+    super();
     this.#response = response;
     this.#endpoint = endpoint;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.ended = promise;
-    this.#end = resolve;
   }
 
   async start(): Promise<void> {
@@ -39,16 +30,12 @@ export class SseServerTransport implements ClientTransport {
   }
 
   async send(message: Message): Promise<void> {
-    if (this.#closed) throw new Error('The client has left.');
+    this.throwIfClosed();
     this.#write(`event: message\ndata: ${JSON.stringify(message)}\n\n`);
   }
 
-  async close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
+  protected disconnect(): void {
     this.#response.end();
-    this.#end();
-    this.onclose?.();
   }
 
   #write(text: string): void {

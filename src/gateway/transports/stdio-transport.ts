@@ -1,66 +1,53 @@
 import type { Readable, Writable } from 'node:stream';
-import type { Message, Transport } from '../../wire/json-rpc.ts';
+import type { Message } from '../../wire/json-rpc.ts';
 import { lineFramer } from '../../wire/line-framer.ts';
 import { INVALID_REQUEST } from '../../wire/mcp.ts';
-import { type ClientTransport, MAX_UNREAD_BYTES, PAUSE_BYTES, receiveText, refuse } from './client-transport.ts';
+import { MAX_UNREAD_BYTES, PAUSE_BYTES, receiveText, sendError } from './client-transport.ts';
+import { GatewayTransport } from './gateway-transport.ts';
 
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
-/** A client at the other end of two streams: one message per line of text. */
-export class StdioServerTransport implements ClientTransport {
-  onmessage: Transport['onmessage'];
-  onclose: Transport['onclose'];
-  onerror: Transport['onerror'];
-  onbatch: ClientTransport['onbatch'];
-  acceptsBatches = false;
-  readonly ended: Promise<void>;
+/** The gateway's transport to a client on two streams: one message per line of text. */
+export class StdioServerTransport extends GatewayTransport {
   readonly #input: Readable;
   readonly #output: Writable;
-  readonly #end: () => void;
-  #closed = false;
 
   constructor(input: Readable, output: Writable) {
+    super();
     this.#input = input;
     this.#output = output;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.ended = promise;
-    this.#end = resolve;
   }
 
   async start(): Promise<void> {
     const push = lineFramer({
       maxLineBytes: MAX_LINE_BYTES,
       onLine: (line) => receiveText(line, this),
-      onOversized: (bytes) => refuse(this, INVALID_REQUEST, `A message of ${bytes} bytes is too long.`),
+      onOversized: (bytes) => sendError(this, INVALID_REQUEST, `A message of ${bytes} bytes is too long.`),
     });
     this.#input.on('data', (chunk: Buffer) => push(chunk));
-    this.#input.once('end', this.#end);
-    if (this.#input.readableEnded) this.#end();
+    this.#input.once('end', this.end);
+    if (this.#input.readableEnded) this.end();
     this.#input.once('error', () => void this.close());
-    // A stream that closes after its end has said all; one that closes before that was cut.
+    // After `end` the output stays open for pending responses. A `close` without `end` means the client is gone.
     this.#input.once('close', () => this.#input.readableEnded || void this.close());
     for (const event of ['error', 'close']) this.#output.once(event, () => void this.close());
   }
 
   async send(message: Message): Promise<void> {
-    if (this.#closed) throw new Error('The client has left.');
+    this.throwIfClosed();
     const output = this.#output;
     output.write(`${JSON.stringify(message)}\n`);
     if (output.writableLength > MAX_UNREAD_BYTES) await this.close();
-    else if (output.writableLength > PAUSE_BYTES) this.#waitForReader();
+    else if (output.writableLength > PAUSE_BYTES) this.#pauseUntilDrained();
   }
 
-  async close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
+  protected disconnect(): void {
     this.#input.pause();
-    this.#end();
-    this.onclose?.();
   }
 
-  #waitForReader(): void {
+  #pauseUntilDrained(): void {
     if (this.#input.isPaused()) return;
     this.#input.pause();
-    this.#output.once('drain', () => this.#closed || this.#input.resume());
+    this.#output.once('drain', () => this.isClosed || this.#input.resume());
   }
 }
