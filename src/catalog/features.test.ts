@@ -13,6 +13,7 @@ const server = (more: Partial<ServerStatus>): ServerStatus => ({
   sandbox: 'none',
   ...more,
 });
+const ANYTHING = { resources: true, subscribe: true, prompts: true, completions: true };
 const NOTHING = { resources: false, subscribe: false, prompts: false, completions: false };
 
 verifies('P1', 'a connected server offers what it says, and nothing else', () => {
@@ -33,10 +34,18 @@ verifies('P1', 'a connected server offers what it says, and nothing else', () =>
 });
 
 verifies('P1', 'one that is not connected offers what it had, and one never seen may offer anything', () => {
-  expect(featuresOf([server({ tools: 3 })])).toEqual(NOTHING);
-  expect(featuresOf([server({ tools: 0, prompts: 1 })])).toEqual({ ...NOTHING, prompts: true, completions: true });
-  expect(featuresOf([server({})])).toEqual({ resources: true, subscribe: true, prompts: true, completions: true });
+  const listed = { tools: 3, resources: 0, templates: 0, prompts: 0 };
+  expect(featuresOf([server(listed)])).toEqual(NOTHING);
+  expect(featuresOf([server({ ...listed, prompts: 1 })])).toEqual({ ...NOTHING, prompts: true, completions: true });
+  expect(featuresOf([server({})])).toEqual(ANYTHING);
   for (const state of ['failed', 'needs-auth', 'disabled'] as const)
     expect(featuresOf([server({ state })])).toEqual(NOTHING);
   expect(featuresOf([])).toEqual(NOTHING);
+});
+
+verifies('P1', 'a connecting server may have prompts and resources until their lists arrive after the tools', () => {
+  expect(featuresOf([server({ tools: 3 })])).toEqual(ANYTHING);
+  const listed = { tools: 3, resources: 0, templates: 0 };
+  expect(featuresOf([server(listed)])).toEqual({ ...NOTHING, prompts: true, completions: true });
+  expect(featuresOf([server({ ...listed, state: 'failed' })])).toEqual(NOTHING);
 });

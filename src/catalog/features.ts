@@ -11,12 +11,11 @@ export interface CatalogFeatures {
 }
 
 const NOTHING: CatalogFeatures = { resources: false, subscribe: false, prompts: false, completions: false };
-const ANYTHING: CatalogFeatures = { resources: true, subscribe: true, prompts: true, completions: true };
 
 /** What some of these servers have, or may have as far as is known. */
 export function featuresOf(servers: readonly ServerStatus[]): CatalogFeatures {
-  const all = servers.map(offersOfOne);
-  const some = (what: keyof CatalogFeatures) => all.some((offers) => offers[what]);
+  const all = servers.map(featuresOfOne);
+  const some = (what: keyof CatalogFeatures) => all.some((features) => features[what]);
   return {
     resources: some('resources'),
     subscribe: some('subscribe'),
@@ -25,22 +24,22 @@ export function featuresOf(servers: readonly ServerStatus[]): CatalogFeatures {
   };
 }
 
-function offersOfOne(status: ServerStatus): CatalogFeatures {
-  const { state, info, tools, resources = 0, templates = 0, prompts = 0 } = status;
-  if (state === 'connected') return offersIn(isObject(info?.capabilities) ? info.capabilities : {});
+function featuresOfOne(status: ServerStatus): CatalogFeatures {
+  const { state, info, resources, templates, prompts } = status;
+  if (state === 'connected') return featuresIn(isObject(info?.capabilities) ? info.capabilities : {});
   if (state === 'disabled') return NOTHING;
-  // Never seen: as long as it may still come, nobody knows. A client asks what it can ask for only once.
-  if (tools === undefined) return state === 'pending' ? ANYTHING : NOTHING;
-  const hasResources = resources + templates > 0;
+  // A list that has not arrived may hold something. A client reads the capabilities only once.
+  const mayHave = (count: number | undefined) => (count === undefined ? state === 'pending' : count > 0);
+  const hasResources = mayHave(resources) || mayHave(templates);
   return {
     resources: hasResources,
     subscribe: hasResources,
-    prompts: prompts > 0,
-    completions: prompts + templates > 0,
+    prompts: mayHave(prompts),
+    completions: mayHave(prompts) || mayHave(templates),
   };
 }
 
-const offersIn = ({ resources, prompts, completions }: JsonObject): CatalogFeatures => ({
+const featuresIn = ({ resources, prompts, completions }: JsonObject): CatalogFeatures => ({
   resources: isObject(resources),
   subscribe: isObject(resources) && resources.subscribe === true,
   prompts: isObject(prompts),
