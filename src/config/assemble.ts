@@ -11,10 +11,10 @@ import { isManaged } from './sources/find-managed.ts';
 import type { Managed } from './sources/managed.ts';
 import type { PluginReading } from './sources/plugins.ts';
 import type { Remote } from './sources/remote-document.ts';
-import { openTrust, restrained, type Trust, untrustedBundle, untrustedConnector } from './sources/trust.ts';
+import { openTrust, type Trust, untrustedBundle, untrustedConnector, withoutUntrusted } from './sources/trust.ts';
 import type { LoadOptions, SourcesFound } from './sources-found.ts';
 
-/** Makes a configuration of what was found: reads each source on its own, asks the connectors, and merges it all. */
+/** Reads each source on its own, fetches the servers of connectors, and merges everything into one configuration. */
 export async function assembleConfig(found: SourcesFound, options: LoadOptions): Promise<Config> {
   const { projectFolder, home } = found;
   const { env, userHome, clock = Date.now, fetchTimeoutMs: timeoutMs, signal } = options;
@@ -22,17 +22,17 @@ export async function assembleConfig(found: SourcesFound, options: LoadOptions):
   const remote = { home, clock, ...(timeoutMs !== undefined && { timeoutMs }), ...(signal && { signal }) };
 
   const managed = await managedOf(found, variables, remote);
-  // An organisation and plugins are not given the user's secrets; a connector is given those that its entry lists.
+  // Managed files and plugins get none of the user's secrets. A connector gets those that its entry lists.
   const withSecrets = { ...variables, secrets: await secretsOf(found, options) };
   const book = await options.trust?.();
   const trust = openTrust(
-    ({ thing, hash, everywhere }) => book?.agrees(everywhere ? home : projectFolder, thing, hash) ?? true,
+    ({ thing, hash, everywhere }) => book?.trusts(everywhere ? home : projectFolder, thing, hash) ?? true,
   );
   const own = (await Promise.all(found.sources.map((source) => layersOf(source, withSecrets)))).flat();
-  const written = [...managed.layers, ...own.map((layer) => restrained(layer, trust, projectFolder))];
+  const written = [...managed.layers, ...own.map((layer) => withoutUntrusted(layer, trust, projectFolder))];
   const [plugins, connectors] = await Promise.all([
     pluginsOf(found, variables, trust),
-    fetchedBy(askable(written, managed), { remote, variables: withSecrets, trust }),
+    fetchConnectors(connectorLayers(written, managed), { remote, variables: withSecrets, trust }),
   ]);
 
   const layers = [
@@ -59,7 +59,7 @@ export async function assembleConfig(found: SourcesFound, options: LoadOptions):
   });
 }
 
-// What follows loads each part only where it is needed: most machines have one or two files of servers and no more.
+// The functions below import a module only when it is needed: most machines have one or two files of servers.
 
 async function managedOf({ managed }: SourcesFound, variables: Variables, remote: Remote): Promise<Managed> {
   if (!isManaged(managed)) return { layers: [], judges: [], problems: [], refreshed: Promise.resolve(false) };
@@ -87,8 +87,8 @@ async function layersOf(
   if (reading.state !== 'found') return [];
   const { scope, foreign, folder, serversAt, needsTrust = false } = source;
   const { document } = reading;
-  const around: LayerOptions = { document, foreign, variables, folder, ...(serversAt && { serversAt }) };
-  const layer = fastLayer(scope, around) ?? (await import('./read/layer.ts')).toLayer(scope, around);
+  const options: LayerOptions = { document, foreign, variables, folder, ...(serversAt && { serversAt }) };
+  const layer = fastLayer(scope, options) ?? (await import('./read/layer.ts')).toLayer(scope, options);
   return [{ ...layer, needsTrust }];
 }
 
@@ -99,33 +99,36 @@ async function pluginsOf(
 ): Promise<readonly PluginReading[]> {
   if (plugins.length === 0) return [];
   const { readPlugins } = await import('./sources/plugins.ts');
-  const trusts = (file: string, digest: string) => trust.agreed(untrustedBundle(file, digest));
+  const trusts = (file: string, digest: string) => trust.isTrusted(untrustedBundle(file, digest));
   return readPlugins(plugins, { home, variables, trusts });
 }
 
-interface Asking {
+interface FetchContext {
   readonly trust: Trust;
   readonly remote: Remote;
   readonly variables: Variables;
 }
 
-async function fetchedBy(layers: readonly Layer[], { trust, remote, variables }: Asking): Promise<readonly Fetched[]> {
+async function fetchConnectors(
+  layers: readonly Layer[],
+  { trust, remote, variables }: FetchContext,
+): Promise<readonly Fetched[]> {
   const connectors = connectorsOf(layers);
   if (connectors.length === 0) return [];
   const { readConnectors } = await import('./sources/connectors.ts');
   const { workspaceFolder: folder } = variables;
   const trusts = ({ name, written, at }: (typeof connectors)[number]) =>
-    trust.agreed(untrustedConnector(name, written, at));
+    trust.isTrusted(untrustedConnector(name, written, at));
   return readConnectors(connectors, { remote, variables, folder, trusts });
 }
 
 async function settingsMerger(layers: readonly Layer[]): Promise<MergeSettings> {
-  const said = layers.some(({ settings, connectors }) => settings.length > 0 || connectors.length > 0);
-  if (said) return (await import('./merge-settings.ts')).mergeSettings;
-  return (_layers, projectFolder) => ({ inForce: defaultSettings(projectFolder), places: new Map() });
+  const hasSettings = layers.some(({ settings, connectors }) => settings.length > 0 || connectors.length > 0);
+  if (hasSettings) return (await import('./merge-settings.ts')).mergeSettings;
+  return (_layers, projectFolder) => ({ inForce: defaultSettings(projectFolder), origins: new Map() });
 }
 
-/** Where an organisation's file is the only source of servers, only its connectors are asked. */
-function askable(layers: readonly Layer[], { exclusive }: Managed): readonly Layer[] {
+/** Returns the layers whose connectors are fetched: only the organisation's, if it excludes other sources of servers. */
+function connectorLayers(layers: readonly Layer[], { exclusive }: Managed): readonly Layer[] {
   return exclusive === undefined ? layers : layers.filter(({ scope }) => scope === 'enterprise');
 }

@@ -1,7 +1,7 @@
 import type { Finding } from '../core/records/finding.ts';
 import type { Config } from './config.ts';
 
-/** Which files are in force and what is wrong in them. */
+/** Lists the files in force, the servers that are not used, and the problems, for `heddle doctor`. */
 export function examineConfig(config: Pick<Config, 'files' | 'problems' | 'dropped'>): readonly Finding[] {
   const { files, problems, dropped } = config;
   const found = files.filter(({ state }) => state === 'found').map(({ file }) => file);

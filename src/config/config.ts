@@ -2,14 +2,14 @@ import type { JsonObject } from '../core/call.ts';
 import type { ErrorCode } from '../core/errors.ts';
 import type { ServerEntry, Settings } from './schema/schema.ts';
 
-/** Where something is written; line and column count from 1. */
+/** A position in a file; line and column count from 1. */
 export interface SourceLocation {
   readonly file: string;
   readonly line: number;
   readonly column: number;
 }
 
-/** Something wrong with the configuration. It is reported, never thrown: the rest goes on working. */
+/** An error or a warning about the configuration. It is reported, not thrown: the rest of the configuration applies. */
 export interface Problem {
   readonly level: 'error' | 'warn';
   readonly code: Extract<
@@ -27,7 +27,7 @@ export interface Problem {
   readonly server?: string;
 }
 
-/** Who says so. */
+/** The kind of source that a value comes from, highest precedence first. */
 export type Scope =
   | 'enterprise'
   | 'sdk'
@@ -43,18 +43,18 @@ export type Scope =
   | 'builtin'
   | 'default';
 
-/** The same thing written elsewhere too, and not in force. */
+/** A source that also sets a value, and loses to one of higher precedence. */
 export interface Shadow {
   readonly scope: Scope;
   readonly at: SourceLocation;
 }
 
-/** Where a value in force comes from. */
+/** The source of a value in force. */
 export interface ValueOrigin extends Shadow {
   readonly shadowed: readonly Shadow[];
 }
 
-/** What the organisation's lists say about a server, and the line that says it. */
+/** The decision of the organisation's server lists about one server, and the location of the rule. */
 export interface PolicyVerdict {
   readonly effect: 'allow' | 'block';
   readonly rule: string;
@@ -65,21 +65,21 @@ export interface ServerConfig {
   readonly name: string;
   readonly scope: Scope;
   readonly at?: SourceLocation;
-  /** Expanded, checked, defaults filled; absent when broken. */
+  /** The entry, expanded, validated and with its defaults; absent if it is invalid. */
   readonly entry?: ServerEntry;
-  /** As the file has it: what a person agrees to when they trust it. */
+  /** The entry as the file has it. The user's trust covers its hash. */
   readonly written?: JsonObject;
-  /** Why it must not be started: it is broken, or the organisation forbids it. */
+  /** The reason why it must not be started: it is invalid, or the organisation forbids it. */
   readonly problem?: Problem;
   readonly policy?: PolicyVerdict;
-  /** It came with the project's folder or from a connector: it starts only after the user has agreed to it. */
+  /** True for a server from the project's folder or a connector: it starts only after the user has trusted it. */
   readonly needsTrust?: boolean;
-  /** The agreement counts in every project: the user's own connector brought it. */
+  /** True if trust counts in every project, because the user's own connector listed the server. */
   readonly everywhere?: true;
   readonly shadowed: readonly Shadow[];
 }
 
-/** A server that is written somewhere and is not one, and why. */
+/** A server that a source lists and that is not used, with the reason. */
 export interface DroppedServer extends Shadow {
   readonly name: string;
   readonly reason: string;
@@ -93,36 +93,36 @@ export interface SourceFile {
   readonly version?: string;
 }
 
-/** Something that came with the project's folder and counts only once the user has agreed to it. */
+/** A server, connector, plugin or group of settings that has no effect until the user trusts it. */
 export interface Untrusted {
   /** `server github`, `settings heddle.json`, `connector corp`. */
   readonly thing: string;
-  /** What agreeing would let happen, in words. */
+  /** A phrase for the user: the effect of trusting it. */
   readonly would: string;
-  /** What else it says, line by line. */
+  /** Further lines for the user: its other fields. */
   readonly also: readonly string[];
   readonly hash: string;
   readonly at?: SourceLocation;
-  /** It belongs to the user, not to one project, so the agreement counts in every project. */
+  /** True if it belongs to the user and not to one project: trust counts in every project. */
   readonly everywhere?: true;
 }
 
-/** Everything the files say, in force. */
+/** The merged configuration. */
 export interface Config {
   readonly projectFolder: string;
-  /** In order of precedence, those that do not exist included. */
+  /** All files that were looked for, highest precedence first, missing ones included. */
   readonly files: readonly SourceFile[];
   readonly servers: ReadonlyMap<string, ServerConfig>;
   readonly dropped: readonly DroppedServer[];
   readonly settings: Settings;
-  /** By dotted key (`gateway.port`, `mcpServers.github.env.TOKEN`): what is written somewhere. The rest is default. */
-  readonly places: ReadonlyMap<string, ValueOrigin>;
+  /** The origin of each value, by dotted key (`gateway.port`, `mcpServers.github.env.TOKEN`). A missing key is a default. */
+  readonly origins: ReadonlyMap<string, ValueOrigin>;
   readonly problems: readonly Problem[];
   /**
-   * What was fetched earlier is used at once and asked for again behind the scenes. Settles, at the
-   * latest after the timeout, with whether an answer has changed: loading again gives another configuration then.
+   * Resolves to true if a cached remote document has changed; loading again then gives another configuration. Cached
+   * documents are used at once and fetched again in the background. Settles at the latest after the fetch timeout.
    */
   readonly refreshed: Promise<boolean>;
-  /** What came with the project and counts only once the user has agreed to it. */
+  /** Parts of the configuration that have no effect until the user trusts them. */
   readonly untrusted: readonly Untrusted[];
 }

@@ -3,13 +3,14 @@ import { describe, expect, it } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import type { Json, JsonObject } from '../core/call.ts';
 import type { Config } from './config.ts';
+import type { Document } from './document.ts';
 import { type ExplainRow, explain } from './explain.ts';
 import { machineWith } from './fixtures.ts';
 import { mergeConfig } from './merge.ts';
 import { mergeSettings } from './merge-settings.ts';
 import { valueAt } from './read/describe-issue.ts';
 import { toLayer } from './read/layer.ts';
-import { type Document, parseDocument } from './read/parse-document.ts';
+import { parseDocument } from './read/parse-document.ts';
 
 const refreshed = Promise.resolve(false);
 const TWO_FILES = {
@@ -43,7 +44,7 @@ async function twoFiles(): Promise<{ config: Config; line: (row: ExplainRow) => 
   return { config: await machine.load({ env: { T: 't0psecret' } }), line };
 }
 
-verifies('C7', 'says what is written where, what it shadows, and nothing secret', async () => {
+verifies('C7', 'lists each value with its origin and shadowed origins, secrets redacted', async () => {
   const { config, line } = await twoFiles();
   const written = explain(config).filter(({ scope }) => scope !== 'default');
   expect(written.map(line)).toMatchInlineSnapshot(`
@@ -61,7 +62,7 @@ verifies('C7', 'says what is written where, what it shadows, and nothing secret'
   `);
 });
 
-verifies('C7', 'says what is default', async () => {
+verifies('C7', 'marks default values', async () => {
   const { config, line } = await twoFiles();
   expect(explain(config, 'gateway').map(line)).toMatchInlineSnapshot(`
     [
@@ -76,7 +77,7 @@ verifies('C7', 'says what is default', async () => {
   `);
 });
 
-it('shows nothing of the values it must not show', async () => {
+it('redacts every secret value', async () => {
   const { config } = await twoFiles();
   expect(JSON.stringify(explain(config))).not.toMatch(/t0psecret|hush|hunter2|k123/);
 });
@@ -93,7 +94,7 @@ describe('a subject', () => {
     expect(explain(config, subject).map(({ key }) => key)).toEqual(keys);
   });
 
-  it('that is a broken server comes with its problem', async () => {
+  it('has a problem if it is an invalid server', async () => {
     const { config } = await twoFiles();
     expect(explain(config, 'broken')).toMatchObject([
       { value: null, line: 6, problem: { fix: 'Did you mean `command`?' } },
@@ -104,13 +105,13 @@ describe('a subject', () => {
     ['githbu', 'Did you mean `github`?'],
     ['gateway.prot', 'Did you mean `gateway.port`?'],
     ['zzzzzz', 'Run `heddle config explain` to see all.'],
-  ])('like %s that is unknown is an error', async (subject, fix) => {
+  ])('throws NAME_UNKNOWN for the unknown %s', async (subject, fix) => {
     const { config } = await twoFiles();
     expect(() => explain(config, subject)).toThrow(expect.objectContaining({ code: 'NAME_UNKNOWN', fix }));
   });
 });
 
-it('does not take the name of a tool or a server for a secret', async () => {
+it('does not redact values because of the name of a tool or a server', async () => {
   const machine = await machineWith({
     'project/heddle.json': { mcpServers: { token: { command: 'x', tools: { get_token: { timeoutMs: 5 } } } } },
   });
@@ -175,14 +176,14 @@ describe('for any two files', () => {
     const path = row.key.split('.');
     const written = valueAt(document.root, path);
     const unreadable = written === 'nonsense';
-    // Rules add up: the first file's are among those in force.
+    // Permissions are united: those of the first file are among those in force.
     if (path[0] === 'permissions') expect(row.value).toEqual(expect.arrayContaining(written as string[]));
     else expect(row.value).toEqual(unreadable ? 'strict' : written);
     const place = { file: row.file, line: row.line, column: row.column };
-    expect(place).toEqual(document.placeOf(path, unreadable ? 'value' : 'name'));
+    expect(place).toEqual(document.locate(path, unreadable ? 'value' : 'name'));
   }
 
-  verifies('C7', 'shows the value in force, and a place where it is written', () => {
+  verifies('C7', 'shows the value in force and the location of one of its origins', () => {
     fc.assert(
       fc.property(file, file, (project, user) => {
         const { config, documents } = configOf([project, user]);

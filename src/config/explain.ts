@@ -7,23 +7,26 @@ import { isSecretName, REDACTED, redact, withoutSecrets } from './read/redact.ts
 import { settingPaths } from './schema/schema.ts';
 import { BUILTINS } from './schema/server-name.ts';
 
-/** One value in force: what it is, who said so and where, and who else said something. */
+/** A value in force with its source, and the sources that lost to it. */
 export interface ExplainRow extends Partial<SourceLocation> {
   /** `gateway.port`, `mcpServers.github.command`, … */
   readonly key: string;
-  /** Fit to be shown; null when there is none. */
+  /** The value with secrets redacted; null if the server is invalid. */
   readonly value: Json;
   readonly scope: Scope;
   readonly shadowed: readonly ({ readonly scope: Scope } & SourceLocation)[];
-  /** Why the server is not used: it is broken, or forbidden. */
+  /** The reason why the server is not used: it is invalid or blocked. */
   readonly problem?: Problem;
-  /** Which line of the organisation's lists allows or blocks the server. */
+  /** The rule of the organisation that allows or blocks the server. */
   readonly policy?: PolicyVerdict;
-  /** What else there is to know: what it replaces, why it is dropped. */
+  /** A sentence about a built-in server that it replaces, or about entries of its name that are not used. */
   readonly note?: string;
 }
 
-/** Says where every value in force comes from; with a subject (a server, one of its fields, a setting) about that alone. */
+/**
+ * Lists every value in force with its source. A subject (a server, one of its fields, a setting) limits the list to
+ * that; an unknown subject throws NAME_UNKNOWN.
+ */
 export function explain(config: Config, subject?: string): readonly ExplainRow[] {
   const rows = [
     ...[...config.servers.values()].flatMap((server) => serverRows(config, server)),
@@ -47,7 +50,7 @@ function serverRows(config: Config, server: ServerConfig): readonly ExplainRow[]
   return fieldsOf(withoutSecrets(entry as JsonObject, written) as JsonObject, []).map(({ path, value }) => {
     const key = [...start, ...path];
     const shown = isSecretField(path) ? REDACTED : redact(value);
-    // What a program brings along is written nowhere.
+    // A programmatic server is written in no file.
     const origin = at === undefined ? whole : originOf(config, key);
     return { key: key.join('.'), value: shown, ...origin, ...facts };
   });
@@ -56,10 +59,10 @@ function serverRows(config: Config, server: ServerConfig): readonly ExplainRow[]
 function noteOn({ dropped }: Config, { name, scope }: ServerConfig): string | undefined {
   const replaces = BUILTINS.has(name) && scope !== 'builtin' ? ['It replaces the built-in server of this name.'] : [];
   const others = dropped
-    .filter((one) => one.name === name)
+    .filter((server) => server.name === name)
     .map(
       ({ scope: from, at: { file, line }, reason }) =>
-        `The one of scope ${from} at ${file}:${line} is not used: ${reason}`,
+        `The entry of scope ${from} at ${file}:${line} is not used: ${reason}`,
     );
   return replaces.length + others.length > 0 ? [...replaces, ...others].join(' ') : undefined;
 }
@@ -82,8 +85,8 @@ function settingRows(config: Config): readonly ExplainRow[] {
   });
 }
 
-function originOf({ places }: Config, path: readonly string[]): Omit<ExplainRow, 'key' | 'value'> {
-  const origin = places.get(path.join('.'));
+function originOf({ origins }: Config, path: readonly string[]): Omit<ExplainRow, 'key' | 'value'> {
+  const origin = origins.get(path.join('.'));
   if (origin === undefined) return { scope: 'default', shadowed: [] };
   return { scope: origin.scope, ...origin.at, shadowed: origin.shadowed.map(flat) };
 }
@@ -111,7 +114,7 @@ function fieldsOf(value: JsonObject, path: readonly string[]): readonly Field[] 
   });
 }
 
-// The name of a tool says nothing about the facts under it: `tools.get_token.timeoutMs` is no secret.
+// The name of a tool is skipped: `tools.get_token.timeoutMs` is no secret.
 function isSecretField(path: readonly string[]): boolean {
   return path.some((name, index) => !(index === 1 && path[0] === 'tools') && isSecretName(name));
 }

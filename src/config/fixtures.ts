@@ -16,7 +16,7 @@ export interface Machine {
   load(options?: Partial<LoadOptions>): Promise<Config>;
 }
 
-/** A zip archive, packed the plain way. */
+/** Makes a zip archive of these files. */
 export function zipOf(files: Readonly<Record<string, string>>): Buffer {
   return packed(Object.entries(files).map(([name, text]) => ({ name, text })));
 }
@@ -24,7 +24,7 @@ export function zipOf(files: Readonly<Record<string, string>>): Buffer {
 export interface Packed {
   readonly name: string;
   readonly text: string;
-  /** Unix mode, for what is not a plain file. */
+  /** Unix mode, for entries that are not regular files. */
   readonly mode?: number;
   readonly method?: number;
   readonly crc?: number;
@@ -33,18 +33,18 @@ export interface Packed {
   readonly localName?: string;
 }
 
-/** A zip archive that may lie about what is in it. */
+/** Makes a zip archive whose headers may contradict its content. */
 export function packed(files: readonly Packed[]): Buffer {
   const locals: Buffer[] = [];
   const central: Buffer[] = [];
   let offset = 0;
-  for (const { name, text, mode = 0o100644, method = 8, flags = 0, localName = name, ...lies } of files) {
+  for (const { name, text, mode = 0o100644, method = 8, flags = 0, localName = name, ...wrong } of files) {
     const plain = Buffer.from(text);
     const data = method === 8 ? deflateRawSync(plain) : plain;
     const facts = Buffer.alloc(12);
-    facts.writeUInt32LE(lies.crc ?? crc32(plain), 0);
+    facts.writeUInt32LE(wrong.crc ?? crc32(plain), 0);
     facts.writeUInt32LE(data.length, 4);
-    facts.writeUInt32LE(lies.size ?? plain.length, 8);
+    facts.writeUInt32LE(wrong.size ?? plain.length, 8);
     const local = Buffer.alloc(30);
     local.writeUInt32LE(0x04034b50, 0);
     local.writeUInt16LE(method, 8);
@@ -72,7 +72,7 @@ export function packed(files: readonly Packed[]): Buffer {
   return Buffer.concat([...locals, ...central, end]);
 }
 
-/** A folder with a project in `project/` and a user in `user/`; gone when the test ends. */
+/** Makes a folder with a project in `project/` and a user's home in `user/`; removed when the test ends. */
 export async function machineWith(files: Readonly<Record<string, string | Uint8Array | object>>): Promise<Machine> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'heddle-config-')));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -99,28 +99,28 @@ export async function machineWith(files: Readonly<Record<string, string | Uint8A
   };
 }
 
-export type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+export type Respond = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Opens a connector whose answer can be changed, and that keeps its requests. */
-export async function connector(first: Answer) {
-  const asked: IncomingMessage[] = [];
-  let answer = first;
+/** Starts the HTTP server of a connector. It records its requests; `respondWith` changes its response. */
+export async function connector(first: Respond) {
+  const requests: IncomingMessage[] = [];
+  let respond = first;
   const server = createServer((request, response) => {
-    asked.push(request);
-    answer(request, response);
+    requests.push(request);
+    respond(request, response);
   });
   onTestFinished(() => void server.close().closeAllConnections());
   await once(server.listen(0, '127.0.0.1'), 'listening');
-  const answers = (next: Answer) => {
-    answer = next;
+  const respondWith = (next: Respond) => {
+    respond = next;
   };
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/servers?token=hidden`;
-  return { url, asked, answers };
+  return { url, requests, respondWith };
 }
 
-/** Answers a connector's request with this content. */
+/** Responds to a connector's request with this content, or with 304 if `if-none-match` has this etag. */
 export const servers =
-  (content: object, etag = '"1"'): Answer =>
+  (content: object, etag = '"1"'): Respond =>
   (request, response) => {
     if (request.headers['if-none-match'] === etag) response.writeHead(304).end();
     else response.writeHead(200, { etag }).end(JSON.stringify(content));

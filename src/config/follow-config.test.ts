@@ -15,7 +15,7 @@ const OTHER = '/nowhere/.mcp.json';
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());
 
-/** Follows a configuration whose files are in the states that the test sets, and reads it when the test says so. */
+/** Follows a configuration. The test sets the states of its files and triggers reads. */
 function follow(found: readonly string[], also: ReadonlyMap<string, string> = new Map()) {
   let states: ReadonlyMap<string, SourceFile['state']> = new Map(found.map((file) => [file, 'found']));
   let change = Promise.withResolvers<boolean>();
@@ -27,7 +27,7 @@ function follow(found: readonly string[], also: ReadonlyMap<string, string> = ne
     servers: new Map(),
     dropped: [],
     settings: defaultSettings('/nowhere'),
-    places: new Map(),
+    origins: new Map(),
     problems: [],
     refreshed: change.promise,
     untrusted: [],
@@ -42,7 +42,7 @@ function follow(found: readonly string[], also: ReadonlyMap<string, string> = ne
     onProblems: (problems) => said.push(...problems.map(({ message }) => message)),
     graceMs: GRACE_MS,
   });
-  /** Sets the states of the files; a file that is left out is in no list any more. */
+  /** Sets the states of the files; other files are no longer listed. */
   async function becomes(next: Readonly<Record<string, SourceFile['state']>>): Promise<void> {
     states = new Map(Object.entries(next));
     const { resolve } = change;
@@ -55,7 +55,7 @@ function follow(found: readonly string[], also: ReadonlyMap<string, string> = ne
 
 const stays = expect.stringContaining('the last good configuration stays in force for 5 s');
 
-verifies('C13', 'a file that vanishes keeps the last good configuration for a grace period, and says so', async () => {
+verifies('C13', 'keeps the last good configuration for 5 s after a file vanished, with a warning', async () => {
   const { becomes, applied, said, close } = follow([FILE]);
   await becomes({ [FILE]: 'absent' });
   await vi.advanceTimersByTimeAsync(GRACE_MS - 1);
@@ -65,7 +65,7 @@ verifies('C13', 'a file that vanishes keeps the last good configuration for a gr
   close();
 });
 
-verifies('C13', 'a file that comes back within the grace period is in force at once', async () => {
+verifies('C13', 'applies a file that comes back within the grace period at once', async () => {
   const { becomes, applied, said, close } = follow([FILE]);
   await becomes({ [FILE]: 'absent' });
   await vi.advanceTimersByTimeAsync(40);
@@ -92,7 +92,7 @@ it('does not start the grace period again when another file changes', async () =
   close();
 });
 
-it('gives the grace period to a file that is in no list any more: a plugin, or the file that marks the project', async () => {
+it('grants the grace period to a file that is no longer listed, such as a plugin or heddle.json', async () => {
   const { becomes, applied, said, close } = follow([FILE, OTHER]);
   await becomes({ [OTHER]: 'found' });
   expect([applied, said]).toEqual([[], [stays]]);
@@ -101,30 +101,26 @@ it('gives the grace period to a file that is in no list any more: a plugin, or t
   close();
 });
 
-it('waits for no file that was never there, nor for an address', async () => {
+it('grants no grace period to a file that never existed, nor to an address', async () => {
   const { becomes, applied, close } = follow([FILE, 'https://connector.test/']);
   await becomes({ [FILE]: 'found', [OTHER]: 'absent' });
   expect(applied).toEqual([FILE]);
   close();
 });
 
-verifies(
-  'C13',
-  'reads again when a further file changed between the first reading and the start of the watch',
-  async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'heddle-follow-'));
-    onTestFinished(() => rm(folder, { recursive: true }));
-    const trust = join(folder, 'trust.json');
-    const before = await versionNow(trust);
-    await writeFile(trust, '{}');
-    vi.useRealTimers(); // The watch reads real files.
-    const { applied, close } = follow([FILE], new Map([[trust, before]]));
-    await expect.poll(() => applied).toEqual([FILE]);
-    close();
-  },
-);
+verifies('C13', 'reads again when another file changed between the first read and the start of the watch', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'heddle-follow-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const trust = join(folder, 'trust.json');
+  const before = await versionNow(trust);
+  await writeFile(trust, '{}');
+  vi.useRealTimers(); // The watch reads real files.
+  const { applied, close } = follow([FILE], new Map([[trust, before]]));
+  await expect.poll(() => applied).toEqual([FILE]);
+  close();
+});
 
-it('leaves no timer behind when it is closed', async () => {
+it('clears its timers when it is closed', async () => {
   const { becomes, close } = follow([FILE]);
   await becomes({ [FILE]: 'absent' });
   close();

@@ -9,10 +9,10 @@ export interface FollowConfigOptions {
   readonly read: () => Promise<Config>;
   /** Further files whose change gives another configuration, with their versions before the first reading. */
   readonly also: ReadonlyMap<string, string>;
-  /** Given each new configuration that can be used. */
+  /** Called with each new configuration that can be used. */
   readonly apply: (config: Config) => void;
   readonly onProblems: (problems: readonly Problem[]) => void;
-  /** How long a file may be missing before its removal takes effect. */
+  /** Time that a file may be missing before its removal takes effect. */
   readonly graceMs?: number;
 }
 
@@ -25,13 +25,13 @@ export function followConfig(options: FollowConfigOptions): { close(): void } {
   const { first, read, also, apply, onProblems, graceMs = 5000 } = options;
   const grace = gracePeriod(graceMs, readNext);
   let readable = foundIn(first);
-  let versions = also; // Known for the first reading only; later polls tell.
+  let versions = also; // Known for the first reading only; later ones come from polls.
   let reading: Promise<void> = Promise.resolve();
   let closed = false;
-  let told = new Set(first.problems.map(({ message }) => message));
+  let reported = new Set(first.problems.map(({ message }) => message));
 
-  function note({ files, refreshed }: Config): void {
-    // A file that vanished may be in no list now, and is still expected back.
+  function watchFilesOf({ files, refreshed }: Config): void {
+    // A file that vanished may be missing in `files`, and may come back.
     const others = [...readable, ...also.keys()].map((file) => [file, versions.get(file)] as const);
     versions = new Map();
     const all = new Map([...others, ...files.map(({ file, version }) => [file, version] as const)]);
@@ -39,15 +39,15 @@ export function followConfig(options: FollowConfigOptions): { close(): void } {
     refreshed.then((changed) => changed && readNext());
   }
 
-  // One after the other: an older reading must not overtake a newer one.
+  // Reads run one after the other: an older one must not replace the result of a newer one.
   function readNext(): void {
     reading = reading.then(readAgain);
   }
 
-  // What was said before need not be said at every save.
-  function tell(problems: readonly Problem[]): void {
-    const fresh = problems.filter(({ message }) => !told.has(message));
-    told = new Set(problems.map(({ message }) => message));
+  // Reports each problem once, not at every save.
+  function report(problems: readonly Problem[]): void {
+    const fresh = problems.filter(({ message }) => !reported.has(message));
+    reported = new Set(problems.map(({ message }) => message));
     if (fresh.length > 0) onProblems(fresh);
   }
 
@@ -56,20 +56,20 @@ export function followConfig(options: FollowConfigOptions): { close(): void } {
     try {
       const config = await read();
       if (closed) return;
-      const ruined = config.files.filter(({ file, state }) => state === 'broken' && readable.has(file));
+      const broken = config.files.filter(({ file, state }) => state === 'broken' && readable.has(file));
       const awaited = grace.awaited(vanishedFrom(config, readable));
-      const kept = [...ruined.map(({ file }) => stillInForce(file)), ...awaited.map((file) => gone(file, graceMs))];
-      tell([...config.problems, ...(kept.length > 0 ? kept : atNextStart(first, config))]);
+      const kept = [...broken.map(({ file }) => stillInForce(file)), ...awaited.map((file) => gone(file, graceMs))];
+      report([...config.problems, ...(kept.length > 0 ? kept : atNextStart(first, config))]);
       if (kept.length === 0) readable = foundIn(config);
-      note(config);
+      watchFilesOf(config);
       if (kept.length === 0) apply(config);
     } catch (thrown) {
-      tell([unreadable(thrown)]);
+      report([unreadable(thrown)]);
     }
   }
 
   const watch = watchFiles({ onChange: readNext });
-  note(first);
+  watchFilesOf(first);
   return {
     close() {
       closed = true;
@@ -114,21 +114,21 @@ function gracePeriod(graceMs: number, onEnd: () => void) {
   };
 }
 
-// These were used when things were opened, and are not opened again.
+// Settings that are read only when Heddle starts.
 const OPENED_ONCE = ['gateway', 'connect', 'store'] as const;
 
 function atNextStart(first: Config, next: Config): readonly Problem[] {
   const changed = OPENED_ONCE.filter((key) => !isDeepStrictEqual(first.settings[key], next.settings[key]));
   if (changed.length === 0) return [];
-  const message = `A change of ${changed.join(', ')} counts from the next start on.`;
-  return [{ level: 'warn', code: 'CONFIG_INVALID', message, fix: 'Start the gateway again when it suits you.' }];
+  const message = `A change of ${changed.join(', ')} takes effect at the next start.`;
+  return [{ level: 'warn', code: 'CONFIG_INVALID', message, fix: 'Restart the gateway.' }];
 }
 
 const stillInForce = (file: string): Problem => ({
   level: 'warn',
   code: 'CONFIG_INVALID',
-  message: `${file} cannot be read any more, so the last good configuration stays in force.`,
-  fix: 'Correct the file; it is read again by itself.',
+  message: `${file} can no longer be read, so the last good configuration stays in force.`,
+  fix: 'Correct the file; it is read again automatically.',
 });
 
 const gone = (file: string, graceMs: number): Problem => ({

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import { machineWith } from './fixtures.ts';
 
-verifies('C14', 'finds `{}` a good configuration and fills every default', async () => {
+verifies('C14', 'accepts `{}` and fills in every default', async () => {
   const machine = await machineWith({ 'project/heddle.json': '{}' });
   const config = await machine.load();
   expect(config.problems).toEqual([]);
@@ -29,7 +29,7 @@ verifies('C14', 'finds `{}` a good configuration and fills every default', async
   });
 });
 
-verifies('T10', 'roots start from the folder of their file, and are folders', async () => {
+verifies('T10', 'resolves roots against the folder of their file, and rejects other URIs than file://', async () => {
   const machine = await machineWith({ 'project/heddle.json': { roots: ['src', '${workspaceFolder}', 'file:///srv'] } });
   const { settings, problems } = await machine.load();
   expect(problems).toEqual([]);
@@ -38,14 +38,14 @@ verifies('T10', 'roots start from the folder of their file, and are folders', as
   expect(await wrong.load()).toMatchObject({ settings: { roots: [] }, problems: [{ code: 'CONFIG_INVALID' }] });
 });
 
-it('is content with no file at all', async () => {
+it('loads defaults without any file', async () => {
   const config = await (await machineWith({})).load();
   expect(config.problems).toEqual([]);
   expect(new Set(config.files.map(({ state }) => state))).toEqual(new Set(['absent']));
   await expect(config.refreshed).resolves.toBe(false);
 });
 
-verifies('C6', 'lets the project win over the user, and heddle.json over .mcp.json, by whole entry', async () => {
+verifies('C6', 'prefers the project over the user, and heddle.json over .mcp.json, by whole entry', async () => {
   const machine = await machineWith({
     'project/heddle.json': { mcpServers: { a: { command: 'first' } } },
     'project/.mcp.json': { mcpServers: { a: { command: 'second', args: ['x'] }, b: { command: 'second' } } },
@@ -64,7 +64,7 @@ verifies('C6', 'lets the project win over the user, and heddle.json over .mcp.js
   ]);
 });
 
-verifies('C6', 'merges settings one by one, the project first; rules add up', async () => {
+verifies('C6', 'merges settings one by one, the project first, and unites permissions', async () => {
   const machine = await machineWith({
     'project/heddle.json': { gateway: { port: 1 }, permissions: { deny: ['x'] } },
     'user/.heddle/heddle.json': {
@@ -79,7 +79,7 @@ verifies('C6', 'merges settings one by one, the project first; rules add up', as
   expect(settings.limits.perCaller).toEqual({ maxCalls: 5, windowMs: 1000 });
 });
 
-it('takes a rate whole from one file', async () => {
+it('takes a whole rate limit from one file', async () => {
   const machine = await machineWith({
     'project/heddle.json': { limits: { perCaller: { maxCalls: 1 } } },
     'user/.heddle/heddle.json': { limits: { perCaller: { maxCalls: 5, windowMs: 1000 } } },
@@ -90,7 +90,7 @@ it('takes a rate whole from one file', async () => {
 });
 
 describe('with --config', () => {
-  it('reads that file alone, and starts relative paths from its folder', async () => {
+  it('reads only that file, and resolves relative paths against its folder', async () => {
     const machine = await machineWith({
       'project/heddle.json': { mode: 'open' },
       'elsewhere/my.json': { store: 'data', mcpServers: { a: { command: 'x', cwd: 'sub' } } },
@@ -134,7 +134,7 @@ describe('the project folder', () => {
     expect((await machine.load({ cwd: machine.path('plain') })).projectFolder).toBe(machine.path('plain'));
   });
 
-  it('is never made by what the user keeps for all projects', async () => {
+  it('is not marked by the user’s own Heddle folder', async () => {
     const machine = await machineWith({
       'user/.heddle/heddle.json': { mcpServers: { a: { command: 'x' } } },
       'user/.heddle/logs/file': '',
@@ -151,7 +151,7 @@ describe('the project folder', () => {
     expect(moved.projectFolder).toBe(machine.path('user/work'));
   });
 
-  it('may be gone, and nothing is thrown', async () => {
+  it('may be missing: nothing is thrown', async () => {
     const machine = await machineWith({});
     await mkdir(machine.path('gone'));
     await rm(machine.path('gone'), { recursive: true });
@@ -159,7 +159,7 @@ describe('the project folder', () => {
   });
 });
 
-verifies('C10', 'lets everything else work beside a broken file', async () => {
+verifies('C10', 'loads the other files beside a broken one', async () => {
   const machine = await machineWith({
     'project/heddle.json': '{ "mcpServers": }',
     'project/.mcp.json': { mcpServers: { b: { command: 'x' } } },
@@ -176,7 +176,7 @@ verifies('C10', 'lets everything else work beside a broken file', async () => {
   expect(config.settings.mode).toBe('open');
 });
 
-it('warns no louder than needed about an entry that is not in force', async () => {
+it('reports errors of an entry that is not in force as warnings', async () => {
   const machine = await machineWith({
     'project/heddle.json': { mcpServers: { a: { command: 'x' } } },
     'user/.heddle/heddle.json': { mcpServers: { a: { command: '${NOPE}' } } },

@@ -4,18 +4,18 @@ import { type FileReading, readConfigFile, readConfigText, sourceFile } from './
 import { defaultSettings } from './schema/default-settings.ts';
 import { defaultSystemFolder, findManaged, isManaged, managedSources } from './sources/find-managed.ts';
 import { findProjectFolder } from './sources/project-folder.ts';
-import { askedSource, findPlugins, type Source, standardSources } from './sources/sources.ts';
+import { explicitSource, findPlugins, type Source, standardSources } from './sources/sources.ts';
 import type { LoadOptions, ReadSource, SourcesFound } from './sources-found.ts';
 
 const VARIABLE = 'HEDDLE_MCP_SERVERS';
 
-/** Reads everything that counts here. What is broken is in `problems`; nothing is thrown. */
+/** Reads all sources that apply in a folder and merges them. Errors are listed in `problems`, not thrown. */
 export async function loadConfig(options: LoadOptions): Promise<Config> {
   const found = await find(options);
   const { managed, sources, plugins } = found;
-  const something = sources.some(({ reading }) => reading.state === 'found') || plugins.length > 0;
-  if (!something && !isManaged(managed)) return unwritten(found, options.programmatic ?? []);
-  // Loaded only when there is something to check: where nothing is written, commands start faster.
+  const isConfigured = sources.some(({ reading }) => reading.state === 'found') || plugins.length > 0;
+  if (!isConfigured && !isManaged(managed)) return defaultConfig(found, options.programmatic ?? []);
+  // Imported only if a source exists: without one, commands start faster.
   const { assembleConfig } = await import('./assemble.ts');
   return assembleConfig(found, options);
 }
@@ -26,7 +26,7 @@ async function find(options: LoadOptions): Promise<SourcesFound> {
   const projectFolder = await findProjectFolder(options);
   const [managed, sources, plugins] = await Promise.all([
     findManaged(systemFolder, env.HEDDLE_MANAGED_DIR),
-    file === undefined ? readStandard(options, projectFolder) : readAll([askedSource(cwd, file)]),
+    file === undefined ? readStandard(options, projectFolder) : readAll([explicitSource(cwd, file)]),
     file === undefined ? findPlugins(projectFolder, home) : [],
   ]);
   const files = sources.map(({ source: { file: path, scope }, reading }) => sourceFile(path, scope, reading));
@@ -48,7 +48,10 @@ async function readAll(sources: readonly Source[]): Promise<readonly ReadSource[
   );
 }
 
-function unwritten({ projectFolder, files, problems }: SourcesFound, programmatic: readonly ServerConfig[]): Config {
+function defaultConfig(
+  { projectFolder, files, problems }: SourcesFound,
+  programmatic: readonly ServerConfig[],
+): Config {
   const settings = defaultSettings(projectFolder);
   const servers = new Map(programmatic.map((server) => [server.name, server]));
   const refreshed = Promise.resolve(false);
@@ -58,17 +61,17 @@ function unwritten({ projectFolder, files, problems }: SourcesFound, programmati
     servers,
     dropped: [],
     settings,
-    places: new Map(),
+    origins: new Map(),
     problems,
     refreshed,
     untrusted: [],
   };
 }
 
-function problemsOf({ file, asked, serversAt }: Source, reading: FileReading): readonly Problem[] {
-  // In another program's settings there may be nothing of interest at all.
+function problemsOf({ file, explicit, serversAt }: Source, reading: FileReading): readonly Problem[] {
+  // Settings of another program need not list servers, so their errors are only warnings.
   if (reading.state === 'broken') return [serversAt ? { ...reading.problem, level: 'warn' } : reading.problem];
-  if (reading.state === 'found' || !asked) return [];
+  if (reading.state === 'found' || !explicit) return [];
   const fix = 'Check the path given with `--config`.';
   return [{ level: 'error', code: 'CONFIG_INVALID', message: `${file} does not exist.`, fix }];
 }

@@ -1,13 +1,13 @@
 import type { Scope } from './config.ts';
 import type { Layer, LayerConnector } from './read/layer.ts';
 
-/** A connector and the layer it was found in. */
+/** A connector with the scope of the layer that lists it. */
 export interface FoundConnector extends LayerConnector {
   readonly scope: Scope;
   readonly needsTrust: boolean;
 }
 
-/** All connectors in force: each stands alone, as servers do, and of those with one name the first counts. */
+/** Returns all connectors in force. Of several with one name, the one of highest precedence wins. */
 export function connectorsOf(layers: readonly Layer[]): readonly FoundConnector[] {
   const found = layers.flatMap(({ scope, needsTrust = false, connectors }) =>
     connectors.map((connector) => ({ ...connector, scope, needsTrust })),

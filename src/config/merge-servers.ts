@@ -12,9 +12,9 @@ import type { Layer, LayerServer } from './read/layer.ts';
 import { signatureOf } from './read/signature.ts';
 import { type Judge, policyVerdict } from './sources/server-policy.ts';
 
-/** What an organisation has to say about servers. */
+/** The organisation's rules about servers. */
 export interface ManagedRules {
-  /** Where it is said that no other source of servers counts. */
+  /** The location of the rule that excludes all other sources of servers, if there is one. */
   readonly exclusive?: SourceLocation;
   readonly judges: readonly Judge[];
 }
@@ -27,22 +27,22 @@ export interface ServerSources {
 
 export interface MergedServers {
   readonly byName: ReadonlyMap<string, ServerConfig>;
-  readonly places: () => ReadonlyMap<string, ValueOrigin>;
+  readonly origins: () => ReadonlyMap<string, ValueOrigin>;
   readonly dropped: readonly DroppedServer[];
   readonly problems: readonly Problem[];
 }
 
-/** Decides which servers there are: one for each name, none twice, and none that an organisation forbids. */
+/** Merges the servers of all layers: one per name, without duplicates, and blocked where the organisation forbids them. */
 export function mergeServers({ layers, programmatic, managed }: ServerSources): MergedServers {
   const { exclusive, judges } = managed;
-  const counts = ({ scope }: { readonly scope: Scope }) =>
+  const isAllowed = ({ scope }: { readonly scope: Scope }) =>
     exclusive === undefined || scope === 'enterprise' || scope === 'sdk';
-  const named = winners(layers.filter(counts));
+  const named = winners(layers.filter(isAllowed));
   const all = new Map([...named].map(([name, { server }]) => [name, server]));
   for (const server of programmatic) {
     const below = all.get(server.name);
-    if (counts(server)) all.set(server.name, above(server, below));
-    // Somebody asks for it right now, so it is refused, not forgotten.
+    if (isAllowed(server)) all.set(server.name, withShadow(server, below));
+    // The caller names this server, so it is reported as blocked instead of dropped.
     else if (below === undefined)
       all.set(server.name, blocked(server, { effect: 'block', rule: onlySource(exclusive) }));
   }
@@ -50,10 +50,10 @@ export function mergeServers({ layers, programmatic, managed }: ServerSources): 
   const unique = withoutDuplicates(all);
   const servers = unique.servers.map((server) => judgedBy(judges, server));
   const refused = servers.flatMap(({ problem }) => (problem?.code === 'SERVER_BLOCKED' ? [problem] : []));
-  const excluded = layers.filter((layer) => !counts(layer)).flatMap((layer) => excludedBy(exclusive, layer));
+  const excluded = layers.filter((layer) => !isAllowed(layer)).flatMap((layer) => excludedBy(exclusive, layer));
   return {
     byName: new Map(servers.map((server) => [server.name, server])),
-    places: () => placesOf(servers, named),
+    origins: () => originsOf(servers, named),
     dropped: [...unique.dropped, ...excluded],
     problems: [...[...named.values()].flatMap(({ problems }) => problems), ...refused],
   };
@@ -61,7 +61,7 @@ export function mergeServers({ layers, programmatic, managed }: ServerSources): 
 
 interface Named {
   readonly server: ServerConfig;
-  readonly fields: LayerServer['places'];
+  readonly fields: LayerServer['locations'];
   readonly problems: readonly Problem[];
 }
 
@@ -76,26 +76,26 @@ function winners(layers: readonly Layer[]): ReadonlyMap<string, Named> {
   for (const [name, [winner, ...others]] of written) {
     if (winner === undefined) continue;
     const shadowed = others.map(({ scope, at }) => ({ scope, at }));
-    // What is wrong with an entry that is not in force can wait.
+    // Errors of an entry that is not in force are only warnings.
     const idle = others.flatMap((other) => other.problems.map((problem) => ({ ...problem, level: 'warn' as const })));
     const problems = [...winner.problems, ...idle];
-    named.set(name, { server: toServer(winner, shadowed), fields: winner.places, problems });
+    named.set(name, { server: toServer(winner, shadowed), fields: winner.locations, problems });
   }
   return named;
 }
 
-function placesOf(
+function originsOf(
   servers: readonly ServerConfig[],
   named: ReadonlyMap<string, Named>,
 ): ReadonlyMap<string, ValueOrigin> {
-  const places = new Map<string, ValueOrigin>();
+  const origins = new Map<string, ValueOrigin>();
   for (const { name, scope, at, shadowed } of servers) {
     if (at === undefined) continue;
-    for (const [field, place] of named.get(name)?.fields() ?? []) {
-      places.set(serverKey(name, field), { scope, at: place, shadowed });
+    for (const [field, location] of named.get(name)?.fields() ?? []) {
+      origins.set(serverKey(name, field), { scope, at: location, shadowed });
     }
   }
-  return places;
+  return origins;
 }
 
 type Winner = LayerServer & { readonly scope: Scope; readonly fromProject: boolean };
@@ -120,24 +120,24 @@ function serverKey(name: string, field: string): string {
   return field === '' ? `mcpServers.${name}` : `mcpServers.${name}.${field}`;
 }
 
-function above(server: ServerConfig, below: ServerConfig | undefined): ServerConfig {
+function withShadow(server: ServerConfig, below: ServerConfig | undefined): ServerConfig {
   if (below?.at === undefined) return server;
   return { ...server, shadowed: [{ scope: below.scope, at: below.at }, ...below.shadowed] };
 }
 
-const BROUGHT: ReadonlySet<Scope> = new Set(['plugin', 'connector']);
+const IMPORTED: ReadonlySet<Scope> = new Set(['plugin', 'connector']);
 
-/** Of a server that a person has written down themselves, what a plugin or a connector brings is only a copy. */
+/** Drops servers of plugins and connectors that equal a server of another source. */
 function withoutDuplicates(all: ReadonlyMap<string, ServerConfig>) {
   const dropped: DroppedServer[] = [];
-  const brought = [...all.values()].some(({ scope }) => BROUGHT.has(scope));
-  if (!brought) return { servers: [...all.values()], dropped };
+  const hasImported = [...all.values()].some(({ scope }) => IMPORTED.has(scope));
+  if (!hasImported) return { servers: [...all.values()], dropped };
   const written = new Map<string, string>();
   for (const { name, scope, entry } of all.values()) {
-    if (entry && !BROUGHT.has(scope)) written.set(signatureOf(entry), name);
+    if (entry && !IMPORTED.has(scope)) written.set(signatureOf(entry), name);
   }
   const servers = [...all.values()].filter(({ name, scope, entry, at }) => {
-    const same = entry && BROUGHT.has(scope) ? written.get(signatureOf(entry)) : undefined;
+    const same = entry && IMPORTED.has(scope) ? written.get(signatureOf(entry)) : undefined;
     if (same === undefined || at === undefined) return true;
     dropped.push({ name, scope, at, reason: `It is the same server as \`${same}\`.` });
     return false;
@@ -160,7 +160,7 @@ function blocked(server: ServerConfig, policy: PolicyVerdict): ServerConfig {
     level: 'error',
     code: 'SERVER_BLOCKED',
     message: `The server \`${name}\` is not allowed on this machine: ${policy.rule}${where}.`,
-    fix: 'Ask who manages this machine to allow it.',
+    fix: 'Ask the administrator of this machine to allow it.',
     server: name,
     ...(at && { at }),
   };

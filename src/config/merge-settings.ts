@@ -4,17 +4,20 @@ import { connectorsOf } from './merge-connectors.ts';
 import type { Layer } from './read/layer.ts';
 import { configSchema, type Settings, settingPaths } from './schema/schema.ts';
 
-/** The settings in force, and where they are written. */
+/** The settings in force, and the origins of those that a file sets. */
 export interface MergedSettings {
   readonly inForce: Settings;
-  readonly places: ReadonlyMap<string, ValueOrigin>;
+  readonly origins: ReadonlyMap<string, ValueOrigin>;
 }
 
 export type MergeSettings = (layers: readonly Layer[], projectFolder: string) => MergedSettings;
 
-/** Settings win one by one, but rules add up; what no layer says is default. */
+/**
+ * Merges the settings of all layers. Each setting is that of the first layer that has it, except permissions, which
+ * are united. A setting of no layer has its default.
+ */
 export function mergeSettings(layers: readonly Layer[], projectFolder: string): MergedSettings {
-  const places = new Map<string, ValueOrigin>();
+  const origins = new Map<string, ValueOrigin>();
   const chosen: Record<string, unknown> = {};
   const written = Map.groupBy(
     layers.flatMap(({ scope, settings }) => settings.map((setting) => ({ ...setting, scope }))),
@@ -24,38 +27,38 @@ export function mergeSettings(layers: readonly Layer[], projectFolder: string): 
     const key = path.join('.');
     const [winner, ...others] = written.get(key) ?? [];
     if (winner === undefined) continue;
-    places.set(key, { scope: winner.scope, at: winner.at, shadowed: others.map(({ scope, at }) => ({ scope, at })) });
-    put(chosen, path, together(path, [winner, ...others]));
+    origins.set(key, { scope: winner.scope, at: winner.at, shadowed: others.map(({ scope, at }) => ({ scope, at })) });
+    put(chosen, path, combine(path, [winner, ...others]));
   }
   const { $schema: _, mcpServers: __, builtins, ...rest } = configSchema.parse(chosen);
   const { allowedPaths = [projectFolder], ...filesystem } = builtins.filesystem;
-  const connectors = mergeConnectors(layers, places);
+  const connectors = mergeConnectors(layers, origins);
   const inForce: Settings = { ...rest, connectors, builtins: { filesystem: { ...filesystem, allowedPaths } } };
-  return { inForce, places };
+  return { inForce, origins };
 }
 
-type Said = readonly [{ readonly value: Json }, ...{ readonly value: Json }[]];
+type LayerValues = readonly [{ readonly value: Json }, ...{ readonly value: Json }[]];
 
-function together([first]: readonly string[], said: Said): Json {
-  if (first === 'permissions') return union(said);
-  return first === 'profiles' ? byName(said) : said[0].value;
+function combine([first]: readonly string[], values: LayerValues): Json {
+  if (first === 'permissions') return union(values);
+  return first === 'profiles' ? byName(values) : values[0].value;
 }
 
-/** Each profile stands alone, as servers do: whoever comes first says all of it. */
-const byName = (said: Said): Json =>
-  Object.fromEntries(said.toReversed().flatMap(({ value }) => Object.entries(value as JsonObject)));
+/** Merges profiles by name: the first layer that has a name gives the whole profile. */
+const byName = (values: LayerValues): Json =>
+  Object.fromEntries(values.toReversed().flatMap(({ value }) => Object.entries(value as JsonObject)));
 
-/** Rules add up: a project's list of what is denied does not take away the user's. */
+/** Unites lists of rules: a project's `deny` list does not replace the user's. */
 const union = (written: readonly { readonly value: Json }[]): Json => [
   ...new Set(written.flatMap(({ value }) => value)),
 ];
 
-/** Each connector stands alone, as servers do: a project's list does not take away the user's. */
-function mergeConnectors(layers: readonly Layer[], places: Map<string, ValueOrigin>): Settings['connectors'] {
+/** Merges connectors by name: a project's list does not replace the user's. */
+function mergeConnectors(layers: readonly Layer[], origins: Map<string, ValueOrigin>): Settings['connectors'] {
   const all = layers.flatMap(({ scope, connectors }) => connectors.map(({ name, at }) => ({ name, scope, at })));
   return connectorsOf(layers).map(({ name, url, token, variables, scope, at }) => {
     const shadowed = all.filter((other) => other.name === name).slice(1);
-    places.set(`connectors.${name}`, {
+    origins.set(`connectors.${name}`, {
       scope,
       at,
       shadowed: shadowed.map((other) => ({ scope: other.scope, at: other.at })),

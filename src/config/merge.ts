@@ -6,17 +6,18 @@ import type { MergeSettings } from './merge-settings.ts';
 import type { Layer } from './read/layer.ts';
 import { openTrust, type Trust, trustedServers } from './sources/trust.ts';
 
+/** Input of `mergeConfig`. */
 export interface Sources {
   readonly projectFolder: string;
   readonly files: readonly SourceFile[];
-  /** The first layer that says something wins. */
+  /** The layers, highest precedence first. */
   readonly layers: readonly Layer[];
-  /** Of files that gave no layer. */
+  /** Problems of files that gave no layer. */
   readonly problems: readonly Problem[];
-  /** Win over all layers but an organisation's. */
+  /** Servers that win over all layers except an organisation's. */
   readonly programmatic?: readonly ServerConfig[];
   readonly managed?: ManagedRules;
-  /** What the user has agreed to; without it, everything. */
+  /** The user's trust decisions; without them everything is trusted. */
   readonly trust?: Trust;
   readonly mergeSettings: MergeSettings;
   readonly refreshed: Config['refreshed'];
@@ -24,7 +25,7 @@ export interface Sources {
 
 const UNMANAGED: ManagedRules = { judges: [] };
 
-/** Makes one configuration of all layers: a server's whole entry wins by name, settings win one by one. */
+/** Merges all layers into one configuration: servers by name, as whole entries; settings one by one. */
 export function mergeConfig(sources: Sources): Config {
   const {
     projectFolder,
@@ -40,41 +41,41 @@ export function mergeConfig(sources: Sources): Config {
   const servers = mergeServers({ layers, programmatic, managed });
   const bound = managed.exclusive === undefined ? { layers, problems: [] } : withoutLoosening(layers);
   const settings = mergeSettings(bound.layers, projectFolder);
-  let places: Config['places'] | undefined;
+  let origins: Config['origins'] | undefined;
   return {
     projectFolder,
     files,
     servers: trustedServers(servers.byName, trust),
-    untrusted: trust.refused,
+    untrusted: trust.untrusted,
     dropped: servers.dropped,
     settings: settings.inForce,
-    // Thousands of them where there are hundreds of servers, and hardly ever looked at.
-    get places() {
-      places ??= new Map([...settings.places, ...servers.places()]);
-      return places;
+    // Computed on first use: hundreds of servers have thousands of origins, and few commands read them.
+    get origins() {
+      origins ??= new Map([...settings.origins, ...servers.origins()]);
+      return origins;
     },
     problems: [
       ...problems,
       ...layers.flatMap((layer) => layer.problems),
       ...bound.problems,
       ...servers.problems,
-    ].filter(unsaid()),
+    ].filter(isFirst()),
     refreshed,
   };
 }
 
-/** Keeps the first of several problems that say the same of the same place: one file may be read for two reasons. */
-function unsaid(): (problem: Problem) => boolean {
-  const said = new Set<string>();
+/** Returns a filter that drops repeated problems: one file may be read for two reasons. */
+function isFirst(): (problem: Problem) => boolean {
+  const seen = new Set<string>();
   return ({ message, at }) => {
     const key = JSON.stringify([message, at]);
-    if (said.has(key)) return false;
-    said.add(key);
+    if (seen.has(key)) return false;
+    seen.add(key);
     return true;
   };
 }
 
-// Where an organisation decides which servers there are, nobody else decides that fewer questions are asked.
+// On a machine with `exclusive` managed servers, only the organisation may lower the number of approvals.
 function withoutLoosening(layers: readonly Layer[]): { layers: readonly Layer[]; problems: readonly Problem[] } {
   const problems: Problem[] = [];
   const bound = layers.map((layer) => {
@@ -100,6 +101,7 @@ const allowsMore = (profile: Json | undefined) =>
   isObject(profile) && isObject(profile.permissions) && isFilled(profile.permissions.allow);
 
 function ignored({ path, at }: Layer['settings'][number]): Problem {
-  const message = `\`${path.join('.')}\` has no effect here: this machine is managed, and it would mean fewer questions.`;
-  return { level: 'warn', code: 'CONFIG_INVALID', message, fix: 'Remove it, or ask who manages this machine.', at };
+  const message = `\`${path.join('.')}\` has no effect: this machine is managed, and the setting would allow more tools.`;
+  const fix = 'Remove it, or ask the administrator of this machine.';
+  return { level: 'warn', code: 'CONFIG_INVALID', message, fix, at };
 }

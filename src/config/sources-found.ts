@@ -8,41 +8,42 @@ import type { TrustBook } from './sources/trust-book.ts';
 
 export interface LoadOptions {
   readonly cwd: string;
-  /** The folder Heddle keeps for this user. */
+  /** Heddle's folder of this user. */
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly userHome: string;
-  /** Opens secrets, all that are named at once; what is not set is not in the answer. */
+  /** Reads secrets by name, in one call. A secret that is not set is missing in the result. */
   readonly secrets?: (names: readonly string[]) => Promise<ReadonlyMap<string, string | HeddleError>>;
-  /** When given, the only file that is read, besides those of an organisation. */
+  /** The only file to read, apart from an organisation's. */
   readonly file?: string;
-  /** Servers that a program (`sdk`), its interface (`dynamic`) or a command line (`command`) brings along. */
+  /** Servers from a program (`sdk`), from its API at run time (`dynamic`) or from a command line (`command`). */
   readonly programmatic?: readonly ServerConfig[];
-  /** Where an organisation's files are. */
+  /** The folder of an organisation's files. */
   readonly systemFolder?: string;
-  /** What the user has agreed to of what came with the project; without it, everything. */
+  /** Opens the user's trust decisions; without it everything is trusted. */
   readonly trust?: () => Promise<TrustBook>;
   readonly clock?: Clock;
-  /** How long a connector may take. */
+  /** Timeout of one fetch from a connector. */
   readonly fetchTimeoutMs?: number;
-  /** Stops fetching, behind the scenes too. */
+  /** Aborts fetches, those in the background too. */
   readonly signal?: AbortSignal;
 }
 
+/** A source and the result of reading it. */
 export interface ReadSource {
   readonly source: Source;
   readonly reading: FileReading;
 }
 
-/** What there is on this machine, before anyone has looked whether it makes sense. */
+/** All sources found on this machine, read but not yet validated. */
 export interface SourcesFound {
   readonly projectFolder: string;
   readonly home: string;
   readonly managed: ManagedFiles;
-  /** In order of precedence. */
+  /** The sources, highest precedence first. */
   readonly sources: readonly ReadSource[];
   readonly plugins: readonly PluginPath[];
   readonly files: Config['files'];
-  /** Of files that cannot be read at all. */
+  /** Problems of files that cannot be read. */
   readonly problems: readonly Problem[];
 }

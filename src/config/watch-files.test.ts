@@ -7,7 +7,7 @@ import { until } from '../../test/until.ts';
 import { fileVersion, MISSING } from './read/read-file.ts';
 import { watchFiles } from './watch-files.ts';
 
-/** Watches one file in a folder that is gone when the test ends. */
+/** Watches one file in a folder that is removed when the test ends. */
 function watching(onChange: () => void) {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-watch-'));
   const file = join(folder, 'heddle.json');
@@ -19,7 +19,7 @@ function watching(onChange: () => void) {
   return { file, follow: (version?: string) => watch.follow(new Map([[file, version]])) };
 }
 
-verifies('C13', 'a file that is missing is no change, until it appears', async () => {
+verifies('C13', 'reports a missing file only when it appears', async () => {
   let changes = 0;
   const { file, follow } = watching(() => changes++);
   follow(MISSING);
@@ -28,7 +28,7 @@ verifies('C13', 'a file that is missing is no change, until it appears', async (
   await until('it has appeared', () => changes === 1);
 });
 
-verifies('C13', 'a change between the reading and the first poll is noticed', async () => {
+verifies('C13', 'reports a change between the read and the first poll', async () => {
   let changes = 0;
   const { file, follow } = watching(() => changes++);
   writeFileSync(file, '{}');
@@ -38,13 +38,13 @@ verifies('C13', 'a change between the reading and the first poll is noticed', as
   await until('it is noticed', () => changes === 1);
 });
 
-verifies('C13', 'a file that was read between two polls that do not see it is noticed to be gone', async () => {
+verifies('C13', 'reports the removal of a file that existed only between two polls, when it was read', async () => {
   let changes = 0;
   const { file, follow } = watching(() => {
     changes++;
     if (changes > 1) return;
     writeFileSync(file, '{}');
-    follow(fileVersion(statSync(file))); // As a reading at this moment does.
+    follow(fileVersion(statSync(file))); // As a read at this moment does.
     rmSync(file);
   });
   writeFileSync(file, '{}');

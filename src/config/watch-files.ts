@@ -3,8 +3,8 @@ import { fileVersion, MISSING } from './read/read-file.ts';
 
 export interface Watch {
   /**
-   * Watches these files from now on, those that do not exist included. The version is that of the file when it was
-   * read; without one, the first poll tells.
+   * Replaces the set of watched files; they need not exist. The value is the version that was read. Without one, the
+   * version of the first poll counts as read.
    */
   follow(files: ReadonlyMap<string, string | undefined>): void;
   close(): void;
@@ -13,14 +13,14 @@ export interface Watch {
 export interface WatchOptions {
   readonly onChange: () => void;
   readonly pollMs?: number;
-  /** A save is often several writes: it counts when two polls with this distance see the same. */
+  /** Distance of two polls that must agree before a change is reported: a save is often several writes. */
   readonly settleMs?: number;
 }
 
 /**
- * Calls `onChange` when a file is no longer the version that was read. Polls instead of asking the system for events:
- * that works alike for editors that rename over a file, those that truncate it, network folders and containers.
- * Versions come from the reading, so a change between a reading and a poll is never missed.
+ * Calls `onChange` when a file is no longer the version that was read. Polls instead of using file system events: that
+ * works for editors that rename, editors that truncate, network folders and containers. The versions come from the
+ * reader, so a change between a read and a poll is not missed.
  */
 export function watchFiles({ onChange, pollMs = 300, settleMs = 100 }: WatchOptions): Watch {
   let known: ReadonlyMap<string, string | undefined> = new Map();

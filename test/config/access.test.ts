@@ -34,7 +34,7 @@ describe('who may come in', () => {
     ],
     ['a role nobody has', { apiKeys: [{ name: 'ci', sha256: SHA, roles: ['admin'] }] }, /must be one of `owner`/],
     ['no roles', { apiKeys: [{ name: 'ci', sha256: SHA, roles: [] }] }, /roles` must be at least 1/],
-    ['another word than none', { auth: 'nobody' }, /must be `"none"`, or say the `issuer`/],
+    ['another word than none', { auth: 'nobody' }, /must be `"none"`, or an object with `issuer`/],
     [
       'an issuer without an audience',
       { auth: { issuer: 'https://a.example' } },
@@ -86,25 +86,19 @@ describe('profiles', () => {
     expect(settings.profiles).toEqual({});
   });
 
-  verifies(
-    'P2',
-    'of a managed machine may not mean fewer questions, and of a project nothing before it is trusted',
-    async () => {
-      const profiles = { loose: { permissions: { allow: ['mcp__x'] } } };
-      const managed = await machineWith({
-        'etc/managed-mcp.json': { mcpServers: {} },
-        'user/.heddle/heddle.json': { profiles },
-      });
-      const { settings, problems } = await managed.load();
-      expect(settings.profiles).toEqual({});
-      expect(problems.map(({ message }) => message)).toEqual([
-        expect.stringContaining('`profiles` has no effect here'),
-      ]);
-      const project = await machineWith({
-        'project/heddle.json': { profiles: { p: { auth: 'none' } }, gateway: { auth: 'none' } },
-      });
-      const untrusted = await project.load({ trust: async () => ({ agrees: () => false }) });
-      expect([untrusted.settings.profiles, untrusted.settings.gateway.auth]).toEqual([{}, undefined]);
-    },
-  );
+  verifies('P2', 'do not allow more on a managed machine, and have no effect in an untrusted project', async () => {
+    const profiles = { loose: { permissions: { allow: ['mcp__x'] } } };
+    const managed = await machineWith({
+      'etc/managed-mcp.json': { mcpServers: {} },
+      'user/.heddle/heddle.json': { profiles },
+    });
+    const { settings, problems } = await managed.load();
+    expect(settings.profiles).toEqual({});
+    expect(problems.map(({ message }) => message)).toEqual([expect.stringContaining('`profiles` has no effect here')]);
+    const project = await machineWith({
+      'project/heddle.json': { profiles: { p: { auth: 'none' } }, gateway: { auth: 'none' } },
+    });
+    const untrusted = await project.load({ trust: async () => ({ trusts: () => false }) });
+    expect([untrusted.settings.profiles, untrusted.settings.gateway.auth]).toEqual([{}, undefined]);
+  });
 });

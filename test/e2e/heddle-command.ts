@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import { readConfig } from '../../src/config/read-config.ts';
-import { writeAgreements } from '../../src/config/sources/trust-book.ts';
+import { recordTrust } from '../../src/config/sources/trust-book.ts';
 import { homeFolder } from '../../src/files/home-folder.ts';
 import { until } from '../until.ts';
 
@@ -97,7 +97,7 @@ async function trustAll(cwd: string, env: Readonly<Record<string, string>>): Pro
   const { projectFolder, untrusted } = await readConfig({ cwd, env });
   if (untrusted.length === 0) return;
   const agreements = Object.fromEntries(untrusted.map(({ thing, hash }) => [thing, hash]));
-  await writeAgreements(homeFolder(env), projectFolder, agreements);
+  await recordTrust(homeFolder(env), projectFolder, agreements);
 }
 
 async function startUp(child: ReturnType<typeof spawn>): Promise<RunningUp> {

@@ -161,7 +161,7 @@ describe('bad input is refused, with a word on what to do, and nothing is writte
   it.each([
     ['broken', '{ "mcpServers": }', '1:17'],
     ['with servers that are none', '{ "mcpServers": [] }', 'is not a JSON object'],
-    ['that is a list', '[]', 'does not hold a JSON object'],
+    ['that is a list', '[]', 'does not contain a JSON object'],
   ])('a file %s', async (_, text, said) => {
     const desk = await deskWith({ 'project/heddle.json': text });
     const ran = await desk.heddle(['add', 'a', '--', 'x']);

@@ -100,7 +100,7 @@ export async function placed(error: HeddleError, options: HeddleOptions): Promis
   const { rule } = error.details;
   if (typeof rule !== 'string') return error;
   const [key = ''] = rule.split(': ');
-  const origin = (await readConfig(options)).places.get(key);
+  const origin = (await readConfig(options)).origins.get(key);
   if (!origin) return error;
   // Rules add up: any of these files may have it.
   const places = [origin, ...origin.shadowed].map(({ at }) => `${at.file}:${at.line}`);

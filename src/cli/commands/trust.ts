@@ -1,6 +1,6 @@
 import type { Untrusted } from '../../config/config.ts';
 import { readConfig } from '../../config/read-config.ts';
-import { forgetAgreements, writeAgreements } from '../../config/sources/trust-book.ts';
+import { forgetTrust, recordTrust } from '../../config/sources/trust-book.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
 import { homeFolder } from '../../files/home-folder.ts';
@@ -25,7 +25,7 @@ export const trust: Command = {
     const { projectFolder, untrusted } = await readConfig();
     const home = homeFolder(process.env);
     if (input.flag('forget')) {
-      for (const page of [projectFolder, home]) await forgetAgreements(home, page);
+      for (const page of [projectFolder, home]) await forgetTrust(home, page);
       say(`Nothing of ${projectFolder} or of your connectors is trusted any more.`);
       return 0;
     }
@@ -41,7 +41,7 @@ export const trust: Command = {
     if (!input.flag('yes') && !(await agrees(things))) return 3;
     const pages = Map.groupBy(things, ({ everywhere }) => (everywhere ? home : projectFolder));
     for (const [page, agreed] of pages) {
-      await writeAgreements(home, page, Object.fromEntries(agreed.map(({ thing, hash }) => [thing, hash])));
+      await recordTrust(home, page, Object.fromEntries(agreed.map(({ thing, hash }) => [thing, hash])));
     }
     say(`Trusted: ${things.map(({ thing }) => thing).join(', ')}.`);
     return 0;

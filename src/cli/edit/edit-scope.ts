@@ -1,4 +1,4 @@
-import { EDIT_SCOPES, type EditPlaces, type EditScope } from '../../config/edit/edit-scopes.ts';
+import { EDIT_SCOPES, type EditFolders, type EditScope } from '../../config/edit/edit-scopes.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
 import { homeFolder } from '../../files/home-folder.ts';
@@ -22,7 +22,7 @@ export function readScope(input: Input): EditScope | undefined {
 }
 
 /** Where the files of this user and project are. */
-export const placesOf = ({ projectFolder }: { readonly projectFolder: string }): EditPlaces => ({
+export const placesOf = ({ projectFolder }: { readonly projectFolder: string }): EditFolders => ({
   projectFolder,
   home: homeFolder(process.env),
 });

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
-import { type Document, parseDocument } from '../../config/read/parse-document.ts';
+import type { Document } from '../../config/document.ts';
+import { parseDocument } from '../../config/read/parse-document.ts';
 import type { Json, JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';

@@ -1,5 +1,5 @@
 import type { EditTarget } from '../../config/edit/edit-scopes.ts';
-import { trustHash, writeAgreements } from '../../config/sources/trust-book.ts';
+import { recordTrust, trustHash } from '../../config/sources/trust-book.ts';
 import { homeFolder } from '../../files/home-folder.ts';
 import type { NamedServer } from './new-servers.ts';
 
@@ -7,5 +7,5 @@ import type { NamedServer } from './new-servers.ts';
 export async function trustOwn({ scope }: EditTarget, servers: readonly NamedServer[], project: string): Promise<void> {
   if (scope === 'user' || servers.length === 0) return;
   const agreed = servers.map(({ name, entry }) => [`server ${name}`, trustHash(entry)]);
-  await writeAgreements(homeFolder(process.env), project, Object.fromEntries(agreed));
+  await recordTrust(homeFolder(process.env), project, Object.fromEntries(agreed));
 }

@@ -5,11 +5,11 @@ import { replaceFile } from '../../files/edit-file.ts';
 
 const backupOf = (file: string) => `${file}.heddle-backup`;
 
-/** Copies a file, its mode too, beside itself. A file that is not there leaves an empty copy. */
+/** Copies a file with its mode to `<file>.heddle-backup`. For a missing file, the copy is empty. */
 export async function backUp(file: string): Promise<string> {
   const backup = backupOf(file);
   try {
-    // An older copy may be readable by more people than the file is now.
+    // An older copy may have a wider mode than the file has now.
     await rm(backup, { force: true });
     await copyFile(file, backup);
   } catch (cause) {
@@ -20,12 +20,12 @@ export async function backUp(file: string): Promise<string> {
   return backup;
 }
 
-/** Puts the copy back; where it is empty there was no file, and there is none again. */
+/** Restores a file from its copy. An empty copy means that there was no file, so the file is removed. */
 export async function restore(file: string): Promise<'restored' | 'removed'> {
   const backup = backupOf(file);
   const text = await readFile(backup, 'utf8').catch((cause: unknown) => {
     if (!isAbsent(cause)) throw unwritable(backup, cause);
-    throw new HeddleError('USAGE_INVALID', `There is no copy to put back: ${backup} does not exist.`, {
+    throw new HeddleError('USAGE_INVALID', `There is no copy to restore: ${backup} does not exist.`, {
       fix: 'Name the host, and the scope or file, of the export to undo.',
       cause,
     });

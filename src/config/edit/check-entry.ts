@@ -5,13 +5,13 @@ import { parseDocument } from '../read/parse-document.ts';
 import { readEntry } from '../read/read-entry.ts';
 
 export interface CheckedEntry {
-  /** As reading the file would report them. */
+  /** The problems that reading the file would report. */
   readonly problems: readonly Problem[];
-  /** Variables the entry names that are not set now. */
+  /** Variables of the entry that are not set. */
   readonly unset: readonly string[];
 }
 
-interface EntryPlace {
+interface CheckOptions {
   readonly foreign: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
@@ -19,28 +19,28 @@ interface EntryPlace {
 const SECRET = /(?<!\$)\$\{secret:[A-Za-z0-9_.-]+\}/g;
 const VARIABLE = /(?<!\$)\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
-/** Checks an entry before it is written, as the file that gets it would be. What is not set yet may be set later. */
-export function checkEntry(name: string, entry: Json, { foreign, env }: EntryPlace): CheckedEntry {
+/** Validates an entry before it is written to a file. Unset variables are listed in `unset`, not as problems. */
+export function checkEntry(name: string, entry: Json, { foreign, env }: CheckOptions): CheckedEntry {
   const named = namesIn(entry);
   const unset = named.filter((variable) => env[variable] === undefined);
-  // Any value will do, but a URL has to look like one.
-  const any = isObject(entry) && String(entry.type).startsWith('ws') ? 'ws://value' : 'http://value';
-  const standIns = Object.fromEntries(named.map((variable) => [variable, env[variable] ?? any]));
+  // An unset variable gets a placeholder that is valid in a URL, too.
+  const placeholder = isObject(entry) && String(entry.type).startsWith('ws') ? 'ws://value' : 'http://value';
+  const values = Object.fromEntries(named.map((variable) => [variable, env[variable] ?? placeholder]));
   const text = JSON.stringify({ mcpServers: { [name]: withoutSecrets(entry) } });
   const document = parseDocument('', text);
-  if (!('root' in document)) return { problems: [unplaced(document)], unset };
+  if (!('root' in document)) return { problems: [withoutLocation(document)], unset };
   const written = (document.root.mcpServers as JsonObject)[name] ?? null;
-  const variables = { env: standIns, workspaceFolder: '/', userHome: '/' };
+  const variables = { env: values, workspaceFolder: '/', userHome: '/' };
   const refused = document.findings.map(({ problem }) => problem).filter(({ level }) => level === 'error');
   const { problems } =
     refused.length > 0
       ? { problems: refused }
       : readEntry(written, ['mcpServers', name], { document, foreign, variables, folder: '/' });
-  return { problems: problems.map(unplaced), unset };
+  return { problems: problems.map(withoutLocation), unset };
 }
 
-// The place in a file that is not there yet tells nobody anything.
-function unplaced({ at: _, ...problem }: Problem): Problem {
+// The location is that of a temporary document.
+function withoutLocation({ at: _, ...problem }: Problem): Problem {
   return problem;
 }
 

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { HeddleError } from '../../core/errors.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
 import { readTextFile } from '../../files/edit-file.ts';
-import { real } from '../sources/project-folder.ts';
+import { resolveLinks } from '../sources/project-folder.ts';
 import { writtenServers } from './edit-servers.ts';
 
 export const EDIT_SCOPES = ['local', 'project', 'user'] as const;
@@ -13,27 +13,27 @@ export type EditScope = (typeof EDIT_SCOPES)[number];
 export interface EditTarget {
   readonly scope: EditScope;
   readonly file: string;
-  /** Other programs read it too. */
+  /** True for a file that other programs read too. */
   readonly foreign: boolean;
-  /** What `$schema` says in a new file; absent where another program would not know it. */
+  /** The value of `$schema` in a new file; absent for a file of other programs. */
   readonly schema?: string;
 }
 
-export interface EditPlaces {
+export interface EditFolders {
   readonly projectFolder: string;
-  /** Heddle's own folder of this user. */
+  /** Heddle's folder of this user. */
   readonly home: string;
 }
 
-const MARKS = ['heddle.json', '.mcp.json', '.heddle', '.git'];
+const PROJECT_MARKERS = ['heddle.json', '.mcp.json', '.heddle', '.git'];
 
-/** The files that commands change, the first to win first. */
-export async function editTargets({ projectFolder, home }: EditPlaces): Promise<readonly EditTarget[]> {
-  const user = { scope: 'user', file: join(home, 'heddle.json'), foreign: false, schema: BESIDE } as const;
-  if ((await real(projectFolder)) === (await real(home))) return [user];
+/** Lists the files that commands change, highest precedence first. */
+export async function editTargets({ projectFolder, home }: EditFolders): Promise<readonly EditTarget[]> {
+  const user = { scope: 'user', file: join(home, 'heddle.json'), foreign: false, schema: SAME_FOLDER } as const;
+  if ((await resolveLinks(projectFolder)) === (await resolveLinks(home))) return [user];
   const inProject = (name: string) => join(projectFolder, name);
   return [
-    { scope: 'local', file: inProject('.heddle/local.json'), foreign: false, schema: BESIDE },
+    { scope: 'local', file: inProject('.heddle/local.json'), foreign: false, schema: SAME_FOLDER },
     { scope: 'project', file: inProject('heddle.json'), foreign: false, schema: `./.heddle/${SCHEMA_FILE}` },
     { scope: 'project', file: inProject('.mcp.json'), foreign: true },
     user,
@@ -41,21 +41,21 @@ export async function editTargets({ projectFolder, home }: EditPlaces): Promise<
 }
 
 const SCHEMA_FILE = 'heddle.schema.json';
-const BESIDE = `./${SCHEMA_FILE}`;
+const SAME_FOLDER = `./${SCHEMA_FILE}`;
 
-/** Where the JSON Schema that a target's `$schema` names is kept. */
+/** Returns the path of the JSON Schema that a target's `$schema` refers to. */
 export function schemaFileOf({ file, schema }: EditTarget): string | undefined {
   return schema === undefined ? undefined : resolve(dirname(file), schema);
 }
 
-/** Where a new server goes: the scope that was asked for, else the project, else the user. */
-export async function targetFor(places: EditPlaces, asked: EditScope | undefined): Promise<EditTarget> {
-  const targets = await editTargets(places);
-  const scope = asked ?? ((await isProject(places, targets)) ? 'project' : 'user');
+/** Returns the file for a new server: of the given scope, else of the project, else of the user. */
+export async function targetFor(folders: EditFolders, given: EditScope | undefined): Promise<EditTarget> {
+  const targets = await editTargets(folders);
+  const scope = given ?? ((await isProject(folders, targets)) ? 'project' : 'user');
   const ofScope = targets.filter((target) => target.scope === scope);
   const [first] = ofScope;
   if (first === undefined) {
-    throw new HeddleError('USAGE_INVALID', `There is no ${scope} scope here: this is Heddle’s own folder.`, {
+    throw new HeddleError('USAGE_INVALID', `There is no ${scope} scope in Heddle’s own folder.`, {
       fix: 'Run the command in a project, or with `--scope user`.',
     });
   }
@@ -64,37 +64,37 @@ export async function targetFor(places: EditPlaces, asked: EditScope | undefined
   return first;
 }
 
-async function isProject({ projectFolder, home }: EditPlaces, targets: readonly EditTarget[]): Promise<boolean> {
+async function isProject({ projectFolder, home }: EditFolders, targets: readonly EditTarget[]): Promise<boolean> {
   if (targets.length === 1) return false;
-  const own = await real(home);
-  for (const mark of MARKS) {
-    const path = join(projectFolder, mark);
-    if ((await exists(path)) && (await real(path)) !== own) return true;
+  const own = await resolveLinks(home);
+  for (const marker of PROJECT_MARKERS) {
+    const path = join(projectFolder, marker);
+    if ((await exists(path)) && (await resolveLinks(path)) !== own) return true;
   }
   return false;
 }
 
-/** The file that has a server of this name; of several the one that is in force. Throws NAME_UNKNOWN. */
+/** Returns the file that lists a server; of several, the one in force. Throws NAME_UNKNOWN if none does. */
 export async function scopeDefining(
-  places: EditPlaces,
+  folders: EditFolders,
   name: string,
-  asked: EditScope | undefined,
+  given: EditScope | undefined,
 ): Promise<EditTarget> {
-  const targets = (await editTargets(places)).filter(({ scope }) => asked === undefined || scope === asked);
+  const targets = (await editTargets(folders)).filter(({ scope }) => given === undefined || scope === given);
   const known = new Set<string>();
   for (const target of targets) {
     const names = await namesIn(target.file);
     if (names.includes(name)) return target;
-    for (const one of names) known.add(one);
+    for (const other of names) known.add(other);
   }
-  const where = asked === undefined ? 'any file that Heddle edits' : `a file of the ${asked} scope`;
+  const where = given === undefined ? 'any file that Heddle edits' : `a file of the ${given} scope`;
   const meant = closest(name, known);
   throw new HeddleError('NAME_UNKNOWN', `There is no server \`${name}\` in ${where}.`, {
     fix: meant === undefined ? 'Run `heddle list servers` to see all.' : `Did you mean \`${meant}\`?`,
   });
 }
 
-// A file that cannot be read has no names that could be edited; whoever edits it is told why.
+// An unreadable file has no names to edit. A command that edits it reports the error.
 async function namesIn(file: string): Promise<readonly string[]> {
   try {
     return [...writtenServers(await readTextFile(file)).keys()];

@@ -8,7 +8,7 @@ const ENTRY = { command: 'npx', args: ['-y', 'server-time'], env: { ZONE: 'UTC' 
 
 const COMMENTED = `// Our servers.
 {
-    "mode": "strict", // nobody asks
+    "mode": "strict", // always ask
     "mcpServers": {
         // Source code
         "github": { "url": "https://example.com/mcp" }, // the company one
@@ -22,10 +22,10 @@ const COMMENTED = `// Our servers.
 }
 `;
 
-verifies('C1', 'adds a server where it belongs, and keeps comments, order, indentation and the last newline', () => {
+verifies('C1', 'adds a server after the last one, and keeps comments, order, indentation and the last newline', () => {
   expect(withServer(COMMENTED, 'time', ENTRY)).toBe(`// Our servers.
 {
-    "mode": "strict", // nobody asks
+    "mode": "strict", // always ask
     "mcpServers": {
         // Source code
         "github": { "url": "https://example.com/mcp" }, // the company one
@@ -66,7 +66,7 @@ it('removes a server with the comment on its line, and no other comment', () => 
 it('removes the last server with the comma before it', () => {
   expect(withoutServer(COMMENTED, 'files')).toBe(`// Our servers.
 {
-    "mode": "strict", // nobody asks
+    "mode": "strict", // always ask
     "mcpServers": {
         // Source code
         "github": { "url": "https://example.com/mcp" } // the company one
@@ -131,11 +131,11 @@ describe('a file may be', () => {
   });
 });
 
-it('leaves a text alone that does not have the server to remove', () => {
+it('does not change a text without the server to remove', () => {
   for (const text of ['{"mcpServers":{}}', COMMENTED, '{}']) expect(withoutServer(text, 'nope')).toBe(text);
 });
 
-it('edits the later of a name written twice, and removes both', () => {
+it('edits the last entry of a repeated name, and removes all of them', () => {
   const twice = '{ "mcpServers": {\n  "a": { "command": "1" },\n  "a": { "command": "2" }\n} }\n';
   expect(withField(twice, 'a', { path: ['command'], value: '3' })).toBe(twice.replace('"2"', '"3"'));
   expect(writtenServers(withoutServer(twice, 'a')).size).toBe(0);
@@ -145,7 +145,7 @@ it.each(['[]', '"x"', '{ "mcpServers": [] }'])('refuses to edit %s', (text) => {
   expect(() => withServer(text, 'a', ENTRY)).toThrow(/is not a JSON object/);
 });
 
-it('changes nothing but the one server, whatever else is written', () => {
+it('changes only the named server in any file', () => {
   const name = fc.stringMatching(/^[a-z]{1,4}$/);
   const entry = fc.record({ command: fc.string(), args: fc.array(fc.string()), env: fc.dictionary(name, fc.string()) });
   const servers = fc.dictionary(name, entry, { noNullPrototype: true });

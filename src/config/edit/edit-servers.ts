@@ -5,12 +5,12 @@ import { objectAt, unfolded, withMember, withoutMember } from './edit-text.ts';
 
 const BYTE_ORDER_MARK = '\uFEFF';
 
-/** A new file without servers; with `$schema` for Heddle's own. */
+/** Returns the text of a new file without servers; Heddle's own files have a `$schema`. */
 export function emptyFile(schema?: string): string {
   return `${JSON.stringify({ ...(schema !== undefined && { $schema: schema }), mcpServers: {} }, null, 2)}\n`;
 }
 
-/** Adds or replaces one server. Comments, order and layout of everything else stay. */
+/** Adds or replaces one server. Comments, order and layout of the other text stay. */
 export function withServer(text: string, name: string, entry: JsonObject): string {
   return edited(text, (body) => {
     const at = serversPath(body);
@@ -19,7 +19,7 @@ export function withServer(text: string, name: string, entry: JsonObject): strin
   });
 }
 
-/** Removes a server, however often it is written; a text without it stays the same. */
+/** Removes all entries of a server. A text without it stays the same. */
 export function withoutServer(text: string, name: string): string {
   return edited(text, (body) => {
     const at = serversPath(body);
@@ -27,7 +27,7 @@ export function withoutServer(text: string, name: string): string {
   });
 }
 
-/** Sets one field of a server that is there, such as `['enabled']`. */
+/** Sets one field of an existing server, such as `['enabled']`. */
 export function withField(text: string, name: string, field: { path: readonly string[]; value: Json }): string {
   return edited(text, (body) => {
     const steps = [...(serversPath(body) ?? ['mcpServers']), name, ...field.path];
@@ -36,7 +36,7 @@ export function withField(text: string, name: string, field: { path: readonly st
   });
 }
 
-/** The servers of a file as they are written, by name. */
+/** Returns the servers of a file as they are written, by name. */
 export function writtenServers(text: string): ReadonlyMap<string, Json> {
   const body = bodyOf(text);
   if (body.trim() === '') return new Map();
@@ -51,7 +51,7 @@ function edited(text: string, edit: (body: string) => string): string {
   const mark = text.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK : '';
   const start = body.trim() === '' ? emptyFile() : body;
   const after = edit(unfolded(start));
-  // Nothing to change is nothing changed, the one line included.
+  // An edit without effect returns the original text, even if it is one line that was unfolded.
   return after === unfolded(start) && body.trim() !== '' ? text : mark + after;
 }
 
@@ -59,7 +59,7 @@ function bodyOf(text: string): string {
   return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
 }
 
-/** `mcpServers`, or the root of a file that is nothing but servers; undefined where neither is. */
+/** Returns the path of the servers: `mcpServers`, or the root of a file that lists only servers. */
 function serversPath(body: string): readonly string[] | undefined {
   const members = objectAt(body, []).children ?? [];
   if (members.some(({ children }) => children?.[0]?.value === 'mcpServers')) return ['mcpServers'];

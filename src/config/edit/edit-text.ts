@@ -2,7 +2,7 @@ import { applyEdits, format, type Node, parseTree } from 'jsonc-parser';
 import type { Json } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 
-/** How a file is laid out, so that what is added looks like the rest. */
+/** The indentation and line ends of a file, for added text. */
 interface Layout {
   readonly indent: string;
   readonly newline: string;
@@ -11,12 +11,12 @@ interface Layout {
 const DEFAULT_INDENT = '  ';
 const LINE_WIDTH = 100;
 
-/** Sets one member of the object at `path`, which must exist; the text around it stays as it is. */
+/** Sets one member of the object at `path`, which must exist. The other text stays as it is. */
 export function withMember(text: string, path: readonly string[], member: { name: string; value: Json }): string {
   const object = objectAt(text, path);
   const layout = layoutOf(text);
   const { name, value } = member;
-  // Of a name written twice the later counts.
+  // Of a repeated name, the last one is in force.
   const existing = object.children?.findLast((property) => nameOf(property) === name)?.children?.[1];
   if (existing !== undefined) {
     const printed = print(value, lineIndent(text, existing.offset), layout);
@@ -25,28 +25,28 @@ export function withMember(text: string, path: readonly string[], member: { name
   return inserted(text, object, { name, value, layout });
 }
 
-/** Removes every member of that name; comments on lines of their own stay. */
+/** Removes every member of a name. Comments on their own lines stay. */
 export function withoutMember(text: string, path: readonly string[], name: string): string {
   const property = objectAt(text, path).children?.findLast((child) => nameOf(child) === name);
   return property === undefined ? text : withoutMember(removed(text, property), path, name);
 }
 
-/** A file that is one line has no layout worth keeping. */
+/** Formats a file that is a single line; any other text is returned as it is. */
 export function unfolded(text: string): string {
   if (/[\r\n]/.test(text.trim())) return text;
   const options = { tabSize: 2, insertSpaces: true, eol: '\n' };
   return `${applyEdits(text, format(text, undefined, options)).trim()}\n`;
 }
 
-/** The object a path leads to; of a name written twice the later. */
+/** Returns the object at a path; of a repeated name, the last one. Throws CONFIG_INVALID if it is no object. */
 export function objectAt(text: string, path: readonly string[]): Node {
   let node = parseTree(text, [], { allowTrailingComma: true });
   for (const step of path) {
     node = node?.children?.findLast((property) => nameOf(property) === step)?.children?.[1];
   }
   if (node?.type === 'object') return node;
-  const what = path.length === 0 ? 'The file' : `\`${path.join('.')}\``;
-  throw new HeddleError('CONFIG_INVALID', `${what} is not a JSON object, so it cannot be edited.`, {
+  const subject = path.length === 0 ? 'The file' : `\`${path.join('.')}\``;
+  throw new HeddleError('CONFIG_INVALID', `${subject} is not a JSON object, so it cannot be edited.`, {
     fix: 'Correct the file by hand, and run the command again.',
   });
 }
@@ -67,7 +67,7 @@ function inserted(text: string, object: Node, { name, value, layout }: Insertion
   const close = object.offset + object.length - 1;
   const outer = lineIndent(text, object.offset);
   if (last === undefined) {
-    const inner = text.slice(object.offset + 1, close).trimEnd(); // Comments, perhaps.
+    const inner = text.slice(object.offset + 1, close).trimEnd(); // May have comments.
     const member = `${outer}${indent}${JSON.stringify(name)}: ${print(value, outer + indent, layout)}`;
     return splice(text, object.offset + 1, close, `${inner}${newline}${member}${newline}${outer}`);
   }
@@ -80,7 +80,7 @@ function inserted(text: string, object: Node, { name, value, layout }: Insertion
   const member = `${newline}${depth}${JSON.stringify(name)}: ${print(value, depth, layout)}`;
   const comma = commaAfter(text, end);
   const at = lineTail(text, comma ?? end);
-  // After the comment that belongs to the last member, and keeping a trailing comma if there was one.
+  // Inserts after the comment of the last member, and keeps a trailing comma.
   const grown = splice(text, at, at, comma === undefined ? member : `${member},`);
   return comma === undefined ? splice(grown, end, end, ',') : grown;
 }
@@ -95,7 +95,7 @@ function removed(text: string, property: Node): string {
   const from = wholeLine ? lineStart(text, property.offset) : property.offset;
   const tail = wholeLine ? lineTail(text, comma ?? end) : (comma ?? end);
   const rest = /^[ \t]*(?:\r\n|\n|\r)?/.exec(text.slice(tail))?.[0].length ?? 0;
-  // Something else may stand on the same line: `}` or the next member.
+  // The same line may continue with `}` or the next member.
   const to = wholeLine && !endsLine(text, tail) ? tail : tail + rest;
   const shorter = splice(text, from, to, '');
   const isLast = index === siblings.length - 1;
@@ -104,14 +104,14 @@ function removed(text: string, property: Node): string {
   return orphan === undefined ? shorter : splice(shorter, orphan - 1, orphan, '');
 }
 
-/** Just behind the comma that follows, comments skipped. */
+/** Returns the offset after the next comma, skipping comments; undefined if there is none. */
 function commaAfter(text: string, offset: number): number | undefined {
   const [gap = ''] = /^(?:\s|\/\/[^\r\n]*|\/\*[\s\S]*?\*\/)*/.exec(text.slice(offset)) ?? [];
   const at = offset + gap.length;
   return text[at] === ',' ? at + 1 : undefined;
 }
 
-/** The end of the comment that stands on the same line, or where we are. */
+/** Returns the end of the comments on the same line, or `offset` if there are none. */
 function lineTail(text: string, offset: number): number {
   const comments = /^(?:[ \t]*\/\*[^\r\n]*?\*\/)*(?:[ \t]*\/\/[^\r\n]*)?/.exec(text.slice(offset))?.[0] ?? '';
   return offset + comments.length;
@@ -140,7 +140,7 @@ function layoutOf(text: string): Layout {
   return { newline, indent: indent || DEFAULT_INDENT };
 }
 
-/** As a person writes it: short lists on one line, everything else on lines of its own. */
+/** Prints JSON with short arrays on one line and other members on lines of their own. */
 function print(value: Json, depth: string, layout: Layout): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   const inline = printInline(value);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { previewText, previewValue } from './preview.ts';
 
-it('hides secret values in a text, and keeps layout, comments and references', () => {
+it('redacts secret values in a text, and keeps layout, comments and references', () => {
   const text = `{
   // "TOKEN": the comment stays
   "a": { "command": "x", "args": ["--token", "hidden1", "--port", "1", "--key=v", "--api-key=hidden2"],
@@ -18,7 +18,7 @@ it('hides secret values in a text, and keeps layout, comments and references', (
   expect(shown.split('\n')).toHaveLength(text.split('\n').length);
 });
 
-it('leaves a text without secrets as it is', () => {
+it('does not change a text without secrets', () => {
   const text = '{ "a": { "command": "x", "args": ["y"] } } // end';
   expect(previewText(text)).toBe(text);
   expect(previewText('')).toBe('');

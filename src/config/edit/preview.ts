@@ -5,7 +5,7 @@ import { isSecretName, REDACTED, redact, withoutSecrets } from '../read/redact.t
 // A default may be the secret itself, so `${NAME:-default}` is not shown.
 const REFERENCE = /^(?:[A-Za-z]+ )?\$\{(?:env:|secret:)?[A-Za-z0-9_.-]+\}$/;
 
-/** A file's text fit to be shown: layout and comments as they are, secret values gone, references to them kept. */
+/** Redacts the secret values in the text of a file. Layout, comments and references such as `${TOKEN}` stay. */
 export function previewText(text: string): string {
   const tree = parseTree(text, [], { allowTrailingComma: true });
   const hidden = tree === undefined ? [] : hiddenIn(tree, false);
@@ -15,12 +15,12 @@ export function previewText(text: string): string {
   }, text);
 }
 
-/** One value fit to be shown, by the same rule. */
+/** Redacts the secrets in one value by the same rule. */
 export function previewValue(value: Json): Json {
   return JSON.parse(previewText(JSON.stringify(value))) as Json;
 }
 
-/** An expanded value fit to be shown: what a `${secret:…}` was written for is hidden too, wherever it stands. */
+/** Redacts an expanded value; strings that were written with `${secret:…}` are redacted too. */
 export function previewExpanded(value: Json, written: Json | undefined): Json {
   return previewValue(withoutSecrets(value, written));
 }
@@ -41,7 +41,7 @@ function hiddenIn(node: Node, secret: boolean): readonly Hidden[] {
   return hiddenLeaf(node, secret ? REDACTED : redact(node.value as Json));
 }
 
-// `--token` hides what follows it.
+// The argument after a flag such as `--token` is redacted.
 function hiddenItem(item: Node, before: Node | undefined, secret: boolean): readonly Hidden[] {
   if (item.children !== undefined || typeof before?.value !== 'string') return hiddenIn(item, secret);
   const [, shown = null] = redact([before.value, item.value as Json]) as readonly Json[];

@@ -101,7 +101,7 @@ export const codex: HostFormat = {
     if (!('root' in tree)) return { text: existing, notes: [], problems: [tree] };
     const block = tree.root[String(at[0])];
     if (block !== undefined && !isObject(block)) {
-      const problem = wrong(`\`${at[0]}\` must be a table.`, 'Correct it.', tree.placeOf(at));
+      const problem = wrong(`\`${at[0]}\` must be a table.`, 'Correct it.', tree.locate(at));
       return { text: existing, notes: [], problems: [problem] };
     }
     const { edits, notes } = planEdits({ servers, root: tree.root, at, dialect });
@@ -109,7 +109,7 @@ export const codex: HostFormat = {
     if (text !== undefined) return { text, notes, problems: [] };
     const message = `${file} is written in a way that Heddle cannot change without harm.`;
     const fix = 'Write its servers as `[mcp_servers.name]` tables, then export again.';
-    return { text: existing, notes: [], problems: [wrong(message, fix, tree.placeOf(at))] };
+    return { text: existing, notes: [], problems: [wrong(message, fix, tree.locate(at))] };
   },
   redacted: redactToml,
 };
@@ -120,7 +120,7 @@ function treeOf(file: string, text: string): Tree | Problem {
     const statements = tomlStatements(text);
     return {
       root,
-      placeOf(path, part = 'value') {
+      locate(path, part = 'value') {
         const nearest = path
           .map((_, index) => path.slice(0, path.length - index))
           .map((start) => statements.find((one) => start.every((step, index) => one.path[index] === step)))

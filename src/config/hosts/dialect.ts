@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../core/call.ts';
-import type { JsonPath } from '../read/parse-document.ts';
+import type { JsonPath } from '../document.ts';
 import type { Kind } from './codec.ts';
 import type { Syntax } from './template.ts';
 

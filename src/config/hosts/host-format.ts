@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../core/call.ts';
 import type { Problem } from '../config.ts';
-import type { JsonPath } from '../read/parse-document.ts';
+import type { JsonPath } from '../document.ts';
 
 export type HostServers = Readonly<Record<string, JsonObject>>;
 

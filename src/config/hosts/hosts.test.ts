@@ -11,7 +11,7 @@ function files(platform: NodeJS.Platform, env: Record<string, string> = {}) {
     all.filter((one) => one.host === host && one.scope === scope).map(({ file }) => file);
 }
 
-verifies('C12', 'knows where each host keeps its servers on Linux', () => {
+verifies('C12', 'returns the configuration file of each host on Linux', () => {
   const of = files('linux');
   expect(of('claude-code', 'user')).toEqual(['/home/ann/.claude.json']);
   expect(of('claude-code', 'project')).toEqual(['/src/shop/.mcp.json']);
@@ -28,7 +28,7 @@ verifies('C12', 'knows where each host keeps its servers on Linux', () => {
   expect(of('registry', 'project')).toEqual(['/src/shop/server.json']);
 });
 
-verifies('C12', 'knows where each host keeps its servers on a Mac', () => {
+verifies('C12', 'returns the configuration file of each host on macOS', () => {
   const of = files('darwin');
   const support = '/home/ann/Library/Application Support';
   expect(of('claude-desktop', 'user')).toEqual([`${support}/Claude/claude_desktop_config.json`]);
@@ -36,7 +36,7 @@ verifies('C12', 'knows where each host keeps its servers on a Mac', () => {
   expect(of('zed', 'user')).toEqual(['/home/ann/.config/zed/settings.json']);
 });
 
-verifies('C12', 'knows where each host keeps its servers on Windows', () => {
+verifies('C12', 'returns the configuration file of each host on Windows', () => {
   const of = files('win32', { APPDATA: 'C:\\Users\\ann\\AppData\\Roaming' });
   expect(of('claude-desktop', 'user')).toEqual([
     'C:\\Users\\ann\\AppData\\Roaming\\Claude\\claude_desktop_config.json',
@@ -46,7 +46,7 @@ verifies('C12', 'knows where each host keeps its servers on Windows', () => {
   expect(of('vscode', 'project')).toEqual(['D:\\shop\\.vscode\\mcp.json']);
 });
 
-verifies('C12', 'follows the variables that move a host’s folder', () => {
+verifies('C12', 'uses the variables that move a host’s folder', () => {
   const of = files('linux', { CODEX_HOME: '/c', XDG_CONFIG_HOME: '/x', COPILOT_HOME: '/p', CLAUDE_CONFIG_DIR: '/a' });
   expect(of('codex', 'user')).toEqual(['/c/config.toml']);
   expect(of('zed', 'user')).toEqual(['/x/zed/settings.json']);

@@ -1,5 +1,5 @@
 import { posix, win32 } from 'node:path';
-import type { JsonPath } from '../read/parse-document.ts';
+import type { JsonPath } from '../document.ts';
 import { claudeCode } from './claude-code.ts';
 import { claudeDesktop } from './claude-desktop.ts';
 import { codex } from './codex.ts';

@@ -1,8 +1,9 @@
 import type { JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import type { Problem } from '../config.ts';
+import type { Document, JsonPath } from '../document.ts';
 import { valueAt } from '../read/describe-issue.ts';
-import { type Document, type JsonPath, parseDocument } from '../read/parse-document.ts';
+import { parseDocument } from '../read/parse-document.ts';
 import type { HostDialect } from './dialect.ts';
 import { editJson } from './edit-json.ts';
 import type { HostFormat, Imported } from './host-format.ts';
@@ -54,7 +55,7 @@ function whyNot(document: Document, at: JsonPath): Problem | undefined {
     const value = valueAt(document.root, path);
     if (value === undefined) break;
     if (!isObject(value))
-      return wrong(`\`${path.join('.')}\` must be an object.`, 'Correct it.', document.placeOf(path));
+      return wrong(`\`${path.join('.')}\` must be an object.`, 'Correct it.', document.locate(path));
   }
   return undefined;
 }

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../core/call.ts';
 import { canonicalJson, isObject } from '../../core/json.ts';
-import type { JsonPath } from '../read/parse-document.ts';
+import type { JsonPath } from '../document.ts';
 import type { Edit, HostDialect } from './dialect.ts';
 import { readDotted } from './dotted.ts';
 

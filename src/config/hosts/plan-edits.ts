@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
+import type { JsonPath } from '../document.ts';
 import { valueAt } from '../read/describe-issue.ts';
-import type { JsonPath } from '../read/parse-document.ts';
 import type { Edit, HostDialect } from './dialect.ts';
 import type { HostServers } from './host-format.ts';
 import { mergeEdits, newEntry } from './merge-entry.ts';

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import type { Problem, SourceLocation } from '../config.ts';
+import type { JsonPath } from '../document.ts';
 import { valueAt } from '../read/describe-issue.ts';
-import type { JsonPath } from '../read/parse-document.ts';
 import { isReservedName } from '../schema/server-name.ts';
 import type { HostDialect } from './dialect.ts';
 import { fromEntry, type Report } from './from-entry.ts';
@@ -11,7 +11,7 @@ import type { Imported } from './host-format.ts';
 /** A file's value and where its parts are written, whatever the file's format. */
 export interface Tree {
   readonly root: JsonObject;
-  placeOf(path: JsonPath, part?: 'name' | 'value'): SourceLocation;
+  locate(path: JsonPath, part?: 'name' | 'value'): SourceLocation;
 }
 
 /** Every server of a host's file in our words. */
@@ -23,7 +23,7 @@ export function readServers(tree: Tree, at: JsonPath, dialect: HostDialect): Imp
   const block = found === undefined ? {} : found;
   if (!isObject(block)) {
     const message = `\`${at.join('.')}\` must be an object: ${dialect.title}’s servers by name.`;
-    return { servers, notes, problems: [wrong(message, 'Write an object there.', tree.placeOf(at))] };
+    return { servers, notes, problems: [wrong(message, 'Write an object there.', tree.locate(at))] };
   }
   for (const [written, entry] of Object.entries(block)) {
     const report = reportOf({ name: written, path: [...at, written], tree, notes, problems });
@@ -59,7 +59,7 @@ function reportOf({ name, path, tree, notes, problems }: Reporting): Report {
   return {
     note: (text) => void notes.push(`\`${name}\`: ${text}`),
     problem: (message, fix, key) => {
-      const at = tree.placeOf(key === undefined ? path : [...path, ...key.split('.')], key ? 'value' : 'name');
+      const at = tree.locate(key === undefined ? path : [...path, ...key.split('.')], key ? 'value' : 'name');
       problems.push({ ...wrong(`\`${name}\`: ${message}`, fix, at), server: name });
     },
   };

@@ -1,7 +1,8 @@
 import type { JsonObject } from '../../core/call.ts';
 import type { Problem } from '../config.ts';
+import type { Document } from '../document.ts';
 import { checkEntry } from '../edit/check-entry.ts';
-import { type Document, parseDocument } from '../read/parse-document.ts';
+import { parseDocument } from '../read/parse-document.ts';
 import { editJson } from './edit-json.ts';
 import type { HostFormat } from './host-format.ts';
 import { nameFor, wrong } from './read-servers.ts';
@@ -38,7 +39,7 @@ export const registry: HostFormat = {
       const problem = wrong(
         '`name` must name the server, as `io.github.user/server`.',
         'Add it.',
-        document.placeOf(['name']),
+        document.locate(['name']),
       );
       return { servers: {}, notes: [], problems: [problem] };
     }
@@ -56,7 +57,7 @@ export const registry: HostFormat = {
     if (!('root' in document)) return { text: existing, notes: [], problems: [document] };
     const described = describeRegistryServer(servers, document.root);
     if ('problem' in described) {
-      const problem = wrong(described.problem, described.fix, document.placeOf([]));
+      const problem = wrong(described.problem, described.fix, document.locate([]));
       return { text: existing, notes: described.notes, problems: [problem] };
     }
     return { text: editJson(blank ? '{}\n' : existing, described.edits), notes: described.notes, problems: [] };
@@ -122,10 +123,10 @@ const nothingToRun = (document: Document): Problem =>
   wrong(
     'There is neither a package nor a remote address in it that Heddle can run.',
     'Write the server into heddle.json by hand, as its documentation says.',
-    document.placeOf([]),
+    document.locate([]),
   );
 
 function refusal(name: string, entry: JsonObject, document: Document): Problem | undefined {
   const [problem] = checkEntry(name, entry, { foreign: false, env: {} }).problems;
-  return problem && { ...problem, at: document.placeOf([]) };
+  return problem && { ...problem, at: document.locate([]) };
 }

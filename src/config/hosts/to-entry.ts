@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../core/call.ts';
 import { canonicalJson } from '../../core/json.ts';
-import type { JsonPath } from '../read/parse-document.ts';
+import type { JsonPath } from '../document.ts';
 import { TREATMENT_DEFAULTS } from '../schema/defaults.ts';
 import { CODECS, type Codec } from './codec.ts';
 import type { HostDialect, Lens } from './dialect.ts';

@@ -30,7 +30,7 @@ describe.each([
   ['$NAME $ $$ {NAME}', '$NAME $ $$ {NAME}'],
   ['${TRICKY}', '${NAME} $& $1'],
 ])('%s', (text, expected) => {
-  verifies('C9', `becomes ${expected}`, () => {
+  verifies('C9', `expands to ${expected}`, () => {
     expect(expandText(text, variables)).toEqual({ text: expected, failures: [] });
   });
 });
@@ -44,26 +44,30 @@ it.each([
   ['${}', 'CONFIG_INVALID', '${}'],
   ['${A:-${B}}', 'CONFIG_INVALID', '${A:-${B}'],
   ['${NAME', 'CONFIG_INVALID', 'closing'],
-])('refuses %s', (text, code, named) => {
+])('rejects %s', (text, code, named) => {
   const { failures } = expandText(text, variables);
   expect(failures).toMatchObject([{ code, message: expect.stringContaining(named) }]);
 });
 
-verifies('C9', 'fails only the server whose variable is unset, and names variable, file, line and column', async () => {
-  const machine = await machineWith({
-    'project/heddle.json':
-      '{ "mcpServers": {\n  "a": { "command": "x",\n    "args": ["-k", "${KEY}"] },\n  "b": { "command": "y" } } }',
-  });
-  const { servers, problems } = await machine.load();
-  const at = { file: machine.path('project/heddle.json'), line: 3, column: 20 };
-  expect(problems).toMatchObject([{ level: 'error', code: 'VARIABLE_UNSET', server: 'a', at }]);
-  expect(problems[0]?.message).toContain('`KEY`');
-  expect(servers.get('a')).toMatchObject({ name: 'a', problem: problems[0] });
-  expect(servers.get('a')?.entry).toBeUndefined();
-  expect(servers.get('b')?.entry).toMatchObject({ command: 'y' });
-});
+verifies(
+  'C9',
+  'rejects only the server whose variable is unset, and names variable, file, line and column',
+  async () => {
+    const machine = await machineWith({
+      'project/heddle.json':
+        '{ "mcpServers": {\n  "a": { "command": "x",\n    "args": ["-k", "${KEY}"] },\n  "b": { "command": "y" } } }',
+    });
+    const { servers, problems } = await machine.load();
+    const at = { file: machine.path('project/heddle.json'), line: 3, column: 20 };
+    expect(problems).toMatchObject([{ level: 'error', code: 'VARIABLE_UNSET', server: 'a', at }]);
+    expect(problems[0]?.message).toContain('`KEY`');
+    expect(servers.get('a')).toMatchObject({ name: 'a', problem: problems[0] });
+    expect(servers.get('a')?.entry).toBeUndefined();
+    expect(servers.get('b')?.entry).toMatchObject({ command: 'y' });
+  },
+);
 
-verifies('C9', 'expands every field it should and no other', async () => {
+verifies('C9', 'expands only the fields that allow variables', async () => {
   const machine = await machineWith({
     'project/heddle.json': {
       builtins: { filesystem: { allowedPaths: ['${V}', '${workspaceFolder}/y'] } },

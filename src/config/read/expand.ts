@@ -2,24 +2,24 @@ import { resolve } from 'node:path';
 import type { Json, JsonObject } from '../../core/call.ts';
 import type { HeddleError } from '../../core/errors.ts';
 import type { Problem } from '../config.ts';
-import type { Document, DocumentFinding, JsonPath } from './parse-document.ts';
+import type { Document, DocumentFinding, JsonPath } from '../document.ts';
 
-/** What `${…}` may stand for. */
+/** The values that `${…}` may refer to. */
 export interface Variables {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly workspaceFolder: string;
   readonly userHome: string;
-  /** By name, what is set; an error where it is there and cannot be opened. */
+  /** The secrets that are set, by name; an error for one that cannot be decrypted. */
   readonly secrets?: ReadonlyMap<string, string | HeddleError>;
-  /** The only names that are expanded: variables, `workspaceFolder`, `userHome`, `secret:name`. Without it, all are. */
+  /** The only names to expand: variables, `workspaceFolder`, `userHome`, `secret:name`. Without it, all are expanded. */
   readonly listed?: ReadonlySet<string>;
 }
 
-const OURS = /^HEDDLE_/i;
+const HEDDLE_VARIABLE = /^HEDDLE_/i;
 
-/** Returns the variables without Heddle's own, which hold its tokens and keys; `except` stay. */
-export function withoutOurs(variables: Variables, except = /^$/): Variables {
-  const env = Object.entries(variables.env).filter(([name]) => !OURS.test(name) || except.test(name));
+/** Removes the variables `HEDDLE_*`, which hold Heddle's tokens and keys, except those that match `except`. */
+export function withoutHeddleVariables(variables: Variables, except = /^$/): Variables {
+  const env = Object.entries(variables.env).filter(([name]) => !HEDDLE_VARIABLE.test(name) || except.test(name));
   return { ...variables, env: Object.fromEntries(env) };
 }
 
@@ -37,13 +37,13 @@ export interface Expansion {
 const REFERENCE = /\$\$\{|\$\{([^}]*)(\}?)/g;
 const VARIABLE = /^(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
 
-/** Expands one string in one pass: what a variable brings in is not looked at again. */
+/** Expands one string in one pass: `${…}` in the value of a variable stays as it is. */
 export function expandText(text: string, variables: Variables): Expansion {
   if (!text.includes('${')) return { text, failures: [] };
   const failures: Failure[] = [];
   const expanded = text.replace(REFERENCE, (whole, inside: string | undefined, closed: string) => {
     if (inside === undefined) return '${';
-    const value = closed === '' ? unclosed(whole) : lookUp(inside, variables);
+    const value = closed === '' ? unclosed(whole) : valueOfReference(inside, variables);
     if (typeof value === 'string') return value;
     failures.push(value);
     return whole;
@@ -51,12 +51,12 @@ export function expandText(text: string, variables: Variables): Expansion {
   return { text: expanded, failures };
 }
 
-function lookUp(inside: string, variables: Variables): string | Failure {
+function valueOfReference(inside: string, variables: Variables): string | Failure {
   const { env, listed, secrets } = variables;
   const isSecret = inside.startsWith('secret:');
   const [, name, fallback] = isSecret ? [inside, inside] : (VARIABLE.exec(inside) ?? []);
-  // Nested references would end up in the value as they stand, and no one would notice.
-  if (name === undefined || fallback?.includes('${')) return notUnderstood(inside);
+  // A nested reference would stay unexpanded in the value, and the user would not notice.
+  if (name === undefined || fallback?.includes('${')) return unknownReference(inside);
   if (listed !== undefined && !listed.has(name)) return fallback ?? unlisted(name);
   if (isSecret) return secretOf(name.slice('secret:'.length), secrets);
   if (inside === 'workspaceFolder' || inside === 'userHome') return variables[inside];
@@ -68,8 +68,8 @@ function lookUp(inside: string, variables: Variables): string | Failure {
 function unlisted(name: string): Failure {
   return {
     code: 'VARIABLE_UNSET',
-    message: `\`${name}\` is not listed in \`variables\` of the connector, so its answer cannot use it.`,
-    fix: `Add \`${name}\` to \`variables\` if the connector may have it.`,
+    message: `\`${name}\` is not listed in \`variables\` of the connector, so its servers cannot use it.`,
+    fix: `Add \`${name}\` to \`variables\` if the connector may use it.`,
   };
 }
 
@@ -95,7 +95,7 @@ function unsetSecret(name: string): Failure {
   };
 }
 
-function notUnderstood(inside: string): Failure {
+function unknownReference(inside: string): Failure {
   return {
     code: 'CONFIG_INVALID',
     message: `\`\${${inside}}\` is not something Heddle expands.`,
@@ -111,11 +111,11 @@ function unclosed(whole: string): Failure {
   };
 }
 
-/** Which strings are expanded, and which of them are paths, by their path within the object. */
+/** Rules for the strings of an object, by their path within it. */
 export interface Fields {
   readonly expands: (path: JsonPath) => boolean;
   readonly isPath: (path: JsonPath) => boolean;
-  /** Where a secret has no place, because what stands there is shown. */
+  /** True for fields that are shown to others: secrets are not expanded in them. */
   readonly isShown?: (path: JsonPath) => boolean;
 }
 
@@ -126,7 +126,7 @@ export const ENTRY_FIELDS: Fields = {
   isPath: (path) => (path[0] === 'cwd' && path.length === 1) || isSandboxPath(path),
 };
 
-// An address, or SQLite's name for a database that is never written to a disk.
+// A URL, or SQLite's name for a database in memory.
 const NO_PATH = /:\/\/|^:memory:$/;
 
 export const SETTING_FIELDS: Fields = {
@@ -136,7 +136,7 @@ export const SETTING_FIELDS: Fields = {
     (first === 'connectors' && (third === 'url' || third === 'token')) ||
     (first === 'gateway' && second === 'auth'),
   isPath: (path) => isBuiltinPath(path) || path[0] === 'roots' || (path[0] === 'store' && path.length === 1),
-  // Roots are told to every server, and who issues tokens to every client.
+  // Every server sees the roots. Every client sees the issuer in `gateway.auth`.
   isShown: ([first, , third]) =>
     first === 'roots' || first === 'gateway' || (first === 'connectors' && third === 'url'),
 };
@@ -151,11 +151,11 @@ function isBuiltinPath([first, second, third]: JsonPath): boolean {
 
 interface ExpandOptions {
   readonly document: Document;
-  /** Where in the document the object is. */
+  /** The path of the object in the document. */
   readonly at: JsonPath;
   readonly fields: Fields;
   readonly variables: Variables;
-  /** Folder that relative paths start from. */
+  /** The folder that relative paths are resolved against. */
   readonly folder: string;
 }
 
@@ -164,7 +164,7 @@ export interface ExpandedObject {
   readonly failed: readonly DocumentFinding[];
 }
 
-/** Expands an object as written in a file, and makes its paths absolute. */
+/** Expands the variables of an object as written in a file, and makes its paths absolute. */
 export function expandObject(written: JsonObject, options: ExpandOptions): ExpandedObject {
   const { document, at, fields, variables, folder } = options;
   const failed: DocumentFinding[] = [];
@@ -186,13 +186,13 @@ export function expandObject(written: JsonObject, options: ExpandOptions): Expan
     const expansion: Expansion = fields.expands(path)
       ? expandText(text, fields.isShown?.(path) ? withoutSecrets : variables)
       : { text, failures: [] };
-    for (const failure of expansion.failures) failed.push({ path, problem: placed(failure, path) });
+    for (const failure of expansion.failures) failed.push({ path, problem: toProblem(failure, path) });
     const isPath = fields.isPath(path) && expansion.text !== '' && !NO_PATH.test(expansion.text);
     return isPath ? resolve(folder, expansion.text) : expansion.text;
   }
 
-  function placed({ code, message, fix }: Failure, path: JsonPath): Problem {
-    return { level: 'error', code, message, fix, at: document.placeOf([...at, ...path]) };
+  function toProblem({ code, message, fix }: Failure, path: JsonPath): Problem {
+    return { level: 'error', code, message, fix, at: document.locate([...at, ...path]) };
   }
 
   return { value: visitMembers(written, []), failed };

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { parseTree } from 'jsonc-parser';
 import { expect, it } from 'vitest';
+import type { Document } from '../document.ts';
 import { fastJsonOffsets } from './fast-json-offsets.ts';
-import { type Document, parseDocument } from './parse-document.ts';
+import { parseDocument } from './parse-document.ts';
 
 function documentOf(text: string): Document {
   const document = parseDocument('f', text);
@@ -16,7 +17,7 @@ function pathsIn(value: unknown, path: readonly (string | number)[] = []): reado
   return [path, ...steps.flatMap((step) => pathsIn((value as Record<string, unknown>)[step], [...path, step]))];
 }
 
-it('finds every part where the parser with comments finds it', () => {
+it('finds the same locations as jsonc-parser for every path', () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.nat(3), (value, indent) => {
       const text = ` ${JSON.stringify(value, null, indent)}\n`;
@@ -26,9 +27,9 @@ it('finds every part where the parser with comments finds it', () => {
       expect(strict.root).toEqual(commented.root);
       for (const path of pathsIn(strict.root)) {
         for (const part of ['name', 'value'] as const) {
-          expect(strict.placeOf(path, part)).toEqual(commented.placeOf(path, part));
+          expect(strict.locate(path, part)).toEqual(commented.locate(path, part));
           const beyond = [...path, 'not there', 0];
-          expect(strict.placeOf(beyond, part)).toEqual(commented.placeOf(beyond, part));
+          expect(strict.locate(beyond, part)).toEqual(commented.locate(beyond, part));
         }
       }
     }),
@@ -36,7 +37,7 @@ it('finds every part where the parser with comments finds it', () => {
   );
 });
 
-it('is not confused by what stands in texts', () => {
+it('ignores brackets and quotes inside strings', () => {
   const text = '{"a\\"}{[":["\\\\",{"b":"]}"},-1e5,null],"c\\u0041":true}';
   const offset = fastJsonOffsets(text);
   expect(text.slice(offset(['a"}{[', 1, 'b'], 'value'))).toMatch(/^"\]\}"/);

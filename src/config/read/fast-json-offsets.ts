@@ -1,19 +1,19 @@
-type Path = readonly (string | number)[];
+import type { JsonPath } from '../document.ts';
 
-/** Where something is written in a JSON text: its value, and its name if it has one. */
-interface Written {
+/** The offsets of a member in a JSON text: of its value, and of its name if it has one. */
+interface MemberOffsets {
   readonly value: number;
   readonly name?: number;
 }
 
 /**
- * Finds where parts of a text are that is known to be strict JSON without repeated names. Only what is asked
- * for is looked at, and each object once: most runs ask for little, and a tree of it all is slow to build.
+ * Returns a function that finds the offset of a path in a strict JSON text without repeated names. The fast path beside
+ * jsonc-parser's tree: it scans only the objects on the path, each once, and most commands look up few paths.
  */
-export function fastJsonOffsets(text: string): (path: Path, part: 'name' | 'value') => number {
-  const inside = new Map<number, ReadonlyMap<string | number, Written>>();
+export function fastJsonOffsets(text: string): (path: JsonPath, part: 'name' | 'value') => number {
+  const inside = new Map<number, ReadonlyMap<string | number, MemberOffsets>>();
 
-  function membersAt(at: number): ReadonlyMap<string | number, Written> {
+  function membersAt(at: number): ReadonlyMap<string | number, MemberOffsets> {
     const known = inside.get(at) ?? membersOf(text, at);
     inside.set(at, known);
     return known;
@@ -21,7 +21,7 @@ export function fastJsonOffsets(text: string): (path: Path, part: 'name' | 'valu
 
   const start = skipSpace(text, 0);
   return (path, part) => {
-    let found: Written = { value: start };
+    let found: MemberOffsets = { value: start };
     for (const step of path) {
       const next = membersAt(found.value).get(step);
       if (next === undefined) break;
@@ -32,9 +32,9 @@ export function fastJsonOffsets(text: string): (path: Path, part: 'name' | 'valu
   };
 }
 
-/** Of an object by name, of an array by index; a text or a number has none. */
-function membersOf(text: string, at: number): ReadonlyMap<string | number, Written> {
-  const members = new Map<string | number, Written>();
+/** Returns the members of an object by name, of an array by index. Other values have none. */
+function membersOf(text: string, at: number): ReadonlyMap<string | number, MemberOffsets> {
+  const members = new Map<string | number, MemberOffsets>();
   const object = text[at] === '{';
   if (!object && text[at] !== '[') return members;
   let here = skipSpace(text, at + 1);
@@ -62,7 +62,7 @@ function skipSpace(text: string, at: number): number {
   return here;
 }
 
-/** Behind the closing quote. */
+/** Returns the offset after the closing quote. */
 function endOfText(text: string, at: number): number {
   let end = text.indexOf('"', at + 1);
   while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
@@ -89,7 +89,7 @@ function endOfValue(text: string, at: number): number {
   return here;
 }
 
-// Letter by letter would be slow in code that runs once.
+// A regular expression, because a loop over characters is slow before the code is compiled.
 function find(pattern: RegExp, text: string, from: number): number {
   pattern.lastIndex = from;
   return pattern.exec(text)?.index ?? text.length;

@@ -2,7 +2,9 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../core/call.ts';
 import { remoteEntry, stdioEntry } from '../schema/server-schema.ts';
-import { fastEntry } from './fast-layer.ts';
+import { fastEntry, fastLayer } from './fast-layer.ts';
+import { type Layer, toLayer } from './layer.ts';
+import { parseDocument } from './parse-document.ts';
 
 const rarely = <T, U>(odd: fc.Arbitrary<T>, usual: fc.Arbitrary<U>) =>
   fc.oneof({ weight: 9, arbitrary: usual }, { weight: 1, arbitrary: odd });
@@ -52,23 +54,65 @@ const entry = fc.oneof(
   ),
 );
 
-it('gives an entry exactly as the schema does, or leaves it to the schema', () => {
-  let plain = 0;
+it('returns an entry equal to that of the zod schema, or undefined', () => {
+  let returned = 0;
   fc.assert(
     fc.property(entry, (written) => {
       const found = fastEntry(written as JsonObject);
       if (found === undefined) return;
-      plain++;
+      returned++;
       const schema = 'command' in written ? stdioEntry : remoteEntry;
       expect(found).toEqual(schema.parse(written));
     }),
     { seed: 7433, numRuns: 3000 },
   );
-  expect(plain).toBeGreaterThan(100);
+  expect(returned).toBeGreaterThan(100);
 });
 
-it('leaves to the schema what is neither local nor remote, or both', () => {
+it('returns undefined for an entry that is neither stdio nor remote, or both', () => {
   for (const odd of [{}, { args: [] }, { command: 'x', url: 'http://h/' }, { url: 'http://h/', args: [] }]) {
     expect(fastEntry(odd)).toBeUndefined();
   }
+});
+
+it('returns a layer equal to that of `toLayer`, or undefined', () => {
+  let returned = 0;
+  const name = rarely(fc.constantFrom('a b', 'heddle', ''), fc.constantFrom('github', 'files', 'time'));
+  const reference = rarely(fc.constant('${UNSET}'), fc.constantFrom('${TEAM}', '${UNSET:-none}', '$${x}', 'plain'));
+  const file = fc.record(
+    {
+      $schema: fc.constant('./heddle.schema.json'),
+      mode: rarely(fc.constant('strict'), fc.constant(undefined)),
+      mcpServers: rarely(
+        fc.constant([]),
+        fc.dictionary(
+          name,
+          fc.tuple(entry, reference).map(([written, text]) => ({ ...written, description: text })),
+          {
+            maxKeys: 3,
+          },
+        ),
+      ),
+    },
+    { requiredKeys: ['mcpServers'] },
+  );
+  const variables = { env: { TEAM: 'blue' }, workspaceFolder: '/project', userHome: '/user' };
+  fc.assert(
+    fc.property(file, fc.boolean(), (content, foreign) => {
+      const document = parseDocument('/project/heddle.json', JSON.stringify(content, null, 2));
+      if (!('root' in document)) throw new Error(document.message);
+      const options = { document, foreign, variables, folder: '/project' };
+      const found = fastLayer('project', options);
+      if (found === undefined) return;
+      returned++;
+      expect(withLocations(found)).toEqual(withLocations(toLayer('project', options)));
+    }),
+    { seed: 7433, numRuns: 1000 },
+  );
+  expect(returned).toBeGreaterThan(100);
+});
+
+const withLocations = ({ servers, ...rest }: Layer) => ({
+  ...rest,
+  servers: servers.map(({ locations, ...server }) => ({ ...server, locations: locations() })),
 });

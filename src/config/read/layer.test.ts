@@ -9,12 +9,12 @@ async function own(content: object | string): Promise<Config> {
 async function foreign(content: object | string): Promise<Config> {
   return (await machineWith({ 'project/.mcp.json': content })).load();
 }
-const said = ({ problems }: Config) => problems.map(({ level, message, fix }) => `${level}: ${message} ${fix}`);
+const messagesOf = ({ problems }: Config) => problems.map(({ level, message, fix }) => `${level}: ${message} ${fix}`);
 
 describe('a setting', () => {
-  verifies('C1', 'with an unknown name is an error with a suggestion', async () => {
+  verifies('C1', 'is an error with a suggestion if its name is unknown', async () => {
     const config = await own({ gatway: {}, gateway: { prot: 1, port: 2 }, zzz: 1 });
-    expect(said(config)).toEqual([
+    expect(messagesOf(config)).toEqual([
       'error: `gateway.prot` is not a name Heddle knows. Did you mean `port`?',
       'error: `gatway` is not a name Heddle knows. Did you mean `gateway`?',
       'error: `zzz` is not a name Heddle knows. Remove `zzz`.',
@@ -22,12 +22,12 @@ describe('a setting', () => {
     expect(config.settings.gateway.port).toBe(2);
   });
 
-  it('that is wrong is left out alone', async () => {
+  it('is dropped alone if it is invalid', async () => {
     const config = await own({ gateway: { port: 'x', host: 'h' }, connect: 5, store: 'mysql://h/db', mcpServers: [] });
     expect(config.settings.gateway).toMatchObject({ port: 7433, host: 'h' });
     expect(config.settings.connect.localConcurrency).toBe(3);
     expect(config.settings.store).toBeUndefined();
-    expect(said(config)).toEqual([
+    expect(messagesOf(config)).toEqual([
       'error: `mcpServers` must be an object, not an array. Correct the value.',
       'error: `connect` must be an object, not a number. Correct the value.',
       'error: `gateway.port` must be a number, not a string. Correct the value.',
@@ -39,13 +39,13 @@ describe('a setting', () => {
     { mode: 'strcit' },
     { mode: 'open', permissions: { denny: ['x'] } },
     { permissions: { deny: 'x' }, mode: 'open' },
-  ])('about permissions that cannot be read means more questions, not fewer: %j', async (content) => {
+  ])('falls back to mode strict if permissions are invalid: %j', async (content) => {
     const config = await own(content);
     expect(config.settings.mode).toBe('strict');
-    expect(said(config)[0]).toContain('Until it is corrected every external tool asks first.');
+    expect(messagesOf(config)[0]).toContain('Until it is corrected, every external tool needs an approval.');
   });
 
-  it('about the file tools that cannot be read switches them off', async () => {
+  it('disables the file tools if it is an invalid setting of theirs', async () => {
     const config = await own({ builtins: { filesystem: { enabled: true, allowedPaths: ['${NOPE}'] } } });
     expect(config.settings.builtins.filesystem.enabled).toBe(false);
     expect(config.problems).toMatchObject([{ code: 'VARIABLE_UNSET', at: { line: 6 } }]);
@@ -68,7 +68,7 @@ describe('.mcp.json', () => {
     }
   });
 
-  verifies('C1', 'may hold names that are not ours', async () => {
+  verifies('C1', 'may have unknown names', async () => {
     const config = await foreign({
       mode: 'open',
       inputs: [],
@@ -83,13 +83,13 @@ describe('.mcp.json', () => {
     ]);
   });
 
-  it('is still checked for values that are wrong', async () => {
+  it('is an error if it has invalid values', async () => {
     const config = await foreign({ mcpServers: { a: { ...entry, envFile: 'f', args: 5 } } });
     expect(config.problems.map(({ level }) => level)).toEqual(['warn', 'error']);
     expect(config.servers.get('a')?.problem).toMatchObject({ level: 'error' });
   });
 
-  it('that is no map of servers is not silently ignored', async () => {
+  it('is reported if it has no map of servers', async () => {
     expect((await foreign({})).problems).toEqual([]);
     expect((await foreign({ a: entry, b: {} })).problems).toMatchObject([{ level: 'warn' }]);
     expect((await foreign({ mcpServers: [] })).problems).toMatchObject([{ level: 'error' }]);

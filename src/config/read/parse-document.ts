@@ -3,48 +3,32 @@ import type { Node, ParseError } from 'jsonc-parser';
 import type { Json, JsonObject } from '../../core/call.ts';
 import { isObject, parseJson } from '../../core/json.ts';
 import type { Problem, SourceLocation } from '../config.ts';
+import type { Document, DocumentFinding, JsonPath } from '../document.ts';
 import { fastJsonOffsets } from './fast-json-offsets.ts';
 
 const require = createRequire(import.meta.url);
 
-// Loaded with the first file that needs it: most are JSON as JSON is.
+// Loaded with the first file that needs it: most files are strict JSON.
 const jsonc = () => require('jsonc-parser') as typeof import('jsonc-parser');
 
-export type JsonPath = readonly (string | number)[];
-
-/** Something odd that does not make the file unreadable, and where in the file's value it sits. */
-export interface DocumentFinding {
-  readonly path: JsonPath;
-  readonly problem: Problem;
-}
-
-/** One file's value, and where each part of it is written. */
-export interface Document {
-  readonly file: string;
-  readonly root: JsonObject;
-  readonly findings: readonly DocumentFinding[];
-  /** Of the value or of its name; of the nearest thing around it when it is not written at all. */
-  placeOf(path: JsonPath, part?: 'name' | 'value'): SourceLocation;
-}
-
-// Far deeper than any configuration, far shallower than the stack of the parser.
+// Deeper than any configuration, and safe for the recursive parser.
 const MAX_DEPTH = 64;
 
-/** Reads JSON with comments; a syntax error is a `Problem` with its line and column. */
+/** Parses JSON with comments and trailing commas. Returns a syntax error as a `Problem` with its location. */
 export function parseDocument(file: string, text: string): Document | Problem {
-  const placeAt = placesIn(file, text);
+  const locationAt = locator(file, text);
   const broken = (message: string, fix: string, offset: number): Problem => ({
     level: 'error',
     code: 'CONFIG_INVALID',
     message: `${file} ${message}`,
     fix,
-    at: placeAt(offset),
+    at: locationAt(offset),
   });
 
   const strict = strictObject(text);
   if (strict !== undefined) {
     const offsetIn = fastJsonOffsets(text);
-    return { file, root: strict, findings: [], placeOf: (path, part = 'value') => placeAt(offsetIn(path, part)) };
+    return { file, root: strict, findings: [], locate: (path, part = 'value') => locationAt(offsetIn(path, part)) };
   }
   const tooDeep = offsetTooDeep(text);
   if (tooDeep !== undefined) {
@@ -56,19 +40,24 @@ export function parseDocument(file: string, text: string): Document | Problem {
   const [error] = errors;
   if (error !== undefined) {
     return broken(
-      `is not valid JSON: ${words(printParseErrorCode(error.error))}.`,
+      `is not valid JSON: ${toPhrase(printParseErrorCode(error.error))}.`,
       'Correct the JSON there; comments and trailing commas are fine.',
       error.offset,
     );
   }
   if (tree?.type !== 'object') {
-    return broken('does not hold a JSON object.', 'Write `{}` around what is in the file.', tree?.offset ?? 0);
+    return broken('does not contain a JSON object.', 'Write `{}` around the content of the file.', tree?.offset ?? 0);
   }
-  const { members, findings, root } = readTree(tree, placeAt);
-  return { file, root, findings, placeOf: (path, part = 'value') => placeAt(offsetOf({ tree, members, path, part })) };
+  const { members, findings, root } = readTree(tree, locationAt);
+  return {
+    file,
+    root,
+    findings,
+    locate: (path, part = 'value') => locationAt(offsetOf({ tree, members, path, part })),
+  };
 }
 
-// Most files have no comments and nothing twice; those the quick parser reads.
+// JSON.parse reads files without comments and without repeated names, as most are.
 function strictObject(text: string): JsonObject | undefined {
   try {
     const value = parseJson(text, { maxDepth: MAX_DEPTH });
@@ -78,11 +67,10 @@ function strictObject(text: string): JsonObject | undefined {
   }
 }
 
-function placesIn(file: string, text: string): (offset: number) => SourceLocation {
-  let known: readonly number[] | undefined;
+function locator(file: string, text: string): (offset: number) => SourceLocation {
+  let starts: readonly number[] | undefined;
   return (offset) => {
-    known ??= lineStarts(text);
-    const starts = known;
+    starts ??= lineStarts(text);
     let low = 0;
     let high = starts.length - 1;
     while (low < high) {
@@ -100,7 +88,7 @@ function lineStarts(text: string): readonly number[] {
   return starts;
 }
 
-// The parser is recursive, so depth is counted before it runs.
+// The parser is recursive, so the depth is checked before it runs.
 function offsetTooDeep(text: string): number | undefined {
   const scanner = jsonc().createScanner(text, true);
   let depth = 0;
@@ -115,7 +103,7 @@ function offsetTooDeep(text: string): number | undefined {
 
 type Members = ReadonlyMap<Node, ReadonlyMap<string, Node>>;
 
-function readTree(tree: Node, placeAt: (offset: number) => SourceLocation) {
+function readTree(tree: Node, locationAt: (offset: number) => SourceLocation) {
   const members = new Map<Node, Map<string, Node>>();
   const findings: DocumentFinding[] = [];
 
@@ -131,12 +119,12 @@ function readTree(tree: Node, placeAt: (offset: number) => SourceLocation) {
     for (const property of node.children ?? []) {
       const name = String(property.children?.[0]?.value);
       if (name === '__proto__') {
-        findings.push({ path: [...path, name], problem: refused(placeAt(property.offset)) });
+        findings.push({ path: [...path, name], problem: forbiddenName(locationAt(property.offset)) });
         continue;
       }
       const earlier = own.get(name);
       if (earlier !== undefined) {
-        const problem = writtenTwice(name, placeAt(earlier.offset), placeAt(property.offset));
+        const problem = writtenTwice(name, locationAt(earlier.offset), locationAt(property.offset));
         findings.push({ path: [...path, name], problem });
       }
       own.set(name, property);
@@ -150,7 +138,7 @@ function readTree(tree: Node, placeAt: (offset: number) => SourceLocation) {
   return { root: toObject(tree, []), members, findings };
 }
 
-function refused(at: SourceLocation): Problem {
+function forbiddenName(at: SourceLocation): Problem {
   return {
     level: 'error',
     code: 'CONFIG_INVALID',
@@ -172,14 +160,14 @@ function writtenTwice(name: string, earlier: SourceLocation, later: SourceLocati
   };
 }
 
-interface Wanted {
+interface OffsetQuery {
   readonly tree: Node;
   readonly members: Members;
   readonly path: JsonPath;
   readonly part: 'name' | 'value';
 }
 
-function offsetOf({ tree, members, path, part }: Wanted): number {
+function offsetOf({ tree, members, path, part }: OffsetQuery): number {
   let node = tree;
   let offset = tree.offset;
   for (const step of path) {
@@ -192,7 +180,7 @@ function offsetOf({ tree, members, path, part }: Wanted): number {
   return offset;
 }
 
-/** `CommaExpected` as a reader says it. */
-function words(code: string): string {
+/** Converts an error code such as `CommaExpected` to "comma expected". */
+function toPhrase(code: string): string {
   return code.replace(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase();
 }

@@ -5,13 +5,13 @@ import type { ServerConfig } from '../config.ts';
 import { findNameProblem } from '../schema/server-name.ts';
 import { serverEntry } from '../schema/server-schema.ts';
 
-/** Servers that a program or a command line names itself. They were asked for, so a broken one is an error at once. */
+/** Parses the servers of a program or a command line. Throws CONFIG_INVALID for an invalid entry. */
 export function parseServers(
   scope: 'sdk' | 'dynamic' | 'command',
   entries: Readonly<Record<string, JsonObject>>,
 ): readonly ServerConfig[] {
   return Object.entries(entries).map(([name, written]) => {
-    // An embedding program is at home here, and may use any name.
+    // An embedding program may use any name, reserved ones too.
     const badName = scope === 'sdk' ? undefined : findNameProblem(name);
     if (badName !== undefined) {
       throw new HeddleError('CONFIG_INVALID', badName, { fix: 'Give the server another name.' });

@@ -9,9 +9,9 @@ async function own(content: object | string): Promise<Config> {
 async function foreign(content: object | string): Promise<Config> {
   return (await machineWith({ 'project/.mcp.json': content })).load();
 }
-const said = ({ problems }: Config) => problems.map(({ level, message, fix }) => `${level}: ${message} ${fix}`);
+const messagesOf = ({ problems }: Config) => problems.map(({ level, message, fix }) => `${level}: ${message} ${fix}`);
 
-verifies('C2', 'takes the type of an entry from what it has', async () => {
+verifies('C2', 'derives the type of an entry from its fields', async () => {
   const { servers } = await own({
     mcpServers: {
       a: { command: 'x' },
@@ -24,7 +24,7 @@ verifies('C2', 'takes the type of an entry from what it has', async () => {
   expect([...servers.values()].map(({ entry }) => entry?.type)).toEqual(['stdio', 'http', 'sse', 'ws', 'sdk']);
 });
 
-verifies('C3', 'gives an entry the defaults and nothing more', async () => {
+verifies('C3', 'adds only the defaults to an entry', async () => {
   const { servers } = await own({ mcpServers: { a: { command: 'x' } } });
   expect(servers.get('a')?.entry).toEqual({
     type: 'stdio',
@@ -65,22 +65,22 @@ it.each([
   [{ command: 'x', enabled: null }, '`mcpServers.a.enabled` must be a boolean, not null.'],
   [{ url: 'http://h', headers: { A: 'one\ntwo' } }, '`mcpServers.a.headers.A` must be a single line.'],
   ['x', 'The server `a` is not an object.'],
-])('finds an entry like %j broken, and no other', async (entry, words) => {
+])('rejects the entry %j and no other', async (entry, message) => {
   const config = await own({ mcpServers: { a: entry, b: { command: 'fine' } } });
-  expect(said(config)[0]).toContain(`error: `);
-  expect(said(config)[0]).toContain(words);
+  expect(messagesOf(config)[0]).toContain(`error: `);
+  expect(messagesOf(config)[0]).toContain(message);
   expect(config.servers.get('a')).toMatchObject({ scope: 'project', problem: config.problems[0] });
   expect(config.servers.get('a')?.entry).toBeUndefined();
   expect(config.servers.get('b')?.entry).toBeDefined();
   expect(config.problems.every(({ server, at }) => server === 'a' && at !== undefined)).toBe(true);
 });
 
-verifies('C10', 'says line and column of what is wrong in an entry', async () => {
+verifies('C10', 'reports line and column of an error in an entry', async () => {
   const { problems } = await own('{ "mcpServers": {\n  "a": {\n    "command": "x",\n    "agrs": []\n} } }');
   expect(problems).toMatchObject([{ at: { line: 4, column: 5 }, fix: 'Did you mean `args`?' }]);
 });
 
-verifies('C8', 'refuses reserved names and names with other characters', async () => {
+verifies('C8', 'rejects reserved names and names with other characters', async () => {
   const names = ['heddle', 'heddle-x', 'workflow', 'a.b', 'a b', '', 'é'];
   const config = await own({ mcpServers: Object.fromEntries(names.map((name) => [name, { command: 'x' }])) });
   expect([...config.servers.keys()]).toEqual(names);
@@ -88,7 +88,7 @@ verifies('C8', 'refuses reserved names and names with other characters', async (
   expect(config.problems).toHaveLength(names.length);
 });
 
-verifies('C8', 'lets a person’s entry be called filesystem', async () => {
+verifies('C8', 'accepts an entry named filesystem', async () => {
   const { servers, problems } = await own({
     mcpServers: { filesystem: { command: 'x' }, heddles: { command: 'y' } },
   });
@@ -96,13 +96,13 @@ verifies('C8', 'lets a person’s entry be called filesystem', async () => {
   expect(servers.get('filesystem')).toMatchObject({ scope: 'project', entry: { command: 'x' } });
 });
 
-it('takes the later of two entries of one name, with a warning', async () => {
+it('uses the last of two entries with one name, with a warning', async () => {
   const config = await own('{ "mcpServers": { "a": { "command": "x" },\n "a": { "command": "y" } } }');
   expect(config.servers.get('a')?.entry).toMatchObject({ command: 'y' });
   expect(config.problems).toMatchObject([{ level: 'warn', server: 'a', at: { line: 2, column: 2 } }]);
 });
 
-it.each([own, foreign])('finds an entry with `__proto__` inside broken, and reads none so named (%#)', async (load) => {
+it.each([own, foreign])('rejects an entry with `__proto__` inside, and one of that name (%#)', async (load) => {
   const config = await load(
     '{ "mcpServers": { "__proto__": { "command": "x" }, "a": { "command": "x", "env": { "__proto__": "y" } } } }',
   );

@@ -2,17 +2,17 @@ import type * as z from 'zod';
 import type { Json, JsonObject } from '../../core/call.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
 import type { Problem } from '../config.ts';
+import type { Document, JsonPath } from '../document.ts';
 import type { ServerEntry } from '../schema/schema.ts';
 import { findNameProblem } from '../schema/server-name.ts';
 import { remoteEntry, sdkEntry, stdioEntry } from '../schema/server-schema.ts';
 import { describeIssues, type SchemaIssue } from './describe-issue.ts';
 import { ENTRY_FIELDS, expandObject, type Variables } from './expand.ts';
-import type { Document, JsonPath } from './parse-document.ts';
 import { keysAt } from './schema-keys.ts';
 
 export interface EntryContext {
   readonly document: Document;
-  /** In a file that other programs own, a name we do not know is theirs: a warning. */
+  /** True for a file of another program: an unknown field is a warning, not an error. */
   readonly foreign: boolean;
   readonly variables: Variables;
   readonly folder: string;
@@ -27,18 +27,18 @@ const SCHEMAS = { stdio: stdioEntry, remote: remoteEntry, sdk: sdkEntry } as con
 type Kind = keyof typeof SCHEMAS;
 const REMOTE_TYPES: readonly string[] = remoteEntry.shape.type.unwrap().options;
 const TYPES = ['stdio', ...REMOTE_TYPES, 'sdk'];
-const LOOKS: Readonly<Record<Kind, string>> = {
+const KIND_NAMES: Readonly<Record<Kind, string>> = {
   stdio: 'a server started by `command`',
   remote: 'a server reached by `url`',
   sdk: 'a server of type `sdk`',
 };
 
-/** Checks one entry of `mcpServers`, written at `at`, and fills its defaults. */
-export function readEntry(written: Json, at: JsonPath, around: EntryContext): EntryReading {
-  const { document, variables, folder } = around;
+/** Validates one entry of `mcpServers`, written at `at`, and fills in its defaults. */
+export function readEntry(written: Json, at: JsonPath, context: EntryContext): EntryReading {
+  const { document, variables, folder } = context;
   const name = String(at.at(-1));
   const fail = (message: string, fix: string, part: 'name' | 'value' = 'name'): EntryReading => ({
-    problems: [{ level: 'error', code: 'CONFIG_INVALID', message, fix, at: document.placeOf(at, part), server: name }],
+    problems: [{ level: 'error', code: 'CONFIG_INVALID', message, fix, at: document.locate(at, part), server: name }],
   });
 
   const badName = findNameProblem(name);
@@ -59,7 +59,7 @@ export function readEntry(written: Json, at: JsonPath, around: EntryContext): En
   if (kind === 'neither') {
     return fail(`The server \`${name}\` has neither \`command\` nor \`url\`.`, 'Add one of them.');
   }
-  return checkShape(value, at, { ...around, kind });
+  return checkShape(value, at, { ...context, kind });
 }
 
 function kindOf({ type, command, url, ...others }: JsonObject): Kind | 'both' | 'neither' {
@@ -67,14 +67,14 @@ function kindOf({ type, command, url, ...others }: JsonObject): Kind | 'both' | 
   if (type !== undefined) return command === undefined || REMOTE_TYPES.includes(String(type)) ? 'remote' : 'stdio';
   if (command !== undefined) return url === undefined ? 'stdio' : 'both';
   if (url !== undefined) return 'remote';
-  // A misspelt `command` or `url` is better met with its name than with "neither".
+  // For a misspelt `command` or `url`, "did you mean" helps more than "neither".
   const keys = Object.keys(others);
   if (closest('command', keys) !== undefined) return 'stdio';
   return closest('url', keys) === undefined ? 'neither' : 'remote';
 }
 
-function checkShape(value: JsonObject, at: JsonPath, around: EntryContext & { readonly kind: Kind }): EntryReading {
-  const { document, foreign, kind } = around;
+function checkShape(value: JsonObject, at: JsonPath, context: EntryContext & { readonly kind: Kind }): EntryReading {
+  const { document, foreign, kind } = context;
   const server = String(at.at(-1));
   const checked = {
     document,
@@ -83,27 +83,27 @@ function checkShape(value: JsonObject, at: JsonPath, around: EntryContext & { re
     knownKeys: (path: JsonPath) => keysAt(SCHEMAS[kind], path),
     explainKey: (key: string) => misplaced(key, kind),
   };
-  const complaintsOf = (result: z.ZodSafeParseResult<unknown>): readonly SchemaIssue[] =>
-    describeIssues((result.error?.issues ?? []).map(withEveryType), checked).map((complaint) => ({
-      ...complaint,
-      problem: { ...complaint.problem, server },
+  const issuesOf = (result: z.ZodSafeParseResult<unknown>): readonly SchemaIssue[] =>
+    describeIssues((result.error?.issues ?? []).map(withEveryType), checked).map((issue) => ({
+      ...issue,
+      problem: { ...issue.problem, server },
     }));
 
   const first = SCHEMAS[kind].safeParse(value);
-  const complaints = complaintsOf(first);
-  const unknown = complaints.filter(({ unknownKey }) => unknownKey);
+  const issues = issuesOf(first);
+  const unknown = issues.filter(({ unknownKey }) => unknownKey);
   if (foreign && unknown.length > 0) {
     const warnings = unknown.map(({ problem }) => ({ ...problem, level: 'warn' as const }));
-    const rest = checkShape(without(value, unknown), at, around);
+    const rest = checkShape(without(value, unknown), at, context);
     return { ...rest, problems: [...warnings, ...rest.problems] };
   }
-  if (!first.success) return { problems: complaints.map(({ problem }) => problem) };
+  if (!first.success) return { problems: issues.map(({ problem }) => problem) };
   const mismatch = schemeMismatch(first.data, server);
   if (mismatch === undefined) return { entry: first.data, problems: [] };
-  return { problems: [{ ...mismatch, at: document.placeOf([...at, 'url']) }] };
+  return { problems: [{ ...mismatch, at: document.locate([...at, 'url']) }] };
 }
 
-// Each schema knows only its own types; the reader may have meant any.
+// Each schema lists only its own types; the message lists all.
 function withEveryType(issue: z.core.$ZodIssue): z.core.$ZodIssue {
   const aboutType = issue.code === 'invalid_value' && issue.path.length === 1 && issue.path[0] === 'type';
   return aboutType ? { ...issue, values: TYPES } : issue;
@@ -111,7 +111,7 @@ function withEveryType(issue: z.core.$ZodIssue): z.core.$ZodIssue {
 
 function misplaced(key: string, kind: Kind): string | undefined {
   const other = (Object.keys(SCHEMAS) as Kind[]).find((candidate) => Object.hasOwn(SCHEMAS[candidate].shape, key));
-  return other === undefined ? undefined : `belongs to ${LOOKS[other]}; this is ${LOOKS[kind]}`;
+  return other === undefined ? undefined : `belongs to ${KIND_NAMES[other]}; this is ${KIND_NAMES[kind]}`;
 }
 
 function without(value: JsonObject, unknown: readonly SchemaIssue[]): JsonObject {

@@ -3,8 +3,8 @@ import { mkdir, truncate } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import type { Problem } from '../config.ts';
+import type { Document } from '../document.ts';
 import { machineWith } from '../fixtures.ts';
-import type { Document } from './parse-document.ts';
 import { MISSING, readConfigFile } from './read-file.ts';
 
 async function read(content: string | Uint8Array) {
@@ -24,7 +24,7 @@ async function problemOf(content: string | Uint8Array): Promise<Problem> {
   return reading.problem;
 }
 
-verifies('C10', 'says where the JSON breaks', async () => {
+verifies('C10', 'reports the line and column of a syntax error', async () => {
   const problem = await problemOf('{\n  "a": 1,\n  "b" 2\n}\n');
   expect(problem).toMatchObject({ level: 'error', code: 'CONFIG_INVALID', at: { line: 3, column: 7 } });
   expect(problem.message).toContain('colon expected');
@@ -36,32 +36,32 @@ it.each([
   ['a word', '"x"'],
   ['text after the object', '{} {}'],
   ['half an object', '{ "a": {'],
-])('refuses a file that holds %s', async (_, content) => {
+])('rejects a file with %s', async (_, content) => {
   expect(await problemOf(content)).toMatchObject({ level: 'error', code: 'CONFIG_INVALID', at: { line: 1 } });
 });
 
 it('reads comments, trailing commas, a byte-order mark and Windows line ends', async () => {
   const document = await documentOf('\uFEFF{ // one\r\n  /* two */ "a": [1, 2,],\r\n  "b": {},\r\n}');
   expect(document.root).toEqual({ a: [1, 2], b: {} });
-  expect(document.placeOf(['b'], 'name')).toMatchObject({ line: 3, column: 3 });
-  expect(document.placeOf(['a', 1])).toMatchObject({ line: 2, column: 22 });
+  expect(document.locate(['b'], 'name')).toMatchObject({ line: 3, column: 3 });
+  expect(document.locate(['a', 1])).toMatchObject({ line: 2, column: 22 });
 });
 
-it('knows the place of the nearest thing around what is not written', async () => {
+it('locates a missing path at its nearest written parent', async () => {
   const document = await documentOf('{\n "a": { "b": 1 } }');
-  expect(document.placeOf(['a', 'c', 'd'])).toMatchObject({ line: 2, column: 7 });
-  expect(document.placeOf(['z'])).toMatchObject({ line: 1, column: 1 });
+  expect(document.locate(['a', 'c', 'd'])).toMatchObject({ line: 2, column: 7 });
+  expect(document.locate(['z'])).toMatchObject({ line: 1, column: 1 });
 });
 
-verifies('C5', 'takes the later of two equal names and names both places', async () => {
+verifies('C5', 'uses the last of two equal names and reports both locations', async () => {
   const document = await documentOf('{\n "a": 1,\n "a": { "x": 2 } }');
   expect(document.root).toEqual({ a: { x: 2 } });
-  expect(document.placeOf(['a', 'x'], 'name')).toMatchObject({ line: 3, column: 9 });
+  expect(document.locate(['a', 'x'], 'name')).toMatchObject({ line: 3, column: 9 });
   expect(document.findings).toMatchObject([{ path: ['a'], problem: { level: 'warn', at: { line: 3, column: 2 } } }]);
   expect(document.findings[0]?.problem.message).toMatch(/line 2, column 2 and at line 3, column 2/);
 });
 
-it('leaves `__proto__` out and says so', async () => {
+it('drops `__proto__` and reports it', async () => {
   const document = await documentOf('{ "a": { "__proto__": { "polluted": true }, "b": 1 } }');
   expect(document.root).toEqual({ a: { b: 1 } });
   expect(({} as Record<string, unknown>).polluted).toBeUndefined();
@@ -69,21 +69,21 @@ it('leaves `__proto__` out and says so', async () => {
   expect(document.findings).toMatchObject([{ path: ['a', '__proto__'], problem: { level: 'error' } }]);
 });
 
-it('refuses what is nested too deep, however deep', async () => {
+it('rejects a file that is nested too deep, at any depth', async () => {
   expect((await problemOf(`{"a":${'['.repeat(200_000)}`)).message).toMatch(/deeper than 64/);
   const allowed = `{"a":${'['.repeat(63)}${']'.repeat(63)}}`;
   expect((await read(allowed)).state).toBe('found');
   expect((await read(`{"b":"${'{['.repeat(100)}"}`)).state).toBe('found');
 });
 
-it('refuses a file of 50 MB without reading it', async () => {
+it('rejects a file of 50 MB without reading it', async () => {
   const machine = await machineWith({ 'file.json': '{}' });
   await truncate(machine.path('file.json'), 50 * 1024 * 1024);
   const reading = await readConfigFile(machine.path('file.json'));
   expect(reading).toMatchObject({ state: 'broken', problem: { message: expect.stringContaining('52428800 bytes') } });
 });
 
-it('refuses a folder, a pipe, what lies under a file, and bytes that are no text', async () => {
+it('rejects a folder, a pipe, a path below a file, and bytes that are not UTF-8', async () => {
   const machine = await machineWith({ 'file.json': '{}', 'binary.json': new Uint8Array([0x7b, 0xff, 0x7d]) });
   await mkdir(machine.path('folder.json'));
   execFileSync('mkfifo', [machine.path('pipe.json')]);
@@ -97,7 +97,7 @@ it('refuses a folder, a pipe, what lies under a file, and bytes that are no text
   expect(await messageOf('binary.json')).toMatch(/is not UTF-8 text\.$/);
 });
 
-it('takes a missing file for nothing at all', async () => {
+it('treats a missing file as absent', async () => {
   const machine = await machineWith({});
   expect(await readConfigFile(machine.path('none.json'))).toEqual({ state: 'absent', version: MISSING });
 });

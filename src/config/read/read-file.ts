@@ -2,11 +2,13 @@ import type { Stats } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { isObject } from '../../core/json.ts';
 import type { Problem, Scope, SourceFile } from '../config.ts';
+import type { Document, JsonPath } from '../document.ts';
 import { valueAt } from './describe-issue.ts';
-import { type Document, type JsonPath, parseDocument } from './parse-document.ts';
+import { parseDocument } from './parse-document.ts';
 
 const MAX_BYTES = 5 * 1024 * 1024;
 
+/** The result of reading one configuration file. */
 export type FileReading = (
   | { readonly state: 'absent' }
   | { readonly state: 'broken'; readonly problem: Problem }
@@ -19,12 +21,12 @@ export type FileReading = (
 /** The version of a file that does not exist. */
 export const MISSING = 'missing';
 
-/** Returns a text that differs after every write to a file. */
+/** Returns a version text that changes with every write to a file. */
 export const fileVersion = ({ ino, size, mtimeMs, ctimeMs }: Stats): string => `${ino} ${size} ${mtimeMs} ${ctimeMs}`;
 
 /**
- * Reads one configuration file. Whatever is wrong with it is in the answer; nothing is thrown.
- * With `wanted`, a file that holds nothing there is as good as absent.
+ * Reads one configuration file. Errors are part of the result, not thrown. With `wanted`, a file without content at
+ * that path counts as absent.
  */
 export async function readConfigFile(file: string, wanted?: JsonPath): Promise<FileReading> {
   let version: string | undefined;
@@ -40,21 +42,21 @@ export async function readConfigFile(file: string, wanted?: JsonPath): Promise<F
 }
 
 async function readFound(file: string, found: Stats, wanted: JsonPath | undefined): Promise<FileReading> {
-  // A pipe or a device would wait for a writer that never comes.
+  // Reading a pipe or a device could wait forever.
   if (!found.isFile()) return broken(file, `is ${found.isDirectory() ? 'a folder' : 'not a regular file'}`);
   if (found.size > MAX_BYTES) return broken(file, `has ${found.size} bytes; the most Heddle reads is ${MAX_BYTES}`);
   const text = decode(await readFile(file));
   if (text === undefined) return broken(file, 'is not UTF-8 text');
-  return wanted !== undefined && holdsNothing(text, wanted) ? { state: 'absent' } : readConfigText(file, text);
+  return wanted !== undefined && isEmptyAt(text, wanted) ? { state: 'absent' } : readConfigText(file, text);
 }
 
-/** Reads text that says where it comes from. */
+/** Parses the text of a configuration file; `file` is the name in its problems. */
 export function readConfigText(file: string, text: string): FileReading {
   const document = parseDocument(file, text);
   return 'root' in document ? { state: 'found', document } : { state: 'broken', problem: document };
 }
 
-/** Returns what a reading says about its file. */
+/** Returns the entry of `Config.files` for a file that was read. */
 export const sourceFile = (file: string, scope: Scope, { state, version }: FileReading): SourceFile => ({
   file,
   scope,
@@ -62,8 +64,8 @@ export const sourceFile = (file: string, scope: Scope, { state, version }: FileR
   ...(version !== undefined && { version }),
 });
 
-// Settings of other programs grow to megabytes; the quick parser says whether the one that knows lines is needed.
-function holdsNothing(text: string, wanted: JsonPath): boolean {
+// Settings of other programs may have megabytes. JSON.parse is much faster than the parser that records locations.
+function isEmptyAt(text: string, wanted: JsonPath): boolean {
   try {
     const found = valueAt(JSON.parse(text), wanted);
     return found === undefined || (isObject(found) && Object.keys(found).length === 0);
@@ -72,7 +74,7 @@ function holdsNothing(text: string, wanted: JsonPath): boolean {
   }
 }
 
-// Fatal: a byte that is replaced silently would be a key or a path that nobody wrote. Drops a byte-order mark.
+// Fatal: a replaced byte would silently change a key or a path. Drops a byte-order mark.
 function decode(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
@@ -81,12 +83,12 @@ function decode(bytes: Uint8Array): string | undefined {
   }
 }
 
-function broken(file: string, why: string): FileReading {
+function broken(file: string, reason: string): FileReading {
   const fix = 'Put a readable JSON file there, or remove it.';
   const at = { file, line: 1, column: 1 };
   return {
     state: 'broken',
-    problem: { level: 'error', code: 'CONFIG_INVALID', message: `${file} ${why}.`, fix, at },
+    problem: { level: 'error', code: 'CONFIG_INVALID', message: `${file} ${reason}.`, fix, at },
   };
 }
 

@@ -5,17 +5,17 @@ export const REDACTED = '[REDACTED]';
 const SECRET_WORDS = 'password|secret|token|api[-_]?key|authorization|private[-_]?key';
 const SECRET_NAME = new RegExp(SECRET_WORDS, 'i');
 const SECRET_FLAG = new RegExp(`^--?[\\w-]{0,64}(?:${SECRET_WORDS})[\\w-]{0,64}$`, 'i');
-// The names are bounded: without that, a long run of such words would take forever.
+// The lengths are bounded: without that, a long run of such words takes quadratic time.
 const NAMED_SECRET = new RegExp(`((?:${SECRET_WORDS})[\\w-]{0,64}(?:=|:\\s{0,8}))[^&#\\r\\n]+`, 'gi');
 const BEARER = /\b(bearer\s{1,8})\S+/gi;
 const URL_PASSWORD = /(:\/\/[^\s/?#:@]*:)[^\s/?#]*(?=@)/g;
 
-/** Whether what stands under this name is nobody's business. */
+/** Tells whether values of this name are secret: they are never shown. */
 export function isSecretName(name: string): boolean {
   return SECRET_NAME.test(name) || name === 'env' || name === 'headers';
 }
 
-/** A value fit to be shown: what stands under a secret's name, in a URL or after a flag, is gone. */
+/** Replaces secrets in a value by `[REDACTED]`: under a secret name, in a URL, after a flag. */
 export function redact(value: Json): Json {
   if (typeof value === 'string') return redactText(value);
   if (Array.isArray(value)) return value.map((item, index) => redactItem(item, value[index - 1]));
@@ -28,7 +28,7 @@ export function redact(value: Json): Json {
   );
 }
 
-/** An expanded value without what a `${secret:…}` was written for, wherever that stands. */
+/** Replaces in an expanded value each string that was written with `${secret:…}` by `[REDACTED]`. */
 export function withoutSecrets(value: Json, written: Json | undefined): Json {
   if (typeof written === 'string' && written.includes('${secret:')) return REDACTED;
   if (typeof value !== 'object' || value === null || typeof written !== 'object' || written === null) return value;

@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import type { JsonPath } from './parse-document.ts';
+import type { JsonPath } from '../document.ts';
 
-/** The names a schema knows in the object at `path`; none where any name may stand. */
+/** Returns the names that a schema defines for the object at `path`; none if any name is allowed there. */
 export function keysAt(schema: z.core.$ZodType, path: JsonPath): readonly string[] {
   let found = bare(schema);
   for (const step of path) {

@@ -4,12 +4,12 @@ import { signatureOf } from './signature.ts';
 
 const sign = (entry: object): string => signatureOf(serverEntry.parse(entry));
 
-it('is the same for the same program or address, whatever the order and whatever else is said', () => {
+it('is equal for the same program or address, regardless of order and other fields', () => {
   expect(sign({ args: ['a'], command: 'x', env: { A: '1' } })).toBe(sign({ command: 'x', args: ['a'], priority: 2 }));
   expect(sign({ url: 'http://h/' })).toBe(sign({ type: 'sse', headers: { a: 'b' }, url: 'http://h/' }));
 });
 
-it('tells programs, arguments and addresses apart', () => {
+it('differs for different programs, arguments and addresses', () => {
   const entries = [
     { command: 'x' },
     { command: 'x', args: ['a'] },

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { ServerEntry } from '../schema/schema.ts';
 
-/** Tells whether two entries start the same program or reach the same address, whatever else they say. */
+/** Returns a digest of an entry that is equal for entries with the same command and arguments, or the same URL. */
 export function signatureOf(entry: ServerEntry): string {
-  // A digest, because arguments and URLs may carry credentials and signatures are stored.
+  // Hashed because signatures are stored, and arguments and URLs may carry credentials.
   return createHash('sha256')
     .update(JSON.stringify(identityOf(entry)))
     .digest('hex');

@@ -2,7 +2,8 @@ import { basename } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { JsonObject } from '../../core/call.ts';
 
-/** A folder or a file:// URI as a server is told of it. */
-export function toRoot(place: string): JsonObject {
-  return place.includes('://') ? { uri: place } : { uri: pathToFileURL(place).href, name: basename(place) };
+/** Converts a path or a file:// URI to an MCP root. */
+export function toRoot(pathOrUri: string): JsonObject {
+  if (pathOrUri.includes('://')) return { uri: pathOrUri };
+  return { uri: pathToFileURL(pathOrUri).href, name: basename(pathOrUri) };
 }

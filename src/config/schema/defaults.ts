@@ -1,6 +1,6 @@
 /**
- * Every default of the configuration. The schema takes them from here, and where
- * nothing is configured they are used as they are: no schema has to be loaded then.
+ * All defaults of the configuration. The zod schemas take them from here. Without any configuration they are used
+ * directly, so that zod need not be loaded.
  */
 
 export const TREATMENT_DEFAULTS = {
@@ -13,7 +13,7 @@ export const TREATMENT_DEFAULTS = {
   tools: {},
 } as const;
 
-/** Signatures that need no secret of ours. Those with a shared secret are not among them, nor is none. */
+/** The accepted signature algorithms of JWTs: asymmetric ones only, neither HS256 nor `none`. */
 export const JWT_ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA'] as const;
 
 export const SETTING_DEFAULTS = {

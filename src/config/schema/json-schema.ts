@@ -3,7 +3,7 @@ import type { JsonObject } from '../../core/call.ts';
 import { VERSION } from '../../core/version.ts';
 import { configSchema } from './schema.ts';
 
-/** The JSON Schema of heddle.json: what may be written, not what is made of it. */
+/** Returns the JSON Schema of heddle.json as it is written, before expansion and defaults. */
 export function configJsonSchema(): JsonObject {
   const { $schema, ...schema } = z.toJSONSchema(configSchema, {
     target: 'draft-2020-12',
@@ -15,6 +15,6 @@ export function configJsonSchema(): JsonObject {
 }
 
 function relax(schema: z.core.JSONSchema.BaseSchema): void {
-  if (schema.format === 'uri') delete schema.format; // A `${VARIABLE}` may stand in it until the file is read.
-  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum; // The limit of the language, not ours.
+  if (schema.format === 'uri') delete schema.format; // The text may contain `${VARIABLE}`.
+  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum; // zod's own limit for integers.
 }

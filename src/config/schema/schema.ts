@@ -16,11 +16,11 @@ const NO_FOLDER = /^(?!file:)[a-z][a-z0-9+.-]+:\/\//i;
 const FOREIGN_SCHEME = /^(?!postgres(?:ql)?:)[a-z][a-z0-9+.-]+:\/\//i;
 
 const filesystem = z.strictObject({
-  enabled: z.boolean().default(FILES.enabled).describe('Whether the built-in file tools are offered.'),
+  enabled: z.boolean().default(FILES.enabled).describe('False removes the built-in file tools.'),
   allowedPaths: z
     .array(z.string().min(1))
     .exactOptional()
-    .describe('Folders the file tools may touch; the project folder when left out.'),
+    .describe('Folders that the file tools may use. The project folder, if absent.'),
   maxFileBytes: z.int().positive().default(FILES.maxFileBytes).describe('Largest file that is read or written.'),
 });
 
@@ -34,7 +34,7 @@ const connect = z.strictObject({
   timeoutMs: connectTimeout
     .exactOptional()
     .describe(
-      'How long the handshake and each request for a list may take; 15000 when left out, 60000 for commands that may install the server (npx, uvx, docker run, …).',
+      'Timeout of the handshake and of each list request. If absent: 15000, or 60000 for commands that may install the server (npx, uvx, docker run, …).',
     ),
 });
 
@@ -43,9 +43,9 @@ const sampling = z.strictObject({
     .int()
     .nonnegative()
     .default(SAMPLING.maxCalls)
-    .describe('How often one server may ask in one window; 0 means never.'),
+    .describe('Sampling requests that one server may make per window; 0 means none.'),
   windowMs: z.int().positive().default(SAMPLING.windowMs).describe('Length of the window in milliseconds.'),
-  maxTokens: z.int().positive().default(SAMPLING.maxTokens).describe('The most that is written for one request.'),
+  maxTokens: z.int().positive().default(SAMPLING.maxTokens).describe('Largest `maxTokens` of one sampling request.'),
 });
 
 const gateway = z.strictObject({
@@ -62,8 +62,8 @@ const connector = z.strictObject({
   name: z
     .string()
     .regex(/^[A-Za-z0-9_-]+$/, 'must be letters, digits, `-` and `_`')
-    .describe('What the connector is called.'),
-  url: z.url({ protocol: /^https?$/ }).describe('Address that answers with `{ "mcpServers": … }`.'),
+    .describe('Name of the connector.'),
+  url: z.url({ protocol: /^https?$/ }).describe('Address that returns `{ "mcpServers": … }`.'),
   token: z
     .string()
     .regex(/^[\x21-\x7e]+$/, 'must be a token without spaces')
@@ -79,12 +79,12 @@ const connector = z.strictObject({
         ),
     )
     .exactOptional()
-    .describe('What its answer may use as `${…}`: variables, `secret:name`, `workspaceFolder`, `userHome`.'),
+    .describe('Names that its servers may use as `${…}`: variables, `secret:name`, `workspaceFolder`, `userHome`.'),
 });
 
-/** The whole of `heddle.json`: types, defaults and validation all come from here. */
+/** The schema of `heddle.json`. Types, defaults and validation come from it. */
 export const configSchema = z.strictObject({
-  $schema: z.string().exactOptional().describe('Where editors find the JSON Schema of this file.'),
+  $schema: z.string().exactOptional().describe('Address of the JSON Schema of this file, for editors.'),
   mcpServers: z.record(z.string(), serverEntry).default({}).describe('The servers, by name.'),
   builtins: z
     .strictObject({ filesystem: filesystem.prefault({}).describe('The built-in file tools.') })
@@ -93,13 +93,15 @@ export const configSchema = z.strictObject({
   mode: z
     .enum(['guarded', 'strict', 'open'])
     .default(SETTING_DEFAULTS.mode)
-    .describe('What happens when no rule matches: risky calls ask, every external call asks, or nothing asks.'),
+    .describe(
+      'Calls that need an approval if no rule matches: `guarded` risky ones, `strict` all external ones, `open` none.',
+    ),
   permissions: permissions.prefault({}).describe('Rules by tool name, `mcp__server` or `mcp__server__*`.'),
   limits: z
-    .strictObject({ perCaller: rate.exactOptional().describe('How often one caller may call.') })
+    .strictObject({ perCaller: rate.exactOptional().describe('Rate limit for each caller.') })
     .prefault({})
     .describe('Limits on calls.'),
-  connect: connect.prefault({}).describe('How many servers connect at once, and how long each may take.'),
+  connect: connect.prefault({}).describe('Concurrency and timeout of connecting to servers.'),
   gateway: gateway.prefault({}).describe('The MCP endpoint of `heddle up`.'),
   profiles,
   roots: z
@@ -110,15 +112,15 @@ export const configSchema = z.strictObject({
         .refine((root) => !NO_FOLDER.test(root), 'must be a folder or a file:// URI'),
     )
     .default([])
-    .describe('Folders, or file:// URIs, that servers are told they may work in; a client’s own roots come first.'),
-  sampling: sampling.prefault({}).describe('How much servers may let the user’s model write, where there is one.'),
-  connectors: z.array(connector).default([]).describe('Addresses that more servers are read from.'),
+    .describe('Folders or file:// URIs that servers get as MCP roots, after the client’s own roots.'),
+  sampling: sampling.prefault({}).describe('Limits on sampling requests of servers.'),
+  connectors: z.array(connector).default([]).describe('Addresses that list further servers.'),
   store: z
     .string()
     .min(1)
     .refine((value) => !FOREIGN_SCHEME.test(value), 'must be a path or a postgres:// URL')
     .exactOptional()
-    .describe('Where Heddle remembers things: a SQLite file, or a postgres:// URL.'),
+    .describe('Database of Heddle: the path of a SQLite file, or a postgres:// URL.'),
 });
 
 type Frozen<T> = T extends readonly (infer Item)[]
@@ -133,7 +135,7 @@ export type SdkEntry = Frozen<z.output<typeof sdkEntry>>;
 export type ServerEntry = StdioEntry | RemoteEntry | SdkEntry;
 
 type Written = z.output<typeof configSchema>;
-/** Everything but the servers, defaults filled and paths absolute. */
+/** All settings except the servers, with defaults and absolute paths. */
 export type Settings = Frozen<
   Omit<Written, '$schema' | 'mcpServers' | 'builtins'> & {
     builtins: { filesystem: Required<Written['builtins']['filesystem']> };
@@ -143,8 +145,8 @@ export type Settings = Frozen<
 export type Profile = Settings['profiles'][string];
 
 /**
- * The path of every setting that is one value. An object without defaults is one value too:
- * half a rate from one file and half from another would be a rate that nobody wrote.
+ * The path of every setting that is merged as one value. An object without defaults is one value too: a rate must
+ * not combine `maxCalls` of one file with `windowMs` of another.
  */
 export const settingPaths: readonly (readonly string[])[] = valuePaths(configSchema, []).filter(
   ([first]) => first !== '$schema' && first !== 'mcpServers' && first !== 'connectors',

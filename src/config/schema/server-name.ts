@@ -1,7 +1,7 @@
-/** Whether Heddle keeps a name for itself. */
+/** Tells whether a server name is reserved for Heddle. */
 export const isReservedName = (name: string): boolean => /^(heddle(-.*)?|workflow)$/s.test(name);
 
-/** What is wrong with a name for a server; undefined when nothing is. */
+/** Returns the reason why a server name is invalid; undefined if it is valid. */
 export function findNameProblem(name: string): string | undefined {
   if (!/^[A-Za-z0-9_-]+$/.test(name)) {
     return `The server name ${JSON.stringify(name)} has characters other than letters, digits, \`-\` and \`_\`.`;
@@ -9,5 +9,5 @@ export function findNameProblem(name: string): string | undefined {
   return isReservedName(name) ? `The server name \`${name}\` is reserved for Heddle itself.` : undefined;
 }
 
-/** Names of the servers that come with Heddle. */
+/** The names of the built-in servers. */
 export const BUILTINS: ReadonlySet<string> = new Set(['filesystem', 'database']);

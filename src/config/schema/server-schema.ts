@@ -10,29 +10,30 @@ const text = z.string().regex(NO_NUL, 'must not contain a NUL character');
 const line = z.string().regex(ONE_LINE, 'must be a single line');
 const names = z.array(z.string().min(1));
 const milliseconds = z.int().positive();
-/** An hour at most: a server that needs longer hangs. */
+/** At most an hour. */
 export const connectTimeout = milliseconds.max(3_600_000);
-const CONNECT_TIMEOUT =
-  'How long its handshake and each request for a list may take; `connect.timeoutMs` when left out.';
-const answer = z.enum(['allow', 'ask', 'deny']);
+const CONNECT_TIMEOUT = 'Timeout of the handshake and of each list request. `connect.timeoutMs`, if absent.';
+const effect = z.enum(['allow', 'ask', 'deny']);
 
-/** So many calls in so long a window. There is no default: without it nothing is limited. */
+/** The schema of a rate limit. There is no default: without it calls are not limited. */
 export const rate = z.strictObject({
   maxCalls: z.int().positive().describe('Calls allowed in one window.'),
   windowMs: milliseconds.describe('Length of the window in milliseconds.'),
 });
 
 const sandbox = z.strictObject({
-  networkAccess: z.boolean().default(false).describe('Whether the server may use the network at all.'),
+  networkAccess: z.boolean().default(false).describe('True allows the server to use the network.'),
   fileSystemAccess: z
     .enum(['none', 'read', 'readwrite'])
     .default('none')
-    .describe('What the server may do inside `allowedPaths`.'),
-  allowedPaths: z.array(text.min(1)).default([]).describe('Folders and files the server may see.'),
-  allowedHosts: names.default([]).describe('Hosts the server may reach; empty with `networkAccess` means any.'),
-  memoryMb: z.int().positive().exactOptional().describe('Memory the server and its children may use, in megabytes.'),
-  cpuSeconds: z.int().positive().exactOptional().describe('Processor time the server may use, in seconds.'),
-  required: z.boolean().default(true).describe('When false, the server runs even where no sandbox can be enforced.'),
+    .describe('Access of the server to `allowedPaths`.'),
+  allowedPaths: z.array(text.min(1)).default([]).describe('Folders and files that the server may access.'),
+  allowedHosts: names
+    .default([])
+    .describe('Hosts that the server may connect to. All, if empty and `networkAccess` is true.'),
+  memoryMb: z.int().positive().exactOptional().describe('Memory limit of the server and its children, in megabytes.'),
+  cpuSeconds: z.int().positive().exactOptional().describe('Limit of processor time, in seconds.'),
+  required: z.boolean().default(true).describe('False runs the server even if no sandbox is available.'),
 });
 
 const reconnect = z.strictObject({
@@ -45,44 +46,46 @@ const reconnect = z.strictObject({
     .int()
     .nonnegative()
     .default(RECONNECT.delayMs)
-    .describe('Wait before an attempt, times the number of the attempt.'),
+    .describe('Delay before an attempt in milliseconds, multiplied by its number.'),
 });
 
 const permissions = z.strictObject({
-  allowedTools: names.exactOptional().describe('Tools that run; any other tool of the server asks first.'),
+  allowedTools: names
+    .exactOptional()
+    .describe('Tools that run without an approval; any other tool of the server needs one.'),
   deniedTools: names.exactOptional().describe('Tools that never run.'),
   allowedResources: names
     .exactOptional()
-    .describe('URIs that may be read, or templates of them; any other resource is denied.'),
-  readPermission: answer.exactOptional().describe('What happens to calls that only read.'),
-  writePermission: answer.exactOptional().describe('What happens to all other calls.'),
+    .describe('URIs or URI templates that may be read; any other resource is denied.'),
+  readPermission: effect.exactOptional().describe('Effect for calls of read-only tools.'),
+  writePermission: effect.exactOptional().describe('Effect for all other calls.'),
 });
 
 const equivalent = z.strictObject({
-  tool: z.string().min(1).describe('The name under which another server of the pool offers it.'),
+  tool: z.string().min(1).describe('Name of the same tool on another server of the pool.'),
   rename: z
     .record(z.string(), z.string().min(1))
     .default({})
-    .describe('What that tool’s arguments are called here, by their names there.'),
+    .describe('Argument names of this tool, by those of the other tool.'),
 });
 
 const tool = z.strictObject({
-  riskLevel: z.enum(['low', 'medium', 'high']).exactOptional().describe('How much harm the tool can do.'),
-  category: z.string().min(1).exactOptional().describe('What the tool is listed under.'),
-  rateLimit: rate.exactOptional().describe('How often the tool may be called.'),
-  timeoutMs: milliseconds.exactOptional().describe('How long one call may take.'),
-  idempotent: z.boolean().exactOptional().describe('Whether repeating a call does no further harm.'),
-  readOnly: z.boolean().exactOptional().describe('Whether the tool changes nothing.'),
-  requiresApproval: z.boolean().exactOptional().describe('Whether a person has to agree to each call.'),
-  costPerCall: z.number().nonnegative().exactOptional().describe('What one call costs, for budgets.'),
+  riskLevel: z.enum(['low', 'medium', 'high']).exactOptional().describe('Risk of the tool.'),
+  category: z.string().min(1).exactOptional().describe('Category of the tool.'),
+  rateLimit: rate.exactOptional().describe('Rate limit of the tool.'),
+  timeoutMs: milliseconds.exactOptional().describe('Timeout of one call in milliseconds.'),
+  idempotent: z.boolean().exactOptional().describe('True if a repeated call has no further effect.'),
+  readOnly: z.boolean().exactOptional().describe('True if the tool changes nothing.'),
+  requiresApproval: z.boolean().exactOptional().describe('True if each call needs an approval.'),
+  costPerCall: z.number().nonnegative().exactOptional().describe('Cost of one call, for budgets.'),
   hedgeAfterMs: milliseconds
     .exactOptional()
     .describe(
-      'How long one server of a pool may take before another is asked, too; only for calls that may be repeated.',
+      'Time in milliseconds after which the call is sent to a second server of the pool too; only for calls that may be repeated.',
     ),
-  equivalent: equivalent.exactOptional().describe('The tool of the pool that this one does the work of.'),
-  hidden: z.boolean().exactOptional().describe('Whether the tool is left out of every list and cannot be called.'),
-  rename: z.string().min(1).exactOptional().describe('The name the tool is offered under.'),
+  equivalent: equivalent.exactOptional().describe('Tool of another server of the pool that this one can replace.'),
+  hidden: z.boolean().exactOptional().describe('True removes the tool from every list and rejects calls of it.'),
+  rename: z.string().min(1).exactOptional().describe('Name under which the tool is listed.'),
 });
 
 const oauth = z.strictObject({
@@ -90,71 +93,83 @@ const oauth = z.strictObject({
   clientSecret: line.min(1).exactOptional().describe('Secret of that client.'),
   clientMetadataUrl: z.url().exactOptional().describe('URL of a client metadata document, used as the client id.'),
   privateKey: text.min(1).exactOptional().describe('PEM key that signs client assertions.'),
-  grant: z.enum(['authorization_code', 'client_credentials']).exactOptional().describe('How a token is obtained.'),
+  grant: z
+    .enum(['authorization_code', 'client_credentials'])
+    .exactOptional()
+    .describe('OAuth grant for getting a token.'),
   callbackPort: z.int().min(1).max(65535).exactOptional().describe('Loopback port of the sign-in callback.'),
-  authServerMetadataUrl: z.url().exactOptional().describe('Where the metadata of the authorization server is.'),
-  scopes: z.array(line.min(1)).exactOptional().describe('Scopes to ask for.'),
-  xaa: z.boolean().exactOptional().describe('Whether the token comes from the organisation’s sign-in.'),
+  authServerMetadataUrl: z.url().exactOptional().describe('Address of the authorization server’s metadata.'),
+  scopes: z.array(line.min(1)).exactOptional().describe('Scopes to request.'),
+  xaa: z
+    .boolean()
+    .exactOptional()
+    .describe('True gets the token by cross-app access (XAA), from the organisation’s sign-in.'),
 });
 
 const ide = z.strictObject({
   lockFolder: text
     .min(1)
     .exactOptional()
-    .describe('Folder in which running IDEs announce themselves; `~/.claude/ide` when left out.'),
+    .describe('Folder of the lock files of running IDEs. `~/.claude/ide`, if absent.'),
   tokenHeader: z
     .string()
     .regex(/^[\w-]+$/, 'must be the name of a header')
     .exactOptional()
-    .describe('Header that carries the token of the IDE; `X-Claude-Code-Ide-Authorization` when left out.'),
+    .describe('Header for the token of the IDE. `X-Claude-Code-Ide-Authorization`, if absent.'),
 });
 
-/** What any server may say about how Heddle treats it. */
+/** The fields of every entry: how Heddle treats the server. */
 const treatment = {
-  description: z.string().exactOptional().describe('What the server is for.'),
-  category: z.string().min(1).exactOptional().describe('What tools without a category of their own are listed under.'),
-  pool: z.string().min(1).exactOptional().describe('Servers of one pool stand in for each other.'),
-  priority: z.number().default(TREATMENT_DEFAULTS.priority).describe('Within a pool, higher is tried first.'),
-  enabled: z.boolean().default(TREATMENT_DEFAULTS.enabled).describe('When false, the server is never started.'),
+  description: z.string().exactOptional().describe('Purpose of the server.'),
+  category: z.string().min(1).exactOptional().describe('Category of tools without one of their own.'),
+  pool: z.string().min(1).exactOptional().describe('Name of a pool; its servers replace each other.'),
+  priority: z
+    .number()
+    .default(TREATMENT_DEFAULTS.priority)
+    .describe('Priority within the pool; the highest is tried first.'),
+  enabled: z.boolean().default(TREATMENT_DEFAULTS.enabled).describe('False never starts the server.'),
   trusted: z
     .boolean()
     .default(TREATMENT_DEFAULTS.trusted)
-    .describe('Whether to believe what the server says about its own tools.'),
+    .describe('True uses the annotations that the server gives its tools.'),
   protocol: z
     .enum(PROTOCOL_VERSIONS)
     .exactOptional()
     .describe(
-      'The only version of MCP to speak with the server. Left out, both sides agree on one; a server of both eras is spoken to in the era of the calling client.',
+      'The only MCP version to use with the server. If absent, it is negotiated; with a server of both eras, the era of the calling client is used.',
     ),
   autoConnect: z
     .boolean()
     .default(TREATMENT_DEFAULTS.autoConnect)
-    .describe('Whether to connect at start instead of at the first use.'),
-  limits: rate.exactOptional().describe('How often the server may be called.'),
-  timeoutMs: milliseconds.exactOptional().describe('How long one call may take.'),
+    .describe('True connects at start instead of at the first use.'),
+  limits: rate.exactOptional().describe('Rate limit of the server.'),
+  timeoutMs: milliseconds.exactOptional().describe('Timeout of one call in milliseconds.'),
   connectTimeoutMs: connectTimeout.exactOptional().describe(CONNECT_TIMEOUT),
-  reconnect: reconnect.prefault({}).describe('How a lost server is tried again.'),
-  permissions: permissions.default({}).describe('What may be called without asking.'),
-  tools: z.record(z.string(), tool).default({}).describe('Facts about single tools, by name.'),
+  reconnect: reconnect.prefault({}).describe('Reconnecting after a lost connection.'),
+  permissions: permissions.default({}).describe('Permissions for the tools and resources of the server.'),
+  tools: z.record(z.string(), tool).default({}).describe('Facts about tools, by name.'),
 };
 
-/** A server in process sends objects, not bytes. The most fits into what may wait for a slow client. */
+/** Fields of entries with a byte stream. The maximum fits into the buffer for a slow client. */
 const transport = {
   maxMessageBytes: z
     .int()
     .min(1024)
     .max(60 * 1024 * 1024)
     .exactOptional()
-    .describe('Largest message taken from the server; 16777216 when left out.'),
+    .describe('Largest message accepted from the server, in bytes. 16777216, if absent.'),
 };
 
 export const stdioEntry = z.strictObject({
-  type: z.literal('stdio').default('stdio').describe('A program on this machine, spoken to over its pipes.'),
-  command: text.min(1).describe('Program to start; no shell is involved.'),
+  type: z.literal('stdio').default('stdio').describe('A program on this machine, connected by stdio.'),
+  command: text.min(1).describe('Program to start, without a shell.'),
   args: z.array(text).default([]).describe('Arguments of the program.'),
-  env: z.record(z.string(), text).default({}).describe('Added to a small safe environment; yours is not inherited.'),
+  env: z
+    .record(z.string(), text)
+    .default({})
+    .describe('Variables added to a minimal environment; Heddle’s own environment is not inherited.'),
   cwd: text.min(1).exactOptional().describe('Folder the program starts in.'),
-  sandbox: sandbox.exactOptional().describe('What the program may touch, enforced by the operating system.'),
+  sandbox: sandbox.exactOptional().describe('Limits of the program, enforced by the operating system.'),
   ...transport,
   ...treatment,
 });
@@ -163,23 +178,21 @@ export const remoteEntry = z.strictObject({
   type: z
     .enum(['http', 'sse', 'ws', 'sse-ide', 'ws-ide', 'proxy'])
     .default('http')
-    .describe(
-      'How the server is spoken to. `http` and `sse` go through the proxy that the environment names, `ws` does not.',
-    ),
+    .describe('Transport of the server. `http` and `sse` use the proxy of the environment, `ws` does not.'),
   url: z.url({ protocol: /^(https?|wss?)$/ }).describe('Address of the server.'),
-  headers: z.record(z.string(), line).default({}).describe('Sent with every request.'),
-  headersHelper: text.min(1).exactOptional().describe('Command that prints more headers as JSON.'),
-  oauth: oauth.exactOptional().describe('How to sign in.'),
+  headers: z.record(z.string(), line).default({}).describe('Headers of every request.'),
+  headersHelper: text.min(1).exactOptional().describe('Command that prints further headers as JSON.'),
+  oauth: oauth.exactOptional().describe('Settings for signing in.'),
   ide: ide
     .exactOptional()
-    .describe('How an IDE is found, for `sse-ide` and `ws-ide`; a port in `url` names a certain one.'),
+    .describe('Settings for finding an IDE, for `sse-ide` and `ws-ide`. A port in `url` selects one IDE.'),
   ...transport,
   ...treatment,
 });
 
 export const sdkEntry = z.strictObject({
   type: z.literal('sdk').describe('A server that the embedding program runs in process.'),
-  name: z.string().min(1).describe('Name the program registered it under.'),
+  name: z.string().min(1).describe('Name under which the program registered it.'),
   ...treatment,
 });
 

@@ -9,7 +9,7 @@ const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'ws:': 
 interface Pattern {
   readonly scheme: string;
   readonly host: string;
-  /** Empty where the pattern has none. */
+  /** The port, or '' if the pattern has none. */
   readonly port: string;
   readonly path?: string;
 }
@@ -20,8 +20,8 @@ export function isUrlPattern(text: string): boolean {
 }
 
 /**
- * Returns true if a URL fits a pattern. Scheme, host, port and path are compared one by one, so a `*` in the
- * host cannot reach the path: `https://*.example.com/*` does not fit `https://evil.test/.example.com/`.
+ * Returns true if a URL matches a pattern. Scheme, host, port and path are compared one by one, so a `*` in the
+ * host cannot reach the path: `https://*.example.com/*` does not match `https://evil.test/.example.com/`.
  * A pattern without a port covers the default port of the URL's scheme; the host `*` without a port covers every port.
  * A pattern without a path covers all paths. A path without `*` is exact, query included.
  * A pattern that denies also covers its path with any query and with a slash at the end.
@@ -63,7 +63,7 @@ const withoutSlash = (path: string) => path.replace(/\/$/, '');
 
 /**
  * Returns a path in one spelling, because `%61dmin`, `x/..%2fadmin`, `/admin` and `admin` are one path to most servers.
- * Stays encoded: `#`, `%`, `*` and `?`, which would mean something else when decoded.
+ * `#`, `%`, `*` and `?` stay encoded: decoded they would have another meaning.
  */
 function plainPath({ pathname }: URL): string {
   return new URL(`http://host${decoded(pathname).replace(/[/\\]+/g, '/')}`).pathname;

@@ -5,22 +5,22 @@ import type { Json, JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { Problem } from '../config.ts';
-import type { Document } from '../read/parse-document.ts';
+import type { Document } from '../document.ts';
 import { readConfigFile } from '../read/read-file.ts';
 import { readZip } from './read-zip.ts';
 
-/** A server that came as one file, unpacked. */
+/** An unpacked `.mcpb` bundle. */
 export interface Bundle {
-  /** As if its manifest were a file of servers. */
+  /** The manifest, converted to a document with `mcpServers`. */
   readonly document: Document;
   readonly folder: string;
-  /** What its variables stand for where the environment says nothing. */
+  /** Values of its variables that the environment does not set. */
   readonly defaults: Readonly<Record<string, string>>;
 }
 
 const MAX_BYTES = 100 * 1024 * 1024;
 
-/** Opens an `.mcpb` file: unpacks it below `home` the first time, once it is trusted, and reads its manifest. */
+/** Opens an `.mcpb` file and reads its manifest. A trusted bundle is unpacked once, below `<home>/bundles`. */
 export async function openBundle(
   file: string,
   home: string,
@@ -33,7 +33,7 @@ export async function openBundle(
     const bytes = await readFile(file);
     const digest = createHash('sha256').update(bytes).digest('hex');
     if (!trusts(digest)) return untrusted(file);
-    const folder = await unpacked(bytes, join(home, 'bundles', digest));
+    const folder = await unpackOnce(bytes, join(home, 'bundles', digest));
     const manifest = await readConfigFile(join(folder, 'manifest.json'));
     if (manifest.state === 'broken')
       return { ...manifest.problem, at: { ...start(file), ...manifest.problem.at, file } };
@@ -46,14 +46,14 @@ export async function openBundle(
     return {
       level: 'error',
       code: 'CONFIG_INVALID',
-      message: `${message} No server of it is used.`,
+      message: `${message} Its server is not used.`,
       fix,
       at: start(file),
     };
   }
 }
 
-async function unpacked(bytes: Buffer, folder: string): Promise<string> {
+async function unpackOnce(bytes: Buffer, folder: string): Promise<string> {
   const bundles = dirname(folder);
   const done = await access(folder).then(
     () => true,
@@ -67,10 +67,10 @@ async function unpacked(bytes: Buffer, folder: string): Promise<string> {
     for (const { name, read } of files) {
       const path = join(temporary, name);
       await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-      // A bundle packed elsewhere may not say which of its files are programs.
+      // Executable, all of them: a bundle packed on another system may lack the mode of its programs.
       await writeFile(path, await read(), { mode: 0o700, flag: 'wx' });
     }
-    // Whoever is first wins; the other one's files are the same.
+    // If another process was faster, its folder is used: the content is the same.
     await rename(temporary, folder).catch((thrown) => access(folder).catch(() => Promise.reject(thrown)));
   } finally {
     await rm(temporary, { recursive: true, force: true });
@@ -81,7 +81,7 @@ async function unpacked(bytes: Buffer, folder: string): Promise<string> {
 const RUNNERS: Readonly<Record<string, string>> = { node: 'node', python: 'python3' };
 
 function toBundle(file: string, folder: string, manifest: Document): Bundle {
-  const { name: title, server, user_config: asks } = manifest.root;
+  const { name: title, server, user_config: userConfig } = manifest.root;
   const name = typeof title === 'string' ? title.replace(/[^A-Za-z0-9_-]+/g, '-') : '';
   if (name === '') throw unusable(`The manifest in ${file} has no \`name\`.`);
   if (!isObject(server)) throw unusable(`The manifest in ${file} has no \`server\`.`);
@@ -89,8 +89,8 @@ function toBundle(file: string, folder: string, manifest: Document): Bundle {
   const entry = mapText(entryOf(server), (text) =>
     text.replace(/\$\{user_config\.(\w+)\}/g, (_, key: string) => `\${${prefix}${key.toUpperCase()}}`),
   );
-  const defaults = Object.entries(isObject(asks) ? asks : {}).flatMap(([key, ask]) => {
-    const value = isObject(ask) ? ask.default : undefined;
+  const defaults = Object.entries(isObject(userConfig) ? userConfig : {}).flatMap(([key, field]) => {
+    const value = isObject(field) ? field.default : undefined;
     const simple = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
     return simple ? [[`${prefix}${key.toUpperCase()}`, String(value)] as const] : [];
   });
@@ -98,7 +98,7 @@ function toBundle(file: string, folder: string, manifest: Document): Bundle {
     file,
     root: { mcpServers: { [name]: entry } },
     findings: [],
-    placeOf: (path, part) => ({ ...manifest.placeOf(['server', 'mcp_config', ...path.slice(2)], part), file }),
+    locate: (path, part) => ({ ...manifest.locate(['server', 'mcp_config', ...path.slice(2)], part), file }),
   };
   return { document, folder, defaults: Object.fromEntries(defaults) };
 }

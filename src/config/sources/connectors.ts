@@ -11,10 +11,11 @@ export interface ConnectorOptions {
   readonly remote: Remote;
   readonly variables: Variables;
   readonly folder: string;
-  /** Whether the user agrees that a connector which came with the project is asked. */
+  /** Tells whether the user trusts a connector of the project. */
   readonly trusts: (connector: FoundConnector) => boolean;
 }
 
+/** The servers of one connector, or the reason why it has none. */
 export interface Fetched {
   readonly files: readonly SourceFile[];
   readonly layers: readonly Layer[];
@@ -22,7 +23,7 @@ export interface Fetched {
   readonly refreshed: Promise<boolean>;
 }
 
-/** Asks every connector, all at the same time; one that does not answer holds up none of the others. */
+/** Fetches the servers of all connectors at the same time. A failed connector does not affect the others. */
 export async function readConnectors(
   connectors: readonly FoundConnector[],
   options: ConnectorOptions,
@@ -32,14 +33,14 @@ export async function readConnectors(
 
 async function readConnector(connector: FoundConnector, options: ConnectorOptions): Promise<Fetched> {
   const nothing = { files: [], layers: [], problems: [], refreshed: Promise.resolve(false) };
-  // Asking sends a token to an address that the project's author chose.
+  // A fetch sends a token to an address that the project's author chose.
   if (connector.needsTrust && !options.trusts(connector)) return { ...nothing, problems: [untrusted(connector)] };
   const { url, token } = connector;
-  const request = { url, complain: complainAbout, ...(token !== undefined && { token }) };
+  const request = { url, validate: findInvalidServers, ...(token !== undefined && { token }) };
   const { text, failure, refreshed } = await remoteDocument(request, options.remote);
-  const problems = failure === undefined ? [] : [silent(connector, failure, text !== undefined)];
+  const problems = failure === undefined ? [] : [fetchProblem(connector, failure, text !== undefined)];
   const file = shownUrl(url);
-  // What an organisation's own file refers to has the force of that file.
+  // A connector in an organisation's file has the precedence of that file.
   const scope = connector.scope === 'enterprise' ? 'enterprise' : 'connector';
   const document = text === undefined ? undefined : parseDocument(file, text);
   if (document === undefined || !('root' in document)) {
@@ -53,7 +54,7 @@ async function readConnector(connector: FoundConnector, options: ConnectorOption
   return { files: [{ file, scope, state: 'found' }], layers, problems, refreshed };
 }
 
-// Keys of a server that neither run a program here nor change how its calls, or those of other servers, are treated.
+// Keys that neither run a program here nor change how calls to this or another server are treated.
 const HARMLESS = new Set([
   'url',
   'headers',
@@ -68,26 +69,30 @@ const HARMLESS = new Set([
 ]);
 const PLAIN_TYPES: readonly unknown[] = [undefined, 'http', 'sse', 'ws'];
 
-/** Marks a server that needs the user's agreement: all but a plain address that replaces no built-in server. */
+/** Marks a server that needs the user's trust: all except a plain address that replaces no built-in server. */
 function withTrust(server: LayerServer): LayerServer {
   const { type, ...others } = server.written ?? {};
   const plain = PLAIN_TYPES.includes(type) && Object.keys(others).every((key) => HARMLESS.has(key));
   return { ...server, needsTrust: !plain || BUILTINS.has(server.name) };
 }
 
-function complainAbout(text: string): string | undefined {
-  const document = parseDocument('answer', text);
+function findInvalidServers(text: string): string | undefined {
+  const document = parseDocument('response', text);
   if (!('root' in document)) return 'is not JSON';
   return isObject(document.root.mcpServers) ? undefined : 'has no `mcpServers`';
 }
 
-function silent({ name, at }: FoundConnector, failure: Pick<Problem, 'code' | 'message'>, served: boolean): Problem {
-  const outcome = served ? 'Its last good answer is used.' : 'Its servers are missing.';
+function fetchProblem(
+  { name, at }: FoundConnector,
+  failure: Pick<Problem, 'code' | 'message'>,
+  isCached: boolean,
+): Problem {
+  const outcome = isCached ? 'Its last good response is used.' : 'Its servers are missing.';
   return {
-    level: served ? 'warn' : 'error',
+    level: isCached ? 'warn' : 'error',
     code: failure.code,
     message: `The connector \`${name}\` cannot be read: ${failure.message} ${outcome}`,
-    fix: 'Check its `url` and `token`, or ask who runs it.',
+    fix: 'Check its `url` and `token`, or ask its operator.',
     at,
   };
 }
@@ -96,7 +101,7 @@ function untrusted({ name, at }: FoundConnector): Problem {
   return {
     level: 'warn',
     code: 'CONFIG_INVALID',
-    message: `The connector \`${name}\` comes with the project and is not trusted, so it is not asked.`,
+    message: `The connector \`${name}\` comes with the project and is not trusted, so its servers are not fetched.`,
     fix: 'Run `heddle trust` if you want its servers.',
     at,
   };

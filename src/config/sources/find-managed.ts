@@ -2,19 +2,19 @@ import { join } from 'node:path';
 import type { SourceFile } from '../config.ts';
 import { type FileReading, readConfigFile, sourceFile } from '../read/read-file.ts';
 
-/** What an organisation has put on this machine. */
+/** The files of an organisation on this machine. */
 export interface ManagedFiles {
   readonly folder: string;
   readonly servers: FileReading;
   readonly settings: FileReading;
 }
 
-/** Where only an administrator can write. */
+/** Returns the system folder of managed files, in which only an administrator can write. */
 export function defaultSystemFolder(platform: NodeJS.Platform = process.platform): string {
   return platform === 'darwin' ? '/Library/Application Support/Heddle' : '/etc/heddle';
 }
 
-/** Looks for managed files; the folder that the environment names counts only where the system has none. */
+/** Reads the managed files of the system folder; without any, those of the folder in `HEDDLE_MANAGED_DIR`. */
 export async function findManaged(systemFolder: string, namedFolder: string | undefined): Promise<ManagedFiles> {
   const system = await readFolder(systemFolder);
   return isManaged(system) || !namedFolder ? system : readFolder(namedFolder);
@@ -26,7 +26,7 @@ async function readFolder(folder: string): Promise<ManagedFiles> {
   return { folder, servers, settings };
 }
 
-/** Whether there is anything managed, be it broken. */
+/** Tells whether a managed file exists, valid or not. */
 export function isManaged({ servers, settings }: ManagedFiles): boolean {
   return servers.state !== 'absent' || settings.state !== 'absent';
 }

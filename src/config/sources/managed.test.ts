@@ -26,7 +26,7 @@ const usable = ({ servers }: Config) =>
   [...servers.values()].filter(({ problem }) => problem === undefined).map(({ name }) => name);
 const ALL = Object.keys(USER.mcpServers);
 
-describe('the lists of an organisation', () => {
+describe('the server lists of an organisation', () => {
   it.each<[string, object, readonly string[]]>([
     ['nothing said allows all', {}, ALL],
     ['an empty list allows none', { allowedServers: [] }, []],
@@ -38,21 +38,25 @@ describe('the lists of an organisation', () => {
       [],
     ],
     [
-      'a URL in the list makes names of remote servers count no more',
+      'ignores names of remote servers if the list has a URL',
       { allowedServers: [{ serverUrl: 'https://*.example.com/*' }, { serverName: 'named' }, { serverName: 'shell' }] },
       ['shell', 'good'],
     ],
     [
-      'a command in the list makes names of local servers count no more',
+      'ignores names of local servers if the list has a command',
       { allowedServers: [{ serverCommand: ['files-mcp', 'serve'] }, { serverName: 'shell' }, { serverName: 'named' }] },
       ['files', 'named'],
     ],
     ['a command is the whole of it', { deniedServers: [{ serverCommand: ['sh', '-c'] }] }, ALL],
-    ['what variables become is denied', { deniedServers: [{ serverUrl: 'https://evil.test/*' }] }, without('hidden')],
+    [
+      'deny a URL after its variables are expanded',
+      { deniedServers: [{ serverUrl: 'https://evil.test/*' }] },
+      without('hidden'),
+    ],
     ['what is written is denied', { deniedServers: [{ serverCommand: ['${TOOL}', 'serve'] }] }, without('files')],
     ['what is written is allowed', { allowedServers: [{ serverCommand: ['${TOOL}', 'serve'] }] }, ['files']],
     [
-      'a wildcard allows what it becomes, not what it looks like',
+      'match a wildcard against the expanded URL, not the written one',
       { allowedServers: [{ serverUrl: 'https://$*/mcp' }] },
       [],
     ],
@@ -64,7 +68,7 @@ describe('the lists of an organisation', () => {
     return ALL.filter((other) => other !== name);
   }
 
-  verifies('C7', 'are named by file and line where they allow or block', async () => {
+  verifies('C7', 'are named with file and line in the verdict', async () => {
     const settings = '{\n  "allowedServers": [\n    { "serverUrl": "https://mcp.example.com/*" }\n  ]\n}';
     const { config, machine } = await withPolicy(settings);
     const file = machine.path('etc/managed-settings.json');
@@ -80,7 +84,7 @@ describe('the lists of an organisation', () => {
     });
   });
 
-  verifies('C6', 'do not bind what the embedding program brings, and bind what a command line does', async () => {
+  verifies('C6', 'do not apply to servers of the embedding program, and apply to those of a command line', async () => {
     const machine = await machineWith({ 'etc/managed-settings.json': { allowedServers: [] } });
     const own = [...parseServers('sdk', { heddle: stdio('x') }), ...parseServers('command', { b: stdio('y') })];
     expect(usable(await machine.load({ programmatic: own }))).toEqual(['heddle']);
@@ -88,7 +92,7 @@ describe('the lists of an organisation', () => {
   });
 });
 
-describe('the keys that the lists judge', () => {
+describe('the keys that the lists compare', () => {
   const URL_RULE = { serverUrl: 'https://mcp.corp.example/*' };
   const COMMAND_RULE = { serverCommand: ['corp-mcp', 'serve'] };
   const ALLOWED_URL = { url: 'https://mcp.corp.example/*' };
@@ -121,28 +125,24 @@ describe('the keys that the lists judge', () => {
     });
   }
 
-  verifies('C6', 'of a denied server are those of its type, so a stray key denies nothing', async () => {
+  verifies('C6', 'are those of the server’s type for a denied server too, so another key denies nothing', async () => {
     const entry = { type: 'stdio', ...ALLOWED_COMMAND, url: 'https://evil.test/' };
     expect(await verdict({ deniedServers: [{ serverUrl: 'https://evil.test/' }] }, entry)).toBe('usable');
     expect(await verdict({ deniedServers: [COMMAND_RULE] }, entry)).toBe('SERVER_BLOCKED');
   });
 
-  verifies(
-    'C6',
-    'of a denied address hold for its path with a query, which an allowed address does not cover',
-    async () => {
-      const rule = { serverUrl: 'https://mcp.corp.example/mcp' };
-      const entry = { url: 'https://mcp.corp.example//mcp?x' };
-      expect(await verdict({ deniedServers: [rule] }, entry)).toBe('SERVER_BLOCKED');
-      expect(await verdict({ allowedServers: [rule] }, entry)).toBe('SERVER_BLOCKED');
-    },
-  );
+  verifies('C6', 'match a denied path with any query, and an allowed path only without one', async () => {
+    const rule = { serverUrl: 'https://mcp.corp.example/mcp' };
+    const entry = { url: 'https://mcp.corp.example//mcp?x' };
+    expect(await verdict({ deniedServers: [rule] }, entry)).toBe('SERVER_BLOCKED');
+    expect(await verdict({ allowedServers: [rule] }, entry)).toBe('SERVER_BLOCKED');
+  });
 
   it.each<[string, object]>([
     ['both and no type', { ...evilCommand, ...ALLOWED_URL }],
     ['a type in capitals', { type: 'STDIO', ...evilCommand, ...ALLOWED_URL }],
     ['keys in capitals', { type: 'stdio', ...evilCommand, URL: ALLOWED_URL.url }],
-  ])('let no entry run that has %s', async (_name, entry) => {
+  ])('block an entry that has %s', async (_name, entry) => {
     expect(await verdict({ allowedServers: [URL_RULE] }, entry)).not.toBe('usable');
   });
 
@@ -201,7 +201,7 @@ describe('the keys that the lists judge', () => {
   });
 });
 
-describe('a managed file that is broken', () => {
+describe('an invalid managed file', () => {
   it.each<[string, string | object]>([
     ['managed-settings.json', '{ "deniedServers": [ }'],
     ['managed-settings.json', { deniedServer: [] }],
@@ -212,7 +212,7 @@ describe('a managed file that is broken', () => {
     ['managed-settings.json', { allowedServers: [{ serverName: 'good', env: ['A'] }] }],
     ['managed-mcp.json', '[]'],
     ['managed-mcp.json/folder', ''],
-  ])('leaves no server but the program’s own: %s %j', async (name, content) => {
+  ])('blocks all servers except those of the embedding program: %s %j', async (name, content) => {
     const machine = await machineWith({ 'user/.heddle/heddle.json': USER, [`etc/${name}`]: content });
     const config = await machine.load({ programmatic: parseServers('sdk', { own: stdio('x') }) });
     expect(usable(config)).toEqual(['own']);
@@ -243,7 +243,7 @@ describe('managed-mcp.json', () => {
     expect(explain(config, 'theirs')[0]?.note).toContain('managed-mcp.json is the only source of servers');
   });
 
-  it('leaves others their settings, but none that means fewer questions', async () => {
+  it('keeps settings of other files, except those that allow more tools', async () => {
     const machine = await machineWith({
       'etc/managed-mcp.json': { ...MANAGED, gateway: { port: 1 } },
       'user/.heddle/heddle.json': {
@@ -266,7 +266,7 @@ describe('managed-mcp.json', () => {
     ]);
   });
 
-  it('is bound by the lists beside it', async () => {
+  it('is subject to the lists of managed-settings.json', async () => {
     const machine = await machineWith({
       'etc/managed-mcp.json': MANAGED,
       'etc/managed-settings.json': { deniedServers: [{ serverCommand: ['ours'] }] },
@@ -274,7 +274,7 @@ describe('managed-mcp.json', () => {
     expect(usable(await machine.load())).toEqual([]);
   });
 
-  verifies('C6', 'in the folder that the environment names counts only where the system has none', async () => {
+  verifies('C6', 'in HEDDLE_MANAGED_DIR is read only if the system folder has no managed file', async () => {
     const machine = await machineWith({
       'named/managed-mcp.json': { mcpServers: { named: stdio('x') } },
       'user/.heddle/heddle.json': USER,
@@ -289,7 +289,7 @@ describe('managed-mcp.json', () => {
     expect(usable(await other.load({ env: { ...ENV, HEDDLE_MANAGED_DIR: other.path('named') } }))).toEqual(ALL);
   });
 
-  it('counts beside a file that was asked for, too', async () => {
+  it('applies with --config, too', async () => {
     const machine = await machineWith({ 'etc/managed-mcp.json': MANAGED, 'project/my.json': USER });
     expect(usable(await machine.load({ file: 'my.json', env: ENV }))).toEqual(['ours']);
   });

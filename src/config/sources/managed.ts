@@ -1,22 +1,23 @@
 import type { Json } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import type { Problem, SourceLocation } from '../config.ts';
+import type { Document, JsonPath } from '../document.ts';
 import { describeIssues, valueAt } from '../read/describe-issue.ts';
-import { type Variables, withoutOurs } from '../read/expand.ts';
+import { type Variables, withoutHeddleVariables } from '../read/expand.ts';
 import { type Layer, toLayer } from '../read/layer.ts';
-import { type Document, type JsonPath, parseDocument } from '../read/parse-document.ts';
+import { parseDocument } from '../read/parse-document.ts';
 import type { FileReading } from '../read/read-file.ts';
 import { keysAt } from '../read/schema-keys.ts';
-import { managedAnswer, managedSchema } from '../schema/managed-schema.ts';
+import { managedResponse, managedSchema } from '../schema/managed-schema.ts';
 import type { ManagedFiles } from './find-managed.ts';
 import { type Remote, remoteDocument, shownUrl } from './remote-document.ts';
-import { closedBecause, type Judge, judgeBy, type PolicyRule } from './server-policy.ts';
+import { blockAll, type Judge, judgeBy, type PolicyRule } from './server-policy.ts';
 
-/** What an organisation says about this machine. */
+/** The rules and servers of an organisation for this machine. */
 export interface Managed {
   readonly layers: readonly Layer[];
   readonly judges: readonly Judge[];
-  /** Where it is said that no other source of servers counts. */
+  /** The location of the rule that excludes all other sources of servers, if there is one. */
   readonly exclusive?: SourceLocation;
   readonly problems: readonly Problem[];
   readonly refreshed: Promise<boolean>;
@@ -27,7 +28,7 @@ export interface ManagedOptions {
   readonly remote: Remote;
 }
 
-/** Reads the managed files. One that cannot be read blocks every server: no rule must be lost without a word. */
+/** Reads the managed files. A file that cannot be read blocks every server, so that no rule is lost silently. */
 export async function readManaged(files: ManagedFiles, options: ManagedOptions): Promise<Managed> {
   const servers = readServers(files, options);
   const settings = readSettings(files.settings);
@@ -43,55 +44,55 @@ export async function readManaged(files: ManagedFiles, options: ManagedOptions):
   };
 }
 
-type Part = Partial<Managed>;
+type PartOfManaged = Partial<Managed>;
 
-const closed = (problem: Problem): Part => ({ judges: [closedBecause(problem)], problems: [problem] });
+const blocked = (problem: Problem): PartOfManaged => ({ judges: [blockAll(problem)], problems: [problem] });
 
-function readServers({ servers: reading, folder }: ManagedFiles, { variables }: ManagedOptions): Part {
+function readServers({ servers: reading, folder }: ManagedFiles, { variables }: ManagedOptions): PartOfManaged {
   if (reading.state === 'absent') return {};
-  if (reading.state === 'broken') return closed(reading.problem);
+  if (reading.state === 'broken') return blocked(reading.problem);
   const { document } = reading;
   const layer = toLayer('enterprise', { document, foreign: false, variables, folder });
-  return { layers: [layer], exclusive: document.placeOf([]) };
+  return { layers: [layer], exclusive: document.locate([]) };
 }
 
-interface Settings extends Part {
+interface ManagedSettings extends PartOfManaged {
   readonly managedUrl?: string;
   readonly managedToken?: string;
   readonly at?: SourceLocation;
 }
 
-function readSettings(reading: FileReading): Settings {
+function readSettings(reading: FileReading): ManagedSettings {
   if (reading.state === 'absent') return {};
-  if (reading.state === 'broken') return closed(reading.problem);
+  if (reading.state === 'broken') return blocked(reading.problem);
   const { document } = reading;
-  const [problem] = complaintsAbout(document, managedSchema);
-  if (problem !== undefined) return closed(problem);
+  const [problem] = findProblems(document, managedSchema);
+  if (problem !== undefined) return blocked(problem);
   const { managedUrl, managedToken } = managedSchema.parse(document.root);
   return {
     judges: [judgeBy(policyOf(document))],
-    at: document.placeOf(['managedUrl'], 'name'),
+    at: document.locate(['managedUrl'], 'name'),
     ...(managedUrl !== undefined && { managedUrl }),
     ...(managedToken !== undefined && { managedToken }),
   };
 }
 
-function complaintsAbout(document: Document, schema: typeof managedSchema | typeof managedAnswer): readonly Problem[] {
+function findProblems(document: Document, schema: typeof managedSchema | typeof managedResponse): readonly Problem[] {
   const value = document.root;
   const checked = { document, at: [], value, knownKeys: (path: JsonPath) => keysAt(schema, path) };
   const found = document.findings.filter(({ problem }) => problem.level === 'error');
-  const complaints = describeIssues(schema.safeParse(value).error?.issues ?? [], checked);
-  return [...found, ...complaints].map(({ problem }) => problem);
+  const issues = describeIssues(schema.safeParse(value).error?.issues ?? [], checked);
+  return [...found, ...issues].map(({ problem }) => problem);
 }
 
 function policyOf(document: Document) {
   const { root } = document;
   const allowed = ['allowedServers', 'allowedMcpServers'].filter((list) => root[list] !== undefined);
   const rules = (lists: readonly string[]) => lists.flatMap((list) => rulesOf(document, list));
-  const at = document.placeOf([]);
+  const at = document.locate([]);
   const policy = { denied: rules(['deniedServers', 'deniedMcpServers']), at };
   if (allowed[0] === undefined) return policy;
-  return { ...policy, allowed: { rules: rules(allowed), at: document.placeOf([allowed[0]], 'name') } };
+  return { ...policy, allowed: { rules: rules(allowed), at: document.locate([allowed[0]], 'name') } };
 }
 
 function rulesOf(document: Document, list: string): readonly PolicyRule[] {
@@ -103,41 +104,50 @@ function rulesOf(document: Document, list: string): readonly PolicyRule[] {
       value: value as PolicyRule['value'],
       ...(env !== undefined && { env: env as readonly string[] }),
       key: `${list}[${index}].${kind}`,
-      at: document.placeOf([list, index, kind], 'name'),
+      at: document.locate([list, index, kind], 'name'),
     }));
   });
 }
 
-async function readRemote({ managedUrl: url, managedToken, at }: Settings, options: ManagedOptions): Promise<Part> {
+async function readRemote(
+  { managedUrl: url, managedToken, at }: ManagedSettings,
+  options: ManagedOptions,
+): Promise<PartOfManaged> {
   if (url === undefined) return {};
   const { variables, remote } = options;
   const token = managedToken ?? variables.env.HEDDLE_MANAGED_TOKEN;
-  const request = { url, complain: complainAboutAnswer, ...(token && { token }) };
+  const request = { url, validate: findInvalidResponse, ...(token && { token }) };
   const { text, failure, refreshed } = await remoteDocument(request, remote);
-  const problems = failure === undefined ? [] : [silent(failure, at, text !== undefined)];
+  const problems = failure === undefined ? [] : [fetchProblem(failure, at, text !== undefined)];
   const document = parseDocument(shownUrl(url), text ?? '');
-  if (text === undefined || !('root' in document)) return { ...problems.map(closed)[0], refreshed };
+  if (text === undefined || !('root' in document)) return { ...problems.map(blocked)[0], refreshed };
   const part = { judges: [judgeBy(policyOf(document))], problems, refreshed };
   if (document.root.mcpServers === undefined) return part;
   const { workspaceFolder: folder } = variables;
-  const around = { document, foreign: true, variables: withoutOurs(variables), folder, serversAt: ['mcpServers'] };
-  const layer = toLayer('enterprise', around);
-  return { ...part, layers: [layer], exclusive: document.placeOf(['mcpServers'], 'name') };
+  const own = withoutHeddleVariables(variables);
+  const layer = toLayer('enterprise', { document, foreign: true, variables: own, folder, serversAt: ['mcpServers'] });
+  return { ...part, layers: [layer], exclusive: document.locate(['mcpServers'], 'name') };
 }
 
-function complainAboutAnswer(text: string): string | undefined {
-  const document = parseDocument('answer', text);
+function findInvalidResponse(text: string): string | undefined {
+  const document = parseDocument('response', text);
   if (!('root' in document)) return 'is not JSON';
-  return complaintsAbout(document, managedAnswer).length === 0 ? undefined : 'is not what managed settings look like';
+  return findProblems(document, managedResponse).length === 0
+    ? undefined
+    : 'does not match the managed settings schema';
 }
 
-function silent(failure: Pick<Problem, 'code' | 'message'>, at: SourceLocation | undefined, served: boolean): Problem {
-  const outcome = served ? 'Its last good answer is in force.' : 'Until it answers no server is used.';
+function fetchProblem(
+  failure: Pick<Problem, 'code' | 'message'>,
+  at: SourceLocation | undefined,
+  isCached: boolean,
+): Problem {
+  const outcome = isCached ? 'The last good response is in force.' : 'Until they can be fetched, no server is used.';
   return {
-    level: served ? 'warn' : 'error',
+    level: isCached ? 'warn' : 'error',
     code: failure.code,
     message: `The managed settings cannot be fetched: ${failure.message} ${outcome}`,
-    fix: 'Check the network, or ask who manages this machine.',
+    fix: 'Check the network, or ask the administrator of this machine.',
     ...(at && { at }),
   };
 }

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { Problem, SourceFile } from '../config.ts';
-import { type Variables, withoutOurs } from '../read/expand.ts';
+import type { Document } from '../document.ts';
+import { type Variables, withoutHeddleVariables } from '../read/expand.ts';
 import { type Layer, toLayer } from '../read/layer.ts';
-import type { Document } from '../read/parse-document.ts';
 import { readConfigFile, sourceFile } from '../read/read-file.ts';
 import { openBundle } from './bundle.ts';
 import type { PluginPath } from './sources.ts';
@@ -16,11 +16,11 @@ export interface PluginReading {
 export interface PluginOptions {
   readonly home: string;
   readonly variables: Variables;
-  /** Whether the user has agreed to a bundle of the project, by its digest. */
+  /** Tells whether the user trusts a bundle of the project, by its digest. */
   readonly trusts: (file: string, digest: string) => boolean;
 }
 
-/** Reads what plugins bring along; a broken one is a problem and stops none of the others. */
+/** Reads the servers of plugins. An invalid plugin is a problem and does not affect the others. */
 export function readPlugins(paths: readonly PluginPath[], options: PluginOptions): Promise<readonly PluginReading[]> {
   return Promise.all(
     paths.map((path) => (path.kind === 'folder' ? readFolder(path, options) : readBundle(path, options))),
@@ -45,14 +45,14 @@ async function readBundle({ path, needsTrust }: PluginPath, options: PluginOptio
   return { file: { ...source, state: 'found' }, layer: layerOf(bundle, options.variables) };
 }
 
-interface Brought {
+interface PluginContent {
   readonly document: Document;
   readonly folder: string;
   readonly defaults: Readonly<Record<string, string>>;
 }
 
-function layerOf({ document, folder, defaults }: Brought, variables: Variables): Layer {
+function layerOf({ document, folder, defaults }: PluginContent, variables: Variables): Layer {
   const own = { __dirname: folder, CLAUDE_PLUGIN_ROOT: folder, pathSeparator: '/' };
-  const env = { ...defaults, ...withoutOurs(variables, /^HEDDLE_PLUGIN_/).env, ...own };
+  const env = { ...defaults, ...withoutHeddleVariables(variables, /^HEDDLE_PLUGIN_/).env, ...own };
   return toLayer('plugin', { document, foreign: true, variables: { ...variables, env }, folder });
 }

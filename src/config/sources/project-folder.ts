@@ -1,24 +1,25 @@
 import { realpath, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 
+/** The folders that decide which files are read. */
 export interface Homes {
   readonly cwd: string;
-  /** Heddle's own folder of this user. */
+  /** Heddle's folder of this user. */
   readonly home: string;
   readonly userHome: string;
 }
 
-/** The nearest folder around `cwd` with Heddle's or MCP's files, else the git root, else `cwd` itself. */
+/** Finds the nearest parent of `cwd` with `heddle.json`, `.mcp.json` or `.heddle/`, else the git root, else `cwd`. */
 export async function findProjectFolder({ cwd, home, userHome }: Homes): Promise<string> {
   const start = resolve(cwd);
-  const own = new Set([await real(home), await real(join(userHome, '.heddle'))]);
+  const own = new Set([await resolveLinks(home), await resolveLinks(join(userHome, '.heddle'))]);
 
-  // What a user keeps for all projects makes no project: neither of its folder nor of the one around it.
+  // The user's home folder of Heddle makes neither itself nor its parent a project.
   async function marksProject(folder: string): Promise<boolean> {
-    if (own.has(await real(folder))) return false;
+    if (own.has(await resolveLinks(folder))) return false;
     if ((await exists(join(folder, 'heddle.json'))) || (await exists(join(folder, '.mcp.json')))) return true;
     const dotFolder = join(folder, '.heddle');
-    return (await isFolder(dotFolder)) && !own.has(await real(dotFolder));
+    return (await isFolder(dotFolder)) && !own.has(await resolveLinks(dotFolder));
   }
 
   const marked = await nearest(start, marksProject);
@@ -32,7 +33,7 @@ async function nearest(start: string, test: (folder: string) => Promise<boolean>
   }
 }
 
-// Absent, forbidden, in a loop: for finding a project it all means "not there".
+// Any error, such as a missing permission or a loop of links, counts as "does not exist".
 const exists = (path: string): Promise<boolean> =>
   stat(path).then(
     () => true,
@@ -44,5 +45,5 @@ const isFolder = (path: string): Promise<boolean> =>
     () => false,
   );
 
-/** The path without symbolic links, as far as it exists: two names of one folder become one. */
-export const real = (path: string): Promise<string> => realpath(path).catch(() => resolve(path));
+/** Resolves symbolic links, so that two names of one folder become equal. A missing path is only made absolute. */
+export const resolveLinks = (path: string): Promise<string> => realpath(path).catch(() => resolve(path));

@@ -4,7 +4,7 @@ import { readZip } from './read-zip.ts';
 
 const FILE: Packed = { name: 'a.txt', text: 'hello hello hello' };
 
-it('reads stored and deflated files, and what stands in folders', async () => {
+it('reads stored and deflated files, in folders too', async () => {
   const zip = packed([
     FILE,
     { name: 'b/', text: '', method: 0, mode: 0o040755 },
@@ -31,35 +31,35 @@ it.each<[string, readonly Packed[]]>([
   ['twice', [FILE, { ...FILE, name: 'A.TXT' }]],
   ['twice', [FILE, { ...FILE, name: 'a.txt/b' }]],
   ['encrypted', [{ ...FILE, flags: 1 }]],
-  ['in a way (12) that is not known', [{ ...FILE, method: 12 }]],
-  ['says two things', [{ ...FILE, localName: 'b.txt' }]],
+  ['the unknown compression method 12', [{ ...FILE, method: 12 }]],
+  ['has two different headers', [{ ...FILE, localName: 'b.txt' }]],
   ['more than 104857600 bytes', [{ ...FILE, size: 100 * 1024 * 1024 + 1 }]],
   ['100 times its size', [{ ...FILE, size: 50 * 1024 * 1024 }]],
-])('refuses an archive that is or has what is %s', (why, files) => {
-  expect(() => readZip(packed(files))).toThrow(why);
+])('rejects an archive with the error: %s', (message, files) => {
+  expect(() => readZip(packed(files))).toThrow(message);
 });
 
-it('refuses more files than anyone needs', () => {
+it('rejects an archive with more than 10,000 files', () => {
   const many = Array.from({ length: 10_001 }, (_, index) => ({ name: `f${index}`, text: '', method: 0 }));
   expect(readZip(packed(many.slice(1)))).toHaveLength(10_000);
   expect(() => readZip(packed(many))).toThrow('more than 10000 files');
 });
 
-it('refuses entries that share their bytes', () => {
+it('rejects overlapping entries', () => {
   const zip = packed([FILE, { ...FILE, name: 'b.txt' }]);
   const first = zip.indexOf(Buffer.from([0x50, 0x4b, 1, 2]));
   zip.writeUInt32LE(zip.readUInt32LE(first + 20) + 1, first + 20);
   expect(() => readZip(zip)).toThrow('entries that overlap');
 });
 
-it('notices damage when a file is read', async () => {
+it('throws for a damaged file when it is read', async () => {
   for (const lie of [{ crc: 1 }, { size: 3 }, { size: 30 }]) {
     const [file] = readZip(packed([{ ...FILE, ...lie }]));
     await expect(file?.read()).rejects.toThrow('is damaged at "a.txt"');
   }
 });
 
-it('refuses anything cut short or made up, and never crashes on it', () => {
+it('rejects every truncated archive with CONFIG_INVALID', () => {
   const zip = zipOf({ 'a.txt': 'hello', 'b.txt': 'world' });
   expect(() => readZip(Buffer.from('nonsense'))).toThrow('is not a zip archive');
   for (let length = 0; length < zip.length; length++) {

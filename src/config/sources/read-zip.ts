@@ -4,7 +4,7 @@ import { HeddleError } from '../../core/errors.ts';
 
 /** One file of an archive. Folders are not listed; the names of files imply them. */
 export interface ZipFile {
-  /** Relative, with `/`, and never outside the archive. */
+  /** A relative path with `/` that never leaves the archive. */
   readonly name: string;
   read(): Promise<Buffer>;
 }
@@ -12,8 +12,8 @@ export interface ZipFile {
 const MAX_FILES = 10_000;
 const MAX_BYTES = 100 * 1024 * 1024;
 const MAX_RATIO = 100;
-// Small things may be as compressible as they like.
-const RATIO_MATTERS_FROM = 1024 * 1024;
+// Below this size the ratio is not limited.
+const RATIO_LIMITED_FROM = 1024 * 1024;
 
 const END = 0x06054b50;
 const END_BYTES = 22;
@@ -41,7 +41,7 @@ interface Entry {
   readonly next: number;
 }
 
-/** Lists a zip archive that a stranger may have made. Anything odd about it is an error, and then nothing is read. */
+/** Lists an untrusted zip archive. Throws CONFIG_INVALID for any inconsistency, before anything is unpacked. */
 export function readZip(bytes: Buffer): readonly ZipFile[] {
   const { count, start } = findEnd(bytes);
   const entries: Entry[] = [];
@@ -68,7 +68,7 @@ function findEnd(bytes: Buffer): { count: number; start: number } {
     if (disk !== 0 || centralDisk !== 0 || here !== count || count === undefined) throw unusable('has several parts');
     if (count === 0xffff || start === 0xffffffff) throw unusable('is a zip64 archive');
     if (count > MAX_FILES) throw unusable(`has more than ${MAX_FILES} files`);
-    if (start + bytes.readUInt32LE(at + 12) !== at) throw unusable('has a directory that is not where it should be');
+    if (start + bytes.readUInt32LE(at + 12) !== at) throw unusable('has its directory at the wrong offset');
     return { count, start };
   }
   throw unusable('is not a zip archive');
@@ -84,7 +84,7 @@ function centralEntry(bytes: Buffer, at: number): Entry {
     throw unusable(`has ${JSON.stringify(name)}, which is a link or a device`);
   }
   if (bytes.readUInt16LE(at + 8) & ENCRYPTED) throw unusable('is encrypted');
-  if (method !== STORED && method !== DEFLATED) throw unusable(`is compressed in a way (${method}) that is not known`);
+  if (method !== STORED && method !== DEFLATED) throw unusable(`uses the unknown compression method ${method}`);
   return {
     name,
     method,
@@ -108,7 +108,7 @@ function checkSizes(entries: readonly Entry[]): void {
   const size = entries.reduce((sum, entry) => sum + entry.size, 0);
   const packed = entries.reduce((sum, entry) => sum + entry.packed, 0);
   if (size > MAX_BYTES) throw unusable(`unpacks to more than ${MAX_BYTES} bytes`);
-  if (size > RATIO_MATTERS_FROM && size > packed * MAX_RATIO) throw unusable(`unpacks to ${MAX_RATIO} times its size`);
+  if (size > RATIO_LIMITED_FROM && size > packed * MAX_RATIO) throw unusable(`unpacks to ${MAX_RATIO} times its size`);
 }
 
 function checkNames(names: readonly string[]): void {
@@ -116,7 +116,7 @@ function checkNames(names: readonly string[]): void {
   const files = new Set(names.filter((name) => !name.endsWith('/')).map(folded));
   for (const name of names) {
     const steps = name.replace(/\/$/, '').split('/');
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern looks for control characters
     const odd = /[\u0000-\u001f\\:]/.test(name) || steps.some((step) => step === '' || step === '.' || step === '..');
     if (odd) throw unusable(`has ${JSON.stringify(name)}, which is not a plain relative path`);
     const inFile = steps.slice(0, -1).some((_, index) => files.has(folded(steps.slice(0, index + 1).join('/'))));
@@ -125,7 +125,7 @@ function checkNames(names: readonly string[]): void {
   }
 }
 
-// File systems differ in which names they take for the same.
+// Some file systems ignore case or Unicode normalization, so such names count as equal.
 const folded = (name: string): string => name.replace(/\/$/, '').normalize('NFC').toLowerCase();
 
 interface Span {
@@ -139,8 +139,8 @@ function spanOf(bytes: Buffer, { name, method, packed, offset }: Entry, limit: n
   const nameEnd = nameAt + bytes.readUInt16LE(offset + 26);
   const from = nameEnd + bytes.readUInt16LE(offset + 28);
   const same = bytes.readUInt16LE(offset + 8) === method && decode(bytes.subarray(nameAt, nameEnd)) === name;
-  if (!same) throw unusable(`says two things about ${JSON.stringify(name)}`);
-  if (from + packed > limit) throw unusable('is cut short');
+  if (!same) throw unusable(`has two different headers for ${JSON.stringify(name)}`);
+  if (from + packed > limit) throw unusable('is truncated');
   return { from, to: from + packed };
 }
 
@@ -162,6 +162,6 @@ async function unpack({ name, method, crc, size }: Entry, packed: Buffer): Promi
   return plain;
 }
 
-function unusable(why: string): HeddleError {
-  return new HeddleError('CONFIG_INVALID', `The archive ${why}.`, { fix: 'Get the bundle again from its maker.' });
+function unusable(reason: string): HeddleError {
+  return new HeddleError('CONFIG_INVALID', `The archive ${reason}.`, { fix: 'Get the bundle again from its author.' });
 }

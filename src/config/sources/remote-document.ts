@@ -8,7 +8,7 @@ import { type GuardedAnswer, guardedFetch } from '../../egress/guarded-fetch.ts'
 import { replaceFile } from '../../files/edit-file.ts';
 import type { Problem } from '../config.ts';
 
-/** How documents of others are fetched and kept. */
+/** Options for fetching and caching remote documents. */
 export interface Remote {
   /** Heddle's folder of this user. */
   readonly home: string;
@@ -20,16 +20,16 @@ export interface Remote {
 export interface RemoteRequest {
   readonly url: string;
   readonly token?: string;
-  /** Says what is wrong with an answer; undefined when it can be used. */
-  readonly complain: (text: string) => string | undefined;
+  /** Returns the defect of a response body ("is not JSON"); undefined if it can be used. */
+  readonly validate: (text: string) => string | undefined;
 }
 
 export interface RemoteDocument {
-  /** The last good answer; absent when there never was one. */
+  /** The last good response body; absent if there was none. */
   readonly text?: string;
-  /** Why the last attempt brought nothing. */
+  /** The reason why the last fetch failed. */
   readonly failure?: Failure;
-  /** Whether an attempt that still goes on has brought another answer. Never rejects. */
+  /** Resolves to true if the fetch in the background brings another body. Never rejects. */
   readonly refreshed: Promise<boolean>;
 }
 
@@ -38,7 +38,8 @@ interface Failure {
   readonly message: string;
 }
 
-interface Kept {
+/** The content of a cache file. */
+interface CachedDocument {
   readonly text: string;
   readonly etag?: string;
   readonly askedAt: number;
@@ -47,27 +48,27 @@ interface Kept {
 
 const UNREACHABLE = 'UPSTREAM_UNREACHABLE';
 const NOTHING_NEW = Promise.resolve(false);
-// Commands in a loop should not become requests in a loop.
-const ASK_AGAIN_AFTER_MS = 60_000;
+// Limits the requests of commands that run in a loop.
+const REFRESH_AFTER_MS = 60_000;
 
 /**
- * A document from an address that somebody configured. What was fetched once is used at once and asked
- * for again behind the scenes, so only the very first time waits for the network.
+ * Returns a document from a configured address. A cached document is returned at once and fetched again in the
+ * background if it is older than 60 s, so only the first call waits for the network.
  */
 export async function remoteDocument(request: RemoteRequest, remote: Remote): Promise<RemoteDocument> {
   const file = fileOf(request, remote);
-  const kept = await readKept(file);
-  if (kept === undefined || request.complain(kept.text) !== undefined) return fetchNow(request, remote, file);
-  const age = remote.clock() - kept.askedAt;
-  const due = age < 0 || age > ASK_AGAIN_AFTER_MS;
+  const cached = await readCache(file);
+  if (cached === undefined || request.validate(cached.text) !== undefined) return fetchNow(request, remote, file);
+  const age = remote.clock() - cached.askedAt;
+  const due = age < 0 || age > REFRESH_AFTER_MS;
   return {
-    text: kept.text,
-    ...(kept.failure !== undefined && { failure: { code: UNREACHABLE, message: kept.failure } }),
-    refreshed: due ? refresh(request, remote, { file, kept }) : NOTHING_NEW,
+    text: cached.text,
+    ...(cached.failure !== undefined && { failure: { code: UNREACHABLE, message: cached.failure } }),
+    refreshed: due ? refresh(request, remote, { file, cached }) : NOTHING_NEW,
   };
 }
 
-/** An address without what may be secret in it. */
+/** Returns a URL without its user, password and query, which may be secret. */
 export function shownUrl(url: string): string {
   const { origin, pathname } = new URL(url);
   return `${origin}${pathname}`;
@@ -75,10 +76,10 @@ export function shownUrl(url: string): string {
 
 async function fetchNow(request: RemoteRequest, remote: Remote, file: string): Promise<RemoteDocument> {
   try {
-    const answer = await ask(request, remote, {});
-    const kept = checked(answer, request, remote.clock());
-    await keep(file, kept, remote);
-    return { text: kept.text, refreshed: NOTHING_NEW };
+    const response = await send(request, remote, {});
+    const fetched = toCached(response, request, remote.clock());
+    await writeCache(file, fetched, remote);
+    return { text: fetched.text, refreshed: NOTHING_NEW };
   } catch (thrown) {
     const { code, message } = HeddleError.from(thrown);
     return { failure: { code: code === 'UPSTREAM_TIMEOUT' ? code : UNREACHABLE, message }, refreshed: NOTHING_NEW };
@@ -88,28 +89,28 @@ async function fetchNow(request: RemoteRequest, remote: Remote, file: string): P
 async function refresh(
   request: RemoteRequest,
   remote: Remote,
-  { file, kept }: { readonly file: string; readonly kept: Kept },
+  { file, cached }: { readonly file: string; readonly cached: CachedDocument },
 ): Promise<boolean> {
-  const { failure: _, ...good } = kept;
+  const { failure: _, ...good } = cached;
   const askedAt = remote.clock();
   try {
-    const answer = await ask(request, remote, kept.etag === undefined ? {} : { 'if-none-match': kept.etag });
-    const next = answer.status === 304 ? { ...good, askedAt } : checked(answer, request, askedAt);
-    await keep(file, next, remote);
-    return next.text !== kept.text;
+    const response = await send(request, remote, cached.etag === undefined ? {} : { 'if-none-match': cached.etag });
+    const next = response.status === 304 ? { ...good, askedAt } : toCached(response, request, askedAt);
+    await writeCache(file, next, remote);
+    return next.text !== cached.text;
   } catch (thrown) {
-    // Stopped, not failed: the next one to ask may.
+    // An aborted fetch is no failure, and the next command fetches again.
     if (!remote.signal?.aborted)
-      await keep(file, { ...good, askedAt, failure: HeddleError.from(thrown).message }, remote);
+      await writeCache(file, { ...good, askedAt, failure: HeddleError.from(thrown).message }, remote);
     return false;
   }
 }
 
-function ask({ url, token }: RemoteRequest, remote: Remote, more: Record<string, string>): Promise<GuardedAnswer> {
+function send({ url, token }: RemoteRequest, remote: Remote, more: Record<string, string>): Promise<GuardedAnswer> {
   const { timeoutMs, signal } = remote;
   return guardedFetch(url, {
     headers: { accept: 'application/json', ...more, ...(token !== undefined && { authorization: `Bearer ${token}` }) },
-    // The address was written down by the user or by who manages the machine; it may well be inside.
+    // The user or the administrator configured the address, so it may be in a private network.
     allowLoopback: true,
     allowPrivate: true,
     ...(timeoutMs !== undefined && { timeoutMs }),
@@ -117,33 +118,33 @@ function ask({ url, token }: RemoteRequest, remote: Remote, more: Record<string,
   });
 }
 
-function checked({ status, headers, body }: GuardedAnswer, request: RemoteRequest, askedAt: number): Kept {
+function toCached({ status, headers, body }: GuardedAnswer, request: RemoteRequest, askedAt: number): CachedDocument {
   const host = new URL(request.url).host;
   if (status === 401 || status === 403)
     throw new HeddleError(UNREACHABLE, `${host} does not accept the token (${status}).`);
-  if (status !== 200) throw new HeddleError(UNREACHABLE, `${host} answered ${status}.`);
+  if (status !== 200) throw new HeddleError(UNREACHABLE, `${host} responded with status ${status}.`);
   const text = body.toString('utf8');
-  const complaint = request.complain(text);
-  if (complaint !== undefined) throw new HeddleError(UNREACHABLE, `The answer of ${host} ${complaint}.`);
+  const defect = request.validate(text);
+  if (defect !== undefined) throw new HeddleError(UNREACHABLE, `The response of ${host} ${defect}.`);
   return { text, askedAt, ...(headers.etag !== undefined && { etag: headers.etag }) };
 }
 
-// The token is part of the name: another person's answer is another document.
+// The token is part of the name: with another token the response may differ.
 function fileOf({ url, token = '' }: RemoteRequest, { home }: Remote): string {
   return join(home, 'cache', `${createHash('sha256').update(`${url}\n${token}`).digest('hex')}.json`);
 }
 
-async function readKept(file: string): Promise<Kept | undefined> {
+async function readCache(file: string): Promise<CachedDocument | undefined> {
   try {
-    const kept: unknown = JSON.parse(await readFile(file, 'utf8'));
-    const sound = isObject(kept) && typeof kept.text === 'string' && typeof kept.askedAt === 'number';
-    return sound ? (kept as unknown as Kept) : undefined;
+    const cached: unknown = JSON.parse(await readFile(file, 'utf8'));
+    const isValid = isObject(cached) && typeof cached.text === 'string' && typeof cached.askedAt === 'number';
+    return isValid ? (cached as unknown as CachedDocument) : undefined;
   } catch {
     return undefined;
   }
 }
 
-// A cache that cannot be written costs a request the next time, and nothing else.
-async function keep(file: string, kept: Kept, { home }: Remote): Promise<void> {
-  await replaceFile(file, JSON.stringify(kept), { home }).catch(() => undefined);
+// If the cache cannot be written, the next command fetches again.
+async function writeCache(file: string, cached: CachedDocument, { home }: Remote): Promise<void> {
+  await replaceFile(file, JSON.stringify(cached), { home }).catch(() => undefined);
 }

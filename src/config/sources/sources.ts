@@ -1,46 +1,46 @@
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Scope } from '../config.ts';
-import type { JsonPath } from '../read/parse-document.ts';
-import { type Homes, real } from './project-folder.ts';
+import type { JsonPath } from '../document.ts';
+import { type Homes, resolveLinks } from './project-folder.ts';
 
-/** A file that may say something. */
+/** A file that may list servers or settings. */
 export interface Source {
   readonly file: string;
   readonly scope: Scope;
-  /** Folder that relative paths in it start from. */
+  /** The folder that its relative paths are resolved against. */
   readonly folder: string;
-  /** Shared with other programs: what we do not know there is theirs. */
+  /** True for a file that other programs use too: unknown keys are not errors. */
   readonly foreign: boolean;
-  /** In the settings of another program, the one thing that is of interest. */
+  /** The path of the servers in the settings of another program. */
   readonly serversAt?: JsonPath;
-  /** It came with the project's folder. */
+  /** True for a file of the project's folder. */
   readonly needsTrust?: boolean;
-  /** Somebody asked for this very file, so its absence is a problem. */
-  readonly asked?: boolean;
+  /** True for the file of `--config`: its absence is a problem. */
+  readonly explicit?: boolean;
 }
 
-/** The one file that was asked for. */
-export function askedSource(cwd: string, file: string): Source {
+/** Returns the source for the file of `--config`. */
+export function explicitSource(cwd: string, file: string): Source {
   const path = resolve(cwd, file);
   const foreign = basename(path) === '.mcp.json' || basename(path) === 'mcp.json';
-  return { file: path, scope: 'config', asked: true, foreign, folder: dirname(path) };
+  return { file: path, scope: 'config', explicit: true, foreign, folder: dirname(path) };
 }
 
-/** All files of the project and the user, in order of precedence. */
+/** Lists all files of the project and the user, highest precedence first. */
 export async function standardSources(homes: Homes, projectFolder: string): Promise<readonly Source[]> {
   const user = userSources(homes, projectFolder);
   const home = resolve(homes.cwd, homes.home);
-  // Standing in Heddle's own folder makes its files no project's.
-  if ((await real(projectFolder)) === (await real(home))) return user;
-  // Standing in the user's folder, some files are both; they are the user's then.
+  // Heddle's home folder is no project.
+  if ((await resolveLinks(projectFolder)) === (await resolveLinks(home))) return user;
+  // In the user's home, some files are both of the project and of the user. They count as the user's.
   const own = new Set(await Promise.all(user.map(({ file }) => realFile(file))));
   const project = projectSources(homes, projectFolder);
   const paths = await Promise.all(project.map(({ file }) => realFile(file)));
   return [...project.filter(({ scope, needsTrust }, index) => !needsTrust || !own.has(paths[index] ?? scope)), ...user];
 }
 
-const realFile = async (file: string): Promise<string> => join(await real(dirname(file)), basename(file));
+const realFile = async (file: string): Promise<string> => join(await resolveLinks(dirname(file)), basename(file));
 
 const SERVERS: JsonPath = ['mcpServers'];
 
@@ -77,11 +77,11 @@ export interface PluginPath {
   readonly needsTrust: boolean;
 }
 
-/** What lies in the plugin folders of the project and the user. */
+/** Lists the plugins in the plugin folders of the project and the user. */
 export async function findPlugins(projectFolder: string, home: string): Promise<readonly PluginPath[]> {
   const project = join(projectFolder, '.heddle', 'plugins');
   const user = join(home, 'plugins');
-  if ((await real(project)) === (await real(user))) return pluginsIn(user, false);
+  if ((await resolveLinks(project)) === (await resolveLinks(user))) return pluginsIn(user, false);
   return [...(await pluginsIn(project, true)), ...(await pluginsIn(user, false))];
 }
 

@@ -5,40 +5,41 @@ import { canonicalJson, isObject, parseJson } from '../../core/json.ts';
 import { editFile } from '../../files/edit-file.ts';
 import { trustFile } from './trust-file.ts';
 
+/** The trusted things of one project, with their hashes. */
 type Page = Readonly<Record<string, string>>;
 
-/** What the user has agreed to: by project folder, thing, and the hash of what it said then. A change asks again. */
+/** The user's trust decisions: by project folder, thing, and the hash of its content. A changed hash is untrusted. */
 export interface TrustBook {
-  agrees(project: string, thing: string, hash: string): boolean;
+  trusts(project: string, thing: string, hash: string): boolean;
 }
 
-// These change neither what runs nor how its calls are treated. `priority` does: it draws the calls of a pool.
-const INDIFFERENT = { enabled: undefined, description: undefined };
+// These fields change neither the program nor the treatment of its calls. `priority` does: it attracts calls of a pool.
+const NOT_HASHED = { enabled: undefined, description: undefined };
 
-/** Of what would be run or put in force, as it is written. */
+/** Returns the hash of a server, connector or group of settings as it is written. */
 export const trustHash = (written: JsonObject): string =>
   createHash('sha256')
-    .update(canonicalJson({ ...written, ...INDIFFERENT }))
+    .update(canonicalJson({ ...written, ...NOT_HASHED }))
     .digest('hex');
 
-/** Reads what has been agreed to. A book that cannot be read agrees to nothing. */
+/** Reads the trust decisions. If the file cannot be read, nothing is trusted. */
 export async function openTrustBook(home: string): Promise<TrustBook> {
   const pages = readPages(await readFile(trustFile(home), 'utf8').catch(() => ''));
   return {
-    agrees(project, thing, hash) {
+    trusts(project, thing, hash) {
       const page = Object.hasOwn(pages, project) ? pages[project] : undefined;
       return page !== undefined && Object.hasOwn(page, thing) && page[thing] === hash;
     },
   };
 }
 
-/** Remembers that the user agrees to these things of a project. */
-export function writeAgreements(home: string, project: string, agreed: Page): Promise<void> {
-  return changePage(home, project, (page) => ({ ...page, ...agreed }));
+/** Records that the user trusts these things of a project, each with its hash. */
+export function recordTrust(home: string, project: string, trusted: Page): Promise<void> {
+  return changePage(home, project, (page) => ({ ...page, ...trusted }));
 }
 
-/** Forgets every agreement about a project. */
-export function forgetAgreements(home: string, project: string): Promise<void> {
+/** Removes all trust decisions about a project. */
+export function forgetTrust(home: string, project: string): Promise<void> {
   return changePage(home, project, () => ({}));
 }
 

@@ -1,4 +1,4 @@
 import { join } from 'node:path';
 
-/** Where what the user has agreed to is kept. */
+/** Returns the path of the file with the user's trust decisions. */
 export const trustFile = (home: string): string => join(home, 'trust.json');

@@ -5,27 +5,27 @@ import type { Config, Problem, ServerConfig, SourceLocation, Untrusted } from '.
 import type { Layer, LayerSetting } from '../read/layer.ts';
 import { trustHash } from './trust-book.ts';
 
-/** Asks whether the user has agreed to things of one project, and notes those they have not. */
+/** Checks things against the user's trust decisions, and collects those that are not trusted. */
 export interface Trust {
-  agreed(thing: Untrusted): boolean;
-  readonly refused: readonly Untrusted[];
+  isTrusted(thing: Untrusted): boolean;
+  readonly untrusted: readonly Untrusted[];
 }
 
-export function openTrust(agrees: (thing: Untrusted) => boolean): Trust {
-  const refused: Untrusted[] = [];
+export function openTrust(check: (thing: Untrusted) => boolean): Trust {
+  const untrusted: Untrusted[] = [];
   return {
-    refused,
-    agreed(asked) {
-      const yes = agrees(asked);
-      if (!yes) refused.push(asked);
-      return yes;
+    untrusted,
+    isTrusted(thing) {
+      const trusted = check(thing);
+      if (!trusted) untrusted.push(thing);
+      return trusted;
     },
   };
 }
 
 const MAX_SHOWN_CHARS = 500;
 
-/** What a project may say without being trusted: whatever makes Heddle stricter, and nothing else. */
+/** The settings that an untrusted project may have: those that make Heddle stricter. */
 const HARMLESS: Readonly<Record<string, (value: Json) => boolean>> = {
   'permissions.deny': () => true,
   'permissions.ask': () => true,
@@ -35,17 +35,17 @@ const HARMLESS: Readonly<Record<string, (value: Json) => boolean>> = {
 
 const isHarmless = ({ path, value }: LayerSetting) => HARMLESS[path.join('.')]?.(value) === true;
 
-/** A layer of the project without what it may not say yet. */
-export function restrained(layer: Layer, trust: Trust, projectFolder: string): Layer {
+/** Removes from an untrusted layer all settings that do not make Heddle stricter. */
+export function withoutUntrusted(layer: Layer, trust: Trust, projectFolder: string): Layer {
   const { settings, needsTrust } = layer;
   const [first] = settings.filter((setting) => !isHarmless(setting));
   if (!needsTrust || !first) return layer;
-  const said = settings.map(({ path, value }) => `${path.join('.')}: ${JSON.stringify(value)}`);
+  const lines = settings.map(({ path, value }) => `${path.join('.')}: ${JSON.stringify(value)}`);
   const hash = trustHash(Object.fromEntries(settings.map(({ path, value }) => [path.join('.'), value])));
   const file = relative(projectFolder, first.at.file);
   const would = 'put its settings in force';
-  const thing = { thing: `settings ${file}`, would, also: said, hash, at: first.at };
-  if (trust.agreed(thing)) return layer;
+  const thing = { thing: `settings ${file}`, would, also: lines, hash, at: first.at };
+  if (trust.isTrusted(thing)) return layer;
   return {
     ...layer,
     settings: settings.filter(isHarmless),
@@ -53,30 +53,30 @@ export function restrained(layer: Layer, trust: Trust, projectFolder: string): L
   };
 }
 
-/** The same servers, those that the user has not agreed to marked so. */
+/** Adds the problem SERVER_UNTRUSTED to each server that the user does not trust. */
 export function trustedServers(servers: Config['servers'], trust: Trust): Config['servers'] {
   const marked = [...servers].map(([name, server]): readonly [string, ServerConfig] => {
     const starts = server.needsTrust && !server.problem && server.entry?.enabled;
-    const asked = starts ? untrusted(server) : undefined;
-    return [name, !asked || trust.agreed(asked) ? server : { ...server, problem: serverProblem(server, asked) }];
+    const thing = starts ? toThing(server) : undefined;
+    return [name, !thing || trust.isTrusted(thing) ? server : { ...server, problem: serverProblem(server, thing) }];
   });
   return new Map(marked);
 }
 
-// As it is written: what a variable or a secret stands for here is not for the eye.
-function untrusted({ name, entry, written = {}, at, everywhere }: ServerConfig): Untrusted {
+// Shows the entry as it is written: values of variables and secrets must not be shown.
+function toThing({ name, entry, written = {}, at, everywhere }: ServerConfig): Untrusted {
   const { command, args, url, ...others } = written;
-  const words = [command, ...(Array.isArray(args) ? args : [])].map(String);
-  const would = entry?.type === 'stdio' ? `run ${quoteCommand(words)}` : `connect to ${String(url)}`;
+  const argv = [command, ...(Array.isArray(args) ? args : [])].map(String);
+  const would = entry?.type === 'stdio' ? `run ${quoteCommand(argv)}` : `connect to ${String(url)}`;
   const also = Object.entries(others).map(([key, value]) => `${key}: ${JSON.stringify(value)}`);
   const more = { ...(at && { at }), ...(everywhere && { everywhere }) };
   return { thing: `server ${name}`, would, also, hash: trustHash(written), ...more };
 }
 
-/** A connector of the project, as a thing to agree to. */
+/** Returns a connector of the project as a thing to trust. */
 export const untrustedConnector = (name: string, written: JsonObject, at: SourceLocation): Untrusted => ({
   thing: `connector ${name}`,
-  would: `ask ${String(written.url)} for servers`,
+  would: `fetch servers from ${String(written.url)}`,
   also: Object.entries(written).flatMap(([key, value]) =>
     key === 'name' || key === 'url' ? [] : [`${key}: ${JSON.stringify(value)}`],
   ),
@@ -84,7 +84,7 @@ export const untrustedConnector = (name: string, written: JsonObject, at: Source
   at,
 });
 
-/** A bundle of the project, as a thing to agree to: all of it, by its content. */
+/** Returns a bundle of the project as a thing to trust, with the digest of its whole content. */
 export const untrustedBundle = (file: string, digest: string): Untrusted => ({
   thing: `bundle ${basename(file)}`,
   would: 'unpack it and run the server in it',
@@ -93,8 +93,8 @@ export const untrustedBundle = (file: string, digest: string): Untrusted => ({
   at: { file, line: 1, column: 1 },
 });
 
-/** The problem is shown by every command, so a long command is cut there. `heddle trust` shows all of it. */
-const cut = (would: string): string =>
+/** Truncates a command to 500 characters: every command prints the problem. `heddle trust` shows all of it. */
+const truncate = (would: string): string =>
   would.length <= MAX_SHOWN_CHARS
     ? would
     : `${would.slice(0, MAX_SHOWN_CHARS)}… (the first ${MAX_SHOWN_CHARS} of ${would.length} characters)`;
@@ -104,8 +104,8 @@ function serverProblem({ name, scope }: ServerConfig, { would, at }: Untrusted):
   return {
     level: 'error',
     code: 'SERVER_UNTRUSTED',
-    message: `${name} is untrusted: it came ${source} and would ${cut(would)}.`,
-    fix: `Look at it, then run \`heddle trust ${name}\` once (in CI: pass --trust-project).`,
+    message: `${name} is untrusted: it came ${source} and would ${truncate(would)}.`,
+    fix: `Review it, then run \`heddle trust ${name}\` once (in CI: pass --trust-project).`,
     ...(at && { at }),
     server: name,
   };
@@ -115,6 +115,6 @@ const settingsProblem = (file: string, { would, at }: Untrusted): Problem => ({
   level: 'warn',
   code: 'CONFIG_INVALID',
   message: `${file} came with this project and is untrusted: it would ${would}.`,
-  fix: 'Look at it, then run `heddle trust` once (in CI: pass --trust-project).',
+  fix: 'Review it, then run `heddle trust` once (in CI: pass --trust-project).',
   ...(at && { at }),
 });

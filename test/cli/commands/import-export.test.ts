@@ -151,7 +151,7 @@ it.each([
   [['export'], 'Say which host'],
   [['export', 'cursor', 'nothing'], 'There is no server `nothing`'],
   [['export', 'claude-desktop', '--scope', 'project'], 'Use --scope user'],
-  [['export', 'cursor', '--rollback'], 'There is no copy to put back'],
+  [['export', 'cursor', '--rollback'], 'There is no copy to restore'],
 ])('%j is refused with a way out', async (words, fix) => {
   const { heddle } = await machine({ [DESK]: CURSOR, [HOME]: { mcpServers: { a: { command: 'a' } } } });
   const { code, stderr } = heddle(...words);

@@ -4,7 +4,7 @@ import { trustHash } from '../../src/config/sources/trust-book.ts';
 import type { LoadOptions } from '../../src/config/sources-found.ts';
 import { verifies } from '../requirements.ts';
 
-describe('the answer of a connector', () => {
+describe('the servers of a connector', () => {
   const SECRETS = {
     secrets: async () =>
       new Map([
@@ -12,7 +12,7 @@ describe('the answer of a connector', () => {
         ['other', 'hidden'],
       ]),
   };
-  const REFUSES = { trust: async () => ({ agrees: () => false }) };
+  const UNTRUSTED = { trust: async () => ({ trusts: () => false }) };
   const USED = { TEAM: 'blue', AWS_SECRET_ACCESS_KEY: 'aws', HEDDLE_TOKEN: 'owner' };
 
   async function serverOf(entry: object, more: object = {}, options: Partial<LoadOptions> = {}) {
@@ -29,7 +29,7 @@ describe('the answer of a connector', () => {
     ['a secret', { url: 'https://remote.test/', headers: { a: '${secret:team}' } }, 'opened'],
     ['a default', { url: 'https://remote.test/${AWS_SECRET_ACCESS_KEY:-none}' }, 'https://remote.test/none'],
     ['a folder', { url: 'https://remote.test/', headers: { a: '${userHome}' } }, 'user'],
-  ])('is expanded with what its entry lists: %s', async (_name, entry, expected) => {
+  ])('are expanded with the variables that its entry lists: %s', async (_name, entry, expected) => {
     const { server } = await serverOf(entry, { variables: ['TEAM', 'secret:team', 'userHome'] });
     expect(server?.problem).toBeUndefined();
     expect(JSON.stringify(server?.entry)).toContain(expected);
@@ -46,7 +46,7 @@ describe('the answer of a connector', () => {
     ['an argument', { command: 'x', args: ['${AWS_SECRET_ACCESS_KEY}'] }],
     ['a path', { command: 'x', cwd: '${workspaceFolder}/${AWS_SECRET_ACCESS_KEY}' }],
     ['a sandbox', { command: 'x', sandbox: { allowedPaths: ['${userHome}/.ssh'] } }],
-  ])('is not expanded with anything else: %s', async (_name, entry) => {
+  ])('are not expanded with other variables: %s', async (_name, entry) => {
     const { server } = await serverOf(entry, { variables: ['TEAM', 'secret:team'] });
     expect(server?.entry).toBeUndefined();
     expect(server?.problem).toMatchObject({
@@ -57,7 +57,7 @@ describe('the answer of a connector', () => {
   });
 
   it.each(['HEDDLE_TOKEN', 'heddle_token', 'HEDDLE_PLUGIN_A_B', 'A B', '', '${TEAM}', 'secret:'])(
-    'cannot be given %j',
+    'cannot be given the variable %j',
     async (variable) => {
       const { config, server } = await serverOf({ url: 'https://remote.test/' }, { variables: [variable] });
       expect(server).toBeUndefined();
@@ -65,17 +65,17 @@ describe('the answer of a connector', () => {
     },
   );
 
-  verifies('C11', 'runs a command only after the user has agreed to its content, once for all projects', async () => {
+  verifies('C11', 'run a command only after the user has trusted it, once for all projects', async () => {
     const entry = { command: 'x', args: ['1'] };
-    const { server, config, machine } = await serverOf(entry, {}, REFUSES);
+    const { server, config, machine } = await serverOf(entry, {}, UNTRUSTED);
     expect(server?.problem).toMatchObject({
       code: 'SERVER_UNTRUSTED',
       message: expect.stringContaining('it came from a connector and would run x 1'),
     });
     expect(config.untrusted).toMatchObject([{ thing: 'server one', hash: trustHash(entry), everywhere: true }]);
-    const agrees = (page: string, thing: string, hash: string) =>
+    const trusts = (page: string, thing: string, hash: string) =>
       page === machine.path('user/.heddle') && thing === 'server one' && hash === trustHash(entry);
-    const trust = async () => ({ agrees });
+    const trust = async () => ({ trusts });
     expect((await machine.load({ trust })).servers.get('one')?.problem).toBeUndefined();
     const changed = await serverOf({ ...entry, args: ['2'] }, {}, { trust });
     expect(changed.server?.problem?.code).toBe('SERVER_UNTRUSTED');
@@ -83,54 +83,54 @@ describe('the answer of a connector', () => {
 
   it.each<[string, object]>([
     ['runs a helper', { headersHelper: 'sh -c evil' }],
-    ['stands in for servers of a pool', { pool: 'github', priority: 9 }],
-    ['is believed', { trusted: true }],
-    ['is asked about less', { permissions: { writePermission: 'allow' } }],
-    ['says what its tools do', { tools: { drop: { readOnly: true } } }],
+    ['joins a pool', { pool: 'github', priority: 9 }],
+    ['has trusted annotations', { trusted: true }],
+    ['allows write calls', { permissions: { writePermission: 'allow' } }],
+    ['declares facts about its tools', { tools: { drop: { readOnly: true } } }],
     ['joins a category', { category: 'safe' }],
     ['reads the token of an IDE', { type: 'sse-ide', url: 'http://127.0.0.1/', ide: { lockFolder: '/tmp' } }],
-  ])('needs the same agreement for an address that %s', async (_name, more) => {
-    const { server } = await serverOf({ url: 'https://remote.test/', ...more }, {}, REFUSES);
+  ])('need the user’s trust for an address that %s', async (_name, more) => {
+    const { server } = await serverOf({ url: 'https://remote.test/', ...more }, {}, UNTRUSTED);
     expect(server?.problem?.code).toBe('SERVER_UNTRUSTED');
   });
 
   it.each(['filesystem', 'database'])(
-    'needs the same agreement for an address that takes the place of %s',
+    'need the user’s trust for an address that replaces the built-in server %s',
     async (name) => {
       const { url } = await connector(servers({ mcpServers: { [name]: { url: 'https://remote.test/' } } }));
       const machine = await machineWith({ 'user/.heddle/heddle.json': { connectors: [{ name: 'corp', url }] } });
-      expect((await machine.load(REFUSES)).servers.get(name)?.problem?.code).toBe('SERVER_UNTRUSTED');
+      expect((await machine.load(UNTRUSTED)).servers.get(name)?.problem?.code).toBe('SERVER_UNTRUSTED');
     },
   );
 
-  it('needs no agreement for an address alone, nor when it has the force of an organisation’s file', async () => {
+  it('need no trust for a plain address, nor from a connector of a managed file', async () => {
     const limits = { timeoutMs: 5, connectTimeoutMs: 5000, maxMessageBytes: 2048 };
     const plain = { type: 'http', url: 'https://remote.test/', headers: { a: 'b' }, description: 'x', ...limits };
-    expect((await serverOf(plain, {}, REFUSES)).server?.problem).toBeUndefined();
+    expect((await serverOf(plain, {}, UNTRUSTED)).server?.problem).toBeUndefined();
     const { url } = await connector(servers({ mcpServers: { one: { command: 'x', args: ['${TEAM:-none}'] } } }));
     const machine = await machineWith({ 'etc/managed-mcp.json': { connectors: [{ name: 'corp', url }] } });
-    const { servers: found } = await machine.load({ env: USED, ...REFUSES });
+    const { servers: found } = await machine.load({ env: USED, ...UNTRUSTED });
     expect(found.get('one')).toMatchObject({ scope: 'enterprise', entry: { args: ['none'] } });
     expect(found.get('one')?.problem).toBeUndefined();
   });
 
-  it('is held to the same when it was kept and the network is gone', async () => {
+  it('have the same limits when they come from the cache', async () => {
     const source = await connector(
       servers({ mcpServers: { one: { command: 'x' }, two: { url: 'https://e/${TEAM}' } } }),
     );
     const machine = await machineWith({ 'user/.heddle/heddle.json': { connectors: [{ name: 'c', url: source.url }] } });
     await machine.load({ env: USED });
-    source.answers(() => {});
-    const kept = await machine.load({ env: USED, fetchTimeoutMs: 50, ...REFUSES });
-    expect(kept.servers.get('one')?.problem?.code).toBe('SERVER_UNTRUSTED');
-    expect(kept.servers.get('two')?.problem?.code).toBe('VARIABLE_UNSET');
+    source.respondWith(() => {});
+    const cached = await machine.load({ env: USED, fetchTimeoutMs: 50, ...UNTRUSTED });
+    expect(cached.servers.get('one')?.problem?.code).toBe('SERVER_UNTRUSTED');
+    expect(cached.servers.get('two')?.problem?.code).toBe('VARIABLE_UNSET');
   });
 
-  it('of a project’s connector is agreed to with all that it is given', async () => {
+  it('are listed for trust with the token and variables of a project’s connector', async () => {
     const { url } = await connector(servers({ mcpServers: {} }));
     const connectors = [{ name: 'theirs', url, token: '${GITHUB_TOKEN}', variables: ['TEAM'] }];
     const machine = await machineWith({ 'project/heddle.json': { connectors } });
-    const { untrusted } = await machine.load({ env: { GITHUB_TOKEN: 'x' }, ...REFUSES });
+    const { untrusted } = await machine.load({ env: { GITHUB_TOKEN: 'x' }, ...UNTRUSTED });
     expect(untrusted[0]?.also).toEqual(['token: "${GITHUB_TOKEN}"', 'variables: ["TEAM"]']);
   });
 });
