@@ -25,34 +25,34 @@ const BROKEN: Readonly<Record<string, readonly [JsonObject, string]>> = {
 
 const FINE: Readonly<Record<string, JsonObject>> = {
   'a tree of itself': at({ $ref: '#/$defs/t' }, { $defs: { t: { properties: { l: { $ref: '#/$defs/t' } } } } }),
-  'the whole': at({ $ref: '#' }),
+  'the root': at({ $ref: '#' }),
   'an odd name': at({ $ref: '#/$defs/a~1b%25~0c' }, { $defs: { 'a/b%~c': { type: 'string' } } }),
   true: at({ $ref: '#/$defs/any' }, { $defs: { any: true } }),
   'an item of a list': at({ anyOf: [{ type: 'string' }, { $ref: '#/properties/a/anyOf/0' }] }),
-  'what nothing uses': at({}, { $defs: { unused: { $ref: 'https://example.com/' } } }),
-  'what only looks like one': at({ default: { $ref: 'https://example.com/' }, 'x-more': { $ref: '#/gone' } }),
+  'nothing, inside an unused definition': at({}, { $defs: { unused: { $ref: 'https://example.com/' } } }),
+  'nothing, inside an annotation': at({ default: { $ref: 'https://example.com/' }, 'x-more': { $ref: '#/gone' } }),
   'a property of that name': at({}, { properties: { $ref: { type: 'string' } } }),
 };
 
-for (const [what, [schema, why]] of Object.entries(BROKEN)) {
-  verifies('G4', `a reference to ${what} is broken, and the compiler finds the same`, async () => {
-    expect(brokenReference(schema)).toContain(why);
+for (const [kind, [schema, reason]] of Object.entries(BROKEN)) {
+  verifies('G4', `reports a broken reference to ${kind}, as the compiler does`, async () => {
+    expect(brokenReference(schema)).toContain(reason);
     expect(() => compileCheck(schema, 't')({ a: [{}] })).toThrow(/cannot be called/);
   });
 }
 
-for (const [what, schema] of Object.entries(FINE)) {
-  verifies('G4', `a reference to ${what} is fine, and the compiler finds the same`, async () => {
+for (const [kind, schema] of Object.entries(FINE)) {
+  verifies('G4', `accepts a reference to ${kind}, as the compiler does`, async () => {
     expect(brokenReference(schema)).toBeUndefined();
     expect(() => compileCheck(schema, 't')({})).not.toThrow();
   });
 }
 
-verifies('G4', 'a reference to what every object has leads to nothing', () => {
+verifies('G4', 'reports a reference to a member of Object.prototype as broken', () => {
   expect(brokenReference(at({ $ref: '#/__proto__' }))).toContain('leads to nothing');
 });
 
-verifies('G4', 'no schema is refused for its references that the compiler would take', async () => {
+verifies('G4', 'refuses no schema for its references that the compiler accepts', async () => {
   const reference = fc.constantFrom('#', '#/$defs/a', '#/$defs/b', '#/$defs/c', '#/properties/p', 'x.json', '#name');
   const { schema } = fc.letrec<{ schema: JsonObject }>((tie) => ({
     schema: fc.oneof(
@@ -69,16 +69,16 @@ verifies('G4', 'no schema is refused for its references that the compiler would 
   const whole = fc.tuple(schema, schema, schema).map(([p, a, b]) => at({}, { properties: { p }, $defs: { a, b } }));
   fc.assert(
     fc.property(whole, (one) => {
-      const why = brokenReference(one);
-      // What leads back to itself is found when it is followed, and only where an input leads there.
-      if (why === undefined || why.includes('itself')) return;
+      const reason = brokenReference(one);
+      // The compiler finds a reference to itself only when an input reaches it.
+      if (reason === undefined || reason.includes('itself')) return;
       expect(() => compileCheck(one, 't')).toThrow();
     }),
     { numRuns: 300 },
   );
 });
 
-verifies('G4', 'each link of a chain of references is followed once', () => {
+verifies('G4', 'follows each link of a chain of references once', () => {
   const links = 2_000;
   let reads = 0;
   const link = (index: number): JsonObject => ({

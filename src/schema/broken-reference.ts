@@ -1,19 +1,19 @@
 import type { Json, JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
 
-// Where a schema may hold others that count. What only defines (`$defs`) counts once something refers to it.
-const HOLDERS = [
+// Keywords whose value is or contains a schema that always applies. Schemas in `$defs` apply once a `$ref` names them.
+const APPLICATORS = [
   ...['properties', 'patternProperties', 'dependentSchemas', 'dependencies'],
   ...['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items', 'contains', 'unevaluatedItems'],
   ...['additionalProperties', 'propertyNames', 'unevaluatedProperties', 'not', 'if', 'then', 'else'],
 ];
-const LISTS_OF_SCHEMAS = new Set(HOLDERS.slice(0, 4));
-// Names that references may use instead of a path: only the compiler follows those.
+const LISTS_OF_SCHEMAS = new Set(APPLICATORS.slice(0, 4));
+// Keywords that define names for references. Only the compiler resolves references by name.
 const NAMES = /"(\$id|id|\$anchor|\$dynamicAnchor)":"/;
 
 /**
- * Why the references of a schema cannot work: one leads out of it, to nothing or
- * back to itself. Nothing is fetched. Silent where only the compiler can tell.
+ * Returns why a reference of a schema cannot be resolved: it leaves the schema, points at nothing or at itself.
+ * Fetches nothing. Returns undefined where only the compiler can decide.
  */
 export function brokenReference(schema: JsonObject): string | undefined {
   const { $id: own, ...rest } = schema;
@@ -25,9 +25,9 @@ export function brokenReference(schema: JsonObject): string | undefined {
   for (let one = waiting.pop(); one; one = waiting.pop()) {
     if (seen.has(one)) continue;
     seen.add(one);
-    const found = isOwn(one.$ref, own) ? undefined : followed(schema, one, checked);
+    const found = isOwn(one.$ref, own) ? undefined : resolveChain(schema, one, checked);
     if (typeof found === 'string') return found;
-    waiting.push(...(found ? [found] : []), ...heldBy(one));
+    waiting.push(...(found ? [found] : []), ...subschemasOf(one));
   }
   return undefined;
 }
@@ -36,16 +36,16 @@ const isOwn = (reference: unknown, own: unknown) =>
   typeof own === 'string' && typeof reference === 'string' && reference.startsWith(own);
 
 /**
- * The first thing on the way of a reference that is more than a reference; or what is wrong with the way.
- * Stops at a reference that was followed before: each link of a chain is followed once.
+ * Returns the first schema behind a chain of references that is no bare reference, or the error of the chain.
+ * Stops at a reference that was checked before, so that each link of a chain is followed once.
  */
-function followed(schema: JsonObject, from: JsonObject, checked: Set<JsonObject>): JsonObject | string | undefined {
-  const way = new Set<JsonObject>();
+function resolveChain(schema: JsonObject, from: JsonObject, checked: Set<JsonObject>): JsonObject | string | undefined {
+  const chain = new Set<JsonObject>();
   let here = from;
   while (typeof here.$ref === 'string') {
-    if (way.has(here)) return `the reference ${shown(here.$ref)} leads only back to itself`;
+    if (chain.has(here)) return `the reference ${shown(here.$ref)} leads only back to itself`;
     if (checked.has(here)) return undefined;
-    way.add(here);
+    chain.add(here);
     checked.add(here);
     const found = pointerTarget(schema, here.$ref);
     if (typeof found === 'boolean') return undefined;
@@ -73,16 +73,16 @@ function decoded(step: string): string {
   let plain = step;
   try {
     plain = decodeURIComponent(step);
-  } catch {} // As it stands: a lone % is no code.
+  } catch {} // A lone % is not an escape: keep the text.
   return plain.replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
-function heldBy(schema: JsonObject): JsonObject[] {
-  return HOLDERS.flatMap((keyword) => {
-    const held = Object.hasOwn(schema, keyword) ? schema[keyword] : undefined;
-    if (Array.isArray(held)) return held.filter(isObject);
-    if (!isObject(held)) return [];
-    return LISTS_OF_SCHEMAS.has(keyword) ? Object.values(held).filter(isObject) : [held];
+function subschemasOf(schema: JsonObject): JsonObject[] {
+  return APPLICATORS.flatMap((keyword) => {
+    const value = Object.hasOwn(schema, keyword) ? schema[keyword] : undefined;
+    if (Array.isArray(value)) return value.filter(isObject);
+    if (!isObject(value)) return [];
+    return LISTS_OF_SCHEMAS.has(keyword) ? Object.values(value).filter(isObject) : [value];
   });
 }
 

@@ -7,8 +7,8 @@ import { compileCheck } from './compile.ts';
 const check = (schema: JsonObject, input: JsonObject) => compileCheck(schema, 'mcp__s__t')(input);
 const of = (a: JsonObject): JsonObject => ({ type: 'object', properties: { a } });
 const DRAFT_7 = 'http://json-schema.org/draft-07/schema#';
-const unusable = (why: string) =>
-  expect.objectContaining({ code: 'TOOL_INVALID', message: expect.stringContaining(why) });
+const unusable = (reason: string) =>
+  expect.objectContaining({ code: 'TOOL_INVALID', message: expect.stringContaining(reason) });
 const TOO_LARGE = expect.objectContaining({
   code: 'INPUT_INVALID',
   message: expect.stringContaining('more than 3000000 steps'),
@@ -22,7 +22,7 @@ const attempt = (schema: JsonObject, input: JsonObject = {}) => {
   }
 };
 
-const WORDS: readonly (readonly [schema: JsonObject, input: JsonObject, words: string | undefined])[] = [
+const MESSAGES: readonly (readonly [schema: JsonObject, input: JsonObject, message: string | undefined])[] = [
   [of({ type: 'string' }), { a: 'x' }, undefined],
   [of({ type: 'string' }), { a: 7 }, '`a` must be string, got 7'],
   [of(of({ type: 'integer' })), { a: { a: 1.5 } }, '`a.a` must be integer, got 1.5'],
@@ -74,13 +74,13 @@ const WORDS: readonly (readonly [schema: JsonObject, input: JsonObject, words: s
   ],
   [of({ maxLength: 3 }), { a: 'x'.repeat(100) }, `\`a\` must NOT have more than 3 characters, got "${'x'.repeat(59)}…`],
 ];
-for (const [schema, input, words] of WORDS) {
-  verifies('G4', `says in words what does not fit: ${words ?? 'nothing'}`, () =>
-    expect(check(schema, input)).toBe(words),
+for (const [schema, input, message] of MESSAGES) {
+  verifies('G4', `describes an invalid input: ${message ?? 'no error'}`, () =>
+    expect(check(schema, input)).toBe(message),
   );
 }
 
-verifies('G4', 'a schema is read as 2020-12, unless it says that it is older', () => {
+verifies('G4', 'reads a schema as 2020-12 unless its $schema names an older draft', () => {
   const tuple = [{ type: 'string' }] as const;
   expect(check(of({ prefixItems: tuple }), { a: [1] })).toBe('`a.0` must be string, got 1');
   for (const $schema of [DRAFT_7, 'http://json-schema.org/draft-04/schema#']) {
@@ -89,7 +89,7 @@ verifies('G4', 'a schema is read as 2020-12, unless it says that it is older', (
   }
 });
 
-verifies('G4', 'each of several patterns in one schema is its own', () => {
+verifies('G4', 'matches each of several patterns in one schema', () => {
   const schema = {
     properties: { a: { pattern: '^a$' }, b: { pattern: '^b$' } },
     patternProperties: { '^x': { type: 'null' } },
@@ -99,24 +99,24 @@ verifies('G4', 'each of several patterns in one schema is its own', () => {
   expect(check(schema, { x1: 1 })).toBe('`x1` must be null, got 1');
 });
 
-verifies('G4', 'patterns mean what they mean in JavaScript', () => {
+verifies('G4', 'matches patterns as JavaScript does', () => {
   const matches = (pattern: string, a: string) => check(of({ pattern }), { a }) === undefined;
   expect([matches('^[\\u4e00-\\u9fff]+$', '漢字'), matches('^[\\u4e00-\\u9fff]+$', 'abc')]).toEqual([true, false]);
   expect([matches('^a\\/b$', 'a/b'), matches('^a$', 'a\n'), matches('b', 'abc')]).toEqual([true, false, true]);
 });
 
-verifies('G4', 'a pattern made to explode takes linear time', () => {
+verifies('G4', 'matches a pattern with exponential backtracking in linear time', () => {
   expect(check(of({ pattern: '^(a+)+$' }), { a: `${'a'.repeat(100_000)}!` })).toContain('must match pattern');
   expect(check(of({ pattern: '^(([a-z])+.)+[A-Z]([a-z])+$' }), { a: 'a'.repeat(50_000) })).toContain('must match');
 });
 
-verifies('G4', 'leaves patterns that are too large, or cannot be matched in linear time, to the server', () => {
+verifies('G4', 'accepts every text for patterns that are too large or need backtracking', () => {
   for (const pattern of ['^(?=a)b', '(a)\\1', '((a{1,100}){1,100}){1,100}$', '[']) {
     expect(check(of({ pattern }), { a: `${'a'.repeat(100_000)}!` })).toBeUndefined();
   }
 });
 
-verifies('G4', 'a broken schema makes its tool unusable, and says why', () => {
+verifies('G4', 'throws TOOL_INVALID with the reason for a broken schema', () => {
   const broken: readonly JsonObject[] = [
     { type: 'strng' },
     { required: 'path' },
@@ -128,9 +128,9 @@ verifies('G4', 'a broken schema makes its tool unusable, and says why', () => {
   for (const schema of broken) expect(attempt(schema)).toEqual(unusable('its input schema is not usable'));
 });
 
-verifies('G4', '$async neither lets anything through nor brings the process down', async () => {
+verifies('G4', 'ignores $async and leaves no unhandled rejection', async () => {
   expect(check({ $async: true, required: ['a'] }, {})).toBe('the input lacks `a`');
-  await new Promise((resolve) => setImmediate(resolve)); // An unhandled rejection would end the run here.
+  await new Promise((resolve) => setImmediate(resolve)); // An unhandled rejection would fail the run here.
 });
 
 function nested(levels: number): JsonObject {
@@ -150,16 +150,16 @@ const BOMBS: readonly (readonly [what: string, schema: JsonObject, why: string])
   ['a reference to itself', { $ref: '#' }, 'not usable'],
 ];
 for (const [what, schema, why] of BOMBS) {
-  verifies('G4', `a schema is no bomb: ${what}`, () => {
+  verifies('G4', `refuses a schema that is too large: ${what}`, () => {
     expect(attempt(schema, {})).toEqual(unusable(why));
   });
 }
 
-verifies('G4', 'a schema is no bomb: references that double at each level', () => {
+verifies('G4', 'refuses a schema whose references double at each level', () => {
   expect(attempt(laughs(60))).toEqual(TOO_LARGE);
 });
 
-verifies('G4', 'references that stay within bounds work, to themselves too', () => {
+verifies('G4', 'accepts recursive references within the limits', () => {
   const laughing = compileCheck(laughs(10), 'mcp__s__t');
   for (let again = 0; again < 200; again++) expect(laughing({})).toBeUndefined();
   const tree: JsonObject = { properties: { value: { type: 'number' }, next: { $ref: '#' } } };
@@ -169,32 +169,32 @@ verifies('G4', 'references that stay within bounds work, to themselves too', () 
   expect(check(of({ const: value }), { a: value })).toBeUndefined();
 });
 
-verifies('G4', 'a recursive schema and a deep input together do not explode either', () => {
+verifies('G4', 'checks a deep input against a recursive schema within the budget', () => {
   const both: JsonObject = { properties: { a: { allOf: [{ $ref: '#' }, { $ref: '#' }] } } };
   let deep: JsonObject = {};
   for (let level = 0; level < 60; level++) deep = { a: deep };
   expect(attempt(both, deep)).toEqual(TOO_LARGE);
 });
 
-verifies('G4', 'a long list of unique items is checked in linear time', () => {
+verifies('G4', 'checks uniqueItems of a long list in linear time', () => {
   const items = Array.from({ length: 50_000 }, (_, index) => ({ index }));
   expect(check(of({ type: 'array', uniqueItems: true }), { a: items })).toBeUndefined();
 });
 
-verifies('G4', 'two tools may use the same $id', () => {
+verifies('G4', 'compiles two tools with the same $id', () => {
   const [one, other] = ['a', 'b'].map((name) => ({ $id: 'https://example.com/tool', required: [name] }));
   expect(check(one as JsonObject, {})).toBe('the input lacks `a`');
   expect(check(other as JsonObject, {})).toBe('the input lacks `b`');
 });
 
-verifies('G4', 'properties named like parts of every object are properties like any other', () => {
+verifies('G4', 'treats properties named like members of Object.prototype as ordinary ones', () => {
   for (const name of ['constructor', 'toString', 'hasOwnProperty']) {
     expect(check({ required: [name] }, {})).toBe(`the input lacks \`${name}\``);
     expect(check({ properties: { [name]: { type: 'null' } } }, {})).toBeUndefined();
   }
 });
 
-verifies('G4', 'whatever a schema and an input are, the answer is a word, nothing, or TOOL_INVALID', () => {
+verifies('G4', 'returns a message or undefined, or throws TOOL_INVALID, for any schema and input', () => {
   const keyword = fc.constantFrom(
     'type',
     'items',

@@ -10,21 +10,21 @@ import { brokenLimit } from './schema-limits.ts';
 import { checkBudget, OverBudget } from './step-budget.ts';
 
 const MAX_VALUE = 60;
-// Keys of the input, and lists of allowed values, can be as long as a message.
+// Keys of the input and lists of allowed values can be as long as a message.
 const MAX_PLACE = 200;
 const MAX_ALLOWED = 2_000;
 const MAX_NAMES = 8;
 
-/** What is wrong with an input, in words; undefined when nothing is. */
+/** Returns what is wrong with an input as a sentence, or undefined. */
 export type Check = (input: JsonObject) => string | undefined;
 
 export interface CheckOptions {
-  /** Takes an optional property as absent when it is null and the schema refuses that. */
+  /** Treats an optional property that is null as absent where the schema allows no null. */
   readonly nullIsAbsent?: boolean;
 }
 
 /**
- * Turns a schema from outside into a check. Throws TOOL_INVALID when it is broken or breaks the limits.
+ * Compiles an untrusted schema to a check. Throws TOOL_INVALID when it is broken or exceeds the limits.
  * The check throws INPUT_INVALID when the input takes too many steps.
  */
 export function compileCheck(schema: JsonObject, tool: string, options: CheckOptions = {}): Check {
@@ -33,7 +33,7 @@ export function compileCheck(schema: JsonObject, tool: string, options: CheckOpt
   const budget = checkBudget();
   const fits = fastCheck(schema, budget);
   if (!fits) return thoroughCheck(schema, tool, options);
-  // Most inputs fit, and most schemas are plain: then nothing has to be loaded or compiled. What is wrong, the compiler says.
+  // Most inputs are valid and most schemas simple: the fast check then avoids loading ajv. Errors come from ajv.
   let thorough: Check | undefined;
   return function check(input) {
     budget.restart();
@@ -48,7 +48,7 @@ export function compileCheck(schema: JsonObject, tool: string, options: CheckOpt
 }
 
 function thoroughCheck(schema: JsonObject, tool: string, { nullIsAbsent = false }: CheckOptions): Check {
-  const compile = loadAjv(); // That it cannot be loaded is no fault of the schema.
+  const compile = loadAjv(); // Outside `try`: a failure to load ajv is no fault of the schema.
   const budget = checkBudget();
   const errorsOf = compiled(tool, () => compile(schema, budget));
   const nullBehind = nullIsAbsent ? optionalNulls(schema) : () => undefined;
@@ -59,7 +59,7 @@ function thoroughCheck(schema: JsonObject, tool: string, { nullIsAbsent = false 
       const [error] = checked(tool, () => errorsOf(rest ?? input));
       const name = error && nullBehind(error);
       if (name === undefined) return error && inWords(error);
-      // Within the budget of one check: each null takes another look.
+      // All nulls of one input share the budget of one check: each null repeats it.
       rest ??= { ...input };
       delete rest[name];
     }
@@ -82,7 +82,7 @@ function checked<T>(tool: string, run: () => T): T {
   }
 }
 
-/** The error of a check that did not end: the input is at fault when it takes too many steps, else the schema. */
+/** Returns INPUT_INVALID for a check that takes too many steps, and TOOL_INVALID for any other failure. */
 function failed(tool: string, cause: unknown): HeddleError {
   if (!(cause instanceof OverBudget)) return unusable(tool, cause);
   return new HeddleError('INPUT_INVALID', `The arguments of ${tool} are too large to check: ${cause.message}.`, {

@@ -20,16 +20,16 @@ const CASES: readonly (readonly [schema: Json, example: Json])[] = [
   [null, {}],
 ];
 for (const [schema, example] of CASES) {
-  verifies('G4', `an example of ${JSON.stringify(schema)}`, () => expect(exampleOf(schema)).toEqual(example));
+  verifies('G4', `returns an example for ${JSON.stringify(schema)}`, () => expect(exampleOf(schema)).toEqual(example));
 }
 
-verifies('G4', 'a required __proto__ pollutes nothing', () => {
+verifies('G4', 'does not change Object.prototype for a required __proto__', () => {
   const schema = JSON.parse('{"required": ["__proto__"], "properties": {"__proto__": {"const": {"polluted": 1}}}}');
   exampleOf(schema);
   expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
 });
 
-verifies('G4', 'an example names each required part once, however often a schema repeats it', () => {
+verifies('G4', 'names each required property once, however often a schema repeats it', () => {
   const required = Array.from({ length: 10_000 }, () => 'a');
   const nested = (levels: number): Json =>
     levels === 0 ? { type: 'string' } : { type: 'object', required, properties: { a: nested(levels - 1) } };

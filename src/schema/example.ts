@@ -3,7 +3,7 @@ import { isObject } from '../core/json.ts';
 
 const MAX_DEPTH = 4;
 
-/** The smallest input that a schema seems to want: its required parts, with values that speak for themselves. */
+/** Returns the smallest input that a schema seems to accept: its required properties with descriptive values. */
 export function exampleOf(schema: Json | undefined, depth = 0): Json {
   if (!isObject(schema) || depth > MAX_DEPTH) return {};
   const given = schema.const ?? schema.default ?? first(schema.examples) ?? first(schema.enum);
@@ -29,7 +29,7 @@ export function exampleOf(schema: Json | undefined, depth = 0): Json {
 function requiredParts({ properties, required }: JsonObject, depth: number): JsonObject {
   const names: readonly unknown[] = Array.isArray(required) ? required : [];
   const parts = isObject(properties) ? properties : {};
-  // Each name once: lists that repeat a name at every level would multiply.
+  // Removes repeated names. Lists that repeat a name at every level would multiply the work.
   const texts = new Set(names.filter((name): name is string => typeof name === 'string'));
   return Object.fromEntries([...texts].map((name) => [name, exampleOf(parts[name], depth + 1)]));
 }

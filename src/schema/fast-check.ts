@@ -4,8 +4,8 @@ import { checkBudget, type StepBudget } from './step-budget.ts';
 
 type Fit = (value: unknown) => boolean;
 
-// They say nothing about what fits; formats are not checked.
-const NOTES = ['$comment', '$schema', 'title', 'description', 'default', 'examples', 'deprecated'];
+// Keywords without effect on validity; formats are not checked.
+const ANNOTATIONS = ['$comment', '$schema', 'title', 'description', 'default', 'examples', 'deprecated'];
 const LIMITS: Readonly<Record<string, readonly string[]>> = {
   object: ['properties', 'required', 'additionalProperties'],
   array: ['items', 'minItems', 'maxItems'],
@@ -17,9 +17,9 @@ const LIMITS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * A quick check for schemas that use nothing but the plainest words: whatever it lets pass fits.
- * Undefined when the schema says anything that it does not know in full.
- * Looks at each value of the input once, and throws when that takes more steps than the budget has left.
+ * Compiles a fast check for schemas that use only the simplest keywords. An input that it accepts is valid.
+ * Returns undefined when the schema has any other keyword; ajv checks such schemas.
+ * The check visits each value of the input once, and throws when that takes more steps than the budget has left.
  */
 export function fastCheck(schema: Json | undefined, budget: StepBudget = checkBudget()): Fit | undefined {
   if (!isObject(schema)) return undefined;
@@ -34,10 +34,10 @@ export function fastCheck(schema: Json | undefined, budget: StepBudget = checkBu
   return (value) => typed(value) && allowed.has(value);
 }
 
-// A schema hidden in a note could still name itself, which is for the compiler to judge.
+// A schema inside an annotation could define an `$id`, so the compiler decides.
 function isNote(word: string, said: Json | undefined): boolean {
   if (word === 'format') return typeof said === 'string';
-  return NOTES.includes(word) && (word === 'default' || !isObject(said));
+  return ANNOTATIONS.includes(word) && (word === 'default' || !isObject(said));
 }
 
 const ANYTHING: Fit = () => true;
@@ -73,7 +73,7 @@ function objectFit(schema: JsonObject, budget: StepBudget): Fit | undefined {
     parts.set(name, part);
   }
   if (!required.every((name) => typeof name === 'string')) return undefined;
-  // Each name once: a list may repeat one thousands of times.
+  // Removes repeated names: a list may repeat one thousands of times.
   const needed = [...new Set<string>(required)];
   const fitsAt = (own: Values, name: string) => {
     const part = parts.get(name);
@@ -111,7 +111,7 @@ function stringFit({ minLength, maxLength }: JsonObject): Fit | undefined {
   return counted && ((value) => typeof value === 'string' && counted(charactersOf(value)));
 }
 
-/** What looks like one character counts as one, also where it takes two units. */
+/** Returns the number of Unicode code points. A surrogate pair counts as one. */
 function charactersOf(text: string): number {
   let count = 0;
   for (const _ of text) count++;

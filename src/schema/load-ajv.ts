@@ -8,20 +8,20 @@ import { compileBudget, type StepBudget } from './step-budget.ts';
 
 const require = createRequire(import.meta.url);
 
-/** Finds what does not fit the schema. Throws when that takes more steps than are left. */
+/** Returns the errors of an input. Throws when the check takes more steps than are left. */
 export type FindErrors = (input: Json | JsonObject) => readonly ErrorObject[];
 
 /** Compiles a schema whose checks take their steps from the budget. Throws when the schema is broken. */
 export type Compile = (schema: JsonObject, checking: StepBudget) => FindErrors;
 
 const OPTIONS: Options = {
-  // Schemas come from many hands: what ajv does not know is no reason to refuse a tool.
+  // Unknown keywords are allowed: servers write schemas for many validators.
   strict: false,
   logger: false,
   validateFormats: false,
-  // Or a required `constructor` would be found on every object.
+  // Without this, a required `constructor` would be found on every object.
   ownProperties: true,
-  // One schema, one instance: two servers may use the same `$id`. The meta schema would make each instance slow.
+  // Each schema has its own instance, because two servers may use the same `$id`. Adding the meta schema is slow.
   meta: false,
   validateSchema: false,
   verbose: true,
@@ -29,12 +29,12 @@ const OPTIONS: Options = {
   inlineRefs: false,
 };
 
-// Everything older than 2019 is close enough to draft 7 in what servers use of it: tuples above all.
+// Drafts before 2019 are read as draft 7. The difference that servers use is tuples.
 const OLD_DRAFT = /draft-0[3-7]/;
 
 let loaded: Compile | undefined;
 
-/** The compiler: at once, because a check is no promise, and loaded only when it is first wanted, because it is large. */
+/** Loads ajv when the first check needs it, because it is large. Synchronous, because checks are. */
 export function loadAjv(): Compile {
   loaded ??= load();
   return loaded;
@@ -48,11 +48,11 @@ function load(): Compile {
     const meters: Meters = { checking, compiling: compileBudget() };
     const options = optionsFor(meters);
     const ajv = isOld ? new Ajv(options) : new Ajv2020(options);
-    // Keeping track of evaluated properties is slow, and few schemas ask for it.
+    // Tracking of evaluated properties is slow, and few schemas need it.
     if (!JSON.stringify(schema).includes('"unevaluated')) ajv.opts.unevaluated = false;
     replaceUniqueItems(ajv, checking);
     meterKeywords(ajv, meters, { _, Name });
-    // `$async` is a word of ajv alone, and would turn the check into a promise that nobody waits for.
+    // `$async` is a keyword of ajv alone. It would turn the check into a promise that is never awaited.
     const { $async: _async, ...plain } = schema;
     const validate: ValidateFunction = ajv.compile(plain);
     return (input) => (validate(input) ? [] : (validate.errors ?? []));
@@ -71,12 +71,12 @@ function optionsFor({ checking, compiling }: Meters): Options {
     ...OPTIONS,
     // Each address that is serialized was parsed before, and is counted there.
     uriResolver: { parse: counted(uri.parse), resolve: counted(uri.resolve), serialize: uri.serialize },
-    // Optimising costs more than it saves: compiling is what a large schema makes slow.
+    // Optimising costs more than it saves, because large schemas spend their time in compilation.
     code: { optimize: false, regExp: Object.assign(patternsOf(checking), { code: 'safePattern' }) as never },
   };
 }
 
-/** Replaces ajv's keyword, which compares every item with every other. */
+/** Replaces ajv's keyword, which compares every item with every other in quadratic time. */
 function replaceUniqueItems(ajv: AnyAjv, checking: StepBudget): void {
   ajv.removeKeyword('uniqueItems');
   ajv.addKeyword({

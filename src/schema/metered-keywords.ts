@@ -1,6 +1,6 @@
 import type { Ajv as AnyAjv, Code, KeywordCxt } from 'ajv';
 import { isObject } from '../core/json.ts';
-import { oneOf } from './one-of.ts';
+import { enumMatcher } from './enum-matcher.ts';
 import type { StepBudget } from './step-budget.ts';
 
 /** The parts of ajv that write code. */
@@ -16,7 +16,7 @@ export interface Meters {
 }
 
 const STEPS_PER_REFERENCE = 3;
-// Each branch that does not fit adds an error. The first ones are cheap, so that long lists of unions can be checked.
+// Each branch that does not match adds an error. The first four are free, so that long lists of unions can be checked.
 const UNIONS = new Set(['anyOf', 'oneOf']);
 const CHEAP_BRANCHES = 4;
 const REFERENCES = new Set(['$ref', '$dynamicRef', '$recursiveRef']);
@@ -28,9 +28,9 @@ const OVER_KEYS = new Set([
 const OVER_TEXT = new Set(['maxLength', 'minLength']);
 const MAPS = new Set([...['properties', 'patternProperties', 'dependentSchemas', 'dependentRequired', 'dependencies']]);
 const VALUES = new Set(['const', 'enum']);
-// They become one expression, which is copied for each name that is added to it.
+// Keywords that compile to one expression, which is copied for each name that is added to it.
 const CHAINS = new Set(['dependentRequired', 'dependencies', 'unevaluatedProperties']);
-// They copy the names of evaluated properties.
+// Keywords that copy the names of evaluated properties.
 const IN_PLACE = new Set(['allOf', 'anyOf', 'oneOf', 'if', 'then', 'else', 'dependentSchemas', ...REFERENCES]);
 
 /**
@@ -74,8 +74,8 @@ function valueCode(checking: StepBudget, { _ }: CodeWriting) {
   return (context: KeywordCxt) => {
     const { keyword, schema, gen, data } = context;
     if (keyword === 'enum' && schema.length === 0) throw new Error('enum must have non-empty array');
-    const fits = gen.scopeValue('func', { ref: oneOf(keyword === 'enum' ? schema : [schema], checking) });
-    context.pass(_`${fits}(${data})`);
+    const isAllowed = gen.scopeValue('func', { ref: enumMatcher(keyword === 'enum' ? schema : [schema], checking) });
+    context.pass(_`${isAllowed}(${data})`);
   };
 }
 
@@ -93,7 +93,7 @@ function stepsOf(context: KeywordCxt, { _, Name }: CodeWriting): Code {
   const keys = () => _`${gen.scopeValue('func', { ref: stepsOverKeys, key: stepsOverKeys })}(${data})`;
   let steps = _`${fixedSteps(context)}`;
   if (OVER_ITEMS.has(keyword)) steps = _`${steps} + ${data}.length`;
-  // Each item that does not fit adds errors.
+  // Each item that does not match adds errors.
   if (keyword === 'contains') steps = _`${steps} + ${data}.length * 4`;
   if (OVER_TEXT.has(keyword)) steps = _`${steps} + (${data}.length >> 3)`;
   if (OVER_KEYS.has(keyword)) steps = _`${steps} * ${keys()}`;

@@ -4,7 +4,7 @@ import { isObject } from '../core/json.ts';
 
 /**
  * Returns a function that names the optional property of the input whose null caused an error.
- * It returns undefined for every other error: the schema judges required properties, and any null it takes.
+ * It returns undefined for every other error. The schema decides on required properties and on nulls that it allows.
  */
 export function optionalNulls({ properties, required }: JsonObject): (error: ErrorObject) => string | undefined {
   const declared = isObject(properties) ? properties : {};

@@ -5,20 +5,20 @@ const require = createRequire(import.meta.url);
 
 interface Pattern {
   test(text: string): boolean;
-  /** Ajv tells patterns apart by this. */
+  /** Ajv compares patterns by this text. */
   toString(): string;
 }
 
 // Compiling takes about 10 µs per instruction: 200 ms for all patterns of one schema.
 const MAX_INSTRUCTIONS = 20_000;
 const COUNTED_REPEAT = /(\)?)\{(\d+)(?:,(\d*))?\}/g;
-// The matcher refuses larger repeats, nested ones multiplied.
+// The regular expression engine refuses larger repeats; nested ones are multiplied.
 const MAX_REPEAT = 1_000;
 
 /**
- * Reads the patterns of one schema, and matches them in linear time within the budget of a check.
- * Throws OverBudget when the texts of a check are too long together: to skip one would skip the rule for it.
- * Patterns that need look-around or back-references, or are too large, match everything: the server checks them anyway.
+ * Compiles the patterns of one schema, and matches them in linear time within the budget of a check.
+ * Throws OverBudget when the texts of a check are too long together; skipping one would skip its rule.
+ * Patterns with look-around or back-references, or too large ones, match every text; the server checks those.
  */
 export function patternsOf(budget: StepBudget): (source: string) => Pattern {
   const known = new Map<string, Pattern>();
@@ -28,14 +28,14 @@ export function patternsOf(budget: StepBudget): (source: string) => Pattern {
     instructions += largestSize(source);
     if (instructions > MAX_INSTRUCTIONS) return matchesAll;
     try {
-      // Loaded with the first pattern: most schemas have none.
+      // Loaded with the first pattern, because most schemas have none.
       const { RE2JS } = require('re2js') as typeof import('re2js');
       const pattern = RE2JS.compile(RE2JS.translateRegExp(source));
       const size = pattern.programSize();
       return (text) => {
         budget.take(1);
         budget.takePattern(text.length * size);
-        // Not by `test`: the state machine that it builds can take ten times as long.
+        // `test` is not used: the state machine that it builds can take ten times as long.
         return pattern.matcher(text).find();
       };
     } catch {
@@ -55,7 +55,7 @@ export function patternsOf(budget: StepBudget): (source: string) => Pattern {
   };
 }
 
-/** Estimates from above how many instructions a pattern compiles to: counted repeats are written out. */
+/** Estimates an upper bound of the instructions that a pattern compiles to. Counted repeats are written out. */
 function largestSize(source: string): number {
   let single = source.length;
   let groups = 1;

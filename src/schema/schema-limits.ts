@@ -4,7 +4,7 @@ const MAX_CHARS = 256 * 1024;
 const MAX_DEPTH = 32;
 const MAX_NODES = 5_000;
 
-/** Why a schema from outside is refused before anything is compiled from it; undefined when it is not. */
+/** Returns why a schema exceeds the limits on size and depth, before anything is compiled from it. */
 export function brokenLimit(schema: JsonObject): string | undefined {
   let nodes = 0;
 

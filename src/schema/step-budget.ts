@@ -1,4 +1,4 @@
-/** Counts the work that one schema causes. Throws when it is too much. */
+/** Counts the work that one schema causes, and throws when it is too much. */
 export interface StepBudget {
   /** Begins a new check. */
   restart(): void;
@@ -21,7 +21,7 @@ export function checkBudget(): StepBudget {
   return budgetOf(MAX_STEPS, 'checking');
 }
 
-/** Counts the steps of one compilation: references and lists may be small in the schema and large in code. */
+/** Counts the steps of one compilation. Short references and lists can compile to much code. */
 export function compileBudget(): StepBudget {
   return budgetOf(MAX_COMPILE_STEPS, 'compiling it');
 }
@@ -36,7 +36,7 @@ function budgetOf(steps: number, work: string): StepBudget {
     },
     take(taken) {
       left -= taken;
-      // Written so that a count that is no number throws, too.
+      // The negation makes NaN throw, too.
       if (!(left >= 0)) throw new OverBudget(`${work} takes more than ${steps} steps`);
     },
     takePattern(taken) {

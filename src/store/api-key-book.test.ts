@@ -13,7 +13,7 @@ const keyOf = (name: string, change: Partial<StoredApiKey> = {}): StoredApiKey =
 });
 
 onEveryDialect((bench) => {
-  verifies('P4', 'keys are kept over a restart, and found by their digest alone', async () => {
+  verifies('P4', 'keeps keys over a restart and finds them by their digest alone', async () => {
     const both = [keyOf('Build', { roles: ['operator', 'user'], profile: 'ci' }), keyOf('agent')];
     for (const key of both.toReversed()) expect(await bench.store.keys.add(key)).toBe(true);
     await bench.store.close();
@@ -25,7 +25,7 @@ onEveryDialect((bench) => {
     expect(await keys.find('agent')).toBeUndefined();
   });
 
-  verifies('P4', 'a key that one process takes away is gone for another that has used it', async () => {
+  verifies('P4', 'refuses a key in one process after another process removed it', async () => {
     const other = await openStore({ location: bench.database.location });
     await bench.store.keys.add(keyOf('agent'));
     expect(await other.keys.find(keyOf('agent').sha256)).toBeDefined();
@@ -35,13 +35,13 @@ onEveryDialect((bench) => {
     await other.close();
   });
 
-  verifies('P4', 'a name that is taken stays with its key', async () => {
+  verifies('P4', 'keeps the key of a taken name', async () => {
     await bench.store.keys.add(keyOf('agent'));
     expect(await bench.store.keys.add(keyOf('agent', { sha256: 'f'.repeat(64), roles: ['owner'] }))).toBe(false);
     expect(await bench.store.keys.all()).toEqual([keyOf('agent')]);
   });
 
-  it('roles that nobody knows, or that cannot be read, open nothing', async () => {
+  it('drops roles that are unknown or cannot be parsed', async () => {
     await bench.store.keys.add(keyOf('agent'));
     for (const roles of ['["root","auditor"]', '"owner"', 'owner', '{"owner":true}']) {
       await bench.database.run(`UPDATE api_keys SET roles = '${roles}'`);

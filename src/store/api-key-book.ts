@@ -1,13 +1,13 @@
 import type { StoredApiKey } from '../core/records/api-key.ts';
 
-/** The keys that open the gateway, shared by every process on this store: what one removes no other accepts any more. */
+/** The API keys of the gateway, shared by every process on this store. A removed key is refused by all of them. */
 export interface ApiKeyBook {
-  /** By name. */
+  /** Returns all keys, ordered by name. */
   all(): Promise<readonly StoredApiKey[]>;
-  /** Asked anew for each request, so that a key that was taken away opens nothing from then on. */
+  /** Reads the store for each request, so that a revoked key is refused from then on. */
   find(sha256: string): Promise<StoredApiKey | undefined>;
-  /** False when the name is taken. */
+  /** Returns false when the name is taken. */
   add(key: StoredApiKey): Promise<boolean>;
-  /** False when there is no such key. */
+  /** Returns false when there is no such key. */
   remove(name: string): Promise<boolean>;
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../core/call.ts';
 
-/** One line of the audit log: what was about to happen (`intent`), or how an attempt ended (`outcome`). */
+/** An audit record: the intent of a call (`intent`), or the end of an attempt (`outcome`). */
 export interface AuditRecord {
   readonly callId: string;
   readonly phase: 'intent' | 'outcome';
@@ -9,22 +9,22 @@ export interface AuditRecord {
   readonly via: string;
   /** The name as the caller wrote it; after resolution the public name. */
   readonly name: string;
-  /** Everything else: server, decision, rule, digests, sanitised arguments, outcome, duration. */
+  /** All other fields: server, decision, rule, digests, sanitised arguments, outcome, duration. */
   readonly detail: JsonObject;
 }
 
-/** What is made when it is written, right beside others of its kind: in the middle of a call it would cost several times as much. */
+/** A value, or a function that makes it when the batch is written. Making many at once costs a fraction per call. */
 export type Later<T> = T | (() => T);
 
-/** Append-only: there is no update and no delete, in this interface or below it. */
+/** An append-only log. Neither this interface nor the databases below it have update or delete. */
 export interface AuditLog {
-  /** Queued; written with the next durable record, or a moment later. Kept for the next time when that fails. */
+  /** Queues a record. It is written with the next durable record, or within 25 ms. A failed write is retried. */
   append(record: Later<AuditRecord>): void;
-  /** Settles when the record is committed; rejects with AUDIT_UNAVAILABLE when it cannot be. */
+  /** Settles when the record is committed. Rejects with AUDIT_UNAVAILABLE when that fails. */
   appendDurably(record: Later<AuditRecord>): Promise<void>;
   /** Newest first. */
   search(query: AuditQuery): Promise<readonly AuditRecord[]>;
-  /** Reads every chain from its start and says where one is broken. */
+  /** Reads every hash chain from its start, and reports each broken link. */
   verify(signal: AbortSignal): Promise<ChainReport>;
 }
 

@@ -5,10 +5,10 @@ import type { ServerBook } from './server-book.ts';
 import type { Tables } from './tables.ts';
 import type { WriteBatch } from './write-queue.ts';
 
-/** What a dialect brings; the store is made of it. */
+/** The parts of a store that differ between SQLite and Postgres. */
 export interface Database {
   readonly write: WriteBatch;
-  /** Loads the query builder on first use: most commands only append, and it is slow to load. */
+  /** Loads the query builder on first use, because it is slow to load and most commands only append. */
   readonly queries: () => Promise<Kysely<Tables>>;
   readonly servers: ServerBook;
   readonly metrics: MetricsBook;

@@ -3,19 +3,19 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ChainReport } from './audit-log.ts';
 import type { AuditRow, SealedRow } from './tables.ts';
 
-/** Where a chain ends: the next record follows from here. */
+/** The end of a hash chain. The next record is linked to it. */
 export interface ChainHead {
   readonly segment: string;
   readonly sequence: number;
   readonly hash: string;
 }
 
-/** Begins a chain of its own, so that several writers of one database never wait for each other's hash. */
+/** Starts a new chain. Each writer has its own, so that writers of one database never wait for each other's hash. */
 export function startChain(segment: string = randomUUID()): ChainHead {
   return { segment, sequence: 0, hash: hash('sha256', `heddle audit segment ${segment}`) };
 }
 
-/** Links rows to the chain; the head it returns counts only once these rows are committed. */
+/** Links rows to the chain. The returned head is valid once these rows are committed. */
 export function sealRecord(
   head: ChainHead,
   rows: readonly AuditRow[],
@@ -33,17 +33,17 @@ export function sealRecord(
   return { sealed, head: { segment, sequence, hash: previous } };
 }
 
-/** Reads the rows written after the row of this id, in the order they were written; none means the end. */
+/** Reads the rows after the row of this id, in the order they were written. An empty list means the end. */
 export type ReadChain = (after: number) => Promise<readonly (SealedRow & { readonly id: number })[]>;
 
 /**
- * Walks every chain and says which records do not follow from the one before: changed, or left behind where another
- * was removed or moved. The newest records of a segment, or a whole segment, can be cut off without a trace:
- * nothing that is left points at them.
+ * Verifies every chain, and returns the records whose hash does not follow from the one before.
+ * Such a record was changed, or its predecessor was removed or moved. Removing the newest records of a segment, or a
+ * whole segment, is not detected: no remaining record refers to them.
  */
 export async function verifyChains(read: ReadChain, signal: AbortSignal): Promise<ChainReport> {
   const broken: { segment: string; sequence: number }[] = [];
-  const heads = new Map<string, string>(); // The last hash of each segment: several writers take turns.
+  const heads = new Map<string, string>(); // The last hash of each segment. The rows of several writers alternate.
   let records = 0;
   let last = 0;
   for (;;) {
@@ -58,13 +58,13 @@ export async function verifyChains(read: ReadChain, signal: AbortSignal): Promis
       last = id;
     }
     records += rows.length;
-    // A read of SQLite blocks; calls in flight get their turn between two batches.
+    // A read of SQLite blocks the event loop. Calls in flight run between two batches.
     await nextTurn();
   }
 }
 
-// The sequence is part of what is hashed, so a record cannot take another one's place. No column that we write holds a
-// NUL, so nothing can move from one column to the next without changing the text.
+// The sequence is part of the hashed text, so records cannot be exchanged. No column contains a NUL character, so
+// text cannot be moved between columns without changing the hash.
 function hashOf(previous: string, row: Omit<SealedRow, 'hash'>): string {
   const { segment, sequence, call_id, phase, at, caller, via, name, detail } = row;
   return hash(

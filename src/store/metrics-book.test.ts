@@ -16,7 +16,7 @@ const metricsOf = (change: Partial<SavedMetrics> = {}): SavedMetrics => ({
 });
 
 onEveryDialect((bench) => {
-  verifies('R5', 'what was counted is there again after a restart, by server and tool', async () => {
+  verifies('R5', 'keeps counts by server and tool over a restart', async () => {
     const rows = [metricsOf(), metricsOf({ tool: 'echo' }), metricsOf({ server: 'other' })];
     await bench.store.metrics.add([...rows].reverse());
     await bench.store.close();
@@ -24,7 +24,7 @@ onEveryDialect((bench) => {
     expect(await bench.store.metrics.all()).toEqual(rows);
   });
 
-  verifies('R5', 'counts of several processes add up; the newest average and the latest time stay', async () => {
+  verifies('R5', 'adds the counts of several processes and keeps the newest average and the latest time', async () => {
     const other = await openStore({ location: bench.database.location });
     await bench.store.metrics.add([metricsOf({ lastCallTime: 2000 })]);
     await other.metrics.add([
@@ -36,13 +36,13 @@ onEveryDialect((bench) => {
     ]);
   });
 
-  verifies('R5', 'what was counted of one server can be forgotten', async () => {
+  verifies('R5', 'deletes the counts of one server', async () => {
     await bench.store.metrics.add([metricsOf(), metricsOf({ tool: 'echo' }), metricsOf({ server: 'other' })]);
     await bench.store.metrics.forget('demo');
     expect(await bench.store.metrics.all()).toEqual([metricsOf({ server: 'other' })]);
   });
 
-  it('rows that cannot all be written are not written at all', async () => {
+  it('writes no row when one of them cannot be written', async () => {
     await bench.database.run('CREATE UNIQUE INDEX once ON metrics (avg_latency_ms)');
     const rows = [metricsOf(), metricsOf({ tool: 'echo' })];
     await expect(bench.store.metrics.add(rows)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });

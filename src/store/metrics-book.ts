@@ -1,4 +1,4 @@
-/** What was counted of the calls of one tool, or of a server as a whole. */
+/** The counts of calls to one tool, or to all tools of a server. */
 export interface SavedMetrics {
   readonly server: string;
   /** Empty for the server as a whole. */
@@ -10,11 +10,11 @@ export interface SavedMetrics {
   readonly lastCallTime: number;
 }
 
-/** Lets what was learnt of servers be known after a restart, and to all who share the store. */
+/** Keeps call counts over restarts, for all processes on one store. */
 export interface MetricsBook {
   all(): Promise<readonly SavedMetrics[]>;
-  /** Adds to what is counted; averages take the place of those before. All rows or none. */
+  /** Adds to the counts, and replaces averages. Writes all rows or none. */
   add(rows: readonly SavedMetrics[]): Promise<void>;
-  /** Drops what was counted of a server and its tools. */
+  /** Deletes the counts of a server and its tools. */
   forget(server: string): Promise<void>;
 }

@@ -1,9 +1,9 @@
 import { HeddleError } from '../core/errors.ts';
 
-/** One step of a schema: its statements, in order. A published one is never edited; the next one follows it. */
+/** The statements of one schema version, in order. A published version is never edited. */
 export type Migration = readonly string[];
 
-/** Stops an older Heddle from writing into tables it does not know. */
+/** Throws when the tables were written by a newer Heddle. */
 export function refuseNewer(place: string, found: number, known: number): void {
   if (found <= known) return;
   throw new HeddleError(

@@ -21,14 +21,14 @@ describe('opening a store', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('can be in memory', async () => {
+  it('opens a store in memory', async () => {
     const store = await openStore({ location: ':memory:' });
     await store.audit.appendDurably(recordOf());
     expect(await store.audit.search({ limit: 9 })).toEqual([recordOf()]);
     await store.close();
   });
 
-  it('names a file that is no database', async () => {
+  it('names the file when it is no database', async () => {
     const location = join(folder, 'notes.txt');
     writeFileSync(location, 'not a database, but long enough to be looked at as one');
     const error = await failureOf(location);
@@ -36,7 +36,7 @@ describe('opening a store', () => {
     expect(error.message).toContain(location);
   });
 
-  it('names a folder that cannot be made', async () => {
+  it('names the folder when it cannot be created', async () => {
     writeFileSync(join(folder, 'file'), '');
     const location = join(folder, 'file', 'heddle.db');
     const error = await failureOf(location);
@@ -48,15 +48,15 @@ describe('opening a store', () => {
     ['that does not answer', 'postgres://ada:hunter2@127.0.0.1:1/heddle?password=hunter2', '127.0.0.1:1/heddle'],
     ['that is no URL', 'postgresql://ada:hunter2@[/heddle', 'postgresql://…'],
     ['of an unknown kind', 'mysql://ada:hunter2@localhost/heddle', 'mysql://localhost/heddle'],
-  ])('names a URL %s, never its password', async (_kind, location, named) => {
+  ])('names a URL %s without its password', async (_kind, location, named) => {
     const error = await failureOf(location);
     expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE' });
     expect(error.message).toContain(named);
     expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('hunter2');
   });
 
-  it('says which package a Postgres store lacks', () => {
-    // A copy away from node_modules: there `pg` is not installed.
+  it('names the missing package for a Postgres store', () => {
+    // A copy outside of node_modules, where `pg` is not installed.
     for (const part of ['core', 'store'])
       cpSync(join(import.meta.dirname, '..', part), join(folder, part), { recursive: true });
     writeFileSync(

@@ -17,7 +17,7 @@ export interface OpenStoreOptions {
 
 const SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
 
-/** Opens the store, making or upgrading its tables where needed. */
+/** Opens the store, and creates or migrates its tables. */
 export async function openStore({ location, clock = Date.now }: OpenStoreOptions): Promise<Store> {
   const place = placeOf(location);
   const failed = (cause: unknown) => storeUnavailable(place, cause);
@@ -82,7 +82,7 @@ async function openDatabase(location: string, place: string): Promise<Database> 
     return openPostgres(location, place);
   }
   if (SCHEME.test(location)) {
-    throw new HeddleError('STORE_UNAVAILABLE', `The store cannot live at ${place}: that kind of URL is unknown.`, {
+    throw new HeddleError('STORE_UNAVAILABLE', `The store cannot be opened at ${place}: the URL scheme is unknown.`, {
       fix: 'Set `store` to a file path, `:memory:` or a `postgres://` URL.',
     });
   }
@@ -90,7 +90,7 @@ async function openDatabase(location: string, place: string): Promise<Database> 
   return openSqlite(location, place);
 }
 
-/** The location as people may read it: a URL without user, password and parameters. */
+/** Returns the location without user, password and parameters, for messages. */
 function placeOf(location: string): string {
   const scheme = SCHEME.exec(location)?.[0];
   if (!scheme) return location;
@@ -100,18 +100,18 @@ function placeOf(location: string): string {
 
 const isFile = (location: string) => location !== ':memory:' && !SCHEME.test(location);
 
-/** Says why a file cannot be used. SQLite calls a full disk, a quota and a limit alike a disk I/O error. */
+/** Explains why a file cannot be used. SQLite reports a full disk, a quota and a limit alike as a disk I/O error. */
 async function fileUnavailable(file: string, cause: unknown): Promise<HeddleError> {
   if (HeddleError.is(cause)) return cause;
   const trouble = troubleOf(cause) ?? (await findWriteTrouble(dirname(file)));
   if (!trouble) return storeUnavailable(file, cause);
-  const { why, fix } = trouble;
-  return new HeddleError('STORE_UNAVAILABLE', `The store at ${file} cannot be used: ${why}.`, { cause, fix });
+  const { reason, fix } = trouble;
+  return new HeddleError('STORE_UNAVAILABLE', `The store at ${file} cannot be used: ${reason}.`, { cause, fix });
 }
 
 function storeUnavailable(place: string, cause: unknown): HeddleError {
   if (HeddleError.is(cause)) return cause;
-  // A refused connection is an AggregateError without a message; its code says it all.
+  // A refused connection is an AggregateError without a message; its code is the cause.
   const { message, code } = cause as { message?: string; code?: string };
   return new HeddleError('STORE_UNAVAILABLE', `The store at ${place} cannot be used: ${message || code}.`, { cause });
 }

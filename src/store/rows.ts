@@ -7,7 +7,7 @@ import type { ServerMemory } from './server-book.ts';
 import type { ApiKeyRow, AuditRow, MetricsBookRow, ServerRow, SpanRow } from './tables.ts';
 import type { Span } from './trace-log.ts';
 
-/** Turns a record into a row that any dialect accepts and gives back letter by letter. */
+/** Converts a record to a row that every database stores and returns unchanged. */
 export function toAuditRow(record: AuditRecord): AuditRow {
   return {
     call_id: storable(record.callId),
@@ -74,7 +74,7 @@ export function toServerRow(memory: ServerMemory): ServerRow {
   };
 }
 
-/** A memory that cannot be read is none: the server is asked again. */
+/** Skips rows that cannot be parsed; their servers are listed again. */
 export function fromServerRows(rows: readonly ServerRow[]): readonly ServerMemory[] {
   return rows.flatMap(({ server, abilities, signature, era, at, ...texts }) => {
     const [tools, resources, templates, prompts] = [texts.tools, texts.resources, texts.templates, texts.prompts].map(
@@ -123,26 +123,26 @@ export function toApiKeyRow(key: StoredApiKey): ApiKeyRow {
   };
 }
 
-/** What is not a role we know is none: such a key opens less, never more. */
+/** Drops unknown roles, so that a key with a damaged row has fewer rights, never more. */
 export function fromApiKeyRow({ name, sha256, roles, profile, created_at }: ApiKeyRow): StoredApiKey {
   const written = parse(roles);
   const known = ROLES.filter((role: Role) => Array.isArray(written) && written.includes(role));
   return { name, sha256, roles: known, ...(profile !== null && { profile }), createdAt: created_at };
 }
 
-// Names come from callers. Postgres refuses NUL and both databases replace half a surrogate pair: the first would
-// keep a whole batch from being written, the second would change what was hashed.
+// Names come from callers. Postgres refuses NUL, which would stop the whole batch. Both databases replace half a
+// surrogate pair, which would change the hashed text.
 function storable(text: string): string {
   if (text.isWellFormed() && !text.includes('\0')) return text;
   return text.toWellFormed().replaceAll('\0', '\ufffd');
 }
 
-// SQLite reads NaN as NULL, which the column refuses, and one refused row stops its whole batch.
+// SQLite stores NaN as NULL, which the column refuses; one refused row stops the whole batch.
 function finite(value: number): number {
   return Number.isFinite(value) ? value : 0;
 }
 
-// A record somebody has tampered with must still be shown.
+// A record that was tampered with must still be shown.
 function toObject(text: string): JsonObject {
   const value = parse(text);
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -22,7 +22,7 @@ export async function searchAudit(db: Kysely<Tables>, query: AuditQuery): Promis
   return rows.map(fromAuditRow);
 }
 
-/** Reads all chains piece by piece, in the order they were written, so that no length of log has to fit in memory. */
+/** Reads all chains in pages, in the order they were written, so that the log need not fit in memory. */
 export function chainReader(db: Kysely<Tables>): ReadChain {
   return async (after) => {
     const rows = await db
@@ -32,11 +32,11 @@ export function chainReader(db: Kysely<Tables>): ReadChain {
       .orderBy('id')
       .limit(CHAIN_BATCH)
       .execute();
-    return rows.map((row) => ({ ...row, id: Number(row.id) })); // Postgres hands 64 bits over as text.
+    return rows.map((row) => ({ ...row, id: Number(row.id) })); // The Postgres driver returns 64-bit integers as text.
   };
 }
 
-/** All spans of one trace, in the order they began. */
+/** Reads all spans of one trace, ordered by start. */
 export async function readTrace(db: Kysely<Tables>, traceId: string): Promise<readonly Span[]> {
   const rows = await db
     .selectFrom('spans')

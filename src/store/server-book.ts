@@ -1,22 +1,22 @@
 import type { JsonObject } from '../core/call.ts';
 
-/** What was learnt of a server the last time it was connected. */
+/** The lists and the era of a server, as of its last connection. */
 export interface ServerMemory {
   readonly server: string;
-  /** Of the entry that was connected: another command or URL is another server. */
+  /** The signature of the entry that was connected. Another command or URL is another server. */
   readonly signature: string;
-  /** What its user could be asked, as `abilitiesKey` says it: some servers list more to whoever can be asked more. */
+  /** The client capabilities of the listing (`capabilitiesKey`). Some servers list more tools to capable clients. */
   readonly abilities: number;
   readonly era: 'legacy' | 'modern';
-  /** When its era was asked for. */
+  /** The time at which the era was probed. */
   readonly at: number;
-  /** What it had, as it wrote it. */
+  /** The lists, unchanged. */
   readonly lists: Readonly<Record<'tools' | 'resources' | 'templates' | 'prompts', readonly JsonObject[]>>;
 }
 
-/** Lets a server be listed before it is started, and be started without asking for its era again. */
+/** Stores server lists, so that a server is listed before it starts and its era is not probed again. */
 export interface ServerBook {
   all(): Promise<readonly ServerMemory[]>;
-  /** Takes the place of what was remembered of the same server for the same abilities. */
+  /** Replaces the lists of the same server and the same capabilities. */
   remember(memory: ServerMemory): Promise<void>;
 }

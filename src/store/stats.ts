@@ -4,13 +4,13 @@ import type { SpanStats } from './trace-log.ts';
 
 const FINE = 'ok';
 const TOOL_ERROR = 'tool-error';
-// Of a name that a caller made up there is nothing to say, and there can be any number of them.
+// Unknown names are left out: callers can invent any number of them.
 const UNKNOWN = 'NAME_UNKNOWN';
-// Rounds of a call that goes on: it is counted when it ends.
+// Unfinished results of a call; the call is counted when it ends.
 const UNCOUNTED = [UNKNOWN, 'input-required', 'working'];
 const TOP_ERRORS = 5;
 
-/** How each name or server did since then, the most called first. */
+/** Reads the statistics of each name or server since then, the most called first. */
 export async function readStats(
   db: Kysely<Tables>,
   since: number,
@@ -18,7 +18,7 @@ export async function readStats(
 ): Promise<readonly SpanStats[]> {
   const [rows, errors] = await Promise.all([readCounts(db, since, per), readErrors(db, since, per)]);
   const byName = Map.groupBy(errors, ({ label }) => label);
-  // Postgres counts in 64 bits, which its driver hands over as text.
+  // Postgres counts in 64 bits, which its driver returns as text.
   return rows.map((row) => {
     const totalCalls = Number(row.calls);
     const errorCount = Number(row.errors);
@@ -40,7 +40,7 @@ export async function readStats(
   });
 }
 
-/** The n-th hundredth of calls took no longer than what is found: it is always a time that was really taken. */
+/** Reads counts and percentiles. A percentile is always a duration that was measured. */
 function readCounts(db: Kysely<Tables>, since: number, per: 'name' | 'server') {
   return db
     .selectFrom((from) =>

@@ -5,15 +5,15 @@ import type { MetricsBook } from './metrics-book.ts';
 import type { ServerBook } from './server-book.ts';
 import type { TraceLog } from './trace-log.ts';
 
-/** What survives a restart. */
+/** All state that survives a restart. */
 export interface Store {
   readonly audit: AuditLog;
   readonly traces: TraceLog;
   readonly servers: ServerBook;
   readonly metrics: MetricsBook;
   readonly keys: ApiKeyBook;
-  /** Tests whether more can be written. */
+  /** Tests whether the store can be written. */
   examine(): Promise<Finding>;
-  /** Writes what is queued, then lets go. */
+  /** Writes the queued records, then closes the database. */
   close(): Promise<void>;
 }

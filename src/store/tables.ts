@@ -1,6 +1,6 @@
 import type { ColumnType } from 'kysely';
 
-/** One audit record as it is stored; `detail` is the JSON text that was hashed. */
+/** A stored audit record. `detail` is the JSON text that was hashed. */
 export interface AuditRow {
   readonly call_id: string;
   readonly phase: 'intent' | 'outcome';
@@ -42,7 +42,7 @@ export interface ServerRow {
   readonly at: number;
 }
 
-/** Of a server as a whole where `tool` is empty. */
+/** Counts of one tool, or of all tools of a server where `tool` is empty. */
 export interface MetricsBookRow {
   readonly server: string;
   readonly tool: string;
@@ -61,12 +61,12 @@ export interface ApiKeyRow {
   readonly created_at: number;
 }
 
-/** Orders rows as they were committed. The database counts it; nobody writes it. */
+/** The id that orders rows as they were committed. The database assigns it. */
 interface Counted {
   readonly id: ColumnType<number | string, never, never>;
 }
 
-/** The tables of every dialect, for queries that all of them share. */
+/** The tables of every database, for queries that all of them share. */
 export interface Tables {
   audit: SealedRow & Counted;
   spans: SpanRow & Counted;

@@ -3,9 +3,9 @@ import { rm, statfs, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Finding } from '../core/records/finding.ts';
 
-/** Why a folder takes no more data, and what to do about it. */
+/** The cause of a failed write, and its fix. */
 export interface WriteTrouble {
-  readonly why: string;
+  readonly reason: string;
   readonly fix: string;
 }
 
@@ -14,36 +14,36 @@ const FEW_BYTES = 64 * 1024 * 1024;
 const ELSEWHERE = 'or set `store` to a path on another disk';
 
 const TROUBLES: Readonly<Record<string, WriteTrouble>> = {
-  ENOSPC: { why: 'no space is left on its disk', fix: `Free some space there, ${ELSEWHERE}.` },
-  EDQUOT: { why: 'the disk quota of this user is used up', fix: `Free some space there, ${ELSEWHERE}.` },
-  EFBIG: { why: 'no file there may grow any larger (`ulimit -f`)', fix: `Raise the limit, ${ELSEWHERE}.` },
-  EROFS: { why: 'its disk is read-only', fix: `Mount it writable, ${ELSEWHERE}.` },
+  ENOSPC: { reason: 'no space is left on its disk', fix: `Free some space there, ${ELSEWHERE}.` },
+  EDQUOT: { reason: 'the disk quota of this user is used up', fix: `Free some space there, ${ELSEWHERE}.` },
+  EFBIG: { reason: 'no file there may grow any larger (`ulimit -f`)', fix: `Raise the limit, ${ELSEWHERE}.` },
+  EROFS: { reason: 'its disk is read-only', fix: `Mount it writable, ${ELSEWHERE}.` },
   EACCES: {
-    why: 'this user may not write there',
+    reason: 'this user may not write there',
     fix: 'Change the owner or the mode of the folder, or set `HEDDLE_HOME`.',
   },
 };
 
-/** Finds why nothing can be written to a folder, by writing a file there. Undefined when it can be. */
+/** Tests a folder by writing a file there. Returns undefined on success. */
 export async function findWriteTrouble(folder: string): Promise<WriteTrouble | undefined> {
   const probe = join(folder, `.heddle-probe-${randomUUID()}`);
   try {
     await writeFile(probe, Buffer.alloc(PROBE_BYTES), { mode: 0o600, flush: true });
     return undefined;
   } catch (thrown) {
-    return troubleOf(thrown) ?? { why: (thrown as Error).message, fix: 'Check the folder and its disk.' };
+    return troubleOf(thrown) ?? { reason: (thrown as Error).message, fix: 'Check the folder and its disk.' };
   } finally {
     await rm(probe, { force: true }).catch(() => {});
   }
 }
 
-/** Explains an error of the file system; undefined for any other. */
+/** Explains an error of the file system; returns undefined for any other. */
 export function troubleOf(thrown: unknown): WriteTrouble | undefined {
   const { code } = thrown as NodeJS.ErrnoException;
   return code !== undefined && Object.hasOwn(TROUBLES, code) ? TROUBLES[code] : undefined;
 }
 
-/** Examines whether the file of a store can grow. */
+/** Tests whether the file of a store can grow. */
 export async function examineStoreFile(file: string): Promise<Finding> {
   const subject = 'store';
   const folder = dirname(file);
@@ -52,7 +52,7 @@ export async function examineStoreFile(file: string): Promise<Finding> {
     return {
       level: 'error',
       subject,
-      message: `Nothing can be written to ${folder}: ${trouble.why}.`,
+      message: `Nothing can be written to ${folder}: ${trouble.reason}.`,
       fix: trouble.fix,
     };
   const { bavail, bsize } = await statfs(folder);

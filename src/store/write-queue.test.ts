@@ -27,7 +27,7 @@ const writtenNames = () => written.flatMap(({ records }) => records.map(({ name 
 
 const sizes = () => written.map(({ records, spans }) => [records.length, spans.length]);
 
-it('writes nothing within the turn, and every record of it at once after', async () => {
+it('writes all records of one turn of the event loop after it, in one batch', async () => {
   queue.append(recordOf());
   const durable = queue.appendDurably(recordOf());
   expect(attempts).toBe(0);
@@ -35,7 +35,7 @@ it('writes nothing within the turn, and every record of it at once after', async
   expect(sizes()).toEqual([[2, 0]]);
 });
 
-it('lets what nobody waits for linger a moment, and no longer', async () => {
+it('writes non-durable records after 25 ms', async () => {
   queue.append(recordOf());
   queue.appendSpan(spanOf());
   vi.advanceTimersByTime(24);
@@ -46,7 +46,7 @@ it('lets what nobody waits for linger a moment, and no longer', async () => {
   expect(sizes()).toEqual([[1, 1]]);
 });
 
-it('writes spans by the hundred, not with each record, and all of them at the end', async () => {
+it('writes spans in batches of 500, and the rest on close', async () => {
   queue.appendSpan(spanOf());
   await queue.appendDurably(recordOf());
   expect(sizes()).toEqual([[1, 0]]);
@@ -62,7 +62,7 @@ it('writes spans by the hundred, not with each record, and all of them at the en
   expect(vi.getTimerCount()).toBe(0);
 });
 
-it('makes a record only when it is written, and once however often that is tried', async () => {
+it('makes a record when it is written, and once over several attempts', async () => {
   let made = 0;
   const make = (name: string) => () => {
     made += 1;
@@ -78,24 +78,20 @@ it('makes a record only when it is written, and once however often that is tried
   expect([made, writtenNames()]).toEqual([3, ['kept', 'later']]);
 });
 
-verifies(
-  'G11',
-  'a record that cannot be written as JSON stops its own call, and is missed where nobody waits',
-  async () => {
-    const broken = () => recordOf({ detail: { amount: 1n as never } });
-    const refused = queue.appendDurably(broken);
-    queue.append(broken);
-    queue.appendSpan(() => spanOf({ attributes: { amount: 1n as never } }));
-    const written = queue.appendDurably(recordOf({ name: 'another' }));
-    await expect(refused).rejects.toMatchObject({
-      code: 'AUDIT_UNAVAILABLE',
-      message: expect.stringContaining('BigInt'),
-    });
-    await written;
-    expect(writtenNames()).toEqual(['audit', 'another']);
-    await queue.close();
-  },
-);
+verifies('G11', 'rejects the durable record that is no JSON, and counts a non-durable one as lost', async () => {
+  const broken = () => recordOf({ detail: { amount: 1n as never } });
+  const refused = queue.appendDurably(broken);
+  queue.append(broken);
+  queue.appendSpan(() => spanOf({ attributes: { amount: 1n as never } }));
+  const written = queue.appendDurably(recordOf({ name: 'another' }));
+  await expect(refused).rejects.toMatchObject({
+    code: 'AUDIT_UNAVAILABLE',
+    message: expect.stringContaining('BigInt'),
+  });
+  await written;
+  expect(writtenNames()).toEqual(['audit', 'another']);
+  await queue.close();
+});
 
 it('never writes two batches at once', async () => {
   const steps: string[] = [];
@@ -111,7 +107,7 @@ it('never writes two batches at once', async () => {
   expect(steps).toEqual(['begin 1', 'end', 'begin 2', 'end']);
 });
 
-verifies('G11', 'what could not be written is tried again after a second', async () => {
+verifies('G11', 'retries a failed write after one second', async () => {
   broken = true;
   queue.append(recordOf({ name: 'kept' }));
   vi.advanceTimersByTime(25);
@@ -127,7 +123,7 @@ verifies('G11', 'what could not be written is tried again after a second', async
   expect(writtenNames()).toEqual(['kept']);
 });
 
-it('drops spans that cannot be written: a trace is never worth a call', async () => {
+it('drops spans that cannot be written', async () => {
   broken = true;
   queue.appendSpan(spanOf());
   queue.append(recordOf({ name: 'kept' }));
@@ -139,7 +135,7 @@ it('drops spans that cannot be written: a trace is never worth a call', async ()
   expect([sizes(), writtenNames()]).toEqual([[[2, 0]], ['kept', 'next']]);
 });
 
-verifies('G11', 'the next record brings along what could not be written', async () => {
+verifies('G11', 'writes the records of a failed batch with the next one', async () => {
   broken = true;
   queue.append(recordOf({ name: 'kept' }));
   await expect(queue.appendDurably(recordOf())).rejects.toMatchObject({
@@ -152,7 +148,7 @@ verifies('G11', 'the next record brings along what could not be written', async 
   expect(written[0]?.records.map(({ sequence }) => sequence)).toEqual([1, 2]);
 });
 
-verifies('G11', 'the oldest of too many are lost, and the loss is recorded', async () => {
+verifies('G11', 'drops the oldest of more than 10,000 unwritten records and records the loss', async () => {
   broken = true;
   for (let number = 0; number < 10_003; number += 1) queue.append(recordOf({ name: `${number}` }));
   vi.advanceTimersByTime(25);
@@ -172,7 +168,7 @@ verifies('G11', 'the oldest of too many are lost, and the loss is recorded', asy
   expect(JSON.parse(written[0]?.records[0]?.detail ?? '')).toMatchObject({ lostRecords: 3 });
 });
 
-it('starts a new segment after a failure, whose sequence numbers may be taken', async () => {
+it('starts a new segment after a failed write, because its sequence numbers may be taken', async () => {
   await queue.appendDurably(recordOf());
   broken = true;
   await queue.appendDurably(recordOf()).catch(() => undefined);

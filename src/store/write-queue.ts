@@ -8,30 +8,30 @@ import type { Span } from './trace-log.ts';
 
 const KEPT_RECORDS = 10_000;
 const RETRY_MS = 1_000;
-// How long what nobody waits for may wait for company. Most of it goes with the next call's own record.
-const LINGER_MS = 25;
+// Longest delay before non-durable records are flushed without a durable one.
+const FLUSH_DELAY_MS = 25;
 const MANY_SPANS = 500;
-const TURNS_FOR_COMPANY = 3;
+const TURNS_UNDER_LOAD = 3;
 
-/** What one transaction writes. */
+/** The rows of one transaction. */
 export interface QueuedBatch {
   readonly records: readonly SealedRow[];
   readonly spans: readonly SpanRow[];
 }
 
-/** Commits the whole batch or throws. Never called again before it has settled. */
+/** Commits the whole batch or throws. The queue waits for it before it writes the next batch. */
 export type WriteBatch = (batch: QueuedBatch) => void | Promise<void>;
 
 interface Entry {
-  /** Until its row is made. */
+  /** The record until its row is made. */
   record: Later<AuditRecord> | undefined;
   row: AuditRow | undefined;
   readonly waiting: { resolve(): void; reject(error: HeddleError): void } | undefined;
 }
 
 /**
- * Gathers what a turn of the event loop has to write, or a few of them under load, and writes it in one transaction.
- * What nobody waits for goes along with it, or by itself a moment later.
+ * Writes all records of one turn of the event loop in one transaction, and of up to four turns under load.
+ * Non-durable records are written with the next durable one, or after 25 ms.
  */
 export class WriteQueue {
   readonly #write: WriteBatch;
@@ -39,13 +39,13 @@ export class WriteQueue {
   #entries: Entry[] = [];
   #spans: Later<Span>[] = [];
   #lost = 0;
-  /** How many waited for the last batch. */
-  #company = 0;
+  /** The number of durable records in the last batch. */
+  #lastDurable = 0;
   #head = startChain();
   #running: Promise<void> | undefined;
   #scheduled: NodeJS.Immediate | undefined;
-  #lingering: NodeJS.Timeout | undefined;
-  #lingered = false;
+  #flushTimer: NodeJS.Timeout | undefined;
+  #isFlushDue = false;
   #retry: NodeJS.Timeout | undefined;
   #closing: Promise<void> | undefined;
 
@@ -56,7 +56,7 @@ export class WriteQueue {
 
   append(record: Later<AuditRecord>): void {
     this.#entries.push({ record, row: undefined, waiting: undefined });
-    this.#linger();
+    this.#flushLater();
   }
 
   appendDurably(record: Later<AuditRecord>): Promise<void> {
@@ -69,26 +69,26 @@ export class WriteQueue {
 
   appendSpan(span: Later<Span>): void {
     this.#spans.push(span);
-    this.#linger();
+    this.#flushLater();
   }
 
-  /** Writes what is left; rejects with AUDIT_UNAVAILABLE when audit records were lost. */
+  /** Writes the queued records. Rejects with AUDIT_UNAVAILABLE when audit records were lost. */
   close(): Promise<void> {
     this.#closing ??= this.#drain();
     return this.#closing;
   }
 
-  #linger(): void {
+  #flushLater(): void {
     if (this.#closing) return;
-    this.#lingering ??= setTimeout(() => {
-      this.#lingering = undefined;
-      this.#lingered = true;
+    this.#flushTimer ??= setTimeout(() => {
+      this.#flushTimer = undefined;
+      this.#isFlushDue = true;
       this.#wake();
-    }, LINGER_MS).unref();
+    }, FLUSH_DELAY_MS).unref();
   }
 
-  // Where several waited the last time others are on their way, and a commit shared by more costs each of them less.
-  #wake(turns = this.#company > 1 ? TURNS_FOR_COMPANY : 0): void {
+  // Several durable records in the last batch mean load: three more turns put more calls into one commit.
+  #wake(turns = this.#lastDurable > 1 ? TURNS_UNDER_LOAD : 0): void {
     if (this.#scheduled || this.#running || this.#closing) return;
     this.#scheduled = setImmediate(() => {
       this.#scheduled = undefined;
@@ -101,12 +101,12 @@ export class WriteQueue {
     clearTimeout(this.#retry);
     const kept = await this.#flush();
     this.#running = undefined;
-    const arrived = this.#entries.length > kept || this.#lingered;
+    const arrived = this.#entries.length > kept || this.#isFlushDue;
     if (arrived) this.#wake();
     else if (kept > 0 && !this.#closing) this.#retry = setTimeout(() => this.#wake(), RETRY_MS).unref();
   }
 
-  /** Returns how many entries of this batch are kept for the next one. */
+  /** Returns the number of entries that stay queued for the next batch. */
   async #flush(): Promise<number> {
     const all = this.#entries;
     this.#entries = [];
@@ -118,31 +118,31 @@ export class WriteQueue {
     try {
       await this.#write({ records: sealed, spans });
     } catch (cause) {
-      // The commit may have gone through although we were not told: these sequence numbers may be taken.
+      // The failed commit may have been applied, so its sequence numbers may be taken.
       this.#head = startChain();
       return this.#keep(batch, cause);
     }
     this.#head = head;
     this.#lost -= lost;
-    this.#company = 0;
+    this.#lastDurable = 0;
     for (const { waiting } of batch) {
       if (!waiting) continue;
-      this.#company++;
+      this.#lastDurable++;
       waiting.resolve();
     }
     return 0;
   }
 
-  // A span is in no hurry, and among many it costs a fraction of what it costs alone.
+  // Spans wait for a flush or for 500 of them: one span of many costs a fraction of a single write.
   #dueSpans(): readonly SpanRow[] {
-    if (!this.#lingered && !this.#closing && this.#spans.length < MANY_SPANS) return [];
+    if (!this.#isFlushDue && !this.#closing && this.#spans.length < MANY_SPANS) return [];
     const spans = this.#spans;
-    this.#lingered = false;
+    this.#isFlushDue = false;
     this.#spans = [];
     return spans.flatMap(spanRowOf);
   }
 
-  /** What cannot be said as JSON is refused to whoever waits for it, and is otherwise lost: the rest has to be written. */
+  /** Makes the rows. A record that is no JSON rejects its waiting call, or counts as lost; the others are written. */
   #rowsOf(all: readonly Entry[]): { batch: readonly Entry[]; rows: AuditRow[] } {
     const rows: AuditRow[] = [];
     const batch = all.filter((entry) => {
@@ -170,7 +170,7 @@ export class WriteQueue {
 
   async #drain(): Promise<void> {
     clearImmediate(this.#scheduled);
-    clearTimeout(this.#lingering);
+    clearTimeout(this.#flushTimer);
     clearTimeout(this.#retry);
     await this.#running;
     if (this.#entries.length + this.#spans.length > 0) await this.#flush();
@@ -181,7 +181,7 @@ export class WriteQueue {
   }
 }
 
-/** Made once: what is kept for another time holds on to no call. */
+/** Makes the row once, so that a queued entry does not keep its call in memory. */
 function rowOf(entry: Entry): AuditRow {
   if (entry.row) return entry.row;
   const { record } = entry;
@@ -194,7 +194,7 @@ function spanRowOf(span: Later<Span>): readonly SpanRow[] {
   try {
     return [toSpanRow(typeof span === 'function' ? span() : span)];
   } catch {
-    return []; // A trace is never worth a call.
+    return []; // A span that cannot be written must not fail its call.
   }
 }
 

@@ -13,7 +13,7 @@ const TEXTS: TextLimits = { name: /^[a-zA-Z0-9_-]{1,128}$/, maxNameChars: 128 };
 const PROPERTY_NAME = /^[a-zA-Z0-9_.-]{1,64}$/;
 const CARRIED = new Set(['name', 'description', 'input_schema']);
 
-/** A tool for Claude: JSON Schema 2020-12 with a plain object at the top. */
+/** Converts a tool for Claude: JSON Schema 2020-12 with an object at the root. */
 export function toAnthropic(tool: JsonObject): TranslatedTool<AnthropicTool> {
   const { add, all } = lossBook();
   const texts = toTexts(tool, TEXTS, add);
@@ -21,7 +21,7 @@ export function toAnthropic(tool: JsonObject): TranslatedTool<AnthropicTool> {
   return { value: { ...texts, input_schema: schema }, lost: all(), toArguments };
 }
 
-/** A tool for Claude as an MCP tool. */
+/** Converts a tool of Claude to an MCP tool. */
 export function fromAnthropic(tool: JsonObject): Translated<McpTool> {
   const { add, all } = lossBook();
   for (const key of Object.keys(tool)) {

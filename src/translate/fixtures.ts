@@ -98,7 +98,7 @@ const objectOf = (schema: fc.Arbitrary<Json>) =>
     ...notes,
   });
 
-/** The same schema as draft 7 writes it. */
+/** Rewrites a schema as draft 7. */
 function downgraded(schema: Json | undefined): Json | undefined {
   if (Array.isArray(schema)) return schema.map((one: Json) => downgraded(one) as Json);
   if (!isObject(schema)) return typeof schema === 'string' ? schema.replace('#/$defs/', '#/definitions/') : schema;
@@ -107,7 +107,7 @@ function downgraded(schema: Json | undefined): Json | undefined {
   return clean(Object.fromEntries(Object.entries(renamed).map(([key, value]) => [key, downgraded(value)])));
 }
 
-/** Schemas of nearly everything that JSON Schema can say, sane or not. */
+/** Generates schemas with nearly all keywords of JSON Schema, valid or not. */
 export const schemas: fc.Arbitrary<JsonObject> = fc
   .tuple(fc.boolean(), ...Array.from({ length: 4 }, () => schemaWithin()))
   .map(([isOld, root, ...named]) => {
@@ -121,7 +121,7 @@ export const schemas: fc.Arbitrary<JsonObject> = fc
     };
   });
 
-/** Numbers from 0 to 1 that follow from a seed. */
+/** Returns a generator of numbers from 0 to 1 that depend on the seed alone. */
 export function randomFrom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -137,7 +137,7 @@ export interface Guess {
   readonly random: () => number;
 }
 
-/** A value that a JSON Schema seems to ask for; often right, never certain. */
+/** Guesses a value for a JSON Schema; it is often valid. */
 export function guessValue(schema: Json | undefined, guess: Guess, depth = 0): Json {
   const { random, root } = guess;
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;

@@ -1,18 +1,18 @@
 import type { Json } from '../core/call.ts';
 
 /**
- * What it does to the arguments. `wider`: some that the tool refuses look right to the model.
- * `narrower`: some that the tool takes can no longer be said. `note`: only the reader knows less.
+ * The effect of a loss on the arguments. `wider`: the dialect accepts arguments that the tool refuses.
+ * `narrower`: it refuses arguments that the tool accepts. `note`: the same arguments, less documentation.
  */
 export type LossEffect = 'wider' | 'narrower' | 'note';
 
-/** One thing that a translation could not carry over. */
+/** A part of a definition that a translation could not carry over. */
 export interface Loss {
-  /** Where it stood: a JSON pointer into the definition that was translated. */
+  /** The JSON pointer into the definition that was translated. */
   readonly pointer: string;
   readonly keyword: string;
   readonly effect: LossEffect;
-  /** One sentence. */
+  /** The reason, as a sentence. */
   readonly reason: string;
 }
 
@@ -21,9 +21,9 @@ export interface Translated<T> {
   readonly lost: readonly Loss[];
 }
 
-/** A tool in a model's dialect, and the way back for what the model answers. */
+/** A tool in a model's dialect, and the conversion of the model's arguments. */
 export interface TranslatedTool<T> extends Translated<T> {
-  /** The model's arguments as the tool itself wants them. What does not fit comes back as it was. */
+  /** Converts the model's arguments to those of the tool. Returns invalid parts unchanged. */
   toArguments(modelArguments: Json): Json;
 }
 
@@ -34,10 +34,10 @@ export interface LossBook {
   all(): readonly Loss[];
 }
 
-// A hostile schema must not turn into an endless list.
+// A hostile schema must not produce an endless list.
 const MAX_LOSSES = 1_000;
 
-/** Collects losses, each once. */
+/** Collects losses, without repeats. */
 export function lossBook(): LossBook {
   const losses = new Map<string, Loss>();
   return {
@@ -49,6 +49,6 @@ export function lossBook(): LossBook {
   };
 }
 
-/** One step further down a JSON pointer. */
+/** Appends steps to a JSON pointer. */
 export const below = (pointer: string, ...steps: readonly (string | number)[]): string =>
   [pointer, ...steps.map((step) => String(step).replaceAll('~', '~0').replaceAll('/', '~1'))].join('/');

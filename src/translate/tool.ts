@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
 import type { AddLoss } from './loss.ts';
 
-/** A tool as MCP defines it; what else it carries is of no use to a model. */
+/** An MCP tool, with the fields that models use. */
 export interface McpTool {
   readonly name: string;
   readonly description?: string;
@@ -19,7 +19,7 @@ export interface TextLimits {
 const CUT_MARK = '…';
 const CARRIED = new Set(['name', 'description', 'inputSchema']);
 
-/** Name and description of a tool as a dialect takes them; the rest of the definition is listed as lost. */
+/** Returns name and description as a dialect allows them. Lists all other fields as lost. */
 export function toTexts(tool: JsonObject, limits: TextLimits, lose: AddLoss): { name: string; description: string } {
   for (const key of Object.keys(tool)) {
     if (!CARRIED.has(key) && tool[key] !== undefined) {
@@ -33,7 +33,7 @@ function legalName({ name }: JsonObject, { name: legal, maxNameChars }: TextLimi
   const given = typeof name === 'string' && name !== '' ? name : 'tool';
   if (legal.test(given)) return given;
   lose('/name', 'name', 'note', 'The dialect does not allow this name.');
-  // The digest keeps two names apart that are alike once their odd characters are gone.
+  // The digest keeps names distinct that differ in replaced characters only.
   const digest = createHash('sha256').update(given).digest('hex').slice(0, 8);
   const plain = given.slice(0, maxNameChars).replace(/[^a-zA-Z0-9_-]/g, '_');
   return `${/^[a-zA-Z_]/.test(plain) ? '' : '_'}${plain}`.slice(0, maxNameChars - 9).concat('_', digest);
@@ -48,7 +48,7 @@ function describe({ description, title, name }: JsonObject, limits: TextLimits, 
   return text.slice(0, max - CUT_MARK.length).toWellFormed() + CUT_MARK;
 }
 
-/** The other direction: a tool whose schema is JSON Schema already. */
+/** Makes an MCP tool of a definition whose schema is JSON Schema already. */
 export function toMcp(tool: { name?: Json; description?: Json; schema?: Json }): McpTool {
   const { name, description, schema } = tool;
   return {

@@ -8,7 +8,7 @@ import { configPage } from '../../tools/config-page.ts';
 import { verifies } from '../requirements.ts';
 import { ROOT } from './temporary-tree.ts';
 
-verifies('C1', 'docs/config.md is what `npm run docs` writes from the schema', () => {
+verifies('C1', 'docs/config.md equals the output of `npm run docs`', () => {
   expect(readFileSync(join(ROOT, 'docs', 'config.md'), 'utf8')).toBe(configPage());
 });
 
@@ -17,7 +17,7 @@ verifies('C14', 'docs/config.md has a row for every setting', () => {
   for (const path of settingPaths) expect(page).toContain(`| \`${path.join('.')}\` |`);
 });
 
-verifies('C1', 'every key of the schema says what it is for', () => {
+verifies('C1', 'every key of the schema has a description', () => {
   const silent = configPage()
     .split('\n')
     .filter((line) => line.startsWith('| `') && line.endsWith('|  |'));
@@ -31,7 +31,7 @@ it.each([
   { $schema: './x.json', mcpServers: {} },
   { mcpServers: { a: { command: 'x' }, b: { url: '${BASE}/mcp' }, c: { type: 'ws', url: 'wss://h/' } } },
   { mcpServers: { a: { command: 'x', tools: { t: { riskLevel: 'low' } } } }, mode: 'open', gateway: { port: 0 } },
-])('the JSON Schema takes what Heddle takes: %j', (value) => {
+])('the JSON Schema accepts a valid configuration: %j', (value) => {
   expect(accepts(value)).toBe(true);
 });
 
@@ -41,7 +41,7 @@ it.each([
   { gateway: { port: 70_000 } },
   { mcpServers: { a: { command: 'x', agrs: [] } } },
   { mcpServers: { a: { description: 'nothing to start' } } },
-])('the JSON Schema refuses what Heddle refuses: %j', (value) => {
+])('the JSON Schema refuses an invalid configuration: %j', (value) => {
   expect(accepts(value)).toBe(false);
   expect(configSchema.safeParse(value).success).toBe(false);
 });

@@ -17,15 +17,15 @@ function launch(written: Readonly<Record<string, string>>, pretend = '') {
 
 const node = (version: string) => `Object.defineProperty(process, 'versions', { value: { node: '${version}' } })`;
 
-verifies('L6', 'from a clone the launcher runs the source, silently and with all arguments', () => {
+verifies('L6', 'runs the source from a clone, silently and with all arguments', () => {
   expect(launch({ ...SOURCE, ...BUILT })).toEqual({ code: 5, stdout: 'source list tools\n', stderr: '' });
 });
 
-it('from a published package the launcher runs dist/', () => {
+it('runs dist/ from a published package', () => {
   expect(launch(BUILT)).toEqual({ code: 5, stdout: 'built list tools\n', stderr: '' });
 });
 
-it('on an older Node a clone says which it needs, which it found, and how to get it', () => {
+it('names the required and the found Node in a clone, and the command that installs it', () => {
   const { code, stdout, stderr } = launch(SOURCE, node('20.1.2'));
   expect(stderr).toContain('Heddle needs Node 24 or newer; this is Node 20.1.2');
   expect(stderr).toContain('npm ci');
@@ -33,7 +33,7 @@ it('on an older Node a clone says which it needs, which it found, and how to get
   expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
 });
 
-it('on an older Node a published package says to install a newer one', () => {
+it('asks for a newer Node in a published package', () => {
   const { code, stderr } = launch(BUILT, node('18.0.0'));
   expect(stderr).toContain('this is Node 18.0.0');
   expect(stderr).toContain('install Node 24');
@@ -41,7 +41,7 @@ it('on an older Node a published package says to install a newer one', () => {
   expect(code).toBe(3);
 });
 
-it('on Windows it points to WSL', () => {
+it('names WSL on Windows', () => {
   const { code, stderr } = launch(SOURCE, "Object.defineProperty(process, 'platform', { value: 'win32' })");
   expect(stderr).toContain('WSL');
   expect(code).toBe(3);
@@ -54,7 +54,7 @@ const SEES =
 it.each([
   ['source', SOURCE, 'src', '.ts'],
   ['dist', BUILT, 'dist', '.js'],
-])('from %s, where its own files are need not be looked up; packages are', (_, files, folder, extension) => {
+])('resolves its own files from %s without a lookup, and packages with one', (_, files, folder, extension) => {
   const main = `import './one${extension}';\nimport 'other';\nimport '../own.json' with { type: 'json' };\n${MAIN}`;
   const written = {
     ...files,
@@ -70,20 +70,20 @@ it.each([
   expect(looked).toEqual(['other', '../own.json', 'loaded', 'MODE list tools', '']);
 });
 
-it('a launcher without anything to launch says so and exits 70', () => {
+it('exits with 70 and a message when there is nothing to launch', () => {
   const { code, stderr } = launch(PACKAGE);
   expect(stderr).toContain('Heddle could not start.');
   expect(code).toBe(70);
 });
 
-it('a clone in which nothing is installed yet says how to do that', () => {
+it('names the install command in a clone without node_modules', () => {
   const { code, stderr } = launch({ ...PACKAGE, 'src/cli/main.ts': "import 'not-installed';\n" });
   expect(stderr).toMatch(/^What Heddle needs is not installed\.\n {2}fix: run `npm ci` in /);
   expect(stderr).not.toMatch(/^ +at /m);
   expect(code).toBe(3);
 });
 
-it('a launcher that cannot load Heddle says why and exits 70', () => {
+it('exits with 70 and the reason when Heddle cannot be loaded', () => {
   const { code, stderr } = launch({ ...PACKAGE, 'src/cli/main.ts': "throw new Error('broken on purpose');\n" });
   expect(stderr).toContain('Heddle could not start.');
   expect(stderr).toContain('broken on purpose');

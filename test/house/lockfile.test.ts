@@ -12,15 +12,15 @@ interface Locked {
 const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
   readonly packages: Readonly<Record<string, Locked>>;
 };
-/** The packages that npm downloads; links and the folders they lead to are in this repository. */
+/** The packages that npm downloads. Links and their folders are in this repository. */
 const downloaded = Object.entries(packages).filter(([path, { link }]) => path.includes('node_modules/') && !link);
 
-it('locks every downloaded package to its content, those for other platforms included', () => {
+it('has an integrity hash for every downloaded package, other platforms included', () => {
   const unlocked = downloaded.filter(([, { integrity }]) => !/^sha(256|384|512)-/.test(integrity ?? ''));
   expect(unlocked.map(([path]) => path)).toEqual([]);
   expect(downloaded.length).toBeGreaterThan(100);
 });
 
-it('names no registry, so that every user downloads from their own', () => {
+it('names no registry, so that each user downloads from the configured one', () => {
   expect(downloaded.filter(([, { resolved }]) => resolved !== undefined).map(([path]) => path)).toEqual([]);
 });

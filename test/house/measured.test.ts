@@ -6,11 +6,11 @@ import { ROOT } from './temporary-tree.ts';
 
 const MEASURES = /performance\.now|Date\.now|memoryUsage|hrtime/;
 const WAITS = /\bsleep\(|\bsetTimeout\(|\bsetTimeout as\b/;
-// A deadline of ten seconds or more, written as a number, is met on a busy machine too.
+// A deadline of ten seconds or more, written as a number, holds on a busy machine too.
 const SHORT_DEADLINE = /AbortSignal\.timeout\((?!\d{2,}_\d{3}\)|\d{5,}\))/;
 const measures = (text: string) => [MEASURES, WAITS, SHORT_DEADLINE].some((pattern) => pattern.test(text));
 
-/** The files that may read a clock or the memory or wait, with the reason. Nothing in them depends on how busy the machine is. */
+/** The files that may read a clock or the memory or wait, with the reason. None depends on the load of the machine. */
 const ALLOWED: Readonly<Record<string, string>> = {
   'test/limits.ts': 'checks time and memory in soak runs only',
   'test/until.ts': 'has the deadline of a test that fails',

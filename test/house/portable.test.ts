@@ -4,13 +4,13 @@ import { expect, it } from 'vitest';
 import { runCommand } from './run-command.ts';
 import { ROOT } from './temporary-tree.ts';
 
-// Written in pieces, so that this file does not find itself.
+// Written in pieces, so that this file does not match itself.
 const FOREIGN = new RegExp(`(?<![\\w.\\-])/${'work'}/|${'registry'}\\.npm`);
-// Tests of paths name such folders for good reasons.
+// Tests of paths need such folders.
 const FOREIGN_BUT_IN_TESTS = new RegExp(`(?<![\\w.\\-])/${'(root|tmp)'}/`);
 const isTest = (file: string) => file.startsWith('test/') || file.endsWith('.test.ts');
 
-/** Every text file that is, or would be, committed. */
+/** Every text file that is committed or could be. */
 function textFiles(): readonly (readonly [string, string])[] {
   const { stdout } = runCommand(['git', 'ls-files', '--cached', '--others', '--exclude-standard']);
   return stdout
@@ -20,7 +20,7 @@ function textFiles(): readonly (readonly [string, string])[] {
     .filter(([, text]) => !text.includes('\0'));
 }
 
-it('no file depends on the machine it was written on: no private paths, no registry hosts', () => {
+it('no file contains private paths or registry hosts', () => {
   const files = textFiles();
   expect(files.length).toBeGreaterThan(10);
   const places = files.flatMap(([file, text]) =>

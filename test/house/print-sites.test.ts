@@ -14,13 +14,13 @@ it('the command line writes variable text only through functions that escape it'
   expect(raw).toEqual([]);
 });
 
-/** A constant, JSON, or text that went through one of the functions that escape. */
+/** A constant, JSON, or text from one of the escaping functions. */
 const isSafe = (written: string): boolean =>
   /^'[^']*'\)?/.test(written) ||
   /\b(oneLine|indented|following|cutToWidth|escapeJson|inert|inText)\b/.test(written) ||
   WHOLE.some((start) => written.startsWith(start));
 
-/** Text that was escaped where it was made, or that is ours alone. */
+/** Text that was escaped at its source, or that contains no foreign text. */
 const WHOLE = [
   '`${text}\\n`', // show-whole, print-json and the help text.
   '`${lines.slice(at, at + rows)',

@@ -5,16 +5,16 @@ import { ROOT, temporaryTree } from './temporary-tree.ts';
 
 const citations = findCitations(ROOT);
 
-it('no requirement is claimed as done without a test that cites it', () => {
+it('every requirement that is done has a test that cites it', () => {
   const claimed = Object.entries(REQUIREMENTS).flatMap(([id, { done }]) => (done ? [id] : []));
   expect(claimed.filter((id) => !citations.has(id))).toEqual([]);
 });
 
-it('no test cites a requirement that does not exist', () => {
+it('every cited requirement exists', () => {
   expect([...citations.keys()].filter((id) => !(id in REQUIREMENTS))).toEqual([]);
 });
 
-it('citations are found across line breaks, and the list itself is not one', () => {
+it('finds citations across line breaks, and does not count the list itself', () => {
   const cite = 'verifies';
   const folder = temporaryTree({
     written: {

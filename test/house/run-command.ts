@@ -8,7 +8,7 @@ export interface Outcome {
   readonly stderr: string;
 }
 
-/** Runs a command to its end. Names of tools are those of node_modules. */
+/** Runs a command to its end. Tools are found in node_modules. */
 export function runCommand(
   command: readonly [string, ...string[]],
   options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {},

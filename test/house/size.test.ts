@@ -6,7 +6,7 @@ import { ROOT, temporaryTree } from './temporary-tree.ts';
 
 const lines = (count: number, line: (n: number) => string) => Array.from({ length: count }, (_, n) => line(n)).join('');
 const fileOf = (count: number) => lines(count, (n) => `export const n${n} = ${n};\n`);
-// The linter counts what is between the braces.
+// The linter counts the lines between the braces.
 const functionOf = (count: number) =>
   `export function long(): number {\n  let sum = 0;\n${lines(count - 2, (n) => `  sum += ${n};\n`)}  return sum;\n}\n`;
 
@@ -17,14 +17,14 @@ function lint(source: string) {
 }
 
 describe('the linter', () => {
-  it('takes a file of 300 lines and refuses one of 301', () => {
+  it('accepts a file of 300 lines and refuses one of 301', () => {
     expect(lint(fileOf(300))).toMatchObject({ code: 0 });
     const { code, named } = lint(fileOf(301));
     expect(named).toContain('noExcessiveLinesPerFile');
     expect(code).not.toBe(0);
   });
 
-  it('takes a function of 60 lines and refuses one of 61', () => {
+  it('accepts a function of 60 lines and refuses one of 61', () => {
     expect(lint(functionOf(60))).toMatchObject({ code: 0 });
     const { code, named } = lint(functionOf(61));
     expect(named).toContain('noExcessiveLinesPerFunction');

@@ -12,7 +12,7 @@ const LAUNCHING = ['bin/heddle', 'bin/package.json', 'tools/start.mjs', 'tools/i
 const INSTALLED = { 'node_modules/.package-lock.json': '{}\n' };
 const REPORTS =
   "export async function main(argv: string[]) {\n  console.log(argv.join(' '));\n  process.exitCode = 7;\n}\n";
-// Stands for the gateway: serves for ever, says when it is ready and each time it is told to stop.
+// A fake gateway: runs for ever, prints when it is ready and each SIGINT.
 const SERVES = `export async function main() {
   const forEver = setInterval(() => {}, 1000);
   for (const signal of ['SIGINT', 'SIGTERM']) {
@@ -30,26 +30,26 @@ function clone(main: string, more: Readonly<Record<string, string>> = INSTALLED)
   return temporaryTree({ copied: LAUNCHING, written: { ...base, ...more } });
 }
 
-/** Starts a command whose gateway serves for ever; `said` ends only when everything that holds its output has ended. */
+/** Starts a command with the fake gateway. `output` settles when every process that holds its stdout has ended. */
 async function serving(command: readonly [string, ...string[]], env: NodeJS.ProcessEnv = {}) {
   const [name, ...args] = command;
   const child: ChildProcess = spawn(name, args, { cwd: clone(SERVES), env: { ...process.env, ...env } });
   onTestFinished(() => void child.kill('SIGKILL'));
   if (!child.stdout) throw new Error('a pipe was asked for');
   const ready = once(child.stdout, 'data');
-  const said = text(child.stdout);
+  const output = text(child.stdout);
   const code = once(child, 'exit').then(([value]) => value);
   await ready;
-  return { child, said, code };
+  return { child, output, code };
 }
 
-verifies('L6', '`npm start` runs `heddle up` with the arguments it was given, and exits as it does', () => {
+verifies('L6', '`npm start` runs `heddle up` with its arguments, and exits with its code', () => {
   const cwd = clone(REPORTS);
   const { code, stdout, stderr } = runCommand([process.execPath, 'tools/start.mjs', '--port', '0'], { cwd });
   expect({ code, stdout, stderr }).toEqual({ code: 7, stdout: 'up --port 0\n', stderr: '' });
 });
 
-verifies('L6', 'a clone without node_modules is installed first, with `npm ci`, and it is said', () => {
+verifies('L6', 'a clone without node_modules is installed first with `npm ci`, and the output names it', () => {
   const npm =
     '#!/bin/sh\necho "$@" > npm-arguments\nmkdir -p node_modules && echo {} > node_modules/.package-lock.json\n';
   const cwd = clone(REPORTS, { 'fake/npm': npm });
@@ -64,7 +64,7 @@ verifies('L6', 'a clone without node_modules is installed first, with `npm ci`, 
   expect(start()).toMatchObject({ code: 7, stderr: '' });
 });
 
-it('an installation that fails shows what npm said and starts nothing', () => {
+it('a failed installation shows the output of npm and starts nothing', () => {
   const cwd = clone(REPORTS, { 'fake/npm': '#!/bin/sh\necho "no such host" >&2\nexit 9\n' });
   const env = { PATH: `${join(cwd, 'fake')}:${process.env.PATH}` };
   const { code, stdout, stderr } = runCommand([process.execPath, 'tools/start.mjs'], { cwd, env });
@@ -72,23 +72,23 @@ it('an installation that fails shows what npm said and starts nothing', () => {
   expect({ code, stdout }).toEqual({ code: 9, stdout: '' });
 });
 
-it('an interrupt that arrives twice at once reaches the gateway once', async () => {
-  const { child, said, code } = await serving([process.execPath, 'tools/start.mjs']);
+it('two simultaneous interrupts reach the gateway once', async () => {
+  const { child, output, code } = await serving([process.execPath, 'tools/start.mjs']);
   child.kill('SIGINT');
   child.kill('SIGTERM');
-  expect((await said).split('\n').slice(1, -1)).toHaveLength(1);
+  expect((await output).split('\n').slice(1, -1)).toHaveLength(1);
   expect(await code).toBe(0);
 });
 
 it('the gateway ends when its starter is killed', async () => {
-  const { child, said } = await serving([process.execPath, 'tools/start.mjs']);
+  const { child, output } = await serving([process.execPath, 'tools/start.mjs']);
   child.kill('SIGKILL');
-  expect(await said).toBe('ready\nSIGTERM\n');
+  expect(await output).toBe('ready\nSIGTERM\n');
 });
 
 it('the gateway ends when npm is killed', async () => {
   const npm = `${process.execPath} tools/start.mjs & wait`;
-  const { child, said } = await serving(['sh', '-c', npm], { npm_lifecycle_event: 'start' });
+  const { child, output } = await serving(['sh', '-c', npm], { npm_lifecycle_event: 'start' });
   child.kill('SIGKILL');
-  expect(await said).toBe('ready\nSIGTERM\n');
+  expect(await output).toBe('ready\nSIGTERM\n');
 });

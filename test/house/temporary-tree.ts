@@ -13,7 +13,7 @@ interface Planting {
   readonly written?: Readonly<Record<string, string>>;
 }
 
-/** A folder laid out like this repository, gone when the test ends. */
+/** Creates a folder with the layout of this repository. Deletes it when the test ends. */
 export function temporaryTree({ copied = [], written = {} }: Planting): string {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-house-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

@@ -11,14 +11,14 @@ const report = (counts: object) => {
 cat > "$f" <<'END'
 ${JSON.stringify(all)}
 END
-echo "what vitest said"
+echo "output of vitest"
 exit ${all.numFailedTests > 0 || all.testResults.length > 0 ? 1 : 0}`);
 };
 
 const PASSING = {
   'package-lock.json': '{}\n',
   'node_modules/.package-lock.json': '{}\n',
-  'node_modules/.bin/biome': shell('echo "what biome said"'),
+  'node_modules/.bin/biome': shell('echo "output of biome"'),
   'node_modules/.bin/tsc': shell(''),
   'node_modules/.bin/depcruise': shell(''),
   'node_modules/.bin/vitest': report({ numPassedTests: 40 }),
@@ -36,7 +36,7 @@ function check(changed: Readonly<Record<string, string>> = {}, env: NodeJS.Proce
   return { code, stdout: stdout.replaceAll(/ \d+\.\d s$/gm, ' n s') };
 }
 
-verifies('L6', 'a good run is one line per step, and its last line counts tests and steps', () => {
+verifies('L6', 'prints one line per step, and counts tests and steps in the last line', () => {
   expect(check()).toEqual({
     code: 0,
     stdout: [
@@ -53,32 +53,32 @@ verifies('L6', 'a good run is one line per step, and its last line counts tests 
   });
 });
 
-it('a step that fails shows what it said; the later ones still run', () => {
+it('shows the output of a failed step, and runs the later ones', () => {
   const { code, stdout } = check({
     'node_modules/.bin/tsc': shell('echo "a type is wrong" >&2; exit 2'),
     'examples/hello/run.ts': "throw new Error('a story that went wrong');\n",
   });
   expect(stdout).toContain('✗ tsc n s\na type is wrong\n✓ depcruise n s\n');
   expect(stdout).toContain('a story that went wrong');
-  expect(stdout).not.toContain('what biome said');
+  expect(stdout).not.toContain('output of biome');
   expect(stdout).toMatch(/\n45 passed, 2 failed\n$/);
   expect(code).toBe(1);
 });
 
-it('failed tests are counted and shown', () => {
+it('counts and shows failed tests', () => {
   const { code, stdout } = check({ 'node_modules/.bin/vitest': report({ numPassedTests: 38, numFailedTests: 2 }) });
-  expect(stdout).toContain('✗ vitest (38 passed, 2 failed) n s\nwhat vitest said\n');
+  expect(stdout).toContain('✗ vitest (38 passed, 2 failed) n s\noutput of vitest\n');
   expect(stdout).toMatch(/\n45 passed, 2 failed\n$/);
   expect(code).toBe(1);
 });
 
-it('a test file that does not load, and a vitest that dies, are failures', () => {
+it('counts a test file that does not load, and a vitest that dies, as failures', () => {
   const broken = report({ testResults: [{ status: 'failed', assertionResults: [] }] });
   expect(check({ 'node_modules/.bin/vitest': broken }).stdout).toMatch(/\n7 passed, 1 failed\n$/);
   expect(check({ 'node_modules/.bin/vitest': shell('kill -9 $$') }).stdout).toMatch(/\n7 passed, 1 failed\n$/);
 });
 
-it('skipped tests are counted, and fail the run in CI', () => {
+it('counts skipped tests, and fails the run in CI', () => {
   const changed = { 'node_modules/.bin/vitest': report({ numPassedTests: 30, numPendingTests: 3 }) };
   const here = check(changed);
   expect(here.stdout).toMatch(/\n37 passed, 0 failed, 3 skipped\n$/);
@@ -86,11 +86,11 @@ it('skipped tests are counted, and fail the run in CI', () => {
   expect(check(changed, { CI: 'true' }).code).toBe(1);
 });
 
-it('what a step leaves running is ended, and does not hold the run', () => {
+it('ends processes that a step leaves running, and does not wait for them', () => {
   const { stdout } = check({
     'node_modules/.bin/tsc': shell('sleep 600 & echo "left $!"; exit 1'),
   });
   const left = /left (\d+)/.exec(stdout)?.[1] ?? '';
-  // Nothing, or a zombie that nobody has reaped yet.
+  // No process, or a zombie that is not reaped yet.
   expect(runCommand(['ps', '-o', 'stat=', '-p', left]).stdout).toMatch(/^Z|^$/);
 });

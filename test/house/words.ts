@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
 
-/** One source or text file: its path from the repository's root, and its text. */
+/** A source or text file, with its path from the repository's root. */
 export interface SourceText {
   readonly path: string;
   readonly text: string;
@@ -27,10 +27,7 @@ const UNIX_USER = /(['"`])nobody\1|user nobody|nobody:/g;
 export function findWordProblems(files: readonly SourceText[]): string[] {
   return files.flatMap((file) => [
     ...(isProductSource(file) ? retiredNames(file) : []),
-    ...matches(file, FORBIDDEN_START, (word) => `a doc comment begins with "${word}"`),
-    ...(isChecker(file)
-      ? []
-      : matches({ ...file, text: withoutUnixUser(file.text) }, FORBIDDEN_PRONOUN, (word) => `"${word}"`)),
+    ...(isChecker(file) ? [] : [...forbiddenStarts(file), ...forbiddenPronouns(file)]),
   ]);
 }
 
@@ -54,10 +51,17 @@ export function readFiles(root: string, folders: readonly string[], extensions: 
   );
 }
 
-export const read = (root: string, path: string): SourceText => ({ path, text: readFileSync(join(root, path), 'utf8') });
+export const read = (root: string, path: string): SourceText => ({
+  path,
+  text: readFileSync(join(root, path), 'utf8'),
+});
 
 const isProductSource = ({ path }: SourceText) => path.startsWith('src/') && !/(\.test|\/fixtures)\.ts$/.test(path);
 const isChecker = ({ path }: SourceText) => path.startsWith('test/house/words');
+const forbiddenStarts = (file: SourceText) =>
+  matches(file, FORBIDDEN_START, (word) => `a doc comment begins with "${word}"`);
+const forbiddenPronouns = (file: SourceText) =>
+  matches({ ...file, text: withoutUnixUser(file.text) }, FORBIDDEN_PRONOUN, (word) => `"${word}"`);
 const withoutUnixUser = (text: string) => text.replace(UNIX_USER, '');
 
 function retiredNames(file: SourceText): string[] {

@@ -11,7 +11,7 @@ import { verifies } from '../requirements.ts';
 import { until } from '../until.ts';
 
 const DEAF = `trap '' INT TERM HUP; echo ready; while :; do sleep 1; done`;
-/** How a server may start a child; each is deaf to signals and has the tag among its arguments. */
+/** Ways to start a child. Each child ignores signals and has the tag among its arguments. */
 const KINDS = {
   'a grandchild': 'sh -c "$deaf" $tag &',
   'a child in its own session': 'setsid sh -c "$deaf" $tag &',
@@ -20,12 +20,12 @@ const KINDS = {
 };
 const ESCAPES = 'a child in its own session with an empty environment';
 
-/** A server as stubborn as its child. */
+/** A server that ignores signals, as its child does. */
 const SERVER = '/bin/sh\0-c\0: server; ';
 const serverWith = (kind: string) => `: server; deaf="$1" tag="$2"; ${kind}
   trap '' INT TERM HUP; while :; do sleep 1; done`;
 
-/** A Heddle in its own process, that can be killed. */
+/** A Heddle in its own process, which the test kills. */
 const HOLDER = `
   import { startGroup } from '${new URL('../../src/process/process-group.ts', import.meta.url)}';
   import { openWatchdog } from '${new URL('../../src/process/watchdog.ts', import.meta.url)}';
@@ -38,8 +38,8 @@ const HOLDER = `
 `;
 
 const here = await probePidNamespace();
-const ways: [string, PidNamespace][] = [['by group and mark', { why: 'not wanted' }]];
-if ('enter' in here) ways.push(['in a pid namespace', here]);
+const ways: [string, PidNamespace][] = [['group and mark', { why: 'not wanted' }]];
+if ('enter' in here) ways.push(['a pid namespace', here]);
 
 function newTag(): string {
   const tag = `survivor-${randomUUID()}`;
@@ -60,10 +60,10 @@ function begin(kind: string, tag: string, namespace: PidNamespace) {
 
 for (const [how, namespace] of ways) {
   for (const [name, kind] of Object.entries(KINDS)) {
-    // Without a namespace nothing is left by which a process that changed both its session and its variables could be found.
+    // Without a namespace, a process that changed both its session and its environment cannot be found.
     const left = name === ESCAPES && !('enter' in namespace) ? 1 : 0;
 
-    verifies('T4', `held ${how}, ${left} of ${name} survive the end of their server`, async () => {
+    verifies('T4', `with ${how}, ${left} of ${name} survive the end of their server`, async () => {
       const tag = newTag();
       const group = begin(kind, tag, namespace);
       await once(group.child.stdout, 'data');
@@ -71,7 +71,7 @@ for (const [how, namespace] of ways) {
       await until('the others are gone', () => runningWith(tag).length === left);
     });
 
-    verifies('T4', `held ${how}, ${left} of ${name} survive a server that is killed`, async () => {
+    verifies('T4', `with ${how}, ${left} of ${name} survive a killed server`, async () => {
       const tag = newTag();
       const group = begin(kind, tag, namespace);
       await once(group.child.stdout, 'data');
@@ -82,7 +82,7 @@ for (const [how, namespace] of ways) {
       await until('the others are gone', () => runningWith(tag).length === left);
     });
 
-    verifies('T4', `held ${how}, ${left} of ${name} survive a Heddle that is killed with SIGKILL`, async () => {
+    verifies('T4', `with ${how}, ${left} of ${name} survive a Heddle killed with SIGKILL`, async () => {
       const tag = newTag();
       const program = JSON.stringify([serverWith(kind), DEAF, tag, entering(namespace, {})]);
       const holder = spawn(process.execPath, ['--no-warnings', '--input-type=module', '-e', HOLDER], {

@@ -8,7 +8,7 @@ const FOREVER = new AbortController().signal;
 
 onEveryDialect((bench) => {
   describe('records', () => recordsContract(bench));
-  describe('turns', () => turnsContract(bench));
+  describe('batches', () => turnsContract(bench));
   describe('chains', () => chainsContract(bench));
   describe('failure', () => failureContract(bench));
   describe('schema', () => schemaContract(bench));
@@ -16,7 +16,7 @@ onEveryDialect((bench) => {
 });
 
 function recordsContract(bench: Bench): void {
-  verifies('G11', 'records are found newest first, by time, caller and call', async () => {
+  verifies('G11', 'finds records newest first, by time, caller and call', async () => {
     const { audit } = bench.store;
     audit.append(recordOf({ callId: '1', at: 1 }));
     audit.append(recordOf({ callId: '2', at: 2, caller: 'grace' }));
@@ -31,28 +31,28 @@ function recordsContract(bench: Bench): void {
     expect(await found({ callId: '2', caller: 'ada' })).toEqual([]);
   });
 
-  it('a record comes back as it was written', async () => {
+  it('returns a record as it was written', async () => {
     const detail = { arguments: { text: 'a\u0000b "quoted" \\ {x,y} ✓', list: [1.5, null] }, '': {} };
     const record = recordOf({ phase: 'intent', at: 1.5, detail });
     await bench.store.audit.appendDurably(record);
     expect(await bench.store.audit.search({ limit: 1 })).toEqual([record]);
   });
 
-  it('a name that no database takes as it is stops nobody, and its chain holds', async () => {
+  it('stores a name with characters that the database refuses, and its chain stays intact', async () => {
     const { audit } = bench.store;
     await audit.appendDurably(recordOf({ name: 'half \ud800 nul \u0000', at: Number.NaN }));
     expect(await audit.search({ limit: 1 })).toMatchObject([{ name: 'half \ufffd nul \ufffd', at: 0 }]);
     expect((await audit.verify(FOREVER)).broken).toEqual([]);
   });
 
-  verifies('G11', 'a durable record is visible to others when it settles', async () => {
+  verifies('G11', 'commits a durable record before it settles', async () => {
     await bench.store.audit.appendDurably(recordOf());
     expect(await countOf(bench, 'audit')).toBe(1);
   });
 }
 
 function turnsContract(bench: Bench): void {
-  verifies('G11', 'what one turn brings is one transaction', async () => {
+  verifies('G11', 'writes the records of one turn in one transaction', async () => {
     const { audit } = bench.store;
     await bench.database.run('CREATE UNIQUE INDEX once ON audit (name)');
     await audit.appendDurably(recordOf({ name: 'an earlier turn' }));
@@ -62,13 +62,13 @@ function turnsContract(bench: Bench): void {
     expect(await countOf(bench, 'audit')).toBe(1);
   });
 
-  it('one turn may bring more records than a statement takes parameters', async () => {
+  it('writes more records in one turn than a statement may have parameters', async () => {
     for (let number = 0; number < 12_000; number += 1) bench.store.audit.append(recordOf());
     await bench.store.audit.appendDurably(recordOf());
     expect(await bench.store.audit.verify(FOREVER)).toEqual({ records: 12_001, segments: 1, broken: [] });
   });
 
-  it('closing writes what is queued, and nothing durable is taken after it', async () => {
+  it('writes queued records on close, and refuses durable ones after it', async () => {
     bench.store.audit.append(recordOf());
     bench.store.traces.append(spanOf());
     await bench.store.close();
@@ -84,7 +84,7 @@ function chainsContract(bench: Bench): void {
   const writeFive = ({ audit }: Store) =>
     Promise.all([1, 2, 3, 4, 5].map((at) => audit.appendDurably(recordOf({ at, name: `tool ${at}` }))));
 
-  verifies('G11', 'a chain holds over several turns', async () => {
+  verifies('G11', 'keeps a chain intact over several turns', async () => {
     await writeFive(bench.store);
     await writeFive(bench.store);
     expect(await bench.store.audit.verify(FOREVER)).toEqual({ records: 10, segments: 1, broken: [] });
@@ -101,7 +101,7 @@ function chainsContract(bench: Bench): void {
     ['repeated record', `INSERT INTO audit (${COLUMNS}) SELECT ${COLUMNS} FROM audit WHERE sequence = 2`, [2]],
   ];
   for (const [what, sql, broken] of tampering) {
-    verifies('G11', `a ${what} is found`, async () => {
+    verifies('G11', `finds a ${what}`, async () => {
       await writeFive(bench.store);
       await bench.database.run(sql);
       const report = await bench.store.audit.verify(FOREVER);
@@ -109,27 +109,27 @@ function chainsContract(bench: Bench): void {
     });
   }
 
-  it('a record whose detail was ruined is still shown', async () => {
+  it('returns a record whose detail is no JSON', async () => {
     await bench.store.audit.appendDurably(recordOf());
     await bench.database.run("UPDATE audit SET detail = 'gone'");
     expect(await bench.store.audit.search({ limit: 1 })).toMatchObject([{ detail: { unreadable: 'gone' } }]);
   });
 
-  verifies('G11', 'two writers of one database have a chain each', async () => {
+  verifies('G11', 'gives each of two writers of one database its own chain', async () => {
     const other = await openStore({ location: bench.database.location });
     await Promise.all([writeFive(bench.store), writeFive(other)]);
     expect(await other.audit.verify(FOREVER)).toEqual({ records: 10, segments: 2, broken: [] });
     await other.close();
   });
 
-  it('verifying stops when it is told to', async () => {
+  it('stops verifying when the signal aborts', async () => {
     await writeFive(bench.store);
     await expect(bench.store.audit.verify(AbortSignal.abort())).rejects.toThrow(/aborted/);
   });
 }
 
 function failureContract(bench: Bench): void {
-  verifies('G11', 'a durable record that cannot be written is refused, the others follow later', async () => {
+  verifies('G11', 'rejects a durable record that cannot be written, and writes the others later', async () => {
     const { audit } = bench.store;
     await audit.appendDurably(recordOf({ name: 'before' }));
     await bench.database.run('ALTER TABLE audit RENAME TO away');
@@ -144,7 +144,7 @@ function failureContract(bench: Bench): void {
     expect((await audit.verify(FOREVER)).broken).toEqual([]);
   });
 
-  it('closing says how many records were lost', async () => {
+  it('reports the number of lost records on close', async () => {
     await bench.database.run('ALTER TABLE audit RENAME TO away');
     bench.store.audit.append(recordOf());
     await expect(bench.store.close()).rejects.toMatchObject({
@@ -153,21 +153,21 @@ function failureContract(bench: Bench): void {
     });
   });
 
-  it('a table that is gone is told as a store that cannot be used', async () => {
+  it('reports a missing table as STORE_UNAVAILABLE', async () => {
     await bench.database.run('DROP TABLE servers');
     await expect(bench.store.servers.all()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
   });
 }
 
 function schemaContract(bench: Bench): void {
-  it('opening again keeps what is there', async () => {
+  it('keeps all rows when it is opened again', async () => {
     await bench.store.audit.appendDurably(recordOf());
     await bench.store.close();
     bench.store = await openStore({ location: bench.database.location });
     expect(await bench.store.audit.search({ limit: 9 })).toHaveLength(1);
   });
 
-  it('several may open an empty database at once', async () => {
+  it('lets several processes open an empty database at once', async () => {
     await bench.store.close();
     await bench.database.empty();
     const { location } = bench.database;
@@ -177,7 +177,7 @@ function schemaContract(bench: Bench): void {
     await Promise.all(stores.map((store) => store.close()));
   });
 
-  it('a schema of a newer Heddle is left alone', async () => {
+  it('refuses a schema of a newer Heddle', async () => {
     await bench.database.setVersion(99);
     await expect(openStore({ location: bench.database.location })).rejects.toMatchObject({
       code: 'STORE_UNAVAILABLE',
@@ -191,7 +191,7 @@ function serversContract(bench: Bench): void {
   const lists = { tools, resources: [{ uri: 'a:b' }], templates: [{ uriTemplate: 'a:{b}' }], prompts: [{ name: 'p' }] };
   const memory = { server: 'demo', abilities: 0, signature: 'sha', era: 'modern', lists, at: 1_000 } as const;
 
-  verifies('T3', 'the definitions of a server are remembered as it wrote them', async () => {
+  verifies('T3', 'keeps the definitions of a server unchanged', async () => {
     const { servers } = bench.store;
     await servers.remember({ ...memory, server: 'other' });
     await servers.remember(memory);
@@ -199,7 +199,7 @@ function serversContract(bench: Bench): void {
     expect(JSON.stringify((await servers.all())[0]?.lists)).toBe(JSON.stringify(lists));
   });
 
-  verifies('T11', 'the newest verdict on a server replaces the one before', async () => {
+  verifies('T11', 'replaces the era of a server by the newest one', async () => {
     const { servers } = bench.store;
     await servers.remember(memory);
     const newer = {
@@ -214,23 +214,22 @@ function serversContract(bench: Bench): void {
     expect(await servers.all()).toEqual([newer]);
   });
 
-  verifies(
-    'T3',
-    'what a server lists to those who can be asked more does not replace what it lists to all',
-    async () => {
-      const { servers } = bench.store;
-      const more = { ...memory, abilities: 5, lists: { ...lists, tools: [...tools, { name: 'ask' }] } };
-      await servers.remember(memory);
-      await servers.remember(more);
-      expect(await servers.all()).toEqual([memory, more]);
+  verifies('T3', 'keeps the lists of a server separately for each set of client capabilities', async () => {
+    const { servers } = bench.store;
+    const more = { ...memory, abilities: 5, lists: { ...lists, tools: [...tools, { name: 'ask' }] } };
+    await servers.remember(memory);
+    await servers.remember(more);
+    expect(await servers.all()).toEqual([memory, more]);
+  });
+
+  it.each(['tools', 'resources', 'templates', 'prompts'])(
+    'drops the lists of a server whose %s cannot be parsed',
+    async (list) => {
+      await bench.store.servers.remember(memory);
+      await bench.database.run(`UPDATE servers SET ${list} = 'gone'`);
+      expect(await bench.store.servers.all()).toEqual([]);
     },
   );
-
-  it.each(['tools', 'resources', 'templates', 'prompts'])('a memory whose %s cannot be read is none', async (list) => {
-    await bench.store.servers.remember(memory);
-    await bench.database.run(`UPDATE servers SET ${list} = 'gone'`);
-    expect(await bench.store.servers.all()).toEqual([]);
-  });
 }
 
 async function countOf({ database }: Bench, table: string): Promise<number> {

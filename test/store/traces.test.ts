@@ -10,7 +10,7 @@ onEveryDialect((bench) => {
       return stats.reduce((sum, { totalCalls }) => sum + totalCalls, 0) === count;
     });
 
-  verifies('V1', 'a trace is read in the order its spans began, parents and unknown attributes included', async () => {
+  verifies('V1', 'returns the spans of a trace by start, with parents and unknown attributes', async () => {
     const { traces } = bench.store;
     const child = spanOf({ spanId: 'child', parentId: 'span-1', startedAt: 1_001, outcome: 'UPSTREAM_TIMEOUT' });
     traces.append(child);
@@ -21,7 +21,7 @@ onEveryDialect((bench) => {
     expect(await traces.get('none')).toEqual([]);
   });
 
-  verifies('V1', 'calls are counted per name and per server since a time, the most called first', async () => {
+  verifies('V1', 'counts calls per name and per server since a time, the most called first', async () => {
     const { traces } = bench.store;
     traces.append(spanOf({ startedAt: 1 }));
     traces.append(spanOf({ name: 'demo.add', startedAt: 10, durationMs: 1 }));
@@ -49,7 +49,7 @@ onEveryDialect((bench) => {
     expect(await traces.stats(10, 'server')).toMatchObject([demo]);
   });
 
-  verifies('V1', 'a percentile is the time that so many calls of a hundred kept within', async () => {
+  verifies('V1', 'returns a measured duration as percentile', async () => {
     const { traces } = bench.store;
     const times = Array.from({ length: 200 }, (_, index) => index + 1);
     for (const durationMs of times.toReversed()) traces.append(spanOf({ durationMs }));
@@ -68,7 +68,7 @@ onEveryDialect((bench) => {
     ]);
   });
 
-  verifies('V1', 'of the errors of a name the five most frequent are told', async () => {
+  verifies('V1', 'returns the five most frequent errors of a name', async () => {
     const { traces } = bench.store;
     const often = {
       AUTH_NEEDED: 1,
@@ -92,7 +92,7 @@ onEveryDialect((bench) => {
     ]);
   });
 
-  verifies('V1', 'a call that asks, or goes on by itself, is counted once: when it ends', async () => {
+  verifies('V1', 'counts a call with input requests or a task once, when it ends', async () => {
     const { traces } = bench.store;
     const rounds = ['working', 'input-required', 'working', 'ok'];
     for (const [at, outcome] of rounds.entries()) traces.append(spanOf({ spanId: `span-${at}`, outcome }));
@@ -102,7 +102,7 @@ onEveryDialect((bench) => {
     }
   });
 
-  it('what nobody could have answered belongs to no server', async () => {
+  it('counts a call without a server under no server', async () => {
     const { server: _, ...unknown } = spanOf({ name: 'any.tool', outcome: 'NAME_AMBIGUOUS' });
     bench.store.traces.append(unknown);
     await written(1);
@@ -111,7 +111,7 @@ onEveryDialect((bench) => {
     expect(await bench.store.traces.get('trace-1')).toEqual([unknown]);
   });
 
-  verifies('V1', 'a name that callers invent is traced, and is no line of the statistics', async () => {
+  verifies('V1', 'traces an unknown name, but leaves it out of the statistics', async () => {
     const unknown = spanOf({ name: 'no.tool', outcome: 'NAME_UNKNOWN' });
     bench.store.traces.append(unknown);
     await expect.poll(() => bench.store.traces.get('trace-1')).toEqual([unknown]);

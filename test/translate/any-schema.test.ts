@@ -21,7 +21,7 @@ const TIMEOUT_MS = RUNS * 400;
 const SEED = 20_261_116;
 const GUESSES = 8;
 
-/** Whether a value fits a schema; undefined when the schema cannot be checked at all. */
+/** Tests a value against a schema. Returns undefined when ajv cannot compile the schema. */
 function checkOf(schema: JsonObject): (value: Json) => boolean | undefined {
   try {
     const budget = checkBudget();
@@ -42,7 +42,7 @@ function checkOf(schema: JsonObject): (value: Json) => boolean | undefined {
 interface Case {
   translate(tool: JsonObject): TranslatedTool<unknown>;
   problems(value: JsonObject): readonly string[];
-  /** What the model is told, as JSON Schema. */
+  /** The schema that the model gets, as JSON Schema. */
   schema(value: JsonObject): JsonObject;
 }
 
@@ -65,7 +65,7 @@ const CASES: { [dialect: string]: Case } = {
   },
 };
 
-// Gemini has no word for it: what is not named is not there.
+// Gemini lacks the keyword: properties that are not named do not exist.
 function closed(schema: Json | undefined): Json | undefined {
   if (Array.isArray(schema)) return schema.map((one: Json) => closed(one) as Json);
   if (typeof schema !== 'object' || schema === null) return schema;
@@ -92,7 +92,7 @@ for (const [dialect, { translate, problems, schema }] of Object.entries(CASES)) 
             const given = guessValue(told, { root: told, random });
             if (fitsTold(given) !== true) continue;
             const back = toArguments(given);
-            // Ajv never looks at a property of this name, whatever the schema says.
+            // Ajv ignores a property of this name.
             const isValid = JSON.stringify(back).includes('__proto__') ? true : fitsOriginal(back);
             if (isPromised) counts.promised++;
             if (isValid !== false) continue;
@@ -110,7 +110,7 @@ for (const [dialect, { translate, problems, schema }] of Object.entries(CASES)) 
 
 verifies(
   'R9',
-  'any schema as a zod type takes the same values',
+  'converts any schema to a zod type that accepts the same values',
   () => {
     const counts = { taken: 0, refused: 0 };
     fc.assert(
@@ -121,7 +121,7 @@ verifies(
         const random = randomFrom(seed);
         for (let guess = 0; guess < GUESSES; guess++) {
           const given = guessValue(original, { root: original, random });
-          // Zod never looks at a property of this name, whatever the type says.
+          // Zod ignores a property of this name.
           if (JSON.stringify(given).includes('__proto__')) continue;
           const isValid = fitsOriginal(given);
           const isTaken = type.safeParse(given).success;

@@ -5,17 +5,17 @@ import { SCHEMA } from './load-queries.ts';
 import { MIGRATIONS } from './migrations.ts';
 
 const KNOWN = MIGRATIONS.length;
-/** Any number, as long as every Heddle takes the same one. */
+/** An arbitrary number that every Heddle uses. */
 const LOCK_KEY = 4_833_331;
 
-/** Brings the tables up to date; costs one read when they are. */
+/** Migrates the tables. Costs one read when they are up to date. */
 export async function migratePostgres(pool: Pool, place: string): Promise<void> {
   const found = await versionOf(pool);
   refuseNewer(place, found, KNOWN);
   if (found === KNOWN) return;
   await inTransaction(pool, async (client) => {
     await client.query('SELECT pg_advisory_xact_lock($1)', [LOCK_KEY]);
-    // Another process may have been quicker while we waited for the lock.
+    // Another process may have migrated while this one waited for the lock.
     const version = await versionOf(client);
     refuseNewer(place, version, KNOWN);
     await client.query(`CREATE SCHEMA IF NOT EXISTS ${SCHEMA}`);
@@ -27,8 +27,8 @@ export async function migratePostgres(pool: Pool, place: string): Promise<void> 
 }
 
 async function versionOf(connection: Pool | PoolClient): Promise<number> {
-  // Asked first: reading a table that is not there would spoil the transaction. And asked of the catalog: to_regclass
-  // answers from a cache that may not know yet what another session has just committed.
+  // Checked first, because reading a missing table would abort the transaction. The catalog is read directly:
+  // to_regclass uses a cache that may lack what another session has just committed.
   const tables = await connection.query('SELECT 1 FROM pg_tables WHERE schemaname = $1 AND tablename = $2', [
     SCHEMA,
     'schema_version',

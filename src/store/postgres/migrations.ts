@@ -1,7 +1,7 @@
 import type { Migration } from '../migration.ts';
 import { SCHEMA } from './load-queries.ts';
 
-/** The Postgres schema, step by step; `schema_version` holds how many are done. */
+/** The Postgres schema, one migration per version; `schema_version` holds the number applied. */
 export const MIGRATIONS: readonly Migration[] = [
   [
     `CREATE TABLE ${SCHEMA}.audit (
@@ -68,7 +68,7 @@ export const MIGRATIONS: readonly Migration[] = [
        created_at DOUBLE PRECISION NOT NULL
      )`,
   ],
-  // What was remembered does not say whom it was listed to, so it is learnt again.
+  // The old rows lack the client capabilities of their listing, so they are dropped and listed again.
   [
     `DROP TABLE ${SCHEMA}.servers`,
     `CREATE TABLE ${SCHEMA}.servers (

@@ -9,7 +9,7 @@ describe.skipIf(!testPostgres)('a store in Postgres', () => {
   });
   afterEach(() => database.remove());
 
-  it('lives on when its server drops every connection', async () => {
+  it('reconnects after its server drops every connection', async () => {
     const store = await openStore({ location: database.location });
     await store.audit.appendDurably(recordOf({ name: 'before' }));
     await database.run(
@@ -24,7 +24,7 @@ describe.skipIf(!testPostgres)('a store in Postgres', () => {
     await store.close();
   });
 
-  it('keeps to its own schema', async () => {
+  it('creates tables in its own schema only', async () => {
     const store = await openStore({ location: database.location });
     await store.close();
     const tables = await database.run(

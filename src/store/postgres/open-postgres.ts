@@ -11,12 +11,12 @@ import { postgresServerBook } from './postgres-server-book.ts';
 import { postgresWriter } from './postgres-writer.ts';
 
 const CONNECT_MS = 5_000;
-/** Ends a query whose server has gone silent; nothing else here would. */
+/** Ends a query whose server has stopped responding. */
 const ANSWER_MS = 30_000;
 
 /** Opens a database that several machines may share. */
 export async function openPostgres(location: string, place: string): Promise<Database> {
-  // The driver's own complaint would carry the whole URL, password included.
+  // The driver's own error would contain the whole URL, password included.
   if (!URL.canParse(location))
     throw new HeddleError('STORE_UNAVAILABLE', `The store's URL ${place} is not a valid URL.`);
   const pool = await openPool(location);
@@ -49,7 +49,7 @@ async function openPool(connectionString: string): Promise<Pool> {
     });
   });
   const pool = new Pool({ connectionString, connectionTimeoutMillis: CONNECT_MS, query_timeout: ANSWER_MS });
-  // An idle connection that drops is replaced at the next query; unheard, its error would end the process.
+  // An idle connection that drops is replaced at the next query. Without a listener its error would end the process.
   pool.on('error', () => undefined);
   return pool;
 }

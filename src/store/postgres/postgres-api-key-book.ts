@@ -7,11 +7,11 @@ import { SCHEMA } from './load-queries.ts';
 const COLUMNS = 'name, sha256, roles, profile, created_at';
 const TABLE = `${SCHEMA}.api_keys`;
 
-/** The keys of every Heddle on this database together. */
+/** The API keys of every Heddle on this database. */
 export function postgresApiKeyBook(pool: Pool): ApiKeyBook {
   return {
     async all() {
-      // By bytes, as SQLite does: the order must not depend on the language of the database.
+      // Ordered by bytes, as SQLite does: the order must not depend on the locale of the database.
       const { rows } = await pool.query<ApiKeyRow>(`SELECT ${COLUMNS} FROM ${TABLE} ORDER BY name COLLATE "C"`);
       return rows.map(fromApiKeyRow);
     },

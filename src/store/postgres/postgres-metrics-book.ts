@@ -6,7 +6,7 @@ import { SCHEMA } from './load-queries.ts';
 
 const COLUMNS = 'server, tool, total_calls, tool_errors, error_count, avg_latency_ms, last_call_time';
 const TABLE = `${SCHEMA}.metrics`;
-// In one order always, so that two who write at once never wait for each other.
+// Rows are written in one fixed order, so that two writers cannot deadlock.
 const ADD = `INSERT INTO ${TABLE} AS known (${COLUMNS})
   SELECT * FROM unnest($1::text[], $2::text[], $3::double precision[], $4::double precision[],
     $5::double precision[], $6::double precision[], $7::double precision[]) AS given (${COLUMNS}) ORDER BY server, tool
@@ -17,7 +17,7 @@ const ADD = `INSERT INTO ${TABLE} AS known (${COLUMNS})
     avg_latency_ms = excluded.avg_latency_ms,
     last_call_time = greatest(known.last_call_time, excluded.last_call_time)`;
 
-/** How servers have done, counted by every Heddle on this database together. */
+/** The call counts of every Heddle on this database. */
 export function postgresMetricsBook(pool: Pool): MetricsBook {
   return {
     async all() {

@@ -6,7 +6,7 @@ import { SCHEMA } from './load-queries.ts';
 
 const COLUMNS = 'server, abilities, signature, era, at, tools, resources, templates, prompts';
 
-/** What was learnt of each server, shared by every Heddle on this database. */
+/** The server lists, shared by every Heddle on this database. */
 export function postgresServerBook(pool: Pool): ServerBook {
   return {
     async all() {

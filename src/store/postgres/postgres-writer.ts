@@ -4,7 +4,7 @@ import type { WriteBatch } from '../write-queue.ts';
 import { inTransaction } from './in-transaction.ts';
 import { SCHEMA } from './load-queries.ts';
 
-/** Columns with the type of the array that carries their values. */
+/** Columns with the SQL type of the array that carries their values. */
 type Columns<Row> = readonly (readonly [keyof Row & string, 'text' | 'integer' | 'double precision'])[];
 
 const RECORD_COLUMNS: Columns<SealedRow> = [
@@ -41,7 +41,7 @@ export function postgresWriter(pool: Pool): WriteBatch {
     });
 }
 
-// One array per column: a VALUES list would hit the limit of 65 535 parameters.
+// Each column is one array parameter: a VALUES list would exceed the limit of 65 535 parameters.
 function insertOf<Row>(table: string, columns: Columns<Row>, rows: readonly Row[]) {
   const names = columns.map(([name]) => name).join(', ');
   const arrays = columns.map(([, type], index) => `$${index + 1}::${type}[]`).join(', ');

@@ -33,7 +33,7 @@ async function failure(promise: Promise<unknown>): Promise<HeddleError> {
   return thrown;
 }
 
-verifies('A3', 'keeps a secret encrypted, in files of the user’s alone', async () => {
+verifies('A3', 'keeps a secret encrypted, in files with mode 0600', async () => {
   const home = await newHome();
   await (await open(home)).set('github.TOKEN', VALUE);
   const again = await open(home);
@@ -49,7 +49,7 @@ verifies('A3', 'keeps a secret encrypted, in files of the user’s alone', async
   expect((await readdir(home)).sort()).toEqual(['secret-key', 'secrets.json']);
 });
 
-it('lists names and when they were set, in order, and removes', async () => {
+it('lists names and dates in order, and removes a secret', async () => {
   const home = await newHome();
   const secrets = await openSecrets({ home, env: {}, keyring: none, clock: () => 0 });
   await secrets.set('b', VALUE);
@@ -64,7 +64,7 @@ it('lists names and when they were set, in order, and removes', async () => {
   expect((await secrets.names()).map(({ name }) => name)).toEqual(['a']);
 });
 
-it('makes no file only because somebody asks', async () => {
+it('creates no file on a read', async () => {
   const home = await newHome();
   const secrets = await open(home);
   expect(await secrets.get('a')).toBeUndefined();
@@ -77,14 +77,14 @@ it.each([
   ['hex', HEX_KEY],
   ['base64', Buffer.from(HEX_KEY, 'hex').toString('base64')],
   ['a passphrase', 'correct horse battery staple'],
-])('takes the key from HEDDLE_SECRET_KEY as %s, and then makes no key file', async (_, key) => {
+])('takes the key from HEDDLE_SECRET_KEY as %s and creates no key file', async (_, key) => {
   const home = await newHome();
   await (await open(home, { HEDDLE_SECRET_KEY: key })).set('a', VALUE);
   expect(await (await open(home, { HEDDLE_SECRET_KEY: key })).get('a')).toBe(VALUE);
   expect(await readdir(home)).toEqual(['secrets.json']);
 });
 
-it.each([undefined, 'cd'.repeat(32), 'another phrase'])('says that the key is wrong (%s)', async (key) => {
+it.each([undefined, 'cd'.repeat(32), 'another phrase'])('reports a wrong key (%s)', async (key) => {
   const home = await newHome();
   await (await open(home, { HEDDLE_SECRET_KEY: HEX_KEY })).set('a', VALUE);
   const other = await open(home, key === undefined ? {} : { HEDDLE_SECRET_KEY: key });
@@ -96,7 +96,7 @@ it.each([undefined, 'cd'.repeat(32), 'another phrase'])('says that the key is wr
   expect(await (await open(home, { HEDDLE_SECRET_KEY: HEX_KEY })).get('a')).toBe(VALUE);
 });
 
-it('names a secret that was tampered with, and opens the others', async () => {
+it('names a secret that was tampered with and decrypts the others', async () => {
   const home = await newHome();
   const secrets = await open(home);
   await secrets.set('a', VALUE);
@@ -110,7 +110,7 @@ it('names a secret that was tampered with, and opens the others', async () => {
   expect(await secrets.get('b')).toBe('fine');
 });
 
-it('opens a secret under its own name alone', async () => {
+it('decrypts a secret under its own name only', async () => {
   const home = await newHome();
   const secrets = await open(home);
   await secrets.set('mine', VALUE);
@@ -121,7 +121,7 @@ it('opens a secret under its own name alone', async () => {
 });
 
 it.each(['', 'nonsense', '[]', '{"version":2}', '{"version":1,"salt":"","check":{},"secrets":{"a":1}}'])(
-  'says that a file like %j is damaged, and does not write over it',
+  'reports a file like %j as damaged and does not overwrite it',
   async (text) => {
     const home = await newHome();
     await mkdir(home);
@@ -154,7 +154,7 @@ it('refuses an empty value', async () => {
   expect((await failure((await open(await newHome())).set('a', ''))).code).toBe('INPUT_INVALID');
 });
 
-it('loses nothing when many set at once, in this process and in others', async () => {
+it('keeps every secret of concurrent writers, in this process and in others', async () => {
   const home = await newHome();
   const own = Array.from({ length: 8 }, (_, index) => `own${index}`);
   const program = `import { openSecrets } from ${JSON.stringify(join(import.meta.dirname, 'open-secrets.ts'))};
@@ -172,7 +172,7 @@ it('loses nothing when many set at once, in this process and in others', async (
   expect((await readdir(home)).sort()).toEqual(['secret-key', 'secrets.json']);
 });
 
-it('goes on when the holder of the lock has died', async () => {
+it('takes over the lock of a dead process', async () => {
   const home = await newHome();
   const child = spawn(process.execPath, ['-e', '']);
   await once(child, 'exit');
@@ -182,7 +182,7 @@ it('goes on when the holder of the lock has died', async () => {
   expect((await readdir(home)).sort()).toEqual(['secret-key', 'secrets.json']);
 });
 
-it('reads many at once for a configuration: values, errors, and nothing for what is not set', async () => {
+it('reads many secrets at once: values, errors, and nothing for those not set', async () => {
   const home = await newHome();
   await (await open(home)).set('a', VALUE);
   const found = await readSecretsFor(['a', 'a', 'none'], { home, env: {}, keyring: none });
@@ -193,7 +193,7 @@ it('reads many at once for a configuration: values, errors, and nothing for what
   expect(untouched.size).toBe(0);
 });
 
-/** The far end of the keychain package: it keeps what it is given. */
+/** A fake of the keychain package that stores values in a map. */
 function keyringOf(kept: Map<string, string>, works = true): Keyring {
   const key = (service: string, account: string) => `${service}\0${account}`;
   return {
@@ -221,7 +221,7 @@ function keyringOf(kept: Map<string, string>, works = true): Keyring {
   };
 }
 
-it('uses the keychain when one answers, and no file then', async () => {
+it('uses the keychain and no file when a keychain responds', async () => {
   const home = await newHome();
   const keyring = async () => keyringOf(new Map());
   const secrets = await openSecrets({ home, env: {}, keyring });
@@ -236,7 +236,7 @@ it('uses the keychain when one answers, and no file then', async () => {
   await expect(stat(home)).rejects.toThrow();
 });
 
-it('stays with the file when no keychain answers, when it is there already, or when a key is given', async () => {
+it('uses the file without a keychain, with an existing file, or with a key in the environment', async () => {
   const home = await newHome();
   const backendOf = async (env: Record<string, string>, works: boolean) =>
     (await openSecrets({ home, env, keyring: async () => keyringOf(new Map(), works) })).backend;

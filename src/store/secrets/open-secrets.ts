@@ -12,10 +12,10 @@ export interface OpenSecretsOptions extends KeyPlace {
 
 const NAME = /^[A-Za-z0-9_.-]{1,128}$/;
 
-/** Opens the secrets of a user: in the keychain when there is one, else in an encrypted file. */
+/** Opens the secrets of a user: in the keychain if one responds, else in an encrypted file. */
 export async function openSecrets(options: OpenSecretsOptions): Promise<Secrets> {
   const { home, env, clock = Date.now, keyring = loadKeyring } = options;
-  // What is in the file stays there, and who gives a key wants the file.
+  // An existing file stays in use, and a key from the environment selects the file.
   const staysInFile = Boolean(env.HEDDLE_SECRET_KEY) || (await exists(secretFileOf(home)));
   const keychain = staysInFile ? undefined : await keychainSecrets(home, keyring);
   const parts = keychain ?? fileSecrets({ home, env, clock });
@@ -35,8 +35,8 @@ export async function openSecrets(options: OpenSecretsOptions): Promise<Secrets>
 }
 
 /**
- * What to give where secrets are needed all at once: for each name its value, or the error that keeps it shut.
- * A name that is not set is not in the answer; without names nothing is opened.
+ * Reads many secrets at once: for each name its value, or the error that prevents reading it.
+ * A name that is not set is missing in the result. Without names no store is opened.
  */
 export async function readSecretsFor(
   names: readonly string[],

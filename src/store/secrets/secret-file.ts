@@ -12,7 +12,7 @@ import type { Secrets } from './secrets.ts';
 interface SecretFile {
   readonly version: 1;
   readonly salt: string;
-  /** Opens with the right key alone, so that a wrong key is not taken for a damaged entry. */
+  /** A value that only the right key decrypts, to tell a wrong key from a damaged entry. */
   readonly check: Sealed;
   readonly secrets: Readonly<Record<string, Sealed & { readonly at: string }>>;
 }
@@ -20,10 +20,10 @@ interface SecretFile {
 const CHECK = 'heddle:secrets';
 const SALT_BYTES = 16;
 
-/** Where the encrypted file of a home folder is. */
+/** The path of the encrypted file in a home folder. */
 export const secretFileOf = (home: string): string => join(home, 'secrets.json');
 
-/** Secrets in a file of the user's alone, each encrypted under its name. */
+/** Secrets in a file with mode 0600, each encrypted under its name. */
 export function fileSecrets(
   place: KeyPlace & { readonly clock: () => number },
 ): Omit<Secrets, 'backend' | 'requireName'> {

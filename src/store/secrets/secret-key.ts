@@ -5,22 +5,22 @@ import { HeddleError } from '../../core/errors.ts';
 import { createPrivateFile } from '../../files/private-file.ts';
 
 export interface KeyPlace {
-  /** Heddle's own folder of this user. */
+  /** Heddle's folder of this user. */
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** Makes the key for one file. A passphrase needs the salt of that file; a whole key does not. */
+/** Derives the key for one file. A passphrase needs the salt of that file; a 32-byte key does not. */
 export type KeyMaker = (salt: Buffer) => Promise<Buffer>;
 
 const KEY_BYTES = 32;
 const HEX = /^[0-9a-f]{64}$/i;
 const BASE64 = /^[A-Za-z0-9+/_-]{43}=?$/;
-// 32 MB and a tenth of a second: dear to somebody who tries many, cheap to somebody who knows it.
+// 32 MB and 100 ms: costly for guessing, cheap for one use.
 const SCRYPT = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 1024 * 1024 };
 const OTHERS = 0o077;
 
-/** The key of what Heddle encrypts: `HEDDLE_SECRET_KEY`, else a file of the user's alone, made on first use. */
+/** Finds the encryption key: `HEDDLE_SECRET_KEY`, else a file with mode 0600 that is created on first use. */
 export async function findSecretKey({ home, env }: KeyPlace): Promise<KeyMaker> {
   const given = env.HEDDLE_SECRET_KEY;
   if (given === undefined || given === '') {
@@ -67,7 +67,7 @@ async function readKeyFile(file: string): Promise<string | undefined> {
   });
 }
 
-// If two processes make a key at the same time, both use the one that was created first.
+// If two processes create a key at the same time, both use the one that was created first.
 async function makeKeyFile(file: string): Promise<string> {
   const key = randomBytes(KEY_BYTES).toString('base64');
   try {

@@ -5,7 +5,7 @@ interface Credential {
   readonly password: string;
 }
 
-/** What Heddle uses of `@napi-rs/keyring`. */
+/** The part of `@napi-rs/keyring` that Heddle uses. */
 export interface Keyring {
   readonly AsyncEntry: new (
     service: string,
@@ -19,10 +19,10 @@ export interface Keyring {
 }
 
 const PROBE = 'heddle-probe';
-// In a variable: the package is optional, and nobody should have to install it to build Heddle.
+// In a variable, because the package is optional and must not be needed to build Heddle.
 const PACKAGE: string = '@napi-rs/keyring';
 
-/** The package that speaks to the keychain, when somebody has installed it beside Heddle. */
+/** Loads the keychain package if it is installed. */
 export async function loadKeyring(): Promise<Keyring | undefined> {
   try {
     return (await import(PACKAGE)) as Keyring;
@@ -31,7 +31,7 @@ export async function loadKeyring(): Promise<Keyring | undefined> {
   }
 }
 
-/** Secrets in the keychain of the operating system; undefined where there is none that answers. */
+/** Opens the keychain of the operating system. Returns undefined if none responds. */
 export async function keychainSecrets(
   home: string,
   load: () => Promise<Keyring | undefined>,

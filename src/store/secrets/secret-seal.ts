@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 
-/** One value encrypted, everything in base64. */
+/** An encrypted value, all fields in base64. */
 export interface Sealed {
   readonly iv: string;
   readonly data: string;
@@ -11,7 +11,7 @@ const CIPHER = 'aes-256-gcm';
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Encrypts a value so that it opens under this name alone: moved to another name it is broken. */
+/** Encrypts a value with its name as associated data: under another name it does not decrypt. */
 export function sealSecret(key: Buffer, name: string, value: string): Sealed {
   const iv = randomBytes(IV_BYTES);
   const cipher = createCipheriv(CIPHER, key, iv, { authTagLength: TAG_BYTES }).setAAD(Buffer.from(name));
@@ -19,7 +19,7 @@ export function sealSecret(key: Buffer, name: string, value: string): Sealed {
   return { iv: iv.toString('base64'), data: data.toString('base64'), tag: cipher.getAuthTag().toString('base64') };
 }
 
-/** The value, or undefined when the key, the name or a single bit is not what it was. */
+/** Decrypts a value. Returns undefined when the key, the name or the data differ. */
 export function unseal(key: Buffer, name: string, { iv, data, tag }: Sealed): string | undefined {
   try {
     const options = { authTagLength: TAG_BYTES };

@@ -25,7 +25,7 @@ afterEach(async () => {
 const write = (count: number) => database.write({ records: Array.from({ length: count }, () => RECORD), spans: [] });
 const fileBytes = () => statSync(join(folder, 'heddle.db')).size;
 
-it('moves the log into the database when nobody has written for a second, and not before', () => {
+it('moves the log into the database after one second without a write', () => {
   const before = fileBytes();
   write(1_000);
   vi.advanceTimersByTime(999);
@@ -36,7 +36,7 @@ it('moves the log into the database when nobody has written for a second, and no
   expect(fileBytes()).toBeGreaterThan(before + 1_000 * 200);
 });
 
-it('leaves a short log alone', () => {
+it('does not move a short log', () => {
   const before = fileBytes();
   write(999);
   vi.advanceTimersByTime(60_000);

@@ -1,18 +1,18 @@
 import type { DatabaseSync } from 'node:sqlite';
 
 export interface IdleCheckpoint {
-  /** Says that rows were committed just now. */
+  /** Reports that rows were committed. */
   wrote(rows: number): void;
   close(): void;
 }
 
 const IDLE_MS = 1_000;
-// Fewer are not worth waking the disk for.
+// Fewer rows are not worth a disk write.
 const MANY_ROWS = 1_000;
 
 /**
- * Moves the write-ahead log into the database once nobody has written for a second. It stops the process for as long
- * as the disk takes, some tens of milliseconds: better then than in the middle of many calls.
+ * Moves the write-ahead log into the database after one second without a write. This blocks the process for some tens
+ * of milliseconds, which would otherwise delay calls.
  */
 export function idleCheckpoint(db: DatabaseSync): IdleCheckpoint {
   let rows = 0;
@@ -23,7 +23,7 @@ export function idleCheckpoint(db: DatabaseSync): IdleCheckpoint {
     try {
       db.exec('PRAGMA wal_checkpoint(PASSIVE)');
     } catch {
-      // The log holds everything still; whether it can be written is for the next commit to say.
+      // The log still has all rows. If the disk cannot be written, the next commit fails.
     }
   }
 

@@ -4,14 +4,14 @@ import { MIGRATIONS } from './migrations.ts';
 
 const KNOWN = MIGRATIONS.length;
 
-/** Brings the tables up to date; costs one read when they are. */
+/** Migrates the tables. Costs one read when they are up to date. */
 export function migrateSqlite(db: DatabaseSync, place: string): void {
   const found = versionOf(db);
   refuseNewer(place, found, KNOWN);
   if (found === KNOWN) return;
   db.exec('BEGIN IMMEDIATE');
   try {
-    // Another process may have been quicker while we waited for the lock.
+    // Another process may have migrated while this one waited for the lock.
     const version = versionOf(db);
     refuseNewer(place, version, KNOWN);
     for (const statement of MIGRATIONS.slice(version).flat()) db.exec(statement);

@@ -1,8 +1,8 @@
 import type { Migration } from '../migration.ts';
 
 /**
- * The SQLite schema, step by step; `PRAGMA user_version` holds how many are done. An index would be one more page to
- * write in every transaction of the hot path, so there are none: searches go from the newest row backwards.
+ * The SQLite schema, one migration per version; `PRAGMA user_version` holds the number applied. There are no indexes:
+ * each would be one more page to write in every transaction. Searches read from the newest row backwards.
  */
 export const MIGRATIONS: readonly Migration[] = [
   [
@@ -65,7 +65,7 @@ export const MIGRATIONS: readonly Migration[] = [
        created_at REAL NOT NULL
      )`,
   ],
-  // What was remembered does not say whom it was listed to, so it is learnt again.
+  // The old rows lack the client capabilities of their listing, so they are dropped and listed again.
   [
     `DROP TABLE servers`,
     `CREATE TABLE servers (

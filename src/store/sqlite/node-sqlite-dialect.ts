@@ -2,8 +2,8 @@ import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { type Dialect, SqliteDialect } from 'kysely';
 
 /**
- * Lets kysely ask questions of a node:sqlite database. Single statements only: a transaction that spans an await
- * would swallow what the write queue commits meanwhile on the same connection.
+ * Runs kysely queries on a node:sqlite database. Single statements only: a transaction that spans an await would
+ * include the rows that the write queue commits meanwhile on the same connection.
  */
 export function nodeSqliteDialect(db: DatabaseSync): Dialect {
   return new SqliteDialect({
@@ -18,7 +18,7 @@ export function nodeSqliteDialect(db: DatabaseSync): Dialect {
         };
       },
       close() {
-        // Who opened the database closes it.
+        // The opener of the database closes it.
       },
     },
   });

@@ -19,7 +19,7 @@ describe('a store in a SQLite file', () => {
   });
   afterEach(() => database.remove());
 
-  /** Writes a small program beside the database, and gives the arguments that run it. */
+  /** Writes a small program beside the database. Returns the arguments that run it. */
   function program(body: string): string[] {
     const path = join(dirname(database.location), 'program.ts');
     writeFileSync(
@@ -32,7 +32,7 @@ describe('a store in a SQLite file', () => {
     return [path];
   }
 
-  it('is readable by its owner alone, side files included', async () => {
+  it('has mode 0600, side files included', async () => {
     const store = await openStore({ location: database.location });
     await store.audit.appendDurably(recordOf());
     const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
@@ -41,13 +41,13 @@ describe('a store in a SQLite file', () => {
     await store.close();
   });
 
-  it('opens without the query builder when it is up to date, and without a warning', () => {
+  it('opens an up-to-date store without the query builder and without a warning', () => {
     const appending = 'await store.audit.appendDurably(record); await store.servers.all();';
     expect(complaintsOf(program(`${appending} await store.close();`))).toBe('');
     expect(complaintsOf(program(`${appending} await store.traces.stats(0); await store.close();`))).toBe('kysely');
   });
 
-  it('forgets what an older Heddle remembered of servers, which does not say whom it was listed to', async () => {
+  it('drops server lists of an older Heddle, which lack the client capabilities', async () => {
     const old = new DatabaseSync(database.location);
     old.exec('DROP TABLE servers');
     old.exec('CREATE TABLE servers (server TEXT PRIMARY KEY, signature TEXT, era TEXT, tools TEXT, at REAL)');
@@ -63,7 +63,7 @@ describe('a store in a SQLite file', () => {
     await store.close();
   });
 
-  verifies('G11', 'a durable record outlives kill -9', async () => {
+  verifies('G11', 'keeps a durable record after kill -9', async () => {
     const child = spawn(
       process.execPath,
       program(`for (let number = 1; ; number += 1) {
@@ -81,14 +81,14 @@ describe('a store in a SQLite file', () => {
     await store.close();
   });
 
-  verifies('G11', 'another process that holds the lock stops durable records, and only delays the others', async () => {
+  verifies('G11', 'rejects durable records while another process holds the lock, and delays the others', async () => {
     const store = await openStore({ location: database.location });
     const other = new DatabaseSync(database.location);
     other.exec('BEGIN IMMEDIATE');
     store.audit.append(recordOf({ name: 'kept' }));
     const refused = { code: 'AUDIT_UNAVAILABLE', message: expect.stringContaining('locked') };
     await expect(store.audit.appendDurably(recordOf())).rejects.toMatchObject(refused);
-    // The first wait was in vain, so the next attempt does not hold up the reads.
+    // After the first wait failed, the next attempt does not block reads.
     await within(2000, () => expect(store.audit.appendDurably(recordOf())).rejects.toMatchObject(refused));
     expect(await store.audit.search({ limit: 9 })).toEqual([]);
     other.exec('ROLLBACK');
@@ -99,7 +99,7 @@ describe('a store in a SQLite file', () => {
   });
 });
 
-/** What a program writes to stderr, to which the name of the query builder is added when it is loaded. */
+/** Returns the stderr of a program, with the name of the query builder added when it is loaded. */
 function complaintsOf(args: readonly string[]): string {
   const hook = `import { registerHooks } from 'node:module';
     let told = false;
@@ -114,7 +114,7 @@ function complaintsOf(args: readonly string[]): string {
   return spawnSync(process.execPath, [...preload, ...args], { encoding: 'utf8' }).stderr;
 }
 
-/** Kills the child once it has told of `count` records, and returns the last it told of. */
+/** Kills the child after it has printed `count` records. Returns the last one printed. */
 async function killAfter(child: ChildProcess, count: number): Promise<number> {
   let told = '';
   child.stdout?.on('data', (chunk) => {

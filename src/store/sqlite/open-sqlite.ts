@@ -13,17 +13,17 @@ import { sqliteServerBook } from './sqlite-server-book.ts';
 import { sqliteWriter } from './sqlite-writer.ts';
 
 const LOCK_WAIT_MS = 5_000;
-// 64 MB of log, and it is moved into the database whether or not anybody is waiting.
+// At 64 MB the log is moved into the database, even under load.
 const CHECKPOINT_PAGES = 16_000;
 
-/** Opens a SQLite file for this user alone, or a database in memory. */
+/** Opens a SQLite file with mode 0600, or a database in memory. */
 export async function openSqlite(location: string, place: string): Promise<Database> {
   if (location !== ':memory:') createPrivately(location);
   const db = new DatabaseSync(location, { timeout: LOCK_WAIT_MS, enableForeignKeyConstraints: true });
   try {
     migrateSqlite(db, place);
-    // NORMAL: a commit survives the death of this process at once, and that of the machine once it is on the disk,
-    // a moment later. FULL would wait for the disk at every turn, which costs more than all the rest of a call.
+    // NORMAL: a commit survives the death of this process at once, and a power failure a moment later.
+    // FULL would wait for the disk in every transaction, which costs more than all other work of a call.
     db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
     const write = sqliteWriter(db, LOCK_WAIT_MS);
     const checkpoint = idleCheckpoint(db);
@@ -51,7 +51,7 @@ export async function openSqlite(location: string, place: string): Promise<Datab
   }
 }
 
-// SQLite gives its side files the permissions of the file it finds.
+// SQLite gives its side files the mode of the database file.
 function createPrivately(location: string): void {
   mkdirSync(dirname(location), { recursive: true, mode: 0o700 });
   closeSync(openSync(location, 'a', 0o600));

@@ -5,7 +5,7 @@ import type { ApiKeyRow } from '../tables.ts';
 
 const COLUMNS = 'name, sha256, roles, profile, created_at';
 
-/** Prepared by hand: every request with a key asks here, and most processes never do. */
+/** The API keys. Statements are prepared by hand, because every request with a key reads here. */
 export function sqliteApiKeyBook(db: DatabaseSync): ApiKeyBook {
   let finding: ReturnType<DatabaseSync['prepare']> | undefined;
   return {

@@ -12,7 +12,7 @@ const ADD = `INSERT INTO metrics (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)
     avg_latency_ms = excluded.avg_latency_ms,
     last_call_time = max(last_call_time, excluded.last_call_time)`;
 
-/** Prepared by hand: it is read at every start, where the query builder would be too slow to load. */
+/** The call counts. Statements are prepared by hand: every start reads them, and the query builder loads slowly. */
 export function sqliteMetricsBook(db: DatabaseSync): MetricsBook {
   return {
     async all() {

@@ -5,7 +5,7 @@ import type { ServerRow } from '../tables.ts';
 
 const COLUMNS = 'server, abilities, signature, era, at, tools, resources, templates, prompts';
 
-/** Prepared by hand: it is read at every start, where the query builder would be too slow to load. */
+/** The server lists. Statements are prepared by hand: every start reads them, and the query builder loads slowly. */
 export function sqliteServerBook(db: DatabaseSync): ServerBook {
   return {
     async all() {

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { migrateSqlite } from './migrate-sqlite.ts';
 import { sqliteWriter } from './sqlite-writer.ts';
 
-it('waits for the lock, except while it is failing', async () => {
+it('waits for the lock, but not after a failed wait', async () => {
   const db = new DatabaseSync(':memory:', { timeout: 1_234 });
   migrateSqlite(db, ':memory:');
   const write = sqliteWriter(db, 1_234);

@@ -28,7 +28,7 @@ export function sqliteWriter(db: DatabaseSync, lockWaitMs: number): WriteBatch {
     commit.run();
   };
 
-  // Waiting for the lock blocks the process. Once it was in vain we only try, so that reads go on meanwhile.
+  // Waiting for the lock blocks the process. After one failed wait the next attempts do not wait, so that reads go on.
   function setFailing(now: boolean): void {
     if (now === failing) return;
     failing = now;

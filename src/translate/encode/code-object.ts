@@ -9,11 +9,11 @@ export interface CodedProperty {
 }
 
 export interface ObjectRules {
-  /** Optional properties are always there, and null when they are left out. */
+  /** True when optional properties are always present, and null when they are absent. */
   readonly nullMeansAbsent: boolean;
 }
 
-/** An object of known properties, by the names that the dialect uses. */
+/** Encodes an object of known properties, by the names that the dialect uses. */
 export function objectCode(
   schema: JsonObject,
   properties: ReadonlyMap<string, CodedProperty>,
@@ -49,7 +49,7 @@ export function objectCode(
   };
 }
 
-/** An object of unknown properties, written as a list of names and values. */
+/** Encodes an object of unknown properties as a list of names and values. */
 export function entriesCode(schema: JsonObject, entry: Code, limits: { min: number; max: number }): Code {
   const list = listCode(schema, entry, limits);
   return {
@@ -87,7 +87,7 @@ export function listCode(schema: JsonObject, item: Code, { min, max }: { min: nu
 export const REST = 'rest';
 export const itemName = (index: number): string => `item${index + 1}`;
 
-/** A list whose places differ, written as an object with a property for each place. */
+/** Encodes a tuple as an object with a property for each place. */
 export function tupleCode(object: Code, places: number): Code {
   return {
     ...object,
@@ -99,7 +99,7 @@ export function tupleCode(object: Code, places: number): Code {
       const rest = items[REST];
       const tail = Array.isArray(rest) ? rest : [];
       if (end < 0) return [...names.map((name) => items[name] as Json), ...tail];
-      // A place after one that was left out has no meaning in a list.
+      // Items after an absent one are dropped: a list has no gaps.
       const isHole = tail.length > 0 || names.slice(end).some((name) => items[name] !== undefined);
       return isHole ? value : names.slice(0, end).map((name) => items[name] as Json);
     },

@@ -2,18 +2,18 @@ import type { Json, JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { isObject, parseJson } from '../../core/json.ts';
 
-/** A shape as a dialect writes it, and how a value written that way becomes one of the original's. */
+/** A shape in a dialect, and the decoding of its values. */
 export interface Code {
   readonly schema: JsonObject;
   accepts(value: Json, effort: Effort): boolean;
-  /** Gives back what it does not accept as it is: whoever checks the arguments explains it better. */
+  /** Returns a value that it does not accept unchanged; the check of the arguments reports it. */
   decode(value: Json, effort: Effort): Json;
 }
 
-/** Counts the work of one decoding: alternatives inside alternatives would multiply it. */
+/** Counts the work of one decoding, which nested alternatives would multiply. */
 export interface Effort {
   spend(): void;
-  /** One level deeper, through a reference. */
+  /** Runs one level deeper, through a reference. */
   within<T>(run: () => T): T;
 }
 
@@ -42,20 +42,20 @@ const tooMuch = () =>
     fix: 'Call the tool with smaller arguments.',
   });
 
-/** A code whose values are the original's own. */
+/** Makes a code whose values need no decoding. */
 export const asIs = (schema: JsonObject, accepts: (value: Json) => boolean): Code => ({
   schema,
   accepts,
   decode: (value) => value,
 });
 
-/** A value that a dialect cannot describe, written as JSON text. */
+/** Encodes a value that a dialect cannot describe as JSON text. */
 export function jsonText(schema: JsonObject, only: 'object' | 'anything'): Code {
   const read = (text: string): Json => {
     try {
       return parseJson(text, { maxDepth: MAX_TEXT_DEPTH });
     } catch {
-      // Not JSON: then it is meant as the text that it is.
+      // A text that is no JSON is used unchanged.
       return text;
     }
   };
@@ -66,10 +66,10 @@ export function jsonText(schema: JsonObject, only: 'object' | 'anything'): Code 
   };
 }
 
-/** Values that a dialect cannot list, each under a text of its own. */
+/** Assigns a distinct text to each value that a dialect cannot list. */
 export function enumTexts(values: readonly Json[]): Map<string, Json> {
   const texts = new Map<string, Json>();
-  // Texts come first and keep their own spelling; others step aside.
+  // Strings come first and keep their text; other values get a suffix on a clash.
   for (const value of values) if (typeof value === 'string' && value !== '') texts.set(value, value);
   for (const value of values) {
     if (typeof value === 'string' && value !== '') continue;
@@ -80,7 +80,7 @@ export function enumTexts(values: readonly Json[]): Map<string, Json> {
   return texts;
 }
 
-/** Alternatives: the first that accepts a value decodes it. */
+/** Encodes alternatives. The first that accepts a value decodes it. */
 export function eitherOf(schema: JsonObject, codes: readonly Code[]): Code {
   const find = (value: Json, effort: Effort) => {
     effort.spend();

@@ -28,10 +28,10 @@ export function encodeObject(encoder: Encoder, shape: ObjectShape, path: EncodeP
   encoder.characters += characters;
   if (known.size === 0) return encodeMap(encoder, shape, path);
   if (!shape.silent && shape.rest.kind !== 'never') {
-    lose(shape.at, 'additionalProperties', 'narrower', 'The dialect takes only the properties that are named.');
+    lose(shape.at, 'additionalProperties', 'narrower', 'The dialect accepts only named properties.');
   }
   if (shape.patterns.length > 0) {
-    lose(shape.at, 'patternProperties', 'narrower', 'The dialect takes only the properties that are named.');
+    lose(shape.at, 'patternProperties', 'narrower', 'The dialect accepts only named properties.');
   }
   loseCounts(encoder, shape, known);
   return encodeProperties(encoder, { ...shape, properties: known }, path);
@@ -44,7 +44,7 @@ function loseCounts({ lose }: Encoder, shape: ObjectShape, known: ReadonlyMap<st
   if (known.size > max) lose(shape.at, 'maxProperties', 'wider', 'The dialect does not count properties.');
 }
 
-/** An object of exactly its named properties. */
+/** Encodes an object with named properties only. */
 export function encodeProperties(encoder: Encoder, shape: ObjectShape, path: EncodePath): Code {
   const { dialect, lose } = encoder;
   encoder.properties += shape.properties.size;
@@ -81,7 +81,7 @@ function legalNames(originals: readonly string[], legal: RegExp): Map<string, st
   return names;
 }
 
-/** An object without named properties: none at all, anything, or a list of names and values. */
+/** Encodes an object without named properties: empty, any object, or a list of names and values. */
 function encodeMap(encoder: Encoder, shape: ObjectShape, path: EncodePath): Code {
   const { dialect, lose } = encoder;
   const { rest, patterns, names } = shape;
@@ -91,13 +91,14 @@ function encodeMap(encoder: Encoder, shape: ObjectShape, path: EncodePath): Code
   const isFree = rest.kind === 'any' && patterns.length === 0 && !names;
   const value = sharedValue(encoder, shape);
   if (isFree || value.kind === 'never') {
-    lose(shape.at, 'type', 'wider', 'It is written as JSON text, which may hold something else.');
+    lose(shape.at, 'type', 'wider', 'It is written as JSON text, which may contain any value.');
     return encoder.text(shape, 'object');
   }
   if (patterns.length > 0 && (rest.kind !== 'never' || patterns.length > 1)) {
-    lose(shape.at, 'patternProperties', 'narrower', 'All properties have to be what each pattern asks for.');
+    lose(shape.at, 'patternProperties', 'narrower', 'All properties have to match the schema of each pattern.');
   }
-  if (shape.properties.size > 0) lose(shape.at, 'properties', 'wider', 'Names that are not allowed cannot be told.');
+  if (shape.properties.size > 0)
+    lose(shape.at, 'properties', 'wider', 'The dialect cannot list names that are not allowed.');
   const { minProperties: min = 0, maxProperties: max = Number.POSITIVE_INFINITY } = shape;
   if (min > 1) lose(shape.at, 'minProperties', 'wider', 'A name may be listed twice.');
   return entries(encoder, shape, { name: nameOf(encoder, shape), value, path, min, max });
@@ -163,7 +164,7 @@ export const bareObject = (at: string): ObjectShape => ({
   silent: false,
 });
 
-/** A list whose places differ: an object with a property for each. */
+/** Encodes a tuple as an object with a property for each place. */
 export function encodeTuple(encoder: Encoder, shape: ArrayShape, path: EncodePath): Code {
   const { prefix, items, minItems = 0, maxItems = Number.POSITIVE_INFINITY } = shape;
   const { lose } = encoder;
@@ -174,14 +175,14 @@ export function encodeTuple(encoder: Encoder, shape: ArrayShape, path: EncodePat
   const isLonger = maxItems > prefix.length && items.kind !== 'never';
   const needsTail = minItems > prefix.length;
   if (isLonger && items.kind === 'any' && !needsTail) {
-    lose(shape.at, 'items', 'narrower', 'Only the items that have a place of their own can be given.');
+    lose(shape.at, 'items', 'narrower', 'Only items with a place of their own can be sent.');
   } else if (isLonger) {
     places.push([REST, { required: needsTail, shape: tailOf(shape) }]);
   }
   if (places.filter(([, { required }]) => !required).length > 1) {
-    lose(shape.at, 'minItems', 'wider', 'The dialect cannot say that a later item needs the earlier ones.');
+    lose(shape.at, 'minItems', 'wider', 'The dialect cannot require earlier items for a later one.');
   }
-  if (shape.uniqueItems) lose(shape.at, 'uniqueItems', 'wider', 'The dialect does not know it.');
+  if (shape.uniqueItems) lose(shape.at, 'uniqueItems', 'wider', 'The dialect lacks the keyword.');
   if (path.depth > encoder.dialect.maxDepth) return cut(encoder, shape, 'It is too deep');
   const object = { ...bareObject(shape.at), notes: shape.notes, properties: new Map(places) };
   return tupleCode(encodeProperties(encoder, object, inside(path)), prefix.length);

@@ -9,20 +9,20 @@ import { newEncoder } from './encode.ts';
 import { bareObject, encodeObject, encodeProperties } from './encode-object.ts';
 import type { Dialect } from './encoder.ts';
 
-/** What holds arguments that are not an object themselves. */
+/** The property that holds arguments that are no object themselves. */
 export const WRAP = 'input';
 
 export interface EncodedInput {
-  /** An object schema. */
+  /** A schema with type object. */
   readonly schema: JsonObject;
   readonly definitions: JsonObject;
   toArguments(modelArguments: Json): Json;
 }
 
-/** The input schema of a tool, in a dialect that knows little of JSON Schema. */
+/** Encodes the input schema of a tool for a dialect with few keywords. */
 export function encodeInput(schema: Json | undefined, dialect: Dialect, lose: AddLoss): EncodedInput {
   const at = '/inputSchema';
-  // What a tool takes is an object even where its schema does not say so.
+  // Tool arguments are an object even if the schema does not say so.
   const shapes = readShape(modernise(schema, at, lose), { at, within: ['object'] }, lose);
   const encoder = newEncoder(dialect, shapes, lose);
   const root = shapes.root.kind === 'reference' ? shapes.resolve(shapes.root) : shapes.root;
@@ -46,9 +46,9 @@ export function encodeInput(schema: Json | undefined, dialect: Dialect, lose: Ad
   };
 }
 
-/** The shape when its arguments can be those of a call as they are. */
+/** Returns the shape if its values can be call arguments without a wrapper. */
 function asObject(root: Shape): ObjectShape | undefined {
-  // A tool without a schema takes an object, as every tool does, and names nothing that it wants in there.
+  // A tool without a schema takes any object, and names no property.
   if (root.kind === 'any') return { ...bareObject(root.at), notes: root.notes, silent: true };
   if (root.kind !== 'object') return undefined;
   return isEmpty(root) || [...root.properties.values()].some(({ shape }) => shape.kind !== 'never') ? root : undefined;

@@ -20,7 +20,7 @@ import { annotated, cut, type Dialect, type EncodePath, type Encoder, freeName, 
 
 const MAX_PARTS = 5_000;
 const MAX_REPEATS = 3;
-// One enumeration may be long or have long values, not both.
+// An enumeration may be long or have long values, not both.
 const MANY_VALUES = 250;
 const MAX_CHARS_OF_MANY = 15_000;
 
@@ -53,7 +53,7 @@ function encodeKind(encoder: Encoder, shape: Shape, path: EncodePath): Code {
     case 'any':
       return encoder.text(shape, 'anything');
     case 'never':
-      encoder.lose(shape.at, 'not', 'wider', 'Nothing fits it, and that cannot be said.');
+      encoder.lose(shape.at, 'not', 'wider', 'No value is valid, which the dialect cannot express.');
       return encoder.text(shape, 'anything');
     case 'string':
       return encodeKept(encoder, dialect.string(shape));
@@ -77,7 +77,7 @@ function encodeKind(encoder: Encoder, shape: Shape, path: EncodePath): Code {
 
 function encodeKept(encoder: Encoder, { schema, shape, dropped }: Kept<StringShape | NumberShape>): Code {
   const words = dropped.map(({ keyword, value, effect }) => {
-    encoder.lose(shape.at, keyword, effect, 'The dialect does not know it, so it is told in words only.');
+    encoder.lose(shape.at, keyword, effect, 'The dialect lacks the keyword, so it is in the description only.');
     return inWords(keyword, value);
   });
   return asIs(annotated(encoder, schema, shape, words), (value) => acceptsValue(shape, value, encoder.shapes.resolve));
@@ -108,7 +108,7 @@ function encodeList(encoder: Encoder, shape: ArrayShape, path: EncodePath): Code
   const { minItems: min = 0, maxItems: max = Number.POSITIVE_INFINITY } = shape;
   const isUnique = shape.uniqueItems && max > 1;
   if (isUnique)
-    encoder.lose(shape.at, 'uniqueItems', 'wider', 'The dialect does not know it, so it is told in words only.');
+    encoder.lose(shape.at, 'uniqueItems', 'wider', 'The dialect lacks the keyword, so it is in the description only.');
   const items =
     shape.items.kind === 'never' ? encoder.text(shape.items, 'anything') : encoder.encode(shape.items, inside(path));
   const schema = encoder.dialect.list(items.schema, shape);
@@ -120,7 +120,7 @@ function encodeList(encoder: Encoder, shape: ArrayShape, path: EncodePath): Code
 
 function encodeUnion(encoder: Encoder, shape: UnionShape, path: EncodePath): Code {
   if (shape.exclusive && !areApart(shape, encoder.shapes.resolve)) {
-    encoder.lose(shape.at, 'oneOf', 'wider', 'The dialect cannot say that only one alternative may fit.');
+    encoder.lose(shape.at, 'oneOf', 'wider', 'The dialect cannot require that exactly one alternative matches.');
   }
   const nullable = shape.of.some(({ kind }) => kind === 'null');
   const members = shape.of.filter((member) => member.kind !== 'null' && !leadsNowhere(encoder, member, path));
@@ -133,14 +133,14 @@ function encodeUnion(encoder: Encoder, shape: UnionShape, path: EncodePath): Cod
     ),
     shape,
   );
-  // A text that holds an object is rather meant as that object.
+  // A JSON text that contains an object is decoded as that object.
   const order = codes.toSorted((_, other) => (members[codes.indexOf(other)]?.kind === 'object' ? 1 : 0));
   return eitherOf(schema, nullable ? [asIs({}, (value) => value === null), ...order] : order);
 }
 
 function leadsNowhere(encoder: Encoder, member: Shape, { immediate }: EncodePath): boolean {
   if (member.kind !== 'reference' || !immediate.includes(member.to)) return false;
-  encoder.lose(member.at, '$ref', 'narrower', 'It leads back to itself at once, and adds nothing.');
+  encoder.lose(member.at, '$ref', 'narrower', 'It refers to itself directly and adds nothing.');
   return true;
 }
 

@@ -5,32 +5,32 @@ import type { Shapes } from '../shape/read-shape.ts';
 import type { ArrayShape, NumberShape, Shape, StringShape } from '../shape/shape.ts';
 import type { Code } from './code.ts';
 
-/** What could be kept of a shape, and what not. */
+/** The encodable part of a shape, and the losses of the rest. */
 export interface Kept<S> {
   readonly schema: JsonObject;
   readonly shape: S;
   readonly dropped: readonly { readonly keyword: string; readonly value: Json; readonly effect: LossEffect }[];
 }
 
-/** How a dialect that knows little of JSON Schema writes what it knows. */
+/** The rules and limits of a dialect with few keywords. */
 export interface Dialect {
   readonly nullMeansAbsent: boolean;
   readonly propertyName: RegExp;
-  /** Objects inside one another. */
+  /** The limit of nested objects. */
   readonly maxDepth: number;
   readonly maxProperties: number;
-  /** Values that all enumerations list together. */
+  /** The limit of values in all enumerations together. */
   readonly maxEnumValues: number;
-  /** Characters of all names and listed values together. */
+  /** The limit of characters in all names and listed values together. */
   readonly maxNameChars: number;
-  /** Undefined where there are no references: then each is written out, and recursion is cut. */
+  /** Undefined if the dialect has no references: then each is written out, and recursion is cut. */
   readonly refer?: (name: string) => JsonObject;
-  /** Whether an object may have no properties. */
+  /** True if an object may have no properties. */
   readonly emptyObjects: boolean;
   string(shape: StringShape): Kept<StringShape>;
   number(shape: NumberShape): Kept<NumberShape>;
   typed(kind: 'boolean' | 'null' | 'string'): JsonObject;
-  /** Undefined when the values cannot be listed as they are, and have to be texts. */
+  /** Returns undefined when the values cannot be listed unchanged and must be strings. */
   values(values: readonly Json[]): JsonObject | undefined;
   texts(texts: readonly string[]): JsonObject;
   list(items: JsonObject, shape: ArrayShape): JsonObject;
@@ -39,10 +39,10 @@ export interface Dialect {
   annotate(schema: JsonObject, notes: { title?: string; description?: string }): JsonObject;
 }
 
-/** How far in, and by which way. */
+/** The depth and the references on the way to a shape. */
 export interface EncodePath {
   readonly depth: number;
-  /** References followed since the last object or array: meeting one again would lead nowhere. */
+  /** References followed since the last object or array. Meeting one again is an endless recursion. */
   readonly immediate: readonly string[];
   readonly references: readonly string[];
 }
@@ -60,13 +60,13 @@ export interface Encoder {
   text(shape: Shape, only: 'object' | 'anything'): Code;
 }
 
-/** Everything from here on as JSON text: it can still be said, but nothing checks it. */
+/** Encodes the rest of a shape as JSON text, which nothing checks. */
 export function cut(encoder: Encoder, shape: Shape, why: string): Code {
   encoder.lose(shape.at, shape.kind === 'reference' ? '$ref' : 'type', 'wider', `${why}; it is written as JSON text.`);
   return encoder.text(shape, 'anything');
 }
 
-/** The schema with what it tells its reader, and what could not be said otherwise, in words. */
+/** Adds notes to a schema, and constraints that the dialect cannot express, as description. */
 export function annotated(
   encoder: Encoder,
   schema: JsonObject,
@@ -76,7 +76,7 @@ export function annotated(
   const { notes, at } = shape;
   const told = [...words];
   if (notes.default !== undefined) {
-    encoder.lose(at, 'default', 'note', 'It is told in words only.');
+    encoder.lose(at, 'default', 'note', 'It is in the description only.');
     told.push(inWords('default', notes.default));
   }
   if (notes.examples) encoder.lose(at, 'examples', 'note', 'The dialect has no place for them.');
@@ -89,7 +89,7 @@ export function annotated(
 
 export const inside = (path: EncodePath): EncodePath => ({ ...path, immediate: [] });
 
-/** The name itself, or with the first number that makes it one of its own. */
+/** Returns the name, with a number appended if it is taken. */
 export function freeName(name: string, taken: { has(name: string): boolean }): string {
   let free = name;
   for (let number = 2; taken.has(free); number++) free = `${name}_${number}`;

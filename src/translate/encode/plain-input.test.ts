@@ -17,7 +17,7 @@ const openAi = (tool: JsonObject) => {
 };
 
 describe('a tool for Claude', () => {
-  verifies('R9', 'keeps a modern schema as it is', () => {
+  verifies('R9', 'keeps a 2020-12 schema unchanged', () => {
     const schema = {
       type: 'object',
       properties: { a: { $ref: '#/$defs/A' }, b: { oneOf: [{ const: 1 }, { not: { type: 'null' } }] } },
@@ -52,7 +52,7 @@ describe('a tool for Claude', () => {
     expect(lost).toEqual([]);
   });
 
-  it('wraps alternatives at the top, with their references, and unwraps the answer', () => {
+  it('wraps alternatives at the root, with their references, and unwraps the arguments', () => {
     const { schema, toArguments, lost } = claude({
       anyOf: [{ $ref: '#/$defs/A' }, { type: 'object', required: ['x'] }],
       $defs: { A: { type: 'object', properties: { again: { $ref: '#' } } } },
@@ -64,7 +64,7 @@ describe('a tool for Claude', () => {
     expect(lost).toEqual([]);
   });
 
-  it('renames properties that it does not allow, and back', () => {
+  it('renames properties that it does not allow, and restores them', () => {
     const { schema, toArguments } = claude({
       type: 'object',
       properties: { $top: {}, p__top: {} },
@@ -74,23 +74,23 @@ describe('a tool for Claude', () => {
     expect(toArguments({ p__top_2: 1, p__top: 2 })).toEqual({ $top: 1, p__top: 2 });
   });
 
-  verifies('R9', 'never fetches: a reference out of the document is taken out and listed', () => {
+  verifies('R9', 'removes and lists a reference that leaves the document, and fetches nothing', () => {
     const { schema, lost } = claude({ type: 'object', properties: { a: { $ref: 'https://example.com/s.json' } } });
     expect(schema).toEqual({ type: 'object', properties: { a: {} } });
     expect(lost).toMatchObject([{ keyword: '$ref', effect: 'wider' }]);
   });
 
-  it.each([undefined, true, {}])('fills a schema that is %j', (inputSchema) => {
+  it.each([undefined, true, {}])('replaces a schema that is %j', (inputSchema) => {
     expect(claude(inputSchema as Json)).toMatchObject({ schema: { type: 'object' }, lost: [] });
   });
 
-  it('lists what a definition has besides', () => {
+  it('lists the fields that a definition has besides', () => {
     const { value, lost } = claude({ type: 'object' }, { annotations: { readOnlyHint: true }, title: 'Tool' });
     expect(value).toEqual({ name: 'tool', description: 'Tool', input_schema: { type: 'object' } });
     expect(lost.map(({ pointer }) => pointer)).toEqual(['/annotations', '/title']);
   });
 
-  verifies('R9', 'comes back as it was', () => {
+  verifies('R9', 'converts back unchanged', () => {
     const tool = { name: 'a', description: 'd', input_schema: { type: 'object', properties: { x: {} } } };
     const { value, lost } = fromAnthropic({ ...tool, cache_control: { type: 'ephemeral' } });
     expect(toAnthropic({ ...value }).value).toEqual(tool);
@@ -99,7 +99,7 @@ describe('a tool for Claude', () => {
 });
 
 describe('a function for OpenAI', () => {
-  verifies('R9', 'has a short description, a plain name, and items in each array', () => {
+  verifies('R9', 'has a short description, an allowed name, and items in each array', () => {
     const inputSchema = { type: 'object', properties: { a: { type: 'array' } } };
     const { value, lost } = openAi({ name: 'wéird.name', description: 'x'.repeat(2_000), inputSchema });
     expect(value.function.description).toHaveLength(1_024);
@@ -111,7 +111,7 @@ describe('a function for OpenAI', () => {
     );
   });
 
-  verifies('R9', 'comes back from both ways to write it', () => {
+  verifies('R9', 'converts back from both notations', () => {
     const body = { name: 'f', description: 'd', parameters: { type: 'object', properties: { a: {} } } };
     const tool = { name: 'f', description: 'd', inputSchema: body.parameters };
     expect(fromOpenAi({ type: 'function', function: body })).toEqual({ value: tool, lost: [] });

@@ -6,9 +6,9 @@ import { modernise } from '../shape/modernise.ts';
 import { WRAP } from './encode-tool.ts';
 
 export interface PlainRules {
-  /** Refuses an array that does not say what is in it. */
+  /** Refuses an array without `items`. */
   readonly arraysNeedItems?: boolean;
-  /** What the names of the topmost properties have to look like. */
+  /** The pattern of names of top-level properties. */
   readonly propertyName?: RegExp;
 }
 
@@ -19,12 +19,12 @@ export interface PlainInput {
 
 const AT = '/inputSchema';
 const MAX_FOLLOWED = 16;
-// A dialect that takes JSON Schema still wants a plain object at the top.
+// Dialects that take JSON Schema still need an object without these keywords at the root.
 const NOT_ON_TOP = ['anyOf', 'oneOf', 'allOf', 'not', 'if', 'enum', 'const', '$ref', '$dynamicRef'];
-// Keywords that speak of properties by name: renaming would have to change their meaning too.
+// Keywords that refer to properties by name, which a renaming would have to change.
 const NAMING = ['patternProperties', 'propertyNames', 'dependentRequired', 'dependentSchemas', 'unevaluatedProperties'];
 
-/** The input schema of a tool for a dialect that takes JSON Schema nearly whole. */
+/** Converts the input schema of a tool for a dialect that takes nearly all of JSON Schema. */
 export function plainInput(schema: Json | undefined, rules: PlainRules, lose: AddLoss): PlainInput {
   const modern = local(modernise(schema, AT, lose), lose);
   const root = rooted(modern === true ? {} : modern);
@@ -42,7 +42,7 @@ const propertiesOf = (schema: JsonObject): JsonObject => (isObject(schema.proper
 const isLegal = (name: string, { propertyName }: PlainRules) =>
   !propertyName || (propertyName.test(name) && name !== '__proto__');
 
-/** References that cannot be followed inside the document are taken out: nobody fetches them. */
+/** Removes references that leave the document; they are never fetched. */
 function local(schema: JsonObject | boolean, lose: AddLoss): JsonObject | boolean {
   return mapSchemas(schema, (one) => {
     const { $ref, ...others } = one;
@@ -52,7 +52,7 @@ function local(schema: JsonObject | boolean, lose: AddLoss): JsonObject | boolea
   }) as JsonObject | boolean;
 }
 
-/** The same with what it refers to at once, and with the type that every tool's input has. */
+/** Resolves a reference at the root, and adds the type that every tool input has. */
 function rooted(schema: JsonObject | boolean, followed = 0): JsonObject | boolean {
   if (!isObject(schema) || followed > MAX_FOLLOWED) return schema;
   const { $ref, ...others } = schema;

@@ -8,14 +8,14 @@ const COUNTS = new Set(['minItems', 'maxItems', 'minLength', 'maxLength', 'minPr
 const KEPT = new Set(['title', 'description', 'pattern', 'minimum', 'maximum', 'default', 'required', 'enum']);
 const CARRIED = new Set(['name', 'description', 'parameters', 'parametersJsonSchema']);
 
-/** A function declaration of Gemini as an MCP tool. */
+/** Converts a function declaration of Gemini to an MCP tool. */
 export function fromGemini(declaration: JsonObject): Translated<McpTool> {
   const { add, all } = lossBook();
   for (const key of Object.keys(declaration)) {
     if (!CARRIED.has(key)) add(`/${key}`, key, 'note', 'MCP has no place for it.');
   }
   const { name, description, parameters, parametersJsonSchema } = declaration as { [key: string]: Json };
-  // A declaration may carry JSON Schema itself, in place of its own dialect.
+  // A declaration may contain JSON Schema instead of the dialect.
   const schema = isObject(parameters) ? toJsonSchema(parameters, '/parameters', 0, add) : parametersJsonSchema;
   return { value: toMcp({ name, description, schema } as Parameters<typeof toMcp>[0]), lost: all() };
 }
@@ -55,7 +55,7 @@ function toKeyword(keyword: string, value: Json | undefined, at: string, lose: A
   if (KEPT.has(keyword)) return [[keyword, value]];
   if (keyword === 'format') return value === 'enum' ? [] : [[keyword, value]];
   if (keyword !== 'nullable' && keyword !== 'propertyOrdering') {
-    lose(at, keyword, 'note', 'It is not a word of the dialect.');
+    lose(at, keyword, 'note', 'It is no keyword of the dialect.');
   }
   return [];
 }

@@ -13,7 +13,7 @@ const gemini = (properties: JsonObject, others: JsonObject = {}) => {
 };
 
 describe('a function for Gemini', () => {
-  verifies('R9', 'has one upper-case type each, and says nullable apart', () => {
+  verifies('R9', 'has one upper-case type each, and a separate nullable', () => {
     const { properties, lost } = gemini({
       a: { type: ['string', 'null'], maxLength: 5 },
       b: { anyOf: [{ type: 'integer' }, { type: 'string' }, { type: 'null' }], description: 'Either.' },
@@ -25,13 +25,13 @@ describe('a function for Gemini', () => {
     expect(lost).toEqual([]);
   });
 
-  it('lists numbers and odd values as texts, and gives them back as they were', () => {
+  it('lists numbers and other values as strings, and decodes them unchanged', () => {
     const { properties, toArguments } = gemini({ a: { enum: [1, 2, '1', ''] } });
     expect(properties.a?.enum).toEqual(['1', '(1)', '2', '""']);
     expect(['1', '(1)', '2', '""'].map((a) => toArguments({ a }))).toEqual([{ a: '1' }, { a: 1 }, { a: 2 }, { a: '' }]);
   });
 
-  verifies('R9', 'cuts recursion at a depth, and says so', () => {
+  verifies('R9', 'cuts recursion at a depth and lists the loss', () => {
     const { lost, toArguments } = gemini(
       { a: { $ref: '#/$defs/N' } },
       {
@@ -44,7 +44,7 @@ describe('a function for Gemini', () => {
     });
   });
 
-  it('turns open bounds of whole numbers into closed ones', () => {
+  it('turns exclusive bounds of integers into inclusive ones', () => {
     const { properties, lost } = gemini({ a: { type: 'integer', exclusiveMinimum: 0, exclusiveMaximum: 10 } });
     expect(properties.a).toEqual({ type: 'INTEGER', minimum: 1, maximum: 9 });
     expect(lost).toEqual([]);
@@ -57,7 +57,7 @@ describe('a function for Gemini', () => {
     expect(toGemini({ name: 'ping' }).value).toEqual({ name: 'ping', description: 'ping' });
   });
 
-  it('renames what is not a name there, and back', () => {
+  it('renames properties that it does not allow, and restores them', () => {
     const { properties, toArguments } = gemini({
       $filter: { type: 'string' },
       p_filter: { type: 'string' },
@@ -73,7 +73,7 @@ describe('a function for Gemini', () => {
 });
 
 describe('a function of Gemini', () => {
-  verifies('R9', 'becomes a tool with the same schema', () => {
+  verifies('R9', 'converts to a tool with the same schema', () => {
     const { value, lost } = fromGemini({
       name: 'f',
       description: 'd',
@@ -101,7 +101,7 @@ describe('a function of Gemini', () => {
     expect(lost.map(({ pointer }) => pointer)).toEqual(['/behavior']);
   });
 
-  it('is cut where it goes on for ever', () => {
+  it('cuts an endless schema', () => {
     const endless: { [key: string]: Json } = { type: 'OBJECT' };
     endless.properties = { a: endless };
     expect(fromGemini({ name: 'f', parameters: endless }).lost.map(({ effect }) => effect)).toEqual(['wider']);

@@ -8,7 +8,7 @@ import { type TextLimits, toTexts } from '../tool.ts';
 export interface GeminiFunction {
   readonly name: string;
   readonly description?: string;
-  /** Left out when the function takes nothing: an object without properties is refused. */
+  /** Absent when the function takes no arguments: Gemini refuses an object without properties. */
   readonly parameters?: JsonObject;
 }
 
@@ -16,7 +16,7 @@ const TEXTS: TextLimits = { name: /^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$/, maxNameChar
 const NUMBER_FORMATS = new Set(['float', 'double']);
 const INTEGER_FORMATS = new Set(['int32', 'int64']);
 
-/** A function declaration for Gemini, whose schemas are a small part of OpenAPI's: no references, no recursion. */
+/** Converts a tool to a Gemini function declaration: a subset of OpenAPI without references and recursion. */
 export function toGemini(tool: JsonObject): TranslatedTool<GeminiFunction> {
   const { add, all } = lossBook();
   const texts = toTexts(tool, TEXTS, add);
@@ -58,14 +58,14 @@ const DIALECT: Dialect = {
   },
   annotate(schema, notes) {
     if (!Array.isArray(schema.anyOf)) return { ...schema, ...notes };
-    // Nothing may stand beside the alternatives, so the first of them speaks for all.
+    // No keyword may stand next to `anyOf`, so the first alternative has the description.
     const [first, ...others] = schema.anyOf as readonly JsonObject[];
     const description = [notes.description, first?.description].filter((text) => text !== undefined).join(' ');
     return { anyOf: [{ ...notes, ...first, ...(description !== '' && { description }) }, ...others] };
   },
 };
 
-// 64-bit numbers are texts in the JSON of Google's protocols.
+// Google's JSON mapping writes 64-bit integers as strings.
 function keptString(shape: StringShape): Kept<StringShape> {
   const { format, patterns, minLength, maxLength, ...others } = shape;
   const [pattern, ...further] = patterns;
@@ -97,7 +97,7 @@ function keptNumber(shape: NumberShape): Kept<NumberShape> {
   const maximum = highest(shape);
   const hasFormat = format !== undefined && (shape.integer ? INTEGER_FORMATS : NUMBER_FORMATS).has(format);
   const bounds = { ...(minimum !== undefined && { minimum }), ...(maximum !== undefined && { maximum }) };
-  // Only whole numbers have a neighbour that can be the bound instead.
+  // An exclusive bound of integers becomes the next integer.
   const open = shape.integer ? {} : { exclusiveMinimum, exclusiveMaximum };
   return {
     schema: { type: shape.integer ? 'INTEGER' : 'NUMBER', ...bounds, ...(hasFormat && { format }) },

@@ -19,7 +19,7 @@ const object = (properties: JsonObject, required: readonly string[] = Object.key
 });
 
 describe('a tool for OpenAI, strict', () => {
-  verifies('R9', 'requires every property, and takes a null for one that is left out', () => {
+  verifies('R9', 'requires every property, and accepts null for an absent one', () => {
     const { parameters, toArguments, lost } = strict(object({ a: { type: 'string' }, b: { type: 'integer' } }, ['a']));
     expect(parameters).toEqual({
       type: 'object',
@@ -32,13 +32,13 @@ describe('a tool for OpenAI, strict', () => {
     expect(lost).toEqual([]);
   });
 
-  it('keeps a null that the tool itself asks for', () => {
+  it('keeps a null that the tool accepts', () => {
     const { toArguments, lost } = strict(object({ a: { type: ['string', 'null'] } }));
     expect(toArguments({ a: null })).toEqual({ a: null });
     expect(lost).toEqual([]);
   });
 
-  it('drops nulls inside the alternative that was taken', () => {
+  it('drops nulls inside the alternative that matched', () => {
     const one = { ...object({ kind: { const: 'one' }, x: { type: 'string' } }, ['kind']), additionalProperties: false };
     const two = { ...object({ kind: { const: 'two' }, x: { type: ['string', 'null'] } }), additionalProperties: false };
     const { toArguments, lost } = strict(object({ either: { oneOf: [one, two] } }));
@@ -47,7 +47,7 @@ describe('a tool for OpenAI, strict', () => {
     expect(lost).toEqual([]);
   });
 
-  verifies('R9', 'writes a map as names and values, a tuple as an object, anything as JSON text', () => {
+  verifies('R9', 'writes a map as names and values, a tuple as an object, any value as JSON text', () => {
     const { toArguments, lost } = strict(
       object({
         map: { type: 'object', additionalProperties: { type: 'integer' } },
@@ -69,7 +69,7 @@ describe('a tool for OpenAI, strict', () => {
     expect(lost).toEqual([]);
   });
 
-  it('keeps recursion, within definitions', () => {
+  it('keeps recursion in definitions', () => {
     const tree = object({ value: { type: 'string' }, children: { type: 'array', items: { $ref: '#/$defs/Tree' } } }, [
       'value',
     ]);
@@ -88,7 +88,7 @@ describe('a tool for OpenAI, strict', () => {
     expect(lost.filter(({ effect }) => effect === 'wider')).toEqual([]);
   });
 
-  verifies('R9', 'lists what it cannot say, and tells the model in words', () => {
+  verifies('R9', 'lists lost constraints and adds them to the description', () => {
     const { properties, lost } = strict(
       object({ a: { type: 'string', maxLength: 3, default: 'x', description: 'A thing.' } }),
     );
@@ -98,13 +98,18 @@ describe('a tool for OpenAI, strict', () => {
         pointer: '/inputSchema/properties/a',
         keyword: 'maxLength',
         effect: 'wider',
-        why: 'The dialect does not know it, so it is told in words only.',
+        reason: 'The dialect lacks the keyword, so it is in the description only.',
       },
-      { pointer: '/inputSchema/properties/a', keyword: 'default', effect: 'note', why: 'It is told in words only.' },
+      {
+        pointer: '/inputSchema/properties/a',
+        keyword: 'default',
+        effect: 'note',
+        reason: 'It is in the description only.',
+      },
     ]);
   });
 
-  it('wraps what is not an object, and unwraps the answer', () => {
+  it('wraps an input that is no object, and unwraps the arguments', () => {
     const { parameters, toArguments } = strict({ type: 'array', items: { type: 'string' } });
     expect(parameters.required).toEqual(['input']);
     expect(toArguments({ input: ['a'] })).toEqual(['a']);
@@ -128,7 +133,7 @@ describe('a tool for OpenAI, strict', () => {
     expect(strict(wide, limits).lost.length).toBeGreaterThan(0);
   });
 
-  it('lists no more values, and no more characters, than a model takes', () => {
+  it('lists no more values and characters than a model accepts', () => {
     const list = (count: number, chars: number) => ({
       enum: Array.from({ length: count }, (_, at) => String(at).padEnd(chars, 'x')),
     });
@@ -141,7 +146,7 @@ describe('a tool for OpenAI, strict', () => {
     expect(strict(object({ a: object(names) })).lost).toMatchObject([{ effect: 'wider' }]);
   });
 
-  it('lists mixed values by their types, and objects among them as texts', () => {
+  it('lists mixed values by their types, and objects as strings', () => {
     const { properties, toArguments } = strict(
       object({ a: { enum: ['x', 1, null] }, b: { enum: [{ k: 1 }, '{"k":1}', ''] } }),
     );

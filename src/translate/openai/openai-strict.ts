@@ -8,21 +8,21 @@ import { OPENAI_TEXTS, type OpenAiTool } from './openai.ts';
 
 export interface StrictLimits {
   readonly maxProperties: number;
-  /** Objects inside one another. */
+  /** The limit of nested objects. */
   readonly maxDepth: number;
 }
 
-/** What current models take; the first ones took 100 properties and 5 levels. */
+/** The limits of current models; the first ones allowed 100 properties and 5 levels. */
 const STRICT_LIMITS: StrictLimits = { maxProperties: 5_000, maxDepth: 10 };
 
 const MAX_ENUM_VALUES = 1_000;
-// Of 120 000; the names of definitions and of wrappings are not counted one by one.
+// The limit is 120,000. The names of definitions and wrappers are not counted one by one.
 const MAX_NAME_CHARS = 100_000;
 const FORMATS = new Set(['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'ipv4', 'ipv6', 'uuid']);
 
 /**
- * A tool whose arguments OpenAI constrains to the schema (`strict: true`). Every property is required then, so what is
- * optional may be null; maps become lists, tuples objects, and free values JSON text. `toArguments` undoes all of it.
+ * Converts a tool for OpenAI with `strict: true`. All properties are required there, so optional ones may be null.
+ * Maps become lists, tuples become objects, free values become JSON text. `toArguments` reverses all of it.
  */
 export function toOpenAiStrict(tool: JsonObject, limits: StrictLimits = STRICT_LIMITS): TranslatedTool<OpenAiTool> {
   const { add, all } = lossBook();
@@ -55,7 +55,7 @@ const dialect = (limits: StrictLimits): Dialect => ({
   union: keptUnion,
   annotate(schema, notes) {
     if (Object.keys(notes).length === 0) return schema;
-    // Nothing may stand beside a reference.
+    // No keyword may stand next to a reference.
     return schema.$ref === undefined ? { ...schema, ...notes } : { anyOf: [schema], ...notes };
   },
 });

@@ -22,7 +22,7 @@ export const OPENAI_TEXTS: TextLimits = {
 
 const CARRIED = new Set(['name', 'description', 'parameters', 'strict', 'type']);
 
-/** A tool whose schema OpenAI's models read as advice: it keeps nearly everything. */
+/** Converts a tool for OpenAI without `strict`. The schema is kept nearly whole; the model may deviate from it. */
 export function toOpenAi(tool: JsonObject): TranslatedTool<OpenAiTool> {
   const { add, all } = lossBook();
   const texts = toTexts(tool, OPENAI_TEXTS, add);
@@ -30,7 +30,7 @@ export function toOpenAi(tool: JsonObject): TranslatedTool<OpenAiTool> {
   return { value: { type: 'function', function: { ...texts, parameters: schema } }, lost: all(), toArguments };
 }
 
-/** An OpenAI function, in either of the two ways to write one, as an MCP tool. */
+/** Converts an OpenAI function, in either of its two notations, to an MCP tool. */
 export function fromOpenAi(tool: JsonObject): Translated<McpTool> {
   const { add, all } = lossBook();
   const isNested = isObject(tool.function);

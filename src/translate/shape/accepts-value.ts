@@ -3,11 +3,11 @@ import { canonicalJson, isObject } from '../../core/json.ts';
 import { linearPattern } from './linear-pattern.ts';
 import type { ArrayShape, NumberShape, ObjectShape, ResolveShape, Shape, StringShape } from './shape.ts';
 
-// Deeper than any value has a reason to be; a union that holds itself would go on for ever.
+// A limit against unions that contain themselves; real values are less deep.
 const MAX_DEPTH = 64;
 const MAX_STEPS = 50_000;
 
-/** Whether a value is of a shape. What takes too long to find out is not. */
+/** Tests a value against a shape. Returns false when that takes too long. */
 export function acceptsValue(shape: Shape, value: Json, resolve: ResolveShape): boolean {
   let steps = 0;
   const isWithin = (depth: number) => depth <= MAX_DEPTH && ++steps <= MAX_STEPS;
@@ -93,7 +93,7 @@ function fitsObject(shape: ObjectShape, value: JsonObject, inner: Inner): boolea
   );
 }
 
-/** Everything that an object asks of the property of a name. */
+/** Returns all shapes that apply to a property. */
 export function shapesOf(shape: ObjectShape, name: string): readonly Shape[] {
   const declared = shape.properties.get(name);
   if (declared) return [declared.shape];

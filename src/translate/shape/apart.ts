@@ -7,8 +7,8 @@ const MAX_MEMBERS = 50;
 const MAX_STEPS = 2_000;
 
 /**
- * Whether at most one member of a union fits any value, so that `oneOf` and `anyOf` mean the same. Objects are taken
- * to have no other properties than they name, which holds in the dialects that need to know.
+ * Returns true when no value matches two members of a union, so that `oneOf` and `anyOf` mean the same. Objects are
+ * assumed to have only named properties, which holds in the dialects that use this.
  */
 export function areApart({ of }: UnionShape, resolve: ResolveShape): boolean {
   if (of.length > MAX_MEMBERS) return false;
@@ -27,7 +27,7 @@ function isApart(one: Shape, other: Shape, resolve: ResolveShape, depth: number)
   return simpleApart(one, other, resolve) ?? (one.kind === 'object' && objectsApart(one, other as ObjectShape, inner));
 }
 
-/** Undefined when both are of one kind, and only a closer look can tell. */
+/** Returns undefined when both shapes are of one kind and their content decides. */
 function simpleApart(one: Shape, other: Shape, resolve: ResolveShape): boolean | undefined {
   if (one.kind === 'enum') return one.values.every((value: Json) => !acceptsValue(other, value, resolve));
   if (other.kind === 'enum') return other.values.every((value: Json) => !acceptsValue(one, value, resolve));

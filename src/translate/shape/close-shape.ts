@@ -6,17 +6,17 @@ import type { Shape } from './shape.ts';
 
 const MAX_DEPTH = 8;
 
-/** Applies what a schema says of unevaluated properties and items to all that it is made of. */
+/** Applies `unevaluatedProperties` and `unevaluatedItems` to a merged shape. */
 export function closeShape(whole: Shape, schema: JsonObject, at: string, reader: Reader): Shape {
   const { unevaluatedProperties, unevaluatedItems } = schema;
   if (unevaluatedProperties === undefined && unevaluatedItems === undefined) return whole;
   const rest = reader.read(unevaluatedProperties, below(at, 'unevaluatedProperties'), undefined);
   const items = reader.read(unevaluatedItems, below(at, 'unevaluatedItems'), undefined);
 
-  // By now everything that could evaluate a property has been merged in, so what is left is the rest.
+  // All subschemas that evaluate a property are merged by now, so the rest is unevaluated.
   function close(shape: Shape, depth: number): Shape {
     if (depth > MAX_DEPTH) {
-      reader.lose(at, 'unevaluatedProperties', 'wider', 'What it applies to is too deep.');
+      reader.lose(at, 'unevaluatedProperties', 'wider', 'The schema that it applies to is too deep.');
       return shape;
     }
     switch (shape.kind) {

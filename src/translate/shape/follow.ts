@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import { LISTS, MAPS, SCHEMAS } from './keywords.ts';
 
-/** What a local reference points at; undefined when it points nowhere, or out of the document. */
+/** Resolves a local reference. Returns undefined when it points nowhere or leaves the document. */
 export function follow(root: Json, reference: string): JsonObject | boolean | undefined {
   if (!reference.startsWith('#')) return undefined;
   const fragment = decoded(reference.slice(1));
@@ -37,7 +37,7 @@ function atAnchor(root: Json, anchor: string): Json | undefined {
   return found;
 }
 
-/** Visits every schema inside a modern one, itself first. */
+/** Visits a 2020-12 schema and every schema inside it. */
 export function eachSchema(schema: Json | undefined, visit: (schema: JsonObject) => void): void {
   if (!isObject(schema)) return;
   visit(schema);
@@ -48,7 +48,7 @@ export function eachSchema(schema: Json | undefined, visit: (schema: JsonObject)
   }
 }
 
-/** The same schema with every schema inside it replaced, from the inside out. */
+/** Replaces every schema inside a schema, innermost first. */
 export function mapSchemas(schema: Json, change: (schema: JsonObject) => JsonObject): Json {
   if (!isObject(schema)) return schema;
   const inside = Object.entries(schema).map(([keyword, value]): [string, Json | undefined] => {

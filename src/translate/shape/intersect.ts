@@ -18,7 +18,7 @@ const MAX_DEPTH = 24;
 const MAX_STEPS = 10_000;
 const MAX_MEMBERS = 64;
 
-/** Makes one shape of two: what fits both. */
+/** Merges two shapes into the shape of values that match both. */
 export type Intersect = (one: Shape, other: Shape, depth?: number) => Shape;
 
 export function intersection(resolve: ResolveShape, lose: AddLoss): Intersect {
@@ -83,13 +83,13 @@ function withValues(shape: Extract<Shape, { kind: 'enum' }>, isKept: (value: Jso
   return values.length === 0 ? neverAt(shape.at) : { ...shape, values };
 }
 
-/** Unions inside one another count as one. */
+/** Counts the members of nested unions together. */
 const countMembers = (shape: Shape): number =>
   shape.kind === 'union' ? shape.of.reduce((sum, member) => sum + countMembers(member), 0) : 1;
 
 type Bounds = { readonly [key: string]: unknown };
 
-/** The tighter of each pair of bounds, without the keys that neither has. */
+/** Returns the tighter of each pair of bounds, without undefined ones. */
 function tighter(
   one: Bounds,
   other: Bounds,
@@ -147,7 +147,7 @@ function arrays(one: ArrayShape, other: ArrayShape, inner: Intersect): Shape {
   });
 }
 
-/** An array whose items cannot exist ends before them. */
+/** Ends an array before the first item that no value matches. */
 export function settledArray(shape: ArrayShape): Shape {
   const at = shape.prefix.findIndex(({ kind }) => kind === 'never');
   const end = at >= 0 ? at : shape.items.kind === 'never' ? shape.prefix.length : Number.POSITIVE_INFINITY;
@@ -176,15 +176,15 @@ function objects(one: ObjectShape, other: ObjectShape, inner: Intersect): Shape 
   });
 }
 
-// A name that one side's pattern covers meets the other side's rest, unless that side has patterns of its own for it;
-// taking both is never too wide.
+// A property that a pattern of one side matches also has to match the rest of the other side, unless that side has
+// a pattern for it. Applying both never widens the shape.
 function bothPatterns(one: ObjectShape, other: ObjectShape, inner: Intersect): ObjectShape['patterns'] {
   const meet = (from: ObjectShape, against: ObjectShape) =>
     from.patterns.map(({ source, shape }) => ({ source, shape: inner(shape, against.rest) }));
   return [...meet(one, other), ...meet(other, one)];
 }
 
-/** An object that needs what cannot exist cannot exist. */
+/** Returns `never` for an object that requires a property that no value matches. */
 export function settledObject(shape: ObjectShape): Shape {
   const required = [...shape.properties.values()].filter((property) => property.required);
   const possible = [...shape.properties.values()].filter((property) => property.shape.kind !== 'never').length;

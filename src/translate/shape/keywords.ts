@@ -26,7 +26,7 @@ export const SCHEMAS: ReadonlySet<string> = new Set([
 ]);
 /** Keywords whose value is a list of schemas. */
 export const LISTS: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems']);
-/** Keywords whose value has a schema by name. */
+/** Keywords whose value maps names to schemas. */
 export const MAPS: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs']);
 
 const isText = (value: Json | undefined) => typeof value === 'string';
@@ -70,5 +70,5 @@ const FORMS = new Map<string, (value: Json | undefined) => boolean>(
   }),
 );
 
-/** Whether a keyword that holds no schema has the kind of value that it should; one that is unknown may have any. */
+/** Returns true when the value of a keyword has the right type. Unknown keywords may have any value. */
 export const isWellFormed = (keyword: string, value: Json | undefined): boolean => FORMS.get(keyword)?.(value) ?? true;

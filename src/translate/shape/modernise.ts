@@ -14,8 +14,8 @@ interface Walk {
 type Schema = JsonObject | boolean;
 
 /**
- * A schema from outside as plain, finite JSON Schema 2020-12: older drafts are rewritten, and what is malformed,
- * too deep or too much is taken out and listed.
+ * Converts an untrusted schema to finite JSON Schema 2020-12. Rewrites older drafts; removes and lists what is
+ * malformed, too deep or too large.
  */
 export function modernise(schema: Json | undefined, at: string, lose: AddLoss): Schema {
   return toSchema(schema, at, 0, { lose, parts: 0 });
@@ -43,7 +43,7 @@ function toSchema(schema: Json | undefined, at: string, depth: number, walk: Wal
   );
 }
 
-// They say where a schema comes from, and would change what `#` means; its references are all local by then.
+// Keywords that identify a schema and would change the meaning of `#`. All references are local by then.
 const DROPPED = new Set(['$schema', '$id', 'id', '$vocabulary', 'definitions', 'dependencies', 'additionalItems']);
 
 interface Place {
@@ -69,7 +69,7 @@ function toKeyword(keyword: string, value: Json | undefined, { at, depth, walk }
   return isWellFormed(keyword, value) ? plainCopy(value, depth, walk) : undefined;
 }
 
-/** A value as it is, as far as it is finite. */
+/** Copies a value up to the limits of depth and size. */
 function plainCopy(value: Json | undefined, depth: number, walk: Walk): Json | undefined {
   if (typeof value !== 'object' || value === null) return value;
   if (depth > MAX_DEPTH || ++walk.parts > MAX_PARTS) return undefined;
@@ -113,7 +113,7 @@ function splitDependencies(dependencies: JsonObject): JsonObject {
   };
 }
 
-// Draft 4 wrote the bound apart from whether it belongs to the range.
+// In draft 4 exclusiveMinimum and exclusiveMaximum are booleans.
 function withNumericBound(
   schema: JsonObject,
   exclusive: string,

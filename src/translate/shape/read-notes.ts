@@ -3,16 +3,17 @@ import type { AddLoss } from '../loss.ts';
 import { linearPattern } from './linear-pattern.ts';
 import type { Notes } from './shape.ts';
 
-// Keywords that only a validator can act on, so they are told to the model in words.
+// Keywords that only a validator can check; the model gets them as description.
 const UNSAYABLE = ['not', 'if', 'dependentRequired', 'dependentSchemas', 'contains'];
 const MAX_SHOWN_CHARS = 200;
 
-/** What a schema tells its reader, and what it asks that no shape can hold, in words. */
+/** Returns the annotations of a schema, and as text the constraints that no shape can hold. */
 export function notesOf(schema: JsonObject, at: string, lose: AddLoss): Notes {
   const unsaid = UNSAYABLE.filter((keyword) => schema[keyword] !== undefined);
-  for (const keyword of unsaid) lose(at, keyword, 'wider', 'It is told to the model in words only.');
+  for (const keyword of unsaid) lose(at, keyword, 'wider', 'It is in the description only.');
   const isUnmatched = typeof schema.pattern === 'string' && !linearPattern(schema.pattern);
-  if (isUnmatched) lose(at, 'pattern', 'wider', 'It cannot be matched in linear time, so it is told in words only.');
+  if (isUnmatched)
+    lose(at, 'pattern', 'wider', 'It cannot be matched in linear time, so it is in the description only.');
   const words = [...unsaid, ...(isUnmatched ? ['pattern'] : [])].map((keyword) => inWords(keyword, schema[keyword]));
   const description = [schema.description, ...words].filter((text) => typeof text === 'string').join(' ');
   return {
@@ -23,7 +24,7 @@ export function notesOf(schema: JsonObject, at: string, lose: AddLoss): Notes {
   };
 }
 
-/** A constraint as words that a description can carry. */
+/** Describes a constraint in a sentence. */
 export function inWords(keyword: string, value: unknown): string {
   const text = JSON.stringify(value) ?? '';
   return `(${keyword}: ${text.length > MAX_SHOWN_CHARS ? `${text.slice(0, MAX_SHOWN_CHARS).toWellFormed()}…` : text})`;

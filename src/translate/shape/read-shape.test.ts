@@ -14,7 +14,7 @@ const property = (shape: Shape, name: string) =>
   shape.kind === 'object' ? shape.properties.get(name)?.shape : undefined;
 
 describe('reading a schema', () => {
-  it('makes one of all that must hold', () => {
+  it('merges allOf into one shape', () => {
     const parts: JsonObject[] = [
       { type: 'array', minItems: 1, items: { type: 'number', minimum: 1, maximum: 9, multipleOf: 2 } },
       { type: 'array', maxItems: 4, uniqueItems: true, items: { type: 'integer', minimum: 3, multipleOf: 5 } },
@@ -30,7 +30,7 @@ describe('reading a schema', () => {
     }
   });
 
-  it('finds what nothing can fit', () => {
+  it('finds shapes that no value matches', () => {
     for (const impossible of [
       false,
       { allOf: [{ type: 'string' }, { type: 'number' }] },
@@ -44,7 +44,7 @@ describe('reading a schema', () => {
     }
   });
 
-  it('lets alternatives inherit what stands beside them', () => {
+  it('applies sibling keywords to each alternative', () => {
     const { root, lost } = read({
       type: 'object',
       properties: { a: { type: 'string' }, b: { type: 'string' } },
@@ -62,7 +62,7 @@ describe('reading a schema', () => {
     expect(lost).toEqual([]);
   });
 
-  it('holds a declared property to the patterns that match it as well', () => {
+  it('applies matching patternProperties to a declared property', () => {
     const { root } = read({
       type: 'object',
       properties: { ab: { type: 'string' } },
@@ -71,7 +71,7 @@ describe('reading a schema', () => {
     expect(property(root, 'ab')).toMatchObject({ kind: 'string', minLength: 2 });
   });
 
-  it('guesses a missing type and says so, but never where only one alternative may fit', () => {
+  it('guesses a missing type and lists the loss, but not inside oneOf', () => {
     const guessed = { type: 'object', properties: { a: { minLength: 1 } } };
     expect(read(guessed)).toMatchObject({ lost: ['/properties/a type narrower'] });
     const exclusive = read({ ...guessed, oneOf: [{ required: ['a'] }] });
@@ -79,7 +79,7 @@ describe('reading a schema', () => {
     expect(property(exclusive.root, 'a')).toMatchObject({ kind: 'union' });
   });
 
-  it('finds anchors, and tells in words what it cannot hold', () => {
+  it('resolves anchors, and describes constraints that it cannot hold', () => {
     const { root, lost } = read({
       type: 'object',
       properties: { a: { $ref: '#here' }, b: { type: 'string', not: { const: 'x' } } },

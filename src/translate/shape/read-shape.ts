@@ -17,7 +17,7 @@ export interface Shapes {
 const MAX_CHAIN = 64;
 const ALL_TYPES = ['null', 'boolean', 'object', 'array', 'number', 'string'];
 
-/** Reads a modern schema that stood at `at` in the definition, and is about values of some types `within` all. */
+/** Reads a 2020-12 schema at the pointer `at`. `within` limits the types of its values. */
 export function readShape(
   schema: JsonObject | boolean,
   { at, within }: { at: string; within?: readonly string[] },
@@ -26,7 +26,8 @@ export function readShape(
   const isExact = hasExclusive(schema);
   const lose: AddLoss = (pointer, keyword, effect, why) => {
     add(pointer, keyword, effect, why);
-    if (isExact && effect === 'narrower') add(pointer, keyword, 'wider', 'Another alternative may seem the only one.');
+    if (isExact && effect === 'narrower')
+      add(pointer, keyword, 'wider', 'Another alternative may seem the only match.');
   };
   const read = new Map<string, Shape>();
   const reading = new Set<string>();
@@ -36,12 +37,12 @@ export function readShape(
     if (known) return known;
     const target = follow(schema, reference.to);
     if (target === undefined || reading.has(reference.to) || reading.size > MAX_CHAIN) {
-      lose(reference.at, '$ref', 'wider', 'The reference needs itself, or too many others.');
+      lose(reference.at, '$ref', 'wider', 'The reference depends on itself, or on too many others.');
       return anyAt(reference.at);
     }
     reading.add(reference.to);
     const shape = readSchema(target, `${at}${reference.to.slice(1)}`, undefined);
-    // A chain of references ends here: nobody who resolves one wants another.
+    // Resolves chains of references to their end, so that no caller gets a reference.
     const end = shape.kind === 'reference' ? resolve(shape) : shape;
     reading.delete(reference.to);
     read.set(reference.to, end);
@@ -69,8 +70,10 @@ export function readShape(
     const to = one.$ref ?? one.$dynamicRef;
     if (typeof to !== 'string') return [];
     if (follow(schema, to) === undefined) {
-      const why = to.startsWith('#') ? 'It points nowhere.' : 'It points out of the document, and nothing is fetched.';
-      lose(here, '$ref', 'wider', why);
+      const reason = to.startsWith('#')
+        ? 'It points nowhere.'
+        : 'It points out of the document, and nothing is fetched.';
+      lose(here, '$ref', 'wider', reason);
       return [];
     }
     return [{ kind: 'reference', to, at: here, notes: {} }];
@@ -80,8 +83,8 @@ export function readShape(
 }
 
 /**
- * Of two alternatives of `oneOf` only one may fit, so a value that one of them no longer takes is suddenly allowed by the
- * other: where there is one, nothing may be guessed.
+ * Returns true when a schema has a `oneOf`. Narrowing one of its alternatives would make values valid that matched
+ * two before, so types are not guessed then.
  */
 function hasExclusive(schema: JsonObject | boolean): boolean {
   let found = false;

@@ -40,7 +40,7 @@ const FAMILIES: readonly (readonly [type: string, keywords: readonly string[]])[
   ['number', ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf']],
 ];
 
-/** What a schema says by itself: its types, its values, and the keywords of each type. */
+/** Reads the types, values and type-specific keywords of a schema. */
 export function readTypes(
   schema: JsonObject,
   at: string,
@@ -73,7 +73,7 @@ function typesOf(
   if (Array.isArray(type)) return type.filter((one) => one !== 'integer' || !type.includes('number'));
   const hinted = FAMILIES.filter(([, keywords]) => keywords.some((keyword) => schema[keyword] !== undefined));
   if (hinted.length === 0) return undefined;
-  // Beside a type that is known already, a keyword of another type says nothing.
+  // A keyword of another type than the declared one has no effect.
   if (within) return within;
   const names = hinted.map(([name]) => name);
   lose(at, 'type', 'narrower', `It names no type, and is taken to be ${names.join(' or ')}.`);
@@ -157,7 +157,7 @@ function readProperties(
   for (const name of new Set([...Object.keys(declared), ...required])) {
     const isDeclared = Object.hasOwn(declared, name);
     const own = isDeclared ? read(declared[name], below(bare.at, 'properties', name), undefined) : anyAt(bare.at);
-    // The rest is only for names that nothing else speaks of.
+    // `additionalProperties` applies to names that neither `properties` nor a pattern matches.
     const others = shapesOf(bare, name).filter((shape) => !isDeclared || shape !== bare.rest);
     const allowed = bare.names === undefined || acceptsValue(bare.names, name, resolve);
     const shape = allowed ? others.reduce((all, next) => intersect(all, next), own) : neverAt(own.at);

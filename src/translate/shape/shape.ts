@@ -1,6 +1,6 @@
 import type { Json } from '../../core/call.ts';
 
-/** What a schema tells its reader; nothing is checked against it. */
+/** The annotations of a schema, which do not affect validity. */
 export interface Notes {
   readonly title?: string;
   readonly description?: string;
@@ -9,7 +9,7 @@ export interface Notes {
 }
 
 interface Place {
-  /** Where it stood in what was translated. */
+  /** The JSON pointer in the definition that was translated. */
   readonly at: string;
   readonly notes: Notes;
 }
@@ -51,9 +51,9 @@ export interface ObjectShape extends Place {
   readonly kind: 'object';
   readonly properties: ReadonlyMap<string, Property>;
   readonly patterns: readonly { readonly source: string; readonly shape: Shape }[];
-  /** What every other property has to be. */
+  /** The shape of all other properties. */
   readonly rest: Shape;
-  /** True when the schema said nothing about other properties. */
+  /** True when the schema has no rule for other properties. */
   readonly silent: boolean;
   readonly names?: Shape;
   readonly minProperties?: number;
@@ -68,13 +68,13 @@ export interface EnumShape extends Place {
 export interface UnionShape extends Place {
   readonly kind: 'union';
   readonly of: readonly Shape[];
-  /** Exactly one may fit. */
+  /** True when exactly one member may match. */
   readonly exclusive: boolean;
 }
 
 export interface ReferenceShape extends Place {
   readonly kind: 'reference';
-  /** The pointer that it follows, from `#` on. */
+  /** The JSON pointer of its target, with `#`. */
   readonly to: string;
 }
 
@@ -83,8 +83,8 @@ export interface PlainShape extends Place {
 }
 
 /**
- * A schema with everything that has more than one spelling spelt in one way: one type each, no `allOf`, no boolean
- * schemas. All but two of the dialects can say little more than this, so it is read once and printed from here.
+ * A schema in a normal form: one type each, no `allOf`, no boolean schemas. It covers what most dialects can express,
+ * so a schema is read once and written from here.
  */
 export type Shape =
   | PlainShape
@@ -96,7 +96,7 @@ export type Shape =
   | UnionShape
   | ReferenceShape;
 
-/** What a reference stands for, never a reference itself. */
+/** Resolves a reference to a shape that is no reference. */
 export type ResolveShape = (reference: ReferenceShape) => Shape;
 
 export const anyAt = (at: string, notes: Notes = {}): PlainShape => ({ kind: 'any', at, notes });

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../core/call.ts';
 import { below, lossBook, type Translated } from '../loss.ts';
 import { saysAll } from './zod.ts';
 
-// What JSON has no value for, or no schema can check.
+// Types without a JSON value or without a schema.
 const UNSAYABLE = new Set([
   'bigint',
   'symbol',
@@ -20,7 +20,7 @@ const UNSAYABLE = new Set([
   'file',
 ]);
 
-/** A zod type as a JSON Schema of what may be given to it. */
+/** Converts a zod type to a JSON Schema of its input. */
 export function fromZod(type: z.core.$ZodType): Translated<JsonObject> {
   const { add, all } = lossBook();
   const schema = z.toJSONSchema(type, {

@@ -5,7 +5,7 @@ import { fromZod } from './from-zod.ts';
 import { toZod } from './zod.ts';
 
 describe('a schema as a zod type', () => {
-  verifies('R9', 'takes what the schema takes, and changes nothing', () => {
+  verifies('R9', 'accepts the values of the schema, and changes none', () => {
     const { value, lost } = toZod({
       type: 'object',
       properties: {
@@ -41,7 +41,7 @@ describe('a schema as a zod type', () => {
     expect(value.safeParse(`${'a'.repeat(50_000)}b`).success).toBe(false);
   });
 
-  it('comes back with every keyword', () => {
+  it('converts back with every keyword', () => {
     const schema = {
       type: 'object',
       properties: {
@@ -54,7 +54,7 @@ describe('a schema as a zod type', () => {
     expect(fromZod(toZod(schema).value)).toEqual({ value: schema, lost: [] });
   });
 
-  it('knows recursion, and that alternatives inside one another cannot hold it up', () => {
+  it('accepts recursion, and nested alternatives in bounded time', () => {
     const tree = { type: 'object', properties: { next: { $ref: '#' } }, additionalProperties: false };
     const { value } = toZod(tree);
     expect(value.safeParse({ next: { next: {} } }).success).toBe(true);
@@ -69,7 +69,7 @@ describe('a schema as a zod type', () => {
 });
 
 describe('a zod type as a schema', () => {
-  verifies('R9', 'says what may be given, and lists what only code can check', () => {
+  verifies('R9', 'describes the input, and lists checks that only code can do', () => {
     const { value, lost } = fromZod(
       z.object({
         when: z.date(),

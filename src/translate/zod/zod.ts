@@ -14,10 +14,10 @@ import type {
   UnionShape,
 } from '../shape/shape.ts';
 
-// zod has a `fromJSONSchema` of its own. It matches patterns from outside in exponential time, ignores keywords of
-// schemas without a type, and throws at what it does not know, so none of a stranger's schemas can be given to it.
+// zod's own `fromJSONSchema` matches patterns with backtracking, ignores keywords of schemas without a type, and
+// throws on unknown keywords. It cannot be used for untrusted schemas.
 
-/** What `toZod` has made: all its checks are in its metadata too, so nothing is lost on the way back. */
+/** The types that `toZod` made. Their metadata has all checks, so they convert back without loss. */
 export const saysAll = new WeakSet<z.core.$ZodType>();
 
 interface Printer {
@@ -27,7 +27,7 @@ interface Printer {
   print(shape: Shape, immediate: readonly string[]): z.ZodType;
 }
 
-/** A JSON Schema as a zod type that takes the same values. It never changes what it parses. */
+/** Converts a JSON Schema to a zod type that accepts the same values and never changes them. */
 export function toZod(schema: Json): Translated<z.ZodType> {
   const { add, all } = lossBook();
   const shapes = readShape(modernise(schema, '', add), { at: '' }, add);
@@ -125,14 +125,14 @@ const ANY: Shape = { kind: 'any', at: '', notes: {} };
 
 function printObject(printer: Printer, shape: ObjectShape): z.ZodType {
   const { properties, patterns, rest, names, minProperties, maxProperties } = shape;
-  // Zod would find these on every object, and never on its own.
+  // zod would find these names on every object through its prototype.
   const plain = [...properties].filter(([name]) => !(name in Object.prototype));
   const entries = plain.map(([name, property]): [string, z.ZodType] => {
     const type = printer.print(property.shape, []);
     return [name, property.required ? type : type.optional()];
   });
   const fields = Object.fromEntries(entries);
-  // What zod has no words for, our own check looks at, and then at everything.
+  // Keywords that zod lacks are checked by our own check of the whole value.
   if (patterns.length > 0 || names || plain.length < properties.size) {
     return z.looseObject(fields).refine((value) => acceptsValue(shape, value as JsonObject, printer.shapes.resolve));
   }
@@ -153,7 +153,7 @@ function printObject(printer: Printer, shape: ObjectShape): z.ZodType {
 function printUnion(printer: Printer, { of, exclusive }: UnionShape, immediate: readonly string[]): z.ZodType {
   const members = of.filter((member) => {
     if (member.kind !== 'reference' || !immediate.includes(member.to)) return true;
-    printer.lose(member.at, '$ref', 'narrower', 'It leads back to itself at once, and adds nothing.');
+    printer.lose(member.at, '$ref', 'narrower', 'It refers to itself directly and adds nothing.');
     return false;
   });
   const types = members.map((member) => printer.print(member, immediate));

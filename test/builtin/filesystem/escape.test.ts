@@ -15,7 +15,7 @@ afterEach(() => tree.remove());
 const OUTSIDE = /outside the allowed roots/;
 const MISSING = /does not exist/;
 
-// `%` stands for the directory that holds the roots.
+// `%` stands for the directory that contains the roots.
 const WAYS_OUT: readonly (readonly [string, RegExp])[] = [
   ['../outside/secret.txt', OUTSIDE],
   ['sub/../../outside/secret.txt', OUTSIDE],
@@ -53,7 +53,7 @@ const WAYS_OUT: readonly (readonly [string, RegExp])[] = [
 const onLinux = process.platform === 'linux';
 
 describe.each(onLinux ? (['linux', 'darwin'] as const) : [process.platform])('with the rules for %s', (platform) => {
-  verifies('B1', 'no way out of the roots reads anything, and each refusal says why', async () => {
+  verifies('B1', 'refuses every path outside the roots, with the reason', async () => {
     const { root, second, base } = tree;
     const { read, list } = await serve({ roots: [root, second], platform });
     for (const [way, reason] of WAYS_OUT) {
@@ -69,7 +69,7 @@ describe.each(onLinux ? (['linux', 'darwin'] as const) : [process.platform])('wi
     }
   });
 
-  it('follows links that end inside a root, the other one included', async () => {
+  it('follows links that end inside any root', async () => {
     const { root, second } = tree;
     symlinkSync('sub/inner.txt', join(root, 'in-file'));
     symlinkSync('..', join(root, 'sub/deep/parent'));
@@ -81,7 +81,7 @@ describe.each(onLinux ? (['linux', 'darwin'] as const) : [process.platform])('wi
     expect(await read(join(second, 'other.txt'))).toMatchObject({ text: 'other\n', isError: false });
   });
 
-  it('knows a root by the name it was given when that is a link', async () => {
+  it('accepts paths under a root that is a symbolic link', async () => {
     symlinkSync(tree.root, join(tree.base, 'alias'));
     const { read } = await serve({ roots: [join(tree.base, 'alias/')], platform });
     expect((await read(join(tree.base, 'alias/hello.txt'))).text).toBe('hello\n');
@@ -89,7 +89,7 @@ describe.each(onLinux ? (['linux', 'darwin'] as const) : [process.platform])('wi
     expect((await read('hello.txt')).text).toBe('hello\n');
   });
 
-  it('keeps away from kernel interfaces even when everything is allowed', async () => {
+  it('refuses kernel interfaces even if / is a root', async () => {
     const { read, list } = await serve({ roots: ['/'], platform });
     expect((await read('/proc/self/environ')).text).toMatch(OUTSIDE);
     expect((await read(join(tree.root, 'out-proc/environ'))).text).toMatch(OUTSIDE);
@@ -99,7 +99,7 @@ describe.each(onLinux ? (['linux', 'darwin'] as const) : [process.platform])('wi
 });
 
 describe.runIf(onLinux)('in a race', () => {
-  verifies('B1', 'a directory swapped for a link while it is read never lets anything out', async () => {
+  verifies('B1', 'reads nothing outside the roots while a directory is swapped for a link', async () => {
     const { root, outside } = tree;
     mkdirSync(join(root, 'swap'));
     writeFileSync(join(root, 'swap/secret.txt'), 'harmless');
@@ -137,7 +137,7 @@ describe.runIf(onLinux)('over time', () => {
     expect((await read('hello.txt')).text).toMatch(/root has moved/);
   });
 
-  it('reads on when a root was removed and made again', async () => {
+  it('reads a root that was removed and created again', async () => {
     const { second } = tree;
     const { read } = await serve({ roots: [second] });
     rmSync(second, { recursive: true });
@@ -147,7 +147,7 @@ describe.runIf(onLinux)('over time', () => {
     expect((await read('other.txt')).text).toBe('again');
   });
 
-  it('leaves no handle open, whatever happens', async () => {
+  it('closes every handle, after failures too', async () => {
     const { base, root } = tree;
     symlinkSync('sub/inner.txt', join(root, 'in-file'));
     writeFileSync(join(root, 'binary'), Buffer.from([0xff, 0xfe]));
@@ -157,7 +157,7 @@ describe.runIf(onLinux)('over time', () => {
     const paths = [...good, ...WAYS_OUT.map(([way]) => way.replace('%', base))];
     const all = () => Promise.all(paths.map((path) => read(path)));
     const before = readdirSync('/proc/self/fd').length;
-    // A forgotten handle is closed when it is collected, with a warning: those count too.
+    // An unclosed handle is closed by the garbage collector, with a warning, which counts too.
     const warnings: string[] = [];
     const hear = (warning: Error) => warnings.push(warning.message);
     process.on('warning', hear);
@@ -169,7 +169,7 @@ describe.runIf(onLinux)('over time', () => {
   });
 });
 
-/** Swaps `swap` and the link `trap` in a thread of its own, leaving each there for up to 200 µs. */
+/** Swaps `swap` and the link `trap` in a thread, every 200 µs or less. */
 async function startSwapping(root: string): Promise<Worker> {
   const loop = `
     const { renameSync } = require('node:fs');
@@ -196,7 +196,7 @@ async function startSwapping(root: string): Promise<Worker> {
   return worker;
 }
 
-it('hides what it is told to, by name, by link and in a listing, though it be inside a root', async () => {
+it('hides the configured paths by name, by link and in listings, inside a root too', async () => {
   const hidden = join(tree.root, 'home');
   mkdirSync(hidden);
   writeFileSync(join(hidden, 'secret-key'), SECRET);

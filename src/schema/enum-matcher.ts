@@ -7,8 +7,8 @@ const STEPS_PER_KEY = 4;
 
 type Nested = Extract<Json, object>;
 
-/** Returns a function that tells whether a value equals one of the allowed ones. Its work does not grow with their number. */
-export function oneOf(allowed: readonly Json[], checking: StepBudget): (value: Json) => boolean {
+/** Returns a function that compares a value with the allowed ones. Its work does not grow with their number. */
+export function enumMatcher(allowed: readonly Json[], checking: StepBudget): (value: Json) => boolean {
   const plain = new Set<Json>(allowed.filter((one) => !isNested(one)));
   const nested = allowed.filter(isNested);
   const sizes = new Set(nested.map(sizeOf));
@@ -18,7 +18,7 @@ export function oneOf(allowed: readonly Json[], checking: StepBudget): (value: J
     if (nested.length === 0) return false;
     const size = sizeOf(value);
     checking.take(size * STEPS_PER_KEY);
-    // Most values that differ are told apart by their size, without writing them out.
+    // The number of keys or items rules most values out without serializing them.
     if (!sizes.has(size)) return false;
     const text = canonicalJson(value);
     checking.take(8 + text.length);
