@@ -6,82 +6,89 @@ import type { Heddle } from '../../heddle.ts';
 import type { RequestHead } from '../http-request.ts';
 import { bearerOf } from './bearer.ts';
 import { callerCache } from './caller-cache.ts';
-import { type KeysOf, keySource } from './jwks.ts';
-import { type Claims, verifyToken } from './jwt.ts';
+import type { IssuerKeys } from './jwks.ts';
+import type { Claims } from './jwt.ts';
 import { issuersOf, type TokenSettings } from './resource-metadata.ts';
 
-/** Why somebody who shows a credential may not come in with it. */
+/** The refusal of a credential. */
 export interface AuthRefusal {
   readonly status: 401 | 403 | 503;
   readonly message: string;
   readonly error?: 'invalid_token' | 'insufficient_scope';
 }
 
-/** Who is calling; undefined when they show nothing that counts here. */
-export type Admission = Caller | AuthRefusal | undefined;
+/** The caller, a refusal, or undefined if the request has no credential of a known kind. */
+export type Authentication = Caller | AuthRefusal | undefined;
 
-/** Finds out who is calling. Only what has to look something up takes time for it. */
-export type Authenticate = (request: RequestHead) => Admission | Promise<Admission>;
+/** Authenticates a request. Returns a promise only for keys and JWTs, which have to be looked up. */
+export type Authenticate = (request: RequestHead) => Authentication | Promise<Authentication>;
 
 export interface Credentials {
-  /** Of the owner of this gateway alone. */
+  /** The owner's token. */
   readonly token: string;
   readonly access: Pick<Heddle['access'], 'keyOf' | 'settings'>;
   readonly clock?: Clock;
 }
 
 const OWNER: Caller = { id: 'owner', roles: ['owner'], via: 'gateway' };
-const KEY_START = 'hk_';
+const KEY_PREFIX = 'hk_';
 
-function holderOf(token: string): (shown: string | undefined) => boolean {
+function tokenMatcher(token: string): (credential: string) => boolean {
   const expected = Buffer.from(token);
-  return function holds(shown) {
-    const given = Buffer.from(shown ?? '');
-    return given.length === expected.length && timingSafeEqual(given, expected);
+  return function matches(credential) {
+    const actual = Buffer.from(credential);
+    return actual.length === expected.length && timingSafeEqual(actual, expected);
   };
 }
 
-/** Every way in: the owner's token, a key, or a token of an issuer that the configuration in force accepts. */
+/** Accepts the owner's token, an API key (`hk_…`), or a JWT of an issuer in `gateway.auth`. */
 export function authenticator({ token, access, clock }: Credentials): Authenticate {
-  const isOwner = holderOf(token);
-  const remember = callerCache();
-  const tokenHolder = tokenHolders(clock);
+  const isOwner = tokenMatcher(token);
+  const canonical = callerCache();
+  const authenticateJwt = jwtAuthenticator(clock);
 
   return function authenticate(request) {
-    const shown = bearerOf(request);
-    if (shown === undefined) return undefined;
-    if (isOwner(shown)) return OWNER;
-    if (shown.startsWith(KEY_START)) return keyHolder(access, shown).then((caller) => caller && remember(caller));
+    const credential = bearerOf(request);
+    if (credential === undefined) return undefined;
+    if (isOwner(credential)) return OWNER;
+    if (credential.startsWith(KEY_PREFIX)) {
+      return authenticateKey(access, credential).then((caller) => caller && canonical(caller));
+    }
     const { auth } = access.settings().gateway;
     if (auth === undefined || auth === 'none') return undefined;
-    return tokenHolder(shown, auth).then((caller) => ('id' in caller ? remember(caller) : caller));
+    return authenticateJwt(credential, auth).then((caller) => ('id' in caller ? canonical(caller) : caller));
   };
 }
 
-async function keyHolder(access: Credentials['access'], shown: string): Promise<Caller | undefined> {
-  const digest = digestOf(shown);
+async function authenticateKey(access: Credentials['access'], credential: string): Promise<Caller | undefined> {
+  const digest = digestOf(credential);
   const key = await access.keyOf(digest.toString('hex'));
   if (!key || !timingSafeEqual(digest, Buffer.from(key.sha256, 'hex'))) return undefined;
   const { name, roles, profile } = key;
   return { id: `key:${name}`, roles, via: 'gateway', ...(profile !== undefined && { profile }) };
 }
 
-function tokenHolders(clock: Clock | undefined): (shown: string, auth: TokenSettings) => Promise<Caller | AuthRefusal> {
-  // With the settings they were made for: another issuer's keys are not looked for among those of the last one.
-  let source: { readonly auth: TokenSettings; readonly keysOf: KeysOf } | undefined;
+type AuthenticateJwt = (credential: string, auth: TokenSettings) => Promise<Caller | AuthRefusal>;
 
-  return async function tokenHolder(shown, auth) {
-    if (source?.auth !== auth) source = { auth, keysOf: keySource({ jwksUrl: auth.jwksUrl, ...(clock && { clock }) }) };
+/** Loads jose with the first JWT: most gateways have no issuer. */
+function jwtAuthenticator(clock: Clock | undefined): AuthenticateJwt {
+  // The key cache belongs to one `gateway.auth`. Changed settings begin with an empty one.
+  let current: { readonly auth: TokenSettings; readonly keysOf: IssuerKeys } | undefined;
+
+  return async function authenticateJwt(credential, auth) {
+    const [{ issuerKeys }, { verifyToken }] = await Promise.all([import('./jwks.ts'), import('./jwt.ts')]);
+    if (current?.auth !== auth)
+      current = { auth, keysOf: issuerKeys({ jwksUrl: auth.jwksUrl, ...(clock && { clock }) }) };
     const { audience, algorithms } = auth;
+    const { keysOf } = current;
     try {
-      const rules = {
+      const claims = await verifyToken(credential, {
         issuers: issuersOf(auth),
         audience,
         algorithms,
-        keysOf: source.keysOf,
+        keysOf,
         now: (clock ?? Date.now)(),
-      };
-      const claims = await verifyToken(shown, rules);
+      });
       return typeof claims === 'string'
         ? { status: 401, error: 'invalid_token', message: claims }
         : toCaller(claims, auth);
@@ -96,7 +103,11 @@ function toCaller({ issuer, subject, scopes }: Claims, auth: TokenSettings): Cal
   const found = mapped.filter(([scope]) => scopes.includes(scope)).map(([, role]) => role);
   const roles: readonly Role[] = mapped.length === 0 ? ['user'] : [...new Set(found)];
   if (roles.length > 0) return { id: `${issuer}#${subject}`, roles, via: 'gateway' };
-  return { status: 403, error: 'insufficient_scope', message: 'The token has none of the scopes that open anything.' };
+  return {
+    status: 403,
+    error: 'insufficient_scope',
+    message: 'The token has none of the scopes in `gateway.auth.scopes`.',
+  };
 }
 
 const digestOf = (text: string): Buffer => createHash('sha256').update(text).digest();

@@ -10,8 +10,8 @@ import {
 } from '../../../test/servers/issuer.ts';
 import { jwksAsked, SECONDS, tokenGateway } from '../../../test/servers/token-gateway.ts';
 
-describe('keys of an issuer', () => {
-  verifies('P4', 'are fetched once, and again for a new name, at most every ten seconds', async () => {
+describe('issuerKeys', () => {
+  verifies('P4', 'fetches keys once, and again for an unknown kid, at most every 10 s', async () => {
     const { comeWith, come, claims, issuer, later } = await tokenGateway();
     for (let times = 0; times < 5; times++) expect((await comeWith()).status).toBe(200);
     expect(jwksAsked(issuer)).toBe(1);
@@ -19,7 +19,7 @@ describe('keys of an issuer', () => {
     issuer.keys = [next.jwk];
     const token = signedToken(next, claims, { alg: 'EdDSA' });
     const unknown = signedToken(signingKey('three'), claims);
-    expect((await come(token)).status).toBe(401); // Asked a moment ago.
+    expect((await come(token)).status).toBe(401); // The last fetch was less than 10 s ago.
     later(10);
     const all = await Promise.all([come(token), come(token), come(unknown)]);
     expect(all.map(({ status }) => status)).toEqual([200, 200, 401]);
@@ -28,7 +28,7 @@ describe('keys of an issuer', () => {
     expect((await comeWith()).status).toBe(401); // The old key is gone.
   });
 
-  verifies('P4', 'that were taken back open nothing after ten minutes', async () => {
+  verifies('P4', 'drops removed keys after 10 minutes', async () => {
     const { comeWith, issuer, later } = await tokenGateway();
     expect((await comeWith({ exp: SECONDS + 9999 })).status).toBe(200);
     issuer.keys = [];
@@ -38,7 +38,7 @@ describe('keys of an issuer', () => {
     expect((await comeWith({ exp: SECONDS + 9999 })).status).toBe(401);
   });
 
-  verifies('P4', 'are still good for a while when the issuer does not answer, and then it is said', async () => {
+  verifies('P4', 'uses keys for 60 minutes while the issuer is down, then responds with 503', async () => {
     const { comeWith, issuer, later } = await tokenGateway();
     expect((await comeWith()).status).toBe(200);
     issuer.down = true;
@@ -46,7 +46,7 @@ describe('keys of an issuer', () => {
     expect((await comeWith({ exp: SECONDS + 9999 })).status).toBe(200);
     later(2 * 60);
     const { status, json, headers } = await comeWith({ exp: SECONDS + 9999 });
-    expect([status, json.error]).toEqual([503, expect.stringContaining(`The keys of ${issuer.url} cannot be had`)]);
+    expect([status, json.error]).toEqual([503, expect.stringContaining(`The keys of ${issuer.url} cannot be fetched`)]);
     expect(headers['www-authenticate']).toBeUndefined();
     issuer.down = false;
     later(10);
@@ -55,19 +55,19 @@ describe('keys of an issuer', () => {
 
   const WRONG_KEYS: readonly [string, SigningKey, SigningAlgorithm][] = [
     ['too short', published(generateKeyPairSync('rsa', { modulusLength: 1024 }), 'one'), 'RS256'],
-    ['for encrypting', signingKey('one', 'RS256', { use: 'enc' }), 'RS256'],
+    ['for encryption', signingKey('one', 'RS256', { use: 'enc' }), 'RS256'],
     ['for other operations', signingKey('one', 'RS256', { key_ops: ['encrypt'] }), 'RS256'],
     ['for another algorithm', signingKey('one', 'RS256', { alg: 'PS256' }), 'RS256'],
-    ['a shared secret', { ...signingKey('one', 'ES256'), jwk: { kty: 'oct', k: 'c2VjcmV0', kid: 'one' } }, 'ES256'],
+    ['symmetric', { ...signingKey('one', 'ES256'), jwk: { kty: 'oct', k: 'c2VjcmV0', kid: 'one' } }, 'ES256'],
     ['on another curve', published(generateKeyPairSync('ec', { namedCurve: 'P-384' }), 'one'), 'ES256'],
-    ['of no kind', { ...signingKey('one', 'ES256'), jwk: { kid: 'one' } }, 'ES256'],
+    ['without a type', { ...signingKey('one', 'ES256'), jwk: { kid: 'one' } }, 'ES256'],
   ];
-  it.each(WRONG_KEYS)('P4: one that is %s opens nothing', async (_what, key, alg) => {
+  it.each(WRONG_KEYS)('P4: refuses a key that is %s', async (_what, key, alg) => {
     const { comeWith } = await tokenGateway({ keys: [key] });
     expect((await comeWith({}, { alg })).status).toBe(401);
   });
 
-  verifies('P4', 'need no name where there is one only, and must have one where there are two', async () => {
+  verifies('P4', 'needs a kid only if several keys match', async () => {
     const [one, two] = [signingKey('one'), signingKey('two')];
     expect((await (await tokenGateway({ keys: [one] })).comeWith({}, { kid: undefined })).status).toBe(200);
     expect((await (await tokenGateway({ keys: [one, two] })).comeWith({}, { kid: undefined })).status).toBe(401);
@@ -75,14 +75,14 @@ describe('keys of an issuer', () => {
     expect((await (await tokenGateway({ keys: others })).comeWith({}, { kid: undefined })).status).toBe(200);
   });
 
-  verifies('P4', 'are not taken from metadata of another name', async () => {
+  verifies('P4', 'ignores metadata of another issuer', async () => {
     const { comeWith, issuer } = await tokenGateway();
     issuer.metadata = { issuer: 'https://other.example' };
     expect((await comeWith()).status).toBe(503);
     expect(jwksAsked(issuer)).toBe(0);
   });
 
-  verifies('P4', 'are not fetched from a private address that only the metadata names', async () => {
+  verifies('P4', 'does not fetch keys from a private address that only the metadata names', async () => {
     const { comeWith, issuer } = await tokenGateway();
     issuer.metadata = { jwks_uri: 'https://10.0.0.1/jwks' };
     const { status, json } = await comeWith();

@@ -1,24 +1,18 @@
-import { constants, type KeyObject, verify } from 'node:crypto';
+import type { JWTPayload } from 'jose';
+import { decodeProtectedHeader } from 'jose/decode/protected_header';
+import { JOSEError, JWKSMultipleMatchingKeys, JWTClaimValidationFailed, JWTExpired } from 'jose/errors';
+import { decodeJwt } from 'jose/jwt/decode';
+import { type JWTVerifyGetKey, type JWTVerifyOptions, jwtVerify } from 'jose/jwt/verify';
 import type { JWT_ALGORITHMS } from '../../config/schema/defaults.ts';
-import type { JsonObject } from '../../core/call.ts';
-import { isObject, parseJson } from '../../core/json.ts';
-
-export type Algorithm = (typeof JWT_ALGORITHMS)[number];
-
-/** A key that an issuer has published, and the only ways in which it may have signed. */
-export interface IssuerKey {
-  readonly kid: string | undefined;
-  readonly algorithms: readonly Algorithm[];
-  readonly key: KeyObject;
-}
+import { HeddleError } from '../../core/errors.ts';
+import type { IssuerKeys } from './jwks.ts';
 
 export interface TokenRules {
   readonly issuers: readonly string[];
   readonly audience: string;
-  readonly algorithms: readonly Algorithm[];
-  /** The keys of one issuer that may be meant; rejects when they cannot be had. */
-  readonly keysOf: (issuer: string, kid: string | undefined) => Promise<readonly IssuerKey[]>;
-  /** Milliseconds, as everywhere. */
+  readonly algorithms: readonly (typeof JWT_ALGORITHMS)[number][];
+  readonly keysOf: IssuerKeys;
+  /** Milliseconds since 1970. */
   readonly now: number;
 }
 
@@ -31,87 +25,93 @@ export interface Claims {
 const MAX_CHARS = 8192;
 const LEEWAY_SECONDS = 60;
 const TYPES = ['jwt', 'at+jwt', 'application/at+jwt'];
+const UNREADABLE = 'The token is not a valid JWT.';
+const BAD_SIGNATURE = 'The signature of the token is invalid.';
 
-/** What a token says, or in words why it counts for nothing. */
+/** Verifies an access token. Returns its claims, or the reason for a 401. Throws if the keys cannot be fetched. */
 export async function verifyToken(token: string, rules: TokenRules): Promise<Claims | string> {
-  const read = token.length > MAX_CHARS ? undefined : readToken(token);
-  if (!read) return 'The token is not a JWT that can be read.';
-  const { header, claims } = read;
-  const algorithm = rules.algorithms.find((one) => one === header.alg);
-  if (!algorithm) return 'The token is not signed in a way that is accepted here.';
-  // What is said to be critical and is not understood must not be passed over.
-  if (header.crit !== undefined || !isAccessType(header.typ)) return 'The token is not an access token.';
-  const issuer = rules.issuers.find((one) => one === claims.iss);
-  if (issuer === undefined) return 'The token is of another issuer.';
-  const wrong = complaintAbout(claims, rules);
-  if (wrong !== undefined) return wrong;
-  const kid = typeof header.kid === 'string' ? header.kid : undefined;
-  const keys = (await rules.keysOf(issuer, kid)).filter(({ algorithms }) => algorithms.includes(algorithm));
-  // Without a name for the key there has to be no choice: trying them all is not for the one who asks to decide.
-  const usable = kid !== undefined || keys.length === 1 ? keys : [];
-  if (!usable.some(({ key }) => isSigned(read, algorithm, key))) return 'The signature of the token does not hold.';
-  return { issuer, subject: String(claims.sub), scopes: scopesOf(claims) };
-}
-
-interface ReadToken {
-  readonly header: JsonObject;
-  readonly claims: JsonObject;
-  readonly signed: Buffer;
-  readonly signature: Buffer;
-}
-
-function readToken(token: string): ReadToken | undefined {
-  const [head = '', body = '', tail = '', ...more] = token.split('.');
-  const [first, second, signature] = [head, body, tail].map(fromBase64);
-  if (more.length > 0 || !first || !second || !signature) return undefined;
-  const header = objectIn(first);
-  const claims = objectIn(second);
-  return header && claims && { header, claims, signed: Buffer.from(`${head}.${body}`), signature };
-}
-
-/** Only the one spelling that the bytes have. */
-function fromBase64(text: string): Buffer | undefined {
-  const bytes = Buffer.from(text, 'base64url');
-  return bytes.length > 0 && bytes.toString('base64url') === text ? bytes : undefined;
-}
-
-function objectIn(bytes: Buffer): JsonObject | undefined {
+  const { issuers, audience, algorithms, keysOf, now } = rules;
+  if (token.length > MAX_CHARS || !token.split('.').every(isCanonical)) return UNREADABLE;
   try {
-    const value = parseJson(bytes.toString('utf8'));
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
+    const { crit, typ, kid } = decodeProtectedHeader(token);
+    if (crit !== undefined || !isAccessType(typ)) return 'The token is not an access token.';
+    const { iss } = decodeJwt(token);
+    const issuer = issuers.find((accepted) => accepted === iss);
+    if (issuer === undefined) return 'The token is from another issuer.';
+    const payload = await verify(token, keysOf(issuer), {
+      algorithms: [...algorithms],
+      issuer,
+      audience,
+      clockTolerance: LEEWAY_SECONDS,
+      currentDate: new Date(now),
+      requiredClaims: ['exp'],
+      hasKeyId: kid !== undefined,
+    });
+    const { sub } = payload;
+    if (typeof sub !== 'string' || sub === '') return 'The token has no subject.';
+    return { issuer, subject: sub, scopes: scopesOf(payload) };
+  } catch (thrown) {
+    if (HeddleError.is(thrown)) throw thrown;
+    return reasonOf(thrown);
   }
+}
+
+interface VerifyOptions extends JWTVerifyOptions {
+  readonly hasKeyId: boolean;
+}
+
+/** Verifies signature and claims. Keys with the same `kid` are tried in turn; without a `kid` only one key may match. */
+async function verify(
+  token: string,
+  getKey: JWTVerifyGetKey,
+  { hasKeyId, ...options }: VerifyOptions,
+): Promise<JWTPayload> {
+  try {
+    return (await jwtVerify(token, getKey, options)).payload;
+  } catch (thrown) {
+    if (!hasKeyId || !(thrown instanceof JWKSMultipleMatchingKeys)) throw thrown;
+    for await (const key of thrown) {
+      const verified = await jwtVerify(token, key, options).catch(orNextKey);
+      if (verified) return verified.payload;
+    }
+    throw thrown;
+  }
+}
+
+function orNextKey(thrown: unknown): undefined {
+  if (!(thrown instanceof JOSEError) || thrown.code !== 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED') throw thrown;
+}
+
+/** Tells whether a part has the only base64url spelling of its bytes. Decoders accept others. */
+function isCanonical(part: string): boolean {
+  return part !== '' && Buffer.from(part, 'base64url').toString('base64url') === part;
 }
 
 const isAccessType = (type: unknown) =>
   type === undefined || (typeof type === 'string' && TYPES.includes(type.toLowerCase()));
 
-function complaintAbout(claims: JsonObject, { audience, now }: TokenRules): string | undefined {
-  const { aud, exp, nbf, sub } = claims;
-  const seconds = now / 1000;
-  if (![aud].flat().includes(audience)) return 'The token is made out for somebody else.';
-  if (typeof exp !== 'number' || seconds >= exp + LEEWAY_SECONDS) return 'The token has expired.';
-  if (nbf !== undefined && (typeof nbf !== 'number' || seconds < nbf - LEEWAY_SECONDS)) {
-    return 'The token is not valid yet.';
-  }
-  return typeof sub === 'string' && sub !== '' ? undefined : 'The token does not say whose it is.';
+function reasonOf(thrown: unknown): string {
+  if (thrown instanceof JWTExpired) return 'The token has expired.';
+  if (thrown instanceof JWTClaimValidationFailed) return CLAIM_REASONS[thrown.claim] ?? UNREADABLE;
+  if (!(thrown instanceof JOSEError)) return BAD_SIGNATURE; // The matching key is malformed.
+  return CODE_REASONS[thrown.code] ?? BAD_SIGNATURE;
 }
 
-/** `scope` as the standard has it, or `scp` as some issuers do. */
-function scopesOf({ scope, scp }: JsonObject): readonly string[] {
-  const said = scope ?? scp;
-  if (Array.isArray(said)) return said.filter((one) => typeof one === 'string');
-  return typeof said === 'string' ? said.split(' ').filter((one) => one !== '') : [];
-}
+const CLAIM_REASONS: Readonly<Record<string, string>> = {
+  aud: 'The token is for another audience.',
+  exp: 'The token has expired.',
+  nbf: 'The token is not valid yet.',
+};
 
-function isSigned({ signed, signature }: ReadToken, algorithm: Algorithm, key: KeyObject): boolean {
-  const { RSA_PKCS1_PADDING, RSA_PKCS1_PSS_PADDING, RSA_PSS_SALTLEN_DIGEST } = constants;
-  const how = {
-    RS256: { key, padding: RSA_PKCS1_PADDING },
-    PS256: { key, padding: RSA_PKCS1_PSS_PADDING, saltLength: RSA_PSS_SALTLEN_DIGEST },
-    ES256: { key, dsaEncoding: 'ieee-p1363' as const },
-    EdDSA: { key },
-  }[algorithm];
-  return verify(algorithm === 'EdDSA' ? null : 'sha256', signed, how, signature);
+const CODE_REASONS: Readonly<Record<string, string>> = {
+  ERR_JWS_INVALID: UNREADABLE,
+  ERR_JWT_INVALID: UNREADABLE,
+  ERR_JOSE_ALG_NOT_ALLOWED: 'The token is signed with an algorithm that is not accepted.',
+};
+
+/** Returns the scopes of `scope` (RFC 8693), or of `scp`, which some issuers use. */
+function scopesOf({ scope, scp }: JWTPayload): readonly string[] {
+  const scopes = scope ?? scp;
+  if (Array.isArray(scopes)) return scopes.filter((name) => typeof name === 'string');
+  return typeof scopes === 'string' ? scopes.split(' ').filter((name) => name !== '') : [];
 }
