@@ -33,8 +33,11 @@ export interface Call {
   readonly meta: JsonObject;
   /** What the client said beside: parameters that no version knows yet, for the server alone. */
   readonly extraParams?: JsonObject;
-  /** Throws when what the client said elsewhere does not agree with what the tool's definition wants there. */
-  readonly examine?: ((definition: JsonObject) => void) | undefined;
+  /**
+   * The decoded `Mcp-Param-*` headers of a modern HTTP request, by lower-case name. A null value could not be decoded.
+   * Absent for transports without headers. `validateInput` compares them with the arguments.
+   */
+  readonly paramHeaders?: Readonly<Record<string, string | null>> | undefined;
   readonly caller: Caller;
   readonly options: RoutingOptions;
   /** The call, step or code run that made this one. */

@@ -2,23 +2,23 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import type { Caller } from '../core/call.ts';
 import type { HttpResponse } from './response-writer.ts';
 
-/** As much of a request as says who asks, for what, and from where. */
+/** The method, URL and headers of a request. */
 export type RequestHead = Pick<IncomingMessage, 'method' | 'url' | 'headers'>;
 
-/** Whoever was let in. */
+/** The caller of a request whose credential was accepted. */
 export interface AuthenticatedCaller {
   readonly caller: Caller;
-  /** Whether the same credential would be let in again, as the same caller. */
+  /** Checks the same credential again. Resolves to false if it no longer stands for the same caller. */
   readonly isStillAuthorized: () => Promise<boolean>;
 }
 
-/** One HTTP request that has passed the door. */
+/** An HTTP request whose credential was accepted. */
 export interface AuthenticatedRequest extends AuthenticatedCaller {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
 }
 
-/** A POST whose body has arrived completely, as read by the fast HTTP path. */
+/** A POST whose head and body arrived in one chunk, as read by the fast HTTP path. */
 export interface FastRequest {
   readonly method: 'POST';
   readonly url: string;
@@ -26,7 +26,7 @@ export interface FastRequest {
   readonly body: string;
 }
 
-/** One that posts something, whichever way it came. */
+/** An authenticated POST, from Node's HTTP server or from the fast path. */
 export interface PostRequest extends AuthenticatedCaller {
   readonly request: IncomingMessage | FastRequest;
   readonly response: HttpResponse;

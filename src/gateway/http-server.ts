@@ -1,35 +1,38 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { type admitRequests, failResponse, type Routes } from './auth/admit-request.ts';
+import type { Admission, AdmitRequest } from './auth/admit-request.ts';
 import { type FastConnections, HEADERS_MS, serveFast } from './http/fast-connection.ts';
 import { type FastResponse, KEEP_ALIVE_MS } from './http/fast-response.ts';
 import type { OpenResponses } from './http/open-responses.ts';
 import type { StreamableHttp } from './http/streamable-http.ts';
 import type { AuthenticatedRequest, FastRequest } from './http-request.ts';
 import { createServer } from './node-http.ts';
-import type { HttpResponse } from './response-writer.ts';
+import { failResponse, type HttpResponse, sendJson } from './response-writer.ts';
 import type { SseEndpoint } from './transports/serve-sse.ts';
 import { type WsEndpoint, wantsWebSocket } from './transports/serve-ws.ts';
 
 export interface HttpServerOptions {
-  readonly enter: ReturnType<typeof admitRequests>;
+  readonly admitRequest: AdmitRequest;
   readonly http: StreamableHttp;
   readonly ws: WsEndpoint;
   readonly sse: SseEndpoint;
-  readonly api: (arrival: Omit<AuthenticatedRequest, 'isStillAuthorized'>) => Promise<void>;
+  /** Handles requests under `/api/`. */
+  readonly api: (incoming: Omit<AuthenticatedRequest, 'isStillAuthorized'>) => Promise<void>;
   readonly responses: OpenResponses;
-  /** Aborts when nobody is to come in any more. */
+  /** Aborts when the gateway closes. New streams are then refused with 503. */
   readonly closing: AbortSignal;
 }
 
 const REQUEST_MS = 30_000;
 const CHECK_MS = 2000;
-// Node keeps the first of several and drops the rest, where a proxy may have checked the last.
+// Node keeps the first value of a repeated header. A proxy in front may have checked the last.
 const SINGLE_HEADERS = ['host', 'authorization'] as const;
 
-/** Leads every request through the doors to the face that it asks for. Does not listen yet. */
-export function httpServer(options: HttpServerOptions): { readonly server: Server; readonly plain: FastConnections } {
-  const { enter, http, ws, sse, api, responses, closing } = options;
+type Routed = Promise<void> | void;
+
+/** Creates the HTTP server: admits each request, then routes it to its endpoint. Does not listen yet. */
+export function httpServer(options: HttpServerOptions): { readonly server: Server; readonly fast: FastConnections } {
+  const { admitRequest, http, ws, responses, closing } = options;
   const server = createServer({
     keepAliveTimeout: KEEP_ALIVE_MS,
     headersTimeout: HEADERS_MS,
@@ -38,13 +41,7 @@ export function httpServer(options: HttpServerOptions): { readonly server: Serve
     shouldUpgradeCallback: wantsWebSocket,
   });
 
-  function mcp(arrival: AuthenticatedRequest): Promise<void> | void {
-    if (wantsWebSocket(arrival.request)) return ws.accept(arrival);
-    return sse.isFor(arrival.request) ? sse.handle(arrival) : http.handle(arrival);
-  }
-
   function receive(request: IncomingMessage, response: ServerResponse): void {
-    // A stream that opened now would only be cut.
     if (closing.aborted && request.method === 'GET') {
       response.writeHead(503).end();
       return;
@@ -55,55 +52,78 @@ export function httpServer(options: HttpServerOptions): { readonly server: Serve
       return;
     }
     orFail(response, () =>
-      enter(request, response, {
-        mcp: (admitted) => mcp({ request, response, ...admitted }),
-        api: (caller) => api({ request, response, caller }),
+      whenAdmitted(admitRequest(request), (admission) => route(options, admission, { request, response })),
+    );
+  }
+
+  // Nearly every call comes this way. The fast path accepts only POSTs to `/mcp`, so no other endpoint can be meant.
+  function receiveFast(request: FastRequest, response: FastResponse): void {
+    responses.add(response);
+    orFail(response, () =>
+      whenAdmitted(admitRequest(request), (admission) => {
+        if (admission.endpoint === 'none') return sendJson(response, admission.response);
+        if (admission.endpoint === 'api') throw new Error('The fast path serves no /api.');
+        const { caller, isStillAuthorized } = admission;
+        return http.post({ request, response, caller, isStillAuthorized });
       }),
     );
   }
 
-  // Nearly every call comes this way.
-  function receivePlain(request: FastRequest, response: FastResponse): void {
-    responses.add(response);
-    const rooms: Routes = {
-      mcp: ({ caller, isStillAuthorized }) => http.post({ request, response, caller, isStillAuthorized }),
-    };
-    orFail(response, () => enter(request, response, rooms));
-  }
-
-  const last = new WeakMap<Duplex, ServerResponse>();
+  const lastResponse = new WeakMap<Duplex, ServerResponse>();
   server.on('request', (request, response) => {
-    last.set(request.socket, response);
+    lastResponse.set(request.socket, response);
     responses.add(response);
     receive(request, response);
   });
   server.on('upgrade', (request, socket, head) => {
-    const before = last.get(socket);
-    if (before && !before.writableFinished) endWith(before, socket);
+    const previous = lastResponse.get(socket);
+    if (previous && !previous.writableFinished) endAfter(previous, socket);
     else receive(request, ws.responseFor(request, { socket, head }));
   });
-  return { server, plain: serveFast(server, receivePlain) };
+  return { server, fast: serveFast(server, receiveFast) };
 }
 
+type HttpPair = Pick<AuthenticatedRequest, 'request' | 'response'>;
+
+/** Passes an admitted request to its endpoint, and sends the response of any other. */
+function route(
+  { http, ws, sse, api }: HttpServerOptions,
+  admission: Admission,
+  { request, response }: HttpPair,
+): Routed {
+  if (admission.endpoint === 'none') return sendJson(response, admission.response);
+  if (admission.endpoint === 'api') return api({ request, response, caller: admission.caller });
+  const { caller, isStillAuthorized } = admission;
+  const incoming = { request, response, caller, isStillAuthorized };
+  if (wantsWebSocket(request)) return ws.accept(incoming);
+  return sse.isFor(request) ? sse.handle(incoming) : http.handle(incoming);
+}
+
+// Synchronous unless the credential has to be looked up: a promise would cost every call.
+const whenAdmitted = (admission: Admission | Promise<Admission>, next: (admission: Admission) => Routed): Routed =>
+  admission instanceof Promise ? admission.then(next) : next(admission);
+
 /**
- * Whoever asks for another protocol before it has its answers gets those, and no more: two responses cannot share a
- * connection. Node has let go of it by now, so nobody else would hear that it broke.
+ * Ends a connection after the response in progress. The client pipelined an upgrade request behind it, and two
+ * responses cannot share a connection. Node has released the socket, so its errors and its end are handled here.
  */
-function endWith(response: ServerResponse, socket: Duplex): void {
+function endAfter(response: ServerResponse, socket: Duplex): void {
   socket.on('error', () => {});
   socket.once('end', () => socket.destroy());
   socket.once('close', () => response.emit('close'));
-  socket.resume(); // Unread, it would not say that its client left.
+  socket.resume(); // A paused socket would not report that the client disconnected.
   response.once('finish', () => socket.end());
 }
 
 function refuseRepeated(response: ServerResponse, name: string): void {
-  response
-    .writeHead(400, { 'content-type': 'application/json', connection: 'close' })
-    .end(JSON.stringify({ error: `The header ${name} came more than once.` }));
+  sendJson(response, {
+    status: 400,
+    headers: { connection: 'close' },
+    body: { error: `The header ${name} came more than once.` },
+  });
 }
 
-function orFail(response: HttpResponse, step: () => Promise<void> | void): void {
+function orFail(response: HttpResponse, step: () => Routed): void {
   try {
     step()?.catch((thrown: unknown) => failResponse(response, thrown));
   } catch (thrown) {

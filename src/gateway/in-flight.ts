@@ -1,43 +1,43 @@
 import type { RequestHandler } from './request-context.ts';
 
-/** What is being answered, for one who has to leave and does not want to leave anybody without an answer. */
+/** The requests that a handler is working on, so that a shutdown can wait for their responses. */
 export interface InFlightRequests {
-  readonly answer: RequestHandler;
-  /** Ends what would never end by itself, and settles when the rest is answered, or the signal aborts. */
+  readonly handleRequest: RequestHandler;
+  /** Ends `subscriptions/listen` requests and waits for the others, until the signal aborts. */
   finish(signal: AbortSignal): Promise<void>;
 }
 
-/** Watches over what is answered. */
-export function trackInFlight(answer: RequestHandler): InFlightRequests {
-  const leaving = new AbortController();
+/** Counts the requests that a handler is working on. */
+export function trackInFlight(handle: RequestHandler): InFlightRequests {
+  const finishing = new AbortController();
   const { promise: idle, resolve } = Promise.withResolvers<void>();
   let running = 0;
 
   function settled(): void {
     running -= 1;
-    // A moment later, when the last answer has been sent, too.
-    if (running === 0 && leaving.signal.aborted) setImmediate(resolve);
+    // One turn later the last response has been written too.
+    if (running === 0 && finishing.signal.aborted) setImmediate(resolve);
   }
 
   return {
-    answer(method, params, asked) {
-      // Whoever only listens is told that it is over, and is not waited for.
+    handleRequest(method, params, context) {
+      // A `subscriptions/listen` request never ends by itself, so a shutdown aborts it.
       const listens = method === 'subscriptions/listen';
-      const signal = listens ? AbortSignal.any([asked.signal, leaving.signal]) : asked.signal;
-      const answered = answer(method, params, listens ? { ...asked, signal } : asked);
+      const signal = listens ? AbortSignal.any([context.signal, finishing.signal]) : context.signal;
+      const result = handle(method, params, listens ? { ...context, signal } : context);
       running += 1;
-      answered.then(settled, settled);
-      return answered;
+      result.then(settled, settled);
+      return result;
     },
     async finish(signal) {
-      leaving.abort();
+      finishing.abort();
       if (running === 0 || signal.aborted) return;
-      const hurried = Promise.withResolvers<void>();
-      signal.addEventListener('abort', () => hurried.resolve(), { once: true });
-      await Promise.race([idle, hurried.promise]);
+      const aborted = Promise.withResolvers<void>();
+      signal.addEventListener('abort', () => aborted.resolve(), { once: true });
+      await Promise.race([idle, aborted.promise]);
     },
   };
 }
 
-/** How long somebody who leaves waits for what is under way. */
+/** Time that a shutdown waits for requests in flight. */
 export const DRAIN_MS = 10_000;

@@ -18,72 +18,76 @@ import { toCallError } from './to-rpc-error.ts';
 
 const SERVER = { name: 'heddle', title: 'Heddle', version: VERSION };
 
-/** Says Heddle in MCP, in both eras. Knows the protocol and nothing about policy: it only dispatches. */
-export function mcpHandler(heddle: Heddle, given: Continuations = openContinuations(heddle)): RequestHandler {
-  const bridge = callRunner(heddle, given);
-  const both: Record<string, RequestHandler> = {
+/** Maps MCP methods of both eras to Heddle. Every call goes through `dispatch`, which applies the policy. */
+export function mcpHandler(heddle: Heddle, continuations: Continuations = openContinuations(heddle)): RequestHandler {
+  const runCall = callRunner(heddle, continuations);
+  const common: Record<string, RequestHandler> = {
     'tools/list': async (_method, { cursor }, { caller, era }) => {
-      const from = fromCursor(cursor);
-      return toListResult(await heddle.catalog.list(caller, from === undefined ? {} : { cursor: from }), era);
+      const position = fromCursor(cursor);
+      return toListResult(await heddle.catalog.list(caller, position === undefined ? {} : { cursor: position }), era);
     },
-    'tools/call': (_method, params, asked) => callTool(bridge, params, asked),
-    ...readMethods(heddle, bridge),
+    'tools/call': (_method, params, context) => callTool(runCall, params, context),
+    ...readMethods(heddle, runCall),
   };
   const methods: Record<RequestContext['era'], Record<string, RequestHandler>> = {
     legacy: {
-      ...both,
-      ...subscriptionMethods(bridge),
-      initialize: async (_method, params, { caller }) => hello(params, await heddle.catalog.offers(caller)),
+      ...common,
+      ...subscriptionMethods(runCall),
+      initialize: async (_method, params, { caller }) =>
+        toInitializeResult(params, await heddle.catalog.offers(caller)),
       ping: async () => ({}),
       'logging/setLevel': setLevel,
     },
     modern: {
-      ...both,
-      'server/discover': async (_method, _params, { caller }) => introduction(await heddle.catalog.offers(caller)),
-      ...taskMethods(heddle, given),
-      'subscriptions/listen': (_method, params, asked) => listenToChanges({ heddle, bridge }, params, asked),
+      ...common,
+      'server/discover': async (_method, _params, { caller }) => toDiscoverResult(await heddle.catalog.offers(caller)),
+      ...taskMethods(heddle, continuations),
+      'subscriptions/listen': (_method, params, context) =>
+        listenToChanges({ heddle, bridge: runCall }, params, context),
     },
   };
 
-  return function answer(method, params, client) {
-    const asked = client.capabilities
+  return function handleRequest(method, params, client) {
+    const context = client.capabilities
       ? { ...client, caller: withCapabilities(client.caller, client.capabilities, client.era) }
       : client;
-    const known = methods[asked.era];
+    const known = methods[context.era];
     const handle = Object.hasOwn(known, method) ? known[method] : undefined;
     if (!handle) return Promise.reject(new UnknownMethod(method));
-    const result = handle(method, params, asked);
-    return asked.era === 'modern' ? result.then(forModern) : result;
+    const result = handle(method, params, context);
+    return context.era === 'modern' ? result.then(withResultType) : result;
   };
 }
 
-function hello({ protocolVersion }: JsonObject, offers: Features): JsonObject {
-  const version = LEGACY_VERSIONS.find((one) => one === protocolVersion) ?? LEGACY_VERSIONS[0];
-  return { protocolVersion: version, capabilities: toServerCapabilities(offers), serverInfo: SERVER };
+function toInitializeResult({ protocolVersion }: JsonObject, features: Features): JsonObject {
+  const version = LEGACY_VERSIONS.find((version) => version === protocolVersion) ?? LEGACY_VERSIONS[0];
+  return { protocolVersion: version, capabilities: toServerCapabilities(features), serverInfo: SERVER };
 }
 
-function introduction(offers: Features): JsonObject {
+function toDiscoverResult(features: Features): JsonObject {
   const _meta = { [META.serverInfo]: SERVER };
-  const capabilities = { ...toServerCapabilities(offers), extensions: { [TASKS_EXTENSION]: {} } };
+  const capabilities = { ...toServerCapabilities(features), extensions: { [TASKS_EXTENSION]: {} } };
   return { supportedVersions: [MODERN_VERSION], capabilities, ...UNCACHED, _meta };
 }
 
-const forModern = (result: JsonObject) =>
+const withResultType = (result: JsonObject) =>
   result.resultType === undefined ? { resultType: 'complete', ...result } : result;
 
-// Most requests are this one, so a chain: it costs each of them less than an async function.
-function callTool(bridge: RunCall, params: JsonObject, asked: RequestContext): Promise<JsonObject> {
+// Most requests are `tools/call`. A promise chain costs each of them less than an async function.
+function callTool(runCall: RunCall, params: JsonObject, context: RequestContext): Promise<JsonObject> {
   const { name, arguments: input = {} } = params;
   if (typeof name !== 'string') return refuse('`name` has to be a string.');
   if (!isObject(input)) return refuse('`arguments` has to be an object.');
-  const result = bridge(toCall({ kind: 'tool', name, input }, params, asked), asked, params);
-  return result.then(asked.era === 'legacy' ? withObject : undefined, (thrown) => toCallError(thrown, asked));
+  const result = runCall(toCall({ kind: 'tool', name, input }, params, context), context, params);
+  return result.then(context.era === 'legacy' ? withObjectContent : undefined, (thrown) =>
+    toCallError(thrown, context),
+  );
 }
 
-const refuse = (why: string) => Promise.reject(new RpcError(INVALID_PARAMS, why));
+const refuse = (reason: string) => Promise.reject(new RpcError(INVALID_PARAMS, reason));
 
-/** Older clients know structured content as an object only, and refuse the whole result for any other. */
-function withObject(result: JsonObject): JsonObject {
+/** Wraps structured content that is no object as `{ result }`: legacy clients would reject the whole result. */
+function withObjectContent(result: JsonObject): JsonObject {
   const { structuredContent: value } = result;
   return value === undefined || isObject(value) ? result : { ...result, structuredContent: { result: value } };
 }

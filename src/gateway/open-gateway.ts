@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { ALL_CHANGES } from '../core/records/server-status.ts';
 import { realTimer, type Timer } from '../core/time.ts';
 import type { Heddle } from '../heddle.ts';
-import { type AdmitOptions, admitRequests } from './auth/admit-request.ts';
+import { type AdmitOptions, requestAdmitter } from './auth/admit-request.ts';
 import { proofOf } from './auth/gateway-proof.ts';
 import { openContinuations } from './continuations/continuations.ts';
 import type { GatewayTasksOptions } from './continuations/gateway-tasks.ts';
@@ -22,19 +22,19 @@ import { wsEndpoint } from './transports/serve-ws.ts';
 
 export interface GatewayOptions extends Omit<AdmitOptions, 'heddle' | 'prove'> {
   readonly heddle: Heddle;
-  /** Answers what is under `/api/`; the console's. */
-  readonly api: (arrival: Omit<AuthenticatedRequest, 'isStillAuthorized'>) => Promise<void>;
+  /** Handles requests under `/api/`, which belong to the console. */
+  readonly api: (incoming: Omit<AuthenticatedRequest, 'isStillAuthorized'>) => Promise<void>;
   /** 0 takes any free port. */
   readonly port: number;
   readonly maxBodyBytes: number;
-  /** The key by which this gateway proves that it wrote its note; without it there is no proof. */
+  /** The key with which this gateway proves that it wrote its note; no proof is given if absent. */
   readonly proofKey?: string | undefined;
   readonly timer?: Timer;
-  /** Seal what modern clients bring back with their answers; made for this gateway alone when absent. */
+  /** The secrets that seal `requestState`; random for this gateway if absent. */
   readonly stateSecrets?: readonly Buffer[];
-  /** How many sessions there may be. */
+  /** Limits on sessions. */
   readonly sessions?: SessionsOptions;
-  /** When calls that take long are held for their clients, and how many. */
+  /** Delay after which a call becomes a gateway task, and the number of tasks. */
   readonly gatewayTasks?: GatewayTasksOptions;
 }
 
@@ -43,41 +43,40 @@ export interface Gateway {
   readonly url: string;
   readonly port: number;
   /**
-   * Stops listening, ends what only listens, and waits for what is under way, up to `patienceMs`: then it is cut,
-   * which cancels it. Close Heddle after that.
+   * Stops listening, ends notification streams and waits up to `drainMs` for requests in flight. Then it disconnects
+   * the remaining clients, which cancels their calls. Close Heddle afterwards.
    */
-  close(patienceMs?: number): Promise<void>;
+  close(drainMs?: number): Promise<void>;
 }
 
-const GOODBYE_MS = 300;
+const DEFAULT_DRAIN_MS = 300;
 
 /**
- * Serves MCP at `/mcp`, and each profile at `/mcp/<profile>`, to whoever shows the right credential: over HTTP and over
- * WebSocket, and at `/sse` to clients of the first version. Rejects when the port is taken, and when anybody could
- * come in from elsewhere without a credential.
+ * Serves MCP at `/mcp`, and each profile at `/mcp/<profile>`, over Streamable HTTP and WebSocket. Serves HTTP+SSE clients
+ * (2024-11-05) at `/sse`. Rejects if the port is taken, or if other machines could call without a credential.
  */
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const { heddle, host } = options;
   const sessions = openSessions(options.sessions);
-  const given = openContinuations(heddle, { secrets: options.stateSecrets, held: options.gatewayTasks });
+  const continuations = openContinuations(heddle, { secrets: options.stateSecrets, held: options.gatewayTasks });
   const responses = openResponses();
   const closing = new AbortController();
-  const handler = mcpHandler(heddle, given);
-  const { answer, finish } = trackInFlight(handler);
+  const handler = mcpHandler(heddle, continuations);
+  const { handleRequest, finish } = trackInFlight(handler);
   const connections = clientConnections({ heddle, handler, timer: options.timer ?? realTimer });
   const { maxBodyBytes, timer, proofKey } = options;
-  let url = ''; // Known once it listens.
+  let url = ''; // Known once the server listens.
   const prove = proofKey === undefined ? undefined : (challenge: string) => proofOf({ url, proofKey }, challenge);
-  const { server, plain } = httpServer({
-    enter: admitRequests({ ...options, prove }),
-    http: streamableHttp({ answer, sessions, maxBodyBytes, timer }),
+  const { server, fast } = httpServer({
+    admitRequest: requestAdmitter({ ...options, prove }),
+    http: streamableHttp({ handleRequest, sessions, maxBodyBytes, timer }),
     ws: wsEndpoint(connections, maxBodyBytes),
     sse: sseEndpoint(connections, maxBodyBytes),
     api: options.api,
     responses,
     closing: closing.signal,
   });
-  await listening(server, options);
+  await listen(server, options);
   const { port } = server.address() as AddressInfo;
   url = `http://${host.includes(':') ? `[${host}]` : host}:${port}/mcp`;
 
@@ -85,24 +84,24 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   return {
     port,
     url,
-    async close(patienceMs = GOODBYE_MS) {
+    async close(drainMs = DEFAULT_DRAIN_MS) {
       closing.abort();
       await announcing;
-      given.gatewayTasks.close(); // Nobody can come for them any more.
+      continuations.gatewayTasks.close(); // Clients can no longer poll them.
       const closed = new Promise((resolve) => server.close(resolve));
-      plain.finish();
-      for (const session of sessions.all()) stopListening(session);
-      const patience = AbortSignal.timeout(patienceMs);
-      await Promise.all([finish(patience), connections.close(patience)]);
-      await responses.finished(patience);
+      fast.finish();
+      for (const session of sessions.all()) endStreams(session);
+      const deadline = AbortSignal.timeout(drainMs);
+      await Promise.all([finish(deadline), connections.close(deadline)]);
+      await responses.finished(deadline);
       server.closeAllConnections();
-      plain.close();
+      fast.close();
       await closed;
     },
   };
 }
 
-function stopListening({ subscriptions, streams }: Session): void {
+function endStreams({ subscriptions, streams }: Session): void {
   subscriptions.close();
   for (const stream of streams) stream.end();
 }
@@ -115,7 +114,7 @@ async function announceChanges(heddle: Heddle, sessions: Sessions, signal: Abort
   }
 }
 
-function listening(server: Server, { host, port }: GatewayOptions): Promise<void> {
+function listen(server: Server, { host, port }: GatewayOptions): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, () => {

@@ -4,44 +4,44 @@ import { RpcError } from '../wire/json-rpc.ts';
 import { type Era, METHOD_NOT_FOUND } from '../wire/mcp.ts';
 import type { ResourceSubscriptions } from './resource-subscriptions.ts';
 
-/** Sends a request to the client and resolves with its result. Throws an `RpcError` when the client returns an error. */
+/** Sends a request to the client and resolves with its result. Throws an `RpcError` if the client returns an error. */
 export type SendClientRequest = (request: InputRequest, signal: AbortSignal) => Promise<JsonObject>;
 
-/** One request of a client, as the one who answers it sees it, whatever carried it here. */
+/** The context of one client request, the same for every transport. */
 export interface RequestContext {
   readonly id: RequestId;
   readonly era: Era;
   readonly caller: Caller;
-  /** Aborts when the client cancels or leaves. */
+  /** Aborts when the client cancels or disconnects. */
   readonly signal: AbortSignal;
-  /** Says something about this request before it is answered; false when that is no longer possible. */
+  /** Sends a notification about this request before its response. Returns false if that is no longer possible. */
   readonly notify: (method: string, params: JsonObject) => boolean;
-  /** What its user can be asked; nothing when absent. */
+  /** The client's capabilities; none if absent. */
   readonly capabilities?: ClientCapabilities | undefined;
-  /** Asks its user while the request is open; absent where a question can only be the answer. */
+  /** Sends a server-to-client request while this one is open. Absent for modern clients: they get `input_required`. */
   readonly sendRequest?: SendClientRequest | undefined;
-  /** Throws when what the request said outside of its body does not agree with what a tool wants there. */
-  readonly examine?: Call['examine'];
-  /** What its client hears of servers' logs; absent where it could not be told. */
+  /** The decoded `Mcp-Param-*` headers of a modern `tools/call`; absent for transports without headers. */
+  readonly paramHeaders?: Call['paramHeaders'];
+  /** The log level of the session; absent if log messages cannot be delivered. */
   readonly logging?: LogSettings | undefined;
-  /** Tells its client something also after the answer; absent where it could not be told. */
+  /** Sends a notification, also after the response; absent without a session. */
   readonly notifyLater?: ((method: string, params: JsonObject) => void) | undefined;
-  /** What its client follows; absent where it could not be told. */
+  /** The session's resource subscriptions; absent without a session. */
   readonly subscriptions?: ResourceSubscriptions | undefined;
 }
 
-/** Of one session. */
+/** The logging state of one session. */
 export interface LogSettings {
-  /** From which level on; nothing at all when it was never said. */
+  /** The level of the last `logging/setLevel`; no messages are sent while it is undefined. */
   level: string | undefined;
-  /** Tells it what comes after the call was answered, where that takes another way. */
-  readonly notifyLater?: (said: JsonObject) => void;
+  /** Sends a log message that arrives after the response of its call. */
+  readonly notifyLater?: (params: JsonObject) => void;
 }
 
-/** Answers one request; throws an `RpcError` to refuse. Everything MCP means is behind this. */
-export type RequestHandler = (method: string, params: JsonObject, asked: RequestContext) => Promise<JsonObject>;
+/** Handles one request and returns its result. Throws an `RpcError` for an error response. */
+export type RequestHandler = (method: string, params: JsonObject, context: RequestContext) => Promise<JsonObject>;
 
-/** What we ourselves refuse a method with that we do not know. */
+/** The error for a method that the gateway itself does not support. */
 export class UnknownMethod extends RpcError {
   constructor(method: string) {
     super(METHOD_NOT_FOUND, `${method} is not supported.`);

@@ -1,13 +1,15 @@
 import type { OutgoingHttpHeaders } from 'node:http';
+import type { JsonObject } from '../core/call.ts';
+import { HeddleError } from '../core/errors.ts';
 
-/** As much of an HTTP response as an answer needs, so that something else can stand in for one. */
+/** The part of an HTTP response that a reply needs. A part of a batch implements it too. */
 export interface ResponseWriter {
   readonly headersSent: boolean;
   readonly writableEnded: boolean;
   readonly writableFinished: boolean;
   readonly writableLength: number;
   readonly destroyed: boolean;
-  /** Others write to the same response. */
+  /** True for a part of a batch: other parts write to the same response. */
   readonly isShared?: boolean;
   writeHead(status: number, headers?: OutgoingHttpHeaders): ResponseWriter;
   write(chunk: string | Buffer): boolean;
@@ -16,23 +18,43 @@ export interface ResponseWriter {
   once(event: 'close', listener: () => void): unknown;
 }
 
-/** One that belongs to a request of its own. */
+/** A response that belongs to one HTTP request. */
 export interface HttpResponse extends ResponseWriter {
   setHeader(name: string, value: string): unknown;
   writeHead(status: number, headers?: OutgoingHttpHeaders): HttpResponse;
 }
 
-/** What a client that does not read may make us hold before it is cut off. */
-const MAX_HELD_BYTES = 4 * 1024 * 1024;
+/** Unread bytes after which a client is disconnected. */
+const MAX_UNREAD_BYTES = 4 * 1024 * 1024;
 
-/** Says something that has no end yet. Who does not read is disconnected: it may come back, and is never told half. */
+/** Writes to an open stream. A client with more than 4 MB unread is disconnected; it can resume with Last-Event-ID. */
 export function writeOrDisconnect(
-  outlet: Pick<ResponseWriter, 'writableLength' | 'write' | 'destroy'>,
+  response: Pick<ResponseWriter, 'writableLength' | 'write' | 'destroy'>,
   text: string,
 ): void {
-  if (outlet.writableLength > MAX_HELD_BYTES) outlet.destroy();
-  else outlet.write(text);
+  if (response.writableLength > MAX_UNREAD_BYTES) response.destroy();
+  else response.write(text);
 }
 
-/** What nobody reads, so that whatever lies between sees that the line is in use. */
+/** An SSE comment. Clients ignore it; proxies see that the stream is in use. */
 export const KEEP_ALIVE_COMMENT = ': still here\n\n';
+
+/** An HTTP response with a JSON body. */
+export interface JsonResponse {
+  readonly status: number;
+  readonly headers?: OutgoingHttpHeaders;
+  readonly body: JsonObject;
+}
+
+export function sendJson(response: HttpResponse, { status, headers, body }: JsonResponse): void {
+  const text = JSON.stringify(body);
+  response
+    .writeHead(status, { ...headers, 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) })
+    .end(text);
+}
+
+/** Sends status 500 for an unexpected error. If the headers are sent already, disconnects the client. */
+export function failResponse(response: HttpResponse, thrown: unknown): void {
+  if (response.headersSent) response.destroy();
+  else sendJson(response, { status: 500, body: { error: HeddleError.from(thrown).message } });
+}

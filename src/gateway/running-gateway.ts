@@ -5,11 +5,11 @@ import { writePrivateFile } from '../files/private-file.ts';
 import type { ProvenBy } from './auth/gateway-proof.ts';
 import type { Get } from './auth/proven-connection.ts';
 
-/** What a gateway leaves in the home folder, so that other commands find it. */
+/** The note in the home folder by which other commands find a running gateway. */
 export interface RunningGateway extends ProvenBy {
   readonly token: string;
   readonly pid: number;
-  /** The project it serves: what it knows is about that one. */
+  /** The project folder whose configuration it serves. */
   readonly project: string;
 }
 
@@ -28,14 +28,14 @@ export async function announceGateway(home: string, gateway: RunningGateway): Pr
   await writePrivateFile(fileIn(home), `${JSON.stringify(gateway)}\n`);
 }
 
-/** Takes the note away, unless another gateway has put its own there meanwhile. */
+/** Removes the note, unless another gateway has replaced it. */
 export async function withdrawGateway(home: string, pid: number): Promise<void> {
   if ((await readNote(home))?.pid === pid) await rm(fileIn(home), { force: true });
 }
 
 /**
- * Finds the gateway that runs now, if one does. The noted process has to prove that it wrote the note: the one that did
- * may have been killed, and its process number and port may belong to other programs by now.
+ * Finds the running gateway, if there is one. The process has to prove that it wrote the note: after a kill, its pid and
+ * port may belong to other programs.
  */
 export async function findGateway(home: string, wait: GatewayWait = {}): Promise<RunningGateway | undefined> {
   const gateway = await readNote(home);
@@ -43,7 +43,7 @@ export async function findGateway(home: string, wait: GatewayWait = {}): Promise
   return requestOf(gateway, wait, async () => gateway);
 }
 
-/** Requests something under `/api` from a running gateway. Sends the token only to a process that proved itself. */
+/** Sends a GET under `/api` to a running gateway. The token is sent only after the gateway's proof. */
 export function requestGateway(gateway: RunningGateway, path: string, wait: GatewayWait = {}): Promise<unknown> {
   return requestOf(gateway, wait, (get) => get(path, { authorization: `Bearer ${gateway.token}` }));
 }
@@ -54,9 +54,9 @@ async function requestOf<T>(
   use: (get: Get) => Promise<T>,
 ): Promise<T | undefined> {
   const { overProvenConnection } = await import('./auth/proven-connection.ts');
-  const late = AbortSignal.timeout(waitMs);
-  const result = await overProvenConnection(gateway, late, use);
-  if (result === undefined && late.aborted) {
+  const deadline = AbortSignal.timeout(waitMs);
+  const result = await overProvenConnection(gateway, deadline, use);
+  if (result === undefined && deadline.aborted) {
     report?.(`The gateway at ${gateway.url} (pid ${gateway.pid}) did not answer within ${waitMs / 1000} s.`);
   }
   return result;
@@ -67,8 +67,9 @@ async function readNote(home: string): Promise<RunningGateway | undefined> {
     const note = parseJson(await readFile(fileIn(home), 'utf8'));
     if (!isObject(note)) return undefined;
     const { url, token, pid, project, proofKey } = note;
-    const whole = [url, token, project, proofKey].every((field) => typeof field === 'string') && Number.isInteger(pid);
-    return whole ? (note as unknown as RunningGateway) : undefined;
+    const isComplete =
+      [url, token, project, proofKey].every((field) => typeof field === 'string') && Number.isInteger(pid);
+    return isComplete ? (note as unknown as RunningGateway) : undefined;
   } catch {
     return undefined;
   }

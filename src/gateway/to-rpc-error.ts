@@ -4,6 +4,7 @@ import { isObject } from '../core/json.ts';
 import { RpcError } from '../wire/json-rpc.ts';
 import {
   type Era,
+  HEADER_MISMATCH,
   INTERNAL_ERROR,
   INVALID_PARAMS,
   INVALID_REQUEST,
@@ -24,6 +25,13 @@ const FOR_THE_CLIENT: Partial<Record<ErrorCode, number>> = {
   CALL_CANCELLED: INTERNAL_ERROR,
 };
 
+/** The error of a request whose `Mcp-Param-*` headers differ from its arguments. HTTP clients get status 400. */
+export class HeaderMismatch extends RpcError {
+  constructor(message: string) {
+    super(HEADER_MISMATCH, message);
+  }
+}
+
 /** Says in MCP why a tool call failed: a result with `isError`, or an `RpcError` to throw. */
 export function toCallError(
   thrown: unknown,
@@ -39,6 +47,7 @@ export function toCallError(
     if (era === 'legacy' && refusal.code === MISSING_CAPABILITY) return isError(refusal.message);
     throw refusal; // The server's own words, as if we were not there.
   }
+  if (error.details.mismatchedHeader !== undefined) throw new HeaderMismatch(error.message);
   const code = FOR_THE_CLIENT[error.code] ?? (READABLE[error.fault] ? undefined : INTERNAL_ERROR);
   if (code !== undefined) throw new RpcError(code, `${error.message} ${error.fix}`, { code: error.code });
   return isError(`[${error.code}] ${error.message} ${error.fix}`);

@@ -5,6 +5,7 @@ import { withPlainNumbers } from '../core/exact-numbers.ts';
 import { isObject } from '../core/json.ts';
 import { type Check, compileCheck } from '../schema/compile.ts';
 import { exampleOf } from '../schema/example.ts';
+import { findParamHeaderMismatch } from '../schema/param-headers.ts';
 import { withPlainInput } from './plain-input.ts';
 
 const ANY_INPUT: JsonObject = { type: 'object' };
@@ -37,10 +38,20 @@ export function validateInput(): Stage<ResolvedCall> {
 }
 
 function checked(call: ResolvedCall, check: Check): ResolvedCall {
-  call.examine?.(call.target.definition);
+  checkParamHeaders(call);
   const wrong = check(withPlainNumbers(call.input));
   if (wrong) throw invalidInput(call, wrong);
   return call;
+}
+
+/** Throws INPUT_INVALID if an `Mcp-Param-*` header differs from the argument that it repeats. */
+function checkParamHeaders({ paramHeaders, target, input }: ResolvedCall): void {
+  if (!paramHeaders) return;
+  const mismatch = findParamHeaderMismatch(paramHeaders, target.definition.inputSchema, input);
+  if (mismatch === undefined) return;
+  throw new HeddleError('INPUT_INVALID', `${mismatch} does not match the body.`, {
+    details: { mismatchedHeader: mismatch },
+  });
 }
 
 /** What cannot be compiled stays so: the next call is told at once, and nothing is compiled again. */

@@ -24,7 +24,7 @@ describe('who may come in', () => {
         const { status, headers: answered, json } = await send({ path, headers, body });
         expect([path, status, answered['www-authenticate']]).toEqual([path, 401, 'Bearer']);
         expect(json.error).toMatch(/Authorization: Bearer/);
-        expect(String(json.error).startsWith('What was shown opens nothing')).toBe(authorization !== undefined);
+        expect(String(json.error).startsWith('The credential is unknown')).toBe(authorization !== undefined);
       }
     });
   }

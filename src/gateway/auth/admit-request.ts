@@ -3,9 +3,9 @@ import { HeddleError } from '../../core/errors.ts';
 import { addressKind } from '../../egress/address-kind.ts';
 import type { Access } from '../../heddle.ts';
 import type { AuthenticatedCaller, RequestHead } from '../http-request.ts';
-import type { HttpResponse } from '../response-writer.ts';
+import type { JsonResponse } from '../response-writer.ts';
 import { type ProfileRoute, profileAdmitter, profileRouteOf } from './admit-to-profile.ts';
-import type { Admission, Authenticate, AuthRefusal } from './authenticate.ts';
+import type { Authenticate, Authentication, AuthRefusal } from './authenticate.ts';
 import { challengeOf } from './bearer.ts';
 import { type HostRules, hostChecker } from './check-host.ts';
 import { challengeIn } from './gateway-proof.ts';
@@ -14,59 +14,63 @@ import { isMetadataPath, metadataUrl, resourceMetadata, type TokenSettings } fro
 export interface AdmitOptions extends HostRules {
   readonly heddle: { readonly access: Pick<Access, 'settings'> };
   readonly authenticate: Authenticate;
-  /** The address that is listened on. */
+  /** The address that the gateway listens on. */
   readonly host: string;
-  /** Answers a challenge at `/healthz`, by which local commands tell this gateway from another process. */
+  /** Computes the proof for a challenge at `/healthz`. Local commands use it to recognise this gateway. */
   readonly prove?: ((challenge: string) => string) | undefined;
-  /** The profile that `/mcp` itself serves; everything when absent. */
+  /** The profile that `/mcp` itself serves; all servers if absent. */
   readonly profile?: string | undefined;
 }
 
-/** What is behind the doors. */
-export interface Routes {
-  mcp(admitted: AuthenticatedCaller): Promise<void> | void;
-  /** Answers what is under `/api/`; the console's. */
-  api?(caller: Caller): Promise<void> | void;
-}
+/** The outcome of admission: a caller for one endpoint, or the response to send instead. */
+export type Admission =
+  | ({ readonly endpoint: 'mcp' } & AuthenticatedCaller)
+  | { readonly endpoint: 'api'; readonly caller: Caller }
+  | { readonly endpoint: 'none'; readonly response: JsonResponse };
 
-/** One request at the door. */
+/** Admits or refuses one request. Returns a promise only if the credential has to be looked up. */
+export type AdmitRequest = (request: RequestHead) => Admission | Promise<Admission>;
+
 interface PendingRequest {
   readonly request: RequestHead;
-  readonly response: HttpResponse;
-  readonly rooms: Routes;
   readonly path: string;
-  readonly place: ProfileRoute | undefined;
+  readonly route: ProfileRoute | undefined;
 }
 
-const SHOW_TOKEN = 'Send the token that `heddle up` printed, or a key, as `Authorization: Bearer …`.';
-const WRONG = `What was shown opens nothing here, or no longer. ${SHOW_TOKEN}`;
+const SEND_TOKEN = 'Send the token that `heddle up` printed, or a key, as `Authorization: Bearer …`.';
+const INVALID_CREDENTIAL = `The credential is unknown, revoked or expired. ${SEND_TOKEN}`;
 
-/** What every request comes through. Throws CONFIG_INVALID when anybody could come in from elsewhere unasked. */
-export function admitRequests(
-  options: AdmitOptions,
-): (request: RequestHead, response: HttpResponse, rooms: Routes) => Promise<void> | void {
+/**
+ * Returns the check that every request passes: host, origin, credential, profile. Throws CONFIG_INVALID if the gateway
+ * would serve other machines without a credential.
+ */
+export function requestAdmitter(options: AdmitOptions): AdmitRequest {
   const { host, authenticate } = options;
   const { settings } = options.heddle.access;
   const isLocal = host === 'localhost' || addressKind(host) === 'loopback';
-  if (!isLocal) refuseStrangers(host, settings());
+  if (!isLocal) refuseOpenGateway(host, settings());
   const checkHost = hostChecker(options);
-  const admit = profileAdmitter({ settings, authenticate, isLocal });
+  const admitToProfile = profileAdmitter({ settings, authenticate, isLocal });
 
-  function enter(found: Admission | 'unknown', visit: PendingRequest): Promise<void> | void {
-    const { request, response, rooms, path, place } = visit;
-    if (!found)
-      return refuse({ status: 401, message: request.headers.authorization ? WRONG : SHOW_TOKEN }, visit, settings());
-    if (found === 'unknown') return say(response, 404, 'There is no such profile here.');
-    if ('status' in found) return refuse(found, visit, settings());
-    if (place) return rooms.mcp({ caller: found, isStillAuthorized: () => mayAgain(found, request, place) });
-    if (path.startsWith('/api/') && rooms.api) return rooms.api(found);
-    return say(response, 404, 'There is nothing here. MCP is at /mcp.');
+  function toAdmission(found: Authentication | 'unknown', pending: PendingRequest): Admission {
+    const { request, path, route } = pending;
+    if (!found) {
+      const message = request.headers.authorization ? INVALID_CREDENTIAL : SEND_TOKEN;
+      return refuse({ status: 401, message }, pending, settings());
+    }
+    if (found === 'unknown') return respondWith(404, 'There is no such profile.');
+    if ('status' in found) return refuse(found, pending, settings());
+    if (route) {
+      return { endpoint: 'mcp', caller: found, isStillAuthorized: () => isSameCaller(found, request, route) };
+    }
+    if (path.startsWith('/api/')) return { endpoint: 'api', caller: found };
+    return respondWith(404, 'There is nothing at this path. MCP is at /mcp.');
   }
 
-  /** Where it cannot be found out now, as before. */
-  async function mayAgain({ id, profile }: Caller, request: RequestHead, place: ProfileRoute): Promise<boolean> {
+  /** Authenticates again. If the check itself fails, keeps the earlier decision. */
+  async function isSameCaller({ id, profile }: Caller, request: RequestHead, route: ProfileRoute): Promise<boolean> {
     try {
-      const again = await admit(request, place);
+      const again = await admitToProfile(request, route);
       if (!again || again === 'unknown') return false;
       return 'status' in again ? again.status === 503 : again.id === id && again.profile === profile;
     } catch {
@@ -74,17 +78,18 @@ export function admitRequests(
     }
   }
 
-  return function receive(request, response, rooms) {
+  return function admitRequest(request) {
     const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
-    const trouble = checkHost(request);
-    if (trouble) return say(response, 403, trouble);
-    if (path === '/healthz') return sendJson(response, 200, health(request, options));
-    const place = profileRouteOf(path, options.profile);
-    const visit = { request, response, rooms, path, place };
-    if (path.startsWith('/.well-known/')) return introduce(visit, settings());
-    // Every call comes this way: only a credential that has to be looked up is waited for.
-    const found = place ? admit(request, place) : authenticate(request);
-    return found instanceof Promise ? found.then((admission) => enter(admission, visit)) : enter(found, visit);
+    const hostError = checkHost(request);
+    if (hostError) return respondWith(403, hostError);
+    if (path === '/healthz') return respond({ status: 200, body: health(request, options) });
+    const route = profileRouteOf(path, options.profile);
+    const pending = { request, path, route };
+    if (path.startsWith('/.well-known/')) return describeResource(pending, settings());
+    const found = route ? admitToProfile(request, route) : authenticate(request);
+    return found instanceof Promise
+      ? found.then((authentication) => toAdmission(authentication, pending))
+      : toAdmission(found, pending);
   };
 }
 
@@ -98,54 +103,41 @@ type AccessSettings = ReturnType<Access['settings']>;
 const tokensOf = ({ gateway: { auth } }: AccessSettings): TokenSettings | undefined =>
   auth === 'none' ? undefined : auth;
 
-function refuse({ status, message, error }: AuthRefusal, visit: PendingRequest, settings: AccessSettings): void {
-  const { request, response, path, place } = visit;
+function refuse(refusal: AuthRefusal, { request, path, route }: PendingRequest, settings: AccessSettings): Admission {
+  const { status, message, error } = refusal;
+  if (status === 503) return respondWith(status, message);
   const tokens = tokensOf(settings);
-  const endpoint = place ? path.replace(/^\/\w+/, '/mcp') : ''; // Where this MCP is known to be.
+  const endpoint = route ? path.replace(/^\/\w+/, '/mcp') : ''; // `/sse` and `/messages` have the metadata of `/mcp`.
   const challenge = challengeOf({
     ...(tokens && { metadata: metadataUrl(request, endpoint, tokens), scopes: neededScopes(tokens) }),
     ...(error && { error, description: message }),
   });
-  if (status !== 503) response.setHeader('www-authenticate', challenge);
-  say(response, status, message);
+  return respond({ status, headers: { 'www-authenticate': challenge }, body: { error: message } });
 }
 
-/** Those that let a client call; all there are when none does. */
+/** Returns the scopes that map to the role user; all scopes if none does. */
 function neededScopes({ scopes }: TokenSettings): readonly string[] {
   const all = Object.keys(scopes);
   const calling = all.filter((scope) => scopes[scope] === 'user');
   return calling.length > 0 ? calling : all;
 }
 
-/** Who issues tokens may be asked by those who have none yet. */
-function introduce({ request, response, path }: PendingRequest, settings: AccessSettings): void {
+/** Serves the OAuth protected resource metadata. It needs no credential. */
+function describeResource({ request, path }: PendingRequest, settings: AccessSettings): Admission {
   const tokens = isMetadataPath(path) ? tokensOf(settings) : undefined;
-  if (!tokens) say(response, 404, 'There is nothing here.');
-  else if (request.method !== 'GET') say(response, 405, 'Only GET is served here.');
-  else sendJson(response, 200, resourceMetadata(request, tokens));
+  if (!tokens) return respondWith(404, 'There is nothing at this path.');
+  if (request.method !== 'GET') return respondWith(405, 'Only GET is allowed.');
+  return respond({ status: 200, body: resourceMetadata(request, tokens) });
 }
 
-function refuseStrangers(host: string, { gateway, profiles }: AccessSettings): void {
+function refuseOpenGateway(host: string, { gateway, profiles }: AccessSettings): void {
   const open = Object.keys(profiles).find((name) => profiles[name]?.auth === 'none');
   const setting = gateway.auth === 'none' ? 'gateway.auth' : open && `profiles.${open}.auth`;
   if (!setting) return;
-  const message = `The gateway may not listen on ${host}: \`${setting}\` is "none", so anybody could call from elsewhere.`;
+  const message = `The gateway may not listen on ${host}: \`${setting}\` is "none", so other machines could call without a credential.`;
   throw new HeddleError('CONFIG_INVALID', message, { fix: `Remove \`${setting}\`, or listen on 127.0.0.1.` });
 }
 
-/** Says that handling a request failed, as far as that can still be said. */
-export function failResponse(response: HttpResponse, thrown: unknown): void {
-  if (response.headersSent) response.destroy();
-  else say(response, 500, HeddleError.from(thrown).message);
-}
+const respond = (response: JsonResponse): Admission => ({ endpoint: 'none', response });
 
-function say(response: HttpResponse, status: number, message: string): void {
-  sendJson(response, status, { error: message });
-}
-
-function sendJson(response: HttpResponse, status: number, value: JsonObject): void {
-  const body = JSON.stringify(value);
-  response
-    .writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) })
-    .end(body);
-}
+const respondWith = (status: number, error: string): Admission => respond({ status, body: { error } });

@@ -2,10 +2,10 @@ import type { Settings } from '../../config/schema/schema.ts';
 import type { Caller } from '../../core/call.ts';
 import type { Heddle } from '../../heddle.ts';
 import type { RequestHead } from '../http-request.ts';
-import type { Admission, Authenticate, AuthRefusal } from './authenticate.ts';
+import type { Authenticate, Authentication, AuthRefusal } from './authenticate.ts';
 import { callerCache } from './caller-cache.ts';
 
-/** Where MCP is served: all of it, or one profile. */
+/** The profile that an MCP path serves; all servers if undefined. */
 export interface ProfileRoute {
   readonly profile: string | undefined;
 }
@@ -13,42 +13,44 @@ export interface ProfileRoute {
 export interface AdmitterOptions {
   readonly settings: Heddle['access']['settings'];
   readonly authenticate: Authenticate;
-  /** Whether only this machine can reach the gateway. */
+  /** True if only this machine can reach the gateway. */
   readonly isLocal: boolean;
 }
 
 const ANONYMOUS: Caller = { id: 'anonymous', roles: ['user'], via: 'gateway' };
-const CONFINED: AuthRefusal = { status: 403, message: 'This key opens another profile, and only that.' };
-const NO_CALLS: AuthRefusal = { status: 403, error: 'insufficient_scope', message: 'Calling needs the role user.' };
+const OTHER_PROFILE: AuthRefusal = { status: 403, message: 'This key is limited to another profile.' };
+const NO_CALLS: AuthRefusal = { status: 403, error: 'insufficient_scope', message: 'Calling needs the role `user`.' };
 
-/** What a path stands for; undefined when no MCP is there. `standing` is what a path without a profile serves. */
-export function profileRouteOf(path: string, standing: string | undefined): ProfileRoute | undefined {
+/** Parses an MCP path; undefined for other paths. A path without a profile serves `defaultProfile`. */
+export function profileRouteOf(path: string, defaultProfile: string | undefined): ProfileRoute | undefined {
   const found = /^\/(?:mcp|sse|messages)(?:\/([A-Za-z0-9_-]{1,64}))?$/.exec(path);
-  return found ? { profile: found[1] ?? standing } : undefined;
+  return found ? { profile: found[1] ?? defaultProfile } : undefined;
 }
 
-/** Decides who calls at a place, and as a caller of which profile. `unknown` is a profile that does not exist. */
+/** Authenticates callers and assigns their profile. Returns `unknown` for a profile that does not exist. */
 export function profileAdmitter({ settings, authenticate, isLocal }: AdmitterOptions) {
-  const remember = callerCache();
+  const canonical = callerCache();
 
-  function within(found: Admission, { profile }: ProfileRoute): Admission | 'unknown' {
+  function inProfile(found: Authentication, { profile }: ProfileRoute): Authentication | 'unknown' {
     if (!found || 'status' in found) return found;
     if (!mayCall(found)) return NO_CALLS;
     const own = found.profile ?? profile;
-    if (profile !== undefined && own !== profile) return CONFINED;
+    if (profile !== undefined && own !== profile) return OTHER_PROFILE;
     if (own === undefined) return found;
     if (!profileOf(settings(), own)) return 'unknown';
-    return own === found.profile ? found : remember({ ...found, profile: own });
+    return own === found.profile ? found : canonical({ ...found, profile: own });
   }
 
   return function admit(
     request: RequestHead,
-    place: ProfileRoute,
-  ): Admission | 'unknown' | Promise<Admission | 'unknown'> {
-    // Whoever shows a credential wants to be known by it, and a wrong one is wrong everywhere.
-    const open = isLocal && request.headers.authorization === undefined && isOpen(settings(), place);
-    const found = open ? ANONYMOUS : authenticate(request);
-    return found instanceof Promise ? found.then((admission) => within(admission, place)) : within(found, place);
+    route: ProfileRoute,
+  ): Authentication | 'unknown' | Promise<Authentication | 'unknown'> {
+    // A credential that is sent is always checked, even if none is needed: a wrong one is refused.
+    const isAnonymous = isLocal && request.headers.authorization === undefined && isOpen(settings(), route);
+    const found = isAnonymous ? ANONYMOUS : authenticate(request);
+    return found instanceof Promise
+      ? found.then((authentication) => inProfile(authentication, route))
+      : inProfile(found, route);
   };
 }
 

@@ -1,7 +1,7 @@
 import type { RequestHead } from '../http-request.ts';
 
 export interface HostRules {
-  /** Further Host headers to accept, with or without a port. */
+  /** Additional accepted Host headers, with or without a port. */
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
 }
@@ -9,24 +9,24 @@ export interface HostRules {
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /**
- * Finds why a request must be refused for where it says it is going or coming from.
- * A web page that rebinds its own name to this machine is stopped here.
+ * Returns a check of the Host and Origin headers, whose result is the reason for a refusal.
+ * It stops DNS rebinding: a web page that resolves its own name to this machine.
  */
 export function hostChecker({ allowedHosts, allowedOrigins }: HostRules): (request: RequestHead) => string | undefined {
   const isServed = (host: string) => {
     const name = host.replace(/:\d+$/, '');
-    return LOOPBACK.has(name) || allowedHosts.some((one) => [host, name].includes(one.toLowerCase()));
+    return LOOPBACK.has(name) || allowedHosts.some((allowed) => [host, name].includes(allowed.toLowerCase()));
   };
-  // Clients go where they went before.
-  let served: string | undefined;
+  // The last accepted host: clients mostly send the same one.
+  let lastServed: string | undefined;
 
   return function checkHost({ headers }) {
     const host = headers.host?.toLowerCase() ?? '';
-    if (host !== served) {
+    if (host !== lastServed) {
       if (!isServed(host)) {
-        return `The host ${JSON.stringify(host.slice(0, 100))} is not served here. Add it to \`gateway.allowedHosts\`.`;
+        return `The host ${JSON.stringify(host.slice(0, 100))} is not allowed. Add it to \`gateway.allowedHosts\`.`;
       }
-      served = host;
+      lastServed = host;
     }
     const { origin } = headers;
     if (origin === undefined || origin === `http://${host}` || allowedOrigins.includes(origin)) return undefined;

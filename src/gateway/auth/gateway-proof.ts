@@ -8,7 +8,7 @@ export interface ProvenBy {
   readonly proofKey: string;
 }
 
-/** Computes what only the gateway that wrote the note can answer to a challenge. */
+/** Computes the proof for a challenge. Only the gateway that wrote the note has the key. */
 export const proofOf = ({ url, proofKey }: ProvenBy, challenge: string): string =>
   createHmac('sha256', proofKey).update(`heddle gateway ${url} ${challenge}`).digest('base64url');
 

@@ -52,15 +52,15 @@ class OneConnection extends Agent {
   }
 }
 
-interface Sending {
+interface GetOptions {
   readonly agent: NodeAgent;
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
 }
 
-function getJson(url: URL, { agent, headers, signal }: Sending): Promise<unknown> {
+function getJson(url: URL, { agent, headers, signal }: GetOptions): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    // The address of a gateway that listens on every interface is no host that it serves.
+    // A gateway that listens on 0.0.0.0 refuses that address as a Host.
     const sent = request(url, { agent, signal, headers: { ...headers, host: 'localhost' } }, (response) => {
       readJson(response).then(resolve, reject);
     });
@@ -80,7 +80,7 @@ async function readJson(response: IncomingMessage): Promise<unknown> {
   return parseJson(Buffer.concat(chunks).toString());
 }
 
-function isSame(shown: unknown, expected: string): boolean {
-  const [given, wanted] = [Buffer.from(String(shown)), Buffer.from(expected)];
-  return given.length === wanted.length && timingSafeEqual(given, wanted);
+function isSame(actual: unknown, expected: string): boolean {
+  const [left, right] = [Buffer.from(String(actual)), Buffer.from(expected)];
+  return left.length === right.length && timingSafeEqual(left, right);
 }

@@ -2,16 +2,16 @@ import type { Settings } from '../../config/schema/schema.ts';
 import type { JsonObject } from '../../core/call.ts';
 import type { RequestHead } from '../http-request.ts';
 
-/** How `gateway.auth` names the issuers it accepts. */
+/** The part of `gateway.auth` that configures accepted JWTs. */
 export type TokenSettings = Exclude<Settings['gateway']['auth'], 'none' | undefined>;
 
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';
 
-/** Whether a path asks who issues the tokens for an endpoint of ours. */
+/** Tells whether a path is the metadata URL of an MCP endpoint. */
 export const isMetadataPath = (path: string): boolean =>
   path.startsWith(WELL_KNOWN) && /^(\/mcp(\/[A-Za-z0-9_-]{1,64})?)?$/.test(path.slice(WELL_KNOWN.length));
 
-/** Who issues tokens for this gateway, and what they may be asked for (RFC 9728). */
+/** Returns the protected resource metadata: authorization servers and scopes (RFC 9728). */
 export function resourceMetadata(request: RequestHead, auth: TokenSettings): JsonObject {
   const { audience, scopes } = auth;
   const supported = Object.keys(scopes);
@@ -24,13 +24,13 @@ export function resourceMetadata(request: RequestHead, auth: TokenSettings): Jso
   };
 }
 
-/** Where the client that was refused at an endpoint finds that out. */
+/** Returns the metadata URL for the `WWW-Authenticate` header of a refused request. */
 export const metadataUrl = (request: RequestHead, endpoint: string, auth: TokenSettings): string =>
   `${originOf(request, auth)}${WELL_KNOWN}${endpoint}`;
 
 export const issuersOf = ({ issuer }: TokenSettings): readonly string[] => [issuer].flat();
 
-/** As the client sees us. The host has been checked; that there is TLS before us only the audience can tell. */
+/** Returns the gateway's origin as the client sees it. Only the audience can tell that a proxy terminates TLS. */
 function originOf({ headers: { host = '' } }: RequestHead, { audience }: TokenSettings): string {
   const url = addressIn(audience);
   return url?.host === host.toLowerCase() ? url.origin : `http://${host}`;

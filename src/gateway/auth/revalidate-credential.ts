@@ -1,31 +1,31 @@
 import { repeatEvery, type Timer } from '../../core/time.ts';
-import type { AuthenticatedRequest } from '../http-request.ts';
+import type { AuthenticatedCaller } from '../http-request.ts';
 
 const RECHECK_MS = 25_000;
 
-interface Ends {
-  readonly stay: () => void;
-  readonly leave: () => void;
+interface RevalidationCallbacks {
+  readonly onValid: () => void;
+  readonly onRevoked: () => void;
 }
 
 /**
- * Looks again and again whether whoever stays still may: a stream or a line outlives the moment its credential was
- * shown. What it returns ends that.
+ * Checks a credential every 25 s while a stream or connection is open, since it may be revoked meanwhile.
+ * Returns a function that stops the checks.
  */
 export function revalidateCredential(
-  stillMay: AuthenticatedRequest['isStillAuthorized'],
-  alarm: Timer,
-  { stay, leave }: Ends,
+  isStillAuthorized: AuthenticatedCaller['isStillAuthorized'],
+  timer: Timer,
+  { onValid, onRevoked }: RevalidationCallbacks,
 ): () => void {
-  let over = false;
-  const stop = repeatEvery(alarm, RECHECK_MS, async () => {
-    const may = await stillMay();
-    if (over) return;
-    if (may) stay();
-    else leave();
+  let isStopped = false;
+  const stopTimer = repeatEvery(timer, RECHECK_MS, async () => {
+    const isAuthorized = await isStillAuthorized();
+    if (isStopped) return;
+    if (isAuthorized) onValid();
+    else onRevoked();
   });
   return () => {
-    over = true;
-    stop();
+    isStopped = true;
+    stopTimer();
   };
 }

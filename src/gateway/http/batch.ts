@@ -4,47 +4,46 @@ import type { HttpResponse, ResponseWriter } from '../response-writer.ts';
 import { type Body, checkMessage, notAMessage } from './read-message.ts';
 import { Reply } from './reply.ts';
 
-/** The one version in which a client may post several messages at once. */
 const MAX_BATCH = 100;
 
 export interface MessageBatch {
-  /** What the session speaks, if there is one. */
+  /** Protocol version of the session, if there is one. */
   readonly version: string | undefined;
   readonly messages: readonly unknown[];
 }
 
-/** One message of a batch, with its own way back. */
+/** A message of a batch with its own response writer. */
 export type BatchPart =
   | (Extract<Body, { method: unknown }> & { readonly response: ResponseWriter; readonly reply: Reply })
-  | (Extract<Body, { answer: unknown }> & { readonly response: ResponseWriter });
+  | (Extract<Body, { clientResponse: unknown }> & { readonly response: ResponseWriter });
 
-/** Answers each message of a batch by itself, where batches exist; the answers come as they are ready. */
+/** Handles each message of a batch separately. Responses are sent in the order in which they are ready. */
 export async function handleBatch(
   response: HttpResponse,
   { version, messages }: MessageBatch,
-  answerOne: (part: BatchPart) => Promise<void> | void,
+  handleOne: (part: BatchPart) => Promise<void> | void,
 ): Promise<void> {
   if (version !== BATCH_VERSION || messages.length === 0 || messages.length > MAX_BATCH) {
     return new Reply(response, null).error(notAMessage().refusal);
   }
-  const answered = shareResponse(response, messages.length).map((part, at) => {
-    const body = checkMessage(messages[at]);
+  const handled = shareResponse(response, messages.length).map((part, index) => {
+    const body = checkMessage(messages[index]);
     if ('refusal' in body) return new Reply(part, null).error(body.refusal);
-    if ('answer' in body) return answerOne({ ...body, response: part });
+    if ('clientResponse' in body) return handleOne({ ...body, response: part });
     const reply = new Reply(part, body.id ?? null);
-    // A session is not opened from within another.
+    // `initialize` may not be part of a batch.
     return body.method === 'initialize'
       ? reply.error(notAMessage().refusal)
-      : answerOne({ ...body, response: part, reply });
+      : handleOne({ ...body, response: part, reply });
   });
-  await Promise.all(answered);
+  await Promise.all(handled);
 }
 
-/** Shares one response among the messages of a batch: each part answers as if it had come alone. */
+/** Splits one HTTP response into one writer per message of a batch. */
 function shareResponse(response: HttpResponse, parts: number): readonly ResponseWriter[] {
   let open = parts;
 
-  function say(event: string): void {
+  function writeEvent(event: string): void {
     if (response.destroyed || response.writableEnded) return;
     if (!response.headersSent) {
       response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
@@ -52,37 +51,37 @@ function shareResponse(response: HttpResponse, parts: number): readonly Response
     response.write(event);
   }
 
-  function ended(): void {
+  function partEnded(): void {
     open -= 1;
     if (open > 0 || response.destroyed) return;
     if (response.headersSent) response.end();
-    else response.writeHead(202).end(); // Nothing in it wanted an answer.
+    else response.writeHead(202).end(); // The batch had notifications and responses only.
   }
 
-  return Array.from({ length: parts }, () => new Part(response, { say, ended }));
+  return Array.from({ length: parts }, () => new BatchPartWriter(response, { writeEvent, partEnded }));
 }
 
-interface Telling {
-  say(event: string): void;
-  ended(): void;
+interface SharedResponse {
+  writeEvent(event: string): void;
+  partEnded(): void;
 }
 
-class Part implements ResponseWriter {
+class BatchPartWriter implements ResponseWriter {
   readonly isShared = true;
   readonly #response: HttpResponse;
-  readonly #telling: Telling;
-  readonly #held: string[] = [];
+  readonly #shared: SharedResponse;
+  readonly #chunks: string[] = [];
   #streams = false;
-  #begun = false;
+  #headersSent = false;
   #ended = false;
 
-  constructor(response: HttpResponse, telling: Telling) {
+  constructor(response: HttpResponse, shared: SharedResponse) {
     this.#response = response;
-    this.#telling = telling;
+    this.#shared = shared;
   }
 
   get headersSent(): boolean {
-    return this.#begun;
+    return this.#headersSent;
   }
 
   get writableEnded(): boolean {
@@ -102,14 +101,14 @@ class Part implements ResponseWriter {
   }
 
   writeHead(_status: number, headers: OutgoingHttpHeaders = {}): ResponseWriter {
-    this.#begun = true;
+    this.#headersSent = true;
     this.#streams = headers['content-type'] === 'text/event-stream';
     return this;
   }
 
   write(chunk: string | Buffer): boolean {
-    if (this.#streams) this.#telling.say(chunk.toString());
-    else this.#held.push(chunk.toString());
+    if (this.#streams) this.#shared.writeEvent(chunk.toString());
+    else this.#chunks.push(chunk.toString());
     return true;
   }
 
@@ -117,8 +116,8 @@ class Part implements ResponseWriter {
     if (this.#ended) return;
     if (chunk !== undefined) this.write(chunk);
     this.#ended = true;
-    if (this.#held.length > 0) this.#telling.say(`data: ${this.#held.join('')}\n\n`);
-    this.#telling.ended();
+    if (this.#chunks.length > 0) this.#shared.writeEvent(`data: ${this.#chunks.join('')}\n\n`);
+    this.#shared.partEnded();
   }
 
   destroy(): void {

@@ -1,61 +1,61 @@
 import type { ResponseWriter } from '../response-writer.ts';
 
-/** What a session was told lately, for a client whose line broke and who comes back for the rest. */
+/** The recent events of a session, kept so that a client can resume a broken stream with `Last-Event-ID`. */
 export interface SessionEvents {
-  /** Begins a stream; who comes back to it while it is not finished is given to `resume`. */
-  begin(resume: (outlet: ResponseWriter) => void): EventStream;
-  /** What was said on a stream after the event of this id; undefined when no such stream is known any more. */
+  /** Begins a stream. While it is unfinished, a client that reconnects to it is passed to `resume`. */
+  begin(resume: (response: ResponseWriter) => void): EventStream;
+  /** Returns the events of a stream after an event id; undefined if the stream is unknown or forgotten. */
   after(id: string): MissedEvents | undefined;
-  /** Forgets everything. */
+  /** Drops all events and streams. */
   close(): void;
 }
 
 export interface EventStream {
-  /** Keeps an event of a stream; gives the text to write, its id included. An empty one only names a place. */
+  /** Stores an event and returns its SSE text with its id. An event without data only sets the last event id. */
   keep(data: string): string;
-  /** Nothing more will be said on it. */
+  /** Marks the stream as complete. */
   finish(): void;
 }
 
 export interface MissedEvents {
   readonly events: readonly string[];
-  /** Goes on with the stream where it is not finished. */
-  readonly resume: ((outlet: ResponseWriter) => void) | undefined;
+  /** Continues the stream on another response; undefined if the stream is finished. */
+  readonly resume: ((response: ResponseWriter) => void) | undefined;
 }
 
-/** Bounds what all sessions together keep. */
+/** The number of characters that all sessions keep together. */
 export interface ByteCount {
   bytes: number;
 }
 
-interface Kept {
+interface StoredEvent {
   readonly stream: number;
-  readonly at: number;
+  readonly sequence: number;
   readonly text: string;
 }
 
 const MAX_EVENTS = 256;
 const MAX_BYTES = 2 * 1024 * 1024;
-const MAX_ROOM_BYTES = 128 * 1024 * 1024;
-/** How soon a client should come back. */
+const MAX_TOTAL_BYTES = 128 * 1024 * 1024;
+/** The reconnect delay that clients are given in the SSE `retry` field. */
 const RETRY_MS = 250;
 
-/** Keeps the newest of what one session is told, within its bounds and those of all together. */
-export function sessionEvents(room: ByteCount): SessionEvents {
-  let kept: Kept[] = [];
+/** Keeps the newest events of one session: at most 256, at most 2 MB, and 128 MB for all sessions together. */
+export function sessionEvents(total: ByteCount): SessionEvents {
+  let kept: StoredEvent[] = [];
   let bytes = 0;
   let streams = 0;
-  const live = new Map<number, (outlet: ResponseWriter) => void>();
+  const unfinished = new Map<number, (response: ResponseWriter) => void>();
 
   function count(change: number): void {
     bytes += change;
-    room.bytes += change;
+    total.bytes += change;
   }
 
-  function add(event: Kept): void {
+  function add(event: StoredEvent): void {
     kept.push(event);
     count(event.text.length);
-    const isFull = () => kept.length > MAX_EVENTS || bytes > MAX_BYTES || room.bytes > MAX_ROOM_BYTES;
+    const isFull = () => kept.length > MAX_EVENTS || bytes > MAX_BYTES || total.bytes > MAX_TOTAL_BYTES;
     while (kept.length > 0 && isFull()) count(-(kept.shift()?.text.length ?? 0));
   }
 
@@ -63,30 +63,30 @@ export function sessionEvents(room: ByteCount): SessionEvents {
     begin(resume) {
       streams += 1;
       const stream = streams;
-      let at = 0;
-      live.set(stream, resume);
+      let sequence = 0;
+      unfinished.set(stream, resume);
       return {
         keep(data) {
-          at += 1;
-          const id = `id: ${stream}-${at}\n`;
+          sequence += 1;
+          const id = `id: ${stream}-${sequence}\n`;
           const text = data === '' ? `${id}retry: ${RETRY_MS}\ndata:\n\n` : `${id}data: ${data}\n\n`;
-          if (data !== '') add({ stream, at, text });
+          if (data !== '') add({ stream, sequence, text });
           return text;
         },
-        finish: () => void live.delete(stream),
+        finish: () => void unfinished.delete(stream),
       };
     },
     after(id) {
       const [, stream, last] = /^(\d{1,15})-(\d{1,15})$/.exec(id)?.map(Number) ?? [];
       if (stream === undefined || last === undefined) return undefined;
-      const events = kept.filter((event) => event.stream === stream && event.at > last).map(({ text }) => text);
-      const resume = live.get(stream);
+      const events = kept.filter((event) => event.stream === stream && event.sequence > last).map(({ text }) => text);
+      const resume = unfinished.get(stream);
       return events.length === 0 && !resume ? undefined : { events, resume };
     },
     close() {
       kept = [];
       count(-bytes);
-      live.clear();
+      unfinished.clear();
     },
   };
 }

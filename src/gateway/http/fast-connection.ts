@@ -4,35 +4,35 @@ import type { FastRequest } from '../http-request.ts';
 import { type FastHead, readFastHead } from './fast-head.ts';
 import { FastResponse, KEEP_ALIVE_MS } from './fast-response.ts';
 
-/** Answers a plain request. May not throw. */
+/** Handles a fast request. Must not throw. */
 export type ReceiveFast = (request: FastRequest, response: FastResponse) => void;
 
 export interface FastConnections {
-  /** Ends those on which nothing is under way, and each of the others with its answer. */
+  /** Closes idle connections now, and each of the others after its response. */
   finish(): void;
-  /** Ends them all. */
+  /** Closes all connections. */
   close(): void;
 }
 
-/** How long a new connection waits for the head of its first request. */
+/** Time within which a new connection must send its first request head. */
 export const HEADERS_MS = 10_000;
 const HEAD_END = Buffer.from('\r\n\r\n');
 const MAX_HEAD_BYTES = 8 * 1024;
-const MAX_WAITING_BYTES = 256 * 1024;
-// Node waits a second longer than it says, too: a client may be just about to send.
+const MAX_PIPELINED_BYTES = 256 * 1024;
+// One second more than announced, as in Node: a client may be about to send.
 const IDLE_MS = KEEP_ALIVE_MS + 1000;
 
 /**
- * Serves the plainest requests without Node's streams and events, which cost several times what such a request needs.
- * With the first request that is anything else its connection goes to Node, for good.
+ * Serves simple POSTs without Node's HTTP streams and events, which cost several times as much.
+ * The first request of any other form hands its connection over to Node's HTTP server for good.
  */
 export function serveFast(server: Server, receive: ReceiveFast): FastConnections {
   const [toNode] = server.listeners('connection') as ((this: Server, socket: Socket) => void)[];
-  if (!toNode) throw new Error('The server has nobody who takes its connections.');
+  if (!toNode) throw new Error('The HTTP server has no connection listener.');
   server.off('connection', toNode);
-  const open = new Set<PlainConnection>();
+  const open = new Set<FastConnection>();
   server.on('connection', (socket: Socket) => {
-    const connection = new PlainConnection(socket, {
+    const connection = new FastConnection(socket, {
       receive,
       onLeave: () => open.delete(connection),
       handOver: () => toNode.call(server, socket),
@@ -49,27 +49,28 @@ export function serveFast(server: Server, receive: ReceiveFast): FastConnections
   };
 }
 
-interface Ways {
+interface ConnectionHooks {
   readonly receive: ReceiveFast;
-  /** Told when it is over, or is somebody else's. */
+  /** Runs when the connection is closed or handed over. */
   readonly onLeave: () => void;
+  /** Passes the socket to Node's HTTP server. */
   readonly handOver: () => void;
 }
 
-class PlainConnection {
+class FastConnection {
   readonly #socket: Socket;
-  readonly #ways: Ways;
-  /** Clients repeat themselves: the last head, as it was written and as it was read. */
-  #known: { readonly text: string; readonly head: FastHead | undefined } | undefined;
-  #answering: FastResponse | undefined;
-  /** What came before the answer was written. */
-  #waiting: Buffer | undefined;
-  #isKnown = false;
+  readonly #hooks: ConnectionHooks;
+  /** The last head, raw and parsed: clients mostly send the same one again. */
+  #lastHead: { readonly text: string; readonly head: FastHead | undefined } | undefined;
+  #response: FastResponse | undefined;
+  /** Pipelined bytes that arrived before the response was written. */
+  #pipelined: Buffer | undefined;
+  #hasReceived = false;
   #isLast = false;
 
-  constructor(socket: Socket, ways: Ways) {
+  constructor(socket: Socket, hooks: ConnectionHooks) {
     this.#socket = socket;
-    this.#ways = ways;
+    this.#hooks = hooks;
     socket.setTimeout(HEADERS_MS);
     socket.on('data', this.#onData);
     socket.on('end', this.#onEnd);
@@ -80,8 +81,8 @@ class PlainConnection {
 
   finish(): void {
     this.#isLast = true;
-    if (!this.#answering) this.close();
-    else if (!this.#answering.headersSent) this.#answering.setHeader('connection', 'close');
+    if (!this.#response) this.close();
+    else if (!this.#response.headersSent) this.#response.setHeader('connection', 'close');
   }
 
   close(): void {
@@ -89,10 +90,10 @@ class PlainConnection {
   }
 
   readonly #onData = (chunk: Buffer): void => {
-    if (this.#answering || this.#waiting) this.#hold(chunk);
+    if (this.#response || this.#pipelined) this.#pipeline(chunk);
     else this.#take(chunk);
   };
-  // As with Node: whoever stops talking while it is called for them has left, and who only reads may read to the end.
+  // As in Node: a client that ends its side during a call is gone; one that is reading a response may finish.
   readonly #onEnd = (): void => {
     if (this.#isRunning()) this.#socket.destroy();
     else this.#socket.destroySoon();
@@ -101,71 +102,72 @@ class PlainConnection {
     if (!this.#isRunning()) this.#socket.destroy();
   };
   readonly #onClose = (): void => {
-    this.#ways.onLeave();
-    this.#answering?.closed();
+    this.#hooks.onLeave();
+    this.#response?.closed();
   };
 
   #isRunning(): boolean {
-    return this.#answering?.writableEnded === false;
+    return this.#response?.writableEnded === false;
   }
 
   #take(chunk: Buffer): void {
-    const end = chunk.indexOf(HEAD_END);
-    const head = end < 0 || end > MAX_HEAD_BYTES ? undefined : this.#headOf(chunk.toString('latin1', 0, end));
-    const start = end + HEAD_END.length;
+    const headEnd = chunk.indexOf(HEAD_END);
+    const head =
+      headEnd < 0 || headEnd > MAX_HEAD_BYTES ? undefined : this.#headOf(chunk.toString('latin1', 0, headEnd));
+    const start = headEnd + HEAD_END.length;
     if (!head || chunk.length < start + head.bodyBytes) {
-      this.#leave(chunk);
+      this.#handOver(chunk);
       return;
     }
     const { url, headers, bodyBytes } = head;
-    const stop = start + bodyBytes;
-    if (stop < chunk.length) this.#waiting = chunk.subarray(stop);
-    if (!this.#isKnown) this.#socket.setTimeout(IDLE_MS);
-    this.#isKnown = true;
-    const response = new FastResponse(this.#socket, (isLast) => this.#answered(isLast));
-    this.#answering = response;
-    this.#ways.receive({ method: 'POST', url, headers, body: chunk.toString('utf8', start, stop) }, response);
+    const bodyEnd = start + bodyBytes;
+    if (bodyEnd < chunk.length) this.#pipelined = chunk.subarray(bodyEnd);
+    if (!this.#hasReceived) this.#socket.setTimeout(IDLE_MS);
+    this.#hasReceived = true;
+    const response = new FastResponse(this.#socket, (isLast) => this.#onResponseEnd(isLast));
+    this.#response = response;
+    this.#hooks.receive({ method: 'POST', url, headers, body: chunk.toString('utf8', start, bodyEnd) }, response);
   }
 
   #headOf(text: string): FastHead | undefined {
-    if (this.#known?.text !== text) this.#known = { text, head: readFastHead(text) };
-    return this.#known.head;
+    if (this.#lastHead?.text !== text) this.#lastHead = { text, head: readFastHead(text) };
+    return this.#lastHead.head;
   }
 
-  /** Whoever sends that much without waiting for an answer is cut off: unread, it would hide that its client left. */
-  #hold(chunk: Buffer): void {
-    this.#waiting = this.#waiting ? Buffer.concat([this.#waiting, chunk]) : chunk;
-    if (this.#waiting.length > MAX_WAITING_BYTES) this.#socket.destroy();
+  /** Disconnects a client that pipelines over 256 kB. Leaving it unread would hide that the client disconnected. */
+  #pipeline(chunk: Buffer): void {
+    this.#pipelined = this.#pipelined ? Buffer.concat([this.#pipelined, chunk]) : chunk;
+    if (this.#pipelined.length > MAX_PIPELINED_BYTES) this.#socket.destroy();
   }
 
-  #answered(isLast: boolean): void {
-    this.#answering = undefined;
+  #onResponseEnd(isLast: boolean): void {
+    this.#response = undefined;
     if (isLast || this.#isLast) {
-      this.#socket.off('data', this.#onData); // What comes now could not be answered.
-      this.#waiting = undefined;
+      this.#socket.off('data', this.#onData); // Later requests get no response.
+      this.#pipelined = undefined;
       this.#socket.destroySoon();
-    } else if (this.#waiting) process.nextTick(this.#goOn); // Before it is heard that its client has no more to say.
+    } else if (this.#pipelined) process.nextTick(this.#takePipelined); // Runs before the socket's `end` event.
   }
 
-  readonly #goOn = (): void => {
-    const chunk = this.#waiting;
-    this.#waiting = undefined;
+  readonly #takePipelined = (): void => {
+    const chunk = this.#pipelined;
+    this.#pipelined = undefined;
     if (chunk && this.#socket.writable) this.#take(chunk);
   };
 
-  /** Node begins where this request begins. */
-  #leave(chunk: Buffer): void {
+  /** Hands the connection over to Node, beginning with this request. */
+  #handOver(chunk: Buffer): void {
     const socket = this.#socket;
-    this.#ways.onLeave();
+    this.#hooks.onLeave();
     socket.setTimeout(0);
     socket.off('data', this.#onData).off('end', this.#onEnd).off('timeout', this.#onTimeout);
     socket.off('error', onError).off('close', this.#onClose);
     socket.pause();
     socket.unshift(chunk);
-    this.#ways.handOver();
+    this.#hooks.handOver();
     socket.resume();
   }
 }
 
-/** The end of the connection says the rest. */
+/** Ignores socket errors: the `close` event follows. */
 function onError(): void {}

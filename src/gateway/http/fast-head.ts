@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** The head of a request to us that can be read in one way only. */
+/** The head of a POST to `/mcp` that has only one possible reading. */
 export interface FastHead {
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
@@ -9,19 +9,19 @@ export interface FastHead {
 
 const REQUEST_LINE = /^POST (\/mcp(?:\/[\w-]{1,64})?) HTTP\/1\.1$/;
 const NAME = /^[\w!#$%&'*+.^`|~-]+$/;
-// Nothing blank at the end: Node takes that off some values, and refuses others for it.
+// No trailing blank: Node trims it from some values and rejects others for it.
 const FIELD = /^[\t -~\x80-\xff]*[!-~\x80-\xff]$/;
 const BODY_BYTES = /^(?:0|[1-9]\d{0,8})$/;
-const NOT_PLAIN = [
-  // With any of them the body is framed otherwise, or something else is expected than one answer.
+const NOT_FAST = [
+  // Each of these changes how the body is framed, or asks for more than one plain response.
   ...['transfer-encoding', 'trailer', 'te', 'expect', 'upgrade', 'keep-alive', 'proxy-connection'],
-  // Of these Node makes something else than a text, or nothing.
+  // Node parses these into an array, or drops them.
   ...['set-cookie', '__proto__'],
 ];
 
 /**
- * Reads the head of a POST to MCP, up to the empty line. Undefined for whatever is not the plainest case, and above all
- * for what two readers could take in two ways: no field twice, no body but one of known length.
+ * Parses the head of a POST to `/mcp`, up to the empty line. Returns undefined for anything but the simplest form, and
+ * for any head that two parsers could read differently: a repeated field, or a body without `Content-Length`.
  */
 export function readFastHead(text: string): FastHead | undefined {
   const [first = '', ...lines] = text.split('\r\n');
@@ -29,8 +29,8 @@ export function readFastHead(text: string): FastHead | undefined {
   const headers = url === undefined ? undefined : fieldsIn(lines);
   if (url === undefined || !headers) return undefined;
   const { host, connection = 'keep-alive', 'content-length': length = '' } = headers;
-  const isPlain = host && connection.toLowerCase() === 'keep-alive' && BODY_BYTES.test(length);
-  if (!isPlain || NOT_PLAIN.some((name) => name in headers)) return undefined;
+  const isFast = host && connection.toLowerCase() === 'keep-alive' && BODY_BYTES.test(length);
+  if (!isFast || NOT_FAST.some((name) => name in headers)) return undefined;
   return { url, headers, bodyBytes: Number(length) };
 }
 

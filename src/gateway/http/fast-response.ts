@@ -3,10 +3,10 @@ import type { Socket } from 'node:net';
 import { STATUS_CODES } from '../node-http.ts';
 import type { HttpResponse } from '../response-writer.ts';
 
-// As Node has it: nothing in a value may end its line.
+// The characters that Node rejects in a header value, line breaks among them.
 const BAD_VALUE = /[^\t -~\x80-\xff]/;
 
-/** The answer to a plain request: one write where all of it is known at once, else in chunks. */
+/** The response to a fast request: a single write if the whole body is known, else chunked. */
 export class FastResponse implements HttpResponse {
   headersSent = false;
   writableEnded = false;
@@ -15,21 +15,21 @@ export class FastResponse implements HttpResponse {
   readonly #onEnd: (isLast: boolean) => void;
   readonly #onClose: (() => void)[] = [];
   #fields = '';
-  /** What is still to be written of the head. */
+  /** The part of the head that is not written yet. */
   #head = '';
   #isChunked = false;
   #isLast = false;
   #isClosed = false;
   #isCorked = false;
 
-  /** `onEnd` is told when all of it has gone out, and whether the connection ends with it. */
+  /** `onEnd` runs when the whole response is sent; `isLast` says that the connection then closes. */
   constructor(socket: Socket, onEnd: (isLast: boolean) => void) {
     this.#socket = socket;
     this.#onEnd = onEnd;
   }
 
   get destroyed(): boolean {
-    return !this.#socket.writable; // Nobody reads what is written from now on.
+    return !this.#socket.writable;
   }
 
   get writableLength(): number {
@@ -43,10 +43,10 @@ export class FastResponse implements HttpResponse {
   }
 
   writeHead(status: number, headers: OutgoingHttpHeaders = {}): this {
-    if (this.headersSent) throw new Error('The head of this response was written already.');
+    if (this.headersSent) throw new Error('The response head was already written.');
     let fields = this.#fields;
     for (const name in headers) fields += toField(name, String(headers[name]));
-    // Whoever gave a bad value can still say so in another head: only now it is this one.
+    // Set only after all values passed: after a bad value the caller can still write an error head.
     this.headersSent = true;
     this.#isLast ||= headers.connection === 'close';
     this.#isChunked = headers['content-length'] === undefined;
@@ -70,7 +70,7 @@ export class FastResponse implements HttpResponse {
     if (this.writableEnded) return this;
     if (!this.headersSent) this.writeHead(200);
     if (this.#isChunked && this.#head !== '') {
-      this.#isChunked = false; // All of it is known now.
+      this.#isChunked = false; // The whole body is known.
       this.#head += `content-length: ${Buffer.byteLength(chunk)}\r\n`;
     }
     if (this.#isChunked) this.write(chunk);
@@ -78,14 +78,14 @@ export class FastResponse implements HttpResponse {
     if (rest !== '' && !this.destroyed) this.#socket.write(rest);
     this.writableEnded = true;
     this.#uncork();
-    // Nearly always the system has all of it by now. Where not, its client is slow, and gets no more until it has read.
+    // Usually the kernel has taken all of it. If not, the client reads slowly: the next request waits for the flush.
     if (this.destroyed || this.#socket.writableLength === 0) this.#finish();
     else this.#socket.write('', () => this.#finish());
     return this;
   }
 
   destroy(): void {
-    if (!this.writableEnded) this.#socket.destroy(); // Else the connection may be another's by now.
+    if (!this.writableEnded) this.#socket.destroy(); // After the end the connection may serve the next request.
   }
 
   once(_event: 'close', listener: () => void): this {
@@ -94,13 +94,13 @@ export class FastResponse implements HttpResponse {
     return this;
   }
 
-  /** Tells those who wait for it that nothing more will be written. */
+  /** Runs the `close` listeners: nothing more will be written. */
   closed(): void {
     this.#isClosed = true;
     for (const listener of this.#onClose.splice(0)) listener();
   }
 
-  /** What is said within one turn goes out together. */
+  /** Joins all writes of one event loop turn into one packet. */
   #cork(): void {
     if (this.#isCorked) return;
     this.#isCorked = true;
@@ -121,29 +121,29 @@ export class FastResponse implements HttpResponse {
 
   #takeHead(more = ''): string {
     if (this.#head === '') return '';
-    const head = `${this.#head}${more}${this.#isLast ? 'connection: close\r\n' : KEPT_ALIVE}\r\n`;
+    const head = `${this.#head}${more}${this.#isLast ? 'connection: close\r\n' : KEEP_ALIVE_FIELDS}\r\n`;
     this.#head = '';
     return head;
   }
 }
 
-/** One line of a head. Whether the connection is kept is written last, when it is certain. */
+/** Formats one header field. `connection` is left out: it is written last, when its value is certain. */
 function toField(name: string, value: string): string {
-  if (BAD_VALUE.test(value)) throw new TypeError(`The header ${name} has a value that cannot be sent.`);
+  if (BAD_VALUE.test(value)) throw new TypeError(`The header ${name} has an invalid value.`);
   return name === 'connection' ? '' : `${name}: ${value}\r\n`;
 }
 
-/** How long a connection waits for another request. */
+/** Idle time after which a kept-alive connection is closed. */
 export const KEEP_ALIVE_MS = 65_000;
-const KEPT_ALIVE = `connection: keep-alive\r\nkeep-alive: timeout=${KEEP_ALIVE_MS / 1000}\r\n`;
+const KEEP_ALIVE_FIELDS = `connection: keep-alive\r\nkeep-alive: timeout=${KEEP_ALIVE_MS / 1000}\r\n`;
 
-let second = 0;
-let written = '';
+let dateSecond = 0;
+let dateText = '';
 
 function httpDate(): string {
   const now = Math.floor(Date.now() / 1000);
-  if (now === second) return written;
-  second = now;
-  written = new Date(now * 1000).toUTCString();
-  return written;
+  if (now === dateSecond) return dateText;
+  dateSecond = now;
+  dateText = new Date(now * 1000).toUTCString();
+  return dateText;
 }

@@ -1,9 +1,9 @@
 import type { HttpResponse } from '../response-writer.ts';
 
-/** The responses that are not yet all written. */
+/** The HTTP responses that are not complete yet. */
 export interface OpenResponses {
   add(response: HttpResponse): void;
-  /** Settles when there are none, or when the signal aborts. Those that come meanwhile are the last on their line. */
+  /** Settles when none is left, or when the signal aborts. Later responses carry `connection: close`. */
   finished(signal: AbortSignal): Promise<void>;
 }
 

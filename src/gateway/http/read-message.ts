@@ -6,7 +6,7 @@ import { INVALID_REQUEST, PARSE_ERROR } from '../../wire/mcp.ts';
 import type { PostRequest, RequestHead } from '../http-request.ts';
 import type { RequestRefusal } from './check-headers.ts';
 
-/** The whole body as text; undefined when it is over the limit, and then the rest is not kept. */
+/** Reads the whole body as text. Returns undefined if it is larger than `maxBytes`, and drops the rest. */
 export function readBody(request: IncomingMessage, maxBytes: number): Promise<string | undefined> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -27,18 +27,18 @@ export function readBody(request: IncomingMessage, maxBytes: number): Promise<st
   });
 }
 
-/** One request or notification, an answer to a request of ours, or why it is none of them. */
+/** A JSON-RPC request or notification, a client's response to a server-to-client request, or a refusal. */
 export type Body =
-  | { readonly answer: JsonObject }
+  | { readonly clientResponse: JsonObject }
   | { readonly id: string | number | undefined; readonly method: string; readonly params: JsonObject }
   | { readonly refusal: RequestRefusal };
 
 const refuse = (status: number, code: number, message: string) => ({ refusal: { status, code, message } });
 
-/** What a client posted, or why it is not read. */
+/** The text of a POST body, or the refusal if it was not read. */
 export type ParsedBody = string | { readonly refusal: RequestRefusal };
 
-/** Reads what a client posted; at once where it has come already. */
+/** Reads a POST body; synchronously if it has arrived already. */
 export function readPost({ request }: PostRequest, maxBytes: number): ParsedBody | Promise<ParsedBody> {
   const type = request.headers['content-type'] ?? '';
   const isJson = type === 'application/json' || /^application\/json\b/i.test(type);
@@ -48,7 +48,7 @@ export function readPost({ request }: PostRequest, maxBytes: number): ParsedBody
   return Number(request.headers['content-length']) > maxBytes ? tooLarge() : request.body;
 }
 
-/** What was posted: one message, checked, or several together, unchecked. Never throws for what a client did. */
+/** Parses a POST body into one checked message or an unchecked batch. Client errors become refusals, not exceptions. */
 export function toMessage(posted: ParsedBody): Body | { readonly batch: readonly unknown[] } {
   if (typeof posted !== 'string') return posted;
   let message: unknown;
@@ -60,12 +60,12 @@ export function toMessage(posted: ParsedBody): Body | { readonly batch: readonly
   return Array.isArray(message) ? { batch: message } : checkMessage(message);
 }
 
-/** What is wrong with an id can come back as nothing but null: it cannot be repeated exactly. */
+/** Tells whether an id is valid. A number outside the safe integers could not be repeated exactly in the response. */
 export const isId = (id: unknown): id is string | number => typeof id === 'string' || Number.isSafeInteger(id);
 
 export function checkMessage(message: unknown): Body {
   if (!isObject(message)) return notAMessage();
-  if (isAnswer(message)) return { answer: message };
+  if (isResponse(message)) return { clientResponse: message };
   const { jsonrpc, id, method, params = {} } = message;
   const validId = id === undefined || isId(id);
   if (jsonrpc !== '2.0' || typeof method !== 'string' || !validId || !isObject(params)) {
@@ -76,10 +76,10 @@ export function checkMessage(message: unknown): Body {
 
 export const notAMessage = () => refuse(400, INVALID_REQUEST, 'The body has to be one JSON-RPC message.');
 
-const isAnswer = ({ jsonrpc, id, method, result, error }: JsonObject) =>
+const isResponse = ({ jsonrpc, id, method, result, error }: JsonObject) =>
   jsonrpc === '2.0' && method === undefined && id !== undefined && (isObject(result) || isObject(error));
 
-/** A header that makes sense only once; undefined when it is absent.  */
+/** Returns a single-valued header; undefined if it is absent or repeated. */
 export function header({ headers }: RequestHead, name: string): string | undefined {
   const value = headers[name];
   return typeof value === 'string' ? value : undefined;

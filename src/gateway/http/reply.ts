@@ -5,51 +5,51 @@ import { KEEP_ALIVE_COMMENT, type ResponseWriter, writeOrDisconnect } from '../r
 import type { RequestRefusal } from './check-headers.ts';
 import type { EventStream, SessionEvents } from './event-store.ts';
 
-/** How long a call goes on for a client whose stream broke, unless it comes back for the rest. */
+/** Time that a client with a broken stream has to resume before its call is cancelled. */
 const RESUME_MS = 500;
 
 type Headers = Readonly<Record<string, string>>;
 
 /**
- * The way back for one request. Starts as plain JSON, which is cheapest, and
- * becomes an event stream with the first notification that comes before the answer.
+ * The HTTP response to one JSON-RPC request. It is a JSON body, which costs least, unless a message has to be sent
+ * before the result: then it becomes an event stream.
  */
 export class Reply {
   #response: ResponseWriter;
   readonly #id: string | number | null;
-  readonly #gone = new AbortController();
-  #streaming = false;
+  readonly #cancelled = new AbortController();
+  #isStreaming = false;
   #events: SessionEvents | undefined;
-  #prime = false;
-  #kept: EventStream | undefined;
+  #sendsPriming = false;
+  #eventStream: EventStream | undefined;
 
   constructor(response: ResponseWriter, id: string | number | null) {
     this.#response = response;
     this.#id = id;
-    this.#watch();
+    this.#watchClose();
   }
 
-  /** From now on a client whose line breaks has a moment to come back for the rest. */
-  keepIn(events: SessionEvents, prime: boolean): void {
-    if (this.#response.isShared) return; // Which of several streams broke could not be said.
+  /** Keeps the events of this reply, so that a client whose stream breaks can resume it within 500 ms. */
+  makeResumable(events: SessionEvents, sendsPriming: boolean): void {
+    if (this.#response.isShared) return; // In a batch, `Last-Event-ID` could not tell the replies apart.
     this.#events = events;
-    this.#prime = prime; // Older clients take an event without data for a broken message.
+    this.#sendsPriming = sendsPriming;
   }
 
-  /** Aborts when the client cancels, or leaves before it was answered. */
+  /** Aborts when the client cancels, or disconnects before the response. */
   get signal(): AbortSignal {
-    return this.#gone.signal;
+    return this.#cancelled.signal;
   }
 
-  /** Cancels the request for a reason of ours, which the client is told. */
+  /** Cancels the request from the gateway's side and sends the error to the client. */
   cancelWith(refusal: RequestRefusal): void {
     this.error(refusal);
-    this.#leave();
+    this.#abort();
   }
 
-  /** The client no longer wants an answer, and gets none. */
+  /** Cancels the request for the client, which gets an empty response. */
   cancel(): void {
-    this.#leave();
+    this.#abort();
     if (this.#response.headersSent) this.#response.end();
     else this.#response.writeHead(200, { 'content-type': 'text/event-stream' }).end();
   }
@@ -58,71 +58,71 @@ export class Reply {
     return this.send({ jsonrpc: '2.0', method, params });
   }
 
-  /** Says something before the answer; false when the client is gone. */
+  /** Sends a message before the result. Returns false if the client has disconnected. */
   send(message: JsonObject): boolean {
     const { writableEnded, destroyed } = this.#response;
-    // Who cancels while it is asked something can still be told that the question is withdrawn.
-    const isOver = this.#gone.signal.aborted && (!this.#streaming || destroyed);
+    // A client that cancelled during an input request still gets `notifications/cancelled` for it.
+    const isOver = this.#cancelled.signal.aborted && (!this.#isStreaming || destroyed);
     if (isOver || writableEnded) return false;
-    if (!this.#streaming) this.#beginStream();
-    this.#tell(message);
+    if (!this.#isStreaming) this.#beginStream();
+    this.#writeEvent(message);
     return true;
   }
 
-  /** Shows whatever lies between that the answer is still to come. */
+  /** Writes a comment, so that proxies do not close an idle stream. */
   keepAlive(): void {
     const response = this.#response;
-    if (this.#streaming && !response.destroyed && !response.writableEnded)
+    if (this.#isStreaming && !response.destroyed && !response.writableEnded)
       writeOrDisconnect(response, KEEP_ALIVE_COMMENT);
   }
 
   #beginStream(): void {
-    this.#streaming = true;
+    this.#isStreaming = true;
     const response = this.#response;
     if (response.destroyed) return;
     response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
-    this.#kept = this.#events?.begin((next) => this.#resume(next));
-    if (this.#kept && this.#prime) response.write(this.#kept.keep(''));
+    this.#eventStream = this.#events?.begin((next) => this.#resume(next));
+    if (this.#eventStream && this.#sendsPriming) response.write(this.#eventStream.keep(''));
   }
 
-  #tell(message: JsonObject): void {
-    const event = this.#kept?.keep(JSON.stringify(message)) ?? toEvent(message);
+  #writeEvent(message: JsonObject): void {
+    const event = this.#eventStream?.keep(JSON.stringify(message)) ?? toEvent(message);
     if (!this.#response.destroyed) writeOrDisconnect(this.#response, event);
   }
 
-  #watch(): void {
+  #watchClose(): void {
     const response = this.#response;
     response.once('close', () => {
       if (response.writableFinished || response !== this.#response) return;
-      if (!this.#kept) return this.#leave();
-      setTimeout(() => response === this.#response && this.#leave(), RESUME_MS).unref();
+      if (!this.#eventStream) return this.#abort();
+      setTimeout(() => response === this.#response && this.#abort(), RESUME_MS).unref();
     });
   }
 
-  #leave(): void {
-    this.#kept?.finish();
-    this.#gone.abort();
+  #abort(): void {
+    this.#eventStream?.finish();
+    this.#cancelled.abort();
   }
 
-  /** The client has come back for the rest. */
+  /** Continues on the response of a client that resumed. */
   #resume(next: ResponseWriter): void {
-    const last = this.#response;
+    const previous = this.#response;
     this.#response = next;
-    last.destroy();
-    this.#watch();
+    previous.destroy();
+    this.#watchClose();
   }
 
   result(result: JsonObject, headers?: Headers): void {
-    const bytes = this.#streaming ? undefined : bytesOf(result);
+    const bytes = this.#isStreaming ? undefined : bytesOf(result);
     if (bytes) {
-      this.#endWith(bytes, headers);
+      this.#endWithBytes(bytes, headers);
       return;
     }
     let text: string;
     try {
       text = JSON.stringify({ jsonrpc: '2.0', id: this.#id, result });
     } catch {
-      this.error({ status: 200, code: INTERNAL_ERROR, message: 'The answer cannot be written as JSON.' });
+      this.error({ status: 200, code: INTERNAL_ERROR, message: 'The result cannot be serialized as JSON.' });
       return;
     }
     this.#end(200, text, headers);
@@ -133,8 +133,8 @@ export class Reply {
     this.#end(status, JSON.stringify({ jsonrpc: '2.0', id: this.#id, error }), headers);
   }
 
-  /** The same as `#end` for what is written already: it goes out as it lies, uncopied. */
-  #endWith(result: Buffer, headers?: Headers): void {
+  /** Sends a result that is serialized already, without copying it. */
+  #endWithBytes(result: Buffer, headers?: Headers): void {
     const response = this.#response;
     if (response.writableEnded || response.destroyed) return;
     const head = `{"jsonrpc":"2.0","id":${JSON.stringify(this.#id)},"result":`;
@@ -147,10 +147,10 @@ export class Reply {
 
   #end(status: number, text: string, headers?: Headers): void {
     const response = this.#response;
-    if (response.writableEnded || (response.destroyed && !this.#kept)) return;
-    if (this.#streaming) {
-      const event = this.#kept?.keep(text) ?? `data: ${text}\n\n`;
-      this.#kept?.finish();
+    if (response.writableEnded || (response.destroyed && !this.#eventStream)) return;
+    if (this.#isStreaming) {
+      const event = this.#eventStream?.keep(text) ?? `data: ${text}\n\n`;
+      this.#eventStream?.finish();
       response.end(event);
       return;
     }

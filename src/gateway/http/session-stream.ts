@@ -6,12 +6,12 @@ import { KEEP_ALIVE_COMMENT, type ResponseWriter, writeOrDisconnect } from '../r
 import { header } from './read-message.ts';
 import { notifySession, type Session, type Sessions } from './sessions.ts';
 
-/** The stream on which a legacy client hears what it did not ask for. */
-export function openStream(arrival: AuthenticatedRequest, session: Session | undefined, alarm: Timer): void {
-  const { request, response } = arrival;
+/** Handles GET: opens the notification stream of a legacy session, or resumes a stream by `Last-Event-ID`. */
+export function openStream(incoming: AuthenticatedRequest, session: Session | undefined, timer: Timer): void {
+  const { request, response } = incoming;
   if (!session) {
-    const unknown = header(request, 'mcp-session-id') !== undefined;
-    response.writeHead(unknown ? 404 : 405, { allow: 'POST, DELETE' }).end();
+    const isUnknown = header(request, 'mcp-session-id') !== undefined;
+    response.writeHead(isUnknown ? 404 : 405, { allow: 'POST, DELETE' }).end();
     return;
   }
   const lastId = header(request, 'last-event-id');
@@ -21,37 +21,36 @@ export function openStream(arrival: AuthenticatedRequest, session: Session | und
     return;
   }
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
-  response.flushHeaders(); // There may be nothing to say yet.
-  const stop = revalidateCredential(arrival.isStillAuthorized, alarm, {
-    stay: () => void (response.writableEnded || writeOrDisconnect(response, KEEP_ALIVE_COMMENT)),
-    leave: () => (missed ? response.destroy() : response.end()), // What it came back for is cancelled.
+  response.flushHeaders(); // The first event may come much later.
+  const stopChecks = revalidateCredential(incoming.isStillAuthorized, timer, {
+    onValid: () => void (response.writableEnded || writeOrDisconnect(response, KEEP_ALIVE_COMMENT)),
+    onRevoked: () => (missed ? response.destroy() : response.end()), // Destroying cancels the resumed request.
   });
-  response.once('close', stop);
+  response.once('close', stopChecks);
   for (const event of missed?.events ?? []) response.write(event);
-  if (!missed) hear(response, session);
+  if (!missed) openNotificationStream(response, session);
   else if (missed.resume) missed.resume(response);
   else response.end();
 }
 
-/** Opens the stream for what nobody asked for. */
-function hear(response: ResponseWriter, session: Session): void {
-  session.heard ??= session.events.begin((next) => {
-    for (const last of session.streams) last.destroy(); // It has told us that this broke.
-    listen(next, session);
+function openNotificationStream(response: ResponseWriter, session: Session): void {
+  session.notifications ??= session.events.begin((next) => {
+    for (const broken of session.streams) broken.destroy(); // The client reconnected, so its earlier streams are dead.
+    addStream(next, session);
   });
-  response.write(isPrimed(session) ? session.heard.keep('') : ': open\n\n');
-  listen(response, session);
+  response.write(isPrimed(session) ? session.notifications.keep('') : ': open\n\n');
+  addStream(response, session);
 }
 
-/** Older clients take an event without data for a broken message. */
+/** Tells whether streams begin with an event without data. Clients before 2025-11-25 would fail to parse it. */
 export const isPrimed = ({ version }: Session): boolean => version === PRIMED_STREAM_VERSION;
 
-function listen(response: ResponseWriter, session: Session): void {
+function addStream(response: ResponseWriter, session: Session): void {
   session.streams.add(response);
   response.once('close', () => session.streams.delete(response));
 }
 
-/** Tells every legacy client that listens and is meant. Modern ones hear it on their subscriptions. */
+/** Notifies every matching legacy session. Modern clients get changes through `subscriptions/listen`. */
 export function announceToSessions(sessions: Sessions, method: string, isFor: (session: Session) => boolean): void {
   for (const session of sessions.all()) if (isFor(session)) notifySession(session, { jsonrpc: '2.0', method });
 }

@@ -11,38 +11,37 @@ import { type ClientRequests, clientRequests } from './client-requests.ts';
 import { type ByteCount, type EventStream, type SessionEvents, sessionEvents } from './event-store.ts';
 import type { Reply } from './reply.ts';
 
-/** What a client and we agreed on when it came. */
+/** The outcome of `initialize`: protocol version and client capabilities. */
 export interface SessionInit {
   readonly version?: string | undefined;
-  /** What its user can be asked. */
   readonly capabilities?: ClientCapabilities | undefined;
 }
 
-/** What a legacy client has open with us. */
+/** The state of one legacy client. */
 export interface Session extends SessionInit {
   readonly id: string;
   readonly callerId: string;
-  /** Requests not answered yet, so that the client can cancel them. */
+  /** The requests in flight by id, so that the client can cancel them. */
   readonly running: Map<string | number, Reply>;
-  /** Where it hears what it did not ask for. */
+  /** Open GET streams, which carry notifications that belong to no request. */
   readonly streams: Set<ResponseWriter>;
   readonly subscriptions: ResourceSubscriptions;
-  /** What its user was asked. */
+  /** Server-to-client requests without a response yet. */
   readonly clientRequests: ClientRequests;
   readonly logging: LogSettings;
-  /** Tells it something that belongs to none of its requests. */
-  readonly say: (method: string, params: JsonObject) => void;
-  /** What it was told lately. */
+  /** Sends a notification that belongs to no request. */
+  readonly notify: (method: string, params: JsonObject) => void;
+  /** Recent events, for clients that resume. */
   readonly events: SessionEvents;
-  /** What it hears unasked, from the moment it first listened. */
-  heard: EventStream | undefined;
+  /** The stream of notifications that belong to no request; undefined until the first GET. */
+  notifications: EventStream | undefined;
   lastUsed: number;
 }
 
 export interface Sessions {
-  /** Opens a session, ending the longest unused idle one where there are too many. Throws TooManySessions. */
-  open(callerId: string, greeting?: SessionInit): Session;
-  /** A session belongs to the caller who opened it: to anyone else it does not exist. */
+  /** Opens a session. At the limit it ends the least recently used idle one, or throws TooManySessions. */
+  open(callerId: string, init?: SessionInit): Session;
+  /** Returns a session of this caller; undefined for the id of another caller's session. */
   find(id: string | undefined, callerId: string): Session | undefined;
   end(session: Session): void;
   all(): Iterable<Session>;
@@ -50,7 +49,7 @@ export interface Sessions {
 
 const IDLE_MS = 30 * 60_000;
 const MAX_SESSIONS = 10_000;
-// Far below the other: a caller that opens ever new ones ends its own, not those of others.
+// Far below MAX_SESSIONS, so that one caller ends its own sessions and not those of others.
 const MAX_PER_CALLER = 1000;
 
 export interface SessionsOptions {
@@ -59,7 +58,7 @@ export interface SessionsOptions {
   readonly maxPerCaller?: number;
 }
 
-/** A session was refused: as many as there may be are open, and each has a request in flight or a stream open. */
+/** The error if the limit is reached and every session has a request in flight or an open stream. */
 export class TooManySessions extends RpcError {
   constructor(who: string, max: number) {
     super(SERVER_ERROR, `${who} has ${max} sessions, all in use. End one with DELETE, or wait for its requests.`);
@@ -73,16 +72,16 @@ const SESSION_ENDED = {
   data: { code: 'CALL_CANCELLED' },
 };
 
-/** Sessions live in this process, and end when they are not used for half an hour. */
+/** Creates the session table of this process. A session ends after 30 minutes without use. */
 export function openSessions(options: SessionsOptions = {}): Sessions {
   const { clock = steadyClock, max = MAX_SESSIONS, maxPerCaller = MAX_PER_CALLER } = options;
-  const room: ByteCount = { bytes: 0 };
-  // Both in order of last use.
+  const total: ByteCount = { bytes: 0 };
+  // Both maps are in order of last use.
   const sessions = new Map<string, Session>();
   const byCaller = new Map<string, Set<Session>>();
   let newest: Session | undefined;
 
-  function keep(session: Session): void {
+  function touch(session: Session): void {
     if (session === newest) return;
     const own = byCaller.get(session.callerId) ?? new Set();
     forget(session);
@@ -91,7 +90,7 @@ export function openSessions(options: SessionsOptions = {}): Sessions {
     byCaller.set(session.callerId, own.add(session));
   }
 
-  function makeRoomFor(callerId: string): void {
+  function evictFor(callerId: string): void {
     const own = byCaller.get(callerId);
     if (own && own.size >= maxPerCaller) end(firstIdle(own) ?? refuse('This caller', maxPerCaller));
     if (sessions.size >= max) end(firstIdle(sessions.values()) ?? refuse('The gateway', max));
@@ -111,7 +110,7 @@ export function openSessions(options: SessionsOptions = {}): Sessions {
     forget(session);
     session.subscriptions.close();
     for (const reply of session.running.values()) reply.cancelWith(SESSION_ENDED);
-    session.events.close(); // After the last of its events.
+    session.events.close(); // Cancelling still writes events.
     for (const stream of session.streams) stream.end();
   }
 
@@ -124,11 +123,11 @@ export function openSessions(options: SessionsOptions = {}): Sessions {
   }
 
   return {
-    open(callerId, greeting) {
+    open(callerId, init) {
       endStale();
-      makeRoomFor(callerId);
-      const session = newSession({ ...greeting, callerId, lastUsed: clock() }, room);
-      keep(session);
+      evictFor(callerId);
+      const session = newSession({ ...init, callerId, lastUsed: clock() }, total);
+      touch(session);
       return session;
     },
     find(id, callerId) {
@@ -136,7 +135,7 @@ export function openSessions(options: SessionsOptions = {}): Sessions {
       const session = id === undefined ? undefined : sessions.get(id);
       if (!session || session.callerId !== callerId) return undefined;
       session.lastUsed = clock();
-      keep(session);
+      touch(session);
       return session;
     },
     end,
@@ -144,7 +143,7 @@ export function openSessions(options: SessionsOptions = {}): Sessions {
   };
 }
 
-/** Tells whether a session has neither a request in flight nor an open stream, however long ago it was last used. */
+/** Tells whether a session has neither a request in flight nor an open stream. */
 const isIdle = ({ running, streams }: Session): boolean => running.size === 0 && streams.size === 0;
 
 function firstIdle(byLastUse: Iterable<Session>): Session | undefined {
@@ -156,25 +155,25 @@ function refuse(who: string, max: number): never {
   throw new TooManySessions(who, max);
 }
 
-function newSession(known: SessionInit & Pick<Session, 'callerId' | 'lastUsed'>, room: ByteCount): Session {
-  const say = (method: string, params: JsonObject) => notifySession(session, { jsonrpc: '2.0', method, params });
+function newSession(init: SessionInit & Pick<Session, 'callerId' | 'lastUsed'>, total: ByteCount): Session {
+  const notify = (method: string, params: JsonObject) => notifySession(session, { jsonrpc: '2.0', method, params });
   const session: Session = {
-    ...known,
+    ...init,
     id: randomUUID(),
     running: new Map(),
     streams: new Set(),
-    say,
-    subscriptions: resourceSubscriptions(say),
+    notify,
+    subscriptions: resourceSubscriptions(notify),
     clientRequests: clientRequests(),
-    logging: { level: undefined, notifyLater: (params) => say('notifications/message', params) },
-    events: sessionEvents(room),
-    heard: undefined,
+    logging: { level: undefined, notifyLater: (params) => notify('notifications/message', params) },
+    events: sessionEvents(total),
+    notifications: undefined,
   };
   return session;
 }
 
-/** Says something to a legacy client that listens: once, on whichever stream is open. */
-export function notifySession({ streams: [stream], heard }: Session, message: JsonObject): void {
-  const event = heard?.keep(JSON.stringify(message));
+/** Sends a message once, on the first open stream of a session. Keeps it for a client that resumes. */
+export function notifySession({ streams: [stream], notifications }: Session, message: JsonObject): void {
+  const event = notifications?.keep(JSON.stringify(message));
   if (stream && event !== undefined) writeOrDisconnect(stream, event);
 }

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { Caller, JsonObject } from '../../core/call.ts';
+import type { Call, Caller, JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { realTimer, type Timer } from '../../core/time.ts';
 import { RpcError } from '../../wire/json-rpc.ts';
@@ -16,28 +16,30 @@ import type { AuthenticatedRequest, PostRequest, RequestHead } from '../http-req
 import { capabilitiesInMeta, parseClientCapabilities } from '../methods/client-capabilities.ts';
 import { type RequestContext, type RequestHandler, UnknownMethod } from '../request-context.ts';
 import type { ResponseWriter } from '../response-writer.ts';
+import { HeaderMismatch } from '../to-rpc-error.ts';
 import { handleBatch } from './batch.ts';
-import { checkModernRequest, checkParamHeaders, isModern, type RequestRefusal } from './check-headers.ts';
+import { checkModernRequest, isModern, paramHeadersOf, type RequestRefusal } from './check-headers.ts';
 import { type Body, header, type ParsedBody, readPost, toMessage } from './read-message.ts';
 import { Reply } from './reply.ts';
 import { isPrimed, openStream } from './session-stream.ts';
 import { type Session, type Sessions, TooManySessions } from './sessions.ts';
 
 export interface StreamableHttpOptions {
-  readonly answer: RequestHandler;
+  readonly handleRequest: RequestHandler;
   readonly sessions: Sessions;
   readonly maxBodyBytes: number;
   readonly timer?: Timer | undefined;
 }
 
-/** Both settle when the request is answered, and reject when that could not be done. */
+/** The Streamable HTTP endpoint. Both methods settle when the response is written, and reject if that failed. */
 export interface StreamableHttp {
-  handle(arrival: AuthenticatedRequest): Promise<void> | void;
-  /** The same for a request that is known to post something. */
-  post(posting: PostRequest): Promise<void> | void;
+  handle(incoming: AuthenticatedRequest): Promise<void> | void;
+  /** Handles a request whose method is POST. */
+  post(incoming: PostRequest): Promise<void> | void;
 }
 
-interface Received extends Omit<PostRequest, 'response'> {
+/** A posted JSON-RPC request or notification. */
+interface PostedMessage extends Omit<PostRequest, 'response'> {
   readonly response: ResponseWriter;
   readonly id: string | number | undefined;
   readonly method: string;
@@ -45,58 +47,56 @@ interface Received extends Omit<PostRequest, 'response'> {
   readonly reply: Reply;
 }
 
-interface Request {
+interface RespondOptions {
   readonly era: Era;
   readonly id: string | number;
   readonly session?: Session;
-  readonly headers?: HeadersOf;
-  readonly examined?: Examined | undefined;
+  readonly headersFor?: HeadersForResult;
+  readonly paramHeaders?: Call['paramHeaders'];
 }
 
-/** What a call says in its headers. Where that is something else, its client hears so, whatever came of the call. */
-interface Examined {
-  readonly examine: (definition: JsonObject) => void;
-  readonly refusal: () => RequestRefusal | undefined;
-}
-
-type HeadersOf = (result: JsonObject) => Record<string, string>;
+/** Computes the HTTP headers of a response from its JSON-RPC result. */
+type HeadersForResult = (result: JsonObject) => Record<string, string>;
 
 const REVOKED = { status: 401, code: INVALID_REQUEST, message: 'The credential is unknown, revoked or expired.' };
 const NO_SESSION = { status: 404, code: SESSION_NOT_FOUND, message: 'There is no such session. Initialize again.' };
 
-/** MCP over HTTP: legacy sessions and modern stateless requests on one path, no framework between. */
+/** Serves MCP over Streamable HTTP: legacy sessions and modern stateless requests on one path. */
 export function streamableHttp(options: StreamableHttpOptions): StreamableHttp {
   const { sessions, timer = realTimer } = options;
-  const respond = responder(options.answer);
-  const sessionOf = finder(sessions);
+  const respond = responder(options.handleRequest);
+  const sessionOf = sessionFinder(sessions);
   const postLegacy = legacyPosts(sessions, respond);
 
-  // Every call comes this way, and each function that is async costs it half a kilobyte: these are chains.
-  function post(posting: PostRequest): Promise<void> | void {
-    const posted = readPost(posting, options.maxBodyBytes);
-    return posted instanceof Promise ? posted.then((read) => take(posting, read)) : take(posting, posted);
+  // Promise chains instead of async functions: each async function costs every call about 0.5 kB.
+  function post(incoming: PostRequest): Promise<void> | void {
+    const body = readPost(incoming, options.maxBodyBytes);
+    return body instanceof Promise ? body.then((read) => handleBody(incoming, read)) : handleBody(incoming, body);
   }
 
-  function take(arrival: PostRequest, posted: ParsedBody): Promise<void> | void {
-    if (arrival.response.destroyed) return; // Whoever left while it was looked up who they are wants nothing done.
+  function handleBody(incoming: PostRequest, posted: ParsedBody): Promise<void> | void {
+    if (incoming.response.destroyed) return; // The client disconnected during authentication.
     const body = toMessage(posted);
     if ('batch' in body) {
-      const session = sessionOf(arrival);
+      const session = sessionOf(incoming);
       const batch = { version: session?.version, messages: body.batch };
-      return handleBatch(arrival.response, batch, (one) =>
-        'answer' in one ? takeAnswer(one.response, session, one.answer) : postLegacy({ ...arrival, ...one }),
+      return handleBatch(incoming.response, batch, (part) =>
+        'clientResponse' in part
+          ? acceptClientResponse(part.response, session, part.clientResponse)
+          : postLegacy({ ...incoming, ...part }),
       );
     }
-    if ('refusal' in body) return new Reply(arrival.response, null).error(body.refusal, { connection: 'close' });
-    if ('answer' in body) return takeAnswer(arrival.response, sessionOf(arrival), body.answer);
-    const received = toReceived(arrival, body);
-    return isModern(arrival.request.headers, body.params) ? postModern(received) : postLegacy(received);
+    if ('refusal' in body) return new Reply(incoming.response, null).error(body.refusal, { connection: 'close' });
+    if ('clientResponse' in body)
+      return acceptClientResponse(incoming.response, sessionOf(incoming), body.clientResponse);
+    const message = toPostedMessage(incoming, body);
+    return isModern(incoming.request.headers, body.params) ? postModern(message) : postLegacy(message);
   }
 
-  function postModern(received: Received): Promise<void> | void {
-    const { request, response, id, method, params, reply } = received;
+  function postModern(message: PostedMessage): Promise<void> | void {
+    const { request, response, id, method, params, reply } = message;
     if (id === undefined) {
-      response.writeHead(202).end(); // Nothing a modern client can notify concerns us over HTTP.
+      response.writeHead(202).end(); // No modern client notification has an effect over HTTP.
       return;
     }
     const refusal = checkModernRequest(request.headers, method, params);
@@ -104,149 +104,146 @@ export function streamableHttp(options: StreamableHttpOptions): StreamableHttp {
     if (method === 'subscriptions/listen') {
       response.once(
         'close',
-        revalidateCredential(received.isStillAuthorized, timer, { stay() {}, leave: () => reply.cancelWith(REVOKED) }),
+        revalidateCredential(message.isStillAuthorized, timer, {
+          onValid() {},
+          onRevoked: () => reply.cancelWith(REVOKED),
+        }),
       );
     }
-    const examined = method === 'tools/call' ? examiner(received) : undefined;
-    return respond(received, { era: 'modern', id, examined });
+    const paramHeaders = method === 'tools/call' ? paramHeadersOf(request.headers) : undefined;
+    return respond(message, { era: 'modern', id, paramHeaders });
   }
 
-  function handle(arrival: AuthenticatedRequest): Promise<void> | void {
-    const { request, response } = arrival;
-    if (request.method === 'POST') return post(arrival);
-    if (request.method === 'GET') return openStream(arrival, sessionOf(arrival), timer);
-    if (request.method === 'DELETE') return endSession(response, sessions, sessionOf(arrival));
+  function handle(incoming: AuthenticatedRequest): Promise<void> | void {
+    const { request, response } = incoming;
+    if (request.method === 'POST') return post(incoming);
+    if (request.method === 'GET') return openStream(incoming, sessionOf(incoming), timer);
+    if (request.method === 'DELETE') return endSession(response, sessions, sessionOf(incoming));
     response.writeHead(405, { allow: 'GET, POST, DELETE' }).end();
   }
 
   return { post, handle };
 }
 
-type FindSession = (posting: Pick<PostRequest, 'request' | 'caller'>) => Session | undefined;
+type FindSession = (incoming: Pick<PostRequest, 'request' | 'caller'>) => Session | undefined;
 
-const finder =
+const sessionFinder =
   (sessions: Sessions): FindSession =>
   ({ request, caller }) =>
     sessions.find(header(request, 'mcp-session-id'), sessionOwner(caller));
 
-/** Answers what clients of the older era post. */
+/** Returns the handler of messages that legacy clients post. */
 function legacyPosts(sessions: Sessions, respond: ReturnType<typeof responder>) {
-  const sessionOf = finder(sessions);
+  const sessionOf = sessionFinder(sessions);
 
-  function postLegacy(received: Received): Promise<void> | void {
-    const { response, id, method, params, reply } = received;
-    const session = method === 'initialize' ? undefined : sessionOf(received);
-    const refusal = checkLegacy(received.request, method, session);
+  function postLegacy(message: PostedMessage): Promise<void> | void {
+    const { response, id, method, params, reply } = message;
+    const session = method === 'initialize' ? undefined : sessionOf(message);
+    const refusal = checkLegacy(message.request, method, session);
     if (refusal) return reply.error(refusal);
-    if (id !== undefined) return respondLegacy(received, id, session);
+    if (id !== undefined) return respondLegacy(message, id, session);
     if (method === 'notifications/cancelled') cancel(session, params.requestId);
     response.writeHead(202).end();
   }
 
-  function respondLegacy(received: Received, id: string | number, session: Session | undefined): Promise<void> | void {
-    const { method, reply } = received;
+  function respondLegacy(
+    message: PostedMessage,
+    id: string | number,
+    session: Session | undefined,
+  ): Promise<void> | void {
+    const { method, reply } = message;
     if (method === 'initialize')
-      return respond(received, { era: 'legacy', id, headers: newSession(sessions, received) });
-    if (!session) return respond(received, { era: 'legacy', id });
+      return respond(message, { era: 'legacy', id, headersFor: newSession(sessions, message) });
+    if (!session) return respond(message, { era: 'legacy', id });
     if (session.running.has(id)) {
       return reply.error({ status: 400, code: INVALID_REQUEST, message: `The id ${shortened(id)} is in use.` });
     }
-    begin(session, id, reply);
-    return respond(received, { era: 'legacy', id, session });
+    trackReply(session, id, reply);
+    return respond(message, { era: 'legacy', id, session });
   }
 
   return postLegacy;
 }
 
-function toReceived(arrival: PostRequest, { id, method, params }: Extract<Body, { method: unknown }>): Received {
-  const { request, response, caller, isStillAuthorized } = arrival;
+function toPostedMessage(
+  incoming: PostRequest,
+  { id, method, params }: Extract<Body, { method: unknown }>,
+): PostedMessage {
+  const { request, response, caller, isStillAuthorized } = incoming;
   return { request, response, caller, isStillAuthorized, id, method, params, reply: new Reply(response, id ?? null) };
 }
 
-/** Answers one request in its era, whatever becomes of it. */
-function responder(answer: RequestHandler) {
-  return function respond(received: Received, request: Request): Promise<void> | void {
-    const { method, params, reply } = received;
-    const { era, id, session, headers, examined } = request;
+/** Returns a function that runs a request and writes its result or error. */
+function responder(handleRequest: RequestHandler) {
+  return function respond(message: PostedMessage, options: RespondOptions): Promise<void> | void {
+    const { method, params, reply } = message;
+    const { era, id, session, headersFor } = options;
 
-    function answered(result: JsonObject): void {
+    function onResult(result: JsonObject): void {
       session?.running.delete(id);
       if (reply.signal.aborted) return;
       try {
-        const refusal = examined?.refusal();
-        if (refusal) reply.error(refusal);
-        else reply.result(result, headers?.(result));
+        reply.result(result, headersFor?.(result));
       } catch (thrown) {
-        failed(thrown);
+        onError(thrown);
       }
     }
 
-    function failed(thrown: unknown): void {
+    function onError(thrown: unknown): void {
       session?.running.delete(id);
-      if (!reply.signal.aborted) reply.error(examined?.refusal() ?? toRefusal(thrown, era));
+      if (!reply.signal.aborted) reply.error(toRefusal(thrown, era));
     }
 
     try {
-      return answer(method, params, askedIn(received, request)).then(answered, failed);
+      return handleRequest(method, params, toContext(message, options)).then(onResult, onError);
     } catch (thrown) {
-      failed(thrown);
+      onError(thrown);
     }
   };
 }
 
-function askedIn({ caller, params, reply }: Received, { era, id, session, examined }: Request): RequestContext {
+function toContext({ caller, params, reply }: PostedMessage, options: RespondOptions): RequestContext {
+  const { era, id, session, paramHeaders } = options;
   const { signal } = reply;
   const notify = (name: string, details: JsonObject) => reply.notify(name, details);
-  const user = era === 'modern' ? { capabilities: capabilitiesInMeta(params) } : userOf(session, reply);
-  return { id, era, caller, signal, notify, ...user, examine: examined?.examine };
+  const client = era === 'modern' ? { capabilities: capabilitiesInMeta(params) } : sessionContext(session, reply);
+  return { id, era, caller, signal, notify, ...client, paramHeaders };
 }
 
-/** What a tool wants repeated in headers is written in its definition, which is known once the call has found it. */
-function examiner({ request, params }: Received): Examined {
-  let refusal: RequestRefusal | undefined;
-  return {
-    refusal: () => refusal,
-    examine(definition: JsonObject): void {
-      refusal = checkParamHeaders(request.headers, definition.inputSchema, params.arguments);
-      if (refusal) throw new HeddleError('INPUT_INVALID', refusal.message);
-    },
-  };
-}
-
-/** Whoever has a session can be told, and asked on the stream of the request that a question is about. */
-function userOf(
+/** Returns the context that a session adds. Server-to-client requests go out on the stream of the related request. */
+function sessionContext(
   session: Session | undefined,
   reply: Reply,
 ): Pick<RequestContext, 'capabilities' | 'sendRequest' | 'subscriptions' | 'logging' | 'notifyLater'> {
   if (!session) return {};
-  const { capabilities, clientRequests, subscriptions, logging, say: tellLater } = session;
+  const { capabilities, clientRequests, subscriptions, logging, notify } = session;
   return {
     capabilities,
-    sendRequest: (question, signal) => clientRequests.send(question, reply, signal),
+    sendRequest: (inputRequest, signal) => clientRequests.send(inputRequest, reply, signal),
     subscriptions,
     logging,
-    notifyLater: tellLater,
+    notifyLater: notify,
   };
 }
 
-/** An answer to what we asked: it comes by itself, and the call it belongs to goes on elsewhere. */
-function takeAnswer(response: ResponseWriter, session: Session | undefined, said: JsonObject): void {
-  session?.clientRequests.settle(said);
+/** Settles the server-to-client request that a posted JSON-RPC response belongs to. Its call runs in another request. */
+function acceptClientResponse(response: ResponseWriter, session: Session | undefined, message: JsonObject): void {
+  session?.clientRequests.settle(message);
   if (session) response.writeHead(202).end();
   else new Reply(response, null).error(NO_SESSION);
 }
 
-/** Opens a session with what was agreed on, and names it. */
+/** Opens a session after `initialize` and returns its `Mcp-Session-Id` header. */
 const newSession =
-  (sessions: Sessions, { caller, params }: Received): HeadersOf =>
+  (sessions: Sessions, { caller, params }: PostedMessage): HeadersForResult =>
   ({ protocolVersion }) => {
-    const greeting = { version: String(protocolVersion), capabilities: parseClientCapabilities(params.capabilities) };
-    return { 'mcp-session-id': sessions.open(sessionOwner(caller), greeting).id };
+    const init = { version: String(protocolVersion), capabilities: parseClientCapabilities(params.capabilities) };
+    return { 'mcp-session-id': sessions.open(sessionOwner(caller), init).id };
   };
 
-function begin(session: Session, id: string | number, reply: Reply): void {
+function trackReply(session: Session, id: string | number, reply: Reply): void {
   session.running.set(id, reply);
-  reply.keepIn(session.events, isPrimed(session));
+  reply.makeResumable(session.events, isPrimed(session));
 }
 
 function endSession(response: ServerResponse, sessions: Sessions, session: Session | undefined): void {
@@ -256,7 +253,7 @@ function endSession(response: ServerResponse, sessions: Sessions, session: Sessi
 
 const shortened = (id: string | number) => JSON.stringify(id).slice(0, 100);
 
-/** A session belongs to one caller and one profile: what was asked in the one is not answered in another. */
+/** Returns the owner key of a session: caller id and profile. A session cannot be used from another profile. */
 export const sessionOwner = ({ id, profile }: Caller) => (profile === undefined ? id : JSON.stringify([id, profile]));
 
 function checkLegacy(request: RequestHead, method: string, session: Session | undefined): RequestRefusal | undefined {
@@ -268,7 +265,7 @@ function checkLegacy(request: RequestHead, method: string, session: Session | un
       message: `The protocol version ${version.slice(0, 40)} is not supported.`,
     };
   }
-  // One request without a session is served too: a client that keeps none has nothing to cancel or to be told.
+  // A request without `Mcp-Session-Id` is served too. Its client cannot cancel it or receive later notifications.
   if (method === 'initialize' || session || header(request, 'mcp-session-id') === undefined) return undefined;
   return NO_SESSION;
 }
@@ -285,10 +282,10 @@ function toRefusal(thrown: unknown, era: Era): RequestRefusal {
   return { status: statusOf(thrown, era), code, message, ...(data !== undefined && { data }) };
 }
 
-/** A method that only a server does not know is no reason for the client to think that we do not. */
+/** Returns the HTTP status of an error. 404 is for methods that the gateway lacks, not for those that a server lacks. */
 function statusOf(thrown: RpcError, era: Era): number {
   if (thrown instanceof TooManySessions) return 429;
   if (era === 'legacy') return 200;
   if (thrown instanceof UnknownMethod) return 404;
-  return thrown.code === MISSING_CAPABILITY ? 400 : 200;
+  return thrown instanceof HeaderMismatch || thrown.code === MISSING_CAPABILITY ? 400 : 200;
 }

@@ -32,7 +32,7 @@ export function toCall(what: Pick<Call, 'kind' | 'name' | 'input'>, params: Json
     signal: asked.signal,
     ...(what.kind === 'tool' && takesTasks(_meta, asked) && { acceptsTask: true }),
     ...(capabilities && { capabilities }),
-    ...(asked.examine && { examine: asked.examine }),
+    ...(asked.paramHeaders && { paramHeaders: asked.paramHeaders }),
     ...(report && { onProgress: report }),
     ...(log && { log }),
     ...(notifyLater &&

@@ -30,8 +30,8 @@ export function clientConnections({ heddle, handler, timer }: ClientConnectionsO
       const disconnected = serveClient({ heddle, handler, caller, transport }, closing.signal);
       connected.set(transport, disconnected);
       const stopRevalidation = revalidateCredential(isStillAuthorized, timer, {
-        stay() {},
-        leave: () => void transport.close(),
+        onValid() {},
+        onRevoked: () => void transport.close(),
       });
       await disconnected.finally(() => {
         stopRevalidation();

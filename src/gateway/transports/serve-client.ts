@@ -31,7 +31,7 @@ export interface ServeClientOptions {
  */
 export async function serveClient(options: ServeClientOptions, signal: AbortSignal): Promise<void> {
   const { heddle, handler, caller, transport } = options;
-  const { answer, finish } = trackInFlight(handler);
+  const { handleRequest, finish } = trackInFlight(handler);
   let isInitialized = false;
   let capabilities: ClientCapabilities | undefined;
   const logging: LogSettings = { level: undefined };
@@ -56,7 +56,7 @@ export async function serveClient(options: ServeClientOptions, signal: AbortSign
           ? { capabilities: capabilitiesInMeta(params) }
           : { capabilities, sendRequest, logging, notifyLater };
       const context = { id, era, caller, signal, notify, subscriptions, ...session };
-      const result = await answer(method, params, context);
+      const result = await handleRequest(method, params, context);
       if (method === 'initialize') {
         transport.acceptsBatches = result.protocolVersion === BATCH_VERSION;
         setImmediate(() => (isInitialized = true)); // Notifications may follow only after the initialize response.

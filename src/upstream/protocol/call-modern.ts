@@ -1,8 +1,8 @@
 import { NO_CAPABILITIES } from '../../core/call/client-capabilities.ts';
 import type { InputResponses, JsonObject, ResolvedCall, Result } from '../../core/call.ts';
+import { paramHeaders } from '../../schema/param-headers.ts';
 import { RpcError } from '../../wire/json-rpc.ts';
 import { HEADER_MISMATCH, META, METHOD_NOT_FOUND, TASKS_EXTENSION } from '../../wire/mcp.ts';
-import { paramHeaders } from '../../wire/param-headers.ts';
 import type { RequestOptions } from '../../wire/request-options.ts';
 import { answered, answeredByUs, hasKeys, requestOf, requestOptionsOf } from '../call-request.ts';
 import {

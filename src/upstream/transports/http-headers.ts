@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../core/call.ts';
-import { headerValue } from '../../wire/header-value.ts';
+import { headerValue } from '../../core/text/header-value.ts';
 import { META } from '../../wire/mcp.ts';
 import { nameParamOf } from '../../wire/name-param.ts';
 
