@@ -7,14 +7,14 @@ const SHA = 'a'.repeat(64);
 async function settingsOf(heddle: object) {
   const machine = await machineWith({ 'project/heddle.json': heddle });
   const { settings, problems } = await machine.load();
-  return { settings, said: problems.map(({ message, fix }) => `${message} ${fix}`) };
+  return { settings, messages: problems.map(({ message, fix }) => `${message} ${fix}`) };
 }
 
-describe('who may come in', () => {
-  verifies('C14', 'is configured by keys and issuers, with defaults that open little', async () => {
+describe('gateway credentials', () => {
+  verifies('C14', 'are configured by keys and issuers, with the role `user` as default', async () => {
     const auth = { issuer: '${ISSUER:-https://id.example}', audience: 'https://gateway.example/mcp' };
-    const { settings, said } = await settingsOf({ gateway: { auth, apiKeys: [{ name: 'ci', sha256: SHA }] } });
-    expect(said).toEqual([]);
+    const { settings, messages } = await settingsOf({ gateway: { auth, apiKeys: [{ name: 'ci', sha256: SHA }] } });
+    expect(messages).toEqual([]);
     expect(settings.gateway.apiKeys).toEqual([{ name: 'ci', sha256: SHA, roles: ['user'] }]);
     expect(settings.gateway.auth).toEqual({
       issuer: 'https://id.example',
@@ -52,15 +52,15 @@ describe('who may come in', () => {
       { auth: { issuer: 'https://a.example', audience: 'x', scopes: { 'a b': 'user' } } },
       /must be a scope without spaces/,
     ],
-  ])('C14: %s is refused in words, and opens nothing', async (_what, gateway, words) => {
-    const { settings, said } = await settingsOf({ gateway });
-    expect(said.join('\n')).toMatch(words);
+  ])('C14: %s is rejected with a message, and accepts no client', async (_name, gateway, message) => {
+    const { settings, messages } = await settingsOf({ gateway });
+    expect(messages.join('\n')).toMatch(message);
     expect([settings.gateway.auth, settings.gateway.apiKeys]).toEqual([undefined, []]);
   });
 });
 
 describe('profiles', () => {
-  verifies('P2', 'of several files are taken by name, each whole from the first that has it', async () => {
+  verifies('P2', 'of several files are merged by name, each as a whole from the first file that has it', async () => {
     const machine = await machineWith({
       'project/heddle.json': { profiles: { both: { servers: ['a'] }, ours: {} } },
       'user/.heddle/heddle.json': { profiles: { both: { tools: ['x'] }, theirs: { naming: 'bare' } } },
@@ -80,9 +80,9 @@ describe('profiles', () => {
     ['an odd name', { 'a b': {} }, /`profiles\.a b` must be up to 64 letters/],
     ['a misspelt field', { p: { servrs: [] } }, /`profiles\.p\.servrs` is not a name.*Did you mean `servers`/],
     ['an exposure that does not exist yet', { p: { exposure: 'search' } }, /`profiles\.p\.exposure` must be/],
-  ])('P2: with %s are refused in words, all of them', async (_what, profiles, words) => {
-    const { settings, said } = await settingsOf({ profiles: { good: {}, ...profiles } });
-    expect(said.join('\n')).toMatch(words);
+  ])('P2: with %s are all rejected with a message', async (_name, profiles, message) => {
+    const { settings, messages } = await settingsOf({ profiles: { good: {}, ...profiles } });
+    expect(messages.join('\n')).toMatch(message);
     expect(settings.profiles).toEqual({});
   });
 
@@ -94,7 +94,7 @@ describe('profiles', () => {
     });
     const { settings, problems } = await managed.load();
     expect(settings.profiles).toEqual({});
-    expect(problems.map(({ message }) => message)).toEqual([expect.stringContaining('`profiles` has no effect here')]);
+    expect(problems.map(({ message }) => message)).toEqual([expect.stringContaining('`profiles` has no effect')]);
     const project = await machineWith({
       'project/heddle.json': { profiles: { p: { auth: 'none' } }, gateway: { auth: 'none' } },
     });

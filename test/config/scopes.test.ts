@@ -27,7 +27,7 @@ const place = (scope: Scope, file: string, wrap: Place['wrap'] = nested): Place 
   needsTrust: file.startsWith('project/'),
 });
 
-/** All files that may name a server, the strongest first. */
+/** All files that may list a server, highest precedence first. */
 const FILES: readonly Place[] = [
   place('local', 'project/.heddle/local.json'),
   place('local', 'user/.claude.json', (servers, machine) => ({
@@ -64,8 +64,8 @@ async function write(machine: Machine, places: readonly Place[]): Promise<void> 
 
 const PAIRS = FILES.flatMap((winner, index) => FILES.slice(index + 1).map((loser) => ({ winner, loser })));
 
-describe('of two places that name a server', () => {
-  verifies('C6', 'the stronger one wins, and the other is shadowed, for every two of them', async () => {
+describe('a server in two sources', () => {
+  verifies('C6', 'comes from the source of higher precedence and shadows the other, for every pair', async () => {
     for (const { winner, loser } of PAIRS) {
       const machine = await machineWith({});
       await write(machine, [winner, loser]);
@@ -85,7 +85,7 @@ describe('of two places that name a server', () => {
     }
   });
 
-  verifies('C5', 'the environment wins over every file, and what a program brings over the environment', async () => {
+  verifies('C5', 'comes from the environment before any file, and from a program before the environment', async () => {
     const machine = await machineWith({});
     await write(machine, FILES);
     const env = { HEDDLE_MCP_SERVERS: '{ "mcpServers": { "a": { "command": "env" } } }' };
@@ -106,7 +106,7 @@ describe('of two places that name a server', () => {
   });
 });
 
-it('says what is wrong with the variable of servers', async () => {
+it('reports an invalid HEDDLE_MCP_SERVERS', async () => {
   const machine = await machineWith({ 'project/heddle.json': { mcpServers: { b: { command: 'x' } } } });
   const { servers, problems } = await machine.load({ env: { HEDDLE_MCP_SERVERS: '{ "a": ' } });
   expect([...servers.keys()]).toEqual(['b']);
@@ -114,7 +114,7 @@ it('says what is wrong with the variable of servers', async () => {
 });
 
 describe('the settings of another program', () => {
-  it('are searched for servers alone', async () => {
+  it('are read for servers only', async () => {
     const machine = await machineWith({
       'user/.claude.json': { numStartups: 5, projects: { '/else': { mcpServers: { x: { command: 'x' } } } } },
       'project/.claude/settings.json': { permissions: { allow: ['Bash'] }, mcpServers: {} },
@@ -129,7 +129,7 @@ describe('the settings of another program', () => {
     ]);
   });
 
-  it('are the user’s, not a project’s, when one stands in the user’s folder', async () => {
+  it('have the scope user when the current folder is the user’s home', async () => {
     const machine = await machineWith({
       'user/.claude/settings.json': { mcpServers: { a: { command: 'x' } } },
       'user/.heddle/mcp.json': { b: { command: 'y' } },
@@ -146,7 +146,7 @@ describe('the settings of another program', () => {
   });
 });
 
-verifies('C7', 'explains five files', async () => {
+verifies('C7', 'explains the values of five files', async () => {
   const machine = await machineWith({
     'etc/managed-settings.json': '{ "deniedServers": [{ "serverUrl": "https://*.evil.test/*" }] }',
     'project/.heddle/local.json':
@@ -227,7 +227,7 @@ describe('for any layers', () => {
   const merged = (layers: readonly Layer[]) =>
     mergeConfig({ projectFolder: '/', files: [], layers, problems: [], mergeSettings, refreshed });
 
-  /** What is in force, as a layer again. */
+  /** Converts the merged configuration to a layer. */
   function folded(layers: readonly Layer[]): Layer {
     const servers = new Map<string, Layer['servers'][number]>();
     const settings = new Map<string, Layer['settings'][number]>();
@@ -245,7 +245,7 @@ describe('for any layers', () => {
     settings: { ...settings, connectors: settings.connectors.toSorted((a, b) => (a.name < b.name ? -1 : 1)) },
   });
 
-  verifies('C6', 'it does not matter which neighbours are merged first', () => {
+  verifies('C6', 'merging is associative', () => {
     fc.assert(
       fc.property(files, fc.nat(6), fc.nat(6), (contents, one, other) => {
         const layers = layersOf(contents).filter(({ scope }) => scope !== 'plugin' && scope !== 'connector');
@@ -258,7 +258,7 @@ describe('for any layers', () => {
     );
   });
 
-  verifies('C7', 'explain shows the value in force', () => {
+  verifies('C7', '`explain` shows the value in force', () => {
     fc.assert(
       fc.property(files, (contents) => {
         const config = merged(layersOf(contents));

@@ -10,7 +10,7 @@ const dialect: HostDialect = {
   lenses: [
     ...LOCAL,
     ...REMOTE,
-    lens('headersHelper', 'word'),
+    lens('headersHelper', 'literal'),
     lens('oauth.clientId', 'text'),
     lens('oauth.callbackPort', 'number'),
     lens('oauth.authServerMetadataUrl', 'text'),
@@ -20,5 +20,5 @@ const dialect: HostDialect = {
   wrap: ({ type, ...entry }) => (type === 'stdio' ? entry : { type: type ?? 'http', ...entry }),
 };
 
-/** `.mcp.json`, and `mcpServers` in `.claude.json`. */
+/** The format of `.mcp.json`, and of `mcpServers` in `.claude.json`. */
 export const claudeCode = jsonHost(dialect);

@@ -6,11 +6,11 @@ const dialect: HostDialect = {
   title: 'Claude Desktop',
   at: ['mcpServers'],
   syntax: plain,
-  // Remote servers are added in its settings window and are in no file.
+  // Claude Desktop keeps remote servers in no file; users add them in its settings window.
   transports: ['stdio'],
   lenses: LOCAL,
   wrap: ({ type: _, ...entry }) => entry,
 };
 
-/** `claude_desktop_config.json`. */
+/** The format of `claude_desktop_config.json`. */
 export const claudeDesktop = jsonHost(dialect);

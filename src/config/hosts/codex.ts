@@ -2,7 +2,7 @@ import { TomlError } from 'smol-toml';
 import type { Json, JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import type { Problem } from '../config.ts';
-import { type HostDialect, LOCAL, lens, offeredTools, type VariableKeys } from './dialect.ts';
+import { type HostDialect, LOCAL, lens, listedTools, type VariableKeys } from './dialect.ts';
 import { editToml, parseToml, redactToml } from './edit-toml.ts';
 import type { HostFormat } from './host-format.ts';
 import { planEdits } from './plan-edits.ts';
@@ -15,17 +15,17 @@ const isName = (value: Json | undefined): value is string => typeof value === 's
 const reference = (name: string) => `\${${name}}`;
 const BEARER = 'Bearer ';
 
-/** Codex puts nothing into texts; it names variables in keys of their own. */
+/** Codex has no references in texts. It lists the names of variables under keys of their own. */
 const variables: VariableKeys = {
-  from({ env_vars: passed, bearer_token_env_var: bearer, env_http_headers: sent, ...rest }, refuse) {
-    // An entry of the list may also be a table that says where the variable comes from.
+  from({ env_vars: passed, bearer_token_env_var: bearer, env_http_headers: sent, ...rest }, reject) {
+    // An item may also be a table with the source of the variable.
     const list = Array.isArray(passed) ? passed.map((one: Json) => (isObject(one) ? one.name : one)) : [];
     if (passed !== undefined && !(Array.isArray(passed) && list.every(isName))) {
-      refuse('env_vars', 'an array of names of variables');
+      reject('env_vars', 'an array of names of variables');
     }
-    if (bearer !== undefined && !isName(bearer)) refuse('bearer_token_env_var', 'the name of a variable');
+    if (bearer !== undefined && !isName(bearer)) reject('bearer_token_env_var', 'the name of a variable');
     if (sent !== undefined && !(isObject(sent) && Object.values(sent).every(isName))) {
-      refuse('env_http_headers', 'a table of names of variables');
+      reject('env_http_headers', 'a table of names of variables');
     }
     const env = list.filter(isName).map((name) => [name, reference(name)]);
     const headers = Object.entries(isObject(sent) ? sent : {}).map(([key, name]) => [key, reference(String(name))]);
@@ -82,14 +82,14 @@ const dialect: HostDialect = {
     lens('enabled', 'flag'),
     lens('startup_timeout_sec', 'seconds', 'connectTimeoutMs'),
     lens('tool_timeout_sec', 'seconds', 'timeoutMs'),
-    offeredTools('enabled_tools'),
-    lens('disabled_tools', 'words', 'permissions.deniedTools'),
+    listedTools('enabled_tools'),
+    lens('disabled_tools', 'literals', 'permissions.deniedTools'),
   ],
   wrapped: ['env_vars', 'bearer_token_env_var', 'env_http_headers'],
   wrap: ({ type: _, ...entry }) => entry,
 };
 
-/** `config.toml`. */
+/** The format of `config.toml`. */
 export const codex: HostFormat = {
   title: dialect.title,
   from(text, { file, at = dialect.at }) {
@@ -107,7 +107,7 @@ export const codex: HostFormat = {
     const { edits, notes } = planEdits({ servers, root: tree.root, at, dialect });
     const text = editToml(existing, edits);
     if (text !== undefined) return { text, notes, problems: [] };
-    const message = `${file} is written in a way that Heddle cannot change without harm.`;
+    const message = `The layout of ${file} cannot be edited without changing other content.`;
     const fix = 'Write its servers as `[mcp_servers.name]` tables, then export again.';
     return { text: existing, notes: [], problems: [wrong(message, fix, tree.locate(at))] };
   },
@@ -125,7 +125,7 @@ function treeOf(file: string, text: string): Tree | Problem {
           .map((_, index) => path.slice(0, path.length - index))
           .map((start) => statements.find((one) => start.every((step, index) => one.path[index] === step)))
           .find((one) => one !== undefined);
-        return placeIn(file, text, nearest && part === 'value' ? nearest.value : (nearest?.start ?? 0));
+        return locationIn(file, text, nearest && part === 'value' ? nearest.value : (nearest?.start ?? 0));
       },
     };
   } catch (error) {
@@ -136,7 +136,7 @@ function treeOf(file: string, text: string): Tree | Problem {
   }
 }
 
-function placeIn(file: string, text: string, offset: number) {
+function locationIn(file: string, text: string, offset: number) {
   const lines = text.slice(0, offset).split('\n');
   return { file, line: lines.length, column: (lines.at(-1) ?? '').length + 1 };
 }

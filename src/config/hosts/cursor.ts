@@ -21,5 +21,5 @@ const dialect: HostDialect = {
   wrap: ({ type, ...entry }) => (type === 'sse' ? { type, ...entry } : entry),
 };
 
-/** `.cursor/mcp.json`. */
+/** The format of `.cursor/mcp.json`. */
 export const cursor = jsonHost(dialect);

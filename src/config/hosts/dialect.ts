@@ -3,48 +3,48 @@ import type { JsonPath } from '../document.ts';
 import type { Kind } from './codec.ts';
 import type { Syntax } from './template.ts';
 
-/** One field that a host and Heddle both have, each under its own dotted name. */
+/** A field that a host and Heddle both have, each under its own dotted name. */
 export interface Lens {
   readonly host: string;
   readonly ours: string;
   readonly as: Kind;
-  /** What to know when it is imported. */
-  readonly beware?: string;
+  /** A sentence for the user about the imported field. */
+  readonly warning?: string;
 }
 
-/** How Heddle's `type` is called when it is written at all. */
+/** The values of Heddle's `type` that hosts can have. */
 export type HostTransport = 'stdio' | 'http' | 'sse' | 'ws';
 
-/** Everything that makes one host's entries different from ours. */
+/** The differences between a host's entries and Heddle's. */
 export interface HostDialect {
   readonly title: string;
-  /** Where in the file the servers are. */
+  /** The path of the servers in the file. */
   readonly at: JsonPath;
   readonly syntax: Syntax;
   readonly transports: readonly HostTransport[];
-  /** The host tries http and sse in turn and has no word for either. */
+  /** True if the host has no `type` for remote servers and tries http and sse in turn. */
   readonly untyped?: boolean;
   readonly lenses: readonly Lens[];
-  /** Keys of the host that mean nothing to us, with the reason; empty when there is nothing to say. */
+  /** Keys of the host that Heddle ignores, with the reason for the user; '' reports nothing. */
   readonly others?: Readonly<Record<string, string>>;
-  /** Why an entry is none of ours at all. */
-  skips?(written: JsonObject): string | undefined;
-  /** Brings a host's entry into the shape the lenses read, with `type` in our words. */
+  /** Returns the reason why an entry is not imported. */
+  skipReason?(written: JsonObject): string | undefined;
+  /** Converts a host's entry to the shape that the lenses read, with Heddle's `type`. */
   unwrap?(written: JsonObject): JsonObject;
-  /** The way back. Has `type` in our words. */
+  /** Reverses `unwrap`. The argument has Heddle's `type`. */
   wrap?(entry: JsonObject): JsonObject;
-  /** Keys `wrap` may write that no lens names. */
+  /** Keys that `wrap` may write and no lens names. */
   readonly wrapped?: readonly string[];
-  /** For hosts whose texts hold no references, and that have keys for the names of variables instead. */
+  /** For hosts without references in texts, which list the names of variables under keys of their own. */
   readonly variables?: VariableKeys;
-  /** For hosts that keep what is switched off somewhere else in the file. */
+  /** For hosts that list disabled servers elsewhere in the file. */
   readonly switches?: Switches;
 }
 
 export interface VariableKeys {
-  /** Our `env` and `headers` from those keys, and the entry without them. */
-  from(written: JsonObject, refuse: (key: string, expects: string) => void): Divided;
-  /** Those keys, and our entry without what they say. */
+  /** Returns Heddle's `env` and `headers` for those keys, and the entry without them. */
+  from(written: JsonObject, reject: (key: string, expects: string) => void): Divided;
+  /** Returns those keys, and Heddle's entry without the values that they express. */
   to(ours: JsonObject): Divided;
 }
 
@@ -55,11 +55,11 @@ export interface Divided {
 
 export interface Switches {
   isOff(root: JsonObject, name: string): boolean;
-  /** What to write where so that the server is on or off. */
+  /** Returns the edits that enable or disable the server. */
   edits(root: JsonObject, name: string, off: boolean): readonly Edit[];
 }
 
-/** A value to be written at a path; undefined takes it away. */
+/** A value to write at a path; undefined removes it. */
 export interface Edit {
   readonly path: JsonPath;
   readonly value: JsonObject[string];
@@ -67,12 +67,12 @@ export interface Edit {
 
 export const lens = (host: string, as: Kind, ours = host): Lens => ({ host, as, ours });
 
-/** The tools a host offers and no others, which Heddle says in terms of asking. */
-export const offeredTools = (host: string): Lens => ({
-  ...lens(host, 'words', 'permissions.allowedTools'),
-  beware: 'these tools run without a question in Heddle, and any other tool of the server asks first.',
+/** The lens of a list of the only tools that a host uses, which Heddle expresses as permissions. */
+export const listedTools = (host: string): Lens => ({
+  ...lens(host, 'literals', 'permissions.allowedTools'),
+  warning: 'these tools run without an approval in Heddle, and any other tool of the server needs one.',
 });
 
-/** What nearly every host calls the same. */
+/** The lenses of fields that most hosts have under Heddle's names. */
 export const LOCAL: readonly Lens[] = [lens('command', 'text'), lens('args', 'texts'), lens('env', 'map')];
 export const REMOTE: readonly Lens[] = [lens('url', 'text'), lens('headers', 'map')];

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 
-/** The value under a dotted name. */
+/** Returns the value under a dotted name. */
 export function readDotted(value: JsonObject, name: string): Json | undefined {
   let found: Json | undefined = value;
   for (const step of name.split('.')) {
@@ -10,7 +10,7 @@ export function readDotted(value: JsonObject, name: string): Json | undefined {
   return found;
 }
 
-/** A copy with a value under a dotted name. */
+/** Returns a copy with a value under a dotted name. */
 export function writtenDotted(value: JsonObject, name: string, member: Json): JsonObject {
   const [first = '', ...rest] = name.split('.');
   if (rest.length === 0) return { ...value, [first]: member };
@@ -18,12 +18,12 @@ export function writtenDotted(value: JsonObject, name: string, member: Json): Js
   return { ...value, [first]: writtenDotted(isObject(inner) ? inner : {}, rest.join('.'), member) };
 }
 
-/** The dotted names in a value that are neither among the known ones nor around one of them. */
+/** Lists the dotted names in a value that are neither known nor a parent of a known one. */
 export function unknownNames(value: JsonObject, known: readonly string[], prefix = ''): readonly string[] {
   return Object.entries(value).flatMap(([key, member]) => {
     const name = `${prefix}${key}`;
     if (known.includes(name) || member === undefined) return [];
-    const around = known.some((one) => one.startsWith(`${name}.`));
-    return around && isObject(member) ? unknownNames(member, known, `${name}.`) : [name];
+    const isParent = known.some((other) => other.startsWith(`${name}.`));
+    return isParent && isObject(member) ? unknownNames(member, known, `${name}.`) : [name];
   });
 }

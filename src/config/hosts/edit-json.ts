@@ -5,7 +5,7 @@ import { valueAt } from '../read/describe-issue.ts';
 import { parseDocument } from '../read/parse-document.ts';
 import type { Edit } from './dialect.ts';
 
-/** Writes values into JSON with comments; whatever else is in the text stays as it is. */
+/** Writes values into JSON with comments. The other text stays as it is. */
 export function editJson(text: string, edits: readonly Edit[]): string {
   return edits.length === 0 ? text : edits.reduce(edited, unfolded(text));
 }

@@ -9,7 +9,7 @@ import { type Statement, tomlStatements } from './toml-statements.ts';
 
 type Names = readonly string[];
 
-/** Reads TOML as plain JSON. Throws `TomlError` where it is none. */
+/** Parses TOML to JSON values. Throws `TomlError` for invalid TOML. */
 export function parseToml(text: string): JsonObject {
   return toJson(parse(text, { maxDepth: 64, integersAsBigInt: 'asNeeded' })) as JsonObject;
 }
@@ -22,7 +22,7 @@ function toJson(value: unknown): Json {
   return Object.fromEntries(members.map(([key, member]) => [key, toJson(member)]));
 }
 
-/** Writes values into TOML; undefined when the result would not be what was asked for. */
+/** Writes values into TOML. Returns undefined if the edited text does not parse to the intended value. */
 export function editToml(text: string, edits: readonly Edit[]): string | undefined {
   const before = parseToml(text);
   const eol = text.includes('\r\n') ? '\r\n' : '\n';
@@ -35,7 +35,7 @@ export function editToml(text: string, edits: readonly Edit[]): string | undefin
   }
 }
 
-// A table of which the last line went away is gone, or is an empty one: nobody can tell.
+// A table without its last line may be missing or empty; both count as equal.
 function withoutEmpty(value: Json): Json {
   if (!isObject(value)) return value;
   const members = Object.entries(value).map(([key, one]) => [key, withoutEmpty(one ?? null)] as const);
@@ -95,7 +95,7 @@ function tables(path: Names, value: JsonObject): readonly string[] {
   ];
 }
 
-/** The text with every secret value replaced and everything else, comments too, as it was. */
+/** Redacts the secret values of a text. The other text, comments included, stays as it is. */
 export function redactToml(text: string): string {
   const root = parseToml(text);
   const shown = redactValue(root);
@@ -125,7 +125,7 @@ function splice(text: string, { value, end }: Statement, content: string): strin
   return text.slice(0, value) + content + text.slice(end);
 }
 
-/** Takes whole lines away, comments at their ends included. */
+/** Removes the lines of statements, with the comments at their ends. */
 function without(text: string, statements: readonly Statement[]): string {
   return statements.toReversed().reduce((left, { start, end }) => {
     const from = start - (/[ \t]*$/.exec(left.slice(0, start))?.[0].length ?? 0);

@@ -7,10 +7,10 @@ import { TREATMENT_DEFAULTS } from '../schema/defaults.ts';
 import type { Imported } from './host-format.ts';
 import { HOSTS, type HostFile } from './hosts.ts';
 
-/** A host's file that exists, and what it says. */
+/** An existing file of a host, with its servers. */
 export interface ImportableFile extends HostFile, Imported {}
 
-/** Reads the hosts' files that there are. What is wrong with one is in its `problems`; nothing is thrown. */
+/** Reads the existing files of hosts. Errors are listed in `problems`, not thrown. */
 export async function findImports(files: readonly HostFile[]): Promise<readonly ImportableFile[]> {
   const found = await Promise.all(files.map(readHostFile));
   return found.filter((one) => one !== undefined);
@@ -29,18 +29,21 @@ async function readHostFile(where: HostFile): Promise<ImportableFile | undefined
 
 export type Comparison = 'new' | 'same' | 'different';
 
-/** How an entry stands to the one that is configured under its name. */
+/** Compares an entry with the configured one of the same name; fields with default values are ignored. */
 export function compareEntry(entry: JsonObject, configured: Json | undefined): Comparison {
   if (configured === undefined) return 'new';
   return isObject(configured) && meaning(configured) === meaning(entry) ? 'same' : 'different';
 }
 
 function meaning({ type, ...entry }: JsonObject): string {
-  const said = Object.entries(entry).filter(([name, value]) => {
+  const fields = Object.entries(entry).filter(([name, value]) => {
     const text = canonicalJson(value);
     return text !== '{}' && !(name === 'args' && text === '[]') && text !== canonicalJson(presetOf(name));
   });
-  return canonicalJson({ ...Object.fromEntries(said), type: type ?? (entry.command === undefined ? 'http' : 'stdio') });
+  return canonicalJson({
+    ...Object.fromEntries(fields),
+    type: type ?? (entry.command === undefined ? 'http' : 'stdio'),
+  });
 }
 
 function presetOf(name: string): Json {

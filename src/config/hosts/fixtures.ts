@@ -9,7 +9,7 @@ const ROOT = join(import.meta.dirname, '..', '..', '..');
 /** The memory server that the files under test/hosts start. */
 export const MEMORY = join(ROOT, 'node_modules/@modelcontextprotocol/server-memory/dist/index.js');
 
-/** A file as the host would have written it on this machine. */
+/** Returns a fixture file with the paths of this machine. */
 export function hostFile(host: HostName, file: string): string {
   return readFileSync(join(ROOT, 'test/hosts', host, file), 'utf8').replaceAll('@ROOT@', ROOT);
 }
@@ -18,12 +18,12 @@ export function importFixture(host: HostName, file: string): Imported {
   return HOSTS[host].from(hostFile(host, file), { file });
 }
 
-/** A text given to a host's reader. */
+/** Reads a text with a host's format. */
 export function read(host: HostName, text: string | object): Imported {
   return HOSTS[host].from(typeof text === 'string' ? text : JSON.stringify(text, null, 2), { file: 'file' });
 }
 
-/** What a host makes of one server of ours, and what comes back. */
+/** Exports one server to a host's format, and imports it again. */
 export function write(host: HostName, entry: JsonObject, existing?: string) {
   const exported = HOSTS[host].to({ x: entry }, existing, { file: 'file' });
   return { ...exported, back: HOSTS[host].from(exported.text, { file: 'file' }).servers.x };

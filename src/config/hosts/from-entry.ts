@@ -6,14 +6,14 @@ import type { HostDialect, Lens } from './dialect.ts';
 import { readDotted, unknownNames, writtenDotted } from './dotted.ts';
 import { heddle, translate, variableNamed } from './template.ts';
 
-/** Where the translators say what they met. */
+/** Receives the notes and problems of a conversion. */
 export interface Report {
   note(text: string): void;
-  /** `key` is the dotted name within the entry, for the place in the file. */
+  /** Reports an error; `key` is the dotted name within the entry, for the location in the file. */
   problem(message: string, fix: string, key?: string): void;
 }
 
-const TRANSPORT_WORDS: Readonly<Record<string, string>> = {
+const TRANSPORT_NAMES: Readonly<Record<string, string>> = {
   stdio: 'stdio',
   http: 'http',
   'streamable-http': 'http',
@@ -25,24 +25,24 @@ const TRANSPORT_WORDS: Readonly<Record<string, string>> = {
 };
 const LOCAL_FIELDS = ['command', 'args', 'env', 'cwd'];
 const REMOTE_FIELDS = ['url', 'headers', 'headersHelper', 'oauth'];
-/** Without these a server would be another one. */
+/** The fields without which an entry cannot be converted: they identify the server. */
 export const ESSENTIAL: readonly string[] = ['command', 'args', 'url'];
 
-/** One entry of a host as Heddle writes it; undefined when it cannot be, and the report says why. */
+/** Converts an entry of a host to Heddle's format. Returns undefined and reports the reason if it cannot. */
 export function fromEntry(entry: JsonObject, dialect: HostDialect, report: Report): JsonObject | undefined {
-  const skipped = dialect.skips?.(entry);
+  const skipped = dialect.skipReason?.(entry);
   if (skipped !== undefined) {
     report.note(`It is left out: ${skipped}`);
     return undefined;
   }
   let broken = false;
-  const refuse = (key: string, expects: string): void => {
+  const reject = (key: string, expects: string): void => {
     report.problem(`\`${key}\` must be ${expects}.`, 'Correct the value.', key);
     broken = true;
   };
-  const { rest, named } = dialect.variables?.from(entry, refuse) ?? { rest: entry, named: {} };
+  const { rest, named } = dialect.variables?.from(entry, reject) ?? { rest: entry, named: {} };
   const { type, ...members } = dialect.unwrap?.(rest) ?? rest;
-  const found = readMembers(members, dialect, { ...report, refuse });
+  const found = readMembers(members, dialect, { ...report, reject });
   if (found === undefined || broken) return undefined;
   noteOthers(members, dialect, report);
   const whole = { ...found, ...added(found, named) };
@@ -58,46 +58,53 @@ function added(found: JsonObject, named: JsonObject): JsonObject {
   return Object.fromEntries(maps);
 }
 
-type Refusing = Report & { refuse(key: string, expects: string): void };
+type RejectingReport = Report & { reject(key: string, expects: string): void };
 
-function readMembers(members: JsonObject, dialect: HostDialect, report: Refusing): JsonObject | undefined {
+function readMembers(members: JsonObject, dialect: HostDialect, report: RejectingReport): JsonObject | undefined {
   let found: JsonObject = {};
   let lost = false;
   for (const one of dialect.lenses) {
     const value = readDotted(members, one.host);
     if (value === undefined || value === null) continue;
     const codec: Codec = CODECS[one.as];
-    if (!codec.fits(value)) {
-      report.refuse(one.host, codec.expects);
+    if (!codec.accepts(value)) {
+      report.reject(one.host, codec.expects);
       continue;
     }
-    const said = codec.from(value, (text, part) => inOurWords(text, nameIn(one, part), dialect, report));
-    if (said !== undefined) found = carried(found, one, said);
+    const translated = codec.from(value, (text, part) => toHeddleSyntax(text, nameIn(one, part), dialect, report));
+    if (translated !== undefined) found = carried(found, one, translated);
     else if (ESSENTIAL.includes(one.ours)) lost = true;
     else report.note(`\`${one.host}\` is left out.`);
-    if (one.beware !== undefined) report.note(`\`${one.host}\`: ${one.beware}`);
+    if (one.warning !== undefined) report.note(`\`${one.host}\`: ${one.warning}`);
   }
   if (lost) report.note('The server is left out.');
   return lost ? undefined : found;
 }
 
-function carried(found: JsonObject, { ours }: Lens, said: Json): JsonObject {
-  return canonicalJson(said) === '{}' ? found : writtenDotted(found, ours, said);
+function carried(found: JsonObject, { ours }: Lens, translated: Json): JsonObject {
+  return canonicalJson(translated) === '{}' ? found : writtenDotted(found, ours, translated);
 }
 
 const nameIn = ({ host }: Lens, part: string | undefined) => (part === undefined ? host : `${host}.${part}`);
 
-function inOurWords(text: string, name: string, { title, syntax }: HostDialect, report: Report): string | undefined {
-  const said = translate(text, syntax, heddle);
-  if ('lost' in said) {
-    report.note(`\`${name}\` cannot be carried over: Heddle cannot write ${said.lost} there as ${title} means it.`);
+function toHeddleSyntax(
+  text: string,
+  name: string,
+  { title, syntax }: HostDialect,
+  report: Report,
+): string | undefined {
+  const translated = translate(text, syntax, heddle);
+  if ('lost' in translated) {
+    report.note(
+      `\`${name}\` cannot be carried over: Heddle cannot write ${translated.lost} there as ${title} means it.`,
+    );
     return undefined;
   }
-  for (const id of said.inputs) {
+  for (const id of translated.inputs) {
     const variable = variableNamed(id);
     report.note(`\`${name}\`: ${title} asks for \`${id}\`; Heddle reads it from the variable \`${variable}\`. Set it.`);
   }
-  return said.text;
+  return translated.text;
 }
 
 function noteOthers(members: JsonObject, { lenses, others = {}, title }: HostDialect, report: Report): void {
@@ -109,7 +116,7 @@ function noteOthers(members: JsonObject, { lenses, others = {}, title }: HostDia
 }
 
 function kindOf(found: JsonObject, type: Json | undefined, report: Report): string | undefined {
-  const word = typeof type === 'string' && Object.hasOwn(TRANSPORT_WORDS, type) ? TRANSPORT_WORDS[type] : undefined;
+  const word = typeof type === 'string' && Object.hasOwn(TRANSPORT_NAMES, type) ? TRANSPORT_NAMES[type] : undefined;
   if (type !== undefined && word === undefined) {
     report.problem(`\`type\` is ${JSON.stringify(type)}, which is no transport Heddle knows.`, 'Correct it.', 'type');
     return undefined;
@@ -127,7 +134,7 @@ function kindOf(found: JsonObject, type: Json | undefined, report: Report): stri
   return undefined;
 }
 
-/** The entry with what belongs to its kind and nothing else, when the schema takes it. */
+/** Removes fields of another transport and validates the entry. */
 function finished(found: JsonObject, kind: string, report: Report): JsonObject | undefined {
   const local = kind === 'stdio';
   const stray = Object.keys(found).filter((name) => (local ? REMOTE_FIELDS : LOCAL_FIELDS).includes(name));

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../core/call.ts';
-import { type HostDialect, LOCAL, lens, offeredTools, type Switches } from './dialect.ts';
+import { type HostDialect, LOCAL, lens, listedTools, type Switches } from './dialect.ts';
 import { readDotted } from './dotted.ts';
 import { jsonHost } from './json-host.ts';
 import { bareDollar } from './template.ts';
@@ -9,7 +9,7 @@ function namesIn(root: JsonObject, key: string): readonly string[] | undefined {
   return Array.isArray(found) ? found.filter((name) => typeof name === 'string') : undefined;
 }
 
-/** `mcp.allowed` and `mcp.excluded` say for all servers which of them are used. */
+/** The lists `mcp.allowed` and `mcp.excluded` enable and disable servers. */
 const switches: Switches = {
   isOff(root, name) {
     const allowed = namesIn(root, 'mcp.allowed');
@@ -37,21 +37,21 @@ const dialect: HostDialect = {
     lens('cwd', 'text'),
     lens('url', 'text'),
     lens('headers', 'map'),
-    lens('description', 'word'),
+    lens('description', 'literal'),
     lens('timeout', 'milliseconds', 'timeoutMs'),
-    offeredTools('includeTools'),
-    lens('excludeTools', 'words', 'permissions.deniedTools'),
+    listedTools('includeTools'),
+    lens('excludeTools', 'literals', 'permissions.deniedTools'),
     lens('oauth.clientId', 'text'),
     lens('oauth.clientSecret', 'text'),
     lens('oauth.scopes', 'texts'),
   ],
   others: {
     trust:
-      'in Gemini CLI it switches questions off; in Heddle `trusted` means believing what a server says of its tools. ' +
-      'Decide it again.',
+      'in Gemini CLI it skips approvals; in Heddle `trusted` accepts the annotations that a server gives its tools. ' +
+      'Set it yourself.',
     'oauth.enabled': '',
   },
-  // Which of the two addresses is written is how Gemini CLI says http or sse.
+  // In Gemini CLI, `httpUrl` means http and `url` means sse.
   unwrap({ httpUrl, ...entry }) {
     if (httpUrl !== undefined) return { ...entry, url: httpUrl, type: 'http' };
     return entry.url === undefined || entry.type !== undefined ? entry : { ...entry, type: 'sse' };
@@ -64,5 +64,5 @@ const dialect: HostDialect = {
   switches,
 };
 
-/** `mcpServers` in Gemini CLI's `settings.json`. */
+/** The format of `mcpServers` in Gemini CLI's `settings.json`. */
 export const geminiCli = jsonHost(dialect);

@@ -4,37 +4,37 @@ import type { JsonPath } from '../document.ts';
 
 export type HostServers = Readonly<Record<string, JsonObject>>;
 
-/** What a host's file says, in Heddle's words. */
+/** The servers of a host's file, in Heddle's format. */
 export interface Imported {
-  /** As they would be written under `mcpServers`. */
+  /** The entries as they are written under `mcpServers`. */
   readonly servers: HostServers;
-  /** What could not be carried over, and why. */
+  /** The fields that could not be converted, with the reasons. */
   readonly notes: readonly string[];
   readonly problems: readonly Problem[];
 }
 
-/** A host's file with our servers in it. */
+/** A host's file with Heddle's servers. */
 export interface Exported {
-  /** As it was, when there are errors among the problems. */
+  /** The new text; the old one if `problems` has errors. */
   readonly text: string;
   readonly notes: readonly string[];
   readonly problems: readonly Problem[];
 }
 
-/** Where a file is, and where in it the servers are when that is not the usual place. */
+/** The path of a file, and of the servers in it if that is not the host's usual path. */
 export interface HostLocation {
   readonly file: string;
   readonly at?: JsonPath;
 }
 
-/** How one host writes servers down. Pure: text in, text out. */
+/** Converts the file of one host. Works on texts only, without I/O. */
 export interface HostFormat {
-  /** As people call it. */
+  /** The name of the host for users. */
   readonly title: string;
-  /** Reads a file; whatever is wrong with it is in `problems`. */
+  /** Parses a file; errors are listed in `problems`. */
   from(text: string, where: HostLocation): Imported;
-  /** Puts servers into a file: comments, order and everything else in it stay. */
+  /** Adds servers to a file; comments, order and other content stay. */
   to(servers: HostServers, existing: string | undefined, where: HostLocation): Exported;
-  /** The same text with nothing secret in it. */
+  /** Returns the text with secrets redacted. */
   redacted(text: string): string;
 }

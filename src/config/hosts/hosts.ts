@@ -28,15 +28,15 @@ export const HOSTS = {
 export type HostName = keyof typeof HOSTS;
 export const HOST_NAMES = Object.keys(HOSTS) as readonly HostName[];
 
-/** For whom a host's file holds: all projects of the user, everybody in one project, or the user in one project. */
+/** The scope of a host's file: all projects of the user, all users of one project, or the user in one project. */
 export type HostScope = 'user' | 'project' | 'local';
 
-/** One file in which a host keeps servers, whether it exists or not. */
+/** A file in which a host keeps servers; it need not exist. */
 export interface HostFile {
   readonly host: HostName;
   readonly scope: HostScope;
   readonly file: string;
-  /** Where in the file, when it is not the host's usual place. */
+  /** The path in the file, if it is not the host's usual one. */
   readonly at?: JsonPath;
 }
 
@@ -47,7 +47,7 @@ export interface HostMachine {
   readonly projectFolder: string;
 }
 
-/** Where the hosts of this user and project keep their servers. */
+/** Lists the files in which hosts keep the servers of this user and project. */
 export function hostFiles(machine: HostMachine): readonly HostFile[] {
   const { env, userHome, projectFolder } = machine;
   const { join } = machine.platform === 'win32' ? win32 : posix;
@@ -87,13 +87,13 @@ export function hostFiles(machine: HostMachine): readonly HostFile[] {
   ];
 }
 
-/** Where programs with windows keep their settings. */
+/** Returns the folder of the settings of desktop applications. */
 function applicationFolder({ platform, env, userHome }: HostMachine, xdg: string): string {
   if (platform === 'darwin') return posix.join(userHome, 'Library', 'Application Support');
   return platform === 'win32' ? roaming(env, userHome) : xdg;
 }
 
-// Zed keeps to ~/.config on a Mac too.
+// Zed uses ~/.config on macOS too.
 function zedSettings({ platform, env, userHome }: HostMachine, xdg: string): string {
   return platform === 'win32'
     ? win32.join(roaming(env, userHome), 'Zed', 'settings.json')

@@ -13,7 +13,7 @@ import { redactJson } from './redact-host.ts';
 
 const BYTE_ORDER_MARK = '\uFEFF';
 
-/** A host that keeps its servers in an object of a JSON file, by name. */
+/** Makes the format of a host that keeps its servers in an object of a JSON file, by name. */
 export function jsonHost(dialectOf: HostDialect | ((root: JsonObject) => HostDialect)): HostFormat {
   const choose = (root: JsonObject) => (typeof dialectOf === 'function' ? dialectOf(root) : dialectOf);
   return {
@@ -22,18 +22,18 @@ export function jsonHost(dialectOf: HostDialect | ((root: JsonObject) => HostDia
       const document = parseDocument(file, withoutMark(text));
       if (!('root' in document)) return { servers: {}, notes: [], problems: [document] };
       const dialect = choose(document.root);
-      const where = at ?? dialect.at;
-      return withFindings(readServers(document, where, dialect), document, where);
+      const path = at ?? dialect.at;
+      return withFindings(readServers(document, path, dialect), document, path);
     },
     to(servers, existing = '', { file, at }) {
       const text = existing.trim() === '' ? '{}\n' : withoutMark(existing);
       const document = parseDocument(file, text);
       if (!('root' in document)) return { text: existing, notes: [], problems: [document] };
       const dialect = choose(document.root);
-      const where = at ?? dialect.at;
-      const problem = whyNot(document, where);
+      const path = at ?? dialect.at;
+      const problem = findNonObject(document, path);
       if (problem !== undefined) return { text: existing, notes: [], problems: [problem] };
-      const { edits, notes } = planEdits({ servers, root: document.root, at: where, dialect });
+      const { edits, notes } = planEdits({ servers, root: document.root, at: path, dialect });
       const edited = editJson(text, edits);
       return { text: existing.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK + edited : edited, notes, problems: [] };
     },
@@ -48,8 +48,8 @@ function withFindings(imported: Imported, { findings }: Document, at: JsonPath):
   return { ...imported, problems: [...inside.map(({ problem }) => problem), ...imported.problems] };
 }
 
-/** Why the file cannot be changed without guessing. */
-function whyNot(document: Document, at: JsonPath): Problem | undefined {
+/** Returns a problem if a value on the path of the servers is not an object: the file cannot be edited. */
+function findNonObject(document: Document, at: JsonPath): Problem | undefined {
   for (const [index] of at.entries()) {
     const path = at.slice(0, index + 1);
     const value = valueAt(document.root, path);

@@ -4,13 +4,13 @@ import { type HostDialect, lens } from './dialect.ts';
 import { jsonHost } from './json-host.ts';
 import { curlyEnv } from './template.ts';
 
-/** The first word of the array is the command. Anything else goes through, for the types to be checked. */
+/** Splits the array `command` into command and arguments. Other values stay, to be rejected by the type checks. */
 function unwrap({ type, command, ...entry }: JsonObject): JsonObject {
   const [first, ...args] = Array.isArray(command) ? command : [command];
-  const words = { ...(first !== undefined && { command: first }), ...(args.length > 0 && { args }) };
+  const program = { ...(first !== undefined && { command: first }), ...(args.length > 0 && { args }) };
   return {
     ...entry,
-    ...words,
+    ...program,
     ...(type === 'local' ? { type: 'stdio' } : type !== 'remote' && type !== undefined && { type }),
   };
 }
@@ -41,13 +41,13 @@ const first: HostDialect = {
     lens('oauth.clientSecret', 'text'),
     lens('oauth.scope', 'joined', 'oauth.scopes'),
   ],
-  others: { timeout: 'it is how long opencode waits for the list of tools.' },
+  others: { timeout: 'it is opencode’s timeout for the list of tools.' },
   unwrap,
   wrapped: ['type'],
   wrap,
 };
 
-/** Its second configuration format keeps the servers one level deeper. */
+/** The second configuration format, which has the servers one level deeper. */
 const second: HostDialect = {
   ...first,
   at: ['mcp', 'servers'],
@@ -69,5 +69,5 @@ function dialectOf({ mcp }: JsonObject): HostDialect {
   return deeper ? second : first;
 }
 
-/** `opencode.json` and `opencode.jsonc`. */
+/** The format of `opencode.json` and `opencode.jsonc`. */
 export const opencode = jsonHost(dialectOf);

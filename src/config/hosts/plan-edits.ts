@@ -8,9 +8,9 @@ import { mergeEdits, newEntry } from './merge-entry.ts';
 import { nameFor } from './read-servers.ts';
 import { toEntry } from './to-entry.ts';
 
-interface Planning {
+interface PlanOptions {
   readonly servers: HostServers;
-  /** What the file holds now. */
+  /** The current value of the file. */
   readonly root: JsonObject;
   readonly at: JsonPath;
   readonly dialect: HostDialect;
@@ -21,8 +21,8 @@ export interface Plan {
   readonly notes: readonly string[];
 }
 
-/** What to write into a host's file so that it has these servers too. */
-export function planEdits({ servers, root, at, dialect }: Planning): Plan {
+/** Returns the edits that add servers to a host's file. */
+export function planEdits({ servers, root, at, dialect }: PlanOptions): Plan {
   const notes: string[] = [];
   const edits: Edit[] = [];
   const block = valueAt(root, at);
@@ -45,13 +45,13 @@ export function planEdits({ servers, root, at, dialect }: Planning): Plan {
   return { edits, notes };
 }
 
-/** A server that had to be renamed on its way in goes back under its old name. */
+/** Returns the host's name of a server: one that was renamed by the import keeps its old name. */
 function keyFor(name: string, current: JsonObject): string {
   if (Object.hasOwn(current, name)) return name;
   return Object.keys(current).find((key) => nameFor(key) === name) ?? name;
 }
 
-/** The value with one edit made. */
+/** Returns the value with one edit applied. */
 export function withEdit(root: JsonObject, { path: [first, ...rest], value }: Edit): JsonObject {
   if (first === undefined) return isObject(value) ? value : root;
   const inner = root[first];

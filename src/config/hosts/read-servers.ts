@@ -8,13 +8,13 @@ import type { HostDialect } from './dialect.ts';
 import { fromEntry, type Report } from './from-entry.ts';
 import type { Imported } from './host-format.ts';
 
-/** A file's value and where its parts are written, whatever the file's format. */
+/** The value of a JSON or TOML file, with the locations of its parts. */
 export interface Tree {
   readonly root: JsonObject;
   locate(path: JsonPath, part?: 'name' | 'value'): SourceLocation;
 }
 
-/** Every server of a host's file in our words. */
+/** Converts every server of a host's file to Heddle's format. */
 export function readServers(tree: Tree, at: JsonPath, dialect: HostDialect): Imported {
   const servers: Record<string, JsonObject> = {};
   const notes: string[] = [];
@@ -33,7 +33,7 @@ export function readServers(tree: Tree, at: JsonPath, dialect: HostDialect): Imp
     if (!isObject(entry)) report.problem('A server must be an object.', 'Write `{ … }`.');
     if (ours === undefined) continue;
     if (name !== written)
-      report.note(`It is called \`${name}\` here: Heddle’s names are letters, digits, \`-\`, \`_\`.`);
+      report.note(`It is renamed to \`${name}\`: Heddle’s names are letters, digits, \`-\`, \`_\`.`);
     servers[name] = dialect.switches?.isOff(tree.root, written) ? { ...ours, enabled: false } : ours;
   }
   return { servers, notes, problems };
@@ -43,11 +43,11 @@ function freeName(written: string, servers: object, report: Report): string | un
   const name = nameFor(written);
   if (name === undefined) report.note('It is left out: the name is reserved for Heddle itself.');
   else if (!Object.hasOwn(servers, name)) return name;
-  else report.note(`It is left out: \`${name}\` stands for another server already.`);
+  else report.note(`It is left out: another server already has the name \`${name}\`.`);
   return undefined;
 }
 
-interface Reporting {
+interface ReportOptions {
   readonly name: string;
   readonly path: JsonPath;
   readonly tree: Tree;
@@ -55,7 +55,7 @@ interface Reporting {
   readonly problems: Problem[];
 }
 
-function reportOf({ name, path, tree, notes, problems }: Reporting): Report {
+function reportOf({ name, path, tree, notes, problems }: ReportOptions): Report {
   return {
     note: (text) => void notes.push(`\`${name}\`: ${text}`),
     problem: (message, fix, key) => {
@@ -69,7 +69,7 @@ export function wrong(message: string, fix: string, at: SourceLocation): Problem
   return { level: 'error', code: 'CONFIG_INVALID', message, fix, at };
 }
 
-/** What Heddle calls a server that another host calls so; undefined when it may not. */
+/** Returns a valid server name for a host's name; undefined if it would be empty or reserved. */
 export function nameFor(written: string): string | undefined {
   const legal = /^[A-Za-z0-9_-]+$/.test(written);
   const name = legal ? written : written.replace(/[^A-Za-z0-9_-]+/g, '-').replace(/^-+|-+$/g, '');

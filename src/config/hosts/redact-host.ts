@@ -3,11 +3,11 @@ import type { Json, JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import { previewText, previewValue } from '../edit/preview.ts';
 
-/** What hosts call the places whose values are nobody's business, besides our own names for them. */
+/** The hosts' names of fields with secret values, besides Heddle's own names. */
 const ALIASES: readonly string[] = ['environment', 'http_headers', 'environmentVariables', 'environment_variables'];
 const BEFORE = '{"env":';
 
-/** A host's JSON fit to be shown: layout and comments as they are, secret values gone. */
+/** Redacts the secret values in a host's JSON text. Layout and comments stay. */
 export function redactJson(text: string): string {
   const tree = parseTree(text, [], { allowTrailingComma: true });
   const aliased = tree === undefined ? [] : aliasedIn(tree);
@@ -24,17 +24,17 @@ function aliasedIn(node: Node): readonly Node[] {
   return (node.children ?? []).flatMap(aliasedIn);
 }
 
-/** A host's value fit to be shown. */
+/** Redacts the secrets in a host's value. */
 export function redactValue(value: JsonObject): JsonObject {
-  return previewValue(underOurNames(value)) as JsonObject;
+  return previewValue(redactAliases(value)) as JsonObject;
 }
 
-function underOurNames(value: Json): Json {
-  if (Array.isArray(value)) return value.map((item: Json) => underOurNames(item));
+function redactAliases(value: Json): Json {
+  if (Array.isArray(value)) return value.map((item: Json) => redactAliases(item));
   if (!isObject(value)) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, member]) => {
-      if (!ALIASES.includes(key)) return [key, underOurNames(member ?? null)];
+      if (!ALIASES.includes(key)) return [key, redactAliases(member ?? null)];
       return [key, (previewValue({ env: member ?? null }) as JsonObject).env];
     }),
   );

@@ -2,12 +2,12 @@ import type { Json, JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import { heddle, type Reference, type Syntax, translate, variableNamed } from './template.ts';
 
-/** `{name}`, explained in a `variables` object beside the text. */
+/** The syntax `{name}`, with a `variables` object that describes each name. */
 export const curly: Syntax = {
   pattern: /\{([A-Za-z_][A-Za-z0-9_-]*)\}/g,
   read: ([, id = '']): Reference => ({ kind: 'input', id }),
   print: (reference) =>
-    // Only names that come back as they went.
+    // Only names that are the same after import and export.
     reference.kind === 'variable' &&
     reference.fallback === undefined &&
     variableNamed(reference.name) === reference.name
@@ -19,51 +19,55 @@ export type Note = (text: string) => void;
 export const objects = (value: Json | undefined): readonly JsonObject[] =>
   Array.isArray(value) ? value.filter(isObject) : [];
 export const textOf = (value: Json | undefined): string | undefined => (typeof value === 'string' ? value : undefined);
-/** Under its name in the later schemas, or in the first one's spelling. */
-export const either = (from: JsonObject, name: string): Json | undefined =>
+/** Returns a field under its camelCase name, or under the snake_case name of the first schema. */
+export const byEitherName = (from: JsonObject, name: string): Json | undefined =>
   from[name] ?? from[name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)];
 
-/** What an argument, a header or a variable is set to; undefined when nobody has to set it. */
+/** Returns the value of an argument, a header or a variable; undefined if it is optional and has none. */
 export function settingOf(input: JsonObject, name: string, note: Note): string | undefined {
   const value = textOf(input.value);
-  if (value !== undefined) return inOurWords(value, input, note);
-  if (either(input, 'isRequired') === true || either(input, 'isSecret') === true || input.default !== undefined) {
+  if (value !== undefined) return toHeddleSyntax(value, input, note);
+  if (
+    byEitherName(input, 'isRequired') === true ||
+    byEitherName(input, 'isSecret') === true ||
+    input.default !== undefined
+  ) {
     const fallback = textOf(input.default);
     const variable = variableNamed(name);
-    const secret = either(input, 'isSecret') === true ? ', a secret' : '';
+    const secret = byEitherName(input, 'isSecret') === true ? ', a secret' : '';
     if (fallback === undefined) note(`\`${name}\` is read from the variable \`${variable}\`${secret}. Set it.`);
     return fallback === undefined || /[{}$]/.test(fallback) ? `\${${variable}}` : `\${${variable}:-${fallback}}`;
   }
-  note(`\`${name}\` may be set and is not.`);
+  note(`\`${name}\` is optional and not set.`);
   return undefined;
 }
 
-function inOurWords(value: string, { variables }: JsonObject, note: Note): string | undefined {
+function toHeddleSyntax(value: string, { variables }: JsonObject, note: Note): string | undefined {
   const known = isObject(variables) ? variables : {};
   const syntax: Syntax = {
     ...curly,
     read: (match) => (Object.hasOwn(known, match[1] ?? '') ? curly.read(match) : match[0]),
   };
-  const said = translate(value, syntax, heddle);
-  if ('lost' in said) return undefined;
-  for (const id of said.inputs) note(`\`${id}\` is read from the variable \`${variableNamed(id)}\`. Set it.`);
-  return said.text;
+  const translated = translate(value, syntax, heddle);
+  if ('lost' in translated) return undefined;
+  for (const id of translated.inputs) note(`\`${id}\` is read from the variable \`${variableNamed(id)}\`. Set it.`);
+  return translated.text;
 }
 
-/** `packageArguments` and `runtimeArguments` as words of a command line. */
+/** Converts `packageArguments` and `runtimeArguments` to command line arguments. */
 export function argumentsOf(list: Json | undefined, note: Note): readonly string[] {
   return objects(list).flatMap((argument) => {
     const name = textOf(argument.name);
-    const hint = textOf(either(argument, 'valueHint')) ?? name ?? 'argument';
+    const hint = textOf(byEitherName(argument, 'valueHint')) ?? name ?? 'argument';
     const bare = argument.type === 'named' && argument.value === undefined && argument.default === undefined;
-    if (name !== undefined && bare && either(argument, 'isRequired') !== true) return [name];
+    if (name !== undefined && bare && byEitherName(argument, 'isRequired') !== true) return [name];
     const value = settingOf(argument, hint.replace(/^-+/, ''), note);
     if (value === undefined) return [];
     return argument.type === 'named' && name !== undefined ? [name, value] : [value];
   });
 }
 
-/** `environmentVariables` and `headers` as a map. */
+/** Converts `environmentVariables` and `headers` to a map. */
 export function namedValues(list: Json | undefined, note: Note): Readonly<Record<string, string>> {
   const pairs = objects(list).flatMap((input) => {
     const name = textOf(input.name);

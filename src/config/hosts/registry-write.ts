@@ -8,13 +8,13 @@ import { hasReference, heddle, translate, variableIn, variableNamed } from './te
 import { noteUnknown, transportOf } from './to-entry.ts';
 
 const SCHEMA = 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json';
-const CARRIED = ['type', 'command', 'args', 'env', 'url', 'headers', 'description'];
+const WRITTEN_FIELDS = ['type', 'command', 'args', 'env', 'url', 'headers', 'description'];
 
 export type Described =
   | { readonly edits: readonly Edit[]; readonly notes: readonly string[] }
   | { readonly problem: string; readonly fix: string; readonly notes: readonly string[] };
 
-/** What to write into a `server.json` so that it describes this one server. */
+/** Returns the edits that make a `server.json` describe one server. */
 export function describeRegistryServer(servers: HostServers, root: JsonObject): Described {
   const notes: string[] = [];
   const [[name, entry] = [], ...more] = Object.entries(servers);
@@ -24,16 +24,20 @@ export function describeRegistryServer(servers: HostServers, root: JsonObject): 
   }
   const note: Note = (one) => void notes.push(`\`${name}\`: ${one}`);
   const type = transportOf(entry);
-  const way = type === 'stdio' ? toPackage(entry, note) : toRemote(entry, type, note);
-  if (typeof way === 'string') return { problem: `\`${name}\` cannot be described: ${way}`, fix: HOW, notes };
-  noteUnknown(entry, { known: CARRIED, title: 'a server.json', note });
+  const described = type === 'stdio' ? toPackage(entry, note) : toRemote(entry, type, note);
+  if (typeof described === 'string')
+    return { problem: `\`${name}\` cannot be described: ${described}`, fix: AS_PACKAGE, notes };
+  noteUnknown(entry, { known: WRITTEN_FIELDS, title: 'a server.json', note });
   if (!entry.description) note('its `description` is empty; to publish it, write one.');
   const kept = typeof root.name === 'string' && nameFor(root.name.split('/').at(-1) ?? '') === name;
   if (!kept) note(`its name is \`local/${name}\`; to publish it, write your own namespace there.`);
-  return { edits: [...heading(entry, kept ? undefined : `local/${name}`, root), ...wayEdits(type, way)], notes };
+  return {
+    edits: [...heading(entry, kept ? undefined : `local/${name}`, root), ...transportEdits(type, described)],
+    notes,
+  };
 }
 
-const HOW = 'Run it as a package: `npx -y name@version`, `uvx name==version` or `docker run -i --rm image`.';
+const AS_PACKAGE = 'Run it as a package: `npx -y name@version`, `uvx name==version` or `docker run -i --rm image`.';
 
 function heading({ description }: JsonObject, name: string | undefined, root: JsonObject): readonly Edit[] {
   const text = typeof description === 'string' ? description : undefined;
@@ -45,12 +49,12 @@ function heading({ description }: JsonObject, name: string | undefined, root: Js
   ];
 }
 
-const wayEdits = (type: string, way: JsonObject): readonly Edit[] => [
-  { path: ['packages'], value: type === 'stdio' ? [way] : undefined },
-  { path: ['remotes'], value: type === 'stdio' ? undefined : [way] },
+const transportEdits = (type: string, described: JsonObject): readonly Edit[] => [
+  { path: ['packages'], value: type === 'stdio' ? [described] : undefined },
+  { path: ['remotes'], value: type === 'stdio' ? undefined : [described] },
 ];
 
-interface Shape {
+interface PackageCommand {
   readonly registryType: string;
   readonly identifier: string;
   readonly version?: string;
@@ -58,13 +62,13 @@ interface Shape {
 }
 
 function toPackage({ command, args, env }: JsonObject, note: Note): JsonObject | string {
-  const words = Array.isArray(args) ? args.map(String) : [];
+  const argv = Array.isArray(args) ? args.map(String) : [];
   const names = Object.keys(isObject(env) ? env : {});
-  const shape = packageIn(String(command), words, names);
-  if (shape === undefined) return `\`${String(command)}\` runs no package of a registry.`;
-  const packageArguments = shape.rest.map((word) => said(word));
-  if (packageArguments.includes(undefined)) return 'an argument has a reference that a server.json has no words for.';
-  const { rest: _, ...identity } = shape;
+  const found = packageIn(String(command), argv, names);
+  if (found === undefined) return `\`${String(command)}\` runs no package of a registry.`;
+  const packageArguments = found.rest.map((argument) => withVariables(argument));
+  if (packageArguments.includes(undefined)) return 'an argument has a reference that a server.json cannot express.';
+  const { rest: _, ...identity } = found;
   return {
     ...identity,
     transport: { type: 'stdio' },
@@ -75,20 +79,24 @@ function toPackage({ command, args, env }: JsonObject, note: Note): JsonObject |
   };
 }
 
-/** Only what `fromPackage` would write in the same words. */
-function packageIn(command: string, words: readonly string[], names: readonly string[]): Shape | undefined {
-  const [first = '', second = ''] = words;
+/** Parses the commands that `fromPackage` writes, and no others. */
+function packageIn(command: string, argv: readonly string[], names: readonly string[]): PackageCommand | undefined {
+  const [first = '', second = ''] = argv;
   if (command === 'npx' && first === '-y')
-    return versioned('npm', /^((?!-)@?[^@]+)(?:@([^@]+))?$/.exec(second), words.slice(2));
-  if (command === 'uvx') return versioned('pypi', /^([^=@-][^=@]*)(?:==([^=]+))?$/.exec(first), words.slice(1));
+    return versioned('npm', /^((?!-)@?[^@]+)(?:@([^@]+))?$/.exec(second), argv.slice(2));
+  if (command === 'uvx') return versioned('pypi', /^([^=@-][^=@]*)(?:==([^=]+))?$/.exec(first), argv.slice(1));
   const flags = ['run', '-i', '--rm', ...names.flatMap((name) => ['-e', name])];
-  const image = words[flags.length];
-  const runs = command === 'docker' && flags.every((flag, index) => words[index] === flag);
+  const image = argv[flags.length];
+  const runs = command === 'docker' && flags.every((flag, index) => argv[index] === flag);
   if (!runs || image === undefined || image.startsWith('-')) return undefined;
-  return { registryType: 'oci', identifier: image, rest: words.slice(flags.length + 1) };
+  return { registryType: 'oci', identifier: image, rest: argv.slice(flags.length + 1) };
 }
 
-function versioned(registryType: string, match: RegExpExecArray | null, rest: readonly string[]): Shape | undefined {
+function versioned(
+  registryType: string,
+  match: RegExpExecArray | null,
+  rest: readonly string[],
+): PackageCommand | undefined {
   const [whole, identifier, version] = match ?? [];
   if (whole === undefined || identifier === undefined || hasReference(whole)) return undefined;
   return { registryType, identifier, ...(version !== undefined && { version }), rest };
@@ -96,8 +104,8 @@ function versioned(registryType: string, match: RegExpExecArray | null, rest: re
 
 function toRemote({ url, headers }: JsonObject, type: string, note: Note): JsonObject | string {
   if (type !== 'http' && type !== 'sse') return `it has no transport \`${type}\`.`;
-  const address = said(String(url));
-  if (address === undefined) return 'its `url` has a reference that a server.json has no words for.';
+  const address = withVariables(String(url));
+  if (address === undefined) return 'its `url` has a reference that a server.json cannot express.';
   const { value, ...variables } = address;
   return {
     type: type === 'http' ? 'streamable-http' : 'sse',
@@ -107,13 +115,13 @@ function toRemote({ url, headers }: JsonObject, type: string, note: Note): JsonO
   };
 }
 
-/** A text, and the variables in it explained; undefined when it cannot be said. */
-function said(text: string): { readonly value: string; readonly variables?: JsonObject } | undefined {
-  const words = translate(text, heddle, curly);
-  if ('lost' in words) return undefined;
-  const names = [...words.text.matchAll(curly.pattern)].map(([, name = '']) => name);
-  if (names.length === 0) return { value: words.text };
-  return { value: words.text, variables: Object.fromEntries(names.map((name) => [name, { isRequired: true }])) };
+/** Translates a text, with a description of its variables; undefined if it cannot be translated. */
+function withVariables(text: string): { readonly value: string; readonly variables?: JsonObject } | undefined {
+  const translated = translate(text, heddle, curly);
+  if ('lost' in translated) return undefined;
+  const names = [...translated.text.matchAll(curly.pattern)].map(([, name = '']) => name);
+  if (names.length === 0) return { value: translated.text };
+  return { value: translated.text, variables: Object.fromEntries(names.map((name) => [name, { isRequired: true }])) };
 }
 
 function inputs(key: string, map: Json | undefined, note: Note): JsonObject {
@@ -122,9 +130,9 @@ function inputs(key: string, map: Json | undefined, note: Note): JsonObject {
     const { name: variable, fallback } = variableIn(String(text)) ?? {};
     if (variable === variableNamed(name) && fallback === undefined) return [{ name, isRequired: true }];
     if (variable === variableNamed(name) && !/[{}$]/.test(fallback ?? '')) return [{ name, default: fallback }];
-    const words = said(String(text));
-    if (words === undefined) note(`\`${field}.${name}\` is left out: a server.json has no words for its reference.`);
-    return words === undefined ? [] : [{ name, ...words }];
+    const value = withVariables(String(text));
+    if (value === undefined) note(`\`${field}.${name}\` is left out: a server.json cannot express its reference.`);
+    return value === undefined ? [] : [{ name, ...value }];
   });
   return list.length > 0 ? { [key]: list } : {};
 }

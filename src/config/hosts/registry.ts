@@ -7,16 +7,16 @@ import { editJson } from './edit-json.ts';
 import type { HostFormat } from './host-format.ts';
 import { nameFor, wrong } from './read-servers.ts';
 import { redactJson } from './redact-host.ts';
-import { argumentsOf, either, type Note, namedValues, objects, settingOf, textOf } from './registry-package.ts';
+import { argumentsOf, byEitherName, type Note, namedValues, objects, settingOf, textOf } from './registry-package.ts';
 import { describeRegistryServer } from './registry-write.ts';
 
 const TITLE = 'the registry';
 
-/** How a package of each kind is run: its runner, and the words before and after the package's name. */
+/** The command line for a package of each registry type: the runner and its arguments. */
 const RUNNERS: Readonly<Record<string, (id: string, version: string | undefined) => readonly string[]>> = {
   npm: (id, version) => ['npx', '-y', version === undefined ? id : `${id}@${version}`],
   pypi: (id, version) => ['uvx', version === undefined ? id : `${id}==${version}`],
-  // Newer files have the tag in the name of the image already.
+  // Newer files have the tag in the name of the image.
   oci: (id, version) => ['docker', version === undefined || /[:@][^/]*$/.test(id) ? id : `${id}:${version}`],
 };
 const TRANSPORTS: Readonly<Record<string, string>> = {
@@ -26,7 +26,7 @@ const TRANSPORTS: Readonly<Record<string, string>> = {
   sse: 'sse',
 };
 
-/** A `server.json` as the registry of servers publishes it: one server, and the ways to run it. */
+/** The format of the MCP registry's `server.json`: one server, with its packages and remote addresses. */
 export const registry: HostFormat = {
   title: TITLE,
   from(content, { file }) {
@@ -69,50 +69,48 @@ function firstThatRuns(root: JsonObject, note: Note): JsonObject | undefined {
   for (const [index, one] of objects(root.packages).entries()) {
     const entry = fromPackage(one, note);
     if (typeof entry !== 'string') {
-      note(
-        `\`packages[${index}]\` (${textOf(either(one, 'registryType'))} ${textOf(one.identifier)}) is the one that is run.`,
-      );
+      note(`\`packages[${index}]\` (${textOf(byEitherName(one, 'registryType'))} ${textOf(one.identifier)}) is used.`);
       return entry;
     }
-    note(`\`packages[${index}]\` is passed over: ${entry}`);
+    note(`\`packages[${index}]\` is skipped: ${entry}`);
   }
   for (const [index, one] of objects(root.remotes).entries()) {
     const entry = fromRemote(one, note);
     if (typeof entry !== 'string') {
-      note(`\`remotes[${index}]\` is the one that is used.`);
+      note(`\`remotes[${index}]\` is used.`);
       return entry;
     }
-    note(`\`remotes[${index}]\` is passed over: ${entry}`);
+    note(`\`remotes[${index}]\` is skipped: ${entry}`);
   }
   return undefined;
 }
 
-/** The entry that runs a package, or why there is none. */
+/** Returns the entry that runs a package, or the reason why there is none. */
 function fromPackage(one: JsonObject, note: Note): JsonObject | string {
-  const kind = textOf(either(one, 'registryType')) ?? textOf(one.registry_name) ?? '';
+  const kind = textOf(byEitherName(one, 'registryType')) ?? textOf(one.registry_name) ?? '';
   const identifier = textOf(one.identifier) ?? textOf(one.name);
   const { transport } = one;
   const runner = Object.hasOwn(RUNNERS, kind) ? RUNNERS[kind] : undefined;
   if (runner === undefined) return `Heddle cannot run packages of the kind \`${kind}\`.`;
   if (identifier === undefined) return '`identifier` is missing.';
-  if (transport !== undefined && (transport as JsonObject).type !== 'stdio') return 'it does not speak over its pipes.';
-  const [preset = '', ...words] = runner(identifier, textOf(one.version));
-  const command = textOf(either(one, 'runtimeHint')) ?? preset;
-  const env = namedValues(either(one, 'environmentVariables'), note);
-  const before = argumentsOf(either(one, 'runtimeArguments'), note);
-  const after = argumentsOf(either(one, 'packageArguments'), note);
-  const own = command === preset ? words.slice(0, -1).filter((word) => !before.includes(word)) : [];
+  if (transport !== undefined && (transport as JsonObject).type !== 'stdio') return 'its transport is not stdio.';
+  const [preset = '', ...runnerArgs] = runner(identifier, textOf(one.version));
+  const command = textOf(byEitherName(one, 'runtimeHint')) ?? preset;
+  const env = namedValues(byEitherName(one, 'environmentVariables'), note);
+  const before = argumentsOf(byEitherName(one, 'runtimeArguments'), note);
+  const after = argumentsOf(byEitherName(one, 'packageArguments'), note);
+  const own = command === preset ? runnerArgs.slice(0, -1).filter((argument) => !before.includes(argument)) : [];
   const args =
     kind === 'oci'
-      ? ['run', '-i', '--rm', ...Object.keys(env).flatMap((name) => ['-e', name]), ...before, ...words, ...after]
-      : [...own, ...before, ...words.slice(-1), ...after];
+      ? ['run', '-i', '--rm', ...Object.keys(env).flatMap((name) => ['-e', name]), ...before, ...runnerArgs, ...after]
+      : [...own, ...before, ...runnerArgs.slice(-1), ...after];
   return { command, args, ...(Object.keys(env).length > 0 && { env }) };
 }
 
 function fromRemote(one: JsonObject, note: Note): JsonObject | string {
-  const word = textOf(one.type) ?? textOf(either(one, 'transportType')) ?? '';
-  const type = Object.hasOwn(TRANSPORTS, word) ? TRANSPORTS[word] : undefined;
-  if (type === undefined) return `Heddle knows no transport \`${word}\`.`;
+  const written = textOf(one.type) ?? textOf(byEitherName(one, 'transportType')) ?? '';
+  const type = Object.hasOwn(TRANSPORTS, written) ? TRANSPORTS[written] : undefined;
+  if (type === undefined) return `Heddle has no transport \`${written}\`.`;
   const url = settingOf({ ...one, value: one.url ?? '' }, 'url', note);
   if (url === undefined || url === '') return '`url` is missing.';
   const headers = namedValues(one.headers, note);
@@ -121,8 +119,8 @@ function fromRemote(one: JsonObject, note: Note): JsonObject | string {
 
 const nothingToRun = (document: Document): Problem =>
   wrong(
-    'There is neither a package nor a remote address in it that Heddle can run.',
-    'Write the server into heddle.json by hand, as its documentation says.',
+    'The file has neither a package nor a remote address that Heddle can use.',
+    'Write the server into heddle.json by hand, following its documentation.',
     document.locate([]),
   );
 

@@ -1,23 +1,23 @@
-/** Something that is put in when the text is used. */
+/** A part of a text that is replaced when the text is used. */
 export type Reference =
   | { readonly kind: 'variable'; readonly name: string; readonly fallback?: string }
   | { readonly kind: 'folder'; readonly of: 'workspace' | 'user' }
   | { readonly kind: 'secret'; readonly name: string }
-  /** The host asks its user. */
+  /** The host prompts its user for the value. */
   | { readonly kind: 'input'; readonly id: string }
-  /** Known to that host alone. */
+  /** A reference that only this host has. */
   | { readonly kind: 'foreign'; readonly text: string };
 
 type Part = string | Reference;
 
-/** How one host writes references into its texts. */
+/** The syntax of references in the texts of one host. */
 export interface Syntax {
   readonly pattern: RegExp;
-  /** What a match of the pattern stands for. */
+  /** Returns the reference or the plain text for a match of the pattern. */
   read(match: RegExpExecArray): Part;
-  /** Undefined when the host has no words for it. */
+  /** Returns the text of a reference; undefined if the syntax cannot express it. */
   print(reference: Reference): string | undefined;
-  /** How plain text is kept from being read as a reference. */
+  /** Escapes plain text that would be read as a reference. */
   escape?(literal: string): string;
 }
 
@@ -26,7 +26,7 @@ export type Translation = { readonly text: string; readonly inputs: readonly str
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const isName = (text: string) => NAME.test(text);
 
-/** Says a text of one host in the words of another, or says why it cannot be said there. */
+/** Translates a text from one syntax to another. `lost` names the part that the other syntax cannot express. */
 export function translate(text: string, from: Syntax, to: Syntax): Translation {
   const inputs: string[] = [];
   const parts = parse(text, from).map((part): Part => {
@@ -35,32 +35,32 @@ export function translate(text: string, from: Syntax, to: Syntax): Translation {
     return { kind: 'variable', name: variableNamed(part.id) };
   });
   const printed = parts.map((part) => (typeof part === 'string' ? (to.escape?.(part) ?? part) : to.print(part)));
-  const unsaid = parts.find((_, index) => printed[index] === undefined);
-  if (unsaid !== undefined) return { lost: nameOf(unsaid) };
+  const untranslated = parts.find((_, index) => printed[index] === undefined);
+  if (untranslated !== undefined) return { lost: nameOf(untranslated) };
   const result = printed.join('');
-  // Reading it back is the proof: plain text must not have become a reference, nor the other way round.
+  // The result is parsed again: plain text must not become a reference, nor a reference plain text.
   return same(parse(result, to), parts) ? { text: result, inputs } : { lost: 'a `$` or a brace' };
 }
 
-/** `api-key` as the name of an environment variable: `API_KEY`. */
+/** Converts an id such as `api-key` to the name of an environment variable, `API_KEY`. */
 export function variableNamed(id: string): string {
   const name = id.replace(/[^A-Za-z0-9]+/g, '_').toUpperCase();
   return isName(name) ? name : `_${name}`;
 }
 
-/** The variable that a text of ours consists of, when it is nothing else. */
+/** Returns the variable of a Heddle text that is a single reference; undefined for any other text. */
 export function variableIn(text: string): { readonly name: string; readonly fallback?: string } | undefined {
   const [only, ...more] = parse(text, heddle);
   return typeof only === 'object' && only.kind === 'variable' && more.length === 0 ? only : undefined;
 }
 
-/** As `variableIn`, for the name of a variable without a default. */
+/** Returns the name of `variableIn`, if the variable has no default. */
 export function soleVariable(text: string): string | undefined {
   const found = variableIn(text);
   return found?.fallback === undefined ? found?.name : undefined;
 }
 
-/** Whether anything in a text of ours is put in later. */
+/** Tells whether a Heddle text has a reference. */
 export const hasReference = (text: string): boolean => parse(text, heddle).some((part) => typeof part !== 'string');
 
 function parse(text: string, { pattern, read }: Syntax): readonly Part[] {
@@ -141,24 +141,24 @@ export const heddle: Syntax = {
   escape: (literal) => literal.split('${').join('$${'),
 };
 
-/** No references at all: text is text. */
+/** The syntax without references. */
 export const plain: Syntax = { pattern: /(?!)/g, read: ([whole]) => whole, print: () => undefined };
 
-/** `${VAR}` and `${VAR:-default}`. */
+/** The syntax `${VAR}` and `${VAR:-default}`. */
 export const shellLike: Syntax = {
   pattern: /\$\{([A-Za-z_][A-Za-z0-9_]*(?::-[^}]*)?)\}/g,
   read: ([whole, inside = '']) => withFallback(inside) ?? whole,
   print: (reference) => (reference.kind === 'variable' ? printVariable(reference) : undefined),
 };
 
-/** As `shellLike`, and `$VAR` too. */
+/** The syntax of `shellLike`, with `$VAR`. */
 export const bareDollar: Syntax = {
   pattern: /\$(?:([A-Za-z_]\w*)|\{([^}]+)\})/g,
   read: ([whole, bare, inside = '']) => (bare ? variable(bare) : (withFallback(inside) ?? whole)),
   print: shellLike.print,
 };
 
-/** `${env:VAR}` and the folders, as editors of the VS Code family have them. */
+/** Makes the syntax of editors of the VS Code family: `${env:VAR}` and folders. */
 export function editorLike(knows: (inside: string) => Part | undefined, folders = true): Syntax {
   return {
     pattern: /\$\{([^}]*)\}/g,
@@ -176,7 +176,7 @@ export function editorLike(knows: (inside: string) => Part | undefined, folders 
   };
 }
 
-/** `{env:VAR}`; `{file:path}` is nobody else's. */
+/** The syntax `{env:VAR}`. `{file:path}` cannot be translated. */
 export const curlyEnv: Syntax = {
   pattern: /\{env:([^}]+)\}|\{file:[^}]+\}/g,
   read: ([whole, name]) => (name !== undefined && isName(name) ? variable(name) : foreign(whole)),

@@ -9,63 +9,69 @@ import { ESSENTIAL, type Report } from './from-entry.ts';
 import type { HostEntry } from './merge-entry.ts';
 import { heddle, translate } from './template.ts';
 
-/** One entry of ours as a host writes it; undefined when the host cannot run it, and the report says why. */
+/** Converts an entry to a host's format. Returns undefined and reports the reason if the host cannot run it. */
 export function toEntry(ours: JsonObject, dialect: HostDialect, report: Report): HostEntry | undefined {
   const type = transportOf(ours);
   if (!(dialect.transports as readonly string[]).includes(type)) {
     report.note(`It is left out: ${dialect.title} has no servers of \`type\` \`${type}\` in this file.`);
     return undefined;
   }
-  const unsaid: JsonPath[] = [];
+  const untranslated: JsonPath[] = [];
   const { rest, named } = dialect.variables?.to(ours) ?? { rest: ours, named: {} };
-  const said = writeMembers(rest, { dialect, report, unsaid });
-  if (said === undefined) return undefined;
+  const translated = writeMembers(rest, { dialect, report, untranslated });
+  if (translated === undefined) return undefined;
   noteLost(ours, dialect, report);
-  if (dialect.untyped && type === 'sse') report.note(`\`type\` is left out: ${dialect.title} finds it out by itself.`);
-  return { entry: { ...(dialect.wrap?.({ type, ...said }) ?? said), ...named }, unsaid };
+  if (dialect.untyped && type === 'sse') report.note(`\`type\` is left out: ${dialect.title} detects it.`);
+  return { entry: { ...(dialect.wrap?.({ type, ...translated }) ?? translated), ...named }, untranslated };
 }
 
 export function transportOf({ type, command }: JsonObject): string {
   return typeof type === 'string' ? type : command === undefined ? 'http' : 'stdio';
 }
 
-interface Writing {
+interface WriteOptions {
   readonly dialect: HostDialect;
   readonly report: Report;
-  readonly unsaid: JsonPath[];
+  readonly untranslated: JsonPath[];
 }
 
-function writeMembers(ours: JsonObject, writing: Writing): JsonObject | undefined {
-  const { dialect, report, unsaid } = writing;
-  let said: JsonObject = {};
+function writeMembers(ours: JsonObject, writing: WriteOptions): JsonObject | undefined {
+  const { dialect, report, untranslated } = writing;
+  let translated: JsonObject = {};
   for (const one of dialect.lenses) {
     const value = readDotted(ours, one.ours);
     if (value === undefined) continue;
     const codec: Codec = CODECS[one.as];
-    const host = codec.to(value, (text, part) => inTheirWords(text, { one, part, ...writing }));
-    if (host !== undefined) said = writtenDotted(said, one.host, host);
+    const host = codec.to(value, (text, part) => toHostSyntax(text, { one, part, ...writing }));
+    if (host !== undefined) translated = writtenDotted(translated, one.host, host);
     else if (ESSENTIAL.includes(one.ours)) {
       report.note(`The server is left out: without \`${one.ours}\` it would be another one.`);
       return undefined;
     } else {
-      unsaid.push(one.host.split('.'));
+      untranslated.push(one.host.split('.'));
       report.note(`\`${one.ours}\` is left out.`);
     }
   }
-  return said;
+  return translated;
 }
 
-function inTheirWords(
+function toHostSyntax(
   text: string,
-  { one, part, dialect, report, unsaid }: Writing & { readonly one: Lens; readonly part: string | undefined },
+  {
+    one,
+    part,
+    dialect,
+    report,
+    untranslated,
+  }: WriteOptions & { readonly one: Lens; readonly part: string | undefined },
 ): string | undefined {
-  const said = translate(text, heddle, dialect.syntax);
-  if (!('lost' in said)) return said.text;
+  const translated = translate(text, heddle, dialect.syntax);
+  if (!('lost' in translated)) return translated.text;
   const inside = part === undefined ? [] : [part];
-  unsaid.push([...one.host.split('.'), ...inside]);
+  untranslated.push([...one.host.split('.'), ...inside]);
   const name = [one.ours, ...inside].join('.');
   report.note(
-    `\`${name}\` cannot be carried over: ${dialect.title} cannot write ${said.lost} there as Heddle means it.`,
+    `\`${name}\` cannot be carried over: ${dialect.title} cannot write ${translated.lost} there as Heddle means it.`,
   );
   return undefined;
 }
@@ -81,7 +87,7 @@ interface Known {
   note(text: string): void;
 }
 
-/** Says which fields of ours a host has nothing for, unless they are only the defaults spelt out. */
+/** Reports fields that a host does not have, except those with default values. */
 export function noteUnknown(ours: JsonObject, { known, title, note }: Known): void {
   for (const name of unknownNames(ours, known)) {
     if (!isDefault(name, readDotted(ours, name))) note(`\`${name}\` is left out: ${title} has no such setting.`);

@@ -1,20 +1,20 @@
 import { parse } from 'smol-toml';
 
-/** One `[table]` line or one `key = value`, and where in the text it is. */
+/** A `[table]` line or a `key = value` of a text, with its offsets. */
 export interface Statement {
   readonly kind: 'table' | 'pair';
-  /** The table it stands in. */
+  /** The path of its table. */
   readonly table: readonly string[];
-  /** Its whole name, the table's included. */
+  /** Its whole path, the table's included. */
   readonly path: readonly string[];
   readonly start: number;
-  /** After the last character of it, before a comment or the end of the line. */
+  /** The offset after its last character, before a comment or the end of the line. */
   readonly end: number;
-  /** Where the value begins, in a pair. */
+  /** The offset of the value, in a pair. */
   readonly value: number;
 }
 
-/** The statements of a text that is known to be TOML: comments and layout are what lies between them. */
+/** Splits a valid TOML text into statements. Comments and layout lie between them. */
 export function tomlStatements(text: string): readonly Statement[] {
   const statements: Statement[] = [];
   let table: readonly string[] = [];
@@ -25,7 +25,7 @@ export function tomlStatements(text: string): readonly Statement[] {
     if (text[at] === '[') {
       const list = text[at + 1] === '[';
       const { path, end } = readKey(text, at + (list ? 2 : 1));
-      // Each entry of a list of tables is a place of its own, which no plain name leads to.
+      // Each item of an array of tables gets a path that no plain name can equal.
       table = list ? [...path, `[${lists++}]`] : path;
       at = text.indexOf(']', end) + (list ? 2 : 1);
       statements.push({ kind: 'table', table, path: table, start, end: at, value: at });
@@ -69,7 +69,7 @@ function endOfString(text: string, from: number): number {
   let at = from + delimiter.length;
   while (at < text.length && !text.startsWith(delimiter, at)) at += quote === '"' && text[at] === '\\' ? 2 : 1;
   at += delimiter.length;
-  // Up to two quotes may belong to a long string's content, just before its end.
+  // A multi-line string may end with up to two quotes of content.
   while (delimiter.length === 3 && text[at] === quote) at++;
   return at;
 }

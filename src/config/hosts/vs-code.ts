@@ -2,7 +2,7 @@ import { type HostDialect, lens, REMOTE } from './dialect.ts';
 import { jsonHost } from './json-host.ts';
 import { editorLike, type Reference } from './template.ts';
 
-// Whatever stands in `${…}` is looked up; plain text it never is.
+// VS Code resolves everything in `${…}`; it is never plain text.
 function known(inside: string): Reference {
   const id = /^input:(.+)$/.exec(inside)?.[1];
   return id === undefined ? { kind: 'foreign', text: `\${${inside}}` } : { kind: 'input', id };
@@ -31,5 +31,5 @@ const dialect: HostDialect = {
   wrap: (entry) => entry,
 };
 
-/** `mcp.json` with `servers` and `inputs`. */
+/** The format of `mcp.json` with `servers` and `inputs`. */
 export const vsCode = jsonHost(dialect);

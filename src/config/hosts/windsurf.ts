@@ -17,10 +17,10 @@ const dialect: HostDialect = {
     lens('serverUrl', 'text', 'url'),
     lens('headers', 'map'),
     lens('disabled', 'inverse', 'enabled'),
-    lens('disabledTools', 'words', 'permissions.deniedTools'),
+    lens('disabledTools', 'literals', 'permissions.deniedTools'),
   ],
   others: {
-    alwaysAllow: 'which tools run without asking is for you to decide again, in `permissions.allowedTools`.',
+    alwaysAllow: 'set the tools that run without an approval yourself, in `permissions.allowedTools`.',
   },
   unwrap({ url, ...entry }: JsonObject) {
     return url === undefined || entry.serverUrl !== undefined ? entry : { ...entry, serverUrl: url };
@@ -29,5 +29,5 @@ const dialect: HostDialect = {
   wrap: ({ type: _, ...entry }) => entry,
 };
 
-/** `mcp_config.json`. */
+/** The format of `mcp_config.json`. */
 export const windsurf = jsonHost(dialect);

@@ -10,11 +10,11 @@ const dialect: HostDialect = {
   transports: ['stdio', 'http'],
   lenses: [...LOCAL, ...REMOTE, lens('enabled', 'flag')],
   others: { source: '' },
-  skips: ({ command, url, settings, source }) =>
+  skipReason: ({ command, url, settings, source }) =>
     command === undefined && url === undefined && (settings !== undefined || source === 'extension')
-      ? 'it comes from an extension of Zed, which alone knows how to start it.'
+      ? 'it comes from an extension of Zed, and only the extension can start it.'
       : undefined,
-  // Older files have the whole command in one object.
+  // Older files have command, arguments and environment in one object.
   unwrap({ command, ...entry }) {
     if (!isObject(command)) return command === undefined ? entry : { ...entry, command };
     const { path, args, env } = command;
@@ -24,5 +24,5 @@ const dialect: HostDialect = {
   wrap: ({ type: _, ...entry }) => ({ source: 'custom', ...entry }),
 };
 
-/** `context_servers` in Zed's `settings.json`. */
+/** The format of `context_servers` in Zed's `settings.json`. */
 export const zed = jsonHost(dialect);

@@ -15,23 +15,23 @@ const KEYS: Readonly<Record<Exclude<HostName, 'registry' | 'codex'>, string>> = 
 };
 
 describe.each(Object.entries(KEYS) as [HostName, string][])('%s', (host, key) => {
-  verifies('C12', 'says where the JSON breaks', () => {
+  verifies('C12', 'reports the line and column of a JSON syntax error', () => {
     const { servers, problems } = read(host, `{\n  "${key}": {\n    "a" 1\n  }\n}`);
     expect(servers).toEqual({});
     expect(problems).toMatchObject([{ level: 'error', code: 'CONFIG_INVALID', at: { line: 3, column: 9 } }]);
   });
 
-  it('has no servers where it has no key, or an empty one', () => {
+  it('has no servers if the key is missing or empty', () => {
     expect(read(host, {})).toEqual({ servers: {}, notes: [], problems: [] });
     expect(read(host, { [key]: {} })).toEqual({ servers: {}, notes: [], problems: [] });
   });
 
-  it.each([[[]], ['x'], [7], [null], [true]])('refuses %j in place of the servers', (value) => {
+  it.each([[[]], ['x'], [7], [null], [true]])('rejects %j instead of the servers', (value) => {
     const { problems } = read(host, { [key]: value });
     expect(problems).toMatchObject([{ message: expect.stringContaining(`\`${key}\``), at: { line: 2 } }]);
   });
 
-  verifies('C12', 'a server that cannot be read does not keep out the others', () => {
+  verifies('C12', 'imports the other servers beside an invalid one', () => {
     const command = host === 'opencode' ? ['run'] : 'run';
     const good = { command, ...(host === 'opencode' && { type: 'local' }) };
     const { servers, problems } = read(host, {
@@ -46,7 +46,7 @@ describe.each(Object.entries(KEYS) as [HostName, string][])('%s', (host, key) =>
     ]);
   });
 
-  it('does not write into a file that it cannot read, or that has something else in that place', () => {
+  it('does not edit an invalid file, or one with another value instead of the servers', () => {
     for (const text of ['{ "a": ', `{ "${key}": [] }`]) {
       const { text: after, problems } = write(host, { command: 'run' }, text);
       expect(after).toBe(text);
@@ -56,13 +56,13 @@ describe.each(Object.entries(KEYS) as [HostName, string][])('%s', (host, key) =>
 });
 
 describe('codex', () => {
-  verifies('C12', 'says where the TOML breaks', () => {
+  verifies('C12', 'reports the line of a TOML syntax error', () => {
     const { problems } = read('codex', '[mcp_servers.a]\ncommand = "x\n');
     expect(problems).toMatchObject([{ message: expect.stringContaining('not valid TOML'), at: { line: 2 } }]);
     expect(problems[0]?.at?.column).toBeGreaterThan(10);
   });
 
-  it('says on which line a value of the wrong kind is', () => {
+  it('reports the line of a value with the wrong type', () => {
     const { servers, problems } = read(
       'codex',
       '[mcp_servers.a]\ncommand = "x"\nargs = 3\n\n[mcp_servers.b]\nurl = "https://x.example"\nbearer_token_env_var = "no name"\n' +
@@ -77,7 +77,7 @@ describe('codex', () => {
     ]);
   });
 
-  it('does not write into a file that it cannot read', () => {
+  it('does not edit an invalid file', () => {
     expect(write('codex', { command: 'x' }, 'a = \n')).toMatchObject({
       text: 'a = \n',
       problems: [{ level: 'error' }],
@@ -93,31 +93,31 @@ describe('registry', () => {
     ['packages that are none', { name: 'a/b', packages: 'x', remotes: { a: 1 } }, 'neither a package nor'],
     ['a remote without an address', { name: 'a/b', remotes: [{ type: 'sse' }] }, 'neither a package nor'],
     ['an address that is none', { name: 'a/b', remotes: [{ type: 'sse', url: 'x y' }] }, 'not a URL'],
-  ])('refuses a file with %s', (_, value, words) => {
+  ])('rejects a file with %s', (_, value, message) => {
     const { servers, problems } = read('registry', value);
     expect(servers).toEqual({});
-    expect(problems).toMatchObject([{ level: 'error', message: expect.stringContaining(words) }]);
+    expect(problems).toMatchObject([{ level: 'error', message: expect.stringContaining(message) }]);
   });
 
-  it('describes one server at a time', () => {
+  it('rejects an export of two servers', () => {
     const two = { a: { command: 'x' }, b: { command: 'y' } };
     expect(HOSTS.registry.to(two, undefined, { file: 'file' }).problems).toMatchObject([
       { message: expect.stringContaining('there are 2') },
     ]);
   });
 
-  it('passes over packages that do not speak over their pipes', () => {
+  it('skips packages without the stdio transport', () => {
     const one = {
       registryType: 'npm',
       identifier: 'x',
       transport: { type: 'streamable-http', url: 'http://localhost' },
     };
     const { notes } = read('registry', { name: 'a/b', packages: [one] });
-    expect(notes.join()).toContain('does not speak over its pipes');
+    expect(notes.join()).toContain('its transport is not stdio');
   });
 });
 
-it.each(HOST_NAMES)('%s reads anything at all without throwing', (host) => {
+it.each(HOST_NAMES)('%s never throws for any text', (host) => {
   for (const text of [
     '',
     ' ',
@@ -135,7 +135,7 @@ it.each(HOST_NAMES)('%s reads anything at all without throwing', (host) => {
   }
 });
 
-it('names that no host may bring along do nothing', () => {
+it('ignores reserved and dangerous server names', () => {
   const { servers, problems } = read(
     'cursor',
     '{ "mcpServers": { "__proto__": { "command": "x" }, "a": { "command": "x" } } }',

@@ -175,7 +175,7 @@ const EXPECTED: readonly (readonly [HostName, string, object])[] = [
 ];
 
 describe.each(EXPECTED)('%s, %s', (host, file, expected) => {
-  verifies('C12', 'is read into entries that our schema takes', () => {
+  verifies('C12', 'is imported to entries that Heddle’s schema accepts', () => {
     const { servers, problems } = importFixture(host, file);
     expect(problems).toEqual([]);
     expect(servers).toEqual(expected);
@@ -185,16 +185,16 @@ describe.each(EXPECTED)('%s, %s', (host, file, expected) => {
   });
 });
 
-/** Those that start a program of this repository, rather than one that has to be fetched first. */
+/** The fixtures that start a program of this repository and download nothing. */
 const STARTING = EXPECTED.filter(([host]) => host !== 'registry');
 
 describe.each(STARTING)('%s, %s', (host, file) => {
-  verifies('C12', 'gives a server that connects', async () => {
+  verifies('C12', 'has a server that connects after the import', async () => {
     const home = await mkdtemp(join(tmpdir(), 'heddle-import-'));
     onTestFinished(() => rm(home, { recursive: true, force: true }));
     const { memory: entry } = importFixture(host, file).servers;
     if (entry === undefined) throw new Error('no memory server');
-    // Written into the user's file, as `heddle import --write` does it.
+    // Written into the user's file, as by `heddle import --write`.
     await writeFile(join(home, 'heddle.json'), withServer(emptyFile(), 'memory', entry));
     const set = { MEMORY_TOKEN: 't', HOST_NAME: 'h', API_KEY: 'k' };
     const heddle = await openHeddle({ cwd: home, env: { ...process.env, ...set, HEDDLE_HOME: home } });
@@ -205,20 +205,20 @@ describe.each(STARTING)('%s, %s', (host, file) => {
   });
 });
 
-describe('what is not carried over is named', () => {
+describe('the notes of an import', () => {
   const notesOf = (host: HostName, file: string) => importFixture(host, file).notes.join('\n');
 
-  it('trust is decided again', () => {
-    expect(notesOf('gemini', 'settings.json')).toMatch(/`memory`: `trust` is left out: .*questions off/);
+  it('name trust settings, which are not imported', () => {
+    expect(notesOf('gemini', 'settings.json')).toMatch(/`memory`: `trust` is left out: .*skips approvals/);
     expect(importFixture('gemini', 'settings.json').servers.memory).not.toHaveProperty('trusted');
     expect(notesOf('windsurf', 'mcp_config.json')).toMatch(/`alwaysAllow` is left out/);
   });
 
-  it('inputs become variables to be set', () => {
+  it('name the variables that replace inputs', () => {
     expect(notesOf('vscode', 'mcp.json')).toContain('asks for `api-key`; Heddle reads it from the variable `API_KEY`');
   });
 
-  it('what only the host can put in is left out, and the server with it when it needs it', () => {
+  it('name references that only the host has, and servers that need them', () => {
     expect(notesOf('cursor', 'mcp.json')).toMatch(
       /`here`: .*workspaceFolderBasename.*\n`here`: The server is left out/,
     );
@@ -227,25 +227,25 @@ describe('what is not carried over is named', () => {
     expect(notesOf('opencode', 'opencode.jsonc')).toContain('{file:./key}');
   });
 
-  it('files of variables and servers of extensions are left out', () => {
+  it('name files of variables and servers of extensions, which are not imported', () => {
     expect(notesOf('cursor', 'mcp.json')).toContain('`envFile` is left out');
     expect(notesOf('zed', 'settings.json')).toMatch(/`from-extension`: It is left out: .*extension/);
   });
 
-  it('a list of offered tools is said to run without a question', () => {
-    expect(notesOf('gemini', 'settings.json')).toMatch(/`includeTools`: these tools run without a question/);
-    expect(notesOf('codex', 'config.toml')).toMatch(/`enabled_tools`: these tools run without a question/);
+  it('warn that the listed tools run without an approval', () => {
+    expect(notesOf('gemini', 'settings.json')).toMatch(/`includeTools`: these tools run without an approval/);
+    expect(notesOf('codex', 'config.toml')).toMatch(/`enabled_tools`: these tools run without an approval/);
   });
 
-  it('the registry says which package or address was chosen, and what has to be set', () => {
+  it('name the package or address chosen from a server.json, and the variables to set', () => {
     const notes = notesOf('registry', 'server.json');
-    expect(notes).toContain('`packages[0]` is passed over: Heddle cannot run packages of the kind `nuget`');
-    expect(notes).toContain('`packages[1]` (npm @modelcontextprotocol/server-memory) is the one that is run');
+    expect(notes).toContain('`packages[0]` is skipped: Heddle cannot run packages of the kind `nuget`');
+    expect(notes).toContain('`packages[1]` (npm @modelcontextprotocol/server-memory) is used');
     expect(notes).toContain('`MEMORY_TOKEN` is read from the variable `MEMORY_TOKEN`, a secret');
-    expect(notesOf('registry', 'remote.json')).toContain('`remotes[1]` is the one that is used');
+    expect(notesOf('registry', 'remote.json')).toContain('`remotes[1]` is used');
   });
 
-  it('Heddle itself is not imported into Heddle', () => {
+  it('name Heddle’s own entry, which is not imported', () => {
     expect(notesOf('claude-code', 'mcp.json')).toContain('`heddle`: It is left out: the name is reserved');
   });
 });

@@ -16,7 +16,7 @@ const FILES: readonly (readonly [HostName, string])[] = [
   ['opencode', 'opencode-servers.json'],
 ];
 
-verifies('C12', 'comments, order, other servers and other settings of JSON stay', () => {
+verifies('C12', 'keeps comments, order, other servers and other settings of JSON', () => {
   const before = `// mine
 {
 \t"theme": "dark", // the best
@@ -56,7 +56,7 @@ verifies('C12', 'comments, order, other servers and other settings of JSON stay'
   expect(back).toEqual({ command: 'new', env: { A: '3', C: '4' } });
 });
 
-verifies('C12', 'comments, order, other tables and dotted keys of TOML stay', () => {
+verifies('C12', 'keeps comments, order, other tables and dotted keys of TOML', () => {
   const before = `# mine
 model = "m" # the best
 
@@ -116,7 +116,7 @@ it.each([
   ['long strings that end in quotes', '[mcp_servers.x]\nnote = """say "hi""""\ncommand = "old"\nextra = 1\n'],
   ['lists of tables around it', '[[a]]\nb = 1\n[[a]]\nb = 2\n[mcp_servers.x]\ncommand = "old" # [x]\nextra = 1\n'],
   ['Windows line ends', '[mcp_servers.x]\r\ncommand = "old"\r\nextra = 1\r\n'],
-])('TOML written with %s is edited too', (_, before) => {
+])('edits TOML with %s', (_, before) => {
   const ours = { command: 'new', args: ['a', "it's"], env: { B: '2' } };
   const { text, back, problems } = write('codex', ours, before);
   expect(problems).toEqual([]);
@@ -125,23 +125,23 @@ it.each([
   expect(text.includes('\r\n')).toBe(before.includes('\r\n'));
 });
 
-it.each(FILES)('%s, %s: exporting what was imported changes nothing', (host, file) => {
+it.each(FILES)('%s, %s: an export after an import changes nothing', (host, file) => {
   const before = hostFile(host, file);
   const { servers } = importFixture(host, file);
-  // Settings that mean the same when they are left out are not ours to remove or to add.
+  // Settings with default values are neither removed nor added.
   const { text, problems } = HOSTS[host].to(servers, before, { file });
   expect(problems).toEqual([]);
   expect(HOSTS[host].from(text, { file }).servers).toEqual(servers);
 });
 
-it('what could not be said does not take away what the host had there', () => {
+it('keeps the host’s value of a field that cannot be translated', () => {
   const before = '{ "mcpServers": { "x": { "command": "run", "env": { "TOKEN": "kept", "OLD": "gone" } } } }';
   const { text, notes } = write('claude-desktop', { command: 'run', env: { TOKEN: '${secret:x}' } }, before);
   expect(JSON.parse(text)).toEqual({ mcpServers: { x: { command: 'run', env: { TOKEN: 'kept' } } } });
   expect(notes.join()).toContain('`env.TOKEN` cannot be carried over');
 });
 
-it('a server that was renamed on its way in goes back under its old name', () => {
+it('exports a server that the import renamed under its old name', () => {
   const { text } = HOSTS.cursor.to(
     { 'My-Notes': { command: 'new' } },
     '{ "mcpServers": { "My Notes": { "command": "old" } } }',
@@ -152,26 +152,26 @@ it('a server that was renamed on its way in goes back under its old name', () =>
   expect(JSON.parse(text)).toEqual({ mcpServers: { 'My Notes': { command: 'new' } } });
 });
 
-describe('a server that is switched off', () => {
+describe('a disabled server', () => {
   const off = { command: 'run', enabled: false };
-  it('is in the list of the excluded for Gemini CLI, and leaves it when it is on', () => {
+  it('is added to `mcp.excluded` of Gemini CLI, and removed when it is enabled', () => {
     const { text } = write('gemini', off, '{ "mcp": { "allowed": ["x"] } }');
     expect(JSON.parse(text).mcp).toEqual({ allowed: ['x'], excluded: ['x'] });
     expect(JSON.parse(write('gemini', { command: 'run' }, text).text).mcp).toEqual({ allowed: ['x'], excluded: [] });
   });
-  it('is allowed again when others were the only ones', () => {
+  it('is added to `mcp.allowed` of Gemini CLI when it is enabled', () => {
     const { text, back } = write('gemini', { command: 'run' }, '{ "mcp": { "allowed": ["other"] } }');
     expect(JSON.parse(text).mcp.allowed).toEqual(['other', 'x']);
     expect(back).toEqual({ command: 'run' });
   });
-  it('is `disabled` for Windsurf and not `enabled` for the others', () => {
+  it('has `disabled: true` for Windsurf and `enabled: false` for the others', () => {
     expect(JSON.parse(write('windsurf', off).text).mcpServers.x).toEqual({ command: 'run', disabled: true });
     expect(JSON.parse(write('opencode', off).text).mcp.x).toEqual({ type: 'local', command: ['run'], enabled: false });
     expect(write('codex', off).text).toBe('[mcp_servers.x]\ncommand = "run"\nenabled = false\n');
   });
 });
 
-it('each host gets addresses in its own words', () => {
+it('writes addresses in each host’s format', () => {
   const sse = { type: 'sse', url: 'https://x.example/sse' };
   const http = { url: 'https://x.example/mcp' };
   const entry = (host: HostName, ours: object) => JSON.parse(write(host, { ...ours }).text);
@@ -187,13 +187,13 @@ it('each host gets addresses in its own words', () => {
   expect(write('windsurf', sse).notes.join()).toContain('`type` is left out');
 });
 
-it.each(FILES)('%s, %s: nothing secret is shown, and names are', (host, file) => {
+it.each(FILES)('%s, %s: redacts secrets and keeps names', (host, file) => {
   const shown = HOSTS[host].redacted(hostFile(host, file));
   expect(shown).not.toMatch(/k-12345|Bearer abc|= "eu"/);
   expect(shown).toContain('memory');
 });
 
-it('what is secret under other names is not shown either', () => {
+it('redacts secrets under the hosts’ own names', () => {
   const secrets = {
     opencode: { environment: { A: 'abc' } },
     registry: { environmentVariables: [{ name: 'A', value: 'abc' }] },
@@ -205,7 +205,7 @@ it('what is secret under other names is not shown either', () => {
   }
 });
 
-it('redacted TOML keeps its comments', () => {
+it('keeps comments in redacted TOML', () => {
   const shown = HOSTS.codex.redacted('# mine\n[mcp_servers.x]\nargs = ["--token", "abc"] # how\nenv = { A = "abc" }\n');
   expect(shown).toBe('# mine\n[mcp_servers.x]\nargs = ["--token", "[REDACTED]"] # how\nenv = { A = "[REDACTED]" }\n');
 });

@@ -8,7 +8,7 @@ import { verifies } from '../../requirements.ts';
 
 const FILE = 'file';
 
-/** Texts with everything in them that some host gives a meaning to. */
+/** Texts with all characters that some host's syntax uses. */
 const piece = fc.oneof(
   fc.constantFrom('${TOKEN}', '${HOME_DIR:-x}', '${workspaceFolder}', '${userHome}', '${secret:gh}', '$${', '${env:A}'),
   fc.constantFrom('$', '$TOKEN', '{env:A}', '{A}', '{', '}', '"', "'", '\\', '#', '//', ' ', '--token', 'é', '=', ':-'),
@@ -62,7 +62,7 @@ const remote = fc.record(
 );
 const entry = fc.oneof(stdio, remote) as fc.Arbitrary<JsonObject>;
 
-/** With every default filled and every reference in its one spelling: what the entry means. */
+/** Normalizes an entry: defaults filled in, references in one spelling. */
 function meaning(one: JsonObject): JsonObject {
   const { url } = one;
   const shown = url === undefined ? stdioEntry.parse(one) : { ...remoteEntry.parse({ ...one, url: 'http://x' }), url };
@@ -74,7 +74,7 @@ function leaves(value: Json | undefined, name = ''): readonly (readonly [string,
   return Object.entries(value).flatMap(([step, one]) => leaves(one, name === '' ? step : `${name}.${step}`));
 }
 
-/** Whether the host could run it at all. */
+/** Checks one round trip. Returns false if the host cannot run the entry. */
 function check(host: HostName, ours: JsonObject, existing: string | undefined): boolean {
   const format = HOSTS[host];
   const exported = format.to({ x: ours }, existing, { file: FILE });
@@ -93,17 +93,17 @@ function check(host: HostName, ours: JsonObject, existing: string | undefined): 
     const named = name.split('.').some((_, end, steps) => notes.includes(`\`${steps.slice(0, end + 1).join('.')}\``));
     if (!named) expect([name, canonicalJson(found.get(name) ?? {})]).toEqual([name, canonicalJson(value)]);
   }
-  // And nothing came in that nobody wrote.
+  // The import adds no field.
   const known = new Set(leaves(meaning(ours)).map(([name]) => name));
   expect([...found.keys()].filter((name) => !known.has(name) && canonicalJson(found.get(name)) !== '{}')).toEqual([]);
-  // What has been through once is said in the host's words: it stays as it is.
+  // A second round trip changes nothing.
   const again = format.to({ x: back }, exported.text, { file: FILE });
   expect(again.text).toBe(exported.text);
   return true;
 }
 
 describe.each(HOST_NAMES)('%s', (host) => {
-  verifies('C12', 'gets back what it was given, or says what it could not take', () => {
+  verifies('C12', 'returns each field after a round trip, or names it in a note', () => {
     let carried = 0;
     const property = fc.property(entry, (ours) => {
       carried += Number(check(host, ours, undefined));
@@ -112,7 +112,7 @@ describe.each(HOST_NAMES)('%s', (host) => {
     expect(carried).toBeGreaterThan(20);
   });
 
-  verifies('C12', 'gets it back from a file that had another server of that name', () => {
+  verifies('C12', 'returns each field from a file that had another server of that name', () => {
     const property = fc.property(entry, entry, (before, ours) => {
       const { text: existing } = HOSTS[host].to({ x: before, y: before }, undefined, { file: FILE });
       check(host, ours, host === 'registry' ? undefined : existing);
