@@ -1,3 +1,4 @@
+import type { Config } from './config/config.ts';
 import type { Settings } from './config/schema/schema.ts';
 import type { Caller, Handler, JsonObject, Target, TargetKind } from './core/call.ts';
 import type { ApiKey } from './core/records/api-key.ts';
@@ -6,70 +7,81 @@ import type { MetricsRow } from './core/records/metrics.ts';
 import type { NotificationFilter, NotificationHandler } from './core/records/notification.ts';
 import type { Change, ServerStatus } from './core/records/server-status.ts';
 
-/** What a face may touch: types only, nothing here runs. `by` is checked against a role where it matters. */
+/**
+ * The interface between front ends and everything behind them. This file has types only.
+ * Methods that administrate or show data of other callers check the roles of `by`. They throw PERMISSION_DENIED.
+ */
 export interface Heddle {
-  /** The only way to a server. */
+  /** Runs a call through all stages. No other function reaches a server. */
   readonly dispatch: Handler;
   readonly catalog: {
-    /** Lists one page of the entries that `by` may see, by the same `decide` as dispatch. Waits at most `waitMs` for servers never seen; 0 starts none. */
+    /**
+     * Lists one page of the entries that `by` may see, by the same `decide` as `dispatch`.
+     * Waits at most `waitMs` for servers never seen; 0 starts none.
+     */
     list(by: Caller, query: ListQuery): Promise<Page<Target>>;
-    /** A tool, looked up as `dispatch` would; else a prompt, a template or a resource. Throws NAME_UNKNOWN or NAME_AMBIGUOUS. */
+    /** Finds a tool as `dispatch` does; else a prompt, a template or a resource. Throws NAME_UNKNOWN or NAME_AMBIGUOUS. */
     describe(by: Caller, name: string, signal: AbortSignal): Promise<Target>;
-    /** What fits some words best, among what `by` may see. */
-    search(by: Caller, query: { readonly text: string; readonly limit?: number }): Promise<readonly Hit[]>;
-    categories(by: Caller): Promise<readonly Category[]>;
-    /** The features besides tools. Starts servers never seen, and waits 250 ms at most: those still connecting may bring anything. */
+    /** Returns the tools that match a text best, of those that `by` may see. */
+    search(by: Caller, query: SearchQuery): Promise<readonly Hit[]>;
+    categories(by: Caller, signal?: AbortSignal): Promise<readonly Category[]>;
+    /** Returns the features besides tools. Starts servers never seen and waits at most 250 ms; a server still connecting counts as having all. */
     offers(by: Caller): Promise<Features>;
-    /** Which rule keeps a known tool of this name out of sight, if one does. Only for the owner: to others it is not there. */
+    /** Returns the rule that hides a known tool of this name. Requires the role `owner`: for others a hidden tool does not exist. */
     hiddenBy(by: Caller, name: string): Promise<HidingRule | undefined>;
   };
   readonly servers: {
-    /** Starts nothing. A caller with a profile is shown the servers of that profile alone. */
+    /** Lists servers without starting any. A caller with a profile gets the servers of that profile. Requires `owner`, `operator` or `auditor`. */
     list(by: Caller): Promise<readonly ServerStatus[]>;
-    /** Connects when it is not connected yet; a failure is a status, not an exception. */
+    /** Connects a server that is not connected. A failed connection is a status, not an exception. */
     connect(by: Caller, name: string, signal: AbortSignal): Promise<ServerStatus>;
-    /** Tells a server something, connecting it first. Throws INPUT_INVALID for what MCP itself means otherwise. */
-    notify(by: Caller, name: string, said: OutgoingNotification): Promise<void>;
+    /** Sends a notification to a server, and connects it first. Throws INPUT_INVALID for a method of MCP itself. */
+    notify(by: Caller, name: string, notification: OutgoingNotification): Promise<void>;
     /**
-     * Brings a server while Heddle runs: an entry as in `mcpServers`, taken literally, or one in this process. It
-     * wins over files that name it later. Throws NAME_TAKEN, CONFIG_INVALID or SERVER_BLOCKED.
+     * Adds a server at run time: an entry as in `mcpServers`, taken literally, or an in-process server.
+     * It wins over files that name it later. Throws NAME_TAKEN, CONFIG_INVALID or SERVER_BLOCKED.
      */
     register(by: Caller, name: string, server: JsonObject | LocalServer): Promise<ServerStatus>;
-    /** Replaces a server that was registered; calls under way end on the line they began with. */
+    /** Replaces a registered server. Calls in flight end on the connection they began with. */
     update(by: Caller, name: string, server: JsonObject | LocalServer): Promise<ServerStatus>;
-    /** Takes a registered server away again; calls under way come to their end. Throws NAME_UNKNOWN for any other. */
+    /** Removes a registered server after its calls in flight have ended. Throws NAME_UNKNOWN for any other server. */
     unregister(by: Caller, name: string): Promise<void>;
   };
   readonly access: Access;
   readonly traces: {
-    /** Per tool as long as nothing else is said, the most called first. */
+    /** Returns statistics per tool (default) or per server, the most called first. */
     stats(by: Caller, since: number, per?: 'tool' | 'server'): Promise<readonly CallStats[]>;
   };
-  /** How each server and each of its tools has done so far, in this run and those before. */
+  /** Returns call metrics of each server and each of its tools, those of earlier runs included. */
   metrics(by: Caller): Promise<readonly MetricsRow[]>;
-  /** What happens to servers and the catalog, from now on, until the signal aborts or Heddle closes. */
+  /** Returns the active configuration. Requires the role `owner`. */
+  configuration(by: Caller): Config;
+  /**
+   * Reads changes from now on, until the signal aborts or Heddle closes. Every caller reads changes of the catalog.
+   * Changes of servers and of the configuration require `owner`, `operator` or `auditor`, and are left out for others.
+   */
   changes(by: Caller, signal: AbortSignal): AsyncIterable<Change>;
-  /** What servers say of their own accord, from now on, until the function that comes back is called. */
+  /** Calls `handler` with notifications of servers from now on. The returned function ends that. */
   onNotification(by: Caller, filter: NotificationFilter, handler: NotificationHandler): () => void;
-  /** Everything worth knowing when something does not work; with a server's name, about that server alone. */
+  /** Checks the whole installation; with a server's name, that server alone. */
   doctor(by: Caller, server: string | undefined, signal: AbortSignal): Promise<readonly Finding[]>;
   close(): Promise<void>;
 }
 
-/** Who may come in, and with what. */
+/** API keys and the settings of access control. */
 export interface Access {
-  /** What the configuration in force says of it. */
+  /** Returns the active settings. */
   settings(): Pick<Settings, 'gateway' | 'profiles'>;
-  /** The file that has this profile and that the user has yet to trust, if there is one. */
+  /** Returns the file that defines this profile and is not trusted by the user yet. */
   waitingProfile(profile: string): string | undefined;
-  /** Whose key has this SHA-256, at this very moment. */
+  /** Returns the key with this SHA-256, unless it has been revoked by now. */
   keyOf(sha256: string): Promise<ApiKey | undefined>;
   keys(by: Caller): Promise<readonly KnownKey[]>;
-  /** Makes a key, and gives it out this once. Throws NAME_TAKEN, or NAME_UNKNOWN for a profile that does not exist. */
+  /** Creates a key and returns its secret, which is not stored. Throws NAME_TAKEN, or NAME_UNKNOWN for an unknown profile. */
   createKey(by: Caller, wanted: Pick<ApiKey, 'name' | 'roles' | 'profile'>): Promise<string>;
-  /** Takes a key away: from now on it opens nothing. Throws NAME_UNKNOWN. */
+  /** Revokes a key at once. Throws NAME_UNKNOWN. */
   revokeKey(by: Caller, name: string): Promise<void>;
-  /** Writes down that a request of this caller was not believed, before it became a call. Each may tell of itself. */
+  /** Records that a request of this caller was rejected before it became a call. Checks no role: each caller reports itself. */
   refused(by: Caller, what: { readonly callId: string; readonly name: string; readonly reason: string }): void;
 }
 
@@ -78,16 +90,22 @@ export interface KnownKey extends ApiKey {
   readonly createdAt?: number;
 }
 
-/** A notification of our own; its signal ends the wait for the server to take it. */
+/** A notification to a server. The signal ends the wait for its delivery. */
 export interface OutgoingNotification {
   readonly method: string;
   readonly params: JsonObject;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A server in this process, which only its own program can bring: it is given its end of a line. */
+/** A server in this process. `connect` receives the server's end of an in-memory transport. */
 export interface LocalServer {
-  readonly connect: (line: never) => Promise<void>;
+  connect(transport: never): Promise<void>;
+}
+
+export interface SearchQuery {
+  readonly text: string;
+  readonly limit?: number;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface Page<T> {
@@ -96,19 +114,21 @@ export interface Page<T> {
 }
 
 export interface ListQuery {
-  /** Tools unless something else is said. */
+  /** Default: tools. */
   readonly kind?: TargetKind;
   readonly cursor?: string;
   readonly limit?: number;
   readonly waitMs?: number;
-  /** Also tools that nobody can call because their definition is broken; `invalid` says why. */
+  /** Ends the wait for servers never seen. */
+  readonly signal?: AbortSignal | undefined;
+  /** Includes tools with a broken definition, which cannot be called; `invalid` has the reason. */
   readonly includeInvalid?: boolean;
-  /** Only what this server can answer. */
+  /** Only entries of this server. */
   readonly server?: string;
   readonly category?: string;
 }
 
-/** Why something is not shown: what decided, where to look for it, and in words. */
+/** The rule that hides an entry. */
 export interface HidingRule {
   /** `permissions.deny: mcp__github`, `mcpServers.github.permissions.deniedTools`, … */
   readonly rule: string;

@@ -1,8 +1,12 @@
+import { existsSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect } from 'vitest';
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { describe, expect, onTestFinished } from 'vitest';
 import { verifies } from '../test/requirements.ts';
 import { recordingServer, text } from '../test/servers/recording-server.ts';
 import { temporaryFolder, temporaryHeddleClient } from '../test/temporary-heddle.ts';
+import { type OpenOptions, openHeddle, text as textOf } from './index.ts';
 import { openStore } from './store/open-store.ts';
 
 async function opened() {
@@ -60,3 +64,67 @@ verifies(
     expect(said).toEqual([{ words: 'again' }, { words: 'harmless' }]);
   },
 );
+
+verifies('X1', 'an SDK server is passed as it is, without a wrapper', async () => {
+  const clock = new McpServer({ name: 'clock', version: '1.0.0' });
+  clock.registerTool('now', {}, () => ({ content: [{ type: 'text', text: 'noon' }] }));
+  const heddle = await temporaryHeddleClient({ servers: { clock } });
+  expect(textOf((await heddle.call('clock.now')).value)).toBe('noon');
+});
+
+describe('the config option', () => {
+  const DENIES_DEMO = { permissions: { deny: ['mcp__demo'] } };
+
+  /** A folder whose heddle.json denies every tool of `demo`, and a function that opens Heddle there. */
+  async function folderWithConfig() {
+    const folder = await temporaryFolder();
+    await writeFile(join(folder, 'heddle.json'), JSON.stringify(DENIES_DEMO));
+    const env = { HEDDLE_HOME: join(folder, 'home'), HEDDLE_MANAGED_DIR: join(folder, 'managed') };
+    const servers = { demo: recordingServer({ say: () => text('hello') }) };
+    return {
+      folder,
+      async open(options: OpenOptions) {
+        const heddle = await openHeddle({ cwd: folder, env, servers, trustProject: true, ...options });
+        onTestFinished(() => heddle.close());
+        return heddle;
+      },
+    };
+  }
+
+  verifies(
+    'X1',
+    'reads no file of the project or the user, and leaves no database with a store in memory',
+    async () => {
+      const { folder, open } = await folderWithConfig();
+      await expect((await open({ store: 'denied.sqlite' })).call('demo.say')).rejects.toMatchObject({
+        code: 'NAME_UNKNOWN',
+      });
+      expect(existsSync(join(folder, 'denied.sqlite'))).toBe(true);
+      for (const config of [false, {}] as const) {
+        const heddle = await open({ config, store: ':memory:' });
+        expect(textOf((await heddle.call('demo.say')).value)).toBe('hello');
+        await heddle.close();
+      }
+      expect(existsSync(join(folder, 'home'))).toBe(false);
+    },
+  );
+
+  verifies('X1', 'is the configuration when it is an object', async () => {
+    const { open } = await folderWithConfig();
+    const heddle = await open({ config: { permissions: { deny: ['mcp__filesystem'] } }, store: ':memory:' });
+    expect((await heddle.tools()).map(({ name }) => name)).toEqual(['mcp__demo__say']);
+  });
+
+  verifies('C14', 'does not replace the files of an organisation', async () => {
+    const { folder, open } = await folderWithConfig();
+    await mkdir(join(folder, 'managed'));
+    await writeFile(join(folder, 'managed', 'managed-mcp.json'), JSON.stringify({ mcpServers: {} }));
+    const heddle = await open({ config: { mcpServers: { own: { command: 'true' } } }, store: ':memory:' });
+    expect((await heddle.servers.list()).find(({ name }) => name === 'own')?.state).not.toBe('pending');
+  });
+
+  verifies('X1', 'cannot be combined with configFile', async () => {
+    const { open } = await folderWithConfig();
+    await expect(open({ config: {}, configFile: 'heddle.json' })).rejects.toMatchObject({ code: 'USAGE_INVALID' });
+  });
+});

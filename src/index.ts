@@ -5,28 +5,54 @@ import type { Change, ServerStatus } from './core/records/server-status.ts';
 import type { Category, Hit } from './heddle.ts';
 import { capabilitiesOfHost, type HostOptions } from './library/host-input.ts';
 import { type CallOptions, type CallResult, PROGRAM, send, toLibraryCall } from './library/library-call.ts';
+import type { CallToolResult } from './library/mcp-results.ts';
 import { listAll, type ResourceApi, resourceApi } from './library/resource-api.ts';
-import { type HeddleOptions as OpenHeddleOptions, openHeddle as open } from './open-heddle.ts';
+import { type HeddleOptions, openHeddle as open } from './open-heddle.ts';
 import type { InProcessServer } from './upstream/lifecycle/programmatic-servers.ts';
 
 export type { Choice, Field } from './core/call/form.ts';
-export type { Facts, InputRequest, InputResponse, JsonObject, Progress } from './core/call.ts';
+export type { Facts, InputRequest, InputResponse, Json, JsonObject, Progress } from './core/call.ts';
 export { type ErrorCode, type Fault, HeddleError, UpstreamError } from './core/errors.ts';
 export type { Metrics } from './core/records/metrics.ts';
 export type { Notification, NotificationFilter, NotificationHandler } from './core/records/notification.ts';
-export type { Change, ServerStatus } from './core/records/server-status.ts';
+export type {
+  CatalogChange,
+  Change,
+  ConfigChange,
+  ServerChange,
+  ServerEvent,
+  ServerStatus,
+} from './core/records/server-status.ts';
 export type { Category } from './heddle.ts';
 export type {
   Elicitation,
-  ElicitationAnswer,
   ElicitationContext,
-  HostInputRequest,
+  ElicitationResponse,
   HostOptions,
   Sampling,
 } from './library/host-input.ts';
 export type { CallOptions, CallResult } from './library/library-call.ts';
+export {
+  type Annotations,
+  type AudioContent,
+  type CallToolResult,
+  type Completion,
+  type CompletionResult,
+  type ContentBlock,
+  type EmbeddedResource,
+  type GetPromptResult,
+  type ImageContent,
+  type PromptMessage,
+  type ReadResourceResult,
+  type ResourceContents,
+  type ResourceLink,
+  type TextContent,
+  text,
+} from './library/mcp-results.ts';
 export type {
+  CompleteOptions,
   CompletionRef,
+  ListFilter,
   Prompt,
   ReadResult,
   Resource,
@@ -34,96 +60,103 @@ export type {
   ResourceTemplate,
   Update,
 } from './library/resource-api.ts';
-export type { InProcessServer } from './upstream/lifecycle/programmatic-servers.ts';
+export type { InProcessServer, InProcessTransport } from './upstream/lifecycle/programmatic-servers.ts';
 
-/** How Heddle is opened, and how the program answers what servers ask. */
-export interface OpenOptions extends Omit<OpenHeddleOptions, 'user'>, HostOptions {}
+/** Options of `openHeddle`, and the functions that answer input requests of servers. */
+export interface OpenOptions extends Omit<HeddleOptions, 'user' | 'scope' | 'clock'>, HostOptions {}
 
-/** One tool, under the name it is called by. */
+/** A tool, under its public name. */
 export interface Tool {
   readonly name: string;
-  /** Who can answer, in order of preference. */
+  /** The servers that have it, in order of preference. */
   readonly servers: readonly string[];
-  /** The tool exactly as its server wrote it, under its own name there. */
+  /** The definition exactly as its server wrote it, with the server's own name for it. */
   readonly definition: JsonObject;
-  /** What Heddle holds to be true of it. */
+  /** Facts that Heddle uses for its decisions, such as `readOnly` and `riskLevel`. */
   readonly facts: Facts;
-  /** What a person should know before trusting it, as `looks-like: <public name>`. */
+  /** Warnings for a person, such as `looks-like: <public name>`. */
   readonly flags: readonly string[];
-  /** The version of the definition: SHA-256 of its canonical JSON. */
+  /** SHA-256 of the definition as canonical JSON. */
   readonly digest: string;
 }
 
-/** Which tools are meant: those that a server can answer, those in a category, or both. */
+/** Limits a list of tools to a server, a category or both. `signal` ends the wait for servers never seen. */
 export interface ToolFilter {
   readonly server?: string;
   readonly category?: string;
+  readonly signal?: AbortSignal;
 }
 
-/** A tool that was searched for. Scores compare the hits of one search, and nothing else. */
+/** A hit of a search. Scores are comparable within one search only. */
 export interface FoundTool extends Tool {
   readonly score: number;
   readonly reason: Hit['reason'];
 }
 
-/** A running Heddle, as a program uses it. Every call passes the same pipeline as the gateway's and the CLI's. */
+/** Ends the wait of a request. */
+export interface SignalOptions {
+  readonly signal?: AbortSignal;
+}
+
+/** An open Heddle, for the program that embeds it. Calls pass the same stages as those of the gateway and the CLI. */
 export interface HeddleClient extends ResourceApi, AsyncDisposable {
-  /** All tools, or some. Starts only servers whose tools were never seen, and waits at most two seconds for them. */
+  /** Lists tools. Starts only servers whose tools were never seen, and waits at most 2 s for them. */
   tools(filter?: ToolFilter): Promise<readonly Tool[]>;
-  /** Calls a tool by public name, `server.tool`, or its own name where only one has it. Throws `HeddleError`. */
+  /** Calls a tool by public name, `server.tool`, or its own name if only one server has it. Throws `HeddleError`. */
   call(name: string, input?: JsonObject, options?: CallOptions): Promise<CallResult>;
   readonly catalog: {
-    /** One tool, by any name that `call` takes; starts its server where needed. Throws NAME_UNKNOWN or NAME_AMBIGUOUS. */
-    describe(name: string, signal?: AbortSignal): Promise<Tool>;
-    /** The tools that fit some words best: by name, then by words of the name, then of the description. */
-    search(text: string, options?: { readonly limit?: number }): Promise<readonly FoundTool[]>;
-    categories(): Promise<readonly Category[]>;
+    /** Returns a tool by any name that `call` takes, and starts its server if needed. Throws NAME_UNKNOWN or NAME_AMBIGUOUS. */
+    describe(name: string, options?: SignalOptions): Promise<Tool>;
+    /** Returns the tools that match a text best: by name, then by words of the name, then of the description. */
+    search(text: string, options?: SignalOptions & { readonly limit?: number }): Promise<readonly FoundTool[]>;
+    categories(options?: SignalOptions): Promise<readonly Category[]>;
   };
   readonly servers: {
     list(): Promise<readonly ServerStatus[]>;
-    /** Connects one server; a failure is a status, not an exception. */
-    connect(name: string, signal?: AbortSignal): Promise<ServerStatus>;
-    /** Sends a notification of the program's own, as hosts do that bring their own servers; connects it first. */
+    /** Connects a server. A failed connection is a status, not an exception. */
+    connect(name: string, options?: SignalOptions): Promise<ServerStatus>;
+    /** Sends a notification to a server, and connects it first. Throws INPUT_INVALID for a method of MCP itself. */
     notify(
       name: string,
-      said: { readonly method: string; readonly params?: JsonObject },
-      signal?: AbortSignal,
+      notification: { readonly method: string; readonly params?: JsonObject },
+      options?: SignalOptions,
     ): Promise<void>;
     /**
-     * Brings a server while Heddle runs: an entry as in `mcpServers`, taken literally, or one of the program's own.
-     * It stays when files change, and wins over one of the same name in them. Throws NAME_TAKEN, CONFIG_INVALID or
-     * SERVER_BLOCKED.
+     * Adds a server at run time: an entry as in `mcpServers`, taken literally, or an in-process server.
+     * It survives changes of files, and wins over one of the same name in them.
+     * Throws NAME_TAKEN, CONFIG_INVALID or SERVER_BLOCKED.
      *
      * @example
-     * await heddle.servers.register('clock', { connect: (line) => server.connect(line) });
+     * await heddle.servers.register('clock', new McpServer({ name: 'clock', version: '1.0.0' }));
      */
     register(name: string, server: JsonObject | InProcessServer): Promise<ServerStatus>;
-    /** Replaces a registered server; calls under way end where they began. */
+    /** Replaces a registered server. Calls in flight end on the connection they began with. */
     update(name: string, server: JsonObject | InProcessServer): Promise<ServerStatus>;
-    /** Takes a registered server away again; calls under way come to their end. */
+    /** Removes a registered server after its calls in flight have ended. */
     unregister(name: string): Promise<void>;
   };
-  /** What happens to servers and the catalog from now on. */
-  changes(signal: AbortSignal): AsyncIterable<Change>;
+  /** Reads changes of servers, the catalog and the configuration from now on, until the signal aborts or Heddle closes. */
+  changes(options?: SignalOptions): AsyncIterable<Change>;
   /**
-   * Hears what connected servers say of their own accord: log lines, changed lists and resources, and whatever else.
-   * Any number may; the function that comes back ends it.
+   * Calls `handler` with notifications of servers from now on: log messages, changed lists and resources, and custom ones.
+   * The returned function ends that, and so does `signal`.
    *
    * @example
    * heddle.onNotification({ method: 'notifications/message' }, ({ server, params }) => console.log(server, params.data));
    */
-  onNotification(filter: NotificationFilter, handler: NotificationHandler): () => void;
-  /** Ends every connection and every process that was started. */
+  onNotification(filter: NotificationFilter, handler: NotificationHandler, options?: SignalOptions): () => void;
+  /** Closes every connection and ends every process that was started. */
   close(): Promise<void>;
 }
 
 /**
- * Opens Heddle with the configuration of the project and the user. Servers
- * connect when they are first needed, not now.
+ * Opens Heddle with the configuration of the project and the user, or with `config`.
+ * Servers connect when they are first needed, not now.
  *
  * @example
  * await using heddle = await openHeddle();
  * const { value } = await heddle.call('filesystem.fs_read_file', { path: 'README.md' });
+ * console.log(text(value));
  */
 export async function openHeddle(options: OpenOptions = {}): Promise<HeddleClient> {
   const capabilities = capabilitiesOfHost(options);
@@ -131,34 +164,44 @@ export async function openHeddle(options: OpenOptions = {}): Promise<HeddleClien
   const close = () => heddle.close();
   return {
     tools: async (filter = {}) => (await listAll(heddle, 'tool', filter)).map(toTool),
-    call: async (name, input = {}, callOptions = {}) =>
-      send(heddle, toLibraryCall({ kind: 'tool', name, input }, callOptions), options),
+    async call(name, input = {}, callOptions = {}) {
+      const result = await send(heddle, toLibraryCall({ kind: 'tool', name, input }, callOptions), options);
+      return { ...result, value: result.value as CallToolResult };
+    },
     ...resourceApi(heddle, options),
     catalog: {
-      describe: async (name, signal = new AbortController().signal) =>
-        toTool(await heddle.catalog.describe(PROGRAM, name, signal)),
-      search: async (text, { limit } = {}) => {
-        const hits = await heddle.catalog.search(PROGRAM, { text, ...(limit !== undefined && { limit }) });
+      describe: async (name, { signal = never() } = {}) => toTool(await heddle.catalog.describe(PROGRAM, name, signal)),
+      search: async (text, { limit, signal } = {}) => {
+        const hits = await heddle.catalog.search(PROGRAM, { text, signal, ...(limit !== undefined && { limit }) });
         return hits.map(({ target, score, reason }) => ({ ...toTool(target), score, reason }));
       },
-      categories: () => heddle.catalog.categories(PROGRAM),
+      categories: ({ signal } = {}) => heddle.catalog.categories(PROGRAM, signal),
     },
     servers: {
       list: () => heddle.servers.list(PROGRAM),
-      connect: (name, signal = new AbortController().signal) => heddle.servers.connect(PROGRAM, name, signal),
-      notify: (name, { method, params = {} }, signal) =>
+      connect: (name, { signal = never() } = {}) => heddle.servers.connect(PROGRAM, name, signal),
+      notify: (name, { method, params = {} }, { signal } = {}) =>
         heddle.servers.notify(PROGRAM, name, { method, params, signal }),
       register: (name, server) => heddle.servers.register(PROGRAM, name, server),
       update: (name, server) => heddle.servers.update(PROGRAM, name, server),
       unregister: (name) => heddle.servers.unregister(PROGRAM, name),
     },
-    changes: (signal) => heddle.changes(PROGRAM, signal),
-    onNotification: (filter, handler) =>
-      heddle.onNotification(PROGRAM, filter, (notification) => handler(withPlainNumbers(notification))),
+    changes: ({ signal = never() } = {}) => heddle.changes(PROGRAM, signal),
+    onNotification(filter, handler, { signal } = {}) {
+      if (signal?.aborted) return () => {};
+      const end = heddle.onNotification(PROGRAM, filter, (notification) => handler(withPlainNumbers(notification)));
+      signal?.addEventListener('abort', end, { once: true });
+      return () => {
+        signal?.removeEventListener('abort', end);
+        end();
+      };
+    },
     close,
     [Symbol.asyncDispose]: close,
   };
 }
+
+const never = (): AbortSignal => new AbortController().signal;
 
 const toTool = (target: Target): Tool => ({
   name: target.publicName,
@@ -167,6 +210,6 @@ const toTool = (target: Target): Tool => ({
   facts: target.facts,
   flags: target.flags,
   get digest() {
-    return target.digest; // Worked out when first asked for.
+    return target.digest; // Computed on first access.
   },
 });

@@ -37,6 +37,9 @@ const namesFor = async (heddle: Heddle, by: Caller, waitMs?: number) =>
     ({ name }) => name,
   );
 
+const hasToolList = ({ kind, detail }: Change) =>
+  kind === 'server' && detail.event !== 'notification' && detail.list === 'tools';
+
 /** Collects the changes of the catalog from now on. */
 function toldBy(heddle: Heddle): readonly Change[] {
   const told: Change[] = [];
@@ -80,7 +83,7 @@ describe('what a server lists only to those who can be asked', () => {
     const { heddle, server, told } = await running();
     expect(await namesFor(heddle, ABLE)).toEqual(['all']);
     await until('more is found', () => told.length > 0);
-    expect(told).toEqual([{ kind: 'catalog', subject: 'tools', detail: { abilities: 1 } }]);
+    expect(told).toEqual([{ kind: 'catalog', subject: 'tools', detail: { capabilities: 1 } }]);
     expect([await namesFor(heddle, ABLE), await namesFor(heddle, PLAIN)]).toEqual([['all', 'interrogate'], ['all']]);
     expect(await namesFor(heddle, { ...ABLE, id: 'bob' })).toEqual(['all', 'interrogate']);
     expect(server.told).toEqual([{}, { elicitation: { form: {} } }]);
@@ -158,13 +161,16 @@ describe('what a server lists only to those who can be asked', () => {
     const { heddle, server, told } = await running();
     const others: Change[] = [];
     void (async () => {
-      for await (const change of heddle.changes({ ...PLAIN, id: 'bob' }, signal)) others.push(change);
+      for await (const change of heddle.changes({ ...PLAIN, id: 'bob', roles: ['operator'] }, signal))
+        others.push(change);
     })();
     await heddle.dispatch(callOf('mcp__up__interrogate', ABLE));
     server.change(MORE);
-    await until('ann is told', () => told.some(({ detail }) => detail.user !== undefined));
+    await until('ann is told', () =>
+      told.some((change) => change.kind === 'catalog' && change.detail.user !== undefined),
+    );
     server.change({ all: '', more: '' });
-    await until('bob is told of the shared tools', () => others.some(({ detail }) => detail.list === 'tools'));
+    await until('bob is told of the shared tools', () => others.some(hasToolList));
     expect(JSON.stringify(others)).not.toContain('ann');
   });
 
@@ -223,7 +229,7 @@ describe('what a server lists only to those who can be asked', () => {
     expect(await namesFor(heddle, ABLE, 1)).toEqual(['all']);
     start.resolve();
     await until('the list is announced', () => told.length > 0);
-    expect(told).toEqual([{ kind: 'catalog', subject: 'tools', detail: { abilities: 1 } }]);
+    expect(told).toEqual([{ kind: 'catalog', subject: 'tools', detail: { capabilities: 1 } }]);
     expect(await namesFor(heddle, ABLE, 0)).toEqual(['all', 'interrogate']);
   });
 
@@ -240,7 +246,9 @@ describe('what a server lists only to those who can be asked', () => {
     const server = ableServer({ all: '', interrogate: 'elicitation' });
     const heddle = await opened(folder, { servers: { up: server } });
     expect(await namesFor(heddle, ABLE, 0)).toEqual(['all']);
-    expect(await heddle.servers.list(PLAIN)).toContainEqual(expect.objectContaining({ name: 'up', state: 'pending' }));
+    expect(await heddle.servers.list({ ...PLAIN, roles: ['owner'] })).toContainEqual(
+      expect.objectContaining({ name: 'up', state: 'pending' }),
+    );
     expect(server.told).toEqual([]);
   });
 });

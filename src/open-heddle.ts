@@ -1,10 +1,11 @@
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { assembleHeddle } from './compose/assemble-heddle.ts';
 import { type Environment, type HeddleOptions, wallClockOf } from './compose/heddle-options.ts';
 import type { Config, ServerConfig } from './config/config.ts';
 import { requireFile } from './config/read/require-file.ts';
 import { readConfig } from './config/read-config.ts';
 import { trustFile } from './config/sources/trust-file.ts';
+import { HeddleError } from './core/errors.ts';
 import { steadyClock } from './core/time.ts';
 import { homeFolder } from './files/home-folder.ts';
 import type { Heddle } from './heddle.ts';
@@ -24,6 +25,7 @@ export async function openSecretStore(env: Environment = process.env): Promise<S
 export async function openHeddle(options: HeddleOptions = {}): Promise<Heddle> {
   const { env = process.env, clock = steadyClock } = options;
   const closing = new AbortController();
+  requireOneConfig(options);
   const own = await toServerConfigs(options.servers ?? {}, options.scope ?? 'sdk');
   const read = (registered: readonly ServerConfig[]): Promise<Config> =>
     readConfig({ ...options, programmatic: [...own, ...registered], signal: closing.signal });
@@ -34,7 +36,7 @@ export async function openHeddle(options: HeddleOptions = {}): Promise<Heddle> {
   const config = await read([]);
   requireFile(config, options.configFile);
   options.onProblems?.(config.problems);
-  const location = config.settings.store ?? join(homeFolder(env), 'heddle.sqlite');
+  const location = storeOption(options) ?? config.settings.store ?? join(homeFolder(env), 'heddle.sqlite');
   const store = await openStore({ location, clock: wallClockOf(options) });
   try {
     return await assembleHeddle({ config, trustVersion, read, store, options, env, clock, closing });
@@ -43,4 +45,17 @@ export async function openHeddle(options: HeddleOptions = {}): Promise<Heddle> {
     await store.close();
     throw thrown;
   }
+}
+
+function requireOneConfig({ config, configFile }: HeddleOptions): void {
+  if (config === undefined || configFile === undefined) return;
+  throw new HeddleError('USAGE_INVALID', '`config` and `configFile` exclude each other.', {
+    fix: 'Pass the configuration as `config`, or the path of its file as `configFile`.',
+  });
+}
+
+/** Returns the `store` option with a file path made absolute. */
+function storeOption({ store, cwd = '.' }: HeddleOptions): string | undefined {
+  const isPath = store !== undefined && store !== ':memory:' && !store.includes('://');
+  return isPath ? resolve(cwd, store) : store;
 }

@@ -10,12 +10,12 @@ interface Place {
   /** The project folder. Without it the test gets a new one. */
   readonly folder?: string | undefined;
   /** The content of heddle.json. With it the project is trusted. */
-  readonly config?: JsonObject | undefined;
+  readonly config?: JsonObject | false | undefined;
   /** Environment variables, `PATH` alone by default. `HEDDLE_HOME` is added. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
-type PlacedOptions<Options> = Omit<Options, 'cwd' | 'env'> & Place;
+type PlacedOptions<Options> = Omit<Options, 'cwd' | 'env' | 'config'> & Place;
 
 /** Creates a folder, and deletes it when the test ends. */
 export async function temporaryFolder(): Promise<string> {

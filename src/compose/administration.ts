@@ -23,7 +23,7 @@ export interface AdministrationOptions {
   readonly clock: Clock;
 }
 
-/** What can be done to servers. No tool is called by it, so no stage sees it: it is judged and written down here. */
+/** Returns the administration of servers. It bypasses the stages, so it checks roles and writes audit records itself. */
 export function administration(options: AdministrationOptions): Heddle['servers'] {
   const { servers, metrics, registered, policy, audit, clock } = options;
   const list = () => servers.status().map((one) => ({ ...one, metrics: metrics.server(one.name) }));
@@ -36,7 +36,7 @@ export function administration(options: AdministrationOptions): Heddle['servers'
     name: `servers.${action}`,
   });
 
-  /** Nothing changes without a record of it; how it ended is a second one. */
+  /** Runs a change between two audit records: a durable intent before it, the outcome after it. */
   async function change(by: Caller, action: string, detail: JsonObject, act: () => Promise<void>): Promise<void> {
     requireRole(by, ['owner', 'operator']);
     const id = newCallId();
@@ -53,18 +53,20 @@ export function administration(options: AdministrationOptions): Heddle['servers'
   }
 
   const put = (action: 'register' | 'update') =>
-    async function put(by: Caller, name: string, given: JsonObject | LocalServer): Promise<ServerStatus> {
-      const local = isLocal(given);
-      const entry = local ? {} : structuredClone(given); // What is written down is what is used.
+    async function put(by: Caller, name: string, server: JsonObject | LocalServer): Promise<ServerStatus> {
+      const local = isLocal(server);
+      const entry = local ? {} : structuredClone(server); // A copy: the audit record shows exactly the entry in use.
       const detail = { server: name, entry: local ? 'in process' : redact(entry) };
-      await change(by, action, detail, () => registered[action](name, local ? (given as InProcessServer) : entry));
+      await change(by, action, detail, () => registered[action](name, local ? (server as InProcessServer) : entry));
       return statusOf(name);
     };
 
   return {
-    // Callers without a profile see the servers, too, that a rule denies to every caller.
-    list: async (by) =>
-      by.profile === undefined ? list() : list().filter(({ name }) => !hidesServer(policy(), by, name)),
+    async list(by) {
+      requireRole(by, ['owner', 'operator', 'auditor']);
+      // Callers without a profile see also the servers that a rule denies to every caller.
+      return by.profile === undefined ? list() : list().filter(({ name }) => !hidesServer(policy(), by, name));
+    },
     async connect(by, name, signal) {
       requireRole(by, ['owner', 'operator']);
       audit.append({ ...recordOf(by, 'connect'), phase: 'intent', detail: { server: name } });
@@ -77,9 +79,9 @@ export function administration(options: AdministrationOptions): Heddle['servers'
       requireRole(by, ['owner', 'operator']);
       requireCustom(method);
       if (deniesServer(policy(), server)) throw new HeddleError('PERMISSION_DENIED', `A rule denies ${server}.`);
-      const said = structuredClone(params); // What is written down is what is sent.
+      const sent = structuredClone(params); // A copy: the program cannot change it before it is sent.
       await audit.appendDurably({ ...recordOf(by, 'notify'), phase: 'intent', detail: { server, method } });
-      await servers.notify(server, { method, params: said }, signal);
+      await servers.notify(server, { method, params: sent }, signal);
     },
     register: put('register'),
     update: put('update'),

@@ -14,7 +14,7 @@ import type { Store } from '../store/store.ts';
 import { openServerRequests } from '../upstream/elicitation/server-requests.ts';
 import { suspendedCalls } from '../upstream/elicitation/suspended-calls.ts';
 import { notifications } from '../upstream/lifecycle/notifications.ts';
-import { planServer } from '../upstream/lifecycle/plan-server.ts';
+import { type PlanOptions, planServer } from '../upstream/lifecycle/plan-server.ts';
 import { inProcessOf } from '../upstream/lifecycle/programmatic-servers.ts';
 import { openServers } from '../upstream/servers.ts';
 import { httpPool } from '../upstream/transports/http-pool.ts';
@@ -48,7 +48,7 @@ export async function assembleHeddle(parts: HeddleParts): Promise<Heddle> {
   const active = () => activeConfig;
   serveBuiltIns({ config: () => activeConfig.config, inProcess, home: homeFolder(env) });
   // Notifications may come by the thousand, and must not displace the changes of a server's state.
-  const changes = feed<Change>(({ detail }) => detail.event === 'notification');
+  const changes = feed<Change>(({ kind, detail }) => kind === 'server' && detail.event === 'notification');
   const notified = notifications();
   const [watchdog, pool] = [openWatchdog(env), httpPool(env)];
   const serverRequests = openServerRequests({
@@ -59,7 +59,7 @@ export async function assembleHeddle(parts: HeddleParts): Promise<Heddle> {
   });
   const cwd = resolvePath(options.cwd ?? '.');
   const connectTimeoutMs = () => activeConfig.config.settings.connect.timeoutMs;
-  const planOptions = { watchdog, pool, env, inProcess, questions: serverRequests, cwd, connectTimeoutMs };
+  const planOptions: PlanOptions = { watchdog, pool, env, inProcess, serverRequests, cwd, connectTimeoutMs };
   const planAll = () => [...activeConfig.configs.values()].map((server) => planServer(server, planOptions));
   const plans = planAll();
   const metrics = openMetrics({ book: store.metrics, saved: await store.metrics.all(), present: plans });

@@ -11,31 +11,31 @@ import type { Heddle } from '../heddle.ts';
 const PAGE_SIZE = 1000;
 const MAX_HITS = 100;
 
-/** How long a list waits for servers that were never seen. */
+/** Longest wait of a list for servers never seen. */
 export const LIST_WAIT_MS = 2000;
 
-/** How long the handshake of a client waits, so that quick servers say exactly what they have. */
+/** Longest wait of a client's handshake for servers never seen, so that it declares the exact features of fast servers. */
 const HELLO_WAIT_MS = 250;
 
 interface View extends ListOptions {
   readonly rules: () => Decide;
-  /** 2 s unless given. */
+  /** Default: 2 s. */
   readonly listWaitMs?: number;
 }
 
-/** What there is to call, for those who look before they call. */
+/** Returns the lists, searches and descriptions of the catalog. */
 export function browse(view: View, resolve: Resolve): Heddle['catalog'] {
   const { listWaitMs = LIST_WAIT_MS } = view;
   const everything = (by: Caller) => pageOf(view, by, { limit: Number.POSITIVE_INFINITY }).items;
-  const learn = (by: Caller) => startUnknownServers(view, by, listWaitMs, new AbortController().signal);
+  const startServers = (by: Caller, signal = never()) => startUnknownServers(view, by, listWaitMs, signal);
 
   return {
-    async list(by, { waitMs = listWaitMs, limit = PAGE_SIZE, ...query }) {
+    async list(by, { waitMs = listWaitMs, limit = PAGE_SIZE, signal = never(), ...query }) {
       const { server } = query;
-      // Nobody else has to be started for the tools of one.
+      // A list of one server starts no other.
       const serverVisible = (caller: Caller, name: string) => name === server && view.serverVisible(caller, name);
       const narrowed = server === undefined ? view : { ...view, serverVisible };
-      await startUnknownServers(narrowed, by, waitMs, new AbortController().signal);
+      await startUnknownServers(narrowed, by, waitMs, signal);
       return pageOf(view, by, { limit, ...query });
     },
     async describe(by, name, signal) {
@@ -43,36 +43,38 @@ export function browse(view: View, resolve: Resolve): Heddle['catalog'] {
         return await resolve({ kind: 'tool', name, caller: by, signal });
       } catch (thrown) {
         if (HeddleError.from(thrown).code !== 'NAME_UNKNOWN') throw thrown;
-        // Looking for a tool has made known whatever else there is.
+        // `resolve` has started the servers never seen, so their prompts and resources are known.
         const found = othersNamed(view.catalog.current(by), name, (target) => view.visible(by, target));
         if (found.length === 0) throw thrown;
         if (found.length > 1) throw ambiguous(name, found);
         return found[0] as Target;
       }
     },
-    async search(by, { text, limit = MAX_HITS }) {
+    async search(by, { text, limit = MAX_HITS, signal }) {
       const { searchTargets } = await import('../catalog/search.ts');
-      await learn(by);
+      await startServers(by, signal);
       const spellings = (target: Target) => view.catalog.current(by).spellings(target);
       return searchTargets(everything(by), { text, limit: Math.min(limit, MAX_HITS), spellings });
     },
     async offers(by) {
       const { featuresOf } = await import('../catalog/features.ts');
-      await startUnknownServers(view, by, Math.min(listWaitMs, HELLO_WAIT_MS), new AbortController().signal);
+      await startUnknownServers(view, by, Math.min(listWaitMs, HELLO_WAIT_MS), never());
       return featuresOf(view.servers.status().filter(({ name }) => view.serverVisible(by, name)));
     },
     async hiddenBy(by, name) {
       const { hiddenBy } = await import('./hidden-by.ts');
       return hiddenBy(view, by, name);
     },
-    async categories(by) {
-      await learn(by);
+    async categories(by, signal) {
+      await startServers(by, signal);
       return categoriesOf(everything(by));
     },
   };
 }
 
-/** Prompts of this name; else templates of this text, or resources of this URI; else what would be read there. */
+const never = (): AbortSignal => new AbortController().signal;
+
+/** Finds prompts of this name; else templates or resources of this URI; else the template that matches the URI. */
 function othersNamed(catalog: Catalog, name: string, visible: (target: Target) => boolean): readonly Target[] {
   const { prompts, resources } = catalog;
   const exact = prompts.find(name);
@@ -86,8 +88,8 @@ function othersNamed(catalog: Catalog, name: string, visible: (target: Target) =
 
 function ambiguous(name: string, found: readonly Target[]): HeddleError {
   const candidates = found.map(({ publicName }) => publicName);
-  return new HeddleError('NAME_AMBIGUOUS', `${name} may be any of ${candidates.join(', ')}.`, {
-    fix: `Write one of them, for example ${candidates[0]}.`,
+  return new HeddleError('NAME_AMBIGUOUS', `${name} is ambiguous: ${candidates.join(', ')}.`, {
+    fix: `Use one of these names, for example ${candidates[0]}.`,
     details: { candidates },
   });
 }

@@ -1,45 +1,58 @@
 import type { CatalogOptions, LiveCatalog } from '../catalog/live-catalog.ts';
 import type { Feed } from '../core/async/feed.ts';
 import { isKeyOf, userKey } from '../core/call/private-user.ts';
-import type { Caller, JsonObject } from '../core/call.ts';
-import { ALL_CHANGES, type Change, type ServerEvent } from '../core/records/server-status.ts';
+import type { Caller, Role } from '../core/call.ts';
+import { ALL_CHANGES, type Change } from '../core/records/server-status.ts';
 import type { Notifications } from '../upstream/lifecycle/notifications.ts';
 import type { ServersOptions } from '../upstream/servers.ts';
 
-/** Tells those who listen what happens to servers, and what they say. */
+/** Publishes the events and notifications of servers. */
 export function changePublishers(
   changes: Feed<Change>,
-  heard: Notifications,
+  notified: Notifications,
 ): Pick<ServersOptions, 'onStatus' | 'onNotification'> {
-  const publish = (subject: string, event: ServerEvent, detail: JsonObject) =>
-    changes.publish({ kind: 'server', subject, detail: { ...detail, event } });
   return {
-    onStatus: (status, event, more) => publish(status.name, event, { ...status, ...more }),
+    onStatus(status, event, more) {
+      if (event === 'notification') return;
+      changes.publish({ kind: 'server', subject: status.name, detail: { ...status, ...more, event } });
+    },
     onNotification(server, method, params, user) {
-      if (user) return heard.tellPrivately({ server, method, params }, user);
-      publish(server, 'notification', { method, params });
-      heard.tell(server, method, params);
+      if (user) return notified.tellPrivately({ server, method, params }, user);
+      changes.publish({ kind: 'server', subject: server, detail: { event: 'notification', method, params } });
+      notified.tell(server, method, params);
     },
   };
 }
 
-/** Tells them what is other than before in the catalog, and for whom if not for everybody. */
+/** Publishes changes of the catalog, with the capabilities or the private user that they are limited to. */
 export const catalogPublisher =
   (changes: Feed<Change>): CatalogOptions['onChange'] =>
-  (subject, { abilities, user } = {}) =>
+  (subject, { abilities: capabilities, user } = {}) =>
     changes.publish({
       kind: 'catalog',
       subject,
-      detail: { ...(abilities !== undefined && { abilities }), ...(user && { user: userKey(user) }) },
+      detail: { ...(capabilities !== undefined && { capabilities }), ...(user && { user: userKey(user) }) },
     });
 
-/** Returns the changes that a caller may read. Those of a private user are for that principal and the gateway. */
+const ADMINISTRATORS: readonly Role[] = ['owner', 'operator', 'auditor'];
+
+/**
+ * Returns the changes that a caller may read. Those of a private user are for that principal and the gateway.
+ * Those of servers and the configuration are for administrators; `serverVisible` limits them to a profile.
+ */
 export const changesFor =
-  (changes: Feed<Change>) =>
-  (by: Caller, signal: AbortSignal): AsyncIterable<Change> =>
-    changes.read(signal, ({ kind, detail: { user } }) => {
-      return kind !== 'catalog' || typeof user !== 'string' || by === ALL_CHANGES || isKeyOf(user, by.id);
+  (changes: Feed<Change>, serverVisible: (by: Caller, server: string) => boolean) =>
+  (by: Caller, signal: AbortSignal): AsyncIterable<Change> => {
+    const administrates = by.roles.some((role) => ADMINISTRATORS.includes(role));
+    return changes.read(signal, (change) => {
+      if (change.kind === 'config') return administrates;
+      if (change.kind === 'server') {
+        return administrates && (by.profile === undefined || serverVisible(by, change.subject));
+      }
+      const { user } = change.detail;
+      return user === undefined || by === ALL_CHANGES || isKeyOf(user, by.id);
     });
+  };
 
 type ListHandlers = Pick<ServersOptions, 'onList' | 'onAbleTools' | 'onPrivateList' | 'onPrivateEnd'>;
 

@@ -101,7 +101,11 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
       requireRole(by, ['owner', 'operator', 'auditor']);
       return metrics.rows();
     },
-    changes: changesFor(changes),
+    configuration(by) {
+      requireRole(by, ['owner']);
+      return active().config;
+    },
+    changes: changesFor(changes, view.serverVisible),
     onNotification(by, filter, handler) {
       requireRole(by, ['owner', 'operator']);
       return parts.notified.on(filter, handler);

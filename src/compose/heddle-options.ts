@@ -1,4 +1,5 @@
 import type { Problem } from '../config/config.ts';
+import type { JsonObject } from '../core/call.ts';
 import type { Clock } from '../core/time.ts';
 import type { SoleUser } from '../upstream/lifecycle/private-connections.ts';
 import type { ServersOption } from '../upstream/lifecycle/programmatic-servers.ts';
@@ -9,6 +10,13 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export interface HeddleOptions {
   /** The only configuration file to read, instead of those of the project and the user. */
   readonly configFile?: string;
+  /**
+   * The configuration itself, with the fields of `heddle.json`, instead of all files of the project and the user.
+   * `false`: no configuration. Files of an organisation apply in any case. Excludes `configFile`.
+   */
+  readonly config?: JsonObject | false;
+  /** The database: `:memory:`, a file path (relative to `cwd`) or a `postgres://` URL. Overrides the setting `store`. */
+  readonly store?: string;
   readonly cwd?: string;
   readonly env?: Environment;
   /** Servers besides the configured ones: entries as in `mcpServers`, or in-process servers. */

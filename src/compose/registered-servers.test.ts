@@ -53,7 +53,7 @@ describe('a server that is registered while running', () => {
     const { heddle } = await opened({ servers: { given: saying('given') } }, { 'heddle.json': config });
     await heddle.servers.register('new', saying('first'));
     for (const name of ['new', 'given', 'written', 'filesystem']) {
-      const taken = expect.objectContaining({ code: 'NAME_TAKEN', exit: 2, fault: 'caller' });
+      const taken = expect.objectContaining({ code: 'NAME_TAKEN', fault: 'caller' });
       await expect(heddle.servers.register(name, saying('second'))).rejects.toEqual(taken);
     }
     expect(await said(heddle)).toEqual(text('first'));
@@ -172,14 +172,16 @@ describe('a registered server that changes or goes', () => {
   verifies('R10', 'is heard of: registered when it comes, closed when it goes', async () => {
     const { heddle } = await opened();
     const abort = new AbortController();
-    const changes = heddle.changes(abort.signal);
+    const changes = heddle.changes({ signal: abort.signal });
     await heddle.servers.register('new', saying('1'));
     await said(heddle);
     await heddle.servers.update('new', saying('2'));
     await heddle.servers.unregister('new');
     abort.abort();
     const heard: unknown[] = [];
-    for await (const { subject, detail } of changes) if (subject === 'new') heard.push(detail.event);
+    for await (const { kind, subject, detail } of changes) {
+      if (kind === 'server' && subject === 'new') heard.push(detail.event);
+    }
     expect(heard.filter((event) => event === 'registered' || event === 'closed')).toEqual([
       'registered',
       'closed',

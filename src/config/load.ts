@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import type { JsonObject } from '../core/call.ts';
 import type { Config, Problem, ServerConfig } from './config.ts';
 import { type FileReading, readConfigFile, readConfigText, sourceFile } from './read/read-file.ts';
 import { defaultSettings } from './schema/default-settings.ts';
@@ -8,6 +9,7 @@ import { explicitSource, findPlugins, type Source, standardSources } from './sou
 import type { LoadOptions, ReadSource, SourcesFound } from './sources-found.ts';
 
 const VARIABLE = 'HEDDLE_MCP_SERVERS';
+const OPTION = 'the `config` option';
 
 /** Reads all sources that apply in a folder and merges them. Errors are listed in `problems`, not thrown. */
 export async function loadConfig(options: LoadOptions): Promise<Config> {
@@ -21,13 +23,17 @@ export async function loadConfig(options: LoadOptions): Promise<Config> {
 }
 
 async function find(options: LoadOptions): Promise<SourcesFound> {
-  const { cwd, env, file, systemFolder = defaultSystemFolder() } = options;
+  const { cwd, env, file, config, systemFolder = defaultSystemFolder() } = options;
   const home = resolve(cwd, options.home);
   const projectFolder = await findProjectFolder(options);
   const [managed, sources, plugins] = await Promise.all([
     findManaged(systemFolder, env.HEDDLE_MANAGED_DIR),
-    file === undefined ? readStandard(options, projectFolder) : readAll([explicitSource(cwd, file)]),
-    file === undefined ? findPlugins(projectFolder, home) : [],
+    config !== undefined
+      ? readObject(config, projectFolder)
+      : file === undefined
+        ? readStandard(options, projectFolder)
+        : readAll([explicitSource(cwd, file)]),
+    file === undefined && config === undefined ? findPlugins(projectFolder, home) : [],
   ]);
   const files = sources.map(({ source: { file: path, scope }, reading }) => sourceFile(path, scope, reading));
   const problems = sources.flatMap(({ source, reading }) => problemsOf(source, reading));
@@ -40,6 +46,13 @@ async function readStandard(options: LoadOptions, folder: string): Promise<reado
   if (!text) return files;
   const source: Source = { file: VARIABLE, scope: 'environment', folder, foreign: true };
   return [{ source, reading: readConfigText(VARIABLE, text) }, ...files];
+}
+
+/** Reads a configuration that the program passed as an object. */
+function readObject(config: JsonObject | false, folder: string): readonly ReadSource[] {
+  if (config === false) return [];
+  const source: Source = { file: OPTION, scope: 'config', folder, foreign: false };
+  return [{ source, reading: readConfigText(OPTION, JSON.stringify(config)) }];
 }
 
 async function readAll(sources: readonly Source[]): Promise<readonly ReadSource[]> {

@@ -1,4 +1,5 @@
 import { homedir } from 'node:os';
+import type { JsonObject } from '../core/call.ts';
 import { homeFolder } from '../files/home-folder.ts';
 import type { Config, ServerConfig } from './config.ts';
 import { loadConfig } from './load.ts';
@@ -6,6 +7,8 @@ import { loadConfig } from './load.ts';
 export interface ReadConfigOptions {
   /** The only file to read, instead of those of the project and the user. */
   readonly configFile?: string;
+  /** A configuration instead of all files but an organisation's; `false` for none. */
+  readonly config?: JsonObject | false;
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Skips the trust book: everything that came with the project's folder counts as agreed to. */
@@ -18,7 +21,15 @@ export interface ReadConfigOptions {
 
 /** Reads the configuration of a process: its files, its environment, its secrets and the trust book of its user. */
 export function readConfig(options: ReadConfigOptions = {}): Promise<Config> {
-  const { configFile, cwd = process.cwd(), env = process.env, trustProject, programmatic = [], signal } = options;
+  const {
+    configFile,
+    config,
+    cwd = process.cwd(),
+    env = process.env,
+    trustProject,
+    programmatic = [],
+    signal,
+  } = options;
   const home = homeFolder(env);
   return loadConfig({
     cwd,
@@ -29,6 +40,7 @@ export function readConfig(options: ReadConfigOptions = {}): Promise<Config> {
     secrets: async (names) => (await import('../store/secrets/open-secrets.ts')).readSecretsFor(names, { home, env }),
     ...(!trustProject && { trust: async () => (await import('./sources/trust-book.ts')).openTrustBook(home) }),
     ...(configFile !== undefined && { file: configFile }),
+    ...(config !== undefined && { config }),
     ...(signal && { signal }),
   });
 }

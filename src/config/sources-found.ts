@@ -1,3 +1,4 @@
+import type { JsonObject } from '../core/call.ts';
 import type { HeddleError } from '../core/errors.ts';
 import type { Clock } from '../core/time.ts';
 import type { Config, Problem, ServerConfig } from './config.ts';
@@ -16,6 +17,8 @@ export interface LoadOptions {
   readonly secrets?: (names: readonly string[]) => Promise<ReadonlyMap<string, string | HeddleError>>;
   /** The only file to read, apart from an organisation's. */
   readonly file?: string;
+  /** A configuration instead of all files but an organisation's; `false` for none. */
+  readonly config?: JsonObject | false;
   /** Servers from a program (`sdk`), from its API at run time (`dynamic`) or from a command line (`command`). */
   readonly programmatic?: readonly ServerConfig[];
   /** The folder of an organisation's files. */

@@ -12,7 +12,7 @@ it('knows its own by a mark, so that two copies of Heddle agree', async () => {
 it.each([new Error('x'), 'text', null, undefined, { code: 'RATE_LIMITED' }, 7])('takes %s for a stranger', (thrown) => {
   expect(HeddleError.is(thrown)).toBe(false);
   const error = HeddleError.from(thrown);
-  expect([error.code, error.exit, error.fault, error.cause]).toEqual(['INTERNAL', 70, 'internal', thrown]);
+  expect([error.code, ERRORS[error.code].exit, error.fault, error.cause]).toEqual(['INTERNAL', 70, 'internal', thrown]);
   expect(error.message).not.toContain('x');
 });
 
@@ -21,7 +21,6 @@ it('brings the fix of its code unless it has a better one', () => {
   expect(new HeddleError('NAME_UNKNOWN', 'none', { fix: 'Look.' }).fix).toBe('Look.');
   expect(new UpstreamError('UPSTREAM_FAILED', 'lost', { delivered: 'maybe' })).toMatchObject({
     fault: 'upstream',
-    exit: 8,
     delivered: 'maybe',
     details: {},
   });

@@ -210,10 +210,6 @@ export class HeddleError extends Error {
     return ERRORS[this.code].fault;
   }
 
-  get exit(): number {
-    return ERRORS[this.code].exit;
-  }
-
   static is(value: unknown): value is HeddleError {
     return typeof value === 'object' && value !== null && BRAND in value;
   }

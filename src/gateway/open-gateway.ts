@@ -108,9 +108,10 @@ function endStreams({ subscriptions, streams }: Session): void {
 
 async function announceChanges(heddle: Heddle, sessions: Sessions, signal: AbortSignal): Promise<void> {
   for await (const change of heddle.changes(ALL_CHANGES, signal)) {
+    if (change.kind !== 'catalog') continue;
     const isFor = ({ callerId, capabilities }: Session) =>
       isChangeVisibleTo(change, { callerId, capabilities, era: 'legacy' });
-    if (change.kind === 'catalog') announceToSessions(sessions, `notifications/${change.subject}/list_changed`, isFor);
+    announceToSessions(sessions, `notifications/${change.subject}/list_changed`, isFor);
   }
 }
 

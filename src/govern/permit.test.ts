@@ -17,7 +17,6 @@ verifies('G2', 'what is allowed goes on', async () => {
 verifies('G2', 'what is denied stops, and the error names the rule', async () => {
   await expect(denying(aCall())).rejects.toMatchObject({
     code: 'PERMISSION_DENIED',
-    exit: 5,
     message: expect.stringContaining('mcp__demo__echo'),
     fix: expect.stringContaining('permissions.deny: mcp__demo__echo'),
   });
@@ -26,7 +25,6 @@ verifies('G2', 'what is denied stops, and the error names the rule', async () =>
 verifies('G6', 'what asks stops until a person agrees, and the error says how and why', async () => {
   await expect(asking(aCall())).rejects.toMatchObject({
     code: 'APPROVAL_REQUIRED',
-    exit: 6,
     fix: expect.stringContaining('--yes'),
     details: { rule: 'permissions.ask: mcp__demo', reason: expect.any(String) },
   });

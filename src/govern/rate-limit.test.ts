@@ -39,7 +39,6 @@ verifies('G5', 'a tool refuses past its calls, says how long to wait, and opens 
   time.now += 300;
   await expect(handle(call)).rejects.toMatchObject({
     code: 'RATE_LIMITED',
-    exit: 5,
     message: expect.stringContaining('mcp__demo__echo'),
     fix: 'Wait 700 ms and call again.',
   });

@@ -6,132 +6,132 @@ import type { ClientCapabilities, InputRequest, InputResponse, JsonObject } from
 import { withPlainNumbers } from '../core/exact-numbers.ts';
 import { INTERNAL_ERROR } from '../wire/mcp.ts';
 
-/** Who asks, and during which call. */
+/** The server and the call that an input request belongs to. */
 export interface ElicitationContext {
   readonly server: string;
-  /** The name that was called. */
+  /** The name that the program called. */
   readonly tool: string;
-  /** Aborts when the call is cancelled: then nobody waits for the answer. */
+  /** Aborts when the call is cancelled. The response is discarded then. */
   readonly signal: AbortSignal;
 }
 
-/** What a server wants to know from the user. */
+/** An `elicitation/create` request of a server. */
 export type Elicitation = ElicitationContext &
   (
     | {
         readonly mode: 'form';
         readonly message: string;
-        /** The form as JSON Schema, and the same as a list. No field asks for a secret. */
+        /** The form as JSON Schema. A form with fields for secrets is rejected before. */
         readonly schema: JsonObject;
+        /** The same form as a list of fields. */
         readonly fields: readonly Field[];
       }
     | {
         readonly mode: 'url';
         readonly message: string;
-        /** To be shown, never opened without the user's word. */
+        /** Show it to the user. Open it only with the user's consent. */
         readonly url: string;
         readonly host: string;
       }
   );
 
-/** What the user says. The content of a form is checked, and what is left out takes its default. */
-export type ElicitationAnswer =
+/** The user's response. The content of a form is validated; missing fields take their defaults. */
+export type ElicitationResponse =
   | { readonly action: 'accept'; readonly content?: JsonObject }
   | { readonly action: 'decline' | 'cancel' };
 
-/** What a server wants the user's model to write: `params` is MCP's `sampling/createMessage`. */
+/** A `sampling/createMessage` request of a server, with the `params` of MCP. */
 export interface Sampling extends ElicitationContext {
   readonly params: JsonObject;
 }
 
-/** A question of any kind, in MCP's own words. */
-export interface HostInputRequest extends ElicitationContext, InputRequest {}
-
-/** How a program answers what servers ask. Servers are told that they may ask only what has an answer here. */
+/** Functions that answer input requests. Servers see the capabilities of the functions that are given. */
 export interface HostOptions {
-  /** Puts a form or a URL to the user. Throwing cancels the call. */
-  readonly onElicitation?: (asked: Elicitation) => ElicitationAnswer | Promise<ElicitationAnswer>;
-  /** Lets a model write for a server, within `sampling` of the configuration. What it throws, the server hears. */
-  readonly onSampling?: (asked: Sampling) => JsonObject | Promise<JsonObject>;
-  /** The folders, or file:// URIs, the user works in, instead of the configured ones. */
-  readonly onRoots?: (asked: ElicitationContext) => readonly string[] | Promise<readonly string[]>;
+  /** Shows a form or a URL to the user. Throwing cancels the call. */
+  readonly onElicitation?: (elicitation: Elicitation) => ElicitationResponse | Promise<ElicitationResponse>;
+  /** Samples a model, within the limits of the setting `sampling`. The server receives what it throws as an error. */
+  readonly onSampling?: (sampling: Sampling) => JsonObject | Promise<JsonObject>;
+  /** Returns the roots of the user as folders or `file://` URIs, instead of the configured ones. */
+  readonly onRoots?: (context: ElicitationContext) => readonly string[] | Promise<readonly string[]>;
   readonly hooks?: {
-    /** Sees every question first: `false` refuses it, another question takes its place. */
-    readonly beforeQuestion?: (
-      asked: HostInputRequest,
+    /** Runs before each input request. `false` rejects it; a returned request replaces it. */
+    readonly beforeInputRequest?: (
+      request: InputRequest,
+      context: ElicitationContext,
     ) => InputRequest | false | undefined | Promise<InputRequest | false | undefined>;
-    /** Sees every answer last: another answer takes its place. */
-    readonly afterQuestion?: (
-      asked: HostInputRequest,
-      answer: InputResponse,
+    /** Runs after each input request. A returned response replaces the given one. */
+    readonly afterInputRequest?: (
+      request: InputRequest,
+      response: InputResponse,
+      context: ElicitationContext,
     ) => InputResponse | undefined | Promise<InputResponse | undefined>;
   };
 }
 
-/** What servers are told; undefined when the program answers nothing. */
+/** Returns the client capabilities of the program; undefined if it answers no input requests. */
 export function capabilitiesOfHost({
   onElicitation,
   onSampling,
   onRoots,
 }: HostOptions): ClientCapabilities | undefined {
   if (!onElicitation && !onSampling && !onRoots) return undefined;
-  const asks = onElicitation !== undefined;
+  const elicits = onElicitation !== undefined;
   return {
-    form: asks,
-    url: asks,
+    form: elicits,
+    url: elicits,
     sampling: onSampling !== undefined,
     samplingTools: false,
     roots: onRoots !== undefined,
   };
 }
 
-/** Puts the questions of one call to the program, all at once. */
-export function hostAsker(options: HostOptions, tool: string): AskUser {
+/** Returns a function that passes the input requests of one call to the program, all at once. */
+export function hostInput(options: HostOptions, tool: string): AskUser {
   const { hooks = {} } = options;
 
-  async function answer(asking: ElicitationContext, written: InputRequest): Promise<InputResponse> {
-    const changed = await hooks.beforeQuestion?.({ ...asking, ...written });
-    if (changed === false) return refusal(written);
-    const question = changed ?? written;
-    const given = await put(options, asking, question);
-    const last = (await hooks.afterQuestion?.({ ...asking, ...question }, given)) ?? given;
-    return checkInputResponse(written, last);
+  async function respond(context: ElicitationContext, original: InputRequest): Promise<InputResponse> {
+    const replacement = await hooks.beforeInputRequest?.(original, context);
+    if (replacement === false) return refusal(original);
+    const request = replacement ?? original;
+    const response = await runHandler(options, context, request);
+    const last = (await hooks.afterInputRequest?.(request, response, context)) ?? response;
+    return checkInputResponse(original, last);
   }
 
-  return async function ask(questions, server, signal) {
-    const asking = { server, tool, signal };
-    const answers = Object.entries(withPlainNumbers(questions)).map(
-      async ([key, one]) => [key, await answer(asking, one)] as const,
+  return async function ask(inputRequests, server, signal) {
+    const context = { server, tool, signal };
+    const responses = Object.entries(withPlainNumbers(inputRequests)).map(
+      async ([key, request]) => [key, await respond(context, request)] as const,
     );
-    return Object.fromEntries(await Promise.all(answers));
+    return Object.fromEntries(await Promise.all(responses));
   };
 }
 
-async function put(
+async function runHandler(
   options: HostOptions,
-  asking: ElicitationContext,
+  context: ElicitationContext,
   { method, params = {} }: InputRequest,
 ): Promise<InputResponse> {
   if (method === 'elicitation/create') {
-    return { ...(await options.onElicitation?.(toElicitation(asking, params))) };
+    return { ...(await options.onElicitation?.(toElicitation(context, params))) };
   }
   try {
-    if (method === 'sampling/createMessage') return (await options.onSampling?.({ ...asking, params })) ?? {};
-    return { roots: ((await options.onRoots?.(asking)) ?? []).map(toRoot) };
+    if (method === 'sampling/createMessage') return (await options.onSampling?.({ ...context, params })) ?? {};
+    return { roots: ((await options.onRoots?.(context)) ?? []).map(toRoot) };
   } catch (thrown) {
     return { failed: { code: INTERNAL_ERROR, message: thrown instanceof Error ? thrown.message : String(thrown) } };
   }
 }
 
-function toElicitation(asking: ElicitationContext, { mode, message, url, requestedSchema }: JsonObject): Elicitation {
-  const about = { ...asking, message: String(message) };
+function toElicitation(context: ElicitationContext, { mode, message, url, requestedSchema }: JsonObject): Elicitation {
+  const common = { ...context, message: String(message) };
   if (mode === 'url') {
-    const { href, host } = new URL(String(url)); // What was written may read otherwise than it is followed.
-    return { ...about, mode, url: href, host };
+    const { href, host } = new URL(String(url)); // Normalised: the written form may show another host to the user.
+    return { ...common, mode, url: href, host };
   }
   const fields = readForm(requestedSchema);
   return {
-    ...about,
+    ...common,
     mode: 'form',
     schema: requestedSchema as JsonObject,
     fields: typeof fields === 'string' ? [] : fields,

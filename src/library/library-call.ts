@@ -4,11 +4,12 @@ import type { Call, Caller, JsonObject, Progress, Provenance } from '../core/cal
 import { HeddleError } from '../core/errors.ts';
 import { withPlainNumbers } from '../core/exact-numbers.ts';
 import type { Heddle } from '../heddle.ts';
-import { capabilitiesOfHost, type HostOptions, hostAsker } from './host-input.ts';
+import { capabilitiesOfHost, type HostOptions, hostInput } from './host-input.ts';
+import type { CallToolResult } from './mcp-results.ts';
 
 export interface CallOptions {
   readonly timeoutMs?: number;
-  /** Whether another server of the pool may be tried when the first certainly did nothing; true unless said. */
+  /** False tries no other server of the pool after a failure that certainly had no effect. Default: true. */
   readonly failover?: boolean;
   readonly preferredServer?: string;
   readonly signal?: AbortSignal;
@@ -16,62 +17,68 @@ export interface CallOptions {
 }
 
 export interface CallResult extends Provenance {
-  /** The server's own result, verbatim: `content`, `structuredContent` and whatever else it said. */
-  readonly value: JsonObject;
-  /** The tool ran and says that it failed. */
+  /** The server's result, verbatim: `content`, `structuredContent` and any other member. */
+  readonly value: CallToolResult;
+  /** True if the tool ran and reported that it failed. */
   readonly isError: boolean;
 }
 
-/** The program that Heddle is part of. */
+/** The result of any request, before its type is known. */
+export interface RawResult extends Provenance {
+  readonly value: JsonObject;
+  readonly isError: boolean;
+}
+
+/** The caller of all library calls: the program that embeds Heddle. */
 export const PROGRAM: Caller = { id: 'library', roles: ['owner'], via: 'library' };
 
-/** What a program asks for, as a call of its own. */
+/** Builds the call for a request of the program. */
 export function toLibraryCall(
   { kind, name, input }: Pick<Call, 'kind' | 'name' | 'input'>,
   options: CallOptions,
 ): Call {
-  const { signal = new AbortController().signal, onProgress: report, ...rest } = options;
+  const { signal = new AbortController().signal, onProgress, ...rest } = options;
   return {
     id: newCallId(),
     kind,
     name,
-    input: written(name, input), // A call is a fact: what the program does to its object later is not part of it.
+    input: copyAsJson(name, input), // A copy: the program may change its object while the call runs.
     meta: {},
     caller: PROGRAM,
     options: rest,
     signal,
     ...(kind === 'tool' && { acceptsTask: true }),
-    ...(report && { onProgress: (progress: Progress) => report(withPlainNumbers(progress)) }),
+    ...(onProgress && { onProgress: (progress: Progress) => onProgress(withPlainNumbers(progress)) }),
   };
 }
 
-/** The arguments as they can be sent, whatever the program gave. */
-function written(name: string, input: JsonObject): JsonObject {
+/** Returns the arguments as they will be sent. Throws INPUT_INVALID for values that JSON cannot express. */
+function copyAsJson(name: string, input: JsonObject): JsonObject {
   try {
-    return JSON.parse(JSON.stringify(input, refuseCode));
+    return JSON.parse(JSON.stringify(input, rejectCode));
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new HeddleError('INPUT_INVALID', `The arguments of ${name} cannot be written as JSON: ${why}.`, {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new HeddleError('INPUT_INVALID', `The arguments of ${name} cannot be written as JSON: ${reason}.`, {
       cause,
-      fix: 'Give texts, numbers, booleans, null, lists and plain objects.',
+      fix: 'Pass strings, numbers, booleans, null, arrays and plain objects.',
     });
   }
 }
 
-/** JSON would leave it out, and the call would be another one. */
-function refuseCode(key: string, value: unknown): unknown {
+/** Throws for functions and symbols, which `JSON.stringify` would silently leave out. */
+function rejectCode(key: string, value: unknown): unknown {
   if (typeof value === 'function' || typeof value === 'symbol')
     throw new TypeError(`${key || 'it'} is a ${typeof value}`);
   return value;
 }
 
-/** Calls, and lets the program answer what servers ask. */
-export async function send(heddle: Heddle, call: Call, host: HostOptions): Promise<CallResult> {
+/** Runs a call to completion. The functions of `host` answer the input requests of servers. */
+export async function send(heddle: Heddle, call: Call, host: HostOptions): Promise<RawResult> {
   const capabilities = capabilitiesOfHost(host);
   const describe = ({ caller, name, signal }: Call) => heddle.catalog.describe(caller, name, signal);
   if (capabilities) {
-    const asking = { ask: hostAsker(host, call.name), describe };
-    return toResult(await runToCompletion(heddle.dispatch, { ...call, capabilities }, asking));
+    const input = { ask: hostInput(host, call.name), describe };
+    return toResult(await runToCompletion(heddle.dispatch, { ...call, capabilities }, input));
   }
   const ask = () => Promise.reject(cannotAsk(call));
   const result = await heddle.dispatch(call);
@@ -82,11 +89,14 @@ export async function send(heddle: Heddle, call: Call, host: HostOptions): Promi
   );
 }
 
-const toResult = ({ value, isError, provenance }: CompleteResult): CallResult => ({
+const toResult = ({ value, isError, provenance }: CompleteResult): RawResult => ({
   value: withPlainNumbers(value),
   isError,
   ...provenance,
 });
 
 const cannotAsk = ({ name }: Call) =>
-  new HeddleError('APPROVAL_REQUIRED', `${name} has a question for the user, which this program cannot ask.`);
+  new HeddleError(
+    'APPROVAL_REQUIRED',
+    `${name} needs input from the user, and this program answers no input requests.`,
+  );

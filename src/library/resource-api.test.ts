@@ -65,7 +65,7 @@ describe.each(['legacy', 'modern'] as const)('a program, of a %s server,', (era)
     const server = notes();
     const heddle = await opened({ notes: server });
     const argument = { name: 'who', value: 'A' };
-    const ofPrompt = await heddle.complete({ prompt: 'notes.greet' }, argument, { how: 'warmly' });
+    const ofPrompt = await heddle.complete({ prompt: 'notes.greet' }, argument, { arguments: { how: 'warmly' } });
     expect(ofPrompt.value).toMatchObject({ completion: { values: ['A!'] } });
     expect(server.requests.at(-1)?.[1]).toMatchObject({
       ref: { type: 'ref/prompt', name: 'greet' },

@@ -1,73 +1,98 @@
-import type { JsonObject, Target, TargetKind } from '../core/call.ts';
+import type { JsonObject, Provenance, Target, TargetKind } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { withPlainNumbers } from '../core/exact-numbers.ts';
 import type { Heddle, ListQuery } from '../heddle.ts';
 import type { HostOptions } from './host-input.ts';
-import { type CallOptions, type CallResult, PROGRAM, send, toLibraryCall } from './library-call.ts';
+import { type CallOptions, PROGRAM, send, toLibraryCall } from './library-call.ts';
+import type { CompletionResult, GetPromptResult, ReadResourceResult } from './mcp-results.ts';
 
 interface Readable {
-  /** Who has it. */
+  /** The server that has it. */
   readonly server: string;
-  /** Exactly as its server wrote it. */
+  /** The definition exactly as its server wrote it. */
   readonly definition: JsonObject;
-  /** What a person should know before trusting it. */
+  /** Warnings for a person, such as `looks-like: <public name>`. */
   readonly flags: readonly string[];
 }
 
-/** Something that can be read, at the URI it is read by. */
+/** A resource, with the URI to read it by. */
 export interface Resource extends Readable {
   readonly uri: string;
 }
 
-/** A pattern of URIs that can be read (RFC 6570). */
+/** A template of resource URIs (RFC 6570). */
 export interface ResourceTemplate extends Readable {
   readonly uriTemplate: string;
 }
 
-/** A prompt, under the name it is got by. */
+/** A prompt, with the name to get it by. */
 export interface Prompt extends Readable {
   readonly name: string;
 }
 
-/** What was read. `cached`: the server said before that it stays good, and was not asked again. */
-export type ReadResult = Omit<CallResult, 'isError'>;
+/** The result of a read. `cached` is true if the server's earlier result was still valid and no request was sent. */
+export interface ReadResult<T extends JsonObject = JsonObject> extends Provenance {
+  readonly value: T;
+}
 
-/** A resource has changed: `uri` as it was subscribed to, or of a part of it. */
+/** An update of a subscribed resource. `uri` is the subscribed URI or that of a sub-resource. */
 export type Update = JsonObject & { readonly uri: string };
 
-/** What an argument belongs to that is being typed: a prompt's name, or a resource template. */
+/** The owner of an argument to complete: a prompt by name, or a resource template. */
 export type CompletionRef = { readonly prompt: string } | { readonly template: string };
 
-/** What a program reads beside calling tools. Every read passes the same pipeline as a call. */
+/** Limits a list to one server. `signal` ends the wait for servers never seen. */
+export interface ListFilter {
+  readonly server?: string;
+  readonly signal?: AbortSignal;
+}
+
+export interface CompleteOptions extends CallOptions {
+  /** Values of the other arguments, as far as they are known. */
+  readonly arguments?: Readonly<Record<string, string>>;
+}
+
+/** Resources, prompts and completions. Every read passes the same stages as a tool call. */
 export interface ResourceApi {
-  /** All resources, or those of one server. A URI that several servers have is said with the server's name. */
-  resources(filter?: { readonly server?: string }): Promise<readonly Resource[]>;
-  resourceTemplates(filter?: { readonly server?: string }): Promise<readonly ResourceTemplate[]>;
+  /** Lists resources. A URI that several servers have is listed as `heddle://<server>/<uri>`. */
+  resources(filter?: ListFilter): Promise<readonly Resource[]>;
+  resourceTemplates(filter?: ListFilter): Promise<readonly ResourceTemplate[]>;
   /**
-   * Reads a URI that is listed, fits a template, or says whose it is as `heddle://<server>/<uri>`. Throws `HeddleError`.
+   * Reads a URI that is listed, matches a template, or names its server as `heddle://<server>/<uri>`. Throws `HeddleError`.
    *
    * @example
    * const { value } = await heddle.readResource('file:///notes/today.md');
    */
-  readResource(uri: string, options?: CallOptions): Promise<ReadResult>;
-  /** Hears whenever a resource changes, over reconnects, until the function that comes back is called. */
-  subscribe(uri: string, handler: (update: Update) => void | Promise<void>): Promise<() => void>;
-  prompts(filter?: { readonly server?: string }): Promise<readonly Prompt[]>;
-  /** Gets a prompt by public name, `server.prompt`, or its own name where only one has it. */
-  getPrompt(name: string, args?: Readonly<Record<string, string>>, options?: CallOptions): Promise<ReadResult>;
-  /** What may be meant by the beginning of an argument; `settled` are the arguments that are typed already. */
+  readResource(uri: string, options?: CallOptions): Promise<ReadResult<ReadResourceResult>>;
+  /** Calls `handler` after each change of a resource, across reconnects. The returned function ends that, and so does `signal`. */
+  subscribe(
+    uri: string,
+    handler: (update: Update) => void | Promise<void>,
+    options?: { readonly signal?: AbortSignal },
+  ): Promise<() => void>;
+  prompts(filter?: ListFilter): Promise<readonly Prompt[]>;
+  /** Gets a prompt by public name, `server.prompt`, or its own name if only one server has it. */
+  getPrompt(
+    name: string,
+    args?: Readonly<Record<string, string>>,
+    options?: CallOptions,
+  ): Promise<ReadResult<GetPromptResult>>;
+  /** Suggests values for an argument whose beginning is typed. */
   complete(
-    of: CompletionRef,
+    ref: CompletionRef,
     argument: { readonly name: string; readonly value: string },
-    settled?: Readonly<Record<string, string>>,
-  ): Promise<ReadResult>;
+    options?: CompleteOptions,
+  ): Promise<ReadResult<CompletionResult>>;
 }
 
 export function resourceApi(heddle: Heddle, host: HostOptions): ResourceApi {
-  const read = async (what: Parameters<typeof toLibraryCall>[0], options: CallOptions = {}): Promise<ReadResult> => {
-    const { isError: _, ...result } = await send(heddle, toLibraryCall(what, options), host);
-    return result;
-  };
+  async function read<T extends JsonObject>(
+    request: Parameters<typeof toLibraryCall>[0],
+    options: CallOptions = {},
+  ): Promise<ReadResult<T>> {
+    const { isError: _, value, ...provenance } = await send(heddle, toLibraryCall(request, options), host);
+    return { ...provenance, value: value as T };
+  }
   return {
     resources: async (filter) =>
       (await listAll(heddle, 'resource', filter)).map((target) => ({ uri: target.publicName, ...readable(target) })),
@@ -77,32 +102,33 @@ export function resourceApi(heddle: Heddle, host: HostOptions): ResourceApi {
         ...readable(target),
       })),
     readResource: (name, options) => read({ kind: 'resource', name, input: {} }, options),
-    async subscribe(name, handler) {
+    async subscribe(name, handler, options = {}) {
       const ended = new AbortController();
-      const report = async (update: JsonObject) => handler(withPlainNumbers(update) as Update);
-      const call = toLibraryCall({ kind: 'subscription', name, input: {} }, { signal: ended.signal });
-      // Whoever handles an update answers for it; here nobody is left who could be told.
-      await heddle.dispatch({ ...call, onProgress: (update) => void report(update).catch(() => {}) });
+      const signal = options.signal ? AbortSignal.any([options.signal, ended.signal]) : ended.signal;
+      const onUpdate = async (update: JsonObject) => handler(withPlainNumbers(update) as Update);
+      const call = toLibraryCall({ kind: 'subscription', name, input: {} }, { signal });
+      // Errors of the handler are the program's own: no request is open that could report them.
+      await heddle.dispatch({ ...call, onProgress: (update) => void onUpdate(update).catch(() => {}) });
       return () => ended.abort();
     },
     prompts: async (filter) =>
       (await listAll(heddle, 'prompt', filter)).map((target) => ({ name: target.publicName, ...readable(target) })),
     getPrompt: (name, args = {}, options) => read({ kind: 'prompt', name, input: args }, options),
-    async complete(of, argument, settled) {
-      const [name, ref] = referred(of);
-      const context = settled && { context: { arguments: settled } };
-      return read({ kind: 'completion', name, input: { ref, argument, ...context } });
+    async complete(ref, argument, { arguments: known, ...options } = {}) {
+      const [name, reference] = toReference(ref);
+      const context = known && { context: { arguments: known } };
+      return read({ kind: 'completion', name, input: { ref: reference, argument, ...context } }, options);
     },
   };
 }
 
-/** Every page of one kind. */
+/** Lists all pages of one kind. */
 export async function listAll(
   heddle: Heddle,
   kind: TargetKind,
-  { server, category }: Pick<ListQuery, 'server' | 'category'> = {},
+  { server, category, signal }: Pick<ListQuery, 'server' | 'category' | 'signal'> = {},
 ): Promise<readonly Target[]> {
-  const query = { kind, ...(server !== undefined && { server }), ...(category !== undefined && { category }) };
+  const query = { kind, signal, ...(server !== undefined && { server }), ...(category !== undefined && { category }) };
   const targets: Target[] = [];
   let cursor: string | undefined;
   do {
@@ -115,8 +141,8 @@ export async function listAll(
 
 const readable = ({ servers: [server], definition, flags }: Target): Readable => ({ server, definition, flags });
 
-function referred(of: CompletionRef): readonly [string, JsonObject] {
-  if ('prompt' in of) return [of.prompt, { type: 'ref/prompt', name: of.prompt }];
-  if ('template' in of) return [of.template, { type: 'ref/resource', uri: of.template }];
-  throw new HeddleError('INPUT_INVALID', 'A completion is of a `prompt` or of a `template`.');
+function toReference(ref: CompletionRef): readonly [string, JsonObject] {
+  if ('prompt' in ref) return [ref.prompt, { type: 'ref/prompt', name: ref.prompt }];
+  if ('template' in ref) return [ref.template, { type: 'ref/resource', uri: ref.template }];
+  throw new HeddleError('INPUT_INVALID', 'A completion needs a `prompt` or a `template`.');
 }

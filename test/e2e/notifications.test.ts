@@ -53,7 +53,11 @@ verifies('T9', 'a program and its in-process server tell each other what they li
   );
 
   await heddle.servers.notify('ide', { method: 'ide_connected', params: { pid: 7 } });
-  const unwanted = heddle.servers.notify('ide', { method: 'ide_connected', params: { pid: 8 } }, AbortSignal.abort());
+  const unwanted = heddle.servers.notify(
+    'ide',
+    { method: 'ide_connected', params: { pid: 8 } },
+    { signal: AbortSignal.abort() },
+  );
   await expect(unwanted).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
   await until('the server was told', () => ide.told.some(([method]) => method === 'ide_connected'));
   expect(ide.told.at(-1)).toEqual(['ide_connected', { pid: 7 }]);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, onTestFinished } from 'vitest';
 import type { JsonObject } from '../../src/core/call.ts';
-import type { CallResult, Elicitation, HeddleClient, OpenOptions } from '../../src/index.ts';
+import { type CallResult, type Elicitation, type HeddleClient, type OpenOptions, text } from '../../src/index.ts';
 import { carriersOf, killAll } from '../alive.ts';
 import { MEASURES } from '../limits.ts';
 import { verifies } from '../requirements.ts';
@@ -28,8 +28,7 @@ const tooLate = async ({ signal }: Elicitation) => {
 };
 
 function said({ value }: CallResult): unknown {
-  const [{ text = '' } = {}] = value.content as { text?: string }[];
-  return JSON.parse(text);
+  return JSON.parse(text(value));
 }
 
 const SERVERS_BY_KIND = {
@@ -234,12 +233,12 @@ describe('in a program', () => {
     const heddle = await opened(STDIO, {
       onElicitation: ({ message }) => ({ action: 'accept', content: { ...ANN, name: message } }),
       hooks: {
-        beforeQuestion: ({ method, params = {} }) => {
+        beforeInputRequest: ({ method, params = {} }) => {
           seen.push(params.message);
           if (params.message === 'Second?') return false;
           return { method, params: { ...params, message: 'Changed' } };
         },
-        afterQuestion: (_asked, answer) => {
+        afterInputRequest: (_request, answer) => {
           const { content } = answer as { content: JsonObject };
           return { ...answer, content: { ...content, seats: 5 } };
         },

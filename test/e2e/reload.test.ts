@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect } from 'vitest';
 import type { Problem } from '../../src/config/config.ts';
-import { type HeddleClient, openHeddle } from '../../src/index.ts';
+import { type HeddleClient, openHeddle, text } from '../../src/index.ts';
 import { carriersOf } from '../alive.ts';
 import { verifies } from '../requirements.ts';
 import { until } from '../until.ts';
@@ -24,7 +24,7 @@ const settings = () => ({ cwd: folder, env: { ...process.env, HEDDLE_HOME: join(
 /** The mark of the process that answers: another start has another. */
 async function who(server: string, input = {}): Promise<string> {
   const { value } = await heddle.call(`${server}.who`, input);
-  return (value.content as { text: string }[])[0]?.text ?? '';
+  return text(value);
 }
 
 const runs = (mark: string) => carriersOf(`HEDDLE_LINE=${mark}\0`).length > 0;
@@ -86,7 +86,7 @@ verifies('C13', 'servers come and go, and clients are told', async () => {
   const told: string[] = [];
   const ended = new AbortController();
   const listening = (async () => {
-    for await (const { kind } of heddle.changes(ended.signal)) told.push(kind);
+    for await (const { kind } of heddle.changes({ signal: ended.signal })) told.push(kind);
   })();
   write({ changing: entry(0), added: entry('added') });
   await until('the new ones are there', async () => (await names()).includes('added'));

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import type { Change, HeddleClient, ServerStatus } from '../../src/index.ts';
+import type { HeddleClient, ServerChange, ServerStatus } from '../../src/index.ts';
 import { carriersOf } from '../alive.ts';
 import { verifies } from '../requirements.ts';
 import { temporaryFolder, temporaryHeddleClient } from '../temporary-heddle.ts';
@@ -16,9 +16,9 @@ async function opened(entry: object) {
   const log = join(folder, 'starts');
   const odd = { command: process.execPath, args: [ODD], env: { START_LOG: log }, ...entry };
   const heddle = await temporaryHeddleClient({ folder, servers: { odd } });
-  const told: Change[] = [];
+  const told: ServerChange[] = [];
   const over = (async () => {
-    for await (const change of heddle.changes(new AbortController().signal)) told.push(change);
+    for await (const change of heddle.changes()) if (change.kind === 'server') told.push(change);
   })();
   const starts = () => readFileSync(log, 'utf8').trim().split('\n').length;
   const running = () => carriersOf(log).length;

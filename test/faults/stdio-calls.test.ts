@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import type { HeddleClient } from '../../src/index.ts';
+import { type HeddleClient, text } from '../../src/index.ts';
 import { carriersOf } from '../alive.ts';
 import { within } from '../limits.ts';
 import { verifies } from '../requirements.ts';
@@ -41,7 +41,7 @@ async function place(ways: Readonly<Record<string, readonly string[]>>, more: ob
     starts: (name = 'a') => readFileSync(log(name), 'utf8').split('\n').length - 1,
     async say(server, tool, message = 'hello') {
       const { value } = await heddle.call(`${server}.${tool}`, { message });
-      return (value.content as { text: string }[])[0]?.text ?? '';
+      return text(value);
     },
   };
 }

@@ -44,17 +44,48 @@ export type ServerEvent =
   | 'notification'
   | 'closed';
 
-/**
- * Something happened to a server, to the catalog or to the configuration. Of a server, `detail.event` is a
- * `ServerEvent`; beside it are its status, for `list-changed` also `list`, and for `notification` only `method` and `params`.
- * Of the catalog, `subject` says what is other than before: `tools`, `resources` or `prompts`; with
- * `detail.abilities`, only for those who can be asked this, as `abilitiesKey` says it; with `detail.user`, only for the
- * private user of that key, and read by that principal alone.
- */
-export interface Change {
-  readonly kind: 'server' | 'catalog' | 'config';
+/** A change of a server, of the catalog or of the configuration. */
+export type Change = ServerChange | CatalogChange | ConfigChange;
+
+/** An event of one server. */
+export interface ServerChange {
+  readonly kind: 'server';
+  /** Name of the server. */
   readonly subject: string;
-  readonly detail: JsonObject;
+  readonly detail: ServerStatusDetail | ServerNotificationDetail;
+}
+
+/** The status of a server after an event. */
+export interface ServerStatusDetail extends ServerStatus {
+  readonly event: Exclude<ServerEvent, 'notification'>;
+  /** The changed list, for the event `list-changed`. */
+  readonly list?: string;
+}
+
+/** A notification that a server sent. */
+export interface ServerNotificationDetail {
+  readonly event: 'notification';
+  readonly method: string;
+  readonly params: JsonObject;
+}
+
+/** A change of the entries that callers see. */
+export interface CatalogChange {
+  readonly kind: 'catalog';
+  readonly subject: 'tools' | 'resources' | 'prompts';
+  readonly detail: {
+    /** Affects only clients with these capabilities, as `capabilitiesKey` encodes them. */
+    readonly capabilities?: number;
+    /** Affects only the private user with this key. Only that principal reads the change. */
+    readonly user?: string;
+  };
+}
+
+/** A new active configuration. */
+export interface ConfigChange {
+  readonly kind: 'config';
+  readonly subject: 'configuration';
+  readonly detail: { readonly problems: number };
 }
 
 /** The gateway itself, by identity: it reads the changes of all private users and sends each to its own clients. */

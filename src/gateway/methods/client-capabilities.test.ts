@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import { userKey } from '../../core/call/private-user.ts';
-import type { Caller, ClientCapabilities, JsonObject } from '../../core/call.ts';
+import type { Caller, ClientCapabilities } from '../../core/call.ts';
+import type { CatalogChange } from '../../core/records/server-status.ts';
 import { isChangeVisibleTo, withCapabilities } from './client-capabilities.ts';
 
 const ann: Caller = { id: 'ann', roles: ['user'], via: 'gateway' };
@@ -14,14 +15,14 @@ it('is the same object for the same abilities and era', () => {
   expect(withCapabilities(ann, FORM, 'modern')).not.toBe(withCapabilities(ann, FORM, 'legacy'));
 });
 
-const change = (detail: JsonObject) => ({ kind: 'catalog', subject: 'tools', detail }) as const;
+const change = (detail: CatalogChange['detail']) => ({ kind: 'catalog', subject: 'tools', detail }) as const;
 const client = (callerId: string, capabilities?: ClientCapabilities) =>
   ({ callerId, capabilities, era: 'legacy' }) as const;
 
 it('a change concerns everybody, or those who can be asked just this', () => {
   const both = [client('ann'), client('ann', FORM)];
   expect(both.map((one) => isChangeVisibleTo(change({}), one))).toEqual([true, true]);
-  expect(both.map((one) => isChangeVisibleTo(change({ abilities: 1 }), one))).toEqual([false, true]);
+  expect(both.map((one) => isChangeVisibleTo(change({ capabilities: 1 }), one))).toEqual([false, true]);
 });
 
 verifies('P1', 'a change on a private connection concerns no other principal, capability set or era', () => {

@@ -2,7 +2,7 @@ import { capabilitiesKey, hasAnyCapability } from '../../core/call/client-capabi
 import { callerKey } from '../../core/call/private-user.ts';
 import type { Caller, ClientCapabilities, JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
-import type { Change } from '../../core/records/server-status.ts';
+import type { CatalogChange } from '../../core/records/server-status.ts';
 import type { Features } from '../../heddle.ts';
 import { RpcError } from '../../wire/json-rpc.ts';
 import { type Era, META, MISSING_CAPABILITY, TASKS_EXTENSION } from '../../wire/mcp.ts';
@@ -79,7 +79,7 @@ export interface Listener {
 }
 
 /** Tests whether a client sees a change: some lists are for one capability set, or for one private user. */
-export function isChangeVisibleTo({ detail }: Change, { callerId, capabilities, era }: Listener): boolean {
+export function isChangeVisibleTo({ detail }: CatalogChange, { callerId, capabilities, era }: Listener): boolean {
   if (detail.user !== undefined) return detail.user === callerKey({ id: callerId, era }, capabilities);
-  return detail.abilities === undefined || detail.abilities === capabilitiesKey(capabilities);
+  return detail.capabilities === undefined || detail.capabilities === capabilitiesKey(capabilities);
 }

@@ -43,8 +43,9 @@ export async function listenToChanges(
     early.release();
     if (lists.length + uris.length === 0) return { _meta };
     for await (const change of changes) {
-      const { kind, subject } = change;
-      const isWanted = kind === 'catalog' && lists.some((list) => list === subject) && isChangeVisibleTo(change, self);
+      if (change.kind !== 'catalog') continue;
+      const { subject } = change;
+      const isWanted = lists.some((list) => list === subject) && isChangeVisibleTo(change, self);
       if (isWanted) asked.notify(`notifications/${subject}/list_changed`, { _meta });
     }
     return { _meta };

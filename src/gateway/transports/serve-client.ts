@@ -1,6 +1,6 @@
 import type { Caller, ClientCapabilities, JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
-import type { Change } from '../../core/records/server-status.ts';
+import type { CatalogChange } from '../../core/records/server-status.ts';
 import type { Heddle } from '../../heddle.ts';
 import { RpcError } from '../../wire/json-rpc.ts';
 import { BATCH_VERSION, type Era, META } from '../../wire/mcp.ts';
@@ -107,13 +107,12 @@ function eraOf({ _meta }: JsonObject): Era {
 async function announceListChanges(
   heddle: Heddle,
   { caller, peer }: { readonly caller: Caller; readonly peer: Peer },
-  isVisible: (change: Change) => boolean,
+  isVisible: (change: CatalogChange) => boolean,
 ): Promise<void> {
   const ended = new AbortController();
   peer.closed.then(() => ended.abort());
   for await (const change of heddle.changes(caller, ended.signal)) {
-    const { kind, subject } = change;
-    if (kind === 'catalog' && isVisible(change))
-      await peer.notify(`notifications/${subject}/list_changed`).catch(() => {});
+    if (change.kind === 'catalog' && isVisible(change))
+      await peer.notify(`notifications/${change.subject}/list_changed`).catch(() => {});
   }
 }

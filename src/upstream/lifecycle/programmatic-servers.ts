@@ -4,9 +4,19 @@ import type { JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import type { Serve } from '../transports/connect-in-memory.ts';
 
-/** A server that lives in this program: an SDK server is `{ connect: (line) => server.connect(line) }`. */
+/** A server in this process, for instance an `McpServer` of the TypeScript SDK. */
 export interface InProcessServer {
-  readonly connect: Serve;
+  /** Receives the server's end of an in-memory transport. */
+  connect(transport: InProcessTransport): Promise<void>;
+}
+
+/** The members of a transport that all SDK versions share, so that an SDK server needs no cast. */
+export interface InProcessTransport {
+  onclose?: (() => void) | undefined;
+  onerror?: ((error: Error) => void) | undefined;
+  start(): Promise<void>;
+  send(message: never, options?: never): Promise<void>;
+  close(): Promise<void>;
 }
 
 /** Servers that come with a program instead of a file, by name. */
@@ -15,11 +25,14 @@ export type ServersOption = Readonly<Record<string, JsonObject | InProcessServer
 // Whoever took this name would be called in its place, with its privileges.
 export const FILESYSTEM = 'heddle-filesystem';
 
-/** The in-process servers a program brings, by name. */
+/** Returns the `connect` functions of the in-process servers, by name. */
 export function inProcessOf(servers: ServersOption): Map<string, Serve> {
-  return new Map(
-    Object.entries(servers).flatMap(([name, server]) => (isInProcess(server) ? [[name, server.connect]] : [])),
-  );
+  const inProcess = new Map<string, Serve>();
+  for (const [name, server] of Object.entries(servers)) {
+    // Called as a method: `connect` of an SDK server needs its `this`.
+    if (isInProcess(server)) inProcess.set(name, (transport) => server.connect(transport));
+  }
+  return inProcess;
 }
 
 export async function toServerConfigs(

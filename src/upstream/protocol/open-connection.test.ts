@@ -60,7 +60,6 @@ it('says with the words of the server that it refused, and that this is final', 
   const connection = await connectInMemory(tinyServer().serve)(base());
   await expect(connection.send(toolCall('x'))).rejects.toMatchObject({
     code: 'UPSTREAM_REFUSED',
-    exit: 1,
     message: 'tools/call is not here.',
     details: { server: 'demo', rpc: { code: -32601 } },
   });

@@ -125,7 +125,7 @@ verifies('A1', 'says that a server wants a credential, and gives it the one that
       response.end('{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"authorized"}}');
     }),
   );
-  await expect(connect(url)).rejects.toMatchObject({ code: 'AUTH_NEEDED', exit: 4 });
+  await expect(connect(url)).rejects.toMatchObject({ code: 'AUTH_NEEDED' });
   const authorized = connect(url, {}, { Authorization: 'Bearer right' });
   await expect(authorized).rejects.toMatchObject({ details: { status: 404 } }); // It was let in, and is no MCP server.
 });

@@ -178,7 +178,7 @@ verifies('A1', 'says that a credential is wanted, and with which challenge', asy
     response.writeHead(401, { 'www-authenticate': 'Bearer scope="x"' }).end('no'),
   );
   const details = { status: 401, challenge: 'Bearer scope="x"' };
-  await expect(ask('tools/call')).rejects.toMatchObject({ code: 'AUTH_NEEDED', exit: 4, delivered: 'no', details });
+  await expect(ask('tools/call')).rejects.toMatchObject({ code: 'AUTH_NEEDED', delivered: 'no', details });
 });
 
 // A 303 is what a server says after it has done what was asked.
