@@ -45,11 +45,12 @@ const MAY_IMPORT_WITHIN = {
   config: {
     schema: [],
     'config.ts': ['schema'],
-    read: ['schema', 'config.ts'],
+    'document.ts': ['config.ts'],
+    read: ['schema', 'config.ts', 'document.ts'],
     'merge-connectors.ts': ['config.ts', 'read'],
-    sources: ['schema', 'config.ts', 'read', 'merge-connectors.ts'],
-    edit: ['schema', 'config.ts', 'read', 'sources'],
-    hosts: ['schema', 'config.ts', 'read', 'edit'],
+    sources: ['schema', 'config.ts', 'document.ts', 'read', 'merge-connectors.ts'],
+    edit: ['schema', 'config.ts', 'document.ts', 'read', 'sources'],
+    hosts: ['schema', 'config.ts', 'document.ts', 'read', 'edit'],
   },
   upstream: {
     'call-request.ts': [],
