@@ -2,7 +2,9 @@ import type { Config } from './config/config.ts';
 import type { Settings } from './config/schema/schema.ts';
 import type { Caller, Handler, JsonObject, Target, TargetKind } from './core/call.ts';
 import type { ApiKey } from './core/records/api-key.ts';
+import type { CallStats } from './core/records/call-stats.ts';
 import type { Finding } from './core/records/finding.ts';
+import type { Category, Features, Hit, Page } from './core/records/listing.ts';
 import type { MetricsRow } from './core/records/metrics.ts';
 import type { NotificationFilter, NotificationHandler } from './core/records/notification.ts';
 import type { Change, ServerStatus } from './core/records/server-status.ts';
@@ -108,11 +110,6 @@ export interface SearchQuery {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface Page<T> {
-  readonly items: readonly T[];
-  readonly next?: string;
-}
-
 export interface ListQuery {
   /** Default: tools. */
   readonly kind?: TargetKind;
@@ -133,44 +130,4 @@ export interface HidingRule {
   /** `permissions.deny: mcp__github`, `mcpServers.github.permissions.deniedTools`, … */
   readonly rule: string;
   readonly reason: string;
-}
-
-/** What servers have beside tools. */
-export interface Features {
-  readonly resources: boolean;
-  /** Somebody tells when a resource changes. */
-  readonly subscribe: boolean;
-  readonly prompts: boolean;
-  readonly completions: boolean;
-}
-
-/** What a search found. Scores compare the hits of one search, and nothing else. */
-export interface Hit {
-  readonly target: Target;
-  readonly score: number;
-  readonly reason: 'exact name' | 'name' | 'description';
-}
-
-export interface Category {
-  readonly name: string;
-  readonly tools: number;
-  readonly servers: readonly string[];
-}
-
-/** How the calls of a tool, or of a server, have ended since some time. */
-export interface CallStats {
-  readonly name: string;
-  readonly totalCalls: number;
-  /** The share of calls that did not end with an error code. */
-  readonly successRate: number;
-  readonly errorCount: number;
-  /** Answers in which the tool itself says that it failed. */
-  readonly toolErrors: number;
-  readonly avgLatencyMs: number;
-  readonly p50Ms: number;
-  readonly p95Ms: number;
-  readonly p99Ms: number;
-  readonly lastCallTime: number;
-  /** At most five, the most frequent first. */
-  readonly topErrors: readonly { readonly code: string; readonly count: number }[];
 }

@@ -1,8 +1,8 @@
 import type { Facts, JsonObject, Target } from './core/call.ts';
 import { withPlainNumbers } from './core/exact-numbers.ts';
+import type { Category, Hit } from './core/records/listing.ts';
 import type { NotificationFilter, NotificationHandler } from './core/records/notification.ts';
 import type { Change, ServerStatus } from './core/records/server-status.ts';
-import type { Category, Hit } from './heddle.ts';
 import { capabilitiesOfHost, type HostOptions } from './library/host-input.ts';
 import { type CallOptions, type CallResult, PROGRAM, send, toLibraryCall } from './library/library-call.ts';
 import type { CallToolResult } from './library/mcp-results.ts';
@@ -13,6 +13,7 @@ import type { InProcessServer } from './upstream/lifecycle/programmatic-servers.
 export type { Choice, Field } from './core/call/form.ts';
 export type { Facts, InputRequest, InputResponse, Json, JsonObject, Progress } from './core/call.ts';
 export { type ErrorCode, type Fault, HeddleError, UpstreamError } from './core/errors.ts';
+export type { Category } from './core/records/listing.ts';
 export type { Metrics } from './core/records/metrics.ts';
 export type { Notification, NotificationFilter, NotificationHandler } from './core/records/notification.ts';
 export type {
@@ -23,7 +24,6 @@ export type {
   ServerEvent,
   ServerStatus,
 } from './core/records/server-status.ts';
-export type { Category } from './heddle.ts';
 export type {
   Elicitation,
   ElicitationContext,

@@ -1,14 +1,7 @@
 import type { Target } from '../core/call.ts';
+import type { Category } from '../core/records/listing.ts';
 
-/** One category, and what is in it. */
-export interface Category {
-  readonly name: string;
-  readonly tools: number;
-  /** Whose tools they are, in order. */
-  readonly servers: readonly string[];
-}
-
-/** The categories of these tools, in order. */
+/** Groups tools by category, sorted by name. */
 export function categoriesOf(targets: readonly Target[]): readonly Category[] {
   const found = Map.groupBy(targets, ({ facts }) => facts.category);
   const categories = [...found].map(([name, members]) => ({
@@ -19,11 +12,11 @@ export function categoriesOf(targets: readonly Target[]): readonly Category[] {
   return categories.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** What is asked for: all of it, or what one server can answer, or what is in one category. */
-export interface Narrowing {
+/** A filter of a list by server and category; an absent field matches all. */
+export interface ListFilter {
   readonly server?: string;
   readonly category?: string;
 }
 
-export const isInNarrowing = ({ servers, facts }: Target, { server, category }: Narrowing): boolean =>
+export const matchesFilter = ({ servers, facts }: Target, { server, category }: ListFilter): boolean =>
   (server === undefined || servers.includes(server)) && (category === undefined || facts.category === category);

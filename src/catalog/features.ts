@@ -1,21 +1,14 @@
 import type { JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
+import type { Features } from '../core/records/listing.ts';
 import type { ServerStatus } from '../core/records/server-status.ts';
 
-/** What servers have beside tools. */
-export interface CatalogFeatures {
-  readonly resources: boolean;
-  readonly subscribe: boolean;
-  readonly prompts: boolean;
-  readonly completions: boolean;
-}
+const NONE: Features = { resources: false, subscribe: false, prompts: false, completions: false };
 
-const NOTHING: CatalogFeatures = { resources: false, subscribe: false, prompts: false, completions: false };
-
-/** What some of these servers have, or may have as far as is known. */
-export function featuresOf(servers: readonly ServerStatus[]): CatalogFeatures {
-  const all = servers.map(featuresOfOne);
-  const some = (what: keyof CatalogFeatures) => all.some((features) => features[what]);
+/** Returns the features that at least one of these servers has, or may have if it is not connected yet. */
+export function featuresOf(servers: readonly ServerStatus[]): Features {
+  const all = servers.map(featuresOfServer);
+  const some = (feature: keyof Features) => all.some((features) => features[feature]);
   return {
     resources: some('resources'),
     subscribe: some('subscribe'),
@@ -24,10 +17,10 @@ export function featuresOf(servers: readonly ServerStatus[]): CatalogFeatures {
   };
 }
 
-function featuresOfOne(status: ServerStatus): CatalogFeatures {
+function featuresOfServer(status: ServerStatus): Features {
   const { state, info, resources, templates, prompts } = status;
-  if (state === 'connected') return featuresIn(isObject(info?.capabilities) ? info.capabilities : {});
-  if (state === 'disabled') return NOTHING;
+  if (state === 'connected') return fromCapabilities(isObject(info?.capabilities) ? info.capabilities : {});
+  if (state === 'disabled') return NONE;
   // A list that has not arrived may hold something. A client reads the capabilities only once.
   const mayHave = (count: number | undefined) => (count === undefined ? state === 'pending' : count > 0);
   const hasResources = mayHave(resources) || mayHave(templates);
@@ -39,7 +32,7 @@ function featuresOfOne(status: ServerStatus): CatalogFeatures {
   };
 }
 
-const featuresIn = ({ resources, prompts, completions }: JsonObject): CatalogFeatures => ({
+const fromCapabilities = ({ resources, prompts, completions }: JsonObject): Features => ({
   resources: isObject(resources),
   subscribe: isObject(resources) && resources.subscribe === true,
   prompts: isObject(prompts),

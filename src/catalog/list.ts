@@ -1,7 +1,8 @@
 import type { Caller, Target, TargetKind } from '../core/call.ts';
+import type { Page } from '../core/records/listing.ts';
 import type { Servers } from '../upstream/servers.ts';
 import type { Catalog } from './catalog.ts';
-import { isInNarrowing, type Narrowing } from './categories.ts';
+import { type ListFilter, matchesFilter } from './categories.ts';
 import type { LiveCatalog } from './live-catalog.ts';
 
 export interface ListOptions {
@@ -13,12 +14,7 @@ export interface ListOptions {
   readonly rules?: () => object;
 }
 
-export interface Page {
-  readonly items: readonly Target[];
-  readonly next?: string;
-}
-
-export interface PageQuery extends Narrowing {
+export interface PageQuery extends ListFilter {
   /** Tools unless something else is said. */
   readonly kind?: TargetKind;
   readonly cursor?: string;
@@ -89,7 +85,7 @@ const IGNORE = () => {};
 interface Remembered {
   readonly catalog: Catalog;
   readonly rules: object;
-  readonly pages: Map<string, Page>;
+  readonly pages: Map<string, Page<Target>>;
 }
 
 // By the caller itself, not by its name: whatever a rule may ask about a caller is then the same.
@@ -98,7 +94,7 @@ const MAX_REMEMBERED = 100;
 const MAX_KEY_CHARS = 1024;
 
 /** One page of what the caller may see, after `cursor`. A cursor stays good when the catalog changes. */
-export function pageOf(options: ListOptions, caller: Caller, query: PageQuery): Page {
+export function pageOf(options: ListOptions, caller: Caller, query: PageQuery): Page<Target> {
   const catalog = options.catalog.current(caller);
   const pages = pagesOf(catalog, options.rules?.(), caller);
   const { kind, cursor, limit, includeInvalid, server, category } = query;
@@ -113,22 +109,22 @@ export function pageOf(options: ListOptions, caller: Caller, query: PageQuery): 
   return page;
 }
 
-function pagesOf(catalog: Catalog, rules: object | undefined, caller: Caller): Map<string, Page> | undefined {
+function pagesOf(catalog: Catalog, rules: object | undefined, caller: Caller): Map<string, Page<Target>> | undefined {
   if (!rules) return undefined;
   const known = remembered.get(caller);
   if (known?.catalog === catalog && known.rules === rules) return known.pages;
-  const pages = new Map<string, Page>();
+  const pages = new Map<string, Page<Target>>();
   remembered.set(caller, { catalog, rules, pages });
   return pages;
 }
 
-function pageAnew(options: ListOptions, caller: Caller, query: PageQuery): Page {
+function pageAnew(options: ListOptions, caller: Caller, query: PageQuery): Page<Target> {
   const { kind = 'tool', cursor, limit, includeInvalid = false } = query;
   const targets = listAllTargets(options.catalog.current(caller), kind);
   const items: Target[] = [];
   for (let at = cursor === undefined ? 0 : firstAfter(targets, cursor); at < targets.length; at++) {
     const target = targets[at] as Target;
-    if (!isInNarrowing(target, query) || !options.visible(caller, target)) continue;
+    if (!matchesFilter(target, query) || !options.visible(caller, target)) continue;
     if (!includeInvalid && target.invalid !== undefined) continue;
     if (items.length >= Math.max(limit, 1)) return { items, next: (items.at(-1) as Target).publicName };
     items.push(target);

@@ -1,13 +1,6 @@
 import type { Target } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
-
-/** What a search found, and what spoke for it. */
-export interface Hit {
-  readonly target: Target;
-  /** Compares hits of one search with each other, and nothing else. */
-  readonly score: number;
-  readonly reason: 'exact name' | 'name' | 'description';
-}
+import type { Hit } from '../core/records/listing.ts';
 
 export interface SearchOptions {
   readonly text: string;

@@ -72,6 +72,7 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
     subject: (call) => subjectOf(catalog.current(call.caller), call),
     decide,
     rates: counted,
+    reads: readStages({ ...view, notifications: parts.notified, clock: parts.clock }),
     clock: wallClock,
   });
   let closing: Promise<void> | undefined;
@@ -82,11 +83,7 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
         const found = resolve(call);
         return found instanceof Promise ? found.then((target) => withTarget(call, target)) : withTarget(call, found);
       },
-      invoke: readStages(invoke({ ...parts, suspendedCalls, priorityOf, admitTo: counted.admitTo }), {
-        ...parts,
-        ...view,
-        heard: parts.notified,
-      }),
+      invoke: invoke({ ...parts, suspendedCalls, priorityOf, admitTo: counted.admitTo }),
     }),
     catalog: names.browsing(browse(view, resolve)),
     access: access({ store, config: () => active().config, clock: wallClock }),

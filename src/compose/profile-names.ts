@@ -7,7 +7,8 @@ import { capabilitiesKey } from '../core/call/client-capabilities.ts';
 import type { Caller, Target, TargetKind } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import type { Finding } from '../core/records/finding.ts';
-import type { Heddle, Page } from '../heddle.ts';
+import type { Page } from '../core/records/listing.ts';
+import type { Heddle } from '../heddle.ts';
 import type { ActiveConfig } from './active-config.ts';
 
 export interface ProfileNamesOptions extends Pick<ListOptions, 'catalog' | 'visible'> {

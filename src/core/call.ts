@@ -1,7 +1,4 @@
-/**
- * The vocabulary of Heddle: a `Call` goes in, a `Result` comes out, and every
- * thing in between is a `Stage`. Nothing in this file does I/O.
- */
+/** The core types of Heddle: a `Call` goes in, a `Result` comes out, and everything between is a `Stage`. */
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 export interface JsonObject {
@@ -9,29 +6,30 @@ export interface JsonObject {
 }
 
 /**
- * What is asked for. A `subscription` lasts: `report` hears of every update, and `signal` ends it, before its answer
- * or long after.
+ * The kind of request. A `subscription` stays active after its result: `onProgress` is called for every update, and
+ * aborting `signal` ends it.
  */
 export type CallKind = 'tool' | 'resource' | 'prompt' | 'completion' | 'subscription';
 
-/** What a caller asked for, before we know whether it exists or is allowed. */
+/** A request as the front end received it. Its name has not been looked up, and no rule has been applied. */
 export interface Call {
   readonly id: string;
   readonly kind: CallKind;
-  /** What this caller's client can be asked, in this request; nothing when absent. */
+  /** The client capabilities of this request; absent means none. */
   readonly capabilities?: ClientCapabilities;
-  /** Later rounds of a call that was not complete: the answers, where there were questions, and where it stopped. */
+  /** The responses to the input requests of an earlier result; only together with `continuation`. */
   readonly inputResponses?: InputResponses;
+  /** The continuation of an earlier result that was not `complete`. */
   readonly continuation?: Continuation;
-  /** Whoever waits for it takes `working` for an answer, and asks again. */
+  /** The caller accepts a `working` result and polls the task itself. */
   readonly acceptsTask?: true;
-  /** The public name, `server.tool`, or a bare tool name, as the caller wrote it; of resources the URI. */
+  /** The public name, `server.tool` or a bare tool name, as the caller wrote it. For resources it is the URI. */
   readonly name: string;
-  /** The arguments; of a completion what MCP asks it with. */
+  /** The arguments. For a completion it is `{ref, argument, context}`. */
   readonly input: JsonObject;
   /** The client's `_meta` without reserved keys. */
   readonly meta: JsonObject;
-  /** What the client said beside: parameters that no version knows yet, for the server alone. */
+  /** Request parameters that no MCP version defines. They are passed to the server unchanged. */
   readonly extraParams?: JsonObject;
   /**
    * The decoded `Mcp-Param-*` headers of a modern HTTP request, by lower-case name. A null value could not be decoded.
@@ -40,16 +38,16 @@ export interface Call {
   readonly paramHeaders?: Readonly<Record<string, string | null>> | undefined;
   readonly caller: Caller;
   readonly options: RoutingOptions;
-  /** The call, step or code run that made this one. */
+  /** The id of the call, workflow step or code run that made this call. */
   readonly parent?: string;
-  /** The person at the terminal has agreed to this very call; `permit` checks that it came from there. */
+  /** The user at the terminal approved this call. `permit` accepts it only from an owner at the CLI. */
   readonly approved?: 'self';
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: Progress) => void;
-  /** Hears what the server logs meanwhile, from this level on, in MCP's own words. */
-  readonly log?: { readonly level: string; readonly tell: (said: JsonObject) => void } | undefined;
-  /** Hears that a page its user was sent to has been visited, in MCP's own words, mostly long after the answer. */
-  readonly onElicitationComplete?: (said: JsonObject) => void;
+  /** Receives the `notifications/message` params of the server during the call, from this level on. */
+  readonly log?: { readonly level: string; readonly onMessage: (params: JsonObject) => void } | undefined;
+  /** Receives the params of `notifications/elicitation/complete`, often long after the result. */
+  readonly onElicitationComplete?: (params: JsonObject) => void;
 }
 
 export interface RoutingOptions {
@@ -58,12 +56,28 @@ export interface RoutingOptions {
   readonly preferredServer?: string;
 }
 
-/** Progress as the server reported it, its token aside: unknown fields included. */
+/** The params of a `notifications/progress` without its token, unknown fields included. */
 export type Progress = JsonObject;
 
-/** A call whose name has been looked up. Only these reach policy and upstreams. */
+/** A call whose name has been looked up. The target exists and the caller may see it. */
 export interface ResolvedCall extends Call {
   readonly target: Target;
+}
+
+/** The effect of the policy on one call, with the rule that caused it. */
+export interface Decision {
+  readonly effect: 'allow' | 'ask' | 'deny';
+  /** The setting that decided: `permissions.deny: mcp__x`, `mode guarded`, … */
+  readonly rule: string;
+  readonly reason: string;
+}
+
+/**
+ * A call that `permit` let through: allowed, approved, or the cancellation of a task. Only decided calls are recorded
+ * as intent and reach a server.
+ */
+export interface DecidedCall extends ResolvedCall {
+  readonly decision: Decision;
 }
 
 export type Role = 'owner' | 'operator' | 'approver' | 'auditor' | 'user';
@@ -73,73 +87,73 @@ export interface Caller {
   readonly roles: readonly Role[];
   readonly via: 'gateway' | 'library' | 'cli' | 'console' | 'workflow' | 'code';
   readonly profile?: string;
-  /** What their client can be asked, in this request; some servers show more to those who can be asked more. */
+  /** The client capabilities of this request. Some servers list more tools to clients with more capabilities. */
   readonly capabilities?: ClientCapabilities;
-  /** The protocol era of their client's connection; absent for callers that are no MCP client. */
+  /** The protocol era of the client's connection; absent if the caller is not an MCP client. */
   readonly era?: 'legacy' | 'modern';
-  /** Keys taint and logging level; the principal alone when the protocol has no session. */
+  /** The key of per-session state (logging level); absent when the protocol has no session. */
   readonly session?: string;
 }
 
-/** What there is to ask for. */
+/** The kind of a catalog entry. */
 export type TargetKind = 'tool' | 'resource' | 'template' | 'prompt';
 
-/** What a public name stands for. */
+/** A catalog entry: the thing that a public name stands for. */
 export interface Target {
   readonly kind: TargetKind;
-  /** Of a resource its URI, of a template the template. */
+  /** For a resource its URI, for a template its URI template. */
   readonly publicName: string;
-  /** Servers able to answer, in order of preference. Never empty. */
+  /** The servers that have it, in order of preference. Never empty. */
   readonly servers: readonly [string, ...string[]];
-  /** The name the servers themselves use. */
+  /** The name that the servers use. */
   readonly name: string;
-  /** Of a tool or prompt: its server or pool, and what it is called there by configuration, whatever its public name. */
+  /** For a tool or prompt: the server or pool, and its configured name there. */
   readonly group?: string;
   readonly shownAs?: string;
-  /** Those that do the same under another name, or with other names for its arguments. */
+  /** By server: the tool that replaces this one there, if its name or argument names differ. */
   readonly equivalents?: ReadonlyMap<string, Equivalent>;
-  /** The tool, resource or prompt exactly as its server wrote it. */
+  /** The definition exactly as the server listed it. */
   readonly definition: JsonObject;
   /** SHA-256 of the definition's canonical JSON. */
   readonly digest: string;
   readonly facts: Facts;
-  /** Of a pool's tool: how often each server's own may be called, where that is limited. */
+  /** For a tool of a pool: the rate limit of each server's own tool, if it has one. */
   readonly rateLimits?: ReadonlyMap<string, RateLimit>;
-  /** What a person should know before trusting it: `looks-like: <public name>`, `unprintable`. */
+  /** Warnings for the user: `looks-like: <public name>`, `unprintable`. */
   readonly flags: readonly string[];
-  /** Of what not everybody is shown: what its callers have to be able to be asked, as `abilitiesKey` says it. */
+  /** The client capability sets that may see this tool, as `capabilitiesKey` numbers; absent means all. */
   readonly onlyFor?: ReadonlySet<number>;
-  /** Why nobody can call it. Such a tool is shown to people and offered to no program. */
+  /** The reason why it cannot be called. Such a tool is shown to users, and is not listed to clients. */
   readonly invalid?: string | undefined;
 }
 
-/** What stands for a target at one server. */
+/** The tool that stands for a target at one server of its pool. */
 export interface Equivalent {
   readonly name: string;
-  /** What configuration calls it there, where that is another name. */
+  /** The configured name at this server, if it differs. */
   readonly shownAs?: string;
   readonly definition: JsonObject;
-  /** By the names of the target's arguments: what they are called there. */
+  /** Argument names: the target's name → the name at this server. */
   readonly rename: Readonly<Record<string, string>>;
 }
 
-/** What Heddle holds to be true of a tool: configuration first, then the server's word as far as it is trusted. */
+/** Properties of a tool: from the configuration first, then from the server's annotations as far as it is trusted. */
 export interface Facts {
   readonly category: string;
   readonly riskLevel: 'low' | 'medium' | 'high';
   readonly readOnly: boolean;
   readonly destructive: boolean;
   readonly idempotent: boolean;
-  /** May run beside other calls of the same tool. */
+  /** May run at the same time as other calls of the same tool. */
   readonly concurrent: boolean;
-  /** Reaches beyond what is known beforehand: the web, other people. */
+  /** MCP's `openWorldHint`: interacts with external entities such as the web. */
   readonly openWorld: boolean;
   readonly requiresApproval: boolean;
-  /** Comes with Heddle itself: an in-process object, not merely a name. */
+  /** True only for the in-process servers that ship with Heddle; never derived from a name. */
   readonly builtin: boolean;
   readonly timeoutMs?: number;
   readonly rateLimit?: RateLimit;
-  /** When another server is asked besides one that has not answered yet. */
+  /** The delay after which a second server of the pool is called as well. */
   readonly hedgeAfterMs?: number;
 }
 
@@ -148,7 +162,7 @@ export interface RateLimit {
   readonly windowMs: number;
 }
 
-/** What the user behind a client can be asked. */
+/** The input requests that a client can handle. */
 export interface ClientCapabilities {
   readonly form: boolean;
   readonly url: boolean;
@@ -157,47 +171,50 @@ export interface ClientCapabilities {
   readonly roots: boolean;
 }
 
-/** Something a server wants to know in the middle of a call, in MCP's own words. */
+/** A request of a server for input during a call, as MCP defines it. */
 export interface InputRequest {
   readonly method: 'elicitation/create' | 'sampling/createMessage' | 'roots/list';
   readonly params?: JsonObject;
 }
 
-/** What the user's side says to a question: MCP's result, or that its client could not put it. */
+/** The response to an input request: MCP's result, or the JSON-RPC error of the client. */
 export type InputResponse = JsonObject | { readonly failed: { readonly code: number; readonly message: string } };
 export type InputResponses = Readonly<Record<string, InputResponse>>;
 
-/** How a call that stopped to ask goes on. Plain data; only the gateway seals it for a client. */
+/** How an unfinished call goes on. Plain data; the gateway seals it before a client gets it. */
 export type Continuation =
-  /** A stateless server: any replica can go on. `again` when it was gone on with before: that is a call of its own. */
+  /**
+   * The `requestState` of a stateless server: any replica can go on. `again` marks a state that was used before, which
+   * counts as another call.
+   */
   | { readonly kind: 'upstream'; readonly server: string; readonly state?: string; readonly again?: true }
-  /** A server that asked in the middle of an open request: this process, once. */
+  /** A suspended call: the request to a legacy server is still open in this process. The ticket is good for one use. */
   | { readonly kind: 'parked'; readonly server: string; readonly ticket: string }
-  /** A server that refused until the user has visited its URLs. */
+  /** A server that refused with -32042 until the user has visited these URL elicitations. */
   | { readonly kind: 'call-again'; readonly server: string; readonly after: readonly string[] }
   | TaskContinuation;
 
-/** A server that goes on by itself: any replica can ask how far it is, or tell it to stop. */
+/** A task of a server: any replica can poll it or cancel it. */
 export interface TaskContinuation {
   readonly kind: 'task';
   readonly server: string;
   readonly taskId: string;
-  /** How long to wait before it is asked again. */
+  /** The time to wait before the next poll. */
   readonly pollMs: number;
   readonly cancels?: true;
 }
 
-/** Who really answered; never put on the wire. */
+/** The origin of a result; never sent to a client. */
 export interface Provenance {
   readonly server: string;
   readonly attempts: number;
   readonly latencyMs: number;
-  /** The server said this before, and that it stays good for a while; it was not asked again. */
+  /** The result comes from the read cache. */
   readonly cached?: true;
 }
 
 export type Result =
-  /** `value` is the upstream's own result object, verbatim: unknown fields and content types included. */
+  /** `value` is the server's result object, verbatim: unknown fields and content types included. */
   | {
       readonly kind: 'complete';
       readonly value: JsonObject;
@@ -205,23 +222,23 @@ export type Result =
       readonly provenance: Provenance;
       readonly task?: JsonObject;
     }
-  /** The server goes on by itself. `task` is what it says of that, in MCP's own words, here and where it asks or ends. */
+  /** The server runs the call as a task. `task` is the MCP task object, here and in the other two kinds. */
   | { readonly kind: 'working'; readonly task: JsonObject; readonly continuation: TaskContinuation }
   | {
       readonly kind: 'input-required';
       readonly inputRequests: Readonly<Record<string, InputRequest>>;
       readonly continuation: Continuation;
       readonly task?: JsonObject;
-      /** Aborts when the server no longer wants to know. In this process only: whoever waits for a user goes on without. */
+      /** Aborts when the server withdraws its input requests; the call goes on without responses. This process only. */
       readonly withdrawn?: AbortSignal;
-      /** What the server said instead of asking, as a JSON-RPC error: older clients know what it means. */
+      /** The JSON-RPC error -32042 that the server sent instead of an input request; older clients get it as it is. */
       readonly refusal?: JsonObject;
     };
 
 export type Handler<C extends Call = Call> = (call: C) => Promise<Result>;
 export type Stage<C extends Call = Call> = (call: C, next: Handler<C>) => Promise<Result>;
 
-/** The first stage is the outermost: it sees the call first and the result last. */
+/** Nests stages around a handler. The first stage is the outermost: it sees the call first and the result last. */
 export function compose<C extends Call>(stages: readonly Stage<C>[], handler: Handler<C>): Handler<C> {
   return stages.reduceRight<Handler<C>>((next, stage) => (call) => stage(call, next), handler);
 }

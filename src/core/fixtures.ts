@@ -1,12 +1,12 @@
-import type { Caller, Facts, Handler, ResolvedCall, Result, Target } from './call.ts';
+import type { Caller, DecidedCall, Decision, Facts, Handler, ResolvedCall, Result, Target } from './call.ts';
 import type { ServerStatus } from './records/server-status.ts';
 
-/** A program behind the gateway. */
+/** A client of the gateway. */
 export const ada: Caller = { id: 'ada', roles: ['user'], via: 'gateway' };
-/** The person at the terminal. */
+/** The owner at the CLI. */
 export const grace: Caller = { id: 'grace', roles: ['owner'], via: 'cli' };
 
-/** What is held of a tool nobody has said anything about. */
+/** The facts of a tool without annotations and configuration. */
 export const plainFacts: Facts = {
   category: 'uncategorized',
   riskLevel: 'medium',
@@ -19,7 +19,7 @@ export const plainFacts: Facts = {
   builtin: false,
 };
 
-/** `echo` of the server `demo`; override only what your test is about. */
+/** The tool `echo` of the server `demo`; override only what your test is about. */
 export function aTarget({
   facts,
   ...overrides
@@ -37,8 +37,10 @@ export function aTarget({
   };
 }
 
-/** A valid call; override only what your test is about. */
-export function aCall(overrides: Partial<ResolvedCall> = {}): ResolvedCall {
+const allowed: Decision = { effect: 'allow', rule: 'mode open', reason: 'Mode open needs no approvals.' };
+
+/** A valid, decided call; override only what your test is about. */
+export function aCall(overrides: Partial<DecidedCall> = {}): DecidedCall {
   return {
     id: '01990000-0000-7000-8000-000000000001',
     kind: 'tool',
@@ -49,11 +51,12 @@ export function aCall(overrides: Partial<ResolvedCall> = {}): ResolvedCall {
     options: {},
     signal: new AbortController().signal,
     target: aTarget(),
+    decision: allowed,
     ...overrides,
   };
 }
 
-/** A server that was not started yet; override only what your test is about. */
+/** The status of a server that was not started yet; override only what your test is about. */
 export const aStatus = (overrides: Partial<ServerStatus> = {}): ServerStatus => ({
   name: 'demo',
   scope: 'project',

@@ -1,7 +1,8 @@
 import type { JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
+import type { Features } from '../core/records/listing.ts';
 import { VERSION } from '../core/version.ts';
-import type { Features, Heddle } from '../heddle.ts';
+import type { Heddle } from '../heddle.ts';
 import { RpcError } from '../wire/json-rpc.ts';
 import { INVALID_PARAMS, LEGACY_VERSIONS, META, MODERN_VERSION, TASKS_EXTENSION } from '../wire/mcp.ts';
 import { type Continuations, openContinuations } from './continuations/continuations.ts';

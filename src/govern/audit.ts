@@ -4,10 +4,7 @@ import type { AuditLog, AuditRecord } from '../store/audit-log.ts';
 import { type Outcome, observer } from './outcome.ts';
 import { truncateName } from './truncate-name.ts';
 
-/**
- * Writes the closing record of every round of a call, those at names that do not exist included. A look at a task is
- * written down only when it shows something new.
- */
+/** Writes the closing audit record of every attempt, unknown names included. A task poll is recorded only when its outcome is new. */
 export function audit(log: AuditLog, clock: Clock = Date.now): Stage<Call> {
   const observed = observer();
   return function audit(call, next) {
@@ -18,7 +15,7 @@ export function audit(log: AuditLog, clock: Clock = Date.now): Stage<Call> {
   };
 }
 
-/** As much of a call as its record tells: what waits to be written keeps nothing else alive. */
+/** The fields of a call that its record needs. A queued record keeps nothing else of the call in memory. */
 interface Ended extends Outcome, Pick<Call, 'id' | 'kind' | 'caller' | 'name'> {
   readonly at: number;
 }

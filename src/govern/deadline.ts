@@ -1,13 +1,13 @@
-import type { ResolvedCall, Stage } from '../core/call.ts';
+import type { DecidedCall, Stage } from '../core/call.ts';
 
-// A timer set for longer goes off at once.
+// `setTimeout` with a longer delay fires at once.
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * Settles how long the call may take: what the caller said, else what is known of the tool. Where nobody has said
- * anything it depends on what the server is asked for, which only its line knows.
+ * Sets the timeout of a call: the caller's `timeoutMs`, else the tool's. Without either, the connection applies the
+ * default of the MCP method.
  */
-export function deadline(): Stage<ResolvedCall> {
+export function deadline(): Stage<DecidedCall> {
   return function deadline(call, next) {
     const wanted = call.options.timeoutMs ?? call.target.facts.timeoutMs;
     if (wanted === undefined) return next(call);

@@ -2,7 +2,7 @@ import type { ServerConfig } from '../config/config.ts';
 import type { Profile, ServerEntry, Settings } from '../config/schema/schema.ts';
 import { capabilitiesKey } from '../core/call/client-capabilities.ts';
 import { nameAt, namesAt } from '../core/call/equivalent.ts';
-import type { Caller, JsonObject, Target } from '../core/call.ts';
+import type { Caller, Decision, Target } from '../core/call.ts';
 import { isMeant } from '../core/text/uri-template.ts';
 import { isInProfile, mayHaveOf } from './profile.ts';
 import { type Sent, sensitiveIn } from './sensitive.ts';
@@ -11,24 +11,17 @@ import { isResource, type Restriction, restrictionsOf, restrictsResource } from 
 export interface Policy {
   readonly mode: Settings['mode'];
   readonly permissions: Settings['permissions'];
-  /** By server: what its own entry permits. */
+  /** By server: the permissions of its entry. */
   readonly servers: ReadonlyMap<string, Permissions>;
-  /** By server: the pool that it belongs to, where it does. */
+  /** By server: the pool that it belongs to, if any. */
   readonly pools?: ReadonlyMap<string, string>;
-  /** All servers and pools that are configured, those included that are away. */
+  /** The names of all configured servers and pools, connected or not. */
   readonly groups?: ReadonlySet<string> | undefined;
-  /** By name: what their callers have, and what else holds for them. */
+  /** By name: the contents and permissions of each profile. */
   readonly profiles?: ReadonlyMap<string, Profile>;
 }
 
-export interface Decision {
-  readonly effect: 'allow' | 'ask' | 'deny';
-  /** What decided, so that a person can find and change it: `permissions.deny: mcp__x`, `mode guarded`, … */
-  readonly rule: string;
-  readonly reason: string;
-}
-
-/** The rules that a configuration makes: its own, those of each server's entry, and those of its profiles. */
+/** Collects the rules of a configuration: its own, those of each server entry, and those of its profiles. */
 export function policyOf(
   { mode, permissions, profiles }: Settings,
   configs: ReadonlyMap<string, Pick<ServerConfig, 'entry'>>,
@@ -46,8 +39,8 @@ export function policyOf(
 }
 
 /**
- * May this caller call this? Without `sent` it answers for the tool as such:
- * what is denied then is not even shown.
+ * Decides on a call of a target by a caller. Without `sent` it is the static half, a pure function of caller and target:
+ * a target that it denies is hidden from the caller. With `sent` the arguments count, too.
  */
 export type Decide = (caller: Caller, target: Target, sent?: Sent) => Decision;
 
@@ -56,108 +49,90 @@ type Permissions = ServerEntry['permissions'];
 const STRICTEST = ['deny', 'ask', 'allow'] as const;
 const BUILT_IN: Decision = { effect: 'allow', rule: 'built-in', reason: 'It comes with Heddle and only reads.' };
 
-const OPEN: Decision = { effect: 'allow', rule: 'mode open', reason: 'Nothing asks in mode open.' };
-const UNSUSPICIOUS: Decision = { effect: 'allow', rule: 'mode guarded', reason: 'Nothing speaks against it.' };
+const OPEN: Decision = { effect: 'allow', rule: 'mode open', reason: 'Mode open needs no approvals.' };
+const UNSUSPICIOUS: Decision = { effect: 'allow', rule: 'mode guarded', reason: 'No risk was found.' };
 
 const NONE: ReadonlySet<string> = new Set();
 const NOT_SHOWN: Decision = {
   effect: 'deny',
-  rule: 'abilities',
-  reason: 'Its server shows it only to clients that can be asked other things.',
+  rule: 'capabilities',
+  reason: 'Its server lists it only to clients with other capabilities.',
 };
 const NO_PROFILE: Decision = { effect: 'deny', rule: 'profiles', reason: 'There is no such profile.' };
 
-/** A profile as its callers meet it. */
-interface Within {
+interface NamedProfile {
   readonly name: string;
   readonly profile: Profile;
 }
 
-/** The rules for everybody, or those for the callers of a profile: these see less, and are asked as much or more. */
+/** Builds `decide` from a policy. The rules of a profile only hide more targets and ask for more approvals. */
 export function decider(policy: Policy): Decide {
-  const whole = decideWithin(policy, undefined);
+  const withoutProfile = decideWithin(policy, undefined);
   const profiles = [...(policy.profiles ?? [])].map(
     ([name, profile]) => [name, decideWithin(policy, { name, profile })] as const,
   );
   const byProfile = new Map(profiles);
   return function decide({ profile, capabilities }, target, sent) {
     if (target.onlyFor && !target.onlyFor.has(capabilitiesKey(capabilities))) return NOT_SHOWN;
-    if (profile === undefined) return whole(target, sent);
+    if (profile === undefined) return withoutProfile(target, sent);
     return byProfile.get(profile)?.(target, sent) ?? NO_PROFILE;
   };
 }
 
-/** Rules first, the strictest that matches; the mode only when none does. */
-function decideWithin(policy: Policy, within: Within | undefined): (target: Target, sent?: Sent) => Decision {
-  const ruled = new WeakMap<Target, Decision | 'none'>();
+/** Decides by the strictest rule that matches, and by the mode if none does. The static half is cached per target. */
+function decideWithin(policy: Policy, profile: NamedProfile | undefined): (target: Target, sent?: Sent) => Decision {
+  const decisions = new WeakMap<Target, Decision>();
 
-  function byRules(target: Target): Decision | 'none' {
-    const known = ruled.get(target);
+  function byTarget(target: Target): Decision {
+    const known = decisions.get(target);
     if (known) return known;
-    const decision = within && !isInProfile(within.profile, target) ? outside(within) : ruledAnew(target);
-    ruled.set(target, decision);
+    const decision = decideStatic(policy, profile, target);
+    decisions.set(target, decision);
     return decision;
   }
 
-  function ruledAnew(target: Target): Decision | 'none' {
-    const each = target.servers.map((server) =>
-      strictest([
-        ...globalRules(policy, target, server),
-        ...serverRules(policy.servers, target, server),
-        ...(within ? profileRules({ ...within, groups: policy.groups }, target, server) : []),
-      ]),
-    );
-    return agreed(each) ?? 'none';
-  }
-
-  function decideAnew(target: Target, sent: Sent | undefined): Decision {
-    const decision = byRules(target);
-    const { builtin, readOnly } = target.facts;
-    if (builtin && readOnly && (decision === 'none' || decision.effect !== 'deny')) return BUILT_IN;
-    return decision === 'none' ? byMode(policy.mode, target, sent) : decision;
-  }
-
-  // One call is decided on by more than one stage, right after another.
-  let last: Decided | undefined;
   return function decide(target, sent) {
-    if (last?.target === target && isSame(last, sent)) return last.decision;
-    last = {
-      target,
-      input: sent?.input,
-      meta: sent?.meta,
-      beside: sent?.extraParams,
-      decision: decideAnew(target, sent),
-    };
-    return last.decision;
+    const decision = byTarget(target);
+    // Only mode guarded reads the arguments, and only of a tool that no rule and no fact has decided on.
+    if (decision !== UNSUSPICIOUS || !sent || target.kind !== 'tool') return decision;
+    const reason = sensitiveIn(sent, !target.facts.readOnly);
+    return reason ? { effect: 'ask', rule: 'mode guarded', reason } : decision;
   };
 }
 
-/** A decision with what it was about. It does not keep the call itself alive. */
-interface Decided {
-  readonly target: Target;
-  readonly input: JsonObject | undefined;
-  readonly meta: JsonObject | undefined;
-  readonly beside: JsonObject | undefined;
-  readonly decision: Decision;
+function decideStatic(policy: Policy, profile: NamedProfile | undefined, target: Target): Decision {
+  const decision = byRules(policy, profile, target);
+  const { builtin, readOnly } = target.facts;
+  if (builtin && readOnly && decision?.effect !== 'deny') return BUILT_IN;
+  return decision ?? byMode(policy.mode, target);
 }
 
-const isSame = (last: Decided, sent: Sent | undefined): boolean =>
-  last.input === sent?.input && last.meta === sent?.meta && last.beside === sent?.extraParams;
+function byRules(policy: Policy, profile: NamedProfile | undefined, target: Target): Decision | undefined {
+  if (profile && !isInProfile(profile.profile, target)) return outside(profile);
+  const each = target.servers.map((server) =>
+    strictest([
+      ...globalRules(policy, target, server),
+      ...serverRules(policy.servers, target, server),
+      ...(profile ? profileRules({ ...profile, groups: policy.groups }, target, server) : []),
+    ]),
+  );
+  return agreed(each);
+}
 
-const outside = ({ name }: Within): Decision => ({
+const outside = ({ name }: NamedProfile): Decision => ({
   effect: 'deny',
   rule: `profiles.${name}`,
   reason: `It is not in the profile ${name}.`,
 });
 
 const profileRules = (
-  { name, profile: { permissions }, groups }: Within & Pick<Policy, 'groups'>,
+  { name, profile: { permissions }, groups }: NamedProfile & Pick<Policy, 'groups'>,
   target: Target,
   server: string,
 ): readonly Decision[] =>
   globalRules({ permissions, groups }, target, server).map((one) => ({ ...one, rule: `profiles.${name}.${one.rule}` }));
 
-/** Whether this caller can have nothing of a server: then it is not started to look, and is not known to them. */
+/** Returns true if the caller can see nothing of a server. It is then neither started for the caller nor shown. */
 export function hidesServer(policy: Policy, { profile }: Caller, server: string): boolean {
   if (deniesServer(policy, server)) return true;
   if (profile === undefined) return false;
@@ -165,7 +140,7 @@ export function hidesServer(policy: Policy, { profile }: Caller, server: string)
   return !found || deniesServer(found, server) || !mayHaveOf(found, server, policy.pools?.get(server));
 }
 
-/** Whether every tool of a server is denied to everyone: then it is not started to look. */
+/** Returns true if `permissions.deny` covers a whole server. It is then not started to read its lists. */
 export function deniesServer({ permissions }: Pick<Policy, 'permissions'>, server: string): boolean {
   return permissions.deny.some((pattern) => pattern === `mcp__${server}` || pattern === `mcp__${server}__*`);
 }
@@ -173,7 +148,7 @@ export function deniesServer({ permissions }: Pick<Policy, 'permissions'>, serve
 const strictest = (decisions: readonly Decision[]): Decision | undefined =>
   STRICTEST.map((effect) => decisions.find((decision) => decision.effect === effect)).find(Boolean);
 
-/** Any server of a pool can refuse for all of them; to allow takes every one, since any may get the call. */
+/** Combines the decisions of a pool's servers: one `deny` or `ask` is enough, `allow` needs all of them. */
 function agreed(each: readonly (Decision | undefined)[]): Decision | undefined {
   const found = strictest(each.filter((decision) => decision !== undefined));
   return found?.effect === 'allow' && each.includes(undefined) ? undefined : found;
@@ -195,21 +170,21 @@ function globalRules(
   });
 }
 
-/** An exact public name, `mcp__server`, or `mcp__server__*`; a pool is named like a server. */
+/** Matches an exact public name, `mcp__server` or `mcp__server__*`; a pool is named like a server. */
 function names(pattern: string, target: Target, server: string): boolean {
   const { publicName, servers } = target;
   const group = groupOf(pattern);
-  // A server chooses its URIs: one that reads like the name of a tool is not meant by it.
+  // A server chooses its URIs, so a URI that looks like `mcp__…` is not matched as a tool name.
   if (pattern === publicName && !(isResource(target) && pattern.startsWith('mcp__'))) return true;
-  // `mcp__a__b` may be meant for the tool b of a: it does not open the server a__b, which `mcp__a__b__*` would.
+  // `mcp__a__b` may mean the tool b of server a. It does not match the server a__b; `mcp__a__b__*` does.
   const wholeServer = group === `mcp__${server}` && (pattern !== group || !server.includes('__'));
   if (wholeServer) return true;
   return servers.length > 1 && group === `mcp__${target.group}`;
 }
 
 /**
- * `mcp__a__b__c` can be read as b__c of the server a and as c of a__b. It means the longest that is configured, so that
- * nobody else comes by what was allowed to a server while that is away.
+ * Returns true if a pattern means a tool of another configured server. `mcp__a__b__c` is b__c of server a, or c of
+ * server a__b. It means the longest configured name, connected or not, so that no other server gets its permission.
  */
 function isOfAnother(pattern: string, { publicName, group }: Target, groups: Policy['groups'] = NONE): boolean {
   if (pattern !== publicName || group === undefined) return false;
@@ -217,8 +192,8 @@ function isOfAnother(pattern: string, { publicName, group }: Target, groups: Pol
 }
 
 /**
- * In doubt more than was written: it by its server's name for it and by that of configuration, whatever it is called
- * now that it has met others, and all of a pool.
+ * Returns true if a rule that denies or asks matches a target by any of its names: the public name, the server's own
+ * name or the configured name. One match covers all of a pool.
  */
 function restricts(rule: Restriction, target: Target, server: string): boolean {
   const { pattern } = rule;
@@ -245,7 +220,7 @@ function byLists(permissions: Permissions, server: string, target: Target): read
   return isResource(target) ? byAllowedResources(permissions, server, target) : [];
 }
 
-/** Each entry is a URI, or a template of those that are meant. */
+/** Decides by `allowedResources`, whose entries are URIs or URI templates. */
 function byAllowedResources({ allowedResources }: Permissions, server: string, { name }: Target): readonly Decision[] {
   if (!allowedResources) return [];
   const rule = 'allowedResources';
@@ -276,17 +251,16 @@ function byReadOrWrite(permissions: Permissions, server: string, { facts }: Targ
   return [{ effect, rule, reason: `${server} says ${effect} to calls that ${facts.readOnly ? 'read' : 'may write'}.` }];
 }
 
-function byMode(mode: Policy['mode'], target: Target, sent: Sent | undefined): Decision {
+function byMode(mode: Policy['mode'], target: Target): Decision {
   if (mode === 'open') return OPEN;
   const rule = `mode ${mode}`;
-  if (mode === 'strict') return { effect: 'ask', rule, reason: `Every external ${target.kind} asks in mode strict.` };
-  const worry = worryOf(target, sent);
-  return worry ? { effect: 'ask', rule, reason: worry } : UNSUSPICIOUS;
+  if (mode === 'strict') return { effect: 'ask', rule, reason: `Mode strict asks for every external ${target.kind}.` };
+  const reason = riskReason(target);
+  return reason ? { effect: 'ask', rule, reason } : UNSUSPICIOUS;
 }
 
-function worryOf({ kind, facts }: Target, sent: Sent | undefined): string | undefined {
-  if (facts.requiresApproval) return 'The tool asks for approval.';
-  if (facts.destructive) return 'The tool says that it can destroy something.';
-  if (facts.riskLevel === 'high') return 'The tool is of high risk.';
-  return sent && kind === 'tool' ? sensitiveIn(sent, !facts.readOnly) : undefined;
+function riskReason({ facts }: Target): string | undefined {
+  if (facts.requiresApproval) return 'The tool requires approval.';
+  if (facts.destructive) return 'The tool is destructive.';
+  return facts.riskLevel === 'high' ? 'The tool is of high risk.' : undefined;
 }

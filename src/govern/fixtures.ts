@@ -5,16 +5,16 @@ import type { Store } from '../store/store.ts';
 import { type Decide, decider, type Policy } from './decide.ts';
 
 export interface RealStore extends Store {
-  /** Asks the database over a connection of its own, and so sees only what is committed. */
+  /** Runs SQL on a separate connection, which sees only committed rows. */
   readonly committed: (sql: string) => Promise<readonly Record<string, unknown>[]>;
-  /** The phases of the audit records that are committed, in order. */
+  /** Reads the phases of the committed audit records, in order. */
   readonly phases: () => Promise<readonly unknown[]>;
-  /** From now on the database refuses audit records, as it does when the disk is full. */
+  /** Makes the database refuse audit records, as with a full disk. */
   readonly breakAudit: () => Promise<unknown>;
   readonly repairAudit: () => Promise<unknown>;
 }
 
-/** A store on a real SQLite file that is gone when the test ends. */
+/** Opens a store on a SQLite file and deletes it when the test ends. */
 export async function realStore(): Promise<RealStore> {
   const database = await freshSqlite();
   const store = await openStore({ location: database.location });
@@ -32,7 +32,7 @@ export async function realStore(): Promise<RealStore> {
   };
 }
 
-/** The decider of a policy that says only this. */
+/** Builds the decide function of a policy; every other part of it is empty. */
 export const decides = ({
   permissions,
   ...rest

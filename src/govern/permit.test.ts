@@ -1,20 +1,21 @@
 import { expect } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
-import type { Caller } from '../core/call.ts';
-import { compose } from '../core/call.ts';
+import type { Caller, ResolvedCall } from '../core/call.ts';
 import { aCall, ada, answers, grace, text } from '../core/fixtures.ts';
 import { decides } from './fixtures.ts';
 import { permit } from './permit.ts';
 
-const under = (decide: ReturnType<typeof decides>) => compose([permit(decide)], answers('done'));
+/** Returns a handler that permits a call and answers it; it rejects with the error of `permit`. */
+const under = (decide: ReturnType<typeof decides>) => async (call: ResolvedCall) =>
+  answers('done')(permit(decide)(call));
 const asking = under(decides({ permissions: { ask: ['mcp__demo'] } }));
 const denying = under(decides({ permissions: { deny: ['mcp__demo__echo'] } }));
 
-verifies('G2', 'what is allowed goes on', async () => {
+verifies('G2', 'passes an allowed call on', async () => {
   await expect(under(decides())(aCall())).resolves.toEqual(text('done'));
 });
 
-verifies('G2', 'what is denied stops, and the error names the rule', async () => {
+verifies('G2', 'refuses a denied call and names the rule', async () => {
   await expect(denying(aCall())).rejects.toMatchObject({
     code: 'PERMISSION_DENIED',
     message: expect.stringContaining('mcp__demo__echo'),
@@ -22,7 +23,7 @@ verifies('G2', 'what is denied stops, and the error names the rule', async () =>
   });
 });
 
-verifies('G6', 'what asks stops until a person agrees, and the error says how and why', async () => {
+verifies('G6', 'refuses a call that needs approval and says why and how to approve it', async () => {
   await expect(asking(aCall())).rejects.toMatchObject({
     code: 'APPROVAL_REQUIRED',
     fix: expect.stringContaining('--yes'),
@@ -30,7 +31,7 @@ verifies('G6', 'what asks stops until a person agrees, and the error says how an
   });
 });
 
-verifies('G6', 'says what would keep it from asking: to allow it helps only where no rule asks', async () => {
+verifies('G6', 'names the setting to change: `permissions.allow` only if no rule asks', async () => {
   const fixOf = (decide: ReturnType<typeof decides>) =>
     under(decide)(aCall({ input: { password: 'x' } })).catch(({ fix }) => fix);
   expect(await fixOf(decides({ permissions: { ask: ['mcp__demo'] } }))).toContain(
@@ -41,12 +42,12 @@ verifies('G6', 'says what would keep it from asking: to allow it helps only wher
   expect(await fixOf(decides())).toContain('add mcp__demo__echo to `permissions.allow`');
 });
 
-verifies('G6', 'the arguments of this very call can make it ask', async () => {
+verifies('G6', 'asks for approval because of the arguments of the call', async () => {
   const guarded = under(decides());
   await expect(guarded(aCall({ input: { password: 'x' } }))).rejects.toMatchObject({ code: 'APPROVAL_REQUIRED' });
 });
 
-verifies('G6', 'what is sent to the server beside the arguments can make it ask, too', async () => {
+verifies('G6', 'asks for approval because of `_meta` and unknown parameters', async () => {
   const guarded = under(decides());
   const reasonOf = (sent: Parameters<typeof aCall>[0]) => guarded(aCall(sent)).catch(({ message }) => message);
   expect(await reasonOf({ meta: { 'example.com/apiKey': 'x' } })).toContain(
@@ -61,7 +62,7 @@ verifies('G6', 'what is sent to the server beside the arguments can make it ask,
   expect(await reasonOf({ input, meta: { secret: 'a' } })).toContain('`_meta`');
 });
 
-verifies('G2', 'only an owner at the terminal can agree to their own call', async () => {
+verifies('G2', 'lets only an owner at the CLI approve their own call', async () => {
   await expect(asking(aCall({ caller: grace, approved: 'self' }))).resolves.toEqual(text('done'));
   await expect(asking(aCall({ caller: grace }))).rejects.toMatchObject({ code: 'APPROVAL_REQUIRED' });
   const others: readonly Caller[] = [
@@ -74,7 +75,12 @@ verifies('G2', 'only an owner at the terminal can agree to their own call', asyn
   }
 });
 
-verifies('G2', 'nobody can agree to what is denied', async () => {
+verifies('G2', 'refuses a denied call even if it is self-approved', async () => {
   const agreed = denying(aCall({ caller: grace, approved: 'self' }));
   await expect(agreed).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+});
+
+verifies('G2', 'passes the decision on with the call', () => {
+  const call = permit(decides({ permissions: { allow: ['mcp__demo'] } }))(aCall());
+  expect(call.decision).toMatchObject({ effect: 'allow', rule: 'permissions.allow: mcp__demo' });
 });

@@ -1,21 +1,28 @@
 import { nameFor } from '../core/call/name-for.ts';
 import { isTaskCancel } from '../core/call/task.ts';
-import type { ResolvedCall, Stage } from '../core/call.ts';
+import type { DecidedCall, Decision, ResolvedCall } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
-import type { Decide, Decision } from './decide.ts';
+import type { Decide } from './decide.ts';
 
-/** Refuses what a rule denies, and what nobody has agreed to yet. */
-export function permit(decide: Decide): Stage<ResolvedCall> {
-  return function permit(call, next) {
-    // Whoever may no longer call may still stop what they began.
-    if (isTaskCancel(call)) return next(call);
+/** The step from a resolved to a decided call. Throws PERMISSION_DENIED or APPROVAL_REQUIRED. */
+export type Permit = (call: ResolvedCall) => DecidedCall;
+
+/** Decides on each call, once. Refuses a call that a rule denies, and one that needs approval and has none. */
+export function permit(decide: Decide): Permit {
+  return function permit(call) {
     const decision = decide(call.caller, call.target, call);
-    if (decision.effect === 'allow' || (decision.effect === 'ask' && isSelfApproved(call))) return next(call);
-    return Promise.reject(decision.effect === 'ask' ? needsApproval(call, decision) : denied(call, decision));
+    if (!isPermitted(call, decision)) {
+      throw decision.effect === 'ask' ? needsApproval(call, decision) : denied(call, decision);
+    }
+    return { ...call, decision };
   };
 }
 
-/** Only the person at the terminal can agree to their own call, and only there. */
+/** A caller that may no longer call a tool may still cancel its own task. */
+const isPermitted = (call: ResolvedCall, { effect }: Decision): boolean =>
+  effect === 'allow' || (effect === 'ask' && isSelfApproved(call)) || isTaskCancel(call);
+
+/** Returns true if the user approved the call: only an owner at the CLI can approve their own call. */
 export const isSelfApproved = ({ approved, caller }: ResolvedCall) =>
   approved === 'self' && caller.via === 'cli' && caller.roles.includes('owner');
 
@@ -24,7 +31,7 @@ const denied = (call: ResolvedCall, { rule, reason }: Decision) =>
     'PERMISSION_DENIED',
     `${nameFor(call)} may not be ${call.kind === 'tool' ? 'called' : 'read'}. ${reason}`,
     {
-      fix: `The rule is ${rule}; whoever maintains it can change it.`,
+      fix: `The rule is ${rule}; the operator who maintains it can change it.`,
       details: { rule },
     },
   );
@@ -32,8 +39,8 @@ const denied = (call: ResolvedCall, { rule, reason }: Decision) =>
 const needsApproval = (call: ResolvedCall, { rule, reason }: Decision) => {
   const { kind, target } = call;
   const { publicName } = target;
-  const without = loosening(call, rule);
-  // A person at the command line, and the configuration, know the public name alone.
+  const without = looseningOf(call, rule);
+  // The command line and the configuration accept the public name; `nameFor` may be a name of the caller's profile.
   const fix = `Let a person run it with \`heddle call ${publicName} … --yes\`, or ${without}.`;
   return new HeddleError('APPROVAL_REQUIRED', `${nameFor(call)} needs approval. ${reason}`, {
     fix: kind === 'tool' ? fix : `${without.charAt(0).toUpperCase()}${without.slice(1)}.`,
@@ -41,8 +48,8 @@ const needsApproval = (call: ResolvedCall, { rule, reason }: Decision) => {
   });
 };
 
-/** What keeps it from asking again. To allow it helps only against the mode: a rule that asks is stronger. */
-function loosening({ kind, target: { publicName, servers } }: ResolvedCall, rule: string): string {
+/** Returns the change of configuration that removes the need for approval. `permissions.allow` overrides only the mode. */
+function looseningOf({ kind, target: { publicName, servers } }: ResolvedCall, rule: string): string {
   if (rule.startsWith('mode ')) {
     return kind === 'tool'
       ? `add ${publicName} to \`permissions.allow\``

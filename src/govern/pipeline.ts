@@ -1,22 +1,29 @@
-import { type Call, compose, type Handler, type ResolvedCall, type Stage } from '../core/call.ts';
+import { type Call, compose, type DecidedCall, type Handler, type ResolvedCall } from '../core/call.ts';
+import type { Stages } from './stages.ts';
 
-export interface Pipeline {
-  /** Sees every attempt, including names that do not exist. */
-  readonly outer: readonly Stage<Call>[];
-  /** At once where nothing has to be started for it. */
+export interface Pipeline extends Stages {
+  /** Looks the name up. Returns synchronously if no server has to be started. */
   readonly resolve: (call: Call) => ResolvedCall | Promise<ResolvedCall>;
-  /** Sees only calls to things that exist and that the caller may see. */
-  readonly inner: readonly Stage<ResolvedCall>[];
-  readonly invoke: Handler<ResolvedCall>;
+  readonly invoke: Handler<DecidedCall>;
 }
 
-/** Two rings and the step between them: the only way to a server. */
-export function pipeline({ outer, resolve, inner, invoke }: Pipeline): Handler {
-  const governed = compose(inner, invoke);
+/**
+ * Builds `dispatch`, the only way to a server: three rings of stages with `resolve` and `permit` between them. The outer
+ * ring sees every attempt, unknown names included. The resolved ring sees only entries that the caller may see.
+ */
+export function pipeline({ outer, resolve, resolved, permit, decided, invoke }: Pipeline): Handler {
+  const afterPermit = compose(decided, invoke);
+  const afterResolve = compose(resolved, (call) => {
+    try {
+      return afterPermit(permit(call));
+    } catch (thrown) {
+      return Promise.reject(thrown);
+    }
+  });
   return compose(outer, (call) => {
     try {
       const found = resolve(call);
-      return found instanceof Promise ? found.then(governed) : governed(found);
+      return found instanceof Promise ? found.then(afterResolve) : afterResolve(found);
     } catch (thrown) {
       return Promise.reject(thrown);
     }

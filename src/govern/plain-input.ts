@@ -3,35 +3,35 @@ import type { JsonObject, ResolvedCall } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 
-/** The call, when its input is what MCP wants where there is no schema: texts by name. Throws INPUT_INVALID. */
+/** Checks the input of a prompt or completion, which has no schema: all values are strings. Throws INPUT_INVALID. */
 export function withPlainInput(call: ResolvedCall): ResolvedCall {
-  const wrong = complaintAbout(call);
-  if (wrong === undefined) return call;
-  throw new HeddleError('INPUT_INVALID', `The arguments of ${nameFor(call)} do not fit: ${wrong}.`, {
+  const problem = findProblem(call);
+  if (problem === undefined) return call;
+  throw new HeddleError('INPUT_INVALID', `The arguments of ${nameFor(call)} do not fit: ${problem}.`, {
     fix: 'Send the arguments it lists, each as a text.',
   });
 }
 
-function complaintAbout({ kind, input, target }: ResolvedCall): string | undefined {
-  if (kind === 'prompt') return complaintAboutTexts(input) ?? missing(target.definition, input);
-  return kind === 'completion' ? complaintAboutCompletion(input) : undefined;
+function findProblem({ kind, input, target }: ResolvedCall): string | undefined {
+  if (kind === 'prompt') return findNonText(input) ?? findMissing(target.definition, input);
+  return kind === 'completion' ? findProblemInCompletion(input) : undefined;
 }
 
-function complaintAboutTexts(input: JsonObject): string | undefined {
+function findNonText(input: JsonObject): string | undefined {
   const [wrong] = Object.entries(input).filter(([, value]) => typeof value !== 'string');
   return wrong && `${wrong[0]} has to be a text`;
 }
 
-function missing({ arguments: taken }: JsonObject, input: JsonObject): string | undefined {
-  const listed = Array.isArray(taken) ? taken : [];
+function findMissing({ arguments: declared }: JsonObject, input: JsonObject): string | undefined {
+  const listed = Array.isArray(declared) ? declared : [];
   const required = listed.flatMap((one) => (isObject(one) && one.required === true ? String(one.name) : []));
   const absent = required.find((name) => !Object.hasOwn(input, name));
   return absent && `${absent} is missing`;
 }
 
-function complaintAboutCompletion({ argument, context = {} }: JsonObject): string | undefined {
+function findProblemInCompletion({ argument, context = {} }: JsonObject): string | undefined {
   const isArgument = isObject(argument) && typeof argument.name === 'string' && typeof argument.value === 'string';
   if (!isArgument) return '`argument` has to have a name and a value, both texts';
   const settled = isObject(context) ? (context.arguments ?? {}) : undefined;
-  return isObject(settled) ? complaintAboutTexts(settled) : '`context` has to have arguments';
+  return isObject(settled) ? findNonText(settled) : '`context` has to have arguments';
 }

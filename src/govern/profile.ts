@@ -4,10 +4,10 @@ import type { Target } from '../core/call.ts';
 import { matchesGlob, mayFit } from '../core/text/match-glob.ts';
 import { includesAmbiguous, isAmbiguous, type Restriction, restrictionsOf, restrictsResource } from './uri-rules.ts';
 
-/** Whether a profile has this: everything that it names at all says so, and nothing of it is excluded. */
+/** Returns true if a profile contains a target: each filter that the profile sets matches, and `exclude` does not. */
 export function isInProfile(profile: Profile, target: Target): boolean {
   const { servers, categories, tools, exclude } = profile;
-  // Any server of a pool may get the call, so each has to belong.
+  // Any server of a pool may get the call, so each has to match.
   if (servers && !target.servers.every((server) => servers.some((pattern) => matchesGlob(pattern, server))))
     return false;
   if (categories && !categories.includes(target.facts.category)) return false;
@@ -16,8 +16,8 @@ export function isInProfile(profile: Profile, target: Target): boolean {
 }
 
 /**
- * Whether a profile may have anything of a server, be it as one of its pool; where not, the server is neither started
- * for it nor known in it.
+ * Returns false if a profile can contain nothing of a server, not even through its pool. Such a server is neither
+ * started for callers of the profile nor shown to them.
  */
 export function mayHaveOf({ servers, tools, exclude = [] }: Profile, server: string, pool?: string): boolean {
   if (servers && !servers.some((pattern) => matchesGlob(pattern, server))) return false;
@@ -37,7 +37,7 @@ function includes(pattern: string, target: Target): boolean {
   return servers.every((server) => namesAt(target, server).some((name) => isNamed(pattern, server, name)));
 }
 
-/** In doubt more than was written: whatever a tool is called anywhere, and one server of a pool, leaves the whole out. */
+/** Returns true if any name of a target matches an `exclude` pattern. One server of a pool excludes the whole pool. */
 function excludes(rule: Restriction, target: Target): boolean {
   const { pattern } = rule;
   const { publicName, group, shownAs, servers } = target;
@@ -51,9 +51,8 @@ function excludes(rule: Restriction, target: Target): boolean {
 }
 
 /**
- * `mcp__server__tool`, `server.tool`, or what the tool is called by itself; a pool is named like a server. Servers
- * choose the names of their tools, so a pattern that names a server is held only against what begins with the server's
- * own name.
+ * Matches a pattern against `mcp__server__tool`, `server.tool` or the bare name; a pool is named like a server. Servers
+ * choose their tool names, so a pattern that names a server is never matched against a bare name.
  */
 function isNamed(pattern: string, group: string | undefined, name: string | undefined): boolean {
   if (group === undefined || name === undefined) return false;
@@ -64,6 +63,6 @@ function isNamed(pattern: string, group: string | undefined, name: string | unde
 
 const isPublic = (pattern: string) => pattern.startsWith('mcp__') || pattern.includes(':');
 
-/** A dot sets a server and its tool apart, except in a URI. */
+/** Returns true for `mcp__…` and for `server.tool`; a dot in a URI does not count. */
 const namesServer = (pattern: string) =>
   pattern.startsWith('mcp__') || (pattern.includes('.') && !pattern.includes(':'));

@@ -7,13 +7,13 @@ import type { RateLimit, ResolvedCall, Stage } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { type Clock, steadyClock } from '../core/time.ts';
 
-/** How often servers and callers may call. */
+/** The configured rate limits of servers and callers. */
 export interface RateLimits {
   readonly servers: ReadonlyMap<string, RateLimit>;
   readonly perCaller: RateLimit | undefined;
 }
 
-/** The limits that a configuration sets. */
+/** Collects the rate limits of a configuration. */
 export function rateLimitsOf(
   { limits }: Settings,
   configs: ReadonlyMap<string, Pick<ServerConfig, 'entry'>>,
@@ -27,14 +27,14 @@ interface Window {
   calls: number;
 }
 
-// Bounds memory: past this, the windows idle the longest are forgotten.
+// Bounds memory: past this, the windows that were idle longest are dropped.
 const MAX_WINDOWS = 10_000;
 
-/** Counts calls in windows, and says who has used up theirs. */
+/** Counts calls in fixed windows and refuses those over a limit. */
 export interface Rates {
-  /** Counts a call, or says why there may be none. Of several servers nobody knows yet which it will be. */
+  /** Counts a call, or returns the error that refuses it. For a pool, the limits of its servers are only checked. */
   admit(call: ResolvedCall): HeddleError | undefined;
-  /** The same for one of several servers, once it is known. */
+  /** Counts a call to one server of a pool, once routing has chosen it. */
   admitTo(server: string, call: ResolvedCall): HeddleError | undefined;
 }
 
@@ -48,24 +48,24 @@ export function rates(limits: () => RateLimits, clock: Clock = steadyClock): Rat
     return window;
   }
 
-  function refusal({ key, who, limit }: Applying, now: number): HeddleError | undefined {
+  function refusal({ key, subject, limit }: AppliedLimit, now: number): HeddleError | undefined {
     const window = windowOf(key, limit, now);
-    return window.calls >= limit.maxCalls ? limited(who, window.opensAt + limit.windowMs - now) : undefined;
+    return window.calls >= limit.maxCalls ? limited(subject, window.opensAt + limit.windowMs - now) : undefined;
   }
 
-  function spend(applying: readonly Applying[]): HeddleError | undefined {
-    if (applying.length === 0) return undefined;
+  function spend(applied: readonly AppliedLimit[]): HeddleError | undefined {
+    if (applied.length === 0) return undefined;
     const now = clock();
-    for (const one of applying) {
+    for (const one of applied) {
       const refused = refusal(one, now);
       if (refused) return refused;
     }
-    // Only now: a call that is refused must not use up what others share.
-    for (const { key, limit } of applying) windowOf(key, limit, now).calls++;
+    // Counted after all checks: a refused call must not use up a shared limit.
+    for (const { key, limit } of applied) windowOf(key, limit, now).calls++;
     return undefined;
   }
 
-  /** Of several servers one with calls left is enough. When there is none, nothing else is spent. */
+  /** Returns the refusal with the shortest wait if every server of a pool is over its limit. Counts nothing. */
   function spentByAll(call: ResolvedCall): HeddleError | undefined {
     const now = clock();
     let soonest: HeddleError | undefined;
@@ -89,8 +89,8 @@ export function rates(limits: () => RateLimits, clock: Clock = steadyClock): Rat
 }
 
 /**
- * Refuses a call when its tool, its server or its caller has spent the calls of the current window. A call that goes on
- * after a question was counted when it began; one that goes on from there again is another.
+ * Refuses a call if its tool, server or caller is over a rate limit. A continuation was counted when the call began; a
+ * `requestState` that is used again counts as another call.
  */
 export function rateLimit(rates: Rates): Stage<ResolvedCall> {
   function admit(call: ResolvedCall): HeddleError | undefined {
@@ -105,52 +105,53 @@ export function rateLimit(rates: Rates): Stage<ResolvedCall> {
   };
 }
 
-/** Whether any limit may hold: mostly there is none, and nothing to count. */
+/** Returns false if no limit can apply, so that most calls skip the counting. */
 const isLimited = ({ target }: ResolvedCall, { servers, perCaller }: RateLimits): boolean =>
   perCaller !== undefined ||
   servers.size > 0 ||
   target.facts.rateLimit !== undefined ||
   target.rateLimits !== undefined;
 
-interface Applying {
+interface AppliedLimit {
   readonly key: string;
-  readonly who: string;
+  /** The limited tool, server or caller, as the error message names it. */
+  readonly subject: string;
   readonly limit: RateLimit;
 }
 
-/** What holds at one server, for the server and for the tool there, however the caller came to it. */
-function limitsAt(server: string, call: ResolvedCall, { servers }: RateLimits): readonly Applying[] {
+/** Returns the limits of one server and of the tool there, whether called directly or through a pool. */
+function limitsAt(server: string, call: ResolvedCall, { servers }: RateLimits): readonly AppliedLimit[] {
   const { target } = call;
-  const applying: Applying[] = [];
+  const applied: AppliedLimit[] = [];
   const ofTool = target.servers.length === 1 ? target.facts.rateLimit : target.rateLimits?.get(server);
   const ofServer = servers.get(server);
   if (ofTool) {
     const name = nameAt(target, server);
-    const who = target.servers.length === 1 ? nameFor(call) : `${server}.${name}`;
-    applying.push({ key: JSON.stringify([target.kind, server, name]), who, limit: ofTool });
+    const subject = target.servers.length === 1 ? nameFor(call) : `${server}.${name}`;
+    applied.push({ key: JSON.stringify([target.kind, server, name]), subject, limit: ofTool });
   }
-  if (ofServer) applying.push({ key: `server ${server}`, who: `The server ${server}`, limit: ofServer });
-  return applying;
+  if (ofServer) applied.push({ key: `server ${server}`, subject: `The server ${server}`, limit: ofServer });
+  return applied;
 }
 
-function limitsOf(call: ResolvedCall, limits: RateLimits): readonly Applying[] {
+function limitsOf(call: ResolvedCall, limits: RateLimits): readonly AppliedLimit[] {
   const { target, caller } = call;
   const { servers, group, publicName, name, facts } = target;
   const { perCaller } = limits;
-  const applying: Applying[] = [];
-  if (servers.length === 1) applying.push(...limitsAt(servers[0], call, limits));
+  const applied: AppliedLimit[] = [];
+  if (servers.length === 1) applied.push(...limitsAt(servers[0], call, limits));
   else if (facts.rateLimit) {
     const key = `pool ${JSON.stringify([group ?? publicName, name])}`;
-    applying.push({ key, who: nameFor(call), limit: facts.rateLimit });
+    applied.push({ key, subject: nameFor(call), limit: facts.rateLimit });
   }
-  if (perCaller) applying.push({ key: `caller ${caller.id}`, who: `The caller ${caller.id}`, limit: perCaller });
-  return applying;
+  if (perCaller) applied.push({ key: `caller ${caller.id}`, subject: `The caller ${caller.id}`, limit: perCaller });
+  return applied;
 }
 
 const waitOf = ({ details }: HeddleError) => Number(details.retryAfterMs);
 
-const limited = (who: string, retryAfterMs: number) =>
-  new HeddleError('RATE_LIMITED', `${who} has used up its calls for now.`, {
+const limited = (subject: string, retryAfterMs: number) =>
+  new HeddleError('RATE_LIMITED', `${subject} has used up its calls for now.`, {
     fix: `Wait ${retryAfterMs} ms and call again.`,
     details: { retryAfterMs },
   });

@@ -1,37 +1,39 @@
 import { hash } from 'node:crypto';
 import { expect } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
-import { compose, type Facts, type ResolvedCall, type Result } from '../core/call.ts';
+import { compose, type DecidedCall, type Facts, type Result } from '../core/call.ts';
 import { aCall, ada, aTarget, grace, text } from '../core/fixtures.ts';
 import { decides, type RealStore, realStore } from './fixtures.ts';
 import { recordIntent } from './record-intent.ts';
 
-const of = (facts: Partial<Facts>, overrides: Partial<ResolvedCall> = {}) =>
+const of = (facts: Partial<Facts>, overrides: Partial<DecidedCall> = {}) =>
   aCall({ target: aTarget({ facts }), ...overrides });
 const writes = of({});
 const reads = of({ readOnly: true });
 
-/** The stage on a real store; the far end looks at what is committed by the time it is called. */
+/** Builds the stage on a real store. `seen` has the phases that are committed when the server is called. */
 function watched(store: RealStore, decide = decides()) {
   const seen: unknown[] = [];
-  const upstream = async (): Promise<Result> => {
+  const invoke = async (): Promise<Result> => {
     seen.push(await store.phases());
     return text('done');
   };
-  return { seen, send: compose([recordIntent(store.audit, decide, () => 5)], upstream) };
+  const stage = compose([recordIntent(store.audit, () => 5)], invoke);
+  const send = (call: DecidedCall) => stage({ ...call, decision: decide(call.caller, call.target, call) });
+  return { seen, send };
 }
 
-verifies('G11', 'what a write is about to do is committed before the server is called', async () => {
+verifies('G11', 'commits the record of a call that may write before the server is called', async () => {
   const store = await realStore();
   const { send, seen } = watched(store);
   await send(writes);
   expect(seen).toEqual([['intent']]);
 });
 
-verifies('G11', 'a read does not wait, and its record follows', async () => {
+verifies('G11', 'lets a read-only call go on at once and writes its record later', async () => {
   const store = await realStore();
   let called = false;
-  const sent = recordIntent(store.audit, decides())(reads, async () => {
+  const sent = recordIntent(store.audit)(reads, async () => {
     called = true;
     return text('done');
   });
@@ -42,11 +44,11 @@ verifies('G11', 'a read does not wait, and its record follows', async () => {
 
 verifies(
   'G11',
-  'what a read was asked is recorded as it was, whatever its server does to what it was given',
+  'records the arguments of a read-only call as they were sent, even if an in-process server changes them',
   async () => {
     const store = await realStore();
     const input = { path: '/etc/passwd' };
-    await recordIntent(store.audit, decides())(of({ readOnly: true }, { input }), async () => {
+    await recordIntent(store.audit)(of({ readOnly: true }, { input }), async () => {
       input.path = '/elsewhere';
       return text('done');
     });
@@ -56,7 +58,7 @@ verifies(
   },
 );
 
-verifies('G11', 'without the log nothing is written, reads go on, and it recovers by itself', async () => {
+verifies('G11', 'refuses writes while the audit log fails, lets reads go on, and recovers by itself', async () => {
   const store = await realStore();
   const { send, seen } = watched(store);
   await store.breakAudit();
@@ -67,10 +69,10 @@ verifies('G11', 'without the log nothing is written, reads go on, and it recover
   await store.repairAudit();
   await expect(send(writes)).resolves.toEqual(text('done'));
   const digests = await store.audit.search({ limit: 10 });
-  expect(digests.map(({ phase }) => phase)).toEqual(['intent', 'intent']); // The read's record was kept meanwhile.
+  expect(digests.map(({ phase }) => phase)).toEqual(['intent', 'intent']); // The record of the read was queued.
 });
 
-verifies('G11', 'an idempotent or built-in tool that may write waits for its record too', async () => {
+verifies('G11', 'waits for the record of an idempotent or built-in tool that may write', async () => {
   const store = await realStore();
   const { send } = watched(store);
   await store.breakAudit();
@@ -79,7 +81,7 @@ verifies('G11', 'an idempotent or built-in tool that may write waits for its rec
   }
 });
 
-verifies('G11', 'the record says who, what, on whose say, and holds no secret', async () => {
+verifies('G11', 'records the caller, the tool, the decision and its rule, and no secret', async () => {
   const store = await realStore();
   const { send } = watched(store, decides({ permissions: { allow: ['mcp__demo'] } }));
   await send(of({}, { input: { to: 'x', password: 'hunter2' } }));
@@ -103,19 +105,19 @@ verifies('G11', 'the record says who, what, on whose say, and holds no secret', 
   expect(JSON.stringify(await store.committed('SELECT * FROM audit'))).not.toContain('hunter2');
 });
 
-verifies('G11', 'what the client said beside the arguments is written down, too, without its secrets', async () => {
+verifies('G11', 'records unknown parameters without their secrets', async () => {
   const store = await realStore();
   const { send } = watched(store);
   await send(of({}, { extraParams: { force: true, token: 'hunter2' } }));
   const [record] = await store.audit.search({ limit: 1 });
   expect(record?.detail).toMatchObject({
-    beside: expect.stringMatching(/^[0-9a-f]{64}$/),
+    extraParams: expect.stringMatching(/^[0-9a-f]{64}$/),
     parameters: { force: true, token: '[REDACTED]' },
   });
   expect(JSON.stringify(await store.committed('SELECT * FROM audit'))).not.toContain('hunter2');
 });
 
-verifies('G2', 'what a person agreed to for themselves is recorded as that', async () => {
+verifies('G2', 'records a self-approved call as self-approved', async () => {
   const store = await realStore();
   const { send } = watched(store, decides({ mode: 'strict' }));
   await send(of({}, { caller: grace, approved: 'self' }));
@@ -123,13 +125,13 @@ verifies('G2', 'what a person agreed to for themselves is recorded as that', asy
   expect(record?.detail).toMatchObject({ decision: 'self-approved', rule: 'mode strict' });
 });
 
-verifies('G2', 'every round of a call that asks leaves a record under the one id', async () => {
+verifies('G2', 'records every continuation of a call under its id', async () => {
   const store = await realStore();
   const { send } = watched(store, decides({ permissions: { allow: ['mcp__demo'] } }));
   await send(of({}));
   await send(of({}, { continuation: { kind: 'parked', server: 'demo', ticket: 't' } }));
   const records = await store.audit.search({ limit: 2 });
-  expect(records.map(({ callId, detail }) => [callId, detail.goesOn])).toEqual([
+  expect(records.map(({ callId, detail }) => [callId, detail.continuation])).toEqual([
     [writes.id, 'parked'],
     [writes.id, undefined],
   ]);
@@ -138,28 +140,25 @@ verifies('G2', 'every round of a call that asks leaves a record under the one id
 
 verifies(
   'G11',
-  'what is answered leaves a digest, and a task’s round says nothing of arguments it does not have',
+  'records a digest of the input responses, and no arguments for the continuation of a task',
   async () => {
     const store = await realStore();
     const { send } = watched(store);
-    const from = { kind: 'task', server: 'demo', taskId: 't1', pollMs: 1 } as const;
-    const answers = { q1: { action: 'accept', content: { name: 'Ada' } } };
-    const digest = hash('sha256', JSON.stringify(answers));
+    const continuation = { kind: 'task', server: 'demo', taskId: 't1', pollMs: 1 } as const;
+    const inputResponses = { q1: { action: 'accept', content: { name: 'Ada' } } };
+    const digest = hash('sha256', JSON.stringify(inputResponses));
     await send(
-      of(
-        {},
-        { input: { to: 'x' }, continuation: { kind: 'parked', server: 'demo', ticket: 't' }, inputResponses: answers },
-      ),
+      of({}, { input: { to: 'x' }, continuation: { kind: 'parked', server: 'demo', ticket: 't' }, inputResponses }),
     );
-    await send(of({}, { continuation: from, inputResponses: answers }));
-    await send(of({}, { continuation: { ...from, cancels: true } }));
-    const [stopped, updated, parked] = (await store.audit.search({ limit: 3 })).map(({ detail }) => detail);
-    expect(parked).toMatchObject({ arguments: { to: 'x' }, input: expect.any(String), answers: digest });
-    expect(updated).toMatchObject({ goesOn: 'task', answers: digest });
-    expect(stopped).toMatchObject({ goesOn: 'task', cancels: true });
+    await send(of({}, { continuation, inputResponses }));
+    await send(of({}, { continuation: { ...continuation, cancels: true } }));
+    const [cancelled, updated, resumed] = (await store.audit.search({ limit: 3 })).map(({ detail }) => detail);
+    expect(resumed).toMatchObject({ arguments: { to: 'x' }, input: expect.any(String), inputResponses: digest });
+    expect(updated).toMatchObject({ continuation: 'task', inputResponses: digest });
+    expect(cancelled).toMatchObject({ continuation: 'task', cancels: true });
     for (const [detail, names] of [
       [updated, ['input', 'arguments']],
-      [stopped, ['input', 'arguments', 'answers']],
+      [cancelled, ['input', 'arguments', 'inputResponses']],
     ] as const) {
       for (const name of names) expect(detail).not.toHaveProperty(name);
     }
@@ -172,25 +171,25 @@ verifies(
   'records `_meta` and unknown parameters as they are sent: digests of all, and values without secrets',
   async () => {
     const store = await realStore();
-    const [meta, beside] = [
+    const [meta, extraParams] = [
       { 'example.com/apiKey': 'hunter2', tenant: 't1' },
       { region: 'eu', password: 'hunter2' },
     ];
-    await watched(store, decides({ mode: 'open' })).send(of({}, { meta, extraParams: beside }));
+    await watched(store, decides({ mode: 'open' })).send(of({}, { meta, extraParams }));
     await watched(store, decides({ mode: 'open' })).send(of({}, { meta: {} }));
     const [plain, full] = (await store.audit.search({ limit: 2 })).map(({ detail }) => detail);
     expect(full).toMatchObject({
       meta: hash('sha256', JSON.stringify(meta)),
       _meta: { 'example.com/apiKey': '[REDACTED]', tenant: 't1' },
-      beside: hash('sha256', JSON.stringify(beside)),
+      extraParams: hash('sha256', JSON.stringify(extraParams)),
       parameters: { region: 'eu', password: '[REDACTED]' },
     });
-    for (const name of ['meta', '_meta', 'beside', 'parameters']) expect(plain).not.toHaveProperty(name);
+    for (const name of ['meta', '_meta', 'extraParams', 'parameters']) expect(plain).not.toHaveProperty(name);
     expect(JSON.stringify(await store.committed('SELECT * FROM audit'))).not.toContain('hunter2');
   },
 );
 
-verifies('G11', 'what is not a call of a tool is written down as what it is', async () => {
+verifies('G11', 'records the kind of a call that is not a tool call', async () => {
   const store = await realStore();
   await watched(store).send(of({ readOnly: true }, { kind: 'resource' }));
   await watched(store).send(reads);

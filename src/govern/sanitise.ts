@@ -5,11 +5,12 @@ const SECRET_KEY = /password|secret|token|api[-_ ]?key|authorization/i;
 const MAX_TEXT_CHARS = 200;
 const MAX_TOTAL_CHARS = 4096;
 const MAX_DEPTH = 8;
-// What a number or a bracket and its comma take at the most, and what is short enough even if every character is escaped.
+// The longest JSON of a number or a bracket with its comma.
 const PLAIN_CHARS = 30;
+// Even if each character is escaped to six, the JSON stays within MAX_TOTAL_CHARS.
 const SURELY_SHORT_CHARS = MAX_TOTAL_CHARS / 6;
 
-/** Arguments as they may be kept: secrets by name gone, long texts cut, at most 4 KB in all. */
+/** Prepares arguments for records: redacts values of secret names, cuts long strings, and limits the total to 4 KB. */
 export function sanitised(input: JsonObject): Json {
   const seen = { chars: 0 };
   const clean = sanitise(input, 0, seen);
@@ -32,7 +33,7 @@ function sanitise(value: Json | undefined, depth: number, seen: { chars: number 
   for (const key in value) {
     seen.chars += key.length;
     const kept = SECRET_KEY.test(key) ? '[REDACTED]' : sanitise((value as JsonObject)[key], depth + 1, seen);
-    // So that a key named __proto__ is a key like any other.
+    // Assigning `__proto__` would set the prototype instead of a key.
     if (key === '__proto__') Object.defineProperty(clean, key, { value: kept, enumerable: true });
     else clean[key] = kept;
   }

@@ -1,49 +1,63 @@
-import type { Call, ResolvedCall, Stage } from '../core/call.ts';
+import type { Call, DecidedCall, ResolvedCall, Stage } from '../core/call.ts';
 import type { Clock } from '../core/time.ts';
 import type { AuditLog } from '../store/audit-log.ts';
 import type { TraceLog } from '../store/trace-log.ts';
 import { audit } from './audit.ts';
 import { deadline } from './deadline.ts';
 import type { Decide } from './decide.ts';
-import { permit } from './permit.ts';
+import { type Permit, permit } from './permit.ts';
 import { type Rates, rateLimit } from './rate-limit.ts';
 import { recordIntent } from './record-intent.ts';
 import { type Subject, trace } from './trace.ts';
 import { validateInput } from './validate-input.ts';
 
+/** The stages of the catalog for reads. They are passed in, since govern does not import the catalog. */
+export interface ReadStages {
+  readonly cache: Stage<DecidedCall>;
+  readonly coalesce: Stage<DecidedCall>;
+  readonly followUpdates: Stage<DecidedCall>;
+}
+
 export interface StageOptions {
   readonly audit: AuditLog;
   readonly traces: TraceLog;
-  /** What calls are counted as; without it, what callers write. */
+  /** Maps a call to the name under which it is traced; without it, the name that the caller wrote. */
   readonly subject?: Subject;
   readonly decide: Decide;
-  /** Shared with what asks one of several servers, which is counted there. */
+  /** Shared with the routing of pools, which counts the calls of each server. */
   readonly rates: Rates;
+  readonly reads: ReadStages;
   readonly clock?: Clock;
 }
 
+/** The three rings of stages, and the step between the second and the third. */
 export interface Stages {
   readonly outer: readonly Stage<Call>[];
-  readonly inner: readonly Stage<ResolvedCall>[];
+  readonly resolved: readonly Stage<ResolvedCall>[];
+  readonly permit: Permit;
+  readonly decided: readonly Stage<DecidedCall>[];
 }
 
-/** The order in which every call is governed. It is a security property: test/pins/stages.test.ts holds it. */
+/** Returns the stages in the order that every call passes. The order is a security property: a test in test/pins holds it. */
 export function stages({
   audit: log,
   traces,
   subject = () => undefined,
   decide,
   rates,
+  reads: { cache, coalesce, followUpdates },
   clock = Date.now,
 }: StageOptions): Stages {
   return {
     outer: [trace(traces, subject, clock), audit(log, clock)],
-    inner: [rateLimit(rates), validateInput(), permit(decide), recordIntent(log, decide, clock), deadline()],
+    resolved: [rateLimit(rates), validateInput()],
+    permit: permit(decide),
+    decided: [recordIntent(log, clock), deadline(), cache, coalesce, followUpdates],
   };
 }
 
-/** The order as people read it; each stage is a named function. */
-export function stageNames({ outer, inner }: Stages): readonly string[] {
+/** Lists the names of all stages in order, with the steps `resolve`, `permit` and `invoke` in their places. */
+export function stageNames({ outer, resolved, permit, decided }: Stages): readonly string[] {
   const names = (list: readonly { readonly name: string }[]) => list.map(({ name }) => name);
-  return [...names(outer), 'resolve', ...names(inner), 'invoke'];
+  return [...names(outer), 'resolve', ...names(resolved), permit.name, ...names(decided), 'invoke'];
 }

@@ -9,30 +9,30 @@ const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f
 
 const SPAN_ID_CHARS = 16;
 
-/** What a call is counted as, however its caller wrote the name; undefined when it is of nothing known. */
+/** Maps a call to the public name and server under which it is counted; undefined for an unknown name. */
 export type Subject = (call: Call) => { readonly name: string; readonly server?: string } | undefined;
 
-/** Keeps a span of every call, under the trace of whoever made it when they said which. */
+/** Appends a span for every call, with the parent from `_meta.traceparent` if the caller sent one. */
 export function trace(log: TraceLog, subject: Subject, clock: Clock = Date.now): Stage<Call> {
   const observed = observer();
   return function trace(call, next) {
     const startedAt = clock();
     return observed(call, next, ({ outcome, server: answered, durationMs }) => {
       const { id, kind, caller, continuation, extraParams } = call;
-      const meant = subject(call);
+      const found = subject(call);
       const written = truncateName(call.name);
       log.append(
         spanLater({
           id,
           kind,
           caller,
-          from: continuation,
+          continuation,
           written,
           startedAt,
           durationMs,
           outcome,
-          name: meant ? truncateName(meant.name) : written,
-          server: answered ?? meant?.server,
+          name: found ? truncateName(found.name) : written,
+          server: answered ?? found?.server,
           traceparent: call.meta.traceparent,
           arguments: sanitised(call.input),
           parameters: extraParams && sanitised(extraParams),
@@ -42,10 +42,10 @@ export function trace(log: TraceLog, subject: Subject, clock: Clock = Date.now):
   };
 }
 
-/** As much of a call as its span tells, and no more of what came with it: the call is over, and this waits. */
+/** The fields of a call that its span needs. A queued span keeps nothing else of the call in memory. */
 interface Ended extends Outcome, Pick<Call, 'id' | 'kind' | 'name' | 'caller'> {
-  readonly from: Continuation | undefined;
-  /** The name as its caller wrote it. */
+  readonly continuation: Continuation | undefined;
+  /** The name as the caller wrote it. */
   readonly written: string;
   readonly startedAt: number;
   readonly traceparent: Json | undefined;
@@ -61,7 +61,7 @@ function spanOf(call: Ended): Span {
   const id = call.id.replaceAll('-', '');
   return {
     traceId: parent?.[1] ?? id,
-    ...placeOf(id, call, parent?.[2]),
+    ...spanIdsOf(id, call, parent?.[2]),
     name,
     ...(server !== undefined && { server }),
     startedAt,
@@ -79,13 +79,13 @@ function spanOf(call: Ended): Span {
   };
 }
 
-/** The random end of the call's id; a round after a question is a span of its own, below that of the first. */
-function placeOf(
+/** Derives the span id from the random end of the call id. A continuation gets a random id below the first span. */
+function spanIdsOf(
   id: string,
-  { from }: Pick<Ended, 'from'>,
+  { continuation }: Pick<Ended, 'continuation'>,
   parentId: string | undefined,
 ): Pick<Span, 'spanId' | 'parentId'> {
   const spanId = id.slice(-SPAN_ID_CHARS);
-  if (from) return { spanId: crypto.randomUUID().replaceAll('-', '').slice(-SPAN_ID_CHARS), parentId: spanId };
+  if (continuation) return { spanId: crypto.randomUUID().replaceAll('-', '').slice(-SPAN_ID_CHARS), parentId: spanId };
   return { spanId, ...(parentId !== undefined && { parentId }) };
 }

@@ -1,6 +1,6 @@
-// Longer than any name that a tool can have here, and most URIs.
+// Longer than any public name of a tool, and than most URIs.
 const MAX_CHARS = 256;
 
-/** A name as it is kept in records: callers can write whatever they like, however long. */
+/** Cuts a name to 256 characters for audit records and spans; callers can send names of any length. */
 export const truncateName = (name: string): string =>
   name.length <= MAX_CHARS ? name : `${name.slice(0, MAX_CHARS - 1)}…`;

@@ -10,9 +10,9 @@ import { withPlainInput } from './plain-input.ts';
 
 const ANY_INPUT: JsonObject = { type: 'object' };
 
-/** Refuses arguments that do not fit the tool's own schema, and says so in words a model can act on. */
+/** Refuses arguments that do not match the tool's input schema, with a message that a model can act on. */
 export function validateInput(): Stage<ResolvedCall> {
-  // By definition: it is one object for as long as the server does not change it.
+  // A definition stays the same object until the server changes it.
   const checks = new WeakMap<JsonObject, Check>();
 
   function checkOf({ definition }: Target): Check {
@@ -23,11 +23,11 @@ export function validateInput(): Stage<ResolvedCall> {
     return check;
   }
 
-  // No async function: what need not wait does not, or each call would pay for it.
+  // Not an async function: that would cost every call an allocation.
   return function validateInput(call, next) {
     const { target, kind, continuation } = call;
     if (target.invalid !== undefined) return Promise.reject(invalidTool(nameFor(call), target.invalid));
-    // Its arguments were checked when it began, and need not be known to ask how far it is.
+    // The arguments were checked when the task began, and a poll need not repeat them.
     if (continuation?.kind === 'task') return next(call);
     try {
       return next(kind === 'tool' ? checked(call, checkOf(target)) : withPlainInput(call));
@@ -54,12 +54,12 @@ function checkParamHeaders({ paramHeaders, target, input }: ResolvedCall): void 
   });
 }
 
-/** What cannot be compiled stays so: the next call is told at once, and nothing is compiled again. */
+/** Compiles the input schema. If that fails with a HeddleError, every later check throws the same error at once. */
 function compiled(definition: JsonObject): Check {
   try {
     return compileCheck(schemaOf(definition), 'This tool', { nullIsAbsent: true });
   } catch (thrown) {
-    if (!HeddleError.is(thrown)) throw thrown; // It may go better the next time.
+    if (!HeddleError.is(thrown)) throw thrown; // Not cached: another attempt may succeed.
     return () => {
       throw thrown;
     };
@@ -68,7 +68,8 @@ function compiled(definition: JsonObject): Check {
 
 const schemaOf = ({ inputSchema }: JsonObject): JsonObject => (isObject(inputSchema) ? inputSchema : ANY_INPUT);
 
-const invalidTool = (tool: string, why: string) => new HeddleError('TOOL_INVALID', `${tool} cannot be called: ${why}.`);
+const invalidTool = (tool: string, reason: string) =>
+  new HeddleError('TOOL_INVALID', `${tool} cannot be called: ${reason}.`);
 
 function invalidInput(call: ResolvedCall, wrong: string): HeddleError {
   const example = JSON.stringify(exampleOf(schemaOf(call.target.definition)));

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
+import type { CallStats } from '../core/records/call-stats.ts';
 import type { Tables } from './tables.ts';
-import type { SpanStats } from './trace-log.ts';
 
 const FINE = 'ok';
 const TOOL_ERROR = 'tool-error';
@@ -15,7 +15,7 @@ export async function readStats(
   db: Kysely<Tables>,
   since: number,
   per: 'name' | 'server',
-): Promise<readonly SpanStats[]> {
+): Promise<readonly CallStats[]> {
   const [rows, errors] = await Promise.all([readCounts(db, since, per), readErrors(db, since, per)]);
   const byName = Map.groupBy(errors, ({ label }) => label);
   // Postgres counts in 64 bits, which its driver returns as text.

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../core/call.ts';
+import type { CallStats } from '../core/records/call-stats.ts';
 import type { Later } from './audit-log.ts';
 
 export interface Span {
@@ -21,24 +22,5 @@ export interface TraceLog {
   append(span: Later<Span>): void;
   get(traceId: string): Promise<readonly Span[]>;
   /** Reads statistics per name or per server since then, the most called first. Unknown names are left out. */
-  stats(since: number, per?: 'name' | 'server'): Promise<readonly SpanStats[]>;
-}
-
-export interface SpanStats {
-  /** The name of the tool or of the server. */
-  readonly name: string;
-  /** Calls that have ended. A call with several input requests counts once. */
-  readonly totalCalls: number;
-  /** The share of calls that did not end with an error code. */
-  readonly successRate: number;
-  readonly errorCount: number;
-  /** Results with `isError`. They do not count as errors of the server's connection. */
-  readonly toolErrors: number;
-  readonly avgLatencyMs: number;
-  readonly p50Ms: number;
-  readonly p95Ms: number;
-  readonly p99Ms: number;
-  readonly lastCallTime: number;
-  /** The five most frequent error codes, `tool-error` included. */
-  readonly topErrors: readonly { readonly code: string; readonly count: number }[];
+  stats(since: number, per?: 'name' | 'server'): Promise<readonly CallStats[]>;
 }

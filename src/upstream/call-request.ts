@@ -42,7 +42,7 @@ export const requestOptionsOf = (call: ResolvedCall): RequestOptions => ({
   longestMs: LONGEST_CALL_MS,
   signal: call.signal,
   onProgress: call.onProgress,
-  onNotification: call.log && ((method, params) => method === LOG_MESSAGE && call.log?.tell(params)),
+  onNotification: call.log && ((method, params) => method === LOG_MESSAGE && call.log?.onMessage(params)),
   repeatable: isRepeatable(call),
 });
 

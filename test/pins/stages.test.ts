@@ -1,11 +1,14 @@
 import { expect } from 'vitest';
-import { decider } from '../../src/govern/decide.ts';
+import { readStages } from '../../src/catalog/reads/read-stages.ts';
+import { decides } from '../../src/govern/fixtures.ts';
 import { rates } from '../../src/govern/rate-limit.ts';
 import { stageNames, stages } from '../../src/govern/stages.ts';
 import { openStore } from '../../src/store/open-store.ts';
+import { notifications } from '../../src/upstream/lifecycle/notifications.ts';
+import type { Servers } from '../../src/upstream/servers.ts';
 import { verifies } from '../requirements.ts';
 
-// The order is a security property: rates before work, rules before the record, the record before the call.
+// The order is a security property: limits before work, the decision before the record, the record before the call.
 const PINNED = [
   'trace',
   'audit',
@@ -15,13 +18,18 @@ const PINNED = [
   'permit',
   'recordIntent',
   'deadline',
+  'cache',
+  'coalesce',
+  'followUpdates',
   'invoke',
 ];
 
 verifies('G1', 'every call passes these stages in this order', async () => {
   const store = await openStore({ location: ':memory:' });
-  const decide = decider({ mode: 'guarded', permissions: { allow: [], ask: [], deny: [] }, servers: new Map() });
   const unlimited = rates(() => ({ servers: new Map(), perCaller: undefined }));
-  expect(stageNames(stages({ audit: store.audit, traces: store.traces, decide, rates: unlimited }))).toEqual(PINNED);
+  const servers = { shared: () => undefined } as unknown as Servers;
+  const reads = readStages({ servers, notifications: notifications(), visible: () => true });
+  const order = stages({ audit: store.audit, traces: store.traces, decide: decides(), rates: unlimited, reads });
+  expect(stageNames(order)).toEqual(PINNED);
   await store.close();
 });

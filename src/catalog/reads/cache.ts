@@ -1,62 +1,62 @@
 import { BoundedMap } from '../../core/bounded-map.ts';
-import type { Handler, JsonObject, ResolvedCall, Result, Stage } from '../../core/call.ts';
+import type { CompleteResult } from '../../core/call/run-to-completion.ts';
+import type { DecidedCall, Handler, JsonObject, ResolvedCall, Result, Stage } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import { type Clock, steadyClock } from '../../core/time.ts';
 import { isPublic, readKey } from './read-key.ts';
 
 export interface CacheOptions {
-  /** The shared connection to a server, if the call uses it: what was read on one is worth nothing on the next. */
-  readonly lineOf: (server: string, call: ResolvedCall) => object | undefined;
+  /** Returns the shared connection to a server if the call uses it. A result is good only on the connection it came from. */
+  readonly connectionOf: (server: string, call: ResolvedCall) => object | undefined;
   readonly clock?: Clock;
   readonly max?: number;
 }
 
 export interface ReadCache {
-  /** Answers reads with what the server said before, as long as it said that it stays good; everything else passes. */
-  readonly stage: Stage<ResolvedCall>;
-  /** A resource of a server is other than before; any of them, when none is named. */
-  forget(server: string, uri?: string): void;
+  /** Answers a `resources/read` from the cache while the server's `ttlMs` lasts; passes every other call on. */
+  readonly stage: Stage<DecidedCall>;
+  /** Drops a resource that changed; without `uri`, all resources of the server. */
+  invalidate(server: string, uri?: string): void;
 }
 
-type Complete = Extract<Result, { readonly kind: 'complete' }>;
-
-interface Place {
+interface ResourceKey {
   readonly server: string;
   readonly uri: string;
 }
 
-interface Kept extends Place {
-  readonly line: object;
-  readonly until: number;
-  readonly result: Complete;
+interface CachedRead extends ResourceKey {
+  readonly connection: object;
+  readonly expiresAt: number;
+  readonly result: CompleteResult;
 }
 
-/** A read under way. */
-interface Reading extends Place {
-  readonly line: object | undefined;
-  /** What comes of it may be of before a change. */
+interface ReadInFlight extends ResourceKey {
+  readonly connection: object | undefined;
+  /** The resource changed after the read began, so the result may be older than the change and is not cached. */
   outdated: boolean;
 }
 
-const MAX_KEPT = 100;
+const MAX_ENTRIES = 100;
 const MAX_CHARS = 1_000_000;
 const LONGEST_MS = 24 * 60 * 60_000;
 
 /**
- * Keeps what servers allow to be kept, the last used the longest. What is not
- * said to be `public` is kept for the principal who read it, and nobody else.
+ * Caches resource reads for the `ttlMs` that the server sent, least recently used out first. A result is cached for the
+ * principal that read it, unless its `cacheScope` is `public`.
  */
-export function readCache({ lineOf, clock = steadyClock, max = MAX_KEPT }: CacheOptions): ReadCache {
-  const kept = new BoundedMap<string, Kept>(max); // In order of last use.
-  const readings = new Set<Reading>();
+export function readCache({ connectionOf, clock = steadyClock, max = MAX_ENTRIES }: CacheOptions): ReadCache {
+  const entries = new BoundedMap<string, CachedRead>(max);
+  const inFlight = new Set<ReadInFlight>();
 
   function find(key: string, call: ResolvedCall): Result | undefined {
-    const found = kept.get(key);
+    const found = entries.get(key);
     if (!found) return undefined;
-    kept.delete(key);
-    const ttlMs = found.until - clock();
-    if (ttlMs <= 0 || lineOf(found.server, call) !== found.line) return undefined;
-    kept.set(key, found);
+    const ttlMs = found.expiresAt - clock();
+    if (ttlMs <= 0 || connectionOf(found.server, call) !== found.connection) {
+      entries.delete(key);
+      return undefined;
+    }
+    entries.set(key, found); // Now the most recently used.
     const { value, provenance } = found.result;
     return {
       ...found.result,
@@ -65,48 +65,51 @@ export function readCache({ lineOf, clock = steadyClock, max = MAX_KEPT }: Cache
     };
   }
 
-  function begin(call: ResolvedCall): Reading {
+  function begin(call: ResolvedCall): ReadInFlight {
     const { target } = call;
     const [server] = target.servers;
-    const reading = { server, uri: target.name, line: lineOf(server, call), outdated: false };
-    readings.add(reading);
-    return reading;
+    const read = { server, uri: target.name, connection: connectionOf(server, call), outdated: false };
+    inFlight.add(read);
+    return read;
   }
 
-  async function read(call: ResolvedCall, next: Handler<ResolvedCall>): Promise<Result> {
-    if (!lineOf(call.target.servers[0], call)) return next(call); // Not open yet, or private to its user.
+  async function readThrough(call: DecidedCall, next: Handler<DecidedCall>): Promise<Result> {
+    if (!connectionOf(call.target.servers[0], call)) return next(call); // Not connected yet, or a private connection.
     const known = find(readKey(call, 'private'), call) ?? find(readKey(call, 'public'), call);
     if (known) return known;
-    const reading = begin(call);
+    const read = begin(call);
     const startedAt = clock();
     try {
       const result = await next(call);
-      const { server, uri, line, outdated } = reading;
-      const ttlMs = result.kind === 'complete' ? lifeOf(result.value) : 0;
-      if (result.kind === 'complete' && ttlMs > 0 && line && line === lineOf(server, call) && !outdated) {
+      const { server, uri, connection, outdated } = read;
+      const ttlMs = result.kind === 'complete' ? ttlOf(result.value) : 0;
+      const isCurrent = connection && connection === connectionOf(server, call) && !outdated;
+      if (result.kind === 'complete' && ttlMs > 0 && isCurrent) {
         const scope = isPublic(result) ? 'public' : 'private';
-        kept.set(readKey(call, scope), { server, uri, line, until: startedAt + ttlMs, result });
+        entries.set(readKey(call, scope), { server, uri, connection, expiresAt: startedAt + ttlMs, result });
       }
       return result;
     } finally {
-      readings.delete(reading);
+      inFlight.delete(read);
     }
   }
 
   return {
-    // What an answer of the user has led to is the answer to that alone.
-    stage: (call, next) =>
-      call.kind === 'resource' && !call.continuation && !call.inputResponses ? read(call, next) : next(call),
-    forget(server, uri) {
-      const isMeant = (one: Place) => one.server === server && (uri === undefined || one.uri === uri);
-      for (const [key, one] of kept) if (isMeant(one)) kept.delete(key);
-      for (const reading of readings) if (isMeant(reading)) reading.outdated = true;
+    // A result that depends on input responses is not cached.
+    stage: function cache(call, next) {
+      const isRead = call.kind === 'resource' && !call.continuation && !call.inputResponses;
+      return isRead ? readThrough(call, next) : next(call);
+    },
+    invalidate(server, uri) {
+      const isAffected = (one: ResourceKey) => one.server === server && (uri === undefined || one.uri === uri);
+      for (const [key, entry] of entries) if (isAffected(entry)) entries.delete(key);
+      for (const read of inFlight) if (isAffected(read)) read.outdated = true;
     },
   };
 }
 
-/** For how long a result stays good; not at all where nothing is said, or where there is too much of it. */
-function lifeOf({ ttlMs, contents }: JsonObject): number {
+/** Returns how long a result may be cached: its `ttlMs`, at most a day; 0 without `ttlMs` or above 1 million characters. */
+function ttlOf({ ttlMs, contents }: JsonObject): number {
   if (typeof ttlMs !== 'number' || !(ttlMs > 0) || charsOf(contents) > MAX_CHARS) return 0;
   return Math.min(ttlMs, LONGEST_MS);
 }

@@ -1,112 +1,112 @@
 import { abortable } from '../../core/async/abortable.ts';
 import { BoundedSet } from '../../core/bounded-map.ts';
 import { hasAnyCapability } from '../../core/call/client-capabilities.ts';
-import type { Handler, ResolvedCall, Result, Stage } from '../../core/call.ts';
+import type { DecidedCall, Handler, ResolvedCall, Result, Stage } from '../../core/call.ts';
 import { isPublic, readKey } from './read-key.ts';
 
-/** One read under way, and those who wait for it. */
-interface Flight {
+/** A read in flight that several callers wait for. */
+interface SharedRead {
   readonly server: string;
   readonly principal: string;
   readonly result: Promise<Result>;
   readonly abort: AbortController;
   waiting: number;
-  /** Nobody joins it any more. */
-  readonly land: () => void;
+  /** Lets no further caller join. */
+  readonly end: () => void;
 }
 
 export interface Coalesced {
-  /** Makes one of reads of the same by the same at the same time; everything else passes. */
-  readonly stage: Stage<ResolvedCall>;
-  /** Who reads from now on reads anew: a resource of the server may be other than before. */
+  /** Coalesces identical concurrent reads of one principal; passes every other call on. */
+  readonly stage: Stage<DecidedCall>;
+  /** Makes later reads of a server start anew, since one of its resources may have changed. */
   split(server: string): void;
 }
 
 const MAX_KNOWN = 1000;
 
-/** Reads of different principals are one only where the server said before that what they read is public. */
+/** Coalesces reads of different principals only if the last result of the same read had `cacheScope: public`. */
 export function coalesce(): Coalesced {
-  const flights = new Map<string, Flight>();
-  const known = new BoundedSet<string>(MAX_KNOWN); // What was public when it was last read.
+  const reads = new Map<string, SharedRead>();
+  const publicReads = new BoundedSet<string>(MAX_KNOWN);
 
-  function learn(call: ResolvedCall, result: Result): void {
+  function rememberScope(call: ResolvedCall, result: Result): void {
     const key = readKey(call, 'public');
-    if (isPublic(result)) known.add(key);
-    else known.delete(key);
+    if (isPublic(result)) publicReads.add(key);
+    else publicReads.delete(key);
   }
 
-  function take(key: string, call: ResolvedCall, next: Handler<ResolvedCall>): Flight {
+  function start(key: string, call: DecidedCall, next: Handler<DecidedCall>): SharedRead {
     const abort = new AbortController();
     const result = next({ ...call, signal: abort.signal });
-    const land = () => {
-      if (flights.get(key) === flight) flights.delete(key);
+    const end = () => {
+      if (reads.get(key) === read) reads.delete(key);
     };
-    const flight: Flight = {
+    const read: SharedRead = {
       server: call.target.servers[0],
       principal: call.caller.id,
       result,
       abort,
       waiting: 0,
-      land,
+      end,
     };
-    flights.set(key, flight);
+    reads.set(key, read);
     result
       .then(
-        (landed) => learn(call, landed),
+        (complete) => rememberScope(call, complete),
         () => {},
       )
-      .finally(land);
-    return flight;
+      .finally(end);
+    return read;
   }
 
-  async function read(call: ResolvedCall, next: Handler<ResolvedCall>): Promise<Result> {
-    const everybodys = readKey(call, 'public');
-    const key = `${call.options.timeoutMs} ${known.has(everybodys) ? everybodys : readKey(call, 'private')}`;
-    const flight = flights.get(key) ?? take(key, call, next);
-    const result = await wait(flight, call.signal);
-    const isOurs = flight.principal === call.caller.id || isPublic(result);
-    return isOurs ? result : next(call); // It is public no longer.
+  async function join(call: DecidedCall, next: Handler<DecidedCall>): Promise<Result> {
+    const publicKey = readKey(call, 'public');
+    const key = `${call.options.timeoutMs} ${publicReads.has(publicKey) ? publicKey : readKey(call, 'private')}`;
+    const read = reads.get(key) ?? start(key, call, next);
+    const result = await waitFor(read, call.signal);
+    const isForCaller = read.principal === call.caller.id || isPublic(result);
+    return isForCaller ? result : next(call); // The result is no longer public.
   }
 
   function split(server: string): void {
-    for (const [key, flight] of flights) if (flight.server === server) flights.delete(key);
+    for (const [key, read] of reads) if (read.server === server) reads.delete(key);
   }
 
   function splitAll(servers: readonly string[]): void {
-    if (flights.size > 0) for (const server of servers) split(server);
+    if (reads.size > 0) for (const server of servers) split(server);
   }
 
   return {
     split,
-    stage(call, next) {
-      if (isJoinable(call)) return read(call, next);
+    stage: function coalesce(call, next) {
+      if (isJoinable(call)) return join(call, next);
       const { servers, facts } = call.target;
       if (facts.readOnly) return next(call);
-      // Whoever reads after a write must see it, so it does not join a read that began before the write was over.
+      // A read after a write must see it, so it joins no read that began before the write ended.
       const splitThem = () => splitAll(servers);
       splitThem();
-      const answer = next(call);
-      answer.then(splitThem, splitThem);
-      return answer;
+      const result = next(call);
+      result.then(splitThem, splitThem);
+      return result;
     },
   };
 }
 
-/** Only when nobody waits any more is the server told so. */
-async function wait(flight: Flight, signal: AbortSignal): Promise<Result> {
-  flight.waiting++;
+/** Waits for a shared read. The request to the server is aborted when the last waiting caller leaves. */
+async function waitFor(read: SharedRead, signal: AbortSignal): Promise<Result> {
+  read.waiting++;
   try {
-    return await abortable(flight.result, signal);
+    return await abortable(read.result, signal);
   } finally {
-    flight.waiting--;
-    if (flight.waiting === 0) {
-      flight.land();
-      flight.abort.abort();
+    read.waiting--;
+    if (read.waiting === 0) {
+      read.end();
+      read.abort.abort();
     }
   }
 }
 
-/** Whoever can be asked, or wants to hear of progress or of the server's log, has a read of its own. */
+/** Returns false if the caller can get input requests, progress or log messages: these belong to one request. */
 const isJoinable = ({ kind, continuation, inputResponses, capabilities, onProgress, log, signal }: ResolvedCall) =>
   kind === 'resource' &&
   !continuation &&

@@ -1,5 +1,5 @@
 import { isSameUser, type PrivateUser } from '../../core/call/private-user.ts';
-import type { Caller, JsonObject, ResolvedCall, Result, Stage, Target } from '../../core/call.ts';
+import type { Caller, DecidedCall, JsonObject, ResolvedCall, Result, Stage, Target } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import type { Servers } from '../../upstream/servers.ts';
 import { ownUri, serverAndUri } from '../entries/own-uri.ts';
@@ -7,110 +7,112 @@ import { MAX_URI_CHARS } from '../entries/resources.ts';
 
 export interface FollowUpdatesOptions {
   readonly servers: Pick<Servers, 'privateUserFor' | 'subscribe' | 'unsubscribe'>;
-  /** What may no longer be seen is no longer told of. */
+  /** Checked for every update: a resource that the caller may no longer see is not reported. */
   readonly visible: (caller: Caller, target: Target) => boolean;
 }
 
 export interface UpdateSubscriptions {
-  /** Answers subscriptions; everything else passes. */
-  readonly stage: Stage<ResolvedCall>;
-  /** Tells those who follow a resource that it has changed: on the shared connection, or on that of one user. */
-  tell(server: string, params: JsonObject, user?: PrivateUser): void;
+  /** Handles calls of kind `subscription`; passes every other call on. */
+  readonly stage: Stage<DecidedCall>;
+  /** Passes a `notifications/resources/updated` to the subscribers on the connection it came from: shared, or of `user`. */
+  publish(server: string, params: JsonObject, user?: PrivateUser): void;
 }
 
-/** A subscription, and the private user whose connection it is on; undefined on the shared one. */
-interface Follower {
+/** A subscription and the private user whose connection it uses; undefined means the shared connection. */
+interface Subscriber {
   readonly call: ResolvedCall;
   readonly user: PrivateUser | undefined;
 }
 
 const NEVER = new AbortController().signal;
 
-/** Lets any number follow a resource, which its server is asked for once. */
+/** Shares one `resources/subscribe` per resource and connection between any number of subscribers. */
 export function followUpdates({ servers, visible }: FollowUpdatesOptions): UpdateSubscriptions {
-  const followers = new Map<string, Set<Follower>>(); // By server.
+  const subscribers = new Map<string, Set<Subscriber>>(); // By server.
 
-  function add(server: string, one: Follower): void {
-    const all = followers.get(server) ?? new Set();
-    followers.set(server, all.add(one));
+  function add(server: string, one: Subscriber): void {
+    const all = subscribers.get(server) ?? new Set();
+    subscribers.set(server, all.add(one));
   }
 
-  function remove(server: string, one: Follower): void {
-    const all = followers.get(server);
+  function remove(server: string, one: Subscriber): void {
+    const all = subscribers.get(server);
     all?.delete(one);
-    if (all?.size === 0) followers.delete(server);
+    if (all?.size === 0) subscribers.delete(server);
   }
 
-  async function follow(call: ResolvedCall): Promise<void> {
+  async function subscribe(call: ResolvedCall): Promise<void> {
     const { target, signal } = call;
     const [server] = target.servers;
     const user = await servers.privateUserFor(server, call, signal);
-    const one = { call, user };
-    const what = { uri: target.name, user: user && call };
-    add(server, one); // What happens right after the server's answer must not be missed.
+    const subscriber = { call, user };
+    const subscription = { uri: target.name, user: user && call };
+    add(server, subscriber); // Before the request: an update may follow its result at once.
     try {
-      await servers.subscribe(server, what, signal);
+      await servers.subscribe(server, subscription, signal);
     } catch (thrown) {
-      remove(server, one);
+      remove(server, subscriber);
       throw thrown;
     }
-    const leave = () => {
-      remove(server, one);
-      void servers.unsubscribe(server, what, NEVER);
+    const unsubscribe = () => {
+      remove(server, subscriber);
+      void servers.unsubscribe(server, subscription, NEVER);
     };
-    signal.addEventListener('abort', leave, { once: true });
+    signal.addEventListener('abort', unsubscribe, { once: true });
     if (!signal.aborted) return;
-    leave();
-    throw new HeddleError('CALL_CANCELLED', `Nobody wants to follow ${call.name} any more.`);
+    unsubscribe();
+    throw new HeddleError('CALL_CANCELLED', `The subscription to ${call.name} was cancelled.`);
   }
 
-  async function answer(call: ResolvedCall): Promise<Result> {
+  async function handle(call: ResolvedCall): Promise<Result> {
     const startedAt = performance.now();
-    await follow(call);
-    const from = { server: call.target.servers[0], attempts: 1, latencyMs: performance.now() - startedAt };
-    return { kind: 'complete', value: {}, isError: false, provenance: from };
+    await subscribe(call);
+    const provenance = { server: call.target.servers[0], attempts: 1, latencyMs: performance.now() - startedAt };
+    return { kind: 'complete', value: {}, isError: false, provenance };
   }
 
-  function newsOf(call: ResolvedCall, uri: string, params: JsonObject): JsonObject {
+  function updateFor(call: ResolvedCall, uri: string, params: JsonObject): JsonObject {
     if (uri === call.target.name) return { ...params, uri: call.name };
-    const part = partOf(call, uri);
-    // Even the name of what is hidden is not told, nor what else is said of it.
-    return visible(call.caller, part) ? { ...params, uri: part.publicName } : { uri: call.name };
+    const below = targetBelow(call, uri);
+    // The URI and the other params of a hidden resource are not sent.
+    return visible(call.caller, below) ? { ...params, uri: below.publicName } : { uri: call.name };
   }
 
   return {
-    stage: (call, next) => (call.kind === 'subscription' ? answer(call) : next(call)),
-    tell(server, params, from) {
+    stage: function followUpdates(call, next) {
+      return call.kind === 'subscription' ? handle(call) : next(call);
+    },
+    publish(server, params, sender) {
       const { uri } = params;
       if (typeof uri !== 'string' || uri.length > MAX_URI_CHARS) return;
-      for (const { call, user } of followers.get(server) ?? []) {
-        if (isFrom(user, from) && isWithin(uri, call.target.name) && visible(call.caller, call.target))
-          hand(call, newsOf(call, uri, params));
+      for (const { call, user } of subscribers.get(server) ?? []) {
+        if (isFrom(user, sender) && isWithin(uri, call.target.name) && visible(call.caller, call.target))
+          notify(call, updateFor(call, uri, params));
       }
     },
   };
 }
 
-/** Tests whether a subscription is on the connection that a notification came from. */
-const isFrom = (user: PrivateUser | undefined, from: PrivateUser | undefined): boolean =>
-  user && from ? isSameUser(user, from) : user === from;
+/** Returns true if a subscription uses the connection that a notification came from. */
+const isFrom = (user: PrivateUser | undefined, sender: PrivateUser | undefined): boolean =>
+  user && sender ? isSameUser(user, sender) : user === sender;
 
-/** A server may tell of a part of what it was asked to tell of. */
-const isWithin = (uri: string, followed: string): boolean =>
-  uri.startsWith(followed) &&
-  (uri.length === followed.length || followed.endsWith('/') || uri[followed.length] === '/');
+/** Returns true for the subscribed URI and URIs below it: MCP lets a server report updates of sub-resources. */
+const isWithin = (uri: string, subscribed: string): boolean =>
+  uri.startsWith(subscribed) &&
+  (uri.length === subscribed.length || subscribed.endsWith('/') || uri[subscribed.length] === '/');
 
-/** What lies below a URI that names its server is named the same way. */
-const partOf = ({ name, target }: ResolvedCall, uri: string): Target => ({
+/** Returns the target of a sub-resource. If the subscription names its server in the URI, so does the sub-resource. */
+const targetBelow = ({ name, target }: ResolvedCall, uri: string): Target => ({
   ...target,
   publicName: serverAndUri(name) ? ownUri(target.servers[0], uri) : uri,
   name: uri,
 });
 
-function hand({ onProgress }: ResolvedCall, news: JsonObject): void {
+function notify({ onProgress }: ResolvedCall, update: JsonObject): void {
   try {
-    onProgress?.(news);
+    onProgress?.(update);
   } catch {
-    // Whoever follows answers for what it does with the news; the others are told all the same.
+    // A failing subscriber must not keep the update from the others.
   }
 }

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { within } from '../../../test/limits.ts';
 import { verifies } from '../../../test/requirements.ts';
 import { until } from '../../../test/until.ts';
-import type { JsonObject, Result, Target } from '../../core/call.ts';
+import { compose, type JsonObject, type Result, type Target } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { aCall, aTarget } from '../../core/fixtures.ts';
 import { notifications } from '../../upstream/lifecycle/notifications.ts';
@@ -12,25 +12,26 @@ import { readStages } from './read-stages.ts';
 const UPDATED = 'notifications/resources/updated';
 
 function setting({ refuses = false } = {}) {
-  const heard = notifications();
-  const line = {};
-  const asked: string[] = [];
+  const bus = notifications();
+  const connection = {};
+  const requests: string[] = [];
   let hidden: (target: Target) => boolean = () => false;
   const servers = {
-    shared: () => line,
+    shared: () => connection,
     privateUserFor: async () => undefined,
     subscribe: async (_server: string, { uri }: { uri: string }) => {
-      asked.push(`subscribe ${uri}`);
+      requests.push(`subscribe ${uri}`);
       if (refuses) throw new HeddleError('UPSTREAM_REFUSED', 'no');
     },
-    unsubscribe: async (_server: string, { uri }: { uri: string }) => void asked.push(`unsubscribe ${uri}`),
+    unsubscribe: async (_server: string, { uri }: { uri: string }) => void requests.push(`unsubscribe ${uri}`),
   } as unknown as Servers;
   const invoke = async (): Promise<Result> => {
-    asked.push('read');
+    requests.push('read');
     const value = { contents: [], ttlMs: 60_000 };
     return { kind: 'complete', value, isError: false, provenance: { server: 'demo', attempts: 1, latencyMs: 1 } };
   };
-  const handle = readStages(invoke, { servers, heard, visible: (_caller, target) => !hidden(target) });
+  const reads = readStages({ servers, notifications: bus, visible: (_caller, target) => !hidden(target) });
+  const handle = compose([reads.cache, reads.coalesce, reads.followUpdates], invoke);
   const of = (kind: 'resource' | 'subscription', more: object = {}) =>
     handle(
       aCall({
@@ -41,74 +42,77 @@ function setting({ refuses = false } = {}) {
       }),
     );
   return {
-    asked,
+    requests,
     of,
-    update: (uri: string, server = 'demo') => heard.tell(server, UPDATED, { uri }),
+    update: (uri: string, server = 'demo') => bus.tell(server, UPDATED, { uri }),
     hide: (which: (target: Target) => boolean = () => true) => (hidden = which),
   };
 }
 
-verifies('R7', 'what is kept is forgotten when its server says that it has changed', async () => {
-  const { asked, of, update } = setting();
+verifies('R7', 'drops a cached read when the server reports an update of the resource', async () => {
+  const { requests, of, update } = setting();
   await of('resource');
   update('u:2');
   update('u:1', 'other');
   await of('resource');
-  expect(asked).toEqual(['read']);
+  expect(requests).toEqual(['read']);
   update('u:1');
   await of('resource');
-  expect(asked).toEqual(['read', 'read']);
+  expect(requests).toEqual(['read', 'read']);
 });
 
-verifies('R7', 'a read that began before a change is not shared with one after it', async () => {
-  const { asked, of, update } = setting();
+verifies('R7', 'does not coalesce a read from before an update with one after it', async () => {
+  const { requests, of, update } = setting();
   const before = of('resource');
   update('u:1');
   await Promise.all([before, of('resource')]);
-  expect(asked).toEqual(['read', 'read']);
+  expect(requests).toEqual(['read', 'read']);
 });
 
-verifies('R6', 'whoever may no longer see a resource is no longer told of it', async () => {
+verifies('R6', 'sends no updates of a resource that the caller may no longer see', async () => {
   const { of, update, hide } = setting();
-  const told: JsonObject[] = [];
-  await of('subscription', { report: (update: JsonObject) => told.push(update) });
+  const updates: JsonObject[] = [];
+  await of('subscription', { onProgress: (update: JsonObject) => updates.push(update) });
   update('u:1');
   hide();
   update('u:1');
-  expect(told).toEqual([{ uri: 'u:1' }]);
+  expect(updates).toEqual([{ uri: 'u:1' }]);
 });
 
-verifies('R6', 'one who breaks on an update keeps it from nobody else', async () => {
+verifies('R6', 'sends an update to all subscribers even if one of them throws', async () => {
   const { of, update } = setting();
-  const told: JsonObject[] = [];
+  const updates: JsonObject[] = [];
   const breaks = () => {
     throw new Error('broken');
   };
-  await of('subscription', { report: breaks });
-  await of('subscription', { report: (update: JsonObject) => told.push(update) });
+  await of('subscription', { onProgress: breaks });
+  await of('subscription', { onProgress: (update: JsonObject) => updates.push(update) });
   update('u:1');
-  expect(told).toHaveLength(1);
+  expect(updates).toHaveLength(1);
 });
 
-verifies('R6', 'a subscription that a server refuses hears nothing, and one that is ended is over', async () => {
+verifies('R6', 'sends no updates for a refused or a cancelled subscription', async () => {
   const refused = setting({ refuses: true });
-  const told: JsonObject[] = [];
-  const report = (update: JsonObject) => told.push(update);
-  await expect(refused.of('subscription', { report })).rejects.toMatchObject({ code: 'UPSTREAM_REFUSED' });
+  const updates: JsonObject[] = [];
+  const onProgress = (update: JsonObject) => updates.push(update);
+  await expect(refused.of('subscription', { onProgress })).rejects.toMatchObject({ code: 'UPSTREAM_REFUSED' });
   refused.update('u:1');
-  expect(told).toEqual([]);
+  expect(updates).toEqual([]);
 
-  const { asked, of, update } = setting();
+  const { requests, of, update } = setting();
   const early = new AbortController();
-  const begun = of('subscription', { report, signal: early.signal });
+  const begun = of('subscription', { onProgress, signal: early.signal });
   early.abort();
   await expect(begun).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
   const late = new AbortController();
-  await of('subscription', { report, signal: late.signal });
+  await of('subscription', { onProgress, signal: late.signal });
   late.abort();
-  await until('the server is told twice', () => asked.filter((one) => one.startsWith('unsubscribe')).length === 2);
+  await until(
+    'the server gets two unsubscribe requests',
+    () => requests.filter((one) => one.startsWith('unsubscribe')).length === 2,
+  );
   update('u:1');
-  expect(told).toEqual([]);
+  expect(updates).toEqual([]);
 });
 
 const folder = (name: string) => ({
@@ -116,31 +120,34 @@ const folder = (name: string) => ({
   target: aTarget({ kind: 'resource', publicName: name, name, facts: { readOnly: true } }),
 });
 
-verifies('R6', 'whoever follows a folder is told of what lies in it, and not of its neighbours', async () => {
+verifies('R6', 'sends updates of resources below a subscribed folder, and not of its siblings', async () => {
   const { of, update } = setting();
-  const told: JsonObject[] = [];
+  const updates: JsonObject[] = [];
   for (const name of ['file:///a', 'file:///a/']) {
-    await of('subscription', { ...folder(name), report: (update: JsonObject) => told.push({ name, ...update }) });
+    await of('subscription', {
+      ...folder(name),
+      onProgress: (update: JsonObject) => updates.push({ name, ...update }),
+    });
   }
   for (const uri of ['file:///ab', 'file:///', 'file:///a/b/c']) update(uri);
   update('file:///a/b', 'other');
-  expect(told).toEqual([
+  expect(updates).toEqual([
     { name: 'file:///a', uri: 'file:///a/b/c' },
     { name: 'file:///a/', uri: 'file:///a/b/c' },
   ]);
 });
 
-verifies('R6', 'whoever follows a folder is not told the name of what is hidden in it', async () => {
+verifies('R6', 'does not send the URI of a hidden resource to the subscriber of its folder', async () => {
   const { of, update, hide } = setting();
-  const told: JsonObject[] = [];
-  await of('subscription', { ...folder('file:///a'), report: (update: JsonObject) => told.push(update) });
+  const updates: JsonObject[] = [];
+  await of('subscription', { ...folder('file:///a'), onProgress: (update: JsonObject) => updates.push(update) });
   const own = folder('heddle://demo/file:///a');
   const named = { name: own.name, target: folder('file:///a').target };
-  await of('subscription', { ...named, report: (update: JsonObject) => told.push(update) });
+  await of('subscription', { ...named, onProgress: (update: JsonObject) => updates.push(update) });
   hide(({ name, publicName }) => name.endsWith('secret.txt') && publicName.endsWith('secret.txt'));
   update('file:///a/secret.txt');
   update('file:///a/open.txt');
-  expect(told.map(({ uri }) => uri)).toEqual([
+  expect(updates.map(({ uri }) => uri)).toEqual([
     'file:///a',
     'heddle://demo/file:///a',
     'file:///a/open.txt',
@@ -148,7 +155,7 @@ verifies('R6', 'whoever follows a folder is not told the name of what is hidden 
   ]);
 });
 
-verifies('R6', 'an update with an endless URI holds up nobody', async () => {
+verifies('R6', 'handles an update with a very long URI in time', async () => {
   const { of, update } = setting();
   await of('subscription', folder('file:///a'));
   await within(500, () => {

@@ -1,5 +1,5 @@
 import { HeddleError } from '../../core/errors.ts';
-import type { Hit } from '../../heddle.ts';
+import type { Hit } from '../../core/records/listing.ts';
 import { CONFIG_OPTION, type Command, JSON_OPTION, readNumber, TRUST_OPTION } from '../command.ts';
 import { localCaller } from '../local-caller.ts';
 import {

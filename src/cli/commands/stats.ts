@@ -1,5 +1,5 @@
+import type { CallStats } from '../../core/records/call-stats.ts';
 import type { Metrics } from '../../core/records/metrics.ts';
-import type { CallStats } from '../../heddle.ts';
 import { CONFIG_OPTION, type Command, type Input, JSON_OPTION, TRUST_OPTION } from '../command.ts';
 import { readDuration } from '../input/read-duration.ts';
 import { localCaller } from '../local-caller.ts';

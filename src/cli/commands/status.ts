@@ -1,10 +1,10 @@
 import colors from 'picocolors';
 import { readConfig } from '../../config/read-config.ts';
+import type { CallStats } from '../../core/records/call-stats.ts';
 import type { ServerStatus } from '../../core/records/server-status.ts';
 import { VERSION } from '../../core/version.ts';
 import { homeFolder } from '../../files/home-folder.ts';
 import { findGateway } from '../../gateway/running-gateway.ts';
-import type { CallStats } from '../../heddle.ts';
 import { CONFIG_OPTION, type Command, JSON_OPTION, TRUST_OPTION } from '../command.ts';
 import { localCaller } from '../local-caller.ts';
 import { oneLine } from '../print/escape-control.ts';

@@ -127,13 +127,13 @@ export class GatewayTask {
   /** The same call, without what can only be told while its request is open. */
   #round(call: Call): Call {
     const { log } = call;
-    const tell = (said: JsonObject) => this.#isHeld || log?.tell(said);
+    const onMessage = (params: JsonObject) => this.#isHeld || log?.onMessage(params);
     return {
       ...call,
       signal: this.#leave.signal,
       // Whoever says how far it is may take longer.
       onProgress: (progress) => this.#report(progress),
-      ...(log && { log: { ...log, tell } }),
+      ...(log && { log: { ...log, onMessage } }),
     };
   }
 

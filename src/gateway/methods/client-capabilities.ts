@@ -2,8 +2,8 @@ import { capabilitiesKey, hasAnyCapability } from '../../core/call/client-capabi
 import { callerKey } from '../../core/call/private-user.ts';
 import type { Caller, ClientCapabilities, JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
+import type { Features } from '../../core/records/listing.ts';
 import type { CatalogChange } from '../../core/records/server-status.ts';
-import type { Features } from '../../heddle.ts';
 import { RpcError } from '../../wire/json-rpc.ts';
 import { type Era, META, MISSING_CAPABILITY, TASKS_EXTENSION } from '../../wire/mcp.ts';
 

@@ -1,5 +1,5 @@
 import type { JsonObject, Target, TargetKind } from '../../core/call.ts';
-import type { Page } from '../../heddle.ts';
+import type { Page } from '../../core/records/listing.ts';
 import { RpcError } from '../../wire/json-rpc.ts';
 import { type Era, INVALID_PARAMS } from '../../wire/mcp.ts';
 import { presentPrompt, presentResource, presentTemplate } from './present-resource.ts';

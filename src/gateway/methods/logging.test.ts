@@ -22,9 +22,10 @@ describe('what servers log', () => {
   verifies('P1', 'is said on the request while it is open, and after that to the session', () => {
     const { asked, said, late, answer } = asking('legacy', 'notice');
     const log = logOf({}, asked);
-    for (const level of ['debug', 'info', 'notice', 'emergency', 'unheard-of', 7]) log?.tell({ level, data: level });
+    for (const level of ['debug', 'info', 'notice', 'emergency', 'unheard-of', 7])
+      log?.onMessage({ level, data: level });
     answer();
-    log?.tell({ level: 'error', data: 'late' });
+    log?.onMessage({ level: 'error', data: 'late' });
     expect([said, late]).toEqual([['notice', 'emergency'], ['late']]);
   });
 

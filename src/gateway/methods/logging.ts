@@ -20,7 +20,7 @@ export function logOf(meta: unknown, { era, logging, notify }: RequestContext): 
   if (!isLogLevel(level)) return undefined;
   return {
     level,
-    tell: (said) => {
+    onMessage: (said) => {
       if (LOG_LEVELS.indexOf(said.level) < LOG_LEVELS.indexOf(level)) return;
       if (!notify('notifications/message', said)) logging?.notifyLater?.(said);
     },

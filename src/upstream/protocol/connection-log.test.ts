@@ -14,7 +14,7 @@ verifies('P1', 'what a server logs without saying during which call is told to n
   const callOf = (id: string) =>
     aCall({
       caller: { id, roles: [], via: 'gateway' },
-      log: { level: 'debug', tell: ({ data }) => heard.push(`${id} ${data}`) },
+      log: { level: 'debug', onMessage: ({ data }) => heard.push(`${id} ${data}`) },
     });
   const log = connectionLog();
   log.hear(LOG_MESSAGE, { data: 'before' });
@@ -66,7 +66,7 @@ verifies('P1', 'a legacy server is told from which level on its callers want to 
   const connection = await connected(tiny);
   const heardAt = async (level: string) => {
     const heard: unknown[] = [];
-    await connection.send(toolCall('x', {}, { log: { level, tell: ({ data }) => heard.push(data) } }));
+    await connection.send(toolCall('x', {}, { log: { level, onMessage: ({ data }) => heard.push(data) } }));
     return heard;
   };
   await connection.send(toolCall('x'));
@@ -79,7 +79,7 @@ verifies('P1', 'a legacy server is told from which level on its callers want to 
 });
 
 verifies('P1', 'a server that does not take levels is called all the same', async () => {
-  const log = { level: 'debug', tell: () => {} };
+  const log = { level: 'debug', onMessage: () => {} };
   const deaf = quiet(HELLO);
   await (await connected(deaf.tiny)).send(toolCall('x', {}, { log }));
   expect(deaf.levels).toEqual([]);
@@ -97,7 +97,7 @@ verifies('P1', 'a line that is let go of meanwhile still sends the call that wai
     'tools/call': () => ({ content: [] }),
   });
   const connection = await connected(tiny);
-  const answer = connection.send(toolCall('x', {}, { log: { level: 'debug', tell: () => {} } }));
+  const answer = connection.send(toolCall('x', {}, { log: { level: 'debug', onMessage: () => {} } }));
   expect(connection.inFlight()).toBe(1);
   const finished = connection.drain();
   open({});

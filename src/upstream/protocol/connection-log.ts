@@ -42,7 +42,7 @@ export function connectionLog(setLevel: (level: string) => Promise<void> | undef
       return raising;
     },
     hear(method, params) {
-      if (method === LOG_MESSAGE && !isShared) latest?.tell(params);
+      if (method === LOG_MESSAGE && !isShared) latest?.onMessage(params);
     },
     settled: () => raising?.catch(() => {}),
   };

@@ -1,0 +1,20 @@
+/** Statistics of the calls of one tool or one server in a period. */
+export interface CallStats {
+  /** The name of the tool or of the server. */
+  readonly name: string;
+  /** Calls that have ended; a call with several continuations counts once. */
+  readonly totalCalls: number;
+  /** The share of calls that did not end with an error code, from 0 to 1. */
+  readonly successRate: number;
+  readonly errorCount: number;
+  /** Results with `isError`. They are not counted in `errorCount`. */
+  readonly toolErrors: number;
+  readonly avgLatencyMs: number;
+  readonly p50Ms: number;
+  readonly p95Ms: number;
+  readonly p99Ms: number;
+  /** In milliseconds since the epoch. */
+  readonly lastCallTime: number;
+  /** At most five, the most frequent first; `tool-error` is one of them. */
+  readonly topErrors: readonly { readonly code: string; readonly count: number }[];
+}
