@@ -17,9 +17,9 @@ import { type GatewayOptions, openGateway } from './open-gateway.ts';
 export const TOKEN = 'open-sesame';
 export const OWNER: Caller = { id: 'owner', roles: ['owner'], via: 'gateway' };
 
-interface Setting {
+interface TestGatewayOptions {
   readonly servers?: NonNullable<HeddleOptions['servers']>;
-  /** What heddle.json says. */
+  /** The content of heddle.json. */
   readonly config?: JsonObject;
   readonly gateway?: Partial<GatewayOptions>;
   readonly authenticate?: Authenticate;
@@ -30,16 +30,16 @@ export interface GatewayUnderTest {
   readonly url: string;
   readonly port: number;
   readonly heddle: Heddle;
-  /** One HTTP request, as raw as it gets. */
-  send(sending: Sending): Promise<TestResponse>;
-  /** Posts one JSON-RPC message with the right token. */
+  /** Sends one HTTP request. */
+  send(options: SendOptions): Promise<TestResponse>;
+  /** Posts one JSON-RPC message with the owner's token. */
   post(message: JsonObject, headers?: Readonly<Record<string, string>>): Promise<TestResponse>;
-  close(patienceMs?: number): Promise<void>;
-  /** Closes it, and gives what it has written down, the newest first. */
+  close(drainMs?: number): Promise<void>;
+  /** Closes the gateway and returns its audit records, newest first. */
   audit(): Promise<readonly AuditRecord[]>;
 }
 
-interface Sending {
+interface SendOptions {
   readonly method?: string;
   readonly path?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -50,15 +50,15 @@ export interface TestResponse {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
   readonly text: string;
-  /** The body as JSON; of an event stream the last message. */
+  /** The JSON body; for an event stream its last message. */
   readonly json: JsonObject;
 }
 
-/** A real gateway on a free port over a real Heddle in an empty folder; both gone when the test ends. */
-export async function gatewayUnderTest(setting: Setting = {}): Promise<GatewayUnderTest> {
+/** Opens a gateway on a free port over a Heddle in an empty folder. Both close when the test ends. */
+export async function gatewayUnderTest(options: TestGatewayOptions = {}): Promise<GatewayUnderTest> {
   const folder = await temporaryFolder();
-  const { clock = Date.now } = setting;
-  const { servers = {}, config = {} } = setting;
+  const { clock = Date.now } = options;
+  const { servers = {}, config = {} } = options;
   const heddle = await temporaryHeddle({ folder, env: {}, config, servers });
   const gateway = await openGateway({
     heddle,
@@ -67,18 +67,18 @@ export async function gatewayUnderTest(setting: Setting = {}): Promise<GatewayUn
     maxBodyBytes: 4 * 1024 * 1024,
     allowedHosts: [],
     allowedOrigins: [],
-    authenticate: setting.authenticate ?? authenticator({ token: TOKEN, access: heddle.access, clock }),
+    authenticate: options.authenticate ?? authenticator({ token: TOKEN, access: heddle.access, clock }),
     api: consoleApi(heddle),
-    ...setting.gateway,
+    ...options.gateway,
   });
   let closed: Promise<void> | undefined;
-  const close = (patienceMs?: number) => {
-    closed ??= gateway.close(patienceMs).then(() => heddle.close());
+  const close = (drainMs?: number) => {
+    closed ??= gateway.close(drainMs).then(() => heddle.close());
     return closed;
   };
   onTestFinished(() => close());
   const { port, url } = gateway;
-  const send = (sending: Sending) => exchange(port, sending);
+  const send = (options: SendOptions) => exchange(port, options);
   const post = (message: JsonObject, headers: Readonly<Record<string, string>> = {}) =>
     send({ headers: { ...JSON_HEADERS, ...headers }, body: JSON.stringify({ jsonrpc: '2.0', ...message }) });
   const audit = async () => {
@@ -91,7 +91,7 @@ export async function gatewayUnderTest(setting: Setting = {}): Promise<GatewayUn
   return { url, port, heddle, send, post, close, audit };
 }
 
-/** With these a request whose length is known goes the way of nearly all of them: past Node's server. */
+/** Headers with which a POST of known length takes the fast path. */
 export const JSON_HEADERS = {
   'content-type': 'application/json',
   authorization: `Bearer ${TOKEN}`,
@@ -100,7 +100,7 @@ export const JSON_HEADERS = {
 
 function exchange(
   port: number,
-  { method = 'POST', path = '/mcp', headers = {}, body }: Sending,
+  { method = 'POST', path = '/mcp', headers = {}, body }: SendOptions,
 ): Promise<TestResponse> {
   return new Promise((resolve, reject) => {
     const sent = request({ host: '127.0.0.1', port, method, path, headers, agent: false }, (response) => {
@@ -123,7 +123,7 @@ const ENVELOPE = {
   [META.clientCapabilities]: {},
 };
 
-/** A request of the stateless protocol: the message and the headers that have to agree with it. */
+/** Builds a modern request: the message and the headers that repeat it. */
 export function modern(method: string, params: JsonObject = {}): [JsonObject, Record<string, string>] {
   const name = typeof params.name === 'string' ? { 'mcp-name': params.name } : {};
   return [
@@ -132,9 +132,9 @@ export function modern(method: string, params: JsonObject = {}): [JsonObject, Re
   ];
 }
 
-/** Opens a session of the older protocol; gives back the header that names it. */
+/** Opens a legacy session and returns its `Mcp-Session-Id` header. */
 export async function openSession({ post }: Pick<GatewayUnderTest, 'post'>): Promise<{ 'mcp-session-id': string }> {
-  const hello = { protocolVersion: LEGACY_VERSIONS[0], capabilities: {}, clientInfo: { name: 'raw', version: '0' } };
-  const { headers } = await post({ id: 0, method: 'initialize', params: hello });
+  const params = { protocolVersion: LEGACY_VERSIONS[0], capabilities: {}, clientInfo: { name: 'raw', version: '0' } };
+  const { headers } = await post({ id: 0, method: 'initialize', params });
   return { 'mcp-session-id': String(headers['mcp-session-id']) };
 }

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 
-it('does not bring in the HTTP client of Node with the gateway', async () => {
+it("does not load Node's HTTP client with the gateway", async () => {
   const gateway = new URL('./open-gateway.ts', import.meta.url).href;
   const loaded = "process.moduleLoadList.filter((name) => name.includes('undici')).join()";
   const program = `await import('${gateway}'); process.stdout.write(${loaded});`;

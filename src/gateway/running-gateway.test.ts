@@ -13,8 +13,8 @@ import { announceGateway, findGateway, requestGateway, withdrawGateway } from '.
 const { pid } = process;
 const note = { url: 'http://127.0.0.1:1/mcp', token: 't', pid, project: '/p', proofKey: 'k' };
 
-describe('the note of a running gateway', () => {
-  verifies('L7', 'is readable by its owner alone, found, and taken away', async () => {
+describe('findGateway', () => {
+  verifies('L7', 'finds an announced gateway until it is withdrawn, by a note with mode 0600', async () => {
     const home = await temporaryFolder();
     await writeFile(join(home, 'gateway.json'), 'old', { mode: 0o644 });
     const { url } = await gatewayUnderTest({ gateway: { proofKey: note.proofKey } });
@@ -26,7 +26,7 @@ describe('the note of a running gateway', () => {
     await expect(stat(join(home, 'gateway.json'))).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
-  verifies('L7', 'of another gateway is left alone', async () => {
+  verifies('L7', 'does not withdraw the note of another gateway', async () => {
     const home = await temporaryFolder();
     await announceGateway(home, { ...note, pid: pid + 1 });
     await withdrawGateway(home, pid);
@@ -34,14 +34,14 @@ describe('the note of a running gateway', () => {
   });
 
   it.each([
-    ['broken', '{"url":'],
-    ['half', '{"url":"http://x"}'],
-    ['a list', '[]'],
-    ['of an earlier version, without a key', JSON.stringify({ ...note, proofKey: undefined })],
-    ['of a port that nothing listens on', JSON.stringify(note)],
-    ['of a process that is gone', JSON.stringify({ ...note, pid: 2 ** 22 + 1 })],
-    ['of a pid that is no number', JSON.stringify({ ...note, pid: 'me' })],
-  ])('L7: that is %s counts as none', async (_, text) => {
+    ['with broken JSON', '{"url":'],
+    ['without a token', '{"url":"http://x"}'],
+    ['with a list', '[]'],
+    ['without a proof key', JSON.stringify({ ...note, proofKey: undefined })],
+    ['with a closed port', JSON.stringify(note)],
+    ['with the pid of an ended process', JSON.stringify({ ...note, pid: 2 ** 22 + 1 })],
+    ['with a pid that is no number', JSON.stringify({ ...note, pid: 'me' })],
+  ])('L7: ignores a note %s', async (_, text) => {
     const home = await temporaryFolder();
     await writeFile(join(home, 'gateway.json'), text);
     expect(await findGateway(home)).toBeUndefined();
@@ -49,12 +49,12 @@ describe('the note of a running gateway', () => {
 });
 
 /** Starts an HTTP server that records the requests and the connections it gets. */
-async function listener(answer: (request: IncomingMessage, response: ServerResponse) => void) {
-  const heard: string[] = [];
+async function listener(respond: (request: IncomingMessage, response: ServerResponse) => void) {
+  const requests: string[] = [];
   let connections = 0;
   const server = createServer((request, response) => {
-    heard.push(`${request.url} ${JSON.stringify(request.rawHeaders)}`);
-    answer(request, response);
+    requests.push(`${request.url} ${JSON.stringify(request.rawHeaders)}`);
+    respond(request, response);
   });
   server.on('connection', () => (connections += 1));
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
@@ -63,13 +63,13 @@ async function listener(answer: (request: IncomingMessage, response: ServerRespo
     server.close();
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
-  return { url, heard: () => heard.join('\n'), connections: () => connections };
+  return { url, requests: () => requests.join('\n'), connections: () => connections };
 }
 
 const proofKey = 'key-of-this-start';
 
-describe('a noted gateway that does not answer in time', () => {
-  verifies('L7', 'is reported with its address and process, and counts as none', async () => {
+describe('findGateway reports', () => {
+  verifies('L7', 'a gateway that does not respond in time, with its URL and pid', async () => {
     const silent = await listener(() => {});
     const home = await temporaryFolder();
     await announceGateway(home, { ...note, url: silent.url });
@@ -79,7 +79,7 @@ describe('a noted gateway that does not answer in time', () => {
     expect(reports).toEqual([`The gateway at ${silent.url} (pid ${pid}) did not answer within 0.1 s.`]);
   });
 
-  verifies('L7', 'is not reported when its port is closed or its proof is wrong', async () => {
+  verifies('L7', 'neither a closed port nor a wrong proof', async () => {
     const wrong = await listener((_, response) => void response.end('{"proof":"x"}'));
     const reports: string[] = [];
     for (const url of [note.url, wrong.url]) {
@@ -91,8 +91,8 @@ describe('a noted gateway that does not answer in time', () => {
   });
 });
 
-describe('a request to a running gateway', () => {
-  verifies('L7', 'gets what is under /api, and nothing from a gateway that is gone or refuses', async () => {
+describe('requestGateway', () => {
+  verifies('L7', 'returns JSON of /api, and undefined from a gateway that is gone or refuses', async () => {
     const { url } = await gatewayUnderTest({ gateway: { proofKey } });
     const running = { url, token: TOKEN, pid, project: '/', proofKey };
     expect(await requestGateway(running, '/api/version')).toMatchObject({ pid });
@@ -113,24 +113,24 @@ describe('a request to a running gateway', () => {
       });
       const running = { url: relay.url, token: TOKEN, pid, project: '/', proofKey };
       expect(await requestGateway(running, '/api/version')).toBeUndefined();
-      expect(relay.heard()).toContain('/healthz?challenge=');
-      expect(relay.heard()).not.toContain(TOKEN);
+      expect(relay.requests()).toContain('/healthz?challenge=');
+      expect(relay.requests()).not.toContain(TOKEN);
     },
   );
 
   verifies('P4', 'does not send the token on another connection than the one that was proven', async () => {
-    const leaving = await listener((request, response) => {
-      const proof = proofOf({ url: leaving.url, proofKey }, challengeIn(request.url) ?? '');
+    const closing = await listener((request, response) => {
+      const proof = proofOf({ url: closing.url, proofKey }, challengeIn(request.url) ?? '');
       response.setHeader('connection', 'close').end(JSON.stringify({ status: 'ok', proof }));
     });
-    const running = { url: leaving.url, token: TOKEN, pid, project: '/', proofKey };
+    const running = { url: closing.url, token: TOKEN, pid, project: '/', proofKey };
     expect(await requestGateway(running, '/api/version')).toBeUndefined();
-    expect([leaving.connections(), leaving.heard()]).toEqual([1, expect.not.stringContaining(TOKEN)]);
+    expect([closing.connections(), closing.requests()]).toEqual([1, expect.not.stringContaining(TOKEN)]);
   });
 });
 
-describe('the token of the gateway', () => {
-  verifies('P4', 'is the preset one, else made once and kept for its owner alone', async () => {
+describe('gatewayToken', () => {
+  verifies('P4', 'returns the preset token, else one that is created once with mode 0600', async () => {
     const home = join(await temporaryFolder(), 'home');
     expect(await gatewayToken(home, 'preset')).toBe('preset');
     const made = await gatewayToken(home, undefined);

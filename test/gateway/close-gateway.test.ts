@@ -7,23 +7,23 @@ import { verifies } from '../requirements.ts';
 import { recordingServer, text } from '../servers/recording-server.ts';
 import { until } from '../until.ts';
 
-const PATIENCE_MS = 10_000;
+const DRAIN_MS = 10_000;
 
-async function waiting() {
+async function gatewayWithWait() {
   const gate = Promise.withResolvers<JsonObject>();
   const server = recordingServer({ wait: () => gate.promise });
   const gateway = await gatewayUnderTest({ servers: { up: server } });
   return { gate, server, gateway };
 }
 
-interface Sending {
+interface RequestParts {
   readonly method: string;
   readonly headers: Record<string, string>;
   readonly body?: JsonObject;
 }
 
-/** Sends a request and waits for the beginning of its answer. */
-function begun({ port }: { readonly port: number }, { method, headers, body }: Sending) {
+/** Sends a request and waits for the first byte of its response. */
+function begun({ port }: { readonly port: number }, { method, headers, body }: RequestParts) {
   return new Promise<{ rest: Promise<string> }>((resolve, reject) => {
     const sent = { host: '127.0.0.1', port, path: '/mcp', method, headers: { ...JSON_HEADERS, ...headers } };
     const request = open({ ...sent, agent: false }, (response) => {
@@ -33,16 +33,16 @@ function begun({ port }: { readonly port: number }, { method, headers, body }: S
   });
 }
 
-describe('a gateway that is told to stop', () => {
-  verifies('P6', 'answers what is under way, tells listeners that it is over, and takes nobody in', async () => {
-    const { gate, server, gateway } = await waiting();
+describe('a gateway that closes', () => {
+  verifies('P6', 'answers requests in flight, ends streams and refuses new connections', async () => {
+    const { gate, server, gateway } = await gatewayWithWait();
     const session = await openSession(gateway);
     const call = gateway.post(...modern('tools/call', { name: 'mcp__up__wait' }));
     const [listen, headers] = modern('subscriptions/listen', { notifications: { toolsListChanged: true } });
     const listening = await begun(gateway, { method: 'POST', headers, body: { jsonrpc: '2.0', ...listen } });
     const stream = await begun(gateway, { method: 'GET', headers: session });
     await until('it is called', () => server.calls.length === 1);
-    const closed = gateway.close(PATIENCE_MS);
+    const closed = gateway.close(DRAIN_MS);
     expect(await listening.rest).toContain('"resultType":"complete"');
     expect(await stream.rest).toBe('');
     await expect(gateway.post({ id: 1, method: 'ping' })).rejects.toMatchObject({ code: 'ECONNREFUSED' });
@@ -51,18 +51,18 @@ describe('a gateway that is told to stop', () => {
     await closed;
   });
 
-  verifies('P6', 'cancels what is still under way when its patience is over', async () => {
-    const { server, gateway } = await waiting();
+  verifies('P6', 'cancels requests in flight after the drain time', async () => {
+    const { server, gateway } = await gatewayWithWait();
     const call = gateway.post(...modern('tools/call', { name: 'mcp__up__wait' }));
-    const cut = expect(call).rejects.toThrow();
+    const failed = expect(call).rejects.toThrow();
     await until('it is called', () => server.calls.length === 1);
     await gateway.close(50);
-    await cut;
+    await failed;
     await until('it is cancelled', () => server.cancelled.length === 1);
   });
 
-  verifies('P6', 'does not wait for lines on which nothing is under way', async () => {
-    const { gateway } = await waiting();
+  verifies('P6', 'does not wait for idle connections', async () => {
+    const { gateway } = await gatewayWithWait();
     const { port } = gateway;
     const status = await new Promise((resolve) => {
       const headers = { ...JSON_HEADERS, connection: 'keep-alive' };

@@ -12,12 +12,12 @@ import { verifies } from '../requirements.ts';
 import { until } from '../until.ts';
 
 const RUNS = process.env.HEDDLE_TEST_SCALE === 'full' ? 1000 : 200;
-const ANSWER_MS = 60_000;
+const RESPONSE_MS = 60_000;
 
 const METHODS = ['ping', 'initialize', 'tools/list', 'tools/call', 'resources/read', 'notifications/cancelled', 'x'];
 const KEYS = ['jsonrpc', 'id', 'method', 'params', '_meta', 'name', 'arguments', 'cursor', '__proto__', 'requestId'];
 
-/** Something like a message, with anything where something is expected. */
+/** A JSON-RPC message whose members may have any value. */
 const message = fc.record(
   {
     jsonrpc: fc.oneof({ weight: 9, arbitrary: fc.constant('2.0') }, fc.jsonValue()),
@@ -28,7 +28,7 @@ const message = fc.record(
   { requiredKeys: [] },
 );
 
-/** A text with one part of it cut out or replaced. */
+/** A message text with one part removed or replaced. */
 const damaged = fc
   .tuple(message, fc.nat(), fc.nat(20), fc.string({ unit: 'binary', maxLength: 5 }))
   .map(([value, at, length, instead]) => {
@@ -57,7 +57,7 @@ const parsed = (written: string): { value: unknown } | undefined => {
 function postParts(port: number, written: string, sizes: readonly number[]): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
     const options = { host: '127.0.0.1', port, path: '/mcp', method: 'POST', headers: JSON_HEADERS };
-    const sent = request({ ...options, agent: false, signal: AbortSignal.timeout(ANSWER_MS) }, (response) => {
+    const sent = request({ ...options, agent: false, signal: AbortSignal.timeout(RESPONSE_MS) }, (response) => {
       readText(response).then((text) => resolve({ status: response.statusCode ?? 0, text }), reject);
     });
     sent.on('error', reject);
@@ -70,37 +70,37 @@ function postParts(port: number, written: string, sizes: readonly number[]): Pro
   });
 }
 
-/** Writes bytes to the gateway; gives the first line of what comes back once it has hung up. */
+/** Sends bytes to the gateway and returns the status line after the connection closed. */
 async function statusOf(port: number, head: string): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => {});
-  let said = '';
-  socket.on('data', (chunk) => (said += chunk));
+  let received = '';
+  socket.on('data', (chunk) => (received += chunk));
   socket.end(head);
-  await once(socket, 'close', { signal: AbortSignal.timeout(ANSWER_MS) });
-  return said.split('\r\n', 1)[0] ?? '';
+  await once(socket, 'close', { signal: AbortSignal.timeout(RESPONSE_MS) });
+  return received.split('\r\n', 1)[0] ?? '';
 }
 
-describe('whatever is sent', () => {
-  verifies('P6', 'as a body, it is answered in JSON-RPC, with the right error and id', async () => {
+describe('random input', () => {
+  verifies('P6', 'as a body gets a JSON-RPC response with the right error and id', async () => {
     const { port, post } = await gatewayUnderTest();
     const sizes = fc.array(fc.integer({ min: 1, max: 50 }), { maxLength: 4 });
     const property = fc.asyncProperty(body, sizes, async (written, sizes) => {
       const { status, text } = await postParts(port, written, sizes);
       expect([200, 202, 400, 404]).toContain(status);
       if (status === 202) return;
-      const answer = JSON.parse(text);
-      expect(answer).toMatchObject({ jsonrpc: '2.0' });
+      const response = JSON.parse(text);
+      expect(response).toMatchObject({ jsonrpc: '2.0' });
       const read = parsed(Buffer.from(written).toString());
-      if (!read) expect([status, answer.id, answer.error?.code]).toEqual([400, null, -32700]);
-      else if (status === 400) expect([answer.id, answer.error.code < -32000]).toEqual([null, true]);
-      else expect(answer.id).toEqual((read.value as { id: unknown }).id);
+      if (!read) expect([status, response.id, response.error?.code]).toEqual([400, null, -32700]);
+      else if (status === 400) expect([response.id, response.error.code < -32000]).toEqual([null, true]);
+      else expect(response.id).toEqual((read.value as { id: unknown }).id);
     });
     await fc.assert(property, { numRuns: RUNS });
     expect((await post({ id: 1, method: 'ping' })).status).toBe(200);
   });
 
-  verifies('P6', 'as a request line and headers, it gets an answer below 500 or none, and nothing hangs', async () => {
+  verifies('P6', 'as a request head gets a status below 500 or none, and nothing hangs', async () => {
     const { port, post } = await gatewayUnderTest();
     const token = fc.stringMatching(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,20}$/);
     const known = fc.constantFrom(
@@ -129,40 +129,40 @@ describe('whatever is sent', () => {
     expect((await post({ id: 1, method: 'ping' })).status).toBe(200);
   });
 
-  verifies('P6', 'over a WebSocket, the next question is answered', async () => {
+  verifies('P6', 'over a WebSocket does not stop the next request', async () => {
     const { port } = await gatewayUnderTest();
     const headers = { authorization: `Bearer ${TOKEN}` };
     const socket = new WebSocket(`ws://127.0.0.1:${port}/mcp`, ['mcp'], { headers });
     onTestFinished(() => socket.terminate());
-    const said = new Set<unknown>();
-    socket.on('message', (bytes) => said.add(JSON.parse(String(bytes)).id));
+    const ids = new Set<unknown>();
+    socket.on('message', (bytes) => ids.add(JSON.parse(String(bytes)).id));
     await once(socket, 'open');
-    let asked = 0;
+    let sent = 0;
     const property = fc.asyncProperty(fc.oneof(body, fc.uint8Array()), async (frame) => {
-      const id = `after-${++asked}`;
+      const id = `after-${++sent}`;
       socket.send(frame);
       socket.send(JSON.stringify({ jsonrpc: '2.0', id, method: 'ping' }));
-      await until('the next is answered', () => said.has(id));
+      await until('the next is answered', () => ids.has(id));
     });
     await fc.assert(property, { numRuns: RUNS });
   });
 
-  verifies('P6', 'over two streams, the next question is answered', async () => {
+  verifies('P6', 'over stdio does not stop the next request', async () => {
     const { heddle } = await gatewayUnderTest();
     const [input, output] = [new PassThrough(), new PassThrough()];
-    const stop = new AbortController();
-    onTestFinished(() => stop.abort());
-    void serveStdio({ heddle, caller: OWNER, input, output }, stop.signal);
+    const closing = new AbortController();
+    onTestFinished(() => closing.abort());
+    void serveStdio({ heddle, caller: OWNER, input, output }, closing.signal);
     let written = '';
     output.on('data', (chunk) => (written += chunk));
-    let asked = 0;
+    let sent = 0;
     const property = fc.asyncProperty(fc.oneof(body, fc.uint8Array()), async (line) => {
-      const id = `after-${++asked}`;
+      const id = `after-${++sent}`;
       written = '';
       input.write(line);
       input.write(`\n${JSON.stringify({ jsonrpc: '2.0', id, method: 'ping' })}\n`);
       await until('the next is answered', () => written.includes(`"id":"${id}"`));
-      for (const said of written.split('\n')) if (said) JSON.parse(said);
+      for (const line of written.split('\n')) if (line) JSON.parse(line);
     });
     await fc.assert(property, { numRuns: RUNS });
   });

@@ -18,53 +18,53 @@ import { until } from '../until.ts';
 
 const CLIENTS = process.env.HEDDLE_TEST_SCALE === 'full' ? 1000 : 200;
 
-/** Answers in an order that has nothing to do with the order of the questions. */
+/** Responds in another order than that of the requests. */
 const scramble: Behaviour = async ({ who, turns }) => {
   for (let turn = 0; turn < Number(turns); turn++) await new Promise((resolve) => setImmediate(resolve));
   return text(`for ${who}`);
 };
 
-async function askAll(gateway: GatewayUnderTest, ask: (params: object, at: number) => Promise<unknown>) {
+async function callAll(gateway: GatewayUnderTest, send: (params: object, at: number) => Promise<unknown>) {
   const clients = Array.from({ length: CLIENTS }, (_, at) => at);
-  const answers = await Promise.all(
-    clients.map((at) => ask({ name: 'mcp__up__scramble', arguments: { who: at, turns: (at * 7) % 23 } }, at)),
+  const responses = await Promise.all(
+    clients.map((at) => send({ name: 'mcp__up__scramble', arguments: { who: at, turns: (at * 7) % 23 } }, at)),
   );
   expect(gateway.port).toBeGreaterThan(0);
-  expect(answers).toEqual(
+  expect(responses).toEqual(
     clients.map((at) => ({ jsonrpc: '2.0', id: 1, result: expect.objectContaining(text(`for ${at}`)) })),
   );
 }
 
 describe('clients that all use the id 1 at once', () => {
-  verifies('F5', 'each get their own answer, with a session each', async () => {
+  verifies('F5', 'each get their own response, with a session each', async () => {
     const gateway = await gatewayUnderTest({ servers: { up: recordingServer({ scramble }) } });
-    await askAll(gateway, async (params) => {
+    await callAll(gateway, async (params) => {
       const session = await openSession(gateway);
       return (await gateway.post({ id: 1, method: 'tools/call', params: params as never }, session)).json;
     });
   });
 
-  verifies('F5', 'each get their own answer, without any session', async () => {
+  verifies('F5', 'each get their own response, without a session', async () => {
     const gateway = await gatewayUnderTest({ servers: { up: recordingServer({ scramble }) } });
-    await askAll(gateway, async (params) => (await gateway.post(...modern('tools/call', params as never))).json);
+    await callAll(gateway, async (params) => (await gateway.post(...modern('tools/call', params as never))).json);
   });
 
-  verifies('F5', 'hear only their own progress', async () => {
-    const tell: Behaviour = async ({ who }, { progress }) => {
+  verifies('F5', 'get only their own progress', async () => {
+    const report: Behaviour = async ({ who }, { progress }) => {
       progress({ progress: Number(who) });
       return scramble({ who: who ?? 0, turns: 3 }, {} as never);
     };
-    const gateway = await gatewayUnderTest({ servers: { up: recordingServer({ tell }) } });
+    const gateway = await gatewayUnderTest({ servers: { up: recordingServer({ report }) } });
     const one = async (who: number) => {
-      const params = { name: 'mcp__up__tell', arguments: { who }, _meta: { progressToken: 1 } };
-      const answer = await gateway.post({ id: 1, method: 'tools/call', params });
-      const events = answer.text.split('\n').filter((line) => line.startsWith('data: '));
+      const params = { name: 'mcp__up__report', arguments: { who }, _meta: { progressToken: 1 } };
+      const response = await gateway.post({ id: 1, method: 'tools/call', params });
+      const events = response.text.split('\n').filter((line) => line.startsWith('data: '));
       return events.map((line) => JSON.parse(line.slice('data: '.length)));
     };
-    const answers = await Promise.all(Array.from({ length: CLIENTS }, (_, who) => one(who)));
+    const responses = await Promise.all(Array.from({ length: CLIENTS }, (_, who) => one(who)));
     const progress = (who: number) => ({ progress: who, progressToken: 1 });
-    expect(answers).toEqual(
-      answers.map((_, who) => [
+    expect(responses).toEqual(
+      responses.map((_, who) => [
         { jsonrpc: '2.0', method: 'notifications/progress', params: progress(who) },
         { jsonrpc: '2.0', id: 1, result: text(`for ${who}`) },
       ]),
@@ -81,10 +81,10 @@ function rawCall(port: number, message: object, headers: Readonly<Record<string,
   return socket;
 }
 
-describe('a client that leaves', () => {
+describe('a client that disconnects', () => {
   const forever = { forever: () => new Promise<never>(() => {}) };
 
-  verifies('F6', 'in the middle of a call cancels it at the server within a second', async () => {
+  verifies('F6', 'during a call cancels it at the server', async () => {
     for (const [message, headers] of [
       modern('tools/call', { name: 'mcp__up__forever' }),
       [{ id: 1, method: 'tools/call', params: { name: 'mcp__up__forever' } }, {}] as const,
@@ -94,11 +94,11 @@ describe('a client that leaves', () => {
       const socket = rawCall(port, message, headers);
       await until('the call has arrived', () => server.calls.length === 1);
       socket.destroy();
-      await until('the server hears that it is cancelled', () => server.cancelled.length === 1);
+      await until('the server call is cancelled', () => server.cancelled.length === 1);
     }
   });
 
-  verifies('F6', 'cancels nobody else’s call', async () => {
+  verifies('F6', 'does not cancel the call of another client', async () => {
     const gate = Promise.withResolvers<ReturnType<typeof text>>();
     const server = recordingServer({ ...forever, wait: () => gate.promise });
     const { port, post } = await gatewayUnderTest({ servers: { up: server } });
@@ -112,7 +112,7 @@ describe('a client that leaves', () => {
     expect(server.cancelled).toEqual(['forever']);
   });
 
-  verifies('F6', 'without reading fills a bounded buffer, and then is cut off and its call cancelled', async () => {
+  verifies('F6', 'because it does not read has a bounded buffer, and its call is cancelled', async () => {
     const before = residentMegabytes();
     const done = Promise.withResolvers<void>();
     const flood: Behaviour = async (_, { progress }) => {
@@ -139,21 +139,21 @@ describe('a client that leaves', () => {
 });
 
 describe.each(SDK_CLIENTS)('%s', (_name, connect) => {
-  verifies('P1', 'is told when the tools of a server change, and lists the new ones', async () => {
+  verifies('P1', 'is notified when the tools of a server change, and lists the new ones', async () => {
     const server = recordingServer({ before: () => text('') });
     const config = { builtins: { filesystem: { enabled: false } } };
     const { url, heddle } = await gatewayUnderTest({ servers: { up: server }, config });
     await heddle.servers.connect(OWNER, 'up', new AbortController().signal);
     const client = await connect({ url, token: TOKEN });
     onTestFinished(() => client.close());
-    let told = 0;
-    await client.onToolsChanged(() => told++);
+    let notified = 0;
+    await client.onToolsChanged(() => notified++);
     expect((await client.list()).map(({ name }) => name)).toContain('mcp__up__before');
     let changes = 0;
-    // The stream of an older client opens by itself, some time after the handshake: so more than one change.
-    await until('the client is told', () => {
+    // A legacy client opens its stream some time after the handshake, so one change may be missed.
+    await until('the client is notified', () => {
       server.change({ [`after-${++changes}`]: () => text('') });
-      return told > 0;
+      return notified > 0;
     });
     const names = (await client.list()).map(({ name }) => name);
     expect(names.filter((name) => String(name).startsWith('mcp__up__'))).toEqual([
@@ -165,7 +165,7 @@ describe.each(SDK_CLIENTS)('%s', (_name, connect) => {
 describe('a subscription', () => {
   verifies(
     'P1',
-    'is acknowledged first, names itself in what it brings, and brings only what was asked for',
+    'is acknowledged first, carries its id in each notification, and sends only the requested kinds',
     async () => {
       const server = recordingServer({ before: () => text('') });
       const gateway = await gatewayUnderTest({ servers: { up: server } });
@@ -174,13 +174,13 @@ describe('a subscription', () => {
         notifications: { toolsListChanged: true, other: true },
       });
       const socket = rawCall(gateway.port, { ...message, id: 'sub-1' }, headers);
-      let said = '';
-      socket.on('data', (chunk) => (said += chunk));
+      let received = '';
+      socket.on('data', (chunk) => (received += chunk));
       const events = () =>
-        said.split('\n').flatMap((line) => (line.startsWith('data: ') ? [JSON.parse(line.slice(6))] : []));
+        received.split('\n').flatMap((line) => (line.startsWith('data: ') ? [JSON.parse(line.slice(6))] : []));
       await until('it is acknowledged', () => events().length === 1);
       server.change({ after: () => text('') });
-      await until('it is told', () => events().length === 2);
+      await until('it is notified', () => events().length === 2);
       const _meta = { 'io.modelcontextprotocol/subscriptionId': 'sub-1' };
       const notifications = { toolsListChanged: true };
       expect(events()).toEqual([

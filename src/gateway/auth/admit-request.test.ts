@@ -4,7 +4,7 @@ import { gatewayUnderTest, JSON_HEADERS, TOKEN } from '../fixtures.ts';
 
 const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' });
 
-describe('who may come in', () => {
+describe('admitRequest', () => {
   const WRONG: readonly (readonly [string, string | undefined])[] = [
     ['no token', undefined],
     ['a wrong token', 'Bearer wrong'],
@@ -17,19 +17,19 @@ describe('who may come in', () => {
   ];
 
   for (const [what, authorization] of WRONG) {
-    verifies('P4', `${what} is refused on every path, and says how to do it`, async () => {
+    verifies('P4', `refuses ${what} on every path and names the Authorization header`, async () => {
       const { send } = await gatewayUnderTest();
       const headers = { 'content-type': 'application/json', ...(authorization !== undefined && { authorization }) };
       for (const path of ['/mcp', '/api/servers', '/', '/nothing']) {
-        const { status, headers: answered, json } = await send({ path, headers, body });
-        expect([path, status, answered['www-authenticate']]).toEqual([path, 401, 'Bearer']);
+        const { status, headers: received, json } = await send({ path, headers, body });
+        expect([path, status, received['www-authenticate']]).toEqual([path, 401, 'Bearer']);
         expect(json.error).toMatch(/Authorization: Bearer/);
         expect(String(json.error).startsWith('The credential is unknown')).toBe(authorization !== undefined);
       }
     });
   }
 
-  verifies('P4', 'the right token opens, and a path that does not exist is 404', async () => {
+  verifies('P4', 'accepts the owner token, and responds with 404 for an unknown path', async () => {
     const { send } = await gatewayUnderTest();
     expect((await send({ headers: JSON_HEADERS, body })).json).toEqual({ jsonrpc: '2.0', id: 1, result: {} });
     expect((await send({ path: '/mcp?x=1', headers: JSON_HEADERS, body })).status).toBe(200);
@@ -37,14 +37,14 @@ describe('who may come in', () => {
     expect((await send({ path: '/mcp/', headers: JSON_HEADERS, body })).status).toBe(404);
   });
 
-  verifies('P4', 'health needs no token but a good host', async () => {
+  verifies('P4', 'serves /healthz without a token, to an allowed host only', async () => {
     const { send } = await gatewayUnderTest();
     expect((await send({ method: 'GET', path: '/healthz' })).json).toEqual({ status: 'ok' });
     expect((await send({ method: 'GET', path: '/healthz', headers: { host: 'evil.example' } })).status).toBe(403);
   });
 });
 
-describe('where a request may come from', () => {
+describe('admitRequest checks Host and Origin', () => {
   const rules = { allowedHosts: ['Gateway.Example', 'other.example:8080'], allowedOrigins: ['https://app.example'] };
 
   it.each([
@@ -71,7 +71,7 @@ describe('where a request may come from', () => {
     ['localhost:99', 'https://app.example.evil.example', 403],
     ['localhost:99', 'null', 403],
     ['localhost:99', '', 403],
-  ])('P4: host %j and origin %j give %i', async (host, origin, expected) => {
+  ])('P4: host %j and origin %j: status %i', async (host, origin, expected) => {
     const { send } = await gatewayUnderTest({ gateway: rules });
     const headers = { ...JSON_HEADERS, host, ...(origin !== undefined && { origin }) };
     const { status, json } = await send({ headers, body });

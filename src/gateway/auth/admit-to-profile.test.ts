@@ -8,7 +8,7 @@ import type { JsonObject } from '../../core/call.ts';
 import { gatewayUnderTest, JSON_HEADERS, modern, OWNER, openSession } from '../fixtures.ts';
 import { profileAdmitter } from './admit-to-profile.ts';
 
-verifies('P2', 'a server that a profile has nothing of is not even started for it', async () => {
+verifies('P2', 'does not start a server that is not in the profile', async () => {
   let started = 0;
   const hidden = { connect: async () => void started++ };
   const config = { builtins, profiles: { p: { servers: ['git'] }, q: { tools: ['git.log'] } } };
@@ -23,14 +23,14 @@ verifies('P2', 'a server that a profile has nothing of is not even started for i
   expect(started).toBe(0);
 });
 
-describe('names of a profile', () => {
+describe('tool names in a profile', () => {
   const config = {
     builtins,
     mode: 'open',
     profiles: { bare: { naming: 'bare' }, full: {}, git: { naming: 'bare', servers: ['git'] } },
   };
 
-  verifies('P2', 'are bare where it says so, except for those that two would have', async () => {
+  verifies('P2', 'are bare with `naming: bare`, except for names of two servers', async () => {
     const gateway = await gatewayUnderTest({ servers: servers(), config });
     expect(await namesIn(postTo(gateway, 'git'))).toEqual(['log', 'push', 'read']);
     const bare = await namesIn(postTo(gateway, 'bare'));
@@ -43,7 +43,7 @@ describe('names of a profile', () => {
     expect(await namesIn(postTo(gateway, 'git'))).toEqual(['log', 'push', 'read']);
   });
 
-  verifies('P2', 'can be called before anything was listed, and mean the same as in the list', async () => {
+  verifies('P2', 'can be called before the first list', async () => {
     const world = servers();
     const gateway = await gatewayUnderTest({ servers: world, config });
     expect((await call(postTo(gateway, 'git'), 'log')).json).toMatchObject({ result: text('log') });
@@ -52,7 +52,7 @@ describe('names of a profile', () => {
     expect(done(world)).toEqual(['git log', 'git__x show']);
   });
 
-  verifies('P2', 'that could not be given are said by the doctor', async () => {
+  verifies('P2', 'that collide are reported by the doctor', async () => {
     const { heddle } = await gatewayUnderTest({ servers: servers(), config });
     await heddle.catalog.list(OWNER, {});
     const findings = await heddle.doctor(OWNER, undefined, new AbortController().signal);
@@ -72,8 +72,8 @@ describe('names of a profile', () => {
   });
 });
 
-describe('what is not a tool', () => {
-  const has = (scheme: string) =>
+describe('resources, templates and prompts', () => {
+  const serverWith = (scheme: string) =>
     readingServer({
       resources: [{ uri: `${scheme}://one`, name: 'one' }],
       templates: [{ uriTemplate: `${scheme}://by/{day}`, name: 'by day' }],
@@ -87,10 +87,10 @@ describe('what is not a tool', () => {
     q: { tools: ['note://one', 'greet_*'], exclude: ['greet_mail'] },
   };
 
-  verifies('P2', 'is in a profile or not by the same rules, whatever asks for it', async () => {
-    const world = { note: has('note'), mail: has('mail') };
+  verifies('P2', 'follow the same profile rules for lists, reads, gets and completions', async () => {
+    const world = { note: serverWith('note'), mail: serverWith('mail') };
     const gateway = await gatewayUnderTest({ servers: world, config: { builtins, profiles } });
-    const ask = async (profile: string, method: string, params: JsonObject = {}) => {
+    const request = async (profile: string, method: string, params: JsonObject = {}) => {
       const name = params.uri ?? params.name;
       const [message, headers] = modern(method, params);
       const more = { ...headers, ...(typeof name === 'string' && { 'mcp-name': name }) };
@@ -98,7 +98,7 @@ describe('what is not a tool', () => {
     };
     const listed = async (profile: string) => {
       const lists = ['resources/list', 'resources/templates/list', 'prompts/list'].map((method) =>
-        ask(profile, method),
+        request(profile, method),
       );
       return (await Promise.all(lists)).map(({ result = {} }) => Object.values(result).find(Array.isArray));
     };
@@ -109,11 +109,11 @@ describe('what is not a tool', () => {
     ]);
     expect(await listed('q')).toMatchObject([[{ uri: 'note://one' }], [], [{ name: 'mcp__note__greet_note' }]]);
 
-    const capabilities = async (profile: string, method: string, params: JsonObject) =>
-      (await ask(profile, method, params)).error === undefined;
+    const isAllowed = async (profile: string, method: string, params: JsonObject) =>
+      (await request(profile, method, params)).error === undefined;
     const argument = { name: 'x', value: '' };
     const complete = (ref: JsonObject) => ['completion/complete', { ref, argument }] as const;
-    const asked: readonly (readonly [string, JsonObject, boolean, boolean])[] = [
+    const requests: readonly (readonly [string, JsonObject, boolean, boolean])[] = [
       ['resources/read', { uri: 'note://one' }, true, true],
       ['resources/read', { uri: 'note://by/1' }, true, false],
       ['resources/read', { uri: 'heddle://note/note://one' }, true, true],
@@ -129,13 +129,13 @@ describe('what is not a tool', () => {
       [...complete({ type: 'ref/resource', uri: 'note://by/{day}' }), true, false],
       [...complete({ type: 'ref/resource', uri: 'mail://by/{day}' }), false, false],
     ];
-    for (const [method, params, inP, inQ] of asked) {
-      expect([
+    for (const [method, params, inP, inQ] of requests) {
+      expect([method, params, await isAllowed('p', method, params), await isAllowed('q', method, params)]).toEqual([
         method,
         params,
-        await capabilities('p', method, params),
-        await capabilities('q', method, params),
-      ]).toEqual([method, params, inP, inQ]);
+        inP,
+        inQ,
+      ]);
     }
     expect(world.mail.requests.filter(([method]) => /read|get|complete/.test(method))).toEqual([]);
   });
@@ -153,7 +153,7 @@ describe('the endpoint of a profile', () => {
     },
   };
 
-  verifies('P2', 'that does not exist is 404, to those who may come in', async () => {
+  verifies('P2', 'responds with 404 for an unknown profile, after authentication', async () => {
     const gateway = await gatewayUnderTest({ servers: servers(), config });
     const ping = { id: 1, method: 'ping' };
     for (const name of ['none', 'toString', '__proto__', 'Git', 'git/', 'git/x', '%67it', '']) {
@@ -162,7 +162,7 @@ describe('the endpoint of a profile', () => {
     }
   });
 
-  verifies('P2', 'has sessions of its own, which do not exist elsewhere', async () => {
+  verifies('P2', 'has its own sessions', async () => {
     const gateway = await gatewayUnderTest({ servers: servers(), config });
     const session = await openSession({ post: postTo(gateway, 'git') });
     const statuses = await Promise.all(
@@ -182,7 +182,7 @@ describe('the endpoint of a profile', () => {
     expect((await postTo(gateway, 'git')({ id: 2, method: 'ping' }, session)).status).toBe(200);
   });
 
-  verifies('P2', 'can be what /mcp serves', async () => {
+  verifies('P2', 'can be the default at /mcp', async () => {
     const gateway = await gatewayUnderTest({ servers: servers(), config, gateway: { profile: 'git' } });
     const names = await namesIn(postTo(gateway, undefined));
     expect(names).toEqual(['mcp__git__log', 'mcp__git__push', 'mcp__git__read']);
@@ -190,7 +190,7 @@ describe('the endpoint of a profile', () => {
     expect(await namesIn(postTo(gateway, 'files'))).toContain('mcp__files__read');
   });
 
-  verifies('P2', 'holds its callers to its rules', async () => {
+  verifies('P2', 'applies the permissions of the profile', async () => {
     const gateway = await gatewayUnderTest({ servers: servers(), config });
     const post = postTo(gateway, 'careful');
     expect(await namesIn(post)).not.toContain('mcp__git__push');
@@ -201,7 +201,7 @@ describe('the endpoint of a profile', () => {
     expect(unknown.at(-1)).toMatchObject({ caller: 'owner', detail: { outcome: 'NAME_UNKNOWN', profile: 'careful' } });
   });
 
-  verifies('P4', 'opens to a key of its own, and to no key of another', async () => {
+  verifies('P4', 'accepts a key of its own and refuses a key of another profile', async () => {
     const gateway = await gatewayUnderTest({ servers: servers(), config });
     const key = await gateway.heddle.access.createKey(OWNER, { name: 'ci', roles: ['user'], profile: 'git' });
     const authorization = { authorization: `Bearer ${key}` };
@@ -215,7 +215,7 @@ describe('the endpoint of a profile', () => {
     await expect(gateway.heddle.access.createKey(OWNER, wanted)).rejects.toMatchObject({ code: 'NAME_UNKNOWN' });
   });
 
-  verifies('P4', 'lets anybody on this machine in where it says so, as nobody in particular', async () => {
+  verifies('P4', 'accepts local callers without a credential if its auth is none, as `anonymous`', async () => {
     const gateway = await gatewayUnderTest({ servers: servers(), config });
     const send = (path: string, headers: Record<string, string> = {}) => {
       const [message, more] = modern('tools/call', { name: 'mcp__git__log', arguments: {} });
@@ -233,12 +233,12 @@ describe('the endpoint of a profile', () => {
   });
 });
 
-describe('without any credential', () => {
-  const everybody = { gateway: { auth: 'none' } };
-  const one = { profiles: { open: { auth: 'none' } } };
+describe('auth: none', () => {
+  const openGateway = { gateway: { auth: 'none' } };
+  const openProfile = { profiles: { open: { auth: 'none' } } };
 
-  verifies('P4', '`gateway.auth: "none"` opens MCP to this machine, and the API to nobody', async () => {
-    const { send } = await gatewayUnderTest({ config: everybody });
+  verifies('P4', 'serves MCP to this machine without a credential, and refuses /api', async () => {
+    const { send } = await gatewayUnderTest({ config: openGateway });
     const headers = { 'content-type': 'application/json' };
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' });
     expect((await send({ headers, body })).json).toMatchObject({ result: {} });
@@ -246,12 +246,12 @@ describe('without any credential', () => {
   });
 
   it.each([
-    ['0.0.0.0', everybody, 'gateway.auth'],
-    ['::', everybody, 'gateway.auth'],
-    ['192.168.7.7', everybody, 'gateway.auth'],
-    ['0.0.0.0', one, 'profiles.open.auth'],
-    ['gateway.example', one, 'profiles.open.auth'],
-  ])('P4: the gateway does not listen on %s', async (host, config, setting) => {
+    ['0.0.0.0', openGateway, 'gateway.auth'],
+    ['::', openGateway, 'gateway.auth'],
+    ['192.168.7.7', openGateway, 'gateway.auth'],
+    ['0.0.0.0', openProfile, 'profiles.open.auth'],
+    ['gateway.example', openProfile, 'profiles.open.auth'],
+  ])('P4: refuses to listen on %s', async (host, config, setting) => {
     await expect(gatewayUnderTest({ config, gateway: { host } })).rejects.toMatchObject({
       code: 'CONFIG_INVALID',
       message: expect.stringContaining(setting),
@@ -259,8 +259,8 @@ describe('without any credential', () => {
     });
   });
 
-  verifies('P4', 'a configuration that changes to "none" lets nobody in from elsewhere', async () => {
-    const { heddle } = await gatewayUnderTest({ config: everybody });
+  verifies('P4', 'after a configuration change still refuses callers of other machines', async () => {
+    const { heddle } = await gatewayUnderTest({ config: openGateway });
     const { settings } = heddle.access;
     const request = { headers: {} } as IncomingMessage;
     const admitted = [true, false].map((isLocal) =>
@@ -269,7 +269,7 @@ describe('without any credential', () => {
     expect(admitted).toMatchObject([{ id: 'anonymous' }, undefined]);
   });
 
-  verifies('P4', 'it listens elsewhere when everybody has to show one', async () => {
+  verifies('P4', 'listens on 0.0.0.0 if every caller needs a credential', async () => {
     const { send } = await gatewayUnderTest({ gateway: { host: '0.0.0.0' } });
     expect((await send({ body: '{}' })).status).toBe(401);
   });

@@ -1,15 +1,15 @@
 import { BoundedMap } from '../../core/bounded-map.ts';
 import type { Caller } from '../../core/call.ts';
 
-const MAX_KNOWN = 1000;
+const MAX_CALLERS = 1000;
 
 /**
- * Gives the same object for the same caller, whenever they come: what is remembered of somebody, such as the
- * pages they have seen, is kept by that object.
+ * Returns a function that maps equal callers to one object. Other caches, such as that of list pages, are keyed by this
+ * object.
  */
 export function callerCache(): (caller: Caller) => Caller {
-  const known = new BoundedMap<string, Caller>(MAX_KNOWN);
-  return function remember(caller) {
+  const known = new BoundedMap<string, Caller>(MAX_CALLERS);
+  return function canonical(caller) {
     const { id, roles, via, profile } = caller;
     const key = JSON.stringify([id, roles, via, profile]);
     const same = known.get(key) ?? caller;

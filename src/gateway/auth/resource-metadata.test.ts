@@ -6,19 +6,19 @@ import { gatewayUnderTest } from '../fixtures.ts';
 describe('scopes', () => {
   const scopes = { 'tools:call': 'user', 'tools:approve': 'approver', everything: 'owner' };
 
-  verifies('P4', 'give the roles that the configuration says, however the issuer writes them', async () => {
+  verifies('P4', 'map to the configured roles, from `scope` and from `scp`', async () => {
     const { comeWith, gateway } = await tokenGateway({ auth: { scopes } });
     const writings = [
       { scope: 'openid tools:call tools:approve' },
       { scp: ['tools:call', 'tools:approve'] },
       { scp: 'tools:approve tools:call' },
     ];
-    for (const said of writings) expect((await comeWith(said)).status).toBe(200);
+    for (const claims of writings) expect((await comeWith(claims)).status).toBe(200);
     const intents = (await gateway.audit()).filter(({ name, phase }) => name === 'mcp__up__echo' && phase === 'intent');
     expect(intents.map(({ detail }) => detail.roles)).toEqual(writings.map(() => ['user', 'approver']));
   });
 
-  verifies('P4', 'that are missing are asked for', async () => {
+  verifies('P4', 'that are missing are named in the challenge', async () => {
     const { comeWith, gateway } = await tokenGateway({ auth: { scopes } });
     const metadata = `http://127.0.0.1:${gateway.port}/.well-known/oauth-protected-resource/mcp`;
     for (const scope of ['', 'openid', 'tools:approve', 'tools:call2', 'TOOLS:CALL']) {
@@ -31,10 +31,10 @@ describe('scopes', () => {
   });
 });
 
-describe('what a client is told who has no token yet', () => {
+describe('the protected resource metadata', () => {
   const auth = { scopes: { 'tools:call': 'user' } };
 
-  verifies('P4', 'is where to find out who issues them', async () => {
+  verifies('P4', 'is named in the challenge and lists the authorization servers', async () => {
     const { gateway, issuer } = await tokenGateway({ auth, more: { profiles: { p: {} } } });
     const { port, send } = gateway;
     for (const path of ['/mcp', '/mcp/p', '/mcp/unknown']) {
@@ -56,7 +56,7 @@ describe('what a client is told who has no token yet', () => {
     expect([status, json.resource]).toEqual([200, AUDIENCE]);
   });
 
-  verifies('P4', 'is said with the address that the client uses, behind TLS too', async () => {
+  verifies('P4', 'has the origin that the client uses, behind a TLS proxy too', async () => {
     const { gateway } = await tokenGateway({ auth });
     const own = await gatewayUnderTest({
       config: { gateway: { auth: { issuer: 'https://issuer.example', audience: 'api://heddle' } } },
@@ -72,7 +72,7 @@ describe('what a client is told who has no token yet', () => {
     expect(headers['www-authenticate']).toBe(`Bearer resource_metadata="https://gateway.example${path}/mcp"`);
   });
 
-  verifies('P4', 'is nothing where no issuer is configured, and nothing to a foreign host', async () => {
+  verifies('P4', 'is 404 without an issuer, and 403 for a host that is not allowed', async () => {
     const path = '/.well-known/oauth-protected-resource';
     const plain = await gatewayUnderTest();
     expect((await plain.send({ method: 'GET', path })).status).toBe(404);

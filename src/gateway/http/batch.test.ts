@@ -15,14 +15,14 @@ const messagesIn = (body: string): JsonObject[] =>
   body.split('\n').flatMap((line) => (line.startsWith('data: ') ? [JSON.parse(line.slice(6))] : []));
 
 describe('a batch', () => {
-  verifies('P6', 'of a 2025-03-26 session is answered, each message by itself', async () => {
-    const server = recordingServer({ echo: ({ say }) => text(String(say)) });
+  verifies('P6', 'of a 2025-03-26 session gets one response per request', async () => {
+    const server = recordingServer({ echo: ({ word }) => text(String(word)) });
     const gateway = await gatewayUnderTest({ servers: { up: server } });
     const headers = await sessionOf(gateway, '2025-03-26');
     const call = (id: number) => ({
       ...ping(id),
       method: 'tools/call',
-      params: { name: 'mcp__up__echo', arguments: { say: `for ${id}` } },
+      params: { name: 'mcp__up__echo', arguments: { word: `for ${id}` } },
     });
     const batch = [
       ping('a'),
@@ -32,8 +32,8 @@ describe('a batch', () => {
       { jsonrpc: '2.0', method: 'notifications/initialized' },
       { ...ping(3), method: 'initialize' },
     ];
-    const answered = await gateway.send({ headers, body: JSON.stringify(batch) });
-    expect([answered.status, answered.headers['content-type']]).toEqual([200, 'text/event-stream']);
+    const response = await gateway.send({ headers, body: JSON.stringify(batch) });
+    expect([response.status, response.headers['content-type']]).toEqual([200, 'text/event-stream']);
     const error = { code: -32600, message: expect.stringMatching(/\w/) };
     const expected = [
       { jsonrpc: '2.0', id: 'a', result: {} },
@@ -42,18 +42,18 @@ describe('a batch', () => {
       { jsonrpc: '2.0', id: null, error },
       { jsonrpc: '2.0', id: 3, error },
     ];
-    expect(messagesIn(answered.text)).toHaveLength(expected.length);
-    expect(messagesIn(answered.text)).toEqual(expect.arrayContaining(expected));
+    expect(messagesIn(response.text)).toHaveLength(expected.length);
+    expect(messagesIn(response.text)).toEqual(expect.arrayContaining(expected));
   });
 
-  verifies('P6', 'of nothing but notifications gets 202 and no body', async () => {
+  verifies('P6', 'of notifications only gets 202 and no body', async () => {
     const gateway = await gatewayUnderTest();
     const headers = await sessionOf(gateway, '2025-03-26');
     const body = JSON.stringify(Array(3).fill({ jsonrpc: '2.0', method: 'notifications/initialized' }));
     expect(await gateway.send({ headers, body })).toMatchObject({ status: 202, text: '' });
   });
 
-  verifies('P6', 'may be cancelled in part, and carries progress', async () => {
+  verifies('P6', 'carries progress, and one of its requests can be cancelled', async () => {
     const wait: Behaviour = (_, { progress }) => {
       progress({ progress: 1 });
       return new Promise(() => {});
@@ -67,10 +67,10 @@ describe('a batch', () => {
       params: { name: `mcp__up__${name}`, arguments: {}, _meta },
     });
     const batch = [call(1, 'wait', { progressToken: 'p' }), call(2, 'soon')];
-    const answered = gateway.send({ headers, body: JSON.stringify(batch) });
-    await until('both have arrived', () => server.calls.length === 2);
+    const response = gateway.send({ headers, body: JSON.stringify(batch) });
+    await until('both calls have arrived', () => server.calls.length === 2);
     await gateway.post({ method: 'notifications/cancelled', params: { requestId: 1 } }, headers);
-    expect(messagesIn((await answered).text)).toEqual(
+    expect(messagesIn((await response).text)).toEqual(
       expect.arrayContaining([
         { jsonrpc: '2.0', method: 'notifications/progress', params: { progress: 1, progressToken: 'p' } },
         { jsonrpc: '2.0', id: 2, result: text('soon') },
@@ -80,9 +80,9 @@ describe('a batch', () => {
   });
 
   it.each([
-    ['of another version', '2025-06-18', [ping(1)]],
-    ['that is empty', '2025-03-26', []],
-    ['that is too long', '2025-03-26', Array(101).fill(ping(1))],
+    ['of a 2025-06-18 session', '2025-06-18', [ping(1)]],
+    ['without messages', '2025-03-26', []],
+    ['of 101 messages', '2025-03-26', Array(101).fill(ping(1))],
   ])('P6: %s is refused', async (_, version, batch) => {
     const gateway = await gatewayUnderTest();
     const { status, json } = await gateway.send({

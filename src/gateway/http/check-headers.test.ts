@@ -52,8 +52,8 @@ async function gatewayToTool() {
   return { call, server, gateway };
 }
 
-describe('the headers in which a tool wants its arguments repeated', () => {
-  verifies('P6', 'let a call pass that says the same in both', async () => {
+describe('Mcp-Param headers', () => {
+  verifies('P6', 'that repeat the arguments are accepted', async () => {
     const { call, server } = await gatewayToTool();
     for (const [input, headers] of AGREEING) {
       const { status, json } = await call(input, headers);
@@ -62,7 +62,7 @@ describe('the headers in which a tool wants its arguments repeated', () => {
     expect(server.calls).toHaveLength(AGREEING.length);
   });
 
-  verifies('P6', 'stop a call that says something else in them, and the server never hears of it', async () => {
+  verifies('P6', 'that differ from the arguments get 400 and -32020, and the server is not called', async () => {
     const { call, server } = await gatewayToTool();
     for (const [input, headers] of DIFFERING) {
       const { status, json } = await call(input, headers);
@@ -71,7 +71,7 @@ describe('the headers in which a tool wants its arguments repeated', () => {
     expect(server.calls).toEqual([]);
   });
 
-  verifies('P6', 'are looked at by the call itself, so that the log has what they stopped', async () => {
+  verifies('P6', 'are checked in the call, so that the audit log records a mismatch', async () => {
     const { call, gateway } = await gatewayToTool();
     await call({ region: 'west' }, { 'mcp-param-region': 'east' });
     await call({ region: 'west' }, { 'mcp-param-region': 'west' });

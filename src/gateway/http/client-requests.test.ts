@@ -6,7 +6,7 @@ import { clientRequests } from './client-requests.ts';
 
 const ROOTS = { method: 'roots/list' } as const;
 
-function streaming() {
+function recordingStream() {
   const sent: JsonObject[] = [];
   const stream = { send: (message: JsonObject) => sent.push(message) > 0, keepAlive: () => sent.push({}) };
   return { sent, stream };
@@ -14,43 +14,43 @@ function streaming() {
 
 afterEach(() => vi.useRealTimers());
 
-verifies('P3', 'answers find their questions in any order, and what nobody waits for is dropped', async () => {
-  const questions = clientRequests();
-  const { sent, stream } = streaming();
+verifies('P3', 'matches responses to requests in any order, and ignores unknown ids', async () => {
+  const requests = clientRequests();
+  const { sent, stream } = recordingStream();
   const { signal } = new AbortController();
-  const asking = [questions.send(ROOTS, stream, signal), questions.send(ROOTS, stream, signal)];
+  const pending = [requests.send(ROOTS, stream, signal), requests.send(ROOTS, stream, signal)];
   const [one, two] = sent.map(({ id }) => id);
   expect(sent).toMatchObject([{ method: 'roots/list', params: {} }, { method: 'roots/list' }]);
   expect(one).not.toBe(two);
-  for (const id of [7, 'heddle-9', undefined]) questions.settle({ id, result: { no: 1 } });
-  questions.settle({ id: two, error: { code: -1, message: 'No.' } });
-  questions.settle({ id: one, result: { roots: [] } });
-  questions.settle({ id: one, result: { roots: ['late'] } });
-  const [first, second] = await Promise.allSettled(asking);
+  for (const id of [7, 'heddle-9', undefined]) requests.settle({ id, result: { no: 1 } });
+  requests.settle({ id: two, error: { code: -1, message: 'No.' } });
+  requests.settle({ id: one, result: { roots: [] } });
+  requests.settle({ id: one, result: { roots: ['late'] } });
+  const [first, second] = await Promise.allSettled(pending);
   expect(first).toMatchObject({ value: { roots: [] } });
   expect(second).toMatchObject({ reason: { code: -1, message: 'No.' } });
 });
 
-verifies('P3', 'a question is withdrawn when its call is cancelled, and not asked after that', async () => {
-  const questions = clientRequests();
-  const { sent, stream } = streaming();
+verifies('P3', 'sends notifications/cancelled when the call is cancelled, and no request afterwards', async () => {
+  const requests = clientRequests();
+  const { sent, stream } = recordingStream();
   const abort = new AbortController();
-  const asking = questions.send(ROOTS, stream, abort.signal);
+  const pending = requests.send(ROOTS, stream, abort.signal);
   abort.abort();
-  await expect(asking).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
+  await expect(pending).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
   expect(sent[1]).toMatchObject({ method: 'notifications/cancelled', params: { requestId: sent[0]?.id } });
-  await expect(questions.send(ROOTS, stream, abort.signal)).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
+  await expect(requests.send(ROOTS, stream, abort.signal)).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
   expect(sent).toHaveLength(2);
 });
 
 verifies(
   'P3',
-  'a question that nobody answers is withdrawn in the end, and its stream kept alive until then',
+  'cancels a request without a response after its TTL, and keeps the stream alive until then',
   async () => {
     vi.useFakeTimers();
-    const { sent, stream } = streaming();
-    const asking = clientRequests(60_000).send(ROOTS, stream, new AbortController().signal);
-    const failed = expect(asking).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
+    const { sent, stream } = recordingStream();
+    const pending = clientRequests(60_000).send(ROOTS, stream, new AbortController().signal);
+    const failed = expect(pending).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
     await vi.advanceTimersByTimeAsync(59_999);
     expect(sent.slice(1)).toEqual([{}, {}]);
     await vi.advanceTimersByTimeAsync(1);
@@ -60,10 +60,10 @@ verifies(
   },
 );
 
-verifies('P3', 'a client that has left cannot be asked', async () => {
+verifies('P3', 'throws CALL_CANCELLED if the client has disconnected', async () => {
   const stream = { send: () => false, keepAlive() {} };
-  const asking = clientRequests().send(ROOTS, stream, new AbortController().signal);
-  await expect(asking).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
+  const pending = clientRequests().send(ROOTS, stream, new AbortController().signal);
+  await expect(pending).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
 });
 
 it.each([
@@ -76,7 +76,7 @@ it.each([
   [{ elicitation: true, sampling: null, roots: [] }, []],
   [{}, []],
   [undefined, []],
-])('P3: %j lets its user be asked %j', (declared, expected) => {
+])('P3: parses the capabilities %j as %j', (declared, expected) => {
   const capabilities = parseClientCapabilities(declared) ?? {};
   expect(Object.keys(capabilities).filter((key) => capabilities[key as keyof typeof capabilities])).toEqual(expected);
 });

@@ -4,8 +4,8 @@ import { type ByteCount, sessionEvents } from './event-store.ts';
 
 const idIn = (event: string) => /^id: (.+)$/m.exec(event)?.[1] ?? '';
 
-describe('what a session was told', () => {
-  verifies('P1', 'is found again after the event that was heard last, stream by stream', () => {
+describe('sessionEvents', () => {
+  verifies('P1', 'returns the events of a stream after an event id', () => {
     const events = sessionEvents({ bytes: 0 });
     const resume = () => {};
     const [one, other] = [events.begin(resume), events.begin(resume)];
@@ -22,25 +22,25 @@ describe('what a session was told', () => {
     for (const unknown of ['', '9-1', '1', '1-x', '__proto__', '-1--1']) expect(events.after(unknown)).toBeUndefined();
   });
 
-  it('is bounded in number and size, the oldest going first', () => {
-    const room: ByteCount = { bytes: 0 };
-    const events = sessionEvents(room);
+  it('keeps at most 256 events and 2 MB, dropping the oldest', () => {
+    const total: ByteCount = { bytes: 0 };
+    const events = sessionEvents(total);
     const stream = events.begin(() => {});
-    for (let at = 1; at <= 1000; at++) stream.keep(String(at));
+    for (let count = 1; count <= 1000; count++) stream.keep(String(count));
     const left = () => events.after('1-0')?.events ?? [];
     expect([left().length, left().at(-1)]).toEqual([256, 'id: 1-1000\ndata: 1000\n\n']);
-    for (let at = 1; at <= 10; at++) stream.keep('x'.repeat(1024 * 1024));
-    expect(room.bytes).toBeLessThanOrEqual(2 * 1024 * 1024);
+    for (let count = 1; count <= 10; count++) stream.keep('x'.repeat(1024 * 1024));
+    expect(total.bytes).toBeLessThanOrEqual(2 * 1024 * 1024);
     stream.keep('x'.repeat(3 * 1024 * 1024));
-    expect([room.bytes, left()]).toEqual([0, []]);
+    expect([total.bytes, left()]).toEqual([0, []]);
   });
 
-  it('is bounded for all sessions together, and gives its room back', () => {
-    const room: ByteCount = { bytes: 0 };
-    const sessions = Array.from({ length: 200 }, () => sessionEvents(room));
+  it('keeps at most 128 MB for all sessions, and frees them on close', () => {
+    const total: ByteCount = { bytes: 0 };
+    const sessions = Array.from({ length: 200 }, () => sessionEvents(total));
     for (const events of sessions) events.begin(() => {}).keep('x'.repeat(1024 * 1024));
-    expect(room.bytes).toBeLessThanOrEqual(128 * 1024 * 1024);
+    expect(total.bytes).toBeLessThanOrEqual(128 * 1024 * 1024);
     for (const events of sessions) events.close();
-    expect(room.bytes).toBe(0);
+    expect(total.bytes).toBe(0);
   });
 });

@@ -10,7 +10,7 @@ import { readFastHead } from './fast-head.ts';
 const RUNS = process.env.HEDDLE_TEST_SCALE === 'full' ? 20_000 : 400;
 const LINE = 'POST /mcp HTTP/1.1';
 
-/** A head that is plain but for the given lines. */
+/** Builds a head that the fast path reads, plus the given lines. */
 const headOf = (lines: readonly string[], line = LINE, host = 'Host: localhost', length = 'Content-Length: 5') =>
   [line, host, length, ...lines].filter((one) => one !== '').join('\r\n');
 const withLine = (line: string) => headOf([], line);
@@ -18,8 +18,8 @@ const withHost = (host: string) => headOf([], LINE, host);
 const withLength = (length: string) => headOf([], LINE, 'Host: localhost', length);
 const withField = (...fields: string[]) => headOf(fields);
 
-const PLAIN: readonly (readonly [string, string, object])[] = [
-  ['as little as there can be', withField(), { url: '/mcp', bodyBytes: 5 }],
+const FAST: readonly (readonly [string, string, object])[] = [
+  ['the fewest fields', withField(), { url: '/mcp', bodyBytes: 5 }],
   ['a profile', withLine('POST /mcp/my-profile_1 HTTP/1.1'), { url: '/mcp/my-profile_1' }],
   [
     'the longest name of a profile',
@@ -46,7 +46,7 @@ const PLAIN: readonly (readonly [string, string, object])[] = [
   ['nine digits of length', withLength('Content-Length: 999999999'), { bodyBytes: 999_999_999 }],
 ];
 
-const NOT_PLAIN: readonly (readonly [string, string])[] = [
+const NOT_FAST: readonly (readonly [string, string])[] = [
   ['nothing', ''],
   ['GET', withLine('GET /mcp HTTP/1.1')],
   ['a method in small letters', withLine('post /mcp HTTP/1.1')],
@@ -98,7 +98,7 @@ const NOT_PLAIN: readonly (readonly [string, string])[] = [
   ['an escape in a value', withField('A: \x1b[0m')],
   ['DEL in a value', withField('A: b\x7fc')],
   ['NUL in a name', withField('A\0: b')],
-  ['a character that is no byte', withField('A: \u{100}')],
+  ['a character over one byte', withField('A: \u{100}')],
   ['no host', withHost('')],
   ['an empty host', withHost('Host:')],
   ['a blank host', withHost('Host: \t ')],
@@ -125,16 +125,16 @@ const NOT_PLAIN: readonly (readonly [string, string])[] = [
     (field) => [field, withField(field)] as const,
   ),
   ['Proxy-Connection: close', withField('Proxy-Connection: close')],
-  ['what Node makes a list of', withField('Set-Cookie: a=b')],
-  ['what Node leaves out', withField('__proto__: a')],
+  ['a field that Node parses into a list', withField('Set-Cookie: a=b')],
+  ['a field that Node drops', withField('__proto__: a')],
 ];
 
 describe('the head of a request', () => {
-  it.each(PLAIN)('P1: with %s is read', (_, text, expected) => {
+  it.each(FAST)('P1: with %s is parsed', (_, text, expected) => {
     expect(readFastHead(text)).toMatchObject(expected);
   });
 
-  it.each(NOT_PLAIN)('P6: with %s is left to Node', (_, text) => {
+  it.each(NOT_FAST)('P6: with %s is left to Node', (_, text) => {
     expect(readFastHead(text)).toBeUndefined();
   });
 });
@@ -175,7 +175,7 @@ const NASTY = [
   ...['0', '1', '5', '9', 'a', 'Z', 'e', 'x', 'chunked', 'close', '\r\nA: b', '\r\nContent-Length: 1', '\r\n\r\n'],
 ];
 
-/** Where a line is changed: its edges are where readers differ. */
+/** The position of a change in a line. Parsers differ most at the edges. */
 const place = fc.oneof(fc.constantFrom('start', 'name', 'value', 'end'), fc.nat());
 const change = fc.record({
   kind: fc.constantFrom('insert', 'insert', 'replace', 'delete', 'double', 'swap', 'odd'),
@@ -205,25 +205,25 @@ const head = fc
     fc.array(change, { maxLength: 3 }),
   )
   .map(([fields, changes]) => changes.reduce<readonly string[]>(changed, [LINE, ...fields]).join('\r\n'))
-  // What is read ends where the first empty line begins.
+  // A head ends at the first empty line.
   .map((text) => text.split('\r\n\r\n', 1)[0] ?? '');
 
-interface Seen {
+interface SeenRequest {
   readonly url: string | undefined;
   readonly headers: IncomingHttpHeaders;
   body: string;
 }
 
 const AFTER = 'GET /after HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
-const ANSWER_MS = 60_000;
+const RESPONSE_MS = 60_000;
 
-/** A server of Node; gives what it takes some bytes for, once it has hung up. */
-async function nodeServer(): Promise<(bytes: Buffer) => Promise<readonly Seen[]>> {
-  const seen = new Map<number | undefined, Seen[]>();
+/** Starts a Node server. Returns a function that sends bytes and returns the requests that Node parsed. */
+async function nodeServer(): Promise<(bytes: Buffer) => Promise<readonly SeenRequest[]>> {
+  const seen = new Map<number | undefined, SeenRequest[]>();
   const server = createServer(async (request, response) => {
     const { url, headers, socket } = request;
-    const one: Seen = { url, headers, body: '' };
-    seen.get(socket.remotePort)?.push(one); // In the order of the heads: the next may come before this body is read.
+    const one: SeenRequest = { url, headers, body: '' };
+    seen.get(socket.remotePort)?.push(one); // Pushed in order of the heads: the next may arrive before this body is read.
     one.body = await readText(request);
     response.end();
   });
@@ -232,28 +232,28 @@ async function nodeServer(): Promise<(bytes: Buffer) => Promise<readonly Seen[]>
   onTestFinished(() => void server.close());
   const { port } = server.address() as AddressInfo;
 
-  return async function ask(bytes) {
+  return async function parseWithNode(bytes) {
     const socket = connect(port, '127.0.0.1').resume();
     await once(socket, 'connect');
-    const requests: Seen[] = [];
+    const requests: SeenRequest[] = [];
     seen.set(socket.localPort, requests);
     socket.write(bytes);
-    await once(socket, 'close', { signal: AbortSignal.timeout(ANSWER_MS) });
+    await once(socket, 'close', { signal: AbortSignal.timeout(RESPONSE_MS) });
     return requests;
   };
 }
 
-describe('whatever head is read', () => {
-  verifies('P1', 'Node reads it too, and as the same', async () => {
-    const ask = await nodeServer();
+describe('every head that the fast path parses', () => {
+  verifies('P1', 'is parsed equally by Node', async () => {
+    const parseWithNode = await nodeServer();
     let read = 0;
     const property = fc.asyncProperty(head, async (text) => {
-      const plain = readFastHead(text);
-      if (!plain || plain.bodyBytes > 100_000) return;
+      const fast = readFastHead(text);
+      if (!fast || fast.bodyBytes > 100_000) return;
       read += 1;
-      const { url, headers, bodyBytes } = plain;
+      const { url, headers, bodyBytes } = fast;
       const body = 'b'.repeat(bodyBytes);
-      const requests = await ask(Buffer.from(`${text}\r\n\r\n${body}${AFTER}`, 'latin1'));
+      const requests = await parseWithNode(Buffer.from(`${text}\r\n\r\n${body}${AFTER}`, 'latin1'));
       expect(requests).toEqual([{ url, headers: { ...headers }, body }, expect.objectContaining({ url: '/after' })]);
     });
     await fc.assert(property, { numRuns: RUNS });

@@ -8,8 +8,8 @@ import { FastResponse } from './fast-response.ts';
 
 type Write = (response: FastResponse, socket: Socket) => void;
 
-/** A server that answers whatever comes with the next of the given answers. */
-async function answering(...answers: Write[]) {
+/** Starts a server that responds to each request with the next of the given writers. */
+async function serverWith(...writers: Write[]) {
   const ends: boolean[] = [];
   const server = createServer((socket) => {
     socket.on('error', () => {});
@@ -19,7 +19,7 @@ async function answering(...answers: Write[]) {
         if (isLast) socket.end();
       });
       socket.once('close', () => response.closed());
-      answers.shift()?.(response, socket);
+      writers.shift()?.(response, socket);
     });
   });
   server.listen(0, '127.0.0.1');
@@ -28,40 +28,40 @@ async function answering(...answers: Write[]) {
   return { port: (server.address() as AddressInfo).port, ends };
 }
 
-interface Answered {
+interface ReceivedResponse {
   readonly status: number | undefined;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
-  /** The body came to its proper end. */
+  /** True if the body ended properly. */
   readonly isComplete: boolean;
   readonly port: number | undefined;
 }
 
-/** Asks with the HTTP client of Node. */
-function ask(port: number, agent: Agent): Promise<Answered> {
+/** Sends a request with Node's HTTP client. */
+function send(port: number, agent: Agent): Promise<ReceivedResponse> {
   return new Promise((resolve, reject) => {
-    const asked = request({ host: '127.0.0.1', port, agent, method: 'POST' }, async (response) => {
+    const sent = request({ host: '127.0.0.1', port, agent, method: 'POST' }, async (response) => {
       const { statusCode: status, headers, socket } = response;
       const { localPort } = socket;
       const body = await readText(response);
       resolve({ status, headers, body, isComplete: response.complete, port: localPort });
     });
-    asked.on('error', reject).end();
+    sent.on('error', reject).end();
   });
 }
 
-/** Gives what a client reads of an answer; a second one on the same line shows that the first ended where it should. */
-async function readAnswer(write: Write): Promise<Answered> {
-  const { port } = await answering(write, (response) => response.writeHead(200).end('the next'));
+/** Returns what a client reads. A second response on the same connection shows that the first ended properly. */
+async function readResponse(write: Write): Promise<ReceivedResponse> {
+  const { port } = await serverWith(write, (response) => response.writeHead(200).end('the next'));
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   onTestFinished(() => agent.destroy());
-  const answer = await ask(port, agent);
-  expect(answer.isComplete).toBe(true);
-  expect(await ask(port, agent)).toMatchObject({ body: 'the next', port: answer.port });
-  return answer;
+  const received = await send(port, agent);
+  expect(received.isComplete).toBe(true);
+  expect(await send(port, agent)).toMatchObject({ body: 'the next', port: received.port });
+  return received;
 }
 
-/** What went wrong on the other side, where nobody would see it. */
+/** Returns the error that a step throws, as text. */
 function thrownBy(step: () => unknown): string {
   try {
     step();
@@ -73,10 +73,10 @@ function thrownBy(step: () => unknown): string {
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-describe('a plain response', () => {
-  verifies('P1', 'of known length goes out in one write', async () => {
+describe('FastResponse', () => {
+  verifies('P1', 'sends a response of known length in one write', async () => {
     let writes = 0;
-    const { status, headers, body } = await readAnswer((response, socket) => {
+    const { status, headers, body } = await readResponse((response, socket) => {
       const write = vi.spyOn(socket, 'write');
       response.setHeader('mcp-session-id', 'a');
       response.writeHead(404, { ...JSON_TYPE, 'content-length': 5 }).end('naïf');
@@ -98,42 +98,42 @@ describe('a plain response', () => {
     ['a body', 'naïf', '5'],
     ['no body', undefined, '0'],
     ['an empty body', '', '0'],
-  ])('P1: that ends at once with %s says how long it is', async (_, body, length) => {
-    const answer = await readAnswer((response) => response.writeHead(202).end(body));
-    expect([answer.status, answer.body]).toEqual([202, body ?? '']);
-    expect(answer.headers).toMatchObject({ 'content-length': length });
-    expect(answer.headers).not.toHaveProperty('transfer-encoding');
+  ])('P1: sends content-length for %s', async (_, body, length) => {
+    const received = await readResponse((response) => response.writeHead(202).end(body));
+    expect([received.status, received.body]).toEqual([202, body ?? '']);
+    expect(received.headers).toMatchObject({ 'content-length': length });
+    expect(received.headers).not.toHaveProperty('transfer-encoding');
   });
 
-  verifies('P1', 'that ends before anything else is a good one without a body', async () => {
-    expect(await readAnswer((response) => response.end())).toMatchObject({ status: 200, body: '' });
+  verifies('P1', 'sends an empty 200 if only end() is called', async () => {
+    expect(await readResponse((response) => response.end())).toMatchObject({ status: 200, body: '' });
   });
 
   it.each([
-    ['texts', ['dä', 'ta: 1\n\n'], 'end'],
-    ['texts, and nothing with its end', ['dä', 'ta'], undefined],
+    ['strings', ['dä', 'ta: 1\n\n'], 'end'],
+    ['strings, and an end without data', ['dä', 'ta'], undefined],
     ['bytes', [Buffer.from('dä'), Buffer.from('ta')], 'end'],
-    ['texts and bytes', ['d', Buffer.from('ät'), 'a'], 'end'],
-    ['something long', ['x'.repeat(100_000), Buffer.alloc(100_000, 'y')], 'end'],
-    ['nothing between something', ['', 'd', '', Buffer.alloc(0), 'ät'], ''],
-  ])('P1: of unknown length, of %s, is read as it was written', async (_, parts, last) => {
-    const answer = await readAnswer((response) => {
+    ['strings and bytes', ['d', Buffer.from('ät'), 'a'], 'end'],
+    ['long parts', ['x'.repeat(100_000), Buffer.alloc(100_000, 'y')], 'end'],
+    ['empty parts', ['', 'd', '', Buffer.alloc(0), 'ät'], ''],
+  ])('P1: sends chunks of unknown length: %s', async (_, parts, last) => {
+    const received = await readResponse((response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       for (const part of parts) response.write(part);
       response.end(last);
     });
-    expect(answer.body).toBe(parts.join('') + (last ?? ''));
-    expect(answer.headers).toMatchObject({ 'transfer-encoding': 'chunked', 'content-type': 'text/event-stream' });
-    expect(answer.headers).not.toHaveProperty('content-length');
+    expect(received.body).toBe(parts.join('') + (last ?? ''));
+    expect(received.headers).toMatchObject({ 'transfer-encoding': 'chunked', 'content-type': 'text/event-stream' });
+    expect(received.headers).not.toHaveProperty('content-length');
   });
 
   it.each([
-    ['texts', ['{"a":', '"ä"'], '}'],
-    ['texts and bytes', ['{"a":', Buffer.from('"ä"')], '}'],
+    ['strings', ['{"a":', '"ä"'], '}'],
+    ['strings and bytes', ['{"a":', Buffer.from('"ä"')], '}'],
     ['bytes first', [Buffer.from('{"a":"ä"')], '}'],
-    ['nothing at its end', ['{"a":"ä"}', ''], undefined],
-  ])('P1: of known length, of %s, is read as it was written', async (_, parts, last) => {
-    const { body, headers } = await readAnswer((response) => {
+    ['an end without data', ['{"a":"ä"}', ''], undefined],
+  ])('P1: sends parts of known length: %s', async (_, parts, last) => {
+    const { body, headers } = await readResponse((response) => {
       response.writeHead(200, { ...JSON_TYPE, 'content-length': 10 });
       for (const part of parts) response.write(part);
       response.end(last);
@@ -143,11 +143,11 @@ describe('a plain response', () => {
   });
 
   it.each(['a\r\nset-cookie: b', 'a\nb', 'a\rb', 'a\0', 'a\x7f', '\u{100}'])(
-    'P6: throws for the header value %j, and sends nothing of that head',
+    'P6: throws for the header value %j and sends nothing of that head',
     async (bad) => {
       const head = { 'x-two': 'two', connection: 'close', 'content-length': 7, 'x-three': bad };
       const thrown: string[] = [];
-      const { status, headers, body } = await readAnswer((response) => {
+      const { status, headers, body } = await readResponse((response) => {
         thrown.push(thrownBy(() => response.setHeader('x-one', bad)));
         thrown.push(thrownBy(() => response.writeHead(200, head)));
         if (!response.headersSent) response.writeHead(500);
@@ -160,41 +160,41 @@ describe('a plain response', () => {
     },
   );
 
-  verifies('P6', 'has one head', async () => {
+  verifies('P6', 'throws for a second head', async () => {
     let thrown = '';
-    const answer = await readAnswer((response) => {
+    const received = await readResponse((response) => {
       response.writeHead(200);
       thrown = thrownBy(() => response.writeHead(500));
       response.end('yes');
     });
-    expect([answer.status, answer.body, thrown]).toEqual([200, 'yes', expect.stringContaining('already')]);
+    expect([received.status, received.body, thrown]).toEqual([200, 'yes', expect.stringContaining('already')]);
   });
 
   it.each<[string, Write]>([
     ['before its head', (response) => response.setHeader('connection', 'close').writeHead(200).end('a')],
     ['in its head', (response) => response.writeHead(200, { connection: 'close' }).end('a')],
-  ])('P1: that is told to close %s is the last on its line', async (_, write) => {
-    const { port, ends } = await answering(write);
+  ])('P1: closes the connection if `connection: close` is set %s', async (_, write) => {
+    const { port, ends } = await serverWith(write);
     const agent = new Agent({ keepAlive: true });
-    const { body, headers } = await ask(port, agent);
+    const { body, headers } = await send(port, agent);
     expect([body, headers.connection, headers['keep-alive'], ends]).toEqual(['a', 'close', undefined, [true]]);
   });
 
-  verifies('P6', 'takes nothing after its end', async () => {
+  verifies('P6', 'ignores writes after the end', async () => {
     let taken: unknown;
-    const answer = await readAnswer((response) => {
+    const received = await readResponse((response) => {
       response.writeHead(200).end('all');
       taken = response.write('more');
       response.end('more');
     });
-    expect([answer.body, taken]).toEqual(['all', false]);
+    expect([received.body, taken]).toEqual(['all', false]);
   });
 });
 
-/** A response whose client can leave. */
+/** Begins a response whose client can disconnect. */
 async function begun(): Promise<{ response: FastResponse; socket: Socket; client: Socket; errors: unknown[] }> {
   const { promise, resolve } = Promise.withResolvers<[FastResponse, Socket]>();
-  const { port } = await answering((...begun) => resolve(begun));
+  const { port } = await serverWith((...begun) => resolve(begun));
   const client = connect(port, '127.0.0.1').resume();
   onTestFinished(() => void client.destroy());
   client.write('hello');
@@ -204,70 +204,70 @@ async function begun(): Promise<{ response: FastResponse; socket: Socket; client
   return { response, socket, client, errors };
 }
 
-const gone = (socket: Socket) => new Promise((resolve) => socket.once('close', resolve));
+const closed = (socket: Socket) => new Promise((resolve) => socket.once('close', resolve));
 
-describe('whoever waits for the end of a plain response', () => {
-  verifies('F6', 'hears once that it was answered', async () => {
+describe('the close event of a FastResponse', () => {
+  verifies('F6', 'comes once, with writableFinished set', async () => {
     const { response, socket, client } = await begun();
-    const heard: boolean[] = [];
-    response.once('close', () => heard.push(response.writableFinished));
+    const events: boolean[] = [];
+    response.once('close', () => events.push(response.writableFinished));
     response.writeHead(200).end('all');
-    expect([heard, response.writableEnded]).toEqual([[true], true]);
+    expect([events, response.writableEnded]).toEqual([[true], true]);
     client.destroy();
-    await gone(socket);
-    expect(heard).toEqual([true]);
+    await closed(socket);
+    expect(events).toEqual([true]);
   });
 
   it.each([
     ['before anything was written', () => {}],
     ['while it is written', (response: FastResponse) => response.writeHead(200).write('some')],
-  ])('F6: hears once that the client left %s', async (_, write) => {
+  ])('F6: comes once if the client disconnects %s', async (_, write) => {
     const { response, socket, client, errors } = await begun();
-    const heard: boolean[] = [];
-    response.once('close', () => heard.push(response.writableFinished));
+    const events: boolean[] = [];
+    response.once('close', () => events.push(response.writableFinished));
     write(response);
     client.destroy();
-    await gone(socket);
-    expect([heard, response.destroyed]).toEqual([[false], true]);
+    await closed(socket);
+    expect([events, response.destroyed]).toEqual([[false], true]);
     errors.length = 0;
     if (!response.headersSent) response.writeHead(200);
     response.write('more');
     response.write(Buffer.from('more'));
     response.end('all');
-    expect([heard, response.writableFinished]).toEqual([[false], false]);
+    expect([events, response.writableFinished]).toEqual([[false], false]);
     await new Promise((resolve) => setImmediate(resolve));
     expect(errors).toEqual([]);
   });
 
   it.each([
-    ['that it was answered when a slow client has read all of it', true],
-    ['that a slow client left before it had read all of it', false],
-  ])('F6: hears %s', async (_, reads) => {
+    ['comes finished after a slow client has read everything', true],
+    ['comes unfinished if a slow client disconnects', false],
+  ])('F6: %s', async (_, reads) => {
     const { response, client } = await begun();
     client.pause();
-    const heard = Promise.withResolvers<boolean>();
+    const closedAs = Promise.withResolvers<boolean>();
     let times = 0;
     response.once('close', () => {
       times += 1;
-      heard.resolve(response.writableFinished);
+      closedAs.resolve(response.writableFinished);
     });
     response.writeHead(200).end('x'.repeat(20_000_000));
     expect([response.writableEnded, response.writableFinished, times]).toEqual([true, false, 0]);
     if (reads) client.resume();
     else client.destroy();
-    expect([await heard.promise, times]).toEqual([reads, 1]);
+    expect([await closedAs.promise, times]).toEqual([reads, 1]);
   });
 
-  verifies('F6', 'hears that it is over when somebody cuts it', async () => {
+  verifies('F6', 'comes after destroy()', async () => {
     const { response, socket } = await begun();
-    const heard: boolean[] = [];
-    response.once('close', () => heard.push(response.writableFinished));
+    const events: boolean[] = [];
+    response.once('close', () => events.push(response.writableFinished));
     response.destroy();
-    await gone(socket);
-    expect(heard).toEqual([false]);
+    await closed(socket);
+    expect(events).toEqual([false]);
   });
 
-  verifies('F6', 'is not told that it was answered on a line that takes no more', async () => {
+  verifies('F6', 'does not set writableFinished on a socket that has ended', async () => {
     const { response, socket, errors } = await begun();
     socket.end();
     response.writeHead(200).write('some');

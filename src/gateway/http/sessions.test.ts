@@ -17,7 +17,7 @@ function clocked() {
 }
 
 describe('a session', () => {
-  it('is found by whoever opened it, and by nobody else', () => {
+  it('is found only by its own caller', () => {
     const { sessions } = clocked();
     const { id } = sessions.open('ada');
     expect(sessions.find(id, 'ada')?.id).toBe(id);
@@ -26,7 +26,7 @@ describe('a session', () => {
     expect(sessions.find(undefined, 'ada')).toBeUndefined();
   });
 
-  it('ends half an hour after its last use, whether or not anyone else comes', () => {
+  it('ends 30 minutes after its last use', () => {
     const { sessions, later } = clocked();
     const { id } = sessions.open('ada');
     later(HALF_AN_HOUR);
@@ -38,7 +38,7 @@ describe('a session', () => {
     expect([...sessions.all()]).toEqual([]);
   });
 
-  it('that still listens neither ends nor keeps others from ending', () => {
+  it('with an open stream does not expire, and does not keep others from expiring', () => {
     const { sessions, later } = clocked();
     const listening = sessions.open('ada');
     listening.streams.add({ end() {} } as never);
@@ -49,49 +49,49 @@ describe('a session', () => {
     expect([...sessions.all()]).not.toContain(idle);
   });
 
-  it('makes way for newer ones of its own caller past a thousand, and leaves those of others alone', () => {
+  it('is evicted for newer ones of the same caller past 1000, not for those of others', () => {
     const { sessions } = clocked();
     const others = sessions.open('bob');
     const [first, second] = [sessions.open('ada'), sessions.open('ada')];
-    for (let at = 0; at < 999; at++) sessions.open('ada');
+    for (let count = 0; count < 999; count++) sessions.open('ada');
     expect(sessions.find(first.id, 'ada')).toBeUndefined();
     expect(sessions.find(second.id, 'ada')).toBe(second);
-    for (let at = 0; at < 11_000; at++) sessions.open('ada');
+    for (let count = 0; count < 11_000; count++) sessions.open('ada');
     expect(sessions.find(others.id, 'bob')).toBe(others);
     expect([...sessions.all()]).toHaveLength(1001);
   });
 
-  it('that was used lately outlasts older ones of its caller', () => {
+  it('is evicted in order of last use', () => {
     const { sessions } = clocked();
     const [used, unused] = [sessions.open('ada'), sessions.open('ada')];
-    for (let at = 0; at < 998; at++) sessions.open('ada');
+    for (let count = 0; count < 998; count++) sessions.open('ada');
     sessions.find(used.id, 'ada');
     sessions.open('ada');
     expect(sessions.find(used.id, 'ada')).toBe(used);
     expect(sessions.find(unused.id, 'ada')).toBeUndefined();
   });
 
-  verifies('P6', 'in use is never ended for a new one: the idle one that was used least lately is', () => {
+  verifies('P6', 'in use is never evicted; the least recently used idle one is', () => {
     const { sessions } = clocked();
     const [busy, listening, idle] = [sessions.open('ada'), sessions.open('ada'), sessions.open('ada')];
     const cancelled = keepBusy(busy);
     listening.streams.add({ end() {} } as never);
-    for (let at = 0; at < 998; at++) sessions.open('ada');
+    for (let count = 0; count < 998; count++) sessions.open('ada');
     expect(cancelled).toEqual([]);
     const all = [...sessions.all()];
     expect([all.includes(busy), all.includes(listening), all.includes(idle)]).toEqual([true, true, false]);
     expect(all).toHaveLength(1000);
   });
 
-  verifies('P6', 'is refused to a caller whose thousand are all in use, and to no other caller', () => {
+  verifies('P6', 'is refused to a caller with 1000 sessions in use, and to no other caller', () => {
     const { sessions } = clocked();
-    for (let at = 0; at < 1000; at++) keepBusy(sessions.open('ada'));
+    for (let count = 0; count < 1000; count++) keepBusy(sessions.open('ada'));
     expect(() => sessions.open('ada')).toThrow(/This caller has 1000 sessions, all in use/);
     expect(sessions.open('bob').callerId).toBe('bob');
     expect([...sessions.all()]).toHaveLength(1001);
   });
 
-  verifies('P6', 'makes room among ten thousand by ending an idle one, and is refused when there is none', () => {
+  verifies('P6', 'evicts an idle one among 10,000, and is refused if all are in use', () => {
     const { sessions } = clocked();
     const first = sessions.open('ada');
     const cancelled = keepBusy(first);
@@ -103,7 +103,7 @@ describe('a session', () => {
   });
 });
 
-/** Gives a session a request in flight. Returns what is cancelled of it. */
+/** Adds a request in flight to a session. Returns its cancellations. */
 function keepBusy(session: Session): readonly unknown[] {
   const cancelled: unknown[] = [];
   const reply = {
@@ -128,7 +128,7 @@ const status = async (gateway: GatewayUnderTest, headers: Record<string, string>
   (await gateway.send({ method, headers, body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }) })).status;
 
 describe('a session over HTTP', () => {
-  verifies('P4', 'does not exist for another caller, who can neither use, hear nor end it', async () => {
+  verifies('P4', 'is unknown to another caller for POST, GET and DELETE', async () => {
     const gateway = await gatewayUnderTest({ authenticate: byName });
     const session = await sessionOf(gateway, 'ada');
     for (const method of ['POST', 'GET', 'DELETE']) {
@@ -137,7 +137,7 @@ describe('a session over HTTP', () => {
     expect(await status(gateway, { ...as('ada'), ...session })).toBe(200);
   });
 
-  verifies('P1', 'is ended by DELETE, and its calls and its stream with it', async () => {
+  verifies('P1', 'ends with DELETE, together with its calls and its stream', async () => {
     const server = recordingServer({ forever: () => new Promise(() => {}) });
     const gateway = await gatewayUnderTest({ servers: { up: server } });
     const session = await openSession(gateway);
@@ -146,8 +146,8 @@ describe('a session over HTTP', () => {
     const stream = await listen(gateway, session);
     await until('the call has arrived', () => server.calls.length === 1);
     expect(await status(gateway, { ...JSON_HEADERS, ...session }, 'DELETE')).toBe(200);
-    const answered = await pending;
-    expect([answered.status, answered.json]).toMatchObject([
+    const response = await pending;
+    expect([response.status, response.json]).toMatchObject([
       200,
       {
         id: 1,
@@ -155,28 +155,29 @@ describe('a session over HTTP', () => {
       },
     ]);
     await stream.ended;
-    await until('the server hears that it is cancelled', () => server.cancelled.length === 1);
+    await until('the server call is cancelled', () => server.cancelled.length === 1);
     expect(await status(gateway, { ...JSON_HEADERS, ...session })).toBe(404);
     expect(await status(gateway, { ...JSON_HEADERS, ...session }, 'DELETE')).toBe(404);
   });
 
-  verifies('P6', 'keeps its call while its caller opens more sessions than there may be', async () => {
+  verifies('P6', 'keeps its call while its caller opens more sessions than the limit', async () => {
     const gate = Promise.withResolvers<JsonObject>();
     const server = recordingServer({ wait: () => gate.promise });
     const gateway = await gatewayUnderTest({ servers: { up: server }, gateway: { sessions: { maxPerCaller: 3 } } });
     const call = { id: 1, method: 'tools/call', params: { name: 'mcp__up__wait', arguments: {} } };
     const pending = gateway.post(call, await openSession(gateway));
     await until('the call has arrived', () => server.calls.length === 1);
-    for (let at = 0; at < 10; at++) expect((await openSession(gateway))['mcp-session-id']).toMatch(/^[\w-]{36}$/);
+    for (let count = 0; count < 10; count++)
+      expect((await openSession(gateway))['mcp-session-id']).toMatch(/^[\w-]{36}$/);
     gate.resolve(text('done'));
     expect((await pending).json).toEqual({ jsonrpc: '2.0', id: 1, result: text('done') });
   });
 
-  verifies('P6', 'is refused with 429 and the reason where all there may be are in use', async () => {
+  verifies('P6', 'is refused with 429 and a reason if all sessions are in use', async () => {
     const server = recordingServer({ wait: () => new Promise(() => {}) });
     const gateway = await gatewayUnderTest({ servers: { up: server }, gateway: { sessions: { maxPerCaller: 3 } } });
     const call = { id: 1, method: 'tools/call', params: { name: 'mcp__up__wait', arguments: {} } };
-    for (let at = 0; at < 3; at++) void gateway.post(call, await openSession(gateway)).catch(() => {});
+    for (let count = 0; count < 3; count++) void gateway.post(call, await openSession(gateway)).catch(() => {});
     await until('the calls have arrived', () => server.calls.length === 3);
     const hello = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '0' } };
     const { status, headers, json } = await gateway.post({ id: 0, method: 'initialize', params: hello });
@@ -187,7 +188,7 @@ describe('a session over HTTP', () => {
     ]);
   });
 
-  verifies('P6', 'is needed for the stream: without one 405, with a lost one 404', async () => {
+  verifies('P6', 'is needed for GET: 405 without a session id, 404 with an unknown one', async () => {
     const gateway = await gatewayUnderTest();
     expect(await status(gateway, JSON_HEADERS, 'GET')).toBe(405);
     expect(await status(gateway, { ...JSON_HEADERS, 'mcp-session-id': 'x' }, 'GET')).toBe(404);

@@ -8,35 +8,35 @@ import { verifies } from '../requirements.ts';
 import { recordingServer, text } from '../servers/recording-server.ts';
 import { until } from '../until.ts';
 
-async function lined(setting: Parameters<typeof gatewayUnderTest>[0]) {
+async function connected(setting: Parameters<typeof gatewayUnderTest>[0]) {
   const gateway = await gatewayUnderTest(setting);
   return { gateway, client: await rawClient(gateway) };
 }
 
-verifies('F6', 'a call is not made for a client that left while it was looked up who it is', async () => {
+verifies('F6', 'does not call for a client that disconnected during authentication', async () => {
   const server = recordingServer({ pay: () => text('paid') });
-  const asked = Promise.withResolvers<void>();
-  const known = Promise.withResolvers<Caller>();
+  const authenticating = Promise.withResolvers<void>();
+  const caller = Promise.withResolvers<Caller>();
   const authenticate = () => {
-    asked.resolve();
-    return known.promise;
+    authenticating.resolve();
+    return caller.promise;
   };
-  const { client, gateway } = await lined({ servers: { up: server }, authenticate });
+  const { client, gateway } = await connected({ servers: { up: server }, authenticate });
   client.socket.write(calling('pay'));
-  await asked.promise;
+  await authenticating.promise;
   client.socket.destroy();
-  await until('it has left', () => client.socket.closed);
+  await until('it has disconnected', () => client.socket.closed);
   for (let turn = 0; turn < 10; turn++) await nextTurn();
-  known.resolve({ id: 'owner', roles: ['owner'], via: 'gateway' });
+  caller.resolve({ id: 'owner', roles: ['owner'], via: 'gateway' });
   await gateway.close();
   expect(server.calls).toEqual([]);
 });
 
-verifies('P1', 'a call is not made when it comes after the last answer of its line', async () => {
+verifies('P1', 'does not call for a request behind the last response of its connection', async () => {
   const server = recordingServer({ pay: () => text('paid') });
-  const { client, gateway } = await lined({ servers: { up: server } });
+  const { client, gateway } = await connected({ servers: { up: server } });
   client.socket.write(posting({}, { 'content-type': 'text/plain' }) + calling('pay'));
-  await until('the line is closed', () => client.socket.readableEnded);
+  await until('the connection is closed', () => client.socket.readableEnded);
   expect(client.text()).toMatch(/^HTTP\/1.1 415 .*connection: close/s);
   await gateway.close();
   expect(server.calls).toEqual([]);
