@@ -20,12 +20,12 @@ const SERVERS = 10;
 const ECHO = join(import.meta.dirname, 'echo-server.ts');
 const BARE = 'ten bare spawns';
 const HELLO = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'bench', version: '1' } };
-const QUESTIONS = [
+const REQUESTS = [
   { jsonrpc: '2.0', id: 1, method: 'initialize', params: HELLO },
   { jsonrpc: '2.0', id: 2, method: 'tools/list', params: {} },
 ];
 
-/** Times how long it takes until ten local servers have shaken hands and listed their tools, in turn: bare, then Heddle. */
+/** Measures the time to connect to ten local servers and list their tools, in turn: bare, then Heddle. */
 export async function runConnectSuite(reps: number): Promise<readonly ConnectResult[]> {
   const candidates: Readonly<Record<string, () => Promise<number>>> = {
     [BARE]: () => timeBare(SERVERS),
@@ -34,7 +34,7 @@ export async function runConnectSuite(reps: number): Promise<readonly ConnectRes
     'heddle, by process group': () => timeHeddle({ HEDDLE_PID_NAMESPACE: 'off' }),
   };
   const times = new Map(Object.keys(candidates).map((name): [string, number[]] => [name, []]));
-  for (const time of Object.values(candidates)) await time(); // The first one fills the caches.
+  for (const time of Object.values(candidates)) await time(); // The first run fills the caches.
   for (let rep = 0; rep < reps; rep++) {
     for (const [name, time] of Object.entries(candidates)) times.get(name)?.push(await time());
   }
@@ -48,7 +48,7 @@ export function showConnectSuite(results: readonly ConnectResult[]): string {
     showRatio(ratio),
     median(milliseconds).toFixed(0),
   ]);
-  const title = `\nConnecting ten stdio servers: ratio to ${BARE} with a handshake in the same round, median (lowest–highest)\n`;
+  const title = `\nConnecting ten stdio servers: ratio to ${BARE} with a handshake in the same repetition, median (lowest–highest)\n`;
   return title + table([['', 'ratio', 'ms'], ...rows]);
 }
 
@@ -66,17 +66,17 @@ async function timeBare(atOnce: number): Promise<number> {
 }
 
 async function connectBare(): Promise<Child> {
-  // In a session of its own, as Heddle's are: on a busy machine Linux shares its time out by session.
+  // In its own session, like Heddle's children: on a busy machine Linux divides processor time by session.
   const child = spawn(process.execPath, [ECHO, 'stdio'], { stdio: ['pipe', 'pipe', 'inherit'], detached: true });
-  const answered = Promise.withResolvers<void>();
-  const ask = (at: number) => child.stdin.write(`${JSON.stringify(QUESTIONS[at])}\n`);
+  const listed = Promise.withResolvers<void>();
+  const send = (at: number) => child.stdin.write(`${JSON.stringify(REQUESTS[at])}\n`);
   readLines(child.stdout, (line) => {
-    if (JSON.parse(line).id === QUESTIONS.length) return answered.resolve();
+    if (JSON.parse(line).id === REQUESTS.length) return listed.resolve();
     child.stdin.write('{"jsonrpc":"2.0","method":"notifications/initialized"}\n');
-    ask(1);
+    send(1);
   });
-  ask(0);
-  await answered.promise;
+  send(0);
+  await listed.promise;
   return child;
 }
 
@@ -85,7 +85,7 @@ async function endBare(child: Child): Promise<void> {
   if (child.exitCode === null) await once(child, 'exit');
 }
 
-/** Opening is not measured, connecting is; every Heddle is a new one that knows none of its servers yet. */
+/** Measures connecting, without opening Heddle. Each instance is new and has no cached servers. */
 async function timeHeddle(variables: Readonly<Record<string, string>>): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const echo = { command: process.execPath, args: [ECHO, 'stdio'] };
@@ -98,8 +98,8 @@ async function timeHeddle(variables: Readonly<Record<string, string>>): Promise<
     const startedAt = performance.now();
     const states = await Promise.all(names.map((name) => heddle.servers.connect(name)));
     const took = performance.now() - startedAt;
-    const lost = states.find(({ state, tools }) => state !== 'connected' || tools !== 1);
-    if (lost) throw new Error(`${lost.name} is ${lost.state}: ${lost.reason}`);
+    const failed = states.find(({ state, tools }) => state !== 'connected' || tools !== 1);
+    if (failed) throw new Error(`${failed.name} is ${failed.state}: ${failed.reason}`);
     return took;
   } finally {
     await heddle.close();

@@ -1,4 +1,4 @@
-// The upstream of every candidate: raw JSON-RPC of the legacy era, so cheap that what is measured is the gateway.
+// The upstream of every candidate: a legacy server with as little cost as possible, so that the gateway is measured.
 // node bench/echo-server.ts stdio | http
 import { createServer } from 'node:http';
 import { announce, readLines, readText } from './plain-server.ts';
@@ -26,7 +26,7 @@ const METHODS: Record<string, (params: NonNullable<Message['params']>) => object
   'tools/call': (params) => ({ content: [{ type: 'text', text: String(params.arguments?.message) }] }),
 };
 
-function answer(text: string): string | undefined {
+function respond(text: string): string | undefined {
   const { id, method, params = {} }: Message = JSON.parse(text);
   if (id === undefined) return undefined;
   const result = METHODS[method]?.(params);
@@ -35,17 +35,17 @@ function answer(text: string): string | undefined {
 }
 
 function serveStdio(): void {
-  // One write for all answers of a chunk, or the pipe would be what is measured.
-  let answers = '';
+  // One write for all responses to a chunk. Otherwise the pipe would be measured.
+  let responses = '';
   readLines(
     process.stdin,
     (line) => {
-      const text = answer(line);
-      if (text !== undefined) answers += `${text}\n`;
+      const text = respond(line);
+      if (text !== undefined) responses += `${text}\n`;
     },
     () => {
-      if (answers !== '') process.stdout.write(answers);
-      answers = '';
+      if (responses !== '') process.stdout.write(responses);
+      responses = '';
     },
   );
   process.stdin.on('end', () => process.exit(0));
@@ -55,7 +55,7 @@ function serveHttp(): void {
   const server = createServer((request, response) => {
     if (request.method !== 'POST') return response.writeHead(405).end();
     return readText(request, (text) => {
-      const body = answer(text);
+      const body = respond(text);
       if (body === undefined) return response.writeHead(202).end();
       const length = Buffer.byteLength(body);
       return response.writeHead(200, { 'content-type': 'application/json', 'content-length': length }).end(body);

@@ -12,7 +12,7 @@ import { median, type Ratio, ratioOf, showRatio, table } from './ratios.ts';
 export interface GatewaySuite extends Amount {
   readonly kind: UpstreamKind;
   readonly reps: number;
-  /** Names of candidates; the baseline is always measured with them. */
+  /** The names of the candidates to measure; the baseline is always measured too. */
   readonly only: readonly string[] | undefined;
 }
 
@@ -32,7 +32,7 @@ const FIGURES: Readonly<Record<keyof Measurement, string>> = {
 };
 const KEYS = Object.keys(FIGURES) as (keyof Measurement)[];
 
-/** Measures the candidates in turn, again and again: neighbours in time are what is compared. */
+/** Measures the candidates in turn in each repetition, so that compared measurements are close in time. */
 export async function runGatewaySuite(suite: GatewaySuite): Promise<readonly GatewayResult[]> {
   const { kind, reps, only } = suite;
   const candidates = CANDIDATES.filter(

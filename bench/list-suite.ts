@@ -8,7 +8,7 @@ import { type Running, startProgram } from './start-program.ts';
 
 interface Measurement {
   readonly wallMs: number;
-  /** Of the gateway's own process. */
+  /** CPU time of the gateway's own process. */
   readonly cpuMs: number;
 }
 
@@ -21,7 +21,7 @@ export interface ListResult {
 }
 
 const HERE = import.meta.dirname;
-const ROUNDS = 60;
+const LISTS = 60;
 const WARM_UP = 20;
 const SIZES = [1000, 10_000];
 const CANDIDATES: Readonly<Record<string, (config: string) => readonly string[]>> = {
@@ -29,7 +29,7 @@ const CANDIDATES: Readonly<Record<string, (config: string) => readonly string[]>
   heddle: (config) => [join(HERE, '..', 'bin', 'heddle'), 'up', '--port', '0', '--config', config, '--json'],
 };
 
-/** How long it takes to be given all tools, all pages, after the first time: against the SDK's own gateway. */
+/** Measures listing all pages of tools after the first time, compared with a gateway of the SDK. */
 export async function runListSuite(reps: number): Promise<readonly ListResult[]> {
   const results: ListResult[] = [];
   for (const tools of SIZES) {
@@ -68,16 +68,16 @@ async function measure(name: string, tools: number): Promise<Measurement> {
   try {
     const config = join(folder, 'heddle.json');
     const many = { command: process.execPath, args: [join(HERE, 'many-tools-server.ts'), String(tools)] };
-    const builtins = { filesystem: { enabled: false } }; // Or its tools would make a page more.
+    const builtins = { filesystem: { enabled: false } }; // Its tools would add a page.
     writeFileSync(config, JSON.stringify({ mcpServers: { many }, builtins }));
     const args = CANDIDATES[name]?.(config) ?? [];
     gateway = await startProgram({ args, cwd: folder, env: { HEDDLE_HOME: join(folder, 'home') } });
     const client = await openLister(gateway, tools);
-    for (let round = 0; round < WARM_UP; round++) await client.list();
+    for (let count = 0; count < WARM_UP; count++) await client.list();
     const [before, startedAt] = [cpuMicroseconds(gateway.pid), performance.now()];
-    for (let round = 0; round < ROUNDS; round++) await client.list();
-    const wallMs = (performance.now() - startedAt) / ROUNDS;
-    const cpuMs = (cpuMicroseconds(gateway.pid) - before) / 1000 / ROUNDS;
+    for (let count = 0; count < LISTS; count++) await client.list();
+    const wallMs = (performance.now() - startedAt) / LISTS;
+    const cpuMs = (cpuMicroseconds(gateway.pid) - before) / 1000 / LISTS;
     client.close();
     return { wallMs, cpuMs };
   } finally {
@@ -86,7 +86,7 @@ async function measure(name: string, tools: number): Promise<Measurement> {
   }
 }
 
-/** Reads every page and looks for no more than the next cursor: the client is not what is measured. */
+/** Opens a client that reads every page and parses only the next cursor, to keep its own cost low. */
 async function openLister({ url, token }: Running, expected: number) {
   const agent = new Agent({ keepAlive: true });
   const headers: Record<string, string> = {
@@ -97,13 +97,13 @@ async function openLister({ url, token }: Running, expected: number) {
 
   function post(method: string, params: object, id?: number) {
     const { promise, resolve, reject } = Promise.withResolvers<{ text: string; session: string | undefined }>();
-    const asking = request(url, { agent, method: 'POST', headers }, (answer) => {
+    const sending = request(url, { agent, method: 'POST', headers }, (response) => {
       const chunks: Buffer[] = [];
-      answer.on('data', (chunk) => chunks.push(chunk)).on('error', reject);
-      const session = answer.headers['mcp-session-id'] as string | undefined;
-      answer.on('end', () => resolve({ text: Buffer.concat(chunks).toString('utf8'), session }));
+      response.on('data', (chunk) => chunks.push(chunk)).on('error', reject);
+      const session = response.headers['mcp-session-id'] as string | undefined;
+      response.on('end', () => resolve({ text: Buffer.concat(chunks).toString('utf8'), session }));
     });
-    asking.on('error', reject).end(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
+    sending.on('error', reject).end(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
     return promise;
   }
 
@@ -113,10 +113,10 @@ async function openLister({ url, token }: Running, expected: number) {
   if (session !== undefined) headers['mcp-session-id'] = session;
   await post('notifications/initialized', {});
 
-  async function list(look: (text: string) => void = () => {}): Promise<void> {
+  async function list(onPage: (text: string) => void = () => {}): Promise<void> {
     for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
       const { text } = await post('tools/list', cursor === undefined ? {} : { cursor }, 1);
-      look(text);
+      onPage(text);
       cursor = /"nextCursor":"([^"]+)"/.exec(text.slice(-500))?.[1];
     }
   }

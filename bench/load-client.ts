@@ -1,14 +1,14 @@
 import { Agent, request } from 'node:http';
 
-interface Answer {
+interface HttpResponse {
   readonly status: number;
   readonly headers: NodeJS.Dict<string | string[]>;
   readonly text: string;
 }
 
-/** A client of one gateway: the smallest that keeps to the protocol of 2025. */
+/** A minimal legacy client of one gateway. */
 export interface LoadClient {
-  /** Calls the echo tool and throws unless the message came back. */
+  /** Calls the echo tool. Throws if the result is not the message. */
   echo(message: string): Promise<void>;
   close(): void;
 }
@@ -21,7 +21,7 @@ export interface Load {
 
 const VERSION = '2025-06-18';
 
-/** Opens a session and finds the echo tool, by whatever name the gateway shows it. */
+/** Opens a session and finds the echo tool under the gateway's name for it. */
 export async function openClient(url: string, token: string | undefined): Promise<LoadClient> {
   const agent = new Agent({ keepAlive: true, maxSockets: 64, scheduling: 'lifo' });
   const { hostname, port, pathname: path } = new URL(url);
@@ -32,51 +32,51 @@ export async function openClient(url: string, token: string | undefined): Promis
   };
   let lastId = 0;
 
-  function post(message: object): Promise<Answer> {
+  function post(message: object): Promise<HttpResponse> {
     const body = JSON.stringify(message);
     const length = { 'content-length': Buffer.byteLength(body) };
     const options = { hostname, port, path, agent, method: 'POST', headers: { ...headers, ...length } };
     return new Promise((resolve, reject) => {
-      const asking = request(options, (answer) => {
+      const sending = request(options, (response) => {
         let text = '';
-        answer.setEncoding('utf8');
-        answer.on('data', (chunk) => {
+        response.setEncoding('utf8');
+        response.on('data', (chunk) => {
           text += chunk;
         });
-        answer.on('error', reject);
-        answer.on('end', () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, text }));
+        response.on('error', reject);
+        response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
       });
-      asking.on('error', reject);
-      asking.end(body);
+      sending.on('error', reject);
+      sending.end(body);
     });
   }
 
-  async function ask(method: string, params: object) {
-    const answer = await post({ jsonrpc: '2.0', id: ++lastId, method, params });
-    const { result } = answer.status === 200 ? JSON.parse(jsonIn(answer)) : {};
-    if (!result) throw new Error(`${method} failed with HTTP ${answer.status}: ${answer.text.slice(0, 300)}`);
-    return { result, answer };
+  async function send(method: string, params: object) {
+    const response = await post({ jsonrpc: '2.0', id: ++lastId, method, params });
+    const { result } = response.status === 200 ? JSON.parse(jsonIn(response)) : {};
+    if (!result) throw new Error(`${method} failed with HTTP ${response.status}: ${response.text.slice(0, 300)}`);
+    return { result, response };
   }
 
   const clientInfo = { name: 'bench', version: '1.0.0' };
-  const hello = await ask('initialize', { protocolVersion: VERSION, capabilities: {}, clientInfo });
-  const session = hello.answer.headers['mcp-session-id'];
+  const initialized = await send('initialize', { protocolVersion: VERSION, capabilities: {}, clientInfo });
+  const session = initialized.response.headers['mcp-session-id'];
   if (typeof session === 'string') headers['mcp-session-id'] = session;
   headers['mcp-protocol-version'] = VERSION;
   await post({ jsonrpc: '2.0', method: 'notifications/initialized' });
-  const { result: listing } = await ask('tools/list', {});
+  const { result: listing } = await send('tools/list', {});
   const name: string = listing.tools.find((tool: { name: string }) => /(^|_)echo$/.test(tool.name)).name;
 
   return {
     async echo(message) {
-      const { result } = await ask('tools/call', { name, arguments: { message } });
+      const { result } = await send('tools/call', { name, arguments: { message } });
       if (result.content?.[0]?.text !== message) throw new Error(`Not an echo: ${JSON.stringify(result)}`);
     },
     close: () => agent.destroy(),
   };
 }
 
-/** Keeps `clients` calls under way until `calls` are made. */
+/** Keeps `clients` calls in flight until `calls` calls are done, and measures them. */
 export async function load(call: () => Promise<void>, calls: number, clients: number): Promise<Load> {
   const durations: number[] = [];
   let begun = 0;
@@ -96,7 +96,7 @@ export async function load(call: () => Promise<void>, calls: number, clients: nu
   return { callsPerSecond: calls / seconds, p50Ms: at(0.5), p99Ms: at(0.99) };
 }
 
-function jsonIn({ headers, text }: Answer): string {
+function jsonIn({ headers, text }: HttpResponse): string {
   if (!String(headers['content-type']).startsWith('text/event-stream')) return text;
   const data = text.split('\n').filter((line) => line.startsWith('data: {'));
   return data.at(-1)?.slice('data: '.length) ?? '{}';

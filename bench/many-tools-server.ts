@@ -1,4 +1,4 @@
-// A stdio server that lists many tools of ordinary size and calls none.
+// A stdio server that lists many tools of ordinary size. They cannot be called.
 // node bench/many-tools-server.ts COUNT
 import { readLines } from './plain-server.ts';
 
@@ -9,9 +9,9 @@ const tools = Array.from({ length: Number(process.argv[2]) }, (_, index) => ({
   inputSchema: {
     type: 'object',
     properties: {
-      query: { type: 'string', description: 'What to look for.' },
-      limit: { type: 'integer', minimum: 1, maximum: 100, description: 'How many at most.' },
-      state: { type: 'string', enum: ['open', 'closed', 'all'], description: 'Which of them.' },
+      query: { type: 'string', description: 'Text to search for.' },
+      limit: { type: 'integer', minimum: 1, maximum: 100, description: 'Maximum number of results.' },
+      state: { type: 'string', enum: ['open', 'closed', 'all'], description: 'State of the results.' },
     },
     required: ['query'],
   },

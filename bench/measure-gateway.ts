@@ -7,7 +7,7 @@ import { type Running, startProgram } from './start-program.ts';
 
 export type UpstreamKind = 'stdio' | 'http';
 
-/** Something to measure: the arguments of Node that start it, or undefined for the upstream itself. */
+/** A gateway to measure. `args` returns the arguments of Node that start it; undefined measures the upstream itself. */
 export interface Candidate {
   readonly name: string;
   readonly kind: UpstreamKind;
@@ -16,7 +16,7 @@ export interface Candidate {
 
 export interface Measurement {
   readonly callsPerSecond: number;
-  /** Of the gateway's own process; the upstream is not counted. */
+  /** CPU time of the gateway's own process in µs, without the upstream. */
   readonly cpuPerCall: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
@@ -24,7 +24,7 @@ export interface Measurement {
   readonly loadedMegabytes: number;
 }
 
-/** How often each candidate is called: before anything is measured, and then. */
+/** The numbers of calls before and during the measurement. */
 export interface Amount {
   readonly warmUp: number;
   readonly calls: number;
@@ -36,25 +36,33 @@ const SINGLE_CALLS = 500;
 const CLIENTS = 32;
 const MESSAGE = 'hello world, this is a small payload of ordinary size';
 
-const ours = (config: string) => [join(HERE, '..', 'bin', 'heddle'), 'up', '--port', '0', '--config', config, '--json'];
+const heddle = (config: string) => [
+  join(HERE, '..', 'bin', 'heddle'),
+  'up',
+  '--port',
+  '0',
+  '--config',
+  config,
+  '--json',
+];
 const script = (name: string) => (config: string) => [join(HERE, name), config];
 const PEERS = ['mcp-proxy', 'supergateway'].filter(isInstalled);
 
-/** The first of each kind that is a bare one is what the others are compared with. */
+/** All candidates. Those of one kind are compared with its baseline. */
 export const CANDIDATES: readonly Candidate[] = [
   { name: 'bare-bridge', kind: 'stdio', args: script('bare-bridge.ts') },
-  { name: 'heddle', kind: 'stdio', args: ours },
+  { name: 'heddle', kind: 'stdio', args: heddle },
   { name: 'naive-sdk', kind: 'stdio', args: script('naive-sdk.ts') },
   ...PEERS.map((name) => ({ name, kind: 'stdio' as const, args: peer(name) })),
   { name: 'bare-proxy', kind: 'http', args: script('bare-proxy.ts') },
   { name: 'direct', kind: 'http', args: undefined },
-  { name: 'heddle', kind: 'http', args: ours },
+  { name: 'heddle', kind: 'http', args: heddle },
   { name: 'naive-sdk', kind: 'http', args: script('naive-sdk.ts') },
 ];
 
 export const BASELINES: Readonly<Record<UpstreamKind, string>> = { stdio: 'bare-bridge', http: 'bare-proxy' };
 
-/** Those of others are measured where somebody has installed them. */
+/** Tells whether another project's gateway is installed in the folder `BENCH_PEERS`. */
 function isInstalled(name: string): boolean {
   const folder = process.env.BENCH_PEERS;
   return folder !== undefined && existsSync(join(folder, name));
@@ -64,7 +72,7 @@ function peer(name: string): (config: string) => readonly string[] {
   return (config) => [join(HERE, 'peer.ts'), name, config];
 }
 
-/** Starts a candidate on an upstream of its own, in fresh processes, and puts it under load. */
+/** Starts a candidate and its own upstream in new processes, and measures it under load. */
 export async function measureGateway(candidate: Candidate, { calls, warmUp }: Amount): Promise<Measurement> {
   return withGateway(candidate, [], async (gateway) => {
     const client = await openClient(gateway.url, gateway.token);
@@ -82,7 +90,7 @@ export async function measureGateway(candidate: Candidate, { calls, warmUp }: Am
   });
 }
 
-/** Runs a candidate, with these flags of Node, for as long as `use` takes. */
+/** Starts a candidate with these flags of Node, calls `use`, and stops the candidate. */
 export async function withGateway<T>(
   { kind, args }: Candidate,
   nodeFlags: readonly string[],

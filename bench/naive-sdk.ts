@@ -1,4 +1,4 @@
-// The official SDK's client and server put together as anybody would: the gateway one writes in an afternoon.
+// The official SDK's client and server, combined to a gateway in the simplest way.
 // node bench/naive-sdk.ts CONFIG
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';

@@ -1,4 +1,4 @@
-// A gateway that somebody else made, as a candidate: starts it and says where it listens.
+// Starts a gateway of another project as a candidate, and prints its address.
 // BENCH_PEERS=FOLDER node bench/peer.ts NAME CONFIG, where NAME was installed with `npm install` in FOLDER/NAME
 import { spawn } from 'node:child_process';
 import { connect, createServer } from 'node:net';
@@ -17,7 +17,7 @@ const ARGUMENTS: Readonly<Record<string, (upstream: readonly string[], port: str
 
 const [name = '', config = ''] = process.argv.slice(2);
 const toArguments = ARGUMENTS[name];
-if (!toArguments) throw new Error(`Known are ${Object.keys(ARGUMENTS).join(' and ')}.`);
+if (!toArguments) throw new Error(`The known names are ${Object.keys(ARGUMENTS).join(' and ')}.`);
 const { command = '', args = [] } = readUpstream(config);
 const port = await freePort();
 const program = join(process.env.BENCH_PEERS ?? '', name, 'node_modules', '.bin', name);
@@ -27,7 +27,7 @@ const child = spawn(process.execPath, [program, ...toArguments([command, ...args
 });
 process.on('SIGINT', () => child.kill());
 child.once('close', () => process.exit());
-while (!(await answers(port))) await wait(20);
+while (!(await isListening(port))) await wait(20);
 process.stdout.write(`${JSON.stringify({ url: `http://127.0.0.1:${port}/mcp`, pid: child.pid })}\n`);
 
 function freePort(): Promise<number> {
@@ -40,7 +40,7 @@ function freePort(): Promise<number> {
   });
 }
 
-function answers(at: number): Promise<boolean> {
+function isListening(at: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(at, '127.0.0.1', () => {
       socket.destroy();

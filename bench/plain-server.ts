@@ -3,14 +3,14 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Readable } from 'node:stream';
 
-/** The one upstream in a configuration file: a program to start, or an address. */
+/** The upstream in a configuration file: a program to start, or an address. */
 export interface Upstream {
   readonly command?: string;
   readonly args?: readonly string[];
   readonly url?: string;
 }
 
-/** Reads the upstream from the file every candidate is given. */
+/** Reads the upstream from the configuration file of the candidates. */
 export function readUpstream(file: string | undefined): Upstream {
   if (file === undefined) throw new Error('Name a configuration file.');
   const { mcpServers }: { mcpServers: Record<string, Upstream> } = JSON.parse(readFileSync(file, 'utf8'));
@@ -19,7 +19,7 @@ export function readUpstream(file: string | undefined): Upstream {
   return upstream;
 }
 
-/** Listens on a free port and says where, in the one line that `heddle up --json` prints too. */
+/** Listens on a free port and prints its URL as a line of JSON, like `heddle up --json`. */
 export function announce(server: Server): void {
   server.listen(0, '127.0.0.1', () => {
     const { port } = server.address() as AddressInfo;
@@ -27,14 +27,14 @@ export function announce(server: Server): void {
   });
 }
 
-/** Hands on the whole body; callbacks, because these servers are what others are measured by. */
+/** Calls `onText` with the whole body. Uses callbacks instead of promises, to keep the cost of the baselines low. */
 export function readText(request: IncomingMessage, onText: (text: string) => void): void {
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
   request.on('end', () => onText(Buffer.concat(chunks).toString('utf8')));
 }
 
-/** Calls `onLine` for each whole line of a stream, and `onChunk` when those of one chunk are done. */
+/** Calls `onLine` for each line of a stream, and `onChunk` after the last line of a chunk. */
 export function readLines(stream: Readable, onLine: (line: string) => void, onChunk?: () => void): void {
   let text = '';
   stream.setEncoding('utf8').on('data', (chunk: string) => {

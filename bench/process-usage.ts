@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 
-// What Linux counts in, whatever its kernel was built with.
+// The unit of /proc/PID/stat, the same for every Linux kernel.
 const TICKS_PER_SECOND = 100;
 const UTIME = 11;
 const STIME = 12;
 
-/** The processor time a process has used so far, in microseconds; it comes in steps of 10 ms. */
+/** Returns the CPU time of a process in microseconds, with a resolution of 10 ms. */
 export function cpuMicroseconds(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' '); // The name before may hold anything.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' '); // The process name before may contain spaces.
   return ((Number(fields[UTIME]) + Number(fields[STIME])) * 1_000_000) / TICKS_PER_SECOND;
 }
 

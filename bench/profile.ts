@@ -1,4 +1,4 @@
-// Where the gateway spends its time under load: self time by function and by file.
+// Profiles the gateway under load: prints self time by function and by file.
 // node bench/profile.ts [--calls 20000] [--kind stdio]
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -56,9 +56,9 @@ function print({ nodes, samples, timeDeltas }: Profile): void {
     const time = timeDeltas[index] ?? 0;
     if (!frame || frame.functionName === '(idle)') continue;
     busy += time;
-    const place = placeOf(frame.url);
-    add(functions, `${frame.functionName || '(anonymous)'}  ${place}:${frame.lineNumber + 1}`, time);
-    add(files, place, time);
+    const file = fileOf(frame.url);
+    add(functions, `${frame.functionName || '(anonymous)'}  ${file}:${frame.lineNumber + 1}`, time);
+    add(files, file, time);
   }
   for (const [title, sums] of Object.entries({ function: functions, file: files })) {
     process.stdout.write(`\nShare of busy time by ${title}\n`);
@@ -67,7 +67,7 @@ function print({ nodes, samples, timeDeltas }: Profile): void {
   }
 }
 
-function placeOf(url: string): string {
+function fileOf(url: string): string {
   if (!url.startsWith('file:')) return url || '(native)';
   return relative(ROOT, fileURLToPath(url));
 }

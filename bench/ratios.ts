@@ -11,7 +11,7 @@ export interface Ratio {
   readonly highest: number;
 }
 
-/** One ratio per repetition, so that what slows the machine for a while slows both sides of it. */
+/** Computes a ratio per repetition, so that a temporary load of the machine affects both sides of it. */
 export function ratioOf(values: readonly number[], baseline: readonly number[]): Ratio {
   const ratios = values.map((value, index) => value / (baseline[index] ?? Number.NaN));
   return { median: median(ratios), lowest: Math.min(...ratios), highest: Math.max(...ratios) };
@@ -20,7 +20,7 @@ export function ratioOf(values: readonly number[], baseline: readonly number[]):
 export const showRatio = ({ median, lowest, highest }: Ratio): string =>
   Number.isFinite(median) ? `${median.toFixed(2)} (${lowest.toFixed(2)}–${highest.toFixed(2)})` : '–';
 
-/** A table that reads well in a terminal and is one in Markdown. */
+/** Formats a Markdown table with aligned columns. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
   const line = (cells: readonly string[]) =>

@@ -2,13 +2,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 
 export interface Program {
-  /** What Node is given: flags, then the script and its arguments. */
+  /** The arguments of Node: flags, then the script and its arguments. */
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** A server that runs in a process of its own. */
+/** A server in its own process. */
 export interface Running {
   readonly pid: number;
   readonly url: string;
@@ -19,7 +19,7 @@ export interface Running {
 const READY_MS = 20_000;
 const END_MS = 10_000;
 
-/** Starts a program, and waits for the line of JSON in which it says where it listens. */
+/** Starts a program, and waits for the line of JSON with its URL. */
 export async function startProgram({ args, cwd, env }: Program): Promise<Running> {
   const child = spawn(process.execPath, args, {
     cwd,
@@ -48,20 +48,20 @@ export async function startProgram({ args, cwd, env }: Program): Promise<Running
 
 function readiness(child: ChildProcess, name: string): Promise<{ url: string; token?: string; pid?: number }> {
   return new Promise((resolve, reject) => {
-    let said = '';
-    let complaints = '';
-    const fail = (why: string) => reject(new Error(`${name} ${why}. ${complaints}`));
+    let stdout = '';
+    let stderr = '';
+    const fail = (reason: string) => reject(new Error(`${name} ${reason}. ${stderr}`));
     const timer = setTimeout(() => fail(`was not ready within ${READY_MS} ms`), READY_MS);
     child.stderr?.on('data', (chunk) => {
-      complaints = (complaints + chunk).slice(-2000);
+      stderr = (stderr + chunk).slice(-2000);
     });
     child.stdout?.on('data', (chunk) => {
-      said += chunk;
-      const end = said.indexOf('\n');
+      stdout += chunk;
+      const end = stdout.indexOf('\n');
       if (end < 0) return;
       clearTimeout(timer);
-      resolve(JSON.parse(said.slice(0, end)));
-      said = '';
+      resolve(JSON.parse(stdout.slice(0, end)));
+      stdout = '';
     });
     child.once('close', (code) => {
       clearTimeout(timer);

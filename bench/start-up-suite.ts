@@ -19,18 +19,18 @@ interface Start {
 }
 
 const ROOT = join(import.meta.dirname, '..');
-const LEAST_RUNS = 15;
+const MIN_RUNS = 15;
 const NODE_ALONE = 'node -e 0';
 
-/** Times whole processes, from the start to the end, in turn: a bare Node, then each way to start Heddle. */
+/** Measures whole processes from start to end, in turn: Node alone, then each way to start Heddle. */
 export async function runStartUpSuite(reps: number): Promise<readonly StartUpResult[]> {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const env = { ...process.env, HEDDLE_HOME: join(folder, 'home'), NODE_COMPILE_CACHE: join(folder, 'cache') };
   try {
     const starts = startsIn(folder);
     const times = new Map<Start, number[]>(starts.map((start) => [start, []]));
-    for (const start of starts) await timeOf(start, env); // The first one fills the caches.
-    for (let run = 0; run < Math.max(reps, LEAST_RUNS); run++) {
+    for (const start of starts) await timeOf(start, env); // The first run fills the caches.
+    for (let run = 0; run < Math.max(reps, MIN_RUNS); run++) {
       for (const [start, list] of times) list.push(await timeOf(start, env));
     }
     const alone = [...times].find(([{ name }]) => name === NODE_ALONE)?.[1] ?? [];
@@ -46,7 +46,7 @@ export function showStartUpSuite(results: readonly StartUpResult[]): string {
     showRatio(ratio),
     median(milliseconds).toFixed(0),
   ]);
-  const title = `\nStart-up: ratio to \`${NODE_ALONE}\` in the same round, median (lowest–highest); ms are context only\n`;
+  const title = `\nStart-up: ratio to \`${NODE_ALONE}\` in the same repetition, median (lowest–highest); ms are context only\n`;
   return title + table([['', 'ratio', 'ms'], ...rows]);
 }
 
@@ -74,7 +74,7 @@ function projectIn(folder: string, name: string): string {
   return project;
 }
 
-/** The program prefers its source where there is one, so the built one is started from a place that has none. */
+/** Copies the built program to a folder without source, because it prefers its source. */
 function builtIn(folder: string): string | undefined {
   if (!existsSync(join(ROOT, 'dist', 'cli', 'main.js'))) return undefined;
   const installed = join(folder, 'installed');

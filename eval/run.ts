@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { evaluateJson } from './json.ts';
 import { evaluateTranslation } from './translate.ts';
 
-/** Each prints what it found, and says whether that is good enough. */
+/** The evaluations. Each prints its findings and returns true if they are good enough. */
 const EVALUATIONS: { readonly [name: string]: (data: string) => boolean | Promise<boolean> } = {
   translate: evaluateTranslation,
   json: evaluateJson,

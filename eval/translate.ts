@@ -44,7 +44,7 @@ const DIALECTS: { readonly [name: string]: (tool: JsonObject) => Outcome } = {
   },
 };
 
-/** Translates the tools of a public registry into every dialect. False when one comes out invalid. */
+/** Translates the tools of a public registry into every dialect. Returns false if a result is invalid. */
 export function evaluateTranslation(data: string): boolean {
   const folder = join(data, TOOLS);
   if (!existsSync(folder)) {
@@ -67,7 +67,7 @@ function readTools(file: string): readonly JsonObject[] {
   );
 }
 
-/** The registry lists the arguments of some tools in a way of its own. */
+/** Converts the registry's own list of arguments, which some tools have, to a JSON Schema. */
 function schemaOf(list: readonly JsonObject[]): Json {
   const properties = list.map(({ name, desc, optional: _, required: __, ...schema }) => [
     name,

@@ -2,18 +2,18 @@ import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 
 const STOPPING = ['SIGINT', 'SIGTERM', 'SIGHUP'];
-// Ctrl-C arrives twice when npm passes on what the terminal has sent to the whole group already.
-const ECHO_MS = 150;
+// Ctrl-C arrives twice: the terminal signals the whole group, and npm forwards the signal again.
+const REPEAT_MS = 150;
 const PIPE_MS = 1000;
 
 /**
- * Runs a command to its end in a process group of its own and passes stop signals on to it, each once.
- * Nothing of the group is left when the promise settles.
+ * Runs a command in a process group of its own and forwards SIGINT, SIGTERM and SIGHUP to it, each once.
+ * When the promise settles, no process of the group is left.
  *
  * @param {string} command
  * @param {readonly string[]} args
  * @param {import('node:child_process').SpawnOptions} [options]
- * @returns {Promise<{ code: number, output: string, stopped: boolean }>} stopped: because this process was told to stop
+ * @returns {Promise<{ code: number, output: string, stopped: boolean }>} stopped: true if this process received a stop signal
  */
 export function runChild(command, args, options = {}) {
   return new Promise((resolve, reject) => {
@@ -21,15 +21,15 @@ export function runChild(command, args, options = {}) {
     const output = [];
     child.stdout?.on('data', (chunk) => output.push(chunk));
     child.stderr?.on('data', (chunk) => output.push(chunk));
-    const { letGo, stopped } = passSignals(child);
+    const { removeListeners, stopped } = passSignals(child);
     child.once('error', (error) => {
-      letGo();
+      removeListeners();
       reject(error);
     });
     child.once('exit', () => {
-      letGo();
+      removeListeners();
       signalGroup(child.pid, 'SIGKILL');
-      // What has left the group may still hold the pipes open, and 'close' would wait for it.
+      // A process that left the group may keep the pipes open, and 'close' would wait for it.
       setTimeout(closePipes, PIPE_MS, child).unref();
     });
     child.once('close', (code, signal) => {
@@ -43,20 +43,20 @@ export function runChild(command, args, options = {}) {
 function passSignals(child) {
   let last = 0;
   const pass = (signal) => {
-    if (Date.now() - last < ECHO_MS) return;
+    if (Date.now() - last < REPEAT_MS) return;
     last = Date.now();
-    // To the leader alone: it knows how to stop what it has started. Whatever it forgets is killed at its exit.
+    // Only to the leader, which stops its own children. The rest of the group is killed at its exit.
     child.kill(signal);
   };
   for (const signal of STOPPING) process.on(signal, pass);
   const parent = process.ppid;
-  // A killed npm sends nothing: its scripts only get another parent. A person may leave a shell behind, though.
+  // A killed npm sends no signal; its scripts get another parent. Outside of npm, a new parent means nothing.
   const watch = process.env.npm_lifecycle_event && setInterval(() => process.ppid === parent || pass('SIGTERM'), 500);
-  const letGo = () => {
+  const removeListeners = () => {
     for (const signal of STOPPING) process.removeListener(signal, pass);
     if (watch) clearInterval(watch);
   };
-  return { letGo, stopped: () => last > 0 };
+  return { removeListeners, stopped: () => last > 0 };
 }
 
 function closePipes(child) {

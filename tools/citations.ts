@@ -4,7 +4,7 @@ import { join } from 'node:path';
 const CITATION = /\bverifies\(\s*'([^']+)'/g;
 const LIST = 'test/requirements.ts';
 
-/** Which files cite which requirement with `verifies`, by id; paths from the root, in order. */
+/** Finds the files that cite each requirement with `verifies`. Keys are ids; paths are relative to the root and sorted. */
 export function findCitations(root: string): ReadonlyMap<string, readonly string[]> {
   const found = new Map<string, string[]>();
   for (const file of sources(root)) {

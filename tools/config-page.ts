@@ -1,11 +1,11 @@
-// Writes docs/config.md from the one schema of heddle.json.
+// Writes docs/config.md from the schema of heddle.json.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { configJsonSchema } from '../src/config/schema/json-schema.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 
-/** As much of a JSON Schema as ours uses. */
+/** The part of JSON Schema that Heddle's schema uses. */
 interface Schema {
   readonly type?: string;
   readonly description?: string;
@@ -25,7 +25,7 @@ interface Row {
   readonly required: boolean;
 }
 
-/** docs/config.md as it should read now. */
+/** Returns the current text of docs/config.md. */
 export function configPage(): string {
   const whole = configJsonSchema() as Schema;
   const servers = serverSchemas(whole);
@@ -38,30 +38,30 @@ export function configPage(): string {
   return `# heddle.json
 
 Written by \`npm run docs\` from the schema in \`src/config/\`; do not edit it here. \`heddle config schema\` prints the
-same as JSON Schema, \`heddle config path\` says which files are read, and \`heddle config explain\` what is in force.
+same as JSON Schema, \`heddle config path\` lists the files that are read, and \`heddle config explain\` the values in force.
 
-The file is JSON; comments and trailing commas are fine. Everything may be left out: \`{}\` is a good configuration. A key
-that is not listed here is an error, with a guess at what was meant.
+The file is JSON; comments and trailing commas are allowed. All keys are optional: \`{}\` is a valid configuration. An
+unknown key is an error; the message suggests a similar key.
 
-**Completion in editors.** A file that \`heddle add\` begins has a \`$schema\` that names a copy of the schema near it
-(\`.heddle/heddle.schema.json\` in a project, \`heddle.schema.json\` in Heddle’s own folder), which \`heddle add\` keeps
-current: a relative file works offline and always fits the version that wrote it, which a URL or a path into
-\`node_modules\` would not.
+**Completion in editors.** A file that \`heddle add\` creates has a \`$schema\` that refers to a copy of the schema
+(\`.heddle/heddle.schema.json\` in a project, \`heddle.schema.json\` in Heddle’s own folder). \`heddle add\` keeps the copy
+current. A relative file works offline and matches the version that wrote it; a URL or a path into \`node_modules\` would
+not.
 
 ## Top level
 
 ${table(rowsOf(whole).filter(({ key }) => !key.startsWith('mcpServers.') && key !== '$schema'))}
 ## A server that is a program
 
-One entry of \`mcpServers\` with a \`command\`: Heddle starts it and speaks to it over its pipes.
+An entry of \`mcpServers\` with a \`command\`: Heddle starts the program and connects to it by stdio.
 
 ${table(own(local))}
 ## A server behind a URL
 
-One entry of \`mcpServers\` with a \`url\`.
+An entry of \`mcpServers\` with a \`url\`.
 
 ${table(own(remote))}
-## A server in process
+## An in-process server
 
 Only a program that embeds Heddle can register one.
 
@@ -71,7 +71,7 @@ ${table(own(sdk))}
 ${table(everywhere)}
 ## Facts about tools
 
-Under \`tools\` of a server, by the name the server gives the tool.
+Under \`tools\` of a server, by the name that the server gives the tool.
 
 ${table(tools.map((row) => ({ ...row, key: row.key.replace('tools.<name>.', '') })))}`
     .trimEnd()
@@ -87,7 +87,7 @@ function has(schema: Schema, row: Row): boolean {
   return rowsOf(schema).some((other) => JSON.stringify(other) === JSON.stringify(row));
 }
 
-/** Every key at any depth, the outer ones first; what may have any name is `<name>`. */
+/** Lists the keys of all levels, parents first. A key with a free name is `<name>`. */
 function rowsOf(schema: Schema, start = ''): readonly Row[] {
   const { properties = {}, required = [] } = schema;
   return Object.entries(properties).flatMap(([name, member]) => {
@@ -114,7 +114,7 @@ function table(rows: readonly Row[]): string {
 }
 
 function defaultOf(schema: Schema): string {
-  // An object that is filled from its own members' defaults says nothing of its own.
+  // The default of an object is made of its members' defaults, which have rows of their own.
   return schema.default === undefined || schema.properties !== undefined ? '' : `\`${JSON.stringify(schema.default)}\``;
 }
 

@@ -1,12 +1,12 @@
 import { readScenarios, report, runSuite } from './conformance-suite.mjs';
-import { inWords, passedIn, wrongIn } from './conformance-verdict.mjs';
+import { describeCheck, passedIn, wrongIn } from './conformance-verdict.mjs';
 
-const CLIENT = 'node test/conformance/client.ts'; // The suite splits it at spaces, so no path of this machine is in it.
+const CLIENT = 'node test/conformance/client.ts'; // The suite splits it at spaces, so it must not contain an absolute path.
 const PLAYED = 'played to the end';
 
 /**
- * How many checks of each scenario pass at least: some scenarios pass for a client that does nothing, because they
- * only look at what it sends. Signing in is not there yet, so `auth/` is not listed.
+ * The minimum of passed checks per scenario. Some scenarios only check the messages that a client sends, so they
+ * would pass for a client that sends none. Signing in is not implemented, so `auth/` is not listed.
  */
 const SCENARIOS = {
   '2025-11-25': {
@@ -29,8 +29,8 @@ const SCENARIOS = {
 };
 
 /**
- * The suite plays the server, Heddle's library the client. One scenario after the other: by itself the suite starts the
- * clients of all of them at once, which on a small machine makes them too slow for each other.
+ * Tests Heddle's library as a client of the suite's server. Runs one scenario at a time: the suite would start the
+ * clients of all scenarios at once, and on a small machine they would time out.
  */
 export async function asClient() {
   for (const [revision, scenarios] of Object.entries(SCENARIOS)) {
@@ -47,15 +47,15 @@ async function play(name, revision, least) {
   const args = ['client', '--command', CLIENT, '--scenario', name, '--spec-version', revision];
   const { folder, output } = await runSuite(`client, ${revision}, ${name}`, args);
   const found = readScenarios(folder).get(name);
-  return found ? judge(name, { least, found }) : { name, passed: 0, wrong: ['The suite has not run it.', output] };
+  return found ? judge(name, { least, found }) : { name, passed: 0, wrong: ['The suite did not run it.', output] };
 }
 
 function judge(name, { least, found }) {
   const passed = passedIn(found.checks);
-  const wrong = wrongIn(found.checks).map(inWords);
-  if (passed < least) wrong.push(`Only ${passed} checks passed, and ${least} have to.`);
+  const wrong = wrongIn(found.checks).map(describeCheck);
+  if (passed < least) wrong.push(`Only ${passed} checks passed; at least ${least} must pass.`);
   if (!found.text('stdout.txt').includes(PLAYED)) {
-    wrong.push(`The client did not come to its end.\n${found.text('stderr.txt').trimEnd()}`);
+    wrong.push(`The client did not finish.\n${found.text('stderr.txt').trimEnd()}`);
   }
   return { name, passed, wrong };
 }

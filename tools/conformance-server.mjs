@@ -8,8 +8,8 @@ import { EXPECTED, judge } from './conformance-verdict.mjs';
 import { nodePath, ROOT } from './install.mjs';
 
 /**
- * Clients of each era with a server of each behind the gateway. How many scenarios there are and how many checks pass
- * at least: a scenario that finds nothing to check would pass, too.
+ * Clients of each era with a server of each era behind the gateway. `scenarios` and `least` are the minimum numbers of
+ * scenarios and of passed checks: a scenario without checks would pass, too.
  */
 const RUNS = [
   { revision: '2026-07-28', era: 'modern', carrier: 'http', scenarios: 50, least: 196 },
@@ -18,7 +18,7 @@ const RUNS = [
   { revision: '2025-11-25', era: 'modern', carrier: 'stdio', scenarios: 33, least: 80 },
 ];
 
-/** The suite plays the client, `heddle up` the server, and behind it is one that has all the suite looks for. */
+/** Tests `heddle up` as a server for the suite's client, with an upstream server that has all features of the suite. */
 export async function asServer() {
   const expected = JSON.parse(readFileSync(join(ROOT, EXPECTED), 'utf8'));
   for (const run of RUNS) {
@@ -37,18 +37,18 @@ async function play(name, { revision, era, carrier }) {
   }
 }
 
-/** It goes when its input ends, so also when this process does. */
+/** Starts the gateway and its server. They end when their stdin closes, so also when this process ends. */
 async function openStage(era, carrier) {
   const child = spawn(nodePath(), [join(ROOT, 'test', 'conformance', 'stage.ts'), era, carrier], {
     env: environment(),
     stdio: ['pipe', 'pipe', 'inherit'],
   });
-  const gone = once(child, 'exit');
-  const [url] = await Promise.race([once(createInterface({ input: child.stdout }), 'line'), gone.then(() => [])]);
+  const exited = once(child, 'exit');
+  const [url] = await Promise.race([once(createInterface({ input: child.stdout }), 'line'), exited.then(() => [])]);
   const close = async () => {
     child.stdin.end();
-    await gone;
+    await exited;
   };
   if (url !== undefined) return { url, close };
-  throw new Error(`The stage for a ${era} server could not be set.`);
+  throw new Error(`The gateway with a ${era} server did not start.`);
 }

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { runChild } from './child.mjs';
 import { ROOT, toolEnvironment } from './install.mjs';
 
-/** Where everything goes that a run leaves behind. */
+/** The temporary folder for all files of a run. */
 export const scratch = mkdtempSync(join(tmpdir(), 'heddle-conformance-'));
 
-/** The environment of all that is started: what one has compiled, the others need not. */
+/** Returns the environment of all child processes. They share one compile cache. */
 export const environment = () => ({
   ...toolEnvironment(),
   NODE_COMPILE_CACHE: join(scratch, 'compiled'),
@@ -15,8 +15,8 @@ export const environment = () => ({
 });
 
 /**
- * Runs the suite, and gives what it checked by scenario. Its exit code also counts what is expected to fail, so it
- * says nothing.
+ * Runs the suite and returns the folder of its results. Its exit code is ignored, because it counts expected failures
+ * too.
  *
  * @param {string} name of this run
  * @param {readonly string[]} args
@@ -34,7 +34,7 @@ export async function runSuite(name, args) {
 }
 
 /**
- * One folder per scenario, named after it and the time of day.
+ * Reads the results of a run. The suite writes one folder per scenario, named after the scenario and the time.
  *
  * @param {string} folder
  * @returns {Map<string, { checks: { id: string, status: string, description: string, errorMessage?: string }[], text: (file: string) => string }>}
@@ -50,7 +50,7 @@ export function readScenarios(folder) {
 }
 
 /**
- * One line for a run, and what is wrong with it.
+ * Prints one line for a run, and its failures.
  *
  * @param {string} summary
  * @param {readonly { name: string, wrong: readonly string[] }[]} failed scenarios

@@ -1,14 +1,15 @@
-/** What a server of the older era cannot say, check by check. */
+/** The file of checks that must fail, because a legacy server cannot pass them. */
 export const EXPECTED = 'test/conformance/expected-failures.json';
 
 export const passedIn = (checks) => checks.filter(({ status }) => status === 'SUCCESS').length;
-/** What the protocol only recommends counts as well. */
+/** Returns the failed checks; warnings, about recommendations of the protocol, count as failed. */
 export const wrongIn = (checks) => checks.filter(({ status }) => status === 'FAILURE' || status === 'WARNING');
-export const inWords = ({ id, status, description, errorMessage }) => `${status} ${id}: ${errorMessage ?? description}`;
+export const describeCheck = ({ id, status, description, errorMessage }) =>
+  `${status} ${id}: ${errorMessage ?? description}`;
 
 /**
- * One line for a run as server, and what is wrong with it. Only the checks that are expected to fail may, and they have
- * to: what passes is taken off the list, so that it is noticed when it fails again.
+ * Returns the summary and the failures of a run as server. Exactly the expected checks must fail: one that passes must be
+ * removed from the list, so that a later failure is noticed.
  *
  * @param {string} name of the run
  */
@@ -21,13 +22,13 @@ export function judge(name, { scenarios, least, played, expected, output }) {
     const found = wrongIn(checks);
     const stale = known.filter((check) => !found.some(({ id }) => check === id));
     const wrong = [
-      ...found.filter(({ id }) => !known.includes(id)).map(inWords),
-      ...stale.map((check) => `It passes now: take it out of ${EXPECTED} (${check}).`),
+      ...found.filter(({ id }) => !known.includes(id)).map(describeCheck),
+      ...stale.map((check) => `It passes now: remove it from ${EXPECTED} (${check}).`),
     ];
     return wrong.length > 0 ? [{ name: scenario, wrong }] : [];
   });
   const isShort = all.length < scenarios || passed < least;
-  const short = `Only ${all.length} scenarios ran and ${passed} checks passed: ${scenarios} and ${least} have to.`;
+  const short = `Only ${all.length} scenarios ran and ${passed} checks passed; the minimum is ${scenarios} and ${least}.`;
   if (isShort) failed.push({ name: 'the run', wrong: [short, ...(all.length === 0 ? [output] : [])] });
   const count = expected.flatMap(({ checks }) => checks).length;
   const known = count > 0 ? `, ${count} failures expected` : '';

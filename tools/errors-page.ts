@@ -1,4 +1,4 @@
-// Writes docs/errors.md from the one table of errors.
+// Writes docs/errors.md from the table of errors.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ERRORS, type Fault } from '../src/core/errors.ts';
@@ -6,41 +6,41 @@ import { ERRORS, type Fault } from '../src/core/errors.ts';
 const ROOT = join(import.meta.dirname, '..');
 
 const FAULTS = {
-  caller: 'Yours: the request or the configuration has to change.',
-  denied: 'Nobody’s: a rule said no.',
-  upstream: 'The server’s, or the way to it.',
-  internal: 'Heddle’s own.',
+  caller: 'The request or the configuration is wrong.',
+  denied: 'A rule denied the call.',
+  upstream: 'The server or the connection to it failed.',
+  internal: 'Heddle failed.',
 } as const satisfies Record<Fault, string>;
 
 const EXITS = [
-  [0, 'It worked.'],
-  [1, 'The answer is no: a tool or workflow reported an error, or a check failed.'],
+  [0, 'Success.'],
+  [1, 'A tool or workflow reported an error, or a check failed.'],
   [2, 'The command line, a name or the input is wrong.'],
-  [3, 'The configuration is wrong, or something it needs is missing here.'],
+  [3, 'The configuration is wrong, or a program or service that it needs is missing.'],
   [4, 'A sign-in is needed.'],
   [5, 'Denied.'],
-  [6, 'A person has to approve it first.'],
-  [7, 'No answer in time.'],
+  [6, 'An approval is needed.'],
+  [7, 'Timeout.'],
   [8, 'The server could not be reached, or failed.'],
-  [9, 'It may have happened; Heddle does not know and does not repeat it.'],
-  [70, 'A mistake in Heddle.'],
+  [9, 'The outcome is unknown: the call may have had its effect. Heddle does not repeat it.'],
+  [70, 'A bug in Heddle.'],
   [130, 'Interrupted.'],
 ] as const;
 
-/** docs/errors.md as it should read now. */
+/** Returns the current text of docs/errors.md. */
 export function errorsPage(): string {
   return `# Errors
 
 Written by \`npm run docs\` from \`src/core/errors.ts\`; do not edit it here.
 
-Every error has a code, a message that says what happened and why, and a fix. The codes and the exit codes are part
-of the interface: scripts may rely on them.
+Every error has a code, a message with the cause, and a fix. The codes and the exit codes are part of the interface:
+scripts may rely on them.
 
 | exit | meaning |
 |---|---|
 ${EXITS.map(([exit, meaning]) => `| ${exit} | ${meaning} |`).join('\n')}
 
-| whose problem | |
+| fault | meaning |
 |---|---|
 ${Object.entries(FAULTS)
   .map(([fault, meaning]) => `| ${fault} | ${meaning} |`)
@@ -54,9 +54,9 @@ function section([code, { fault, exit, when, fix }]: [string, (typeof ERRORS)[ke
 
 ${when}
 
-- whose problem: ${fault}
+- fault: ${fault}
 - exit code: ${exit}
-- what to do: ${fix}
+- fix: ${fix}
 `;
 }
 

@@ -8,7 +8,7 @@ export const ROOT = fileURLToPath(new URL('..', import.meta.url)).replace(/[/\\]
 
 const BIN = join(ROOT, 'node_modules', '.bin');
 
-/** Brings node_modules up to the lockfile when it is missing or older; says so on stderr. */
+/** Runs `npm ci` if node_modules is missing or older than the lockfile; prints a line to stderr. */
 export async function install() {
   if (isCurrent()) return;
   process.stderr.write('Installing dependencies (npm ci) …\n');
@@ -16,7 +16,7 @@ export async function install() {
   const { code, output, stopped } = await runChild('npm', args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
   if (stopped) process.exit(code || 1);
   if (code === 0) return;
-  process.stderr.write(`${output}npm ci failed.\n  fix: correct what it says above, then run this again.\n`);
+  process.stderr.write(`${output}npm ci failed.\n  fix: correct the error above, then run this again.\n`);
   process.exit(code);
 }
 
@@ -25,13 +25,13 @@ function isCurrent() {
   return existsSync(installed) && statSync(installed).mtimeMs >= statSync(join(ROOT, 'package-lock.json')).mtimeMs;
 }
 
-/** The Node that runs Heddle: the one `npm ci` brought, or, where there is none for the platform, this one. */
+/** Returns the Node that runs Heddle: that of node_modules, or this one if the platform has none there. */
 export function nodePath() {
   const own = join(BIN, 'node');
   return existsSync(own) ? own : process.execPath;
 }
 
-/** The environment in which `node`, `tsc` and the other tools are those of node_modules. */
+/** Returns an environment whose PATH finds `node`, `tsc` and the other tools in node_modules first. */
 export function toolEnvironment() {
   return { ...process.env, PATH: `${BIN}${delimiter}${process.env.PATH}` };
 }

@@ -1,4 +1,4 @@
-// What a user gets: packs the package, checks the tarball, installs it into an empty folder and uses it there.
+// Tests the published package: packs it, checks the tarball, installs it into an empty folder and uses it there.
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -54,7 +54,7 @@ async function smoke() {
   await run(folder, ['node', 'list-tools.mjs'], /^mcp__filesystem__fs_read_file true$/m);
 }
 
-/** Runs a command; an exit other than 0, or an output that does not match, is an error that shows all of it. */
+/** Runs a command. Throws with the whole output if the exit code is not 0 or the output does not match. */
 async function run(cwd, [command, ...args], expected = /(?:)/) {
   const { code, output } = await runChild(command, args, {
     cwd,

@@ -1,4 +1,4 @@
-// A private PostgreSQL for the tests: `node tools/postgres.mjs -- command args…`, or `startPostgres()`.
+// Runs a command with a temporary PostgreSQL server for tests: `node tools/postgres.mjs -- command args…`, or `startPostgres()`.
 import { spawnSync } from 'node:child_process';
 import {
   chownSync,
@@ -21,7 +21,7 @@ const CLUSTER_SETTINGS = '/etc/postgresql-common/createcluster.conf';
 const isRoot = process.getuid?.() === 0;
 
 /**
- * Starts an empty server on a free port of 127.0.0.1, installing Debian's package first when root may.
+ * Starts an empty server on a free port of 127.0.0.1. As root, installs Debian's package first if it is missing.
  *
  * @returns {Promise<{ url: string, stop(): Promise<void> }>}
  */
@@ -38,7 +38,7 @@ export async function startPostgres() {
     run('initdb', '--pgdata', folder, '--username', 'postgres', '--auth', 'trust', '--encoding', 'UTF8', '--no-sync');
     const port = await freePort();
     const options = `-c listen_addresses=127.0.0.1 -c port=${port} -c unix_socket_directories='${home}' -c fsync=off`;
-    // --wait: it answers when this returns.
+    // --wait: returns when the server accepts connections.
     run('pg_ctl', 'start', '--wait', '--pgdata', folder, '--log', join(home, 'log'), '--options', options);
     return {
       url: `postgres://postgres@127.0.0.1:${port}/postgres`,
@@ -56,7 +56,7 @@ export async function startPostgres() {
   }
 }
 
-/** The newest version's folder of programs, if there is one. */
+/** Returns the folder of programs of the newest installed version. */
 function findPrograms() {
   if (!existsSync(SERVERS)) return undefined;
   const newestFirst = readdirSync(SERVERS).sort((one, other) => Number(other) - Number(one));
@@ -65,7 +65,7 @@ function findPrograms() {
 
 function installPrograms() {
   if (!isRoot) throw new Error('The tests need a PostgreSQL server. Install one: `sudo apt-get install postgresql`.');
-  // Read by the package while it is set up: without it, a server of the system's own would be made and started.
+  // The package reads this file while it is installed. Without it, a system server would be created and started.
   if (!existsSync(CLUSTER_SETTINGS)) {
     mkdirSync(join(CLUSTER_SETTINGS, '..'), { recursive: true });
     writeFileSync(CLUSTER_SETTINGS, 'create_main_cluster = false\n');
@@ -92,7 +92,7 @@ function runAs(account, program, args) {
   runQuietly(program, args, { ...account, cwd: '/' });
 }
 
-/** Says nothing unless it fails. */
+/** Runs a program without output. Throws with its stderr if it fails. */
 function runQuietly(program, args, options) {
   const { status, error, stderr } = spawnSync(program, args, { ...options, stdio: ['ignore', 'ignore', 'pipe'] });
   if (error) throw error;
@@ -114,7 +114,7 @@ function freePort() {
 async function main() {
   const [command, ...args] = process.argv.slice(process.argv.indexOf('--') + 1);
   if (!process.argv.includes('--') || !command) {
-    throw new Error('Say what to run: `node tools/postgres.mjs -- command args…`.');
+    throw new Error('The command is missing: `node tools/postgres.mjs -- command args…`.');
   }
   const postgres = await startPostgres();
   try {

@@ -1,11 +1,11 @@
-// `npm start`: from a fresh clone to a running gateway, on any Node that npm itself runs on.
+// `npm start`: installs dependencies if needed and starts the gateway, on any Node that npm runs on.
 import { join } from 'node:path';
 import { runChild } from './child.mjs';
 import { install, nodePath, ROOT } from './install.mjs';
 
 await install();
 const { code } = await runChild(nodePath(), [join(ROOT, 'bin', 'heddle'), 'up', ...process.argv.slice(2)], {
-  // The channel carries nothing: it ends when this process does, and the gateway then ends too.
+  // The IPC channel carries no messages. It closes when this process ends, and the gateway then ends too.
   stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
 });
 process.exit(code);

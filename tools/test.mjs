@@ -1,4 +1,4 @@
-// `npm test`, `npm run check` (--quick: no services) and `npm run soak` (--soak: long tests whole).
+// `npm test`, `npm run check` (--quick: without services) and `npm run soak` (--soak: long tests at full length).
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ await check('depcruise', ['depcruise', 'src']);
 await vitest();
 await check('conformance', ['node', 'tools/conformance.mjs']);
 await check('build', ['node', 'tools/build.mjs']);
-for (const story of stories()) await check(`examples/${story}`, ['node', join('examples', story, 'run.ts')]);
+for (const example of examples()) await check(`examples/${example}`, ['node', join('examples', example, 'run.ts')]);
 await check('pack and run', ['node', 'tools/pack-smoke.mjs']);
 const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : '';
 process.stdout.write(`${total.passed} passed, ${total.failed} failed${skipped}\n`);
@@ -40,11 +40,11 @@ async function vitest() {
   });
   const counts = readCounts(results, code);
   for (const [kind, count] of Object.entries(counts)) total[kind] += count;
-  const words = Object.entries(counts).flatMap(([kind, count]) => (count > 0 ? [`${count} ${kind}`] : []));
-  report(`vitest (${words.join(', ')})`, { ok: counts.failed === 0, output, seconds });
+  const parts = Object.entries(counts).flatMap(([kind, count]) => (count > 0 ? [`${count} ${kind}`] : []));
+  report(`vitest (${parts.join(', ')})`, { ok: counts.failed === 0, output, seconds });
 }
 
-/** Runs one command with the tools of node_modules; stops everything when the user has stopped it. */
+/** Runs one command with the tools of node_modules. Exits if the user stopped it. */
 async function step([command, ...args], environment = {}) {
   const started = performance.now();
   const { code, output, stopped } = await runChild(command === 'node' ? nodePath() : command, args, {
@@ -60,8 +60,8 @@ function report(name, { ok, output, seconds }) {
   process.stdout.write(`${ok ? '✓' : '✗'} ${name} ${seconds} s\n${ok ? '' : `${output.trimEnd()}\n`}`);
 }
 
-function stories() {
+function examples() {
   const folder = join(ROOT, 'examples');
   if (!existsSync(folder)) return [];
-  return readdirSync(folder).filter((story) => existsSync(join(folder, story, 'run.ts')));
+  return readdirSync(folder).filter((example) => existsSync(join(folder, example, 'run.ts')));
 }

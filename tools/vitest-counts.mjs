@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 
 /**
- * Test counts from vitest's JSON report. A run that failed without a failed test (a file that does not load,
- * an error nobody caught, no report at all) counts as one failure, so that it cannot pass for a success.
+ * Reads the test counts from vitest's JSON report. A run that failed without a failed test (a file that does not load,
+ * an uncaught error, a missing report) counts as one failure, so that it cannot look like a success.
  *
  * @param {string} file
  * @param {number} exitCode

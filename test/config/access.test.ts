@@ -32,9 +32,9 @@ describe('gateway credentials', () => {
       { apiKeys: [{ name: 'ci', key: 'hk_plain' }] },
       /`gateway\.apiKeys\[0\]\.key` is not a name/,
     ],
-    ['a role nobody has', { apiKeys: [{ name: 'ci', sha256: SHA, roles: ['admin'] }] }, /must be one of `owner`/],
+    ['an unknown role', { apiKeys: [{ name: 'ci', sha256: SHA, roles: ['admin'] }] }, /must be one of `owner`/],
     ['no roles', { apiKeys: [{ name: 'ci', sha256: SHA, roles: [] }] }, /roles` must be at least 1/],
-    ['another word than none', { auth: 'nobody' }, /must be `"none"`, or an object with `issuer`/],
+    ['another word than none', { auth: 'off' }, /must be `"none"`, or an object with `issuer`/],
     [
       'an issuer without an audience',
       { auth: { issuer: 'https://a.example' } },

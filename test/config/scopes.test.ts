@@ -12,7 +12,7 @@ import { parseServers } from '../../src/config/read/parse-servers.ts';
 import type { Json, JsonObject } from '../../src/core/call.ts';
 import { verifies } from '../requirements.ts';
 
-interface Place {
+interface TestSource {
   readonly scope: Scope;
   readonly file: string;
   readonly needsTrust: boolean;
@@ -20,7 +20,7 @@ interface Place {
 }
 const refreshed = Promise.resolve(false);
 const nested = (mcpServers: object) => ({ mcpServers });
-const place = (scope: Scope, file: string, wrap: Place['wrap'] = nested): Place => ({
+const source = (scope: Scope, file: string, wrap: TestSource['wrap'] = nested): TestSource => ({
   scope,
   file,
   wrap,
@@ -28,32 +28,32 @@ const place = (scope: Scope, file: string, wrap: Place['wrap'] = nested): Place 
 });
 
 /** All files that may list a server, highest precedence first. */
-const FILES: readonly Place[] = [
-  place('local', 'project/.heddle/local.json'),
-  place('local', 'user/.claude.json', (servers, machine) => ({
+const FILES: readonly TestSource[] = [
+  source('local', 'project/.heddle/local.json'),
+  source('local', 'user/.claude.json', (servers, machine) => ({
     projects: { [`${machine}/project`]: { mcpServers: servers, history: [] } },
   })),
-  place('local', 'project/.claude/settings.local.json'),
-  place('project', 'project/heddle.json'),
-  place('project', 'project/.mcp.json'),
-  place('project', 'project/.heddle/mcp.json'),
-  place('project', 'project/.claude/settings.json'),
-  place('user', 'user/.heddle/heddle.json'),
-  place('user', 'user/.heddle/mcp.json'),
-  place('user', 'user/.claude/mcp.json'),
-  place('user', 'user/.claude.json'),
-  place('user', 'user/.claude/settings.json'),
-  place('plugin', 'project/.heddle/plugins/p/.mcp.json'),
-  place('plugin', 'user/.heddle/plugins/p/.mcp.json'),
+  source('local', 'project/.claude/settings.local.json'),
+  source('project', 'project/heddle.json'),
+  source('project', 'project/.mcp.json'),
+  source('project', 'project/.heddle/mcp.json'),
+  source('project', 'project/.claude/settings.json'),
+  source('user', 'user/.heddle/heddle.json'),
+  source('user', 'user/.heddle/mcp.json'),
+  source('user', 'user/.claude/mcp.json'),
+  source('user', 'user/.claude.json'),
+  source('user', 'user/.claude/settings.json'),
+  source('plugin', 'project/.heddle/plugins/p/.mcp.json'),
+  source('plugin', 'user/.heddle/plugins/p/.mcp.json'),
 ];
 
-const inFile = ({ file }: Place) => ({ command: file, args: [] });
+const inFile = ({ file }: TestSource) => ({ command: file, args: [] });
 
-async function write(machine: Machine, places: readonly Place[]): Promise<void> {
+async function write(machine: Machine, sources: readonly TestSource[]): Promise<void> {
   const { mkdir, writeFile } = await import('node:fs/promises');
   const { dirname } = await import('node:path');
   const content = new Map<string, object>();
-  for (const one of places) {
+  for (const one of sources) {
     content.set(one.file, { ...content.get(one.file), ...one.wrap({ a: inFile(one) }, machine.folder) });
   }
   for (const [file, value] of content) {
@@ -71,8 +71,8 @@ describe('a server in two sources', () => {
       await write(machine, [winner, loser]);
       const { servers, problems } = await machine.load();
       const found = servers.get('a');
-      const said = { pair: [winner.file, loser.file], problems, found };
-      expect(said).toMatchObject({
+      const merged = { pair: [winner.file, loser.file], problems, found };
+      expect(merged).toMatchObject({
         problems: [],
         found: {
           scope: winner.scope,

@@ -5,7 +5,7 @@ import { valueAt } from '../read/describe-issue.ts';
 import type { Edit } from './dialect.ts';
 import { withEdit } from './plan-edits.ts';
 import { redactValue } from './redact-host.ts';
-import { type Statement, tomlStatements } from './toml-statements.ts';
+import { type TomlStatement, tomlStatements } from './toml-statements.ts';
 
 type Names = readonly string[];
 
@@ -79,7 +79,7 @@ function add(text: string, path: Names, value: Json, eol: string): string {
   return `${text}${gap}${block.join(eol)}${eol}`;
 }
 
-const dottedBeside = (statements: readonly Statement[], parent: Names) =>
+const dottedBeside = (statements: readonly TomlStatement[], parent: Names) =>
   statements.findLast(
     ({ kind, path, table }) => kind === 'pair' && isUnder(path, parent) && table.length < parent.length,
   );
@@ -121,12 +121,12 @@ function inline(value: Json): string {
   return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`;
 }
 
-function splice(text: string, { value, end }: Statement, content: string): string {
+function splice(text: string, { value, end }: TomlStatement, content: string): string {
   return text.slice(0, value) + content + text.slice(end);
 }
 
 /** Removes the lines of statements, with the comments at their ends. */
-function without(text: string, statements: readonly Statement[]): string {
+function without(text: string, statements: readonly TomlStatement[]): string {
   return statements.toReversed().reduce((left, { start, end }) => {
     const from = start - (/[ \t]*$/.exec(left.slice(0, start))?.[0].length ?? 0);
     const rest = left.slice(lineEnd(left, end)).replace(/^\r?\n/, '');

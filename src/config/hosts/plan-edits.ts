@@ -5,7 +5,7 @@ import { valueAt } from '../read/describe-issue.ts';
 import type { Edit, HostDialect } from './dialect.ts';
 import type { HostServers } from './host-format.ts';
 import { mergeEdits, newEntry } from './merge-entry.ts';
-import { nameFor } from './read-servers.ts';
+import { serverNameFor } from './read-servers.ts';
 import { toEntry } from './to-entry.ts';
 
 interface PlanOptions {
@@ -48,7 +48,7 @@ export function planEdits({ servers, root, at, dialect }: PlanOptions): Plan {
 /** Returns the host's name of a server: one that was renamed by the import keeps its old name. */
 function keyFor(name: string, current: JsonObject): string {
   if (Object.hasOwn(current, name)) return name;
-  return Object.keys(current).find((key) => nameFor(key) === name) ?? name;
+  return Object.keys(current).find((key) => serverNameFor(key) === name) ?? name;
 }
 
 /** Returns the value with one edit applied. */

@@ -40,7 +40,7 @@ export function readServers(tree: Tree, at: JsonPath, dialect: HostDialect): Imp
 }
 
 function freeName(written: string, servers: object, report: Report): string | undefined {
-  const name = nameFor(written);
+  const name = serverNameFor(written);
   if (name === undefined) report.note('It is left out: the name is reserved for Heddle itself.');
   else if (!Object.hasOwn(servers, name)) return name;
   else report.note(`It is left out: another server already has the name \`${name}\`.`);
@@ -70,7 +70,7 @@ export function wrong(message: string, fix: string, at: SourceLocation): Problem
 }
 
 /** Returns a valid server name for a host's name; undefined if it would be empty or reserved. */
-export function nameFor(written: string): string | undefined {
+export function serverNameFor(written: string): string | undefined {
   const legal = /^[A-Za-z0-9_-]+$/.test(written);
   const name = legal ? written : written.replace(/[^A-Za-z0-9_-]+/g, '-').replace(/^-+|-+$/g, '');
   return name === '' || isReservedName(name) ? undefined : name;

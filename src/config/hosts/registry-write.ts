@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import type { Edit } from './dialect.ts';
 import type { HostServers } from './host-format.ts';
-import { nameFor } from './read-servers.ts';
+import { serverNameFor } from './read-servers.ts';
 import { curly, type Note } from './registry-package.ts';
 import { hasReference, heddle, translate, variableIn, variableNamed } from './template.ts';
 import { noteUnknown, transportOf } from './to-entry.ts';
@@ -29,7 +29,7 @@ export function describeRegistryServer(servers: HostServers, root: JsonObject): 
     return { problem: `\`${name}\` cannot be described: ${described}`, fix: AS_PACKAGE, notes };
   noteUnknown(entry, { known: WRITTEN_FIELDS, title: 'a server.json', note });
   if (!entry.description) note('its `description` is empty; to publish it, write one.');
-  const kept = typeof root.name === 'string' && nameFor(root.name.split('/').at(-1) ?? '') === name;
+  const kept = typeof root.name === 'string' && serverNameFor(root.name.split('/').at(-1) ?? '') === name;
   if (!kept) note(`its name is \`local/${name}\`; to publish it, write your own namespace there.`);
   return {
     edits: [...heading(entry, kept ? undefined : `local/${name}`, root), ...transportEdits(type, described)],

@@ -5,7 +5,7 @@ import { checkEntry } from '../edit/check-entry.ts';
 import { parseDocument } from '../read/parse-document.ts';
 import { editJson } from './edit-json.ts';
 import type { HostFormat } from './host-format.ts';
-import { nameFor, wrong } from './read-servers.ts';
+import { serverNameFor, wrong } from './read-servers.ts';
 import { redactJson } from './redact-host.ts';
 import { argumentsOf, byEitherName, type Note, namedValues, objects, settingOf, textOf } from './registry-package.ts';
 import { describeRegistryServer } from './registry-write.ts';
@@ -34,7 +34,7 @@ export const registry: HostFormat = {
     if (!('root' in document)) return { servers: {}, notes: [], problems: [document] };
     const { root } = document;
     const full = textOf(root.name);
-    const name = full === undefined ? undefined : nameFor(full.split('/').at(-1) ?? full);
+    const name = full === undefined ? undefined : serverNameFor(full.split('/').at(-1) ?? full);
     if (full === undefined || name === undefined) {
       const problem = wrong(
         '`name` must name the server, as `io.github.user/server`.',

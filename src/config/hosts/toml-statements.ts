@@ -1,7 +1,7 @@
 import { parse } from 'smol-toml';
 
 /** A `[table]` line or a `key = value` of a text, with its offsets. */
-export interface Statement {
+export interface TomlStatement {
   readonly kind: 'table' | 'pair';
   /** The path of its table. */
   readonly table: readonly string[];
@@ -15,8 +15,8 @@ export interface Statement {
 }
 
 /** Splits a valid TOML text into statements. Comments and layout lie between them. */
-export function tomlStatements(text: string): readonly Statement[] {
-  const statements: Statement[] = [];
+export function tomlStatements(text: string): readonly TomlStatement[] {
+  const statements: TomlStatement[] = [];
   let table: readonly string[] = [];
   let lists = 0;
   let at = skipGap(text, 0);

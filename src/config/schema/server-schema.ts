@@ -196,5 +196,5 @@ export const sdkEntry = z.strictObject({
   ...treatment,
 });
 
-/** One entry of `mcpServers`. */
+/** The schema of an entry of `mcpServers`. */
 export const serverEntry = z.union([stdioEntry, remoteEntry, sdkEntry]);

@@ -261,8 +261,8 @@ describe('managed-mcp.json', () => {
       connectors: [],
     });
     expect(problems.map(({ level, message }) => [level, message.slice(0, 40)])).toEqual([
-      ['warn', '`mode` has no effect here: this machine '],
-      ['warn', '`permissions.allow` has no effect here: '],
+      ['warn', '`mode` has no effect: this machine is ma'],
+      ['warn', '`permissions.allow` has no effect: this '],
     ]);
   });
 

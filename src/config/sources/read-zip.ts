@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import { crc32, inflateRaw } from 'node:zlib';
 import { HeddleError } from '../../core/errors.ts';
 
-/** One file of an archive. Folders are not listed; the names of files imply them. */
+/** A file of an archive. Folders are not listed; the names of files imply them. */
 export interface ZipFile {
   /** A relative path with `/` that never leaves the archive. */
   readonly name: string;
