@@ -38,8 +38,9 @@ describe('the linter', () => {
   });
 });
 
-it('ARCHITECTURE.md fits on two pages', () => {
+// Two pages of text, one with the glossary and the tree, and one with the files of one call.
+it('ARCHITECTURE.md fits on four pages', () => {
   const text = readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8');
-  expect(text.split('\n').length).toBeLessThanOrEqual(120);
-  expect(Buffer.byteLength(text)).toBeLessThanOrEqual(8 * 1024);
+  expect(text.split('\n').length).toBeLessThanOrEqual(200);
+  expect(Buffer.byteLength(text)).toBeLessThanOrEqual(14 * 1024);
 });
