@@ -215,8 +215,8 @@ verifies('G4', 'returns a message or undefined, or throws TOOL_INVALID, for any 
   const schema = fc.dictionary(fc.oneof(keyword, fc.string({ maxLength: 3 })), fc.oneof(anything, odd), { maxKeys: 4 });
   fc.assert(
     fc.property(schema, fc.dictionary(fc.string({ maxLength: 3 }), anything), (schema, input) => {
-      const answer = attempt(schema, input);
-      if (answer !== undefined && typeof answer !== 'string') expect(answer).toEqual(unusable('mcp__s__t'));
+      const outcome = attempt(schema, input);
+      if (outcome !== undefined && typeof outcome !== 'string') expect(outcome).toEqual(unusable('mcp__s__t'));
     }),
     { numRuns: 300 },
   );

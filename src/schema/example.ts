@@ -6,8 +6,8 @@ const MAX_DEPTH = 4;
 /** Returns the smallest input that a schema seems to accept: its required properties with descriptive values. */
 export function exampleOf(schema: Json | undefined, depth = 0): Json {
   if (!isObject(schema) || depth > MAX_DEPTH) return {};
-  const given = schema.const ?? schema.default ?? first(schema.examples) ?? first(schema.enum);
-  if (given !== undefined) return given;
+  const listed = schema.const ?? schema.default ?? first(schema.examples) ?? first(schema.enum);
+  if (listed !== undefined) return listed;
   const type = Array.isArray(schema.type) ? first(schema.type) : schema.type;
   switch (type) {
     case 'string':

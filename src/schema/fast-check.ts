@@ -2,11 +2,11 @@ import type { Json, JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
 import { checkBudget, type StepBudget } from './step-budget.ts';
 
-type Fit = (value: unknown) => boolean;
+type Matches = (value: unknown) => boolean;
 
 // Keywords without effect on validity; formats are not checked.
 const ANNOTATIONS = ['$comment', '$schema', 'title', 'description', 'default', 'examples', 'deprecated'];
-const LIMITS: Readonly<Record<string, readonly string[]>> = {
+const CONSTRAINTS: Readonly<Record<string, readonly string[]>> = {
   object: ['properties', 'required', 'additionalProperties'],
   array: ['items', 'minItems', 'maxItems'],
   string: ['minLength', 'maxLength'],
@@ -21,13 +21,14 @@ const LIMITS: Readonly<Record<string, readonly string[]>> = {
  * Returns undefined when the schema has any other keyword; ajv checks such schemas.
  * The check visits each value of the input once, and throws when that takes more steps than the budget has left.
  */
-export function fastCheck(schema: Json | undefined, budget: StepBudget = checkBudget()): Fit | undefined {
+export function fastCheck(schema: Json | undefined, budget: StepBudget = checkBudget()): Matches | undefined {
   if (!isObject(schema)) return undefined;
   const { type, enum: values } = schema;
-  if (type !== undefined && (typeof type !== 'string' || !Object.hasOwn(LIMITS, type))) return undefined;
-  const limits = ['type', 'enum', ...(type === undefined ? [] : (LIMITS[type] ?? []))];
-  if (!Object.entries(schema).every(([word, said]) => limits.includes(word) || isNote(word, said))) return undefined;
-  const typed = type === undefined ? ANYTHING : fitOf(type, schema, budget);
+  if (type !== undefined && (typeof type !== 'string' || !Object.hasOwn(CONSTRAINTS, type))) return undefined;
+  const limits = ['type', 'enum', ...(type === undefined ? [] : (CONSTRAINTS[type] ?? []))];
+  if (!Object.entries(schema).every(([keyword, value]) => limits.includes(keyword) || isAnnotation(keyword, value)))
+    return undefined;
+  const typed = type === undefined ? MATCHES_ALL : matcherOf(type, schema, budget);
   if (values === undefined) return typed;
   if (!typed || !isList(values) || values.length === 0 || values.some(isNested)) return undefined;
   const allowed = new Set<unknown>(values);
@@ -35,27 +36,27 @@ export function fastCheck(schema: Json | undefined, budget: StepBudget = checkBu
 }
 
 // A schema inside an annotation could define an `$id`, so the compiler decides.
-function isNote(word: string, said: Json | undefined): boolean {
-  if (word === 'format') return typeof said === 'string';
-  return ANNOTATIONS.includes(word) && (word === 'default' || !isObject(said));
+function isAnnotation(keyword: string, value: Json | undefined): boolean {
+  if (keyword === 'format') return typeof value === 'string';
+  return ANNOTATIONS.includes(keyword) && (keyword === 'default' || !isObject(value));
 }
 
-const ANYTHING: Fit = () => true;
+const MATCHES_ALL: Matches = () => true;
 const isList = (value: Json | undefined): value is readonly Json[] => Array.isArray(value);
 const isNested = (value: Json) => typeof value === 'object' && value !== null;
 
-function fitOf(type: string, schema: JsonObject, budget: StepBudget): Fit | undefined {
+function matcherOf(type: string, schema: JsonObject, budget: StepBudget): Matches | undefined {
   switch (type) {
     case 'object':
-      return objectFit(schema, budget);
+      return objectMatcher(schema, budget);
     case 'array':
-      return arrayFit(schema, budget);
+      return arrayMatcher(schema, budget);
     case 'string':
-      return stringFit(schema);
+      return stringMatcher(schema);
     case 'number':
-      return numberFit(schema, Number.isFinite);
+      return numberMatcher(schema, Number.isFinite);
     case 'integer':
-      return numberFit(schema, Number.isInteger);
+      return numberMatcher(schema, Number.isInteger);
     case 'boolean':
       return (value) => typeof value === 'boolean';
     default:
@@ -63,10 +64,10 @@ function fitOf(type: string, schema: JsonObject, budget: StepBudget): Fit | unde
   }
 }
 
-function objectFit(schema: JsonObject, budget: StepBudget): Fit | undefined {
+function objectMatcher(schema: JsonObject, budget: StepBudget): Matches | undefined {
   const { properties = {}, required = [], additionalProperties = true } = schema;
   if (!isObject(properties) || !isList(required) || typeof additionalProperties !== 'boolean') return undefined;
-  const parts = new Map<string, Fit>();
+  const parts = new Map<string, Matches>();
   for (const [name, each] of Object.entries(properties)) {
     const part = fastCheck(each, budget);
     if (!part || name === '__proto__') return undefined;
@@ -94,7 +95,7 @@ type Values = Readonly<Record<string, unknown>>;
 const isValues = (value: unknown): value is Values =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-function arrayFit({ items = {}, minItems, maxItems }: JsonObject, budget: StepBudget): Fit | undefined {
+function arrayMatcher({ items = {}, minItems, maxItems }: JsonObject, budget: StepBudget): Matches | undefined {
   const each = fastCheck(items, budget);
   const counted = within(minItems, maxItems);
   if (!each || !counted) return undefined;
@@ -105,7 +106,7 @@ function arrayFit({ items = {}, minItems, maxItems }: JsonObject, budget: StepBu
   };
 }
 
-function stringFit({ minLength, maxLength }: JsonObject): Fit | undefined {
+function stringMatcher({ minLength, maxLength }: JsonObject): Matches | undefined {
   const counted = within(minLength, maxLength);
   if (minLength === undefined && maxLength === undefined) return (value) => typeof value === 'string';
   return counted && ((value) => typeof value === 'string' && counted(charactersOf(value)));
@@ -118,7 +119,7 @@ function charactersOf(text: string): number {
   return count;
 }
 
-function numberFit({ minimum, maximum }: JsonObject, isNumber: Fit): Fit | undefined {
+function numberMatcher({ minimum, maximum }: JsonObject, isNumber: Matches): Matches | undefined {
   const limited = within(minimum, maximum);
   return limited && ((value) => isNumber(value) && limited(value as number));
 }

@@ -30,18 +30,18 @@ export function toTexts(tool: JsonObject, limits: TextLimits, lose: AddLoss): { 
 }
 
 function legalName({ name }: JsonObject, { name: legal, maxNameChars }: TextLimits, lose: AddLoss): string {
-  const given = typeof name === 'string' && name !== '' ? name : 'tool';
-  if (legal.test(given)) return given;
+  const original = typeof name === 'string' && name !== '' ? name : 'tool';
+  if (legal.test(original)) return original;
   lose('/name', 'name', 'note', 'The dialect does not allow this name.');
   // The digest keeps names distinct that differ in replaced characters only.
-  const digest = createHash('sha256').update(given).digest('hex').slice(0, 8);
-  const plain = given.slice(0, maxNameChars).replace(/[^a-zA-Z0-9_-]/g, '_');
+  const digest = createHash('sha256').update(original).digest('hex').slice(0, 8);
+  const plain = original.slice(0, maxNameChars).replace(/[^a-zA-Z0-9_-]/g, '_');
   return `${/^[a-zA-Z_]/.test(plain) ? '' : '_'}${plain}`.slice(0, maxNameChars - 9).concat('_', digest);
 }
 
 function describe({ description, title, name }: JsonObject, limits: TextLimits, lose: AddLoss): string {
-  const given = [description, title, name].find((text) => typeof text === 'string' && text !== '') ?? 'tool';
-  const text = String(given);
+  const first = [description, title, name].find((text) => typeof text === 'string' && text !== '') ?? 'tool';
+  const text = String(first);
   const max = limits.maxDescriptionChars ?? Number.POSITIVE_INFINITY;
   if (text.length <= max) return text;
   lose('/description', 'description', 'note', `The dialect takes ${max} characters; the rest is cut.`);

@@ -35,7 +35,7 @@ async function serving(command: readonly [string, ...string[]], env: NodeJS.Proc
   const [name, ...args] = command;
   const child: ChildProcess = spawn(name, args, { cwd: clone(SERVES), env: { ...process.env, ...env } });
   onTestFinished(() => void child.kill('SIGKILL'));
-  if (!child.stdout) throw new Error('a pipe was asked for');
+  if (!child.stdout) throw new Error('stdout is no pipe');
   const ready = once(child.stdout, 'data');
   const output = text(child.stdout);
   const code = once(child, 'exit').then(([value]) => value);

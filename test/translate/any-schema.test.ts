@@ -83,21 +83,21 @@ for (const [dialect, { translate, problems, schema }] of Object.entries(CASES)) 
         fc.property(schemas, fc.nat(), (inputSchema, seed) => {
           const { value, lost, toArguments } = translate({ name: 'tool', description: 'd', inputSchema });
           expect(problems(value as JsonObject)).toEqual([]);
-          const told = schema(value as JsonObject);
-          const fitsTold = checkOf(told);
+          const translated = schema(value as JsonObject);
+          const fitsTranslated = checkOf(translated);
           const fitsOriginal = checkOf(inputSchema);
           const isPromised = !lost.some(({ effect }) => effect === 'wider');
           const random = randomFrom(seed);
           for (let guess = 0; guess < GUESSES; guess++) {
-            const given = guessValue(told, { root: told, random });
-            if (fitsTold(given) !== true) continue;
-            const back = toArguments(given);
+            const sample = guessValue(translated, { root: translated, random });
+            if (fitsTranslated(sample) !== true) continue;
+            const back = toArguments(sample);
             // Ajv ignores a property of this name.
             const isValid = JSON.stringify(back).includes('__proto__') ? true : fitsOriginal(back);
             if (isPromised) counts.promised++;
             if (isValid !== false) continue;
             counts.broken++;
-            expect(isPromised && { given, arguments: toArguments(given), told }).toBe(false);
+            expect(isPromised && { sample, arguments: toArguments(sample), translated }).toBe(false);
           }
         }),
         { numRuns: RUNS, seed: SEED },
@@ -120,15 +120,15 @@ verifies(
         const effects = new Set(lost.map(({ effect }) => effect));
         const random = randomFrom(seed);
         for (let guess = 0; guess < GUESSES; guess++) {
-          const given = guessValue(original, { root: original, random });
+          const sample = guessValue(original, { root: original, random });
           // Zod ignores a property of this name.
-          if (JSON.stringify(given).includes('__proto__')) continue;
-          const isValid = fitsOriginal(given);
-          const isTaken = type.safeParse(given).success;
+          if (JSON.stringify(sample).includes('__proto__')) continue;
+          const isValid = fitsOriginal(sample);
+          const isTaken = type.safeParse(sample).success;
           counts[isTaken ? 'taken' : 'refused']++;
           const isTooWide = isTaken && isValid === false && !effects.has('wider');
           const isTooNarrow = isValid === true && !isTaken && !effects.has('narrower');
-          expect({ given, isTooWide, isTooNarrow }).toEqual({ given, isTooWide: false, isTooNarrow: false });
+          expect({ sample, isTooWide, isTooNarrow }).toEqual({ sample, isTooWide: false, isTooNarrow: false });
         }
       }),
       { numRuns: RUNS, seed: SEED },

@@ -109,8 +109,8 @@ describe('a hostile schema', () => {
         },
       },
     };
-    let answer: Json = { a: null, b: 4 };
-    for (let level = 0; level < 60; level++) answer = { a: answer, b: null };
-    expect(() => toOpenAiStrict({ name: 'tool', inputSchema }).toArguments(answer)).toThrow('too many alternatives');
+    let value: Json = { a: null, b: 4 };
+    for (let level = 0; level < 60; level++) value = { a: value, b: null };
+    expect(() => toOpenAiStrict({ name: 'tool', inputSchema }).toArguments(value)).toThrow('too many alternatives');
   });
 });

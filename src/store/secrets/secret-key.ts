@@ -22,13 +22,13 @@ const OTHERS = 0o077;
 
 /** Finds the encryption key: `HEDDLE_SECRET_KEY`, else a file with mode 0600 that is created on first use. */
 export async function findSecretKey({ home, env }: KeyPlace): Promise<KeyMaker> {
-  const given = env.HEDDLE_SECRET_KEY;
-  if (given === undefined || given === '') {
+  const secret = env.HEDDLE_SECRET_KEY;
+  if (secret === undefined || secret === '') {
     const key = await keyOfFile(join(home, 'secret-key'));
     return async () => key;
   }
-  const whole = wholeKey(given);
-  return whole === undefined ? (salt) => fromPassphrase(given, salt) : async () => whole;
+  const whole = wholeKey(secret);
+  return whole === undefined ? (salt) => fromPassphrase(secret, salt) : async () => whole;
 }
 
 function wholeKey(text: string): Buffer | undefined {

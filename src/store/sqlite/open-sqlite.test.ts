@@ -102,11 +102,11 @@ describe('a store in a SQLite file', () => {
 /** Returns the stderr of a program, with the name of the query builder added when it is loaded. */
 function complaintsOf(args: readonly string[]): string {
   const hook = `import { registerHooks } from 'node:module';
-    let told = false;
+    let printed = false;
     registerHooks({
       resolve(name, context, next) {
-        if (name === 'kysely' && !told) process.stderr.write(name);
-        told ||= name === 'kysely';
+        if (name === 'kysely' && !printed) process.stderr.write(name);
+        printed ||= name === 'kysely';
         return next(name, context);
       },
     });`;
@@ -116,11 +116,11 @@ function complaintsOf(args: readonly string[]): string {
 
 /** Kills the child after it has printed `count` records. Returns the last one printed. */
 async function killAfter(child: ChildProcess, count: number): Promise<number> {
-  let told = '';
+  let printed = '';
   child.stdout?.on('data', (chunk) => {
-    told += chunk;
-    if (told.split('\n').length > count) child.kill('SIGKILL');
+    printed += chunk;
+    if (printed.split('\n').length > count) child.kill('SIGKILL');
   });
   await once(child, 'close');
-  return Number(told.slice(0, told.lastIndexOf('\n')).split('\n').at(-1));
+  return Number(printed.slice(0, printed.lastIndexOf('\n')).split('\n').at(-1));
 }

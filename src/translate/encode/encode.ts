@@ -2,7 +2,7 @@ import type { Json } from '../../core/call.ts';
 import type { AddLoss } from '../loss.ts';
 import { acceptsValue } from '../shape/accepts-value.ts';
 import { areApart } from '../shape/apart.ts';
-import { inWords } from '../shape/read-notes.ts';
+import { describeKeyword } from '../shape/read-notes.ts';
 import type { Shapes } from '../shape/read-shape.ts';
 import type {
   ArrayShape,
@@ -78,7 +78,7 @@ function encodeKind(encoder: Encoder, shape: Shape, path: EncodePath): Code {
 function encodeKept(encoder: Encoder, { schema, shape, dropped }: Kept<StringShape | NumberShape>): Code {
   const words = dropped.map(({ keyword, value, effect }) => {
     encoder.lose(shape.at, keyword, effect, 'The dialect lacks the keyword, so it is in the description only.');
-    return inWords(keyword, value);
+    return describeKeyword(keyword, value);
   });
   return asIs(annotated(encoder, schema, shape, words), (value) => acceptsValue(shape, value, encoder.shapes.resolve));
 }
@@ -112,7 +112,7 @@ function encodeList(encoder: Encoder, shape: ArrayShape, path: EncodePath): Code
   const items =
     shape.items.kind === 'never' ? encoder.text(shape.items, 'anything') : encoder.encode(shape.items, inside(path));
   const schema = encoder.dialect.list(items.schema, shape);
-  return listCode(annotated(encoder, schema, shape, isUnique ? [inWords('uniqueItems', true)] : []), items, {
+  return listCode(annotated(encoder, schema, shape, isUnique ? [describeKeyword('uniqueItems', true)] : []), items, {
     min,
     max,
   });

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../core/call.ts';
 import type { AddLoss, LossEffect } from '../loss.ts';
-import { inWords } from '../shape/read-notes.ts';
+import { describeKeyword } from '../shape/read-notes.ts';
 import type { Shapes } from '../shape/read-shape.ts';
 import type { ArrayShape, NumberShape, Shape, StringShape } from '../shape/shape.ts';
 import type { Code } from './code.ts';
@@ -77,7 +77,7 @@ export function annotated(
   const told = [...words];
   if (notes.default !== undefined) {
     encoder.lose(at, 'default', 'note', 'It is in the description only.');
-    told.push(inWords('default', notes.default));
+    told.push(describeKeyword('default', notes.default));
   }
   if (notes.examples) encoder.lose(at, 'examples', 'note', 'The dialect has no place for them.');
   const description = [notes.description, ...told].filter((text) => text !== undefined).join(' ');

@@ -97,8 +97,8 @@ function tighter(
 ): object {
   const entries = (keys: readonly string[], choose: (...values: number[]) => number) =>
     keys.flatMap((key) => {
-      const given = [one[key], other[key]].filter((value) => typeof value === 'number');
-      return given.length === 0 ? [] : [[key, choose(...given)] as const];
+      const bounds = [one[key], other[key]].filter((value) => typeof value === 'number');
+      return bounds.length === 0 ? [] : [[key, choose(...bounds)] as const];
     });
   return Object.fromEntries([...entries(pick.largest, Math.max), ...entries(pick.smallest, Math.min)]);
 }

@@ -4,18 +4,20 @@ import { linearPattern } from './linear-pattern.ts';
 import type { Notes } from './shape.ts';
 
 // Keywords that only a validator can check; the model gets them as description.
-const UNSAYABLE = ['not', 'if', 'dependentRequired', 'dependentSchemas', 'contains'];
+const DESCRIBED_KEYWORDS = ['not', 'if', 'dependentRequired', 'dependentSchemas', 'contains'];
 const MAX_SHOWN_CHARS = 200;
 
 /** Returns the annotations of a schema, and as text the constraints that no shape can hold. */
 export function notesOf(schema: JsonObject, at: string, lose: AddLoss): Notes {
-  const unsaid = UNSAYABLE.filter((keyword) => schema[keyword] !== undefined);
-  for (const keyword of unsaid) lose(at, keyword, 'wider', 'It is in the description only.');
+  const described = DESCRIBED_KEYWORDS.filter((keyword) => schema[keyword] !== undefined);
+  for (const keyword of described) lose(at, keyword, 'wider', 'It is in the description only.');
   const isUnmatched = typeof schema.pattern === 'string' && !linearPattern(schema.pattern);
   if (isUnmatched)
     lose(at, 'pattern', 'wider', 'It cannot be matched in linear time, so it is in the description only.');
-  const words = [...unsaid, ...(isUnmatched ? ['pattern'] : [])].map((keyword) => inWords(keyword, schema[keyword]));
-  const description = [schema.description, ...words].filter((text) => typeof text === 'string').join(' ');
+  const sentences = [...described, ...(isUnmatched ? ['pattern'] : [])].map((keyword) =>
+    describeKeyword(keyword, schema[keyword]),
+  );
+  const description = [schema.description, ...sentences].filter((text) => typeof text === 'string').join(' ');
   return {
     ...(typeof schema.title === 'string' && { title: schema.title }),
     ...(description !== '' && { description }),
@@ -25,7 +27,7 @@ export function notesOf(schema: JsonObject, at: string, lose: AddLoss): Notes {
 }
 
 /** Describes a constraint in a sentence. */
-export function inWords(keyword: string, value: unknown): string {
+export function describeKeyword(keyword: string, value: unknown): string {
   const text = JSON.stringify(value) ?? '';
   return `(${keyword}: ${text.length > MAX_SHOWN_CHARS ? `${text.slice(0, MAX_SHOWN_CHARS).toWellFormed()}…` : text})`;
 }

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../core/call.ts';
 import { below, lossBook, type Translated } from '../loss.ts';
-import { saysAll } from './zod.ts';
+import { convertedTypes } from './zod.ts';
 
 // Types without a JSON value or without a schema.
-const UNSAYABLE = new Set([
+const UNREPRESENTABLE = new Set([
   'bigint',
   'symbol',
   'undefined',
@@ -29,9 +29,10 @@ export function fromZod(type: z.core.$ZodType): Translated<JsonObject> {
     override({ zodSchema, path }) {
       const { def } = zodSchema._zod;
       const at = below('', ...path.map(String));
-      if (UNSAYABLE.has(def.type)) add(at, def.type, 'wider', 'JSON Schema has no word for it.');
+      if (UNREPRESENTABLE.has(def.type)) add(at, def.type, 'wider', 'JSON Schema cannot describe it.');
       const isChecked = def.checks?.some((check) => check._zod.def.check === 'custom');
-      if (isChecked && !saysAll.has(zodSchema)) add(at, 'refine', 'wider', 'A check in code cannot be told.');
+      if (isChecked && !convertedTypes.has(zodSchema))
+        add(at, 'refine', 'wider', 'JSON Schema cannot describe a check in code.');
     },
   });
   const { $schema: _, '~standard': __, ...plain } = schema as JsonObject;

@@ -18,7 +18,7 @@ import type {
 // throws on unknown keywords. It cannot be used for untrusted schemas.
 
 /** The types that `toZod` made. Their metadata has all checks, so they convert back without loss. */
-export const saysAll = new WeakSet<z.core.$ZodType>();
+export const convertedTypes = new WeakSet<z.core.$ZodType>();
 
 interface Printer {
   readonly shapes: Shapes;
@@ -35,19 +35,19 @@ export function toZod(schema: Json): Translated<z.ZodType> {
     shapes,
     lose: add,
     lazy: new Map(),
-    print: (shape, immediate) => noted(printKind(printer, shape, immediate), shape),
+    print: (shape, immediate) => withNotes(printKind(printer, shape, immediate), shape),
   };
   return { value: printer.print(shapes.root, []), lost: all() };
 }
 
-function noted(type: z.ZodType, { notes }: Shape): z.ZodType {
+function withNotes(type: z.ZodType, { notes }: Shape): z.ZodType {
   if (Object.keys(notes).length === 0) return type;
   const annotated = type.meta({ ...type.meta(), ...notes });
-  return saysAll.has(type) ? kept(annotated) : annotated;
+  return convertedTypes.has(type) ? markConverted(annotated) : annotated;
 }
 
-function kept<T extends z.ZodType>(type: T): T {
-  saysAll.add(type);
+function markConverted<T extends z.ZodType>(type: T): T {
+  convertedTypes.add(type);
   return type;
 }
 
@@ -62,9 +62,9 @@ function printKind(printer: Printer, shape: Shape, immediate: readonly string[])
     case 'boolean':
       return z.boolean();
     case 'string':
-      return checked(printer, z.string(), shape, stringWords(shape));
+      return checked(printer, z.string(), shape, stringKeywords(shape));
     case 'number':
-      return checked(printer, z.number(), shape, numberWords(shape));
+      return checked(printer, z.number(), shape, numberKeywords(shape));
     case 'enum': {
       const isPlain = shape.values.every((value) => typeof value !== 'object' || value === null);
       if (isPlain) return z.literal(shape.values as (string | number | boolean | null)[]);
@@ -81,30 +81,32 @@ function printKind(printer: Printer, shape: Shape, immediate: readonly string[])
   }
 }
 
-function checked(printer: Printer, type: z.ZodType, shape: Shape, words: JsonObject): z.ZodType {
-  if (Object.keys(words).length === 0) return type;
+function checked(printer: Printer, type: z.ZodType, shape: Shape, keywords: JsonObject): z.ZodType {
+  if (Object.keys(keywords).length === 0) return type;
   const { resolve } = printer.shapes;
-  const refined = kept(type.refine((value) => acceptsValue(shape, value as Json, resolve), describeCheck(words)));
-  return kept(refined.meta(words));
+  const refined = markConverted(
+    type.refine((value) => acceptsValue(shape, value as Json, resolve), describeCheck(keywords)),
+  );
+  return markConverted(refined.meta(keywords));
 }
 
-const describeCheck = (words: JsonObject) => `It has to satisfy ${JSON.stringify(words).slice(0, 200)}`;
+const describeCheck = (keywords: JsonObject) => `It has to satisfy ${JSON.stringify(keywords).slice(0, 200)}`;
 
-const given = (entries: JsonObject): JsonObject =>
+const withoutUndefined = (entries: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== undefined));
 
-function stringWords({ minLength, maxLength, patterns, format }: StringShape): JsonObject {
+function stringKeywords({ minLength, maxLength, patterns, format }: StringShape): JsonObject {
   const [pattern, ...further] = patterns;
   const allOf = further.length > 0 ? further.map((source) => ({ pattern: source })) : undefined;
-  return given({ minLength, maxLength, pattern, allOf, format });
+  return withoutUndefined({ minLength, maxLength, pattern, allOf, format });
 }
 
-function numberWords(shape: NumberShape): JsonObject {
+function numberKeywords(shape: NumberShape): JsonObject {
   const { integer, minimum, maximum, exclusiveMinimum, exclusiveMaximum, multiplesOf, format } = shape;
   const [multipleOf, ...further] = multiplesOf;
   const allOf = further.length > 0 ? further.map((step) => ({ multipleOf: step })) : undefined;
   const type = integer ? 'integer' : undefined;
-  return given({ type, minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, allOf, format });
+  return withoutUndefined({ type, minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, allOf, format });
 }
 
 function printArray(printer: Printer, shape: ArrayShape): z.ZodType {
@@ -117,8 +119,8 @@ function printArray(printer: Printer, shape: ArrayShape): z.ZodType {
   const isEnded = items.kind === 'never' || (maxItems ?? Number.POSITIVE_INFINITY) <= prefix.length;
   const tuple = z.tuple(places as unknown as [z.ZodType, ...z.ZodType[]]);
   const base = prefix.length === 0 ? z.array(rest) : isEnded ? tuple : tuple.rest(rest);
-  const words = given({ minItems, maxItems, uniqueItems: uniqueItems || undefined });
-  return checked(printer, base, { ...shape, prefix: [], items: ANY }, words);
+  const keywords = withoutUndefined({ minItems, maxItems, uniqueItems: uniqueItems || undefined });
+  return checked(printer, base, { ...shape, prefix: [], items: ANY }, keywords);
 }
 
 const ANY: Shape = { kind: 'any', at: '', notes: {} };
@@ -146,7 +148,7 @@ function printObject(printer: Printer, shape: ObjectShape): z.ZodType {
     printer,
     object,
     { ...shape, properties: new Map(), rest: ANY },
-    given({ minProperties, maxProperties }),
+    withoutUndefined({ minProperties, maxProperties }),
   );
 }
 

@@ -58,12 +58,12 @@ describe.each(onLinux ? (['linux', 'darwin'] as const) : [process.platform])('wi
     const { read, list } = await serve({ roots: [root, second], platform });
     for (const [way, reason] of WAYS_OUT) {
       const path = way.replace('%', base);
-      const answer = await read(path);
-      expect.soft(answer.isError, path).toBe(true);
-      expect.soft(answer.text, path).toMatch(reason);
-      expect.soft(answer.text, path).not.toContain(SECRET);
+      const result = await read(path);
+      expect.soft(result.isError, path).toBe(true);
+      expect.soft(result.text, path).toMatch(reason);
+      expect.soft(result.text, path).not.toContain(SECRET);
       if (reason === OUTSIDE) {
-        expect.soft(answer.text).toContain(`${root}, ${second}`);
+        expect.soft(result.text).toContain(`${root}, ${second}`);
         expect.soft((await list({ path })).text, `list ${path}`).toMatch(OUTSIDE);
       }
     }
@@ -159,11 +159,11 @@ describe.runIf(onLinux)('over time', () => {
     const before = readdirSync('/proc/self/fd').length;
     // An unclosed handle is closed by the garbage collector, with a warning, which counts too.
     const warnings: string[] = [];
-    const hear = (warning: Error) => warnings.push(warning.message);
-    process.on('warning', hear);
+    const onWarning = (warning: Error) => warnings.push(warning.message);
+    process.on('warning', onWarning);
     for (let count = 0; count < 1000; count += paths.length) await all();
     for (let count = 0; count < 20; count++) await list({ recursive: true });
-    process.off('warning', hear);
+    process.off('warning', onWarning);
     expect(warnings).toEqual([]);
     expect(readdirSync('/proc/self/fd').length).toBe(before);
   });
@@ -208,9 +208,9 @@ it('hides the configured paths by name, by link and in listings, inside a root t
     join(hidden, 'secret-key'),
     './home/../home/secret-key',
   ]) {
-    const answer = await read(path);
-    expect(answer).toMatchObject({ isError: true });
-    expect(answer.text).not.toContain(SECRET);
+    const result = await read(path);
+    expect(result).toMatchObject({ isError: true });
+    expect(result.text).not.toContain(SECRET);
   }
   expect((await list({ recursive: true })).text).not.toContain('secret-key');
 });
