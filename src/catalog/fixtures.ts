@@ -5,6 +5,7 @@ import type { Caller, JsonObject, Target } from '../core/call.ts';
 import { openStore } from '../store/open-store.ts';
 import type { Connect } from '../upstream/connection.ts';
 import type { ServerPlan } from '../upstream/lifecycle/plan-server.ts';
+import { openServerCache } from '../upstream/lifecycle/server-cache.ts';
 import { openServers, type Servers } from '../upstream/servers.ts';
 import { connectInMemory } from '../upstream/transports/connect-in-memory.ts';
 import type { Transport } from '../wire/json-rpc.ts';
@@ -72,8 +73,7 @@ export async function openWorld(
         return connect(asked);
       });
     }),
-    memories: [],
-    book: store.servers,
+    cache: openServerCache({ saved: [], book: store.servers }),
     localConcurrency: 10,
     remoteConcurrency: 10,
     onStatus: () => {},

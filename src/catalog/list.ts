@@ -43,7 +43,8 @@ function startUnknown(options: ListOptions, caller: Caller, starting: Starting):
     .filter(
       ({ name, scope }) => isUnknown(name) && serverVisible(caller, name) && (!builtinOnly || scope === 'builtin'),
     );
-  const listed = (name: string) => (capabilities ? servers.learnLater([name], { caller, capabilities }) : undefined);
+  const listed = (name: string) =>
+    capabilities ? servers.discoverToolsLater([name], { caller, capabilities }) : undefined;
   const attempts = unknown.map(({ name, state }) => {
     const attempt = servers.connect(name, signal).then(() => listed(name), IGNORE); // Its status says why it failed.
     return state === 'failed' ? undefined : attempt;
@@ -77,7 +78,7 @@ export async function startUnknownServers(
   const { capabilities } = caller;
   if (!capabilities) return;
   const seen = all.map(({ name }) => name).filter((name) => serverVisible(caller, name));
-  void servers.learnLater(seen, { caller, capabilities });
+  void servers.discoverToolsLater(seen, { caller, capabilities });
 }
 
 const IGNORE = () => {};

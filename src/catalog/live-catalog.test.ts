@@ -91,7 +91,7 @@ verifies('T3', 'resources and prompts that were remembered are there before thei
 verifies('R7', 'a private list that repeats an item differs from a shared list of as many items', () => {
   const { catalog, told } = world();
   catalog.update('a', [tool('one'), tool('two')]);
-  const user = { principal: 'ada', abilities: 1, era: 'legacy' } as const;
+  const user = { principal: 'ada', capabilitySet: 1, era: 'legacy' } as const;
   const put = (...names: string[]) =>
     catalog.privately.put({ server: 'a', user, kind: 'tools', items: names.map((name) => tool(name)) });
   put('two', 'one');

@@ -6,7 +6,7 @@ import type { PrivateUser } from '../core/call/private-user.ts';
 import type { Caller, JsonObject } from '../core/call.ts';
 import type { ListKind } from '../upstream/connection.ts';
 import { LIST_KINDS } from '../upstream/lifecycle/refresh-lists.ts';
-import type { Lists } from '../upstream/lifecycle/server-knowledge.ts';
+import type { Lists } from '../upstream/lifecycle/server-definitions.ts';
 import type { Catalog } from './catalog.ts';
 import { capabilityEntries } from './entries/capability-entries.ts';
 import { EntryLists } from './entries/entry-lists.ts';

@@ -46,7 +46,7 @@ export function resolver(options: ResolveOptions): Resolve {
     const [server] = serversIn(call, servers);
     if (!caller.capabilities || server === undefined || call.kind !== 'tool' || !serverVisible(caller, server))
       return undefined;
-    await servers.learn(server, { caller, capabilities: caller.capabilities }, signal).catch(() => {}); // Then there is no more.
+    await servers.discoverTools(server, { caller, capabilities: caller.capabilities }, signal).catch(() => {}); // Then there is no more.
     return find(call);
   }
 

@@ -16,6 +16,7 @@ import { suspendedCalls } from '../upstream/elicitation/suspended-calls.ts';
 import { notifications } from '../upstream/lifecycle/notifications.ts';
 import { type PlanOptions, planServer } from '../upstream/lifecycle/plan-server.ts';
 import { inProcessOf } from '../upstream/lifecycle/programmatic-servers.ts';
+import { openServerCache } from '../upstream/lifecycle/server-cache.ts';
 import { openServers } from '../upstream/servers.ts';
 import { httpPool } from '../upstream/transports/http-pool.ts';
 import { activeConfigOf, callable } from './active-config.ts';
@@ -63,14 +64,18 @@ export async function assembleHeddle(parts: HeddleParts): Promise<Heddle> {
   const planAll = () => [...activeConfig.configs.values()].map((server) => planServer(server, planOptions));
   const plans = planAll();
   const metrics = openMetrics({ book: store.metrics, saved: await store.metrics.all(), present: plans });
-  const saved = await store.servers.all();
-  const known = rememberedOf(saved, plans, capabilitiesKey(options.user?.capabilities));
+  const sharedSet = capabilitiesKey(options.user?.capabilities);
+  const cache = openServerCache({ saved: await store.servers.all(), book: store.servers, sharedSet });
   const onChange = catalogPublisher(changes);
-  const catalog = liveCatalog({ owners: callable(activeConfig.configs, plans), ...known, onChange });
+  const catalog = liveCatalog({
+    owners: callable(activeConfig.configs, plans),
+    ...rememberedOf(cache, plans),
+    onChange,
+  });
   const servers = openServers({
     plans,
-    memories: saved,
-    book: store.servers,
+    cache,
+    suspendedCalls: serverRequests.suspendedCalls,
     ...config.settings.connect,
     clock,
     user: options.user,

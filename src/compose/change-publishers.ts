@@ -17,9 +17,9 @@ export function changePublishers(
       changes.publish({ kind: 'server', subject: status.name, detail: { ...status, ...more, event } });
     },
     onNotification(server, method, params, user) {
-      if (user) return notified.tellPrivately({ server, method, params }, user);
+      if (user) return notified.publishPrivate({ server, method, params }, user);
       changes.publish({ kind: 'server', subject: server, detail: { event: 'notification', method, params } });
-      notified.tell(server, method, params);
+      notified.publish(server, method, params);
     },
   };
 }
@@ -54,12 +54,12 @@ export const changesFor =
     });
   };
 
-type ListHandlers = Pick<ServersOptions, 'onList' | 'onAbleTools' | 'onPrivateList' | 'onPrivateEnd'>;
+type ListHandlers = Pick<ServersOptions, 'onList' | 'onCapabilityTools' | 'onPrivateList' | 'onPrivateEnd'>;
 
 /** Puts the lists of servers into the catalog: the shared ones, and those of private connections. */
 export const listsFor = (catalog: LiveCatalog): ListHandlers => ({
   onList: (server, kind, items) => catalog.update(server, items, kind),
-  onAbleTools: (server, abilities, tools) => catalog.updateAble({ server, abilities, tools }),
+  onCapabilityTools: (server, abilities, tools) => catalog.updateAble({ server, abilities, tools }),
   onPrivateList: (server, user, listed) => catalog.privately.put({ server, user, ...listed }),
   onPrivateEnd: (server, user) => catalog.privately.end(server, user),
 });

@@ -65,7 +65,6 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
   const resolve = names.resolving(resolver({ ...view, discover }));
   const priorityOf = (server: string) => active().configs.get(server)?.entry?.priority ?? 0;
   const counted = rates(() => active().limits, parts.clock);
-  const { suspendedCalls } = parts.serverRequests;
   const order = stages({
     audit: store.audit,
     traces: store.traces,
@@ -83,7 +82,7 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
         const found = resolve(call);
         return found instanceof Promise ? found.then((target) => withTarget(call, target)) : withTarget(call, found);
       },
-      invoke: invoke({ ...parts, suspendedCalls, priorityOf, admitTo: counted.admitTo }),
+      invoke: invoke({ ...parts, priorityOf, admitTo: counted.admitTo }),
     }),
     catalog: names.browsing(browse(view, resolve)),
     access: access({ store, config: () => active().config, clock: wallClock }),

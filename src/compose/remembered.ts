@@ -1,17 +1,16 @@
 import type { CatalogOptions } from '../catalog/live-catalog.ts';
-import type { ServerMemory } from '../store/server-book.ts';
 import type { ServerPlan } from '../upstream/lifecycle/plan-server.ts';
-import { memories } from '../upstream/lifecycle/server-memory.ts';
+import type { ServerCache } from '../upstream/lifecycle/server-cache.ts';
 
-/** What the catalog knows of servers before they are started; `abilities`: what the user of this process can be asked. */
+/** Returns the cached lists of these servers, for the catalog to begin with before any server is connected. */
 export function rememberedOf(
-  saved: readonly ServerMemory[],
+  cache: ServerCache,
   plans: readonly ServerPlan[],
-  abilities: number,
 ): Pick<CatalogOptions, 'remembered' | 'rememberedAble'> {
-  const known = memories(saved, abilities);
   return {
-    remembered: plans.flatMap((plan) => known.of(plan) ?? []).map(({ server, lists }) => ({ server, ...lists })),
-    rememberedAble: plans.flatMap(known.able).map(({ lists: { tools }, ...rest }) => ({ ...rest, tools })),
+    remembered: plans.flatMap((plan) => cache.shared(plan) ?? []).map(({ server, lists }) => ({ server, ...lists })),
+    rememberedAble: plans
+      .flatMap(cache.withCapabilities)
+      .map(({ server, capabilitySet, lists: { tools } }) => ({ server, abilities: capabilitySet, tools })),
   };
 }

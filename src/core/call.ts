@@ -189,7 +189,7 @@ export type Continuation =
    */
   | { readonly kind: 'upstream'; readonly server: string; readonly state?: string; readonly again?: true }
   /** A suspended call: the request to a legacy server is still open in this process. The ticket is good for one use. */
-  | { readonly kind: 'parked'; readonly server: string; readonly ticket: string }
+  | { readonly kind: 'suspended'; readonly server: string; readonly ticket: string }
   /** A server that refused with -32042 until the user has visited these URL elicitations. */
   | { readonly kind: 'call-again'; readonly server: string; readonly after: readonly string[] }
   | TaskContinuation;

@@ -129,10 +129,10 @@ verifies('G2', 'records every continuation of a call under its id', async () => 
   const store = await realStore();
   const { send } = watched(store, decides({ permissions: { allow: ['mcp__demo'] } }));
   await send(of({}));
-  await send(of({}, { continuation: { kind: 'parked', server: 'demo', ticket: 't' } }));
+  await send(of({}, { continuation: { kind: 'suspended', server: 'demo', ticket: 't' } }));
   const records = await store.audit.search({ limit: 2 });
   expect(records.map(({ callId, detail }) => [callId, detail.continuation])).toEqual([
-    [writes.id, 'parked'],
+    [writes.id, 'suspended'],
     [writes.id, undefined],
   ]);
   expect(JSON.stringify(records)).not.toContain('ticket');
@@ -148,7 +148,7 @@ verifies(
     const inputResponses = { q1: { action: 'accept', content: { name: 'Ada' } } };
     const digest = hash('sha256', JSON.stringify(inputResponses));
     await send(
-      of({}, { input: { to: 'x' }, continuation: { kind: 'parked', server: 'demo', ticket: 't' }, inputResponses }),
+      of({}, { input: { to: 'x' }, continuation: { kind: 'suspended', server: 'demo', ticket: 't' }, inputResponses }),
     );
     await send(of({}, { continuation, inputResponses }));
     await send(of({}, { continuation: { ...continuation, cancels: true } }));

@@ -3,7 +3,7 @@ import type { JsonObject, Role } from '../core/call.ts';
 import type { StoredApiKey } from '../core/records/api-key.ts';
 import type { AuditRecord } from './audit-log.ts';
 import type { SavedMetrics } from './metrics-book.ts';
-import type { ServerMemory } from './server-book.ts';
+import type { CachedServer } from './server-book.ts';
 import type { ApiKeyRow, AuditRow, MetricsBookRow, ServerRow, SpanRow } from './tables.ts';
 import type { Span } from './trace-log.ts';
 
@@ -60,10 +60,10 @@ export function fromSpanRow(row: SpanRow): Span {
   };
 }
 
-export function toServerRow(memory: ServerMemory): ServerRow {
+export function toServerRow(memory: CachedServer): ServerRow {
   return {
     server: storable(memory.server),
-    abilities: finite(memory.abilities),
+    abilities: finite(memory.capabilitySet),
     signature: storable(memory.signature),
     era: memory.era,
     tools: JSON.stringify(memory.lists.tools),
@@ -75,17 +75,17 @@ export function toServerRow(memory: ServerMemory): ServerRow {
 }
 
 /** Skips rows that cannot be parsed; their servers are listed again. */
-export function fromServerRows(rows: readonly ServerRow[]): readonly ServerMemory[] {
+export function fromServerRows(rows: readonly ServerRow[]): readonly CachedServer[] {
   return rows.flatMap(({ server, abilities, signature, era, at, ...texts }) => {
     const [tools, resources, templates, prompts] = [texts.tools, texts.resources, texts.templates, texts.prompts].map(
       parse,
     );
     const lists = { tools, resources, templates, prompts };
-    return hasAll(lists) ? [{ server, abilities, signature, era, at, lists }] : [];
+    return hasAll(lists) ? [{ server, capabilitySet: abilities, signature, era, at, lists }] : [];
   });
 }
 
-function hasAll(lists: Readonly<Record<string, unknown>>): lists is ServerMemory['lists'] {
+function hasAll(lists: Readonly<Record<string, unknown>>): lists is CachedServer['lists'] {
   return Object.values(lists).every(Array.isArray);
 }
 

@@ -1,12 +1,12 @@
 import type { JsonObject } from '../core/call.ts';
 
 /** The lists and the era of a server, as of its last connection. */
-export interface ServerMemory {
+export interface CachedServer {
   readonly server: string;
   /** The signature of the entry that was connected. Another command or URL is another server. */
   readonly signature: string;
   /** The client capabilities of the listing (`capabilitiesKey`). Some servers list more tools to capable clients. */
-  readonly abilities: number;
+  readonly capabilitySet: number;
   readonly era: 'legacy' | 'modern';
   /** The time at which the era was probed. */
   readonly at: number;
@@ -16,7 +16,7 @@ export interface ServerMemory {
 
 /** Stores server lists, so that a server is listed before it starts and its era is not probed again. */
 export interface ServerBook {
-  all(): Promise<readonly ServerMemory[]>;
+  all(): Promise<readonly CachedServer[]>;
   /** Replaces the lists of the same server and the same capabilities. */
-  remember(memory: ServerMemory): Promise<void>;
+  remember(memory: CachedServer): Promise<void>;
 }

@@ -2,14 +2,14 @@ import { expect } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import type { CallKind, JsonObject, ResolvedCall, Target } from '../core/call.ts';
 import { aCall, aTarget } from '../core/fixtures.ts';
-import { answeredByUs, requestOf, requestOptionsOf } from './call-request.ts';
+import { errorResult, requestOf, requestOptionsOf } from './call-request.ts';
 import type { LegacyCall } from './elicitation/legacy-call.ts';
 import { suspendedCalls } from './elicitation/suspended-calls.ts';
 
 const of = (kind: CallKind, target: Partial<Target>, input: JsonObject = {}, more: Partial<ResolvedCall> = {}) =>
   aCall({ kind, input, target: aTarget(target), ...more });
 
-verifies('R6', 'a server is asked for everything by its own names', () => {
+verifies('R6', 'sends each kind of call with the method and the names of the server', () => {
   const asked: readonly (readonly [ResolvedCall, string, JsonObject])[] = [
     [of('tool', { name: 't' }, { a: 1 }), 'tools/call', { name: 't', arguments: { a: 1 } }],
     [of('resource', { kind: 'resource', name: 'u:1' }), 'resources/read', { uri: 'u:1' }],
@@ -32,28 +32,26 @@ verifies('R6', 'a server is asked for everything by its own names', () => {
   }
 });
 
-verifies('T10', 'what we say in a server’s stead is a result only where a model reads it', () => {
-  expect(answeredByUs(of('tool', {}), 'demo', 'no')).toMatchObject({ isError: true });
+verifies('T10', 'returns an error result of Heddle for tools only, and throws for prompts and resources', () => {
+  expect(errorResult(of('tool', {}), 'demo', 'no')).toMatchObject({ isError: true });
   for (const kind of ['prompt', 'resource'] as const) {
-    expect(() => answeredByUs(of(kind, {}), 'demo', 'no')).toThrow(
-      expect.objectContaining({ code: 'UPSTREAM_FAILED' }),
-    );
+    expect(() => errorResult(of(kind, {}), 'demo', 'no')).toThrow(expect.objectContaining({ code: 'UPSTREAM_FAILED' }));
   }
 });
 
-verifies('T10', 'a call that waits goes on as what it was, and as nothing else', () => {
+verifies('T10', 'rejects a ticket for a call of another kind', () => {
   const waiting = suspendedCalls();
-  const exchange = { server: 'demo', isOver: false, check: () => ({}), cancel() {} } as unknown as LegacyCall;
+  const legacyCall = { server: 'demo', isOver: false, check: () => ({}), cancel() {} } as unknown as LegacyCall;
   const call = of('tool', { name: 'same' });
-  const ticket = waiting.suspend(exchange, call);
-  const from = { kind: 'parked', server: 'demo', ticket } as const;
-  expect(() => waiting.take({ ...call, kind: 'prompt', continuation: from })).toThrow(
+  const ticket = waiting.suspend(legacyCall, call);
+  const continuation = { kind: 'suspended', server: 'demo', ticket } as const;
+  expect(() => waiting.take({ ...call, kind: 'prompt', continuation })).toThrow(
     expect.objectContaining({ code: 'INPUT_INVALID' }),
   );
-  expect(waiting.take({ ...call, continuation: from }).exchange).toBe(exchange);
+  expect(waiting.take({ ...call, continuation }).legacyCall).toBe(legacyCall);
 });
 
-verifies('T6', 'a call that nobody has set a time for may take 30 seconds', () => {
+verifies('T6', 'gives a call without a timeout 30 s', () => {
   expect(requestOptionsOf(aCall()).deadlineMs).toBe(30_000);
   expect(requestOptionsOf(aCall({ options: { timeoutMs: 70 } })).deadlineMs).toBe(70);
 });

@@ -12,7 +12,7 @@ interface CallRequest {
   readonly params: JsonObject;
 }
 
-/** How a server is asked for what a call is of. */
+/** Returns the MCP request of a call. */
 export function requestOf(call: ResolvedCall): CallRequest {
   const { method, params: own } = REQUESTS[call.kind](call);
   const params = call.extraParams ? { ...call.extraParams, ...own } : own;
@@ -30,13 +30,13 @@ const REQUESTS: Readonly<Record<CallKind, (call: ResolvedCall) => CallRequest>> 
     method: 'completion/complete',
     params: { ...input, ref: { ...(input.ref as JsonObject), [namedBy(target)]: target.name } },
   }),
-  // Counted over all lines of a server, so none is asked by way of a call: see `follow-updates`.
+  // Never sent by a call: subscriptions are counted over all connections of a server, see `follow-updates`.
   subscription: ({ target }) => ({ method: 'resources/subscribe', params: { uri: target.name } }),
 };
 
 const namedBy = ({ kind }: Target) => (kind === 'prompt' ? 'name' : 'uri');
 
-/** Under which deadline, signal and progress listener one round of a call runs. */
+/** Returns deadline, signal and progress handler of one request of a call. */
 export const requestOptionsOf = (call: ResolvedCall): RequestOptions => ({
   deadlineMs: call.options.timeoutMs ?? CALL_MS,
   longestMs: LONGEST_CALL_MS,
@@ -46,29 +46,29 @@ export const requestOptionsOf = (call: ResolvedCall): RequestOptions => ({
   repeatable: isRepeatable(call),
 });
 
-/** The answer of a server, verbatim. `startedAt` is of this round. */
-export function answered(server: string, value: JsonObject, startedAt: number): Result {
+/** Wraps the result of a server, unchanged. `startedAt` is when this request was sent. */
+export function completeResult(server: string, value: JsonObject, startedAt: number): Result {
   if (value.resultType === 'input_required') throw unexpectedInputRequest(server);
-  if (value.resultType === 'task') throw tookItsTime(server);
+  if (value.resultType === 'task') throw unexpectedTask(server);
   const latencyMs = performance.now() - startedAt;
   return { kind: 'complete', value, isError: value.isError === true, provenance: { server, attempts: 1, latencyMs } };
 }
 
-/** What is said in our words where the server has none: the model reads it as it reads the server's own. */
-export function answeredByUs({ kind }: ResolvedCall, server: string, text: string): Result {
+/** Returns a tool result with `isError` and a text of Heddle. For other kinds of calls throws UPSTREAM_FAILED. */
+export function errorResult({ kind }: ResolvedCall, server: string, text: string): Result {
   if (kind !== 'tool') throw new UpstreamError('UPSTREAM_FAILED', text, { delivered: 'maybe' });
-  return answered(server, { content: [{ type: 'text', text }], isError: true }, performance.now());
+  return completeResult(server, { content: [{ type: 'text', text }], isError: true }, performance.now());
 }
 
-/** The protocol forbids a server to ask what nobody said could be asked. */
+/** The error for an input request that the client's capabilities do not allow. */
 export const unexpectedInputRequest = (server: string) =>
-  new UpstreamError('UPSTREAM_FAILED', `${server} asked the user a question, which it was not invited to do.`, {
+  new UpstreamError('UPSTREAM_FAILED', `${server} sent an input request that the client capabilities do not allow.`, {
     delivered: 'maybe',
     details: { answered: true },
   });
 
-const tookItsTime = (server: string) =>
-  new UpstreamError('UPSTREAM_FAILED', `${server} began a task, which nobody was going to wait for.`, {
+const unexpectedTask = (server: string) =>
+  new UpstreamError('UPSTREAM_FAILED', `${server} began a task, which the caller does not accept.`, {
     delivered: 'maybe',
   });
 

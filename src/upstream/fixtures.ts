@@ -3,14 +3,14 @@ import { serverEntry } from '../config/schema/server-schema.ts';
 import type { JsonObject, ResolvedCall } from '../core/call.ts';
 import type { ServerEvent } from '../core/records/server-status.ts';
 import type { Time } from '../core/time.ts';
-import type { ServerBook, ServerMemory } from '../store/server-book.ts';
+import type { CachedServer, ServerBook } from '../store/server-book.ts';
 import { RpcError } from '../wire/json-rpc.ts';
 import { METHOD_NOT_FOUND } from '../wire/mcp.ts';
 import { Peer } from '../wire/peer.ts';
 import type { Connect, ConnectOptions, ListKind } from './connection.ts';
 import type { ServerPlan } from './lifecycle/plan-server.ts';
-import { PrivateConnections } from './lifecycle/private-connections.ts';
 import { Server } from './lifecycle/server.ts';
+import { openServerCache } from './lifecycle/server-cache.ts';
 import type { ServerOptions } from './lifecycle/server-options.ts';
 import { serverSubscriptions } from './lifecycle/subscriptions.ts';
 import { connectInMemory, type Serve } from './transports/connect-in-memory.ts';
@@ -96,12 +96,12 @@ export function toolCall(name: string, input: JsonObject = {}, more: Partial<Res
 export const entryOf = <T>(written: JsonObject): T => serverEntry.parse(written) as T;
 
 export interface MemoryBook extends ServerBook {
-  readonly memories: ServerMemory[];
+  readonly memories: CachedServer[];
 }
 
 /** What a server book holds while the test runs. */
 export function memoryBook(): MemoryBook {
-  const memories: ServerMemory[] = [];
+  const memories: CachedServer[] = [];
   return { memories, all: async () => memories, remember: async (memory) => void memories.push(memory) };
 }
 
@@ -155,17 +155,19 @@ export const planOf = (plan: Partial<ServerPlan> & Pick<ServerPlan, 'connect'>):
 interface Setting extends Partial<Omit<ServerOptions, 'plan' | 'time'>> {
   readonly connect?: Connect;
   readonly plan?: Partial<ServerPlan>;
+  /** The entries that the cache has at the start. */
+  readonly saved?: readonly CachedServer[];
   /** What the clock says at first. */
   readonly start?: number;
 }
 
 /** A server over the tiny one, or whatever `connect` is given, with all it tells. Closed when the test ends. */
-export function serverOf(tiny: TinyServer, { connect, plan, start, ...more }: Setting = {}) {
+export function serverOf(tiny: TinyServer, { connect, plan, start, saved = [], ...more }: Setting = {}) {
   const asked: ConnectOptions[] = [];
   const events: ServerEvent[] = [];
   const lists: [ListKind, readonly JsonObject[]][] = [];
   const notes: string[] = [];
-  const memories: ServerMemory[] = [];
+  const memories: CachedServer[] = [];
   const reach = connect ?? connectInMemory(tiny.serve);
   const time = fakeTime(start);
   const server = new Server({
@@ -176,20 +178,17 @@ export function serverOf(tiny: TinyServer, { connect, plan, start, ...more }: Se
       },
       ...plan,
     }),
-    known: undefined,
-    knownAble: [],
+    cache: openServerCache({ saved, book: { remember: async (entry) => void memories.push(entry) } }),
     limited: (task) => task(),
-    lines: new PrivateConnections(time),
     subscriptions: serverSubscriptions(() => {}),
     user: undefined,
     time,
     onStatus: (_, event) => events.push(event),
     onList: (kind, items) => lists.push([kind, items]),
-    onAbleTools() {},
+    onCapabilityTools() {},
     onPrivateList() {},
     onPrivateEnd() {},
     onNotification: (method) => notes.push(method),
-    remember: (memory) => memories.push(memory),
     ...more,
   });
   onTestFinished(() => server.close());

@@ -7,10 +7,10 @@ import { RpcError } from '../wire/json-rpc.ts';
 import { openServerRequests } from './elicitation/server-requests.ts';
 import { suspendedCalls } from './elicitation/suspended-calls.ts';
 import { HELLO, never, type TinyAnswer, tinyServer, toolCall } from './fixtures.ts';
-import { resumeSuspended } from './protocol/call-legacy.ts';
+import { resumeSuspended } from './protocol/resume-suspended.ts';
 import { connectInMemory } from './transports/connect-in-memory.ts';
 
-const CAN = { form: true, url: true, sampling: false, samplingTools: false, roots: false };
+const CAPABILITIES = { form: true, url: true, sampling: false, samplingTools: false, roots: false };
 const TASKS = { requests: { tools: { call: {} } }, cancel: {} };
 const RELATED = { 'io.modelcontextprotocol/related-task': { taskId: 't1' } };
 const FORM = { message: 'Who?', requestedSchema: { type: 'object', properties: { name: { type: 'string' } } } };
@@ -27,7 +27,7 @@ const aTaskCall = (more: Partial<ResolvedCall> = {}) =>
     {},
     {
       target: aTarget({ name: 'long', definition: { name: 'long', execution: { taskSupport: 'required' } } }),
-      capabilities: CAN,
+      capabilities: CAPABILITIES,
       ...more,
     },
   );
@@ -36,9 +36,9 @@ afterEach(() => vi.useRealTimers());
 
 async function opened(answers: Readonly<Record<string, TinyAnswer>>, capabilities: JsonObject = { tasks: TASKS }) {
   const said: JsonObject[] = [];
-  const parked = suspendedCalls();
+  const suspended = suspendedCalls();
   const sampling = () => ({ maxCalls: 0, windowMs: 1, maxTokens: 0 });
-  const questions = openServerRequests({ suspendedCalls: parked, roots: () => [], sampling });
+  const serverRequests = openServerRequests({ suspendedCalls: suspended, roots: () => [], sampling });
   const server = tinyServer({
     initialize: () => ({ ...HELLO, protocolVersion: '2025-11-25', capabilities: { tools: {}, ...capabilities } }),
     'tools/call': (params) => {
@@ -53,15 +53,15 @@ async function opened(answers: Readonly<Record<string, TinyAnswer>>, capabilitie
     server: 'demo',
     signal: new AbortController().signal,
     known: 'legacy',
-    capabilities: CAN,
+    capabilities: CAPABILITIES,
     onNotification() {},
-    serverRequests: questions,
+    serverRequests,
   });
   onTestFinished(() => connection.close());
-  return { server, connection, said, parked };
+  return { server, connection, said, suspended };
 }
 
-verifies('P3', 'a tool that works only as a task is called as one, and its result is fetched', async () => {
+verifies('P3', 'calls a tool that requires a task as a task, and fetches its result', async () => {
   const { connection, server, said } = await opened({});
   expect(await connection.send(aTaskCall())).toMatchObject({
     kind: 'complete',
@@ -71,21 +71,21 @@ verifies('P3', 'a tool that works only as a task is called as one, and its resul
   expect(server.asked.slice(-2)).toEqual(['tools/call', 'tasks/result']);
 });
 
-verifies('P3', 'any other tool, and any tool of a server that knows no tasks, is called as ever', async () => {
+verifies('P3', 'calls other tools, and all tools of a server without tasks, plainly', async () => {
   const { connection, said } = await opened({});
-  await connection.send(toolCall('long', {}, { capabilities: CAN }));
+  await connection.send(toolCall('long', {}, { capabilities: CAPABILITIES }));
   const old = await opened({}, {});
   await old.connection.send(aTaskCall());
   expect([said, old.said].flat().map(({ task }) => task)).toEqual([undefined, undefined]);
 });
 
-verifies('P3', 'a server that answers a task at once is believed', async () => {
+verifies('P3', 'returns the result of a server that answers a task call at once', async () => {
   const { connection, server } = await opened({ 'tools/call': () => DONE });
   expect(await connection.send(aTaskCall())).toMatchObject({ kind: 'complete', value: DONE });
   expect(server.asked).not.toContain('tasks/result');
 });
 
-verifies('P3', 'what a task asks is a question of its call, also where two run', async () => {
+verifies('P3', 'attributes an input request to the call of its related task', async () => {
   const ask = (taskId: string): Promise<JsonObject> => {
     const related = { 'io.modelcontextprotocol/related-task': { taskId } };
     return (asked.server.lines[0] as (typeof asked.server.lines)[number]).request(
@@ -104,13 +104,17 @@ verifies('P3', 'what a task asks is a question of its call, also where two run',
   });
   const results = await Promise.all([asked.connection.send(aTaskCall()), asked.connection.send(aTaskCall())]);
   expect(results).toMatchObject([
-    { kind: 'input-required', questions: { q1: { params: { message: 't1' } } }, next: { kind: 'parked' } },
-    { kind: 'input-required', questions: { q1: { params: { message: 't2' } } } },
+    {
+      kind: 'input-required',
+      inputRequests: { q1: { params: { message: 't1' } } },
+      continuation: { kind: 'suspended' },
+    },
+    { kind: 'input-required', inputRequests: { q1: { params: { message: 't2' } } } },
   ]);
   expect(asked.connection.sendsUnrelatedRequests()).toBe(false);
 });
 
-verifies('P3', 'whoever leaves cancels the task that is waited for', async () => {
+verifies('P3', 'cancels the task when its caller leaves', async () => {
   const { connection, server } = await opened({ 'tasks/result': never });
   const leave = new AbortController();
   const left = connection.send(aTaskCall({ signal: leave.signal })).catch(({ code }) => code);
@@ -124,7 +128,7 @@ for (const [how, code] of [
   ['leaves', 'CALL_CANCELLED'],
   ['has no more time', 'UPSTREAM_TIMEOUT'],
 ] as const) {
-  verifies('P3', `whoever ${how} while a task begins cancels it as soon as it has a name`, async () => {
+  verifies('P3', `cancels the task when its id arrives after the caller ${how}`, async () => {
     const name = Promise.withResolvers<JsonObject>();
     const cancelled: JsonObject[] = [];
     const { connection, server } = await opened({
@@ -145,12 +149,12 @@ for (const [how, code] of [
     await finished;
     expect(cancelled).toEqual([{ taskId: 't1' }]);
     expect(server.asked).not.toContain('tasks/result');
-    // A server that heard this would drop the answer with the name.
+    // A server that got this would not send the task id.
     expect(server.heard.map(([method]) => method)).not.toContain('notifications/cancelled');
   });
 }
 
-verifies('P3', 'a call that goes on with a task of the newer era is not made anew', async () => {
+verifies('P3', 'rejects the continuation of a modern task without calling the tool again', async () => {
   const { connection, said } = await opened({});
   const from = { kind: 'task', server: 'demo', taskId: 'x', pollMs: 1 } as const;
   await expect(connection.send(toolCall('long', {}, { continuation: from }))).rejects.toMatchObject({
@@ -159,42 +163,38 @@ verifies('P3', 'a call that goes on with a task of the newer era is not made ane
   expect(said).toEqual([]);
 });
 
-verifies(
-  'P3',
-  'a task that wants a page visited is begun again only for a user who agreed, and after the visit',
-  async () => {
-    let wasVisited = false;
-    const { connection, server, said } = await opened({ 'tasks/result': () => (wasVisited ? DONE : visitFirst()) });
-    const asked = await connection.send(aTaskCall());
-    expect(asked).toMatchObject({ kind: 'input-required', next: { kind: 'call-again', after: ['e1'] } });
-    const from = { kind: 'call-again', server: 'demo', after: ['e1'] } as const;
-    for (const answers of [{ q1: { action: 'decline' } }, {}]) {
-      expect(await connection.send(aTaskCall({ continuation: from, inputResponses: answers }))).toMatchObject({
-        kind: 'complete',
-        isError: true,
-      });
-    }
-    expect(said).toHaveLength(1);
-    const again = connection.send(aTaskCall({ continuation: from, inputResponses: { q1: { action: 'accept' } } }));
-    wasVisited = true;
-    await server.lines[0]?.notify('notifications/elicitation/complete', { elicitationId: 'e1' });
-    expect(await again).toMatchObject({ kind: 'complete', value: DONE });
-    expect(said).toMatchObject([{ task: {} }, { task: {} }]);
-  },
-);
+verifies('P3', 'begins a task again after -32042 only when the user agreed and the page was visited', async () => {
+  let wasVisited = false;
+  const { connection, server, said } = await opened({ 'tasks/result': () => (wasVisited ? DONE : visitFirst()) });
+  const asked = await connection.send(aTaskCall());
+  expect(asked).toMatchObject({ kind: 'input-required', continuation: { kind: 'call-again', after: ['e1'] } });
+  const from = { kind: 'call-again', server: 'demo', after: ['e1'] } as const;
+  for (const answers of [{ q1: { action: 'decline' } }, {}]) {
+    expect(await connection.send(aTaskCall({ continuation: from, inputResponses: answers }))).toMatchObject({
+      kind: 'complete',
+      isError: true,
+    });
+  }
+  expect(said).toHaveLength(1);
+  const again = connection.send(aTaskCall({ continuation: from, inputResponses: { q1: { action: 'accept' } } }));
+  wasVisited = true;
+  await server.lines[0]?.notify('notifications/elicitation/complete', { elicitationId: 'e1' });
+  expect(await again).toMatchObject({ kind: 'complete', value: DONE });
+  expect(said).toMatchObject([{ task: {} }, { task: {} }]);
+});
 
-verifies('P3', 'a server that wants a page visited before it begins a task is understood as any other', async () => {
+verifies('P3', 'returns the URLs of a -32042 error that came before the task began', async () => {
   const { connection } = await opened({ 'tools/call': visitFirst });
   expect(await connection.send(aTaskCall())).toMatchObject({
     kind: 'input-required',
-    questions: { q1: { params: { mode: 'url', url: 'https://example.com/' } } },
-    next: { kind: 'call-again', after: ['e1'] },
+    inputRequests: { q1: { params: { mode: 'url', url: 'https://example.com/' } } },
+    continuation: { kind: 'call-again', after: ['e1'] },
   });
-  const unable = connection.send(aTaskCall({ capabilities: { ...CAN, url: false } }));
+  const unable = connection.send(aTaskCall({ capabilities: { ...CAPABILITIES, url: false } }));
   await expect(unable).rejects.toMatchObject({ code: 'UPSTREAM_REFUSED', details: { rpc: { code: -32042 } } });
 });
 
-verifies('P3', 'a line that is to finish stays until the task that was being begun on it is done', async () => {
+verifies('P3', 'drains a connection only after the task that is beginning on it is done', async () => {
   const name = Promise.withResolvers<JsonObject>();
   const result = Promise.withResolvers<JsonObject>();
   const { connection, server } = await opened({
@@ -215,7 +215,7 @@ verifies('P3', 'a line that is to finish stays until the task that was being beg
   await connection.closed;
 });
 
-verifies('T6', 'a task has the time that was set for it, else ten minutes, and is then cancelled', async () => {
+verifies('T6', 'cancels a task after its timeout, or else after ten minutes', async () => {
   for (const [options, ms] of [
     [{ timeoutMs: 700_000 }, 700_000],
     [{ timeoutMs: 200 }, 200],
@@ -237,11 +237,11 @@ verifies('T6', 'a task has the time that was set for it, else ten minutes, and i
 
 verifies(
   'P3',
-  'progress of a task is told under the token of the call that began it, also after a question',
+  'reports progress by the token of the call that began the task, also after an input request',
   async () => {
     const seen: JsonObject[] = [];
     const report = (progress: JsonObject) => void seen.push(progress);
-    const { connection, server, said, parked } = await opened({
+    const { connection, server, said, suspended } = await opened({
       async 'tasks/result'(params) {
         expect(params).toEqual({ taskId: 't1' });
         const { progressToken } = (said[0] as JsonObject)._meta as { progressToken: number };
@@ -263,7 +263,7 @@ verifies(
       inputResponses: answers,
       onProgress: (progress) => void later.push(progress),
     });
-    expect(await resumeSuspended(parked, round)).toMatchObject({ kind: 'complete', value: DONE });
+    expect(await resumeSuspended(suspended, round)).toMatchObject({ kind: 'complete', value: DONE });
     expect(later).toMatchObject([{ progress: 2 }]);
   },
 );

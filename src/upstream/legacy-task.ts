@@ -5,31 +5,31 @@ import { META } from '../wire/mcp.ts';
 import type { Peer } from '../wire/peer.ts';
 import { requestOf, requestOptionsOf } from './call-request.ts';
 
-/** What a server of 2025-11-25 does by itself. Its result is another request, which stays open until it is done. */
+/** A task of a 2025-11-25 server. Its result comes by `tasks/result`, which stays open until the task is done. */
 export interface LegacyTask {
   readonly taskId: string;
-  /** The request that began it: its token is used for progress until the task is done. */
+  /** The id of the request that began it: its progress token stays valid until the task is done. */
   readonly begunBy: number;
 }
 
 const CANCEL_MS = 5000;
 
-/** Whether a server has said that its tools can be called as tasks. */
+/** Tests whether a server declares that its tools can be called as tasks. */
 export function takesTaskCalls({ tasks }: JsonObject): boolean {
   const requests = isObject(tasks) ? tasks.requests : undefined;
   const tools = isObject(requests) ? requests.tools : undefined;
   return isObject(tools) && isObject(tools.call);
 }
 
-/** Whether a tool says that it can be called in no other way. */
+/** Tests whether a tool can be called only as a task. */
 export function isOnlyTask({ kind, target }: ResolvedCall): boolean {
   const { execution } = target.definition;
   return kind === 'tool' && isObject(execution) && execution.taskSupport === 'required';
 }
 
 /**
- * Calls a tool as a task. Some servers answer at once all the same. Throws what the line threw; whoever leaves before
- * the task has a name has it cancelled as soon as it has one.
+ * Calls a tool as a task. Some servers return the result at once. If the caller leaves before the task id arrives, the
+ * task is cancelled when it does.
  */
 export async function beginTask(peer: Peer, call: ResolvedCall): Promise<LegacyTask | { readonly value: JsonObject }> {
   const { method, params } = requestOf(call);
@@ -50,18 +50,18 @@ function taskIdIn({ task }: JsonObject): string | undefined {
   return typeof taskId === 'string' ? taskId : undefined;
 }
 
-/** Tells the server that nobody waits any more. Whether it stops is its own business. */
+/** Sends `tasks/cancel` and ignores its failure: the server decides whether it stops. */
 export async function cancelTask(peer: Peer, { taskId }: Pick<LegacyTask, 'taskId'>): Promise<void> {
   await peer.request('tasks/cancel', { taskId }, { deadlineMs: CANCEL_MS }).catch(() => {});
 }
 
-/** The task that a question of the server belongs to, when it says so. */
+/** Returns the task id that a server request names in `_meta`. */
 export function relatedTask({ _meta }: JsonObject): unknown {
   const related = isObject(_meta) ? _meta[META.relatedTask] : undefined;
   return isObject(related) ? related.taskId : undefined;
 }
 
-/** A result without the name of the task it is of, which only we know. */
+/** Removes the related-task key from a result: the client does not know that task. */
 export function withoutTask(value: JsonObject): JsonObject {
   if (relatedTask(value) === undefined) return value;
   const { _meta, ...rest } = value;

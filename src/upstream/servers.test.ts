@@ -10,11 +10,12 @@ import { oldSessionServer } from '../../test/servers/http-servers.ts';
 import { until } from '../../test/until.ts';
 import type { JsonObject } from '../core/call.ts';
 import { openWatchdog } from '../process/watchdog.ts';
-import type { ServerMemory } from '../store/server-book.ts';
+import type { CachedServer } from '../store/server-book.ts';
 import type { ListKind } from './connection.ts';
 import { checkServer } from './doctor/check-server.ts';
 import { entryOf, memoryBook, toolCall } from './fixtures.ts';
 import { planServer } from './lifecycle/plan-server.ts';
+import { openServerCache } from './lifecycle/server-cache.ts';
 import { openServers } from './servers.ts';
 import type { Serve } from './transports/connect-in-memory.ts';
 import { httpPool } from './transports/http-pool.ts';
@@ -27,7 +28,7 @@ afterEach(async () => {
 });
 
 interface Setting {
-  readonly memories?: readonly ServerMemory[];
+  readonly memories?: readonly CachedServer[];
   readonly inProcess?: ReadonlyMap<string, Serve>;
   readonly localConcurrency?: number;
   readonly scope?: 'project' | 'builtin';
@@ -47,7 +48,13 @@ async function open(entries: Readonly<Record<string, JsonObject>>, setting: Sett
   };
   const limits = { localConcurrency, remoteConcurrency: 20 };
   const quiet = { onStatus: () => {}, onNotification: () => {} };
-  const servers = openServers({ plans, memories, book, ...limits, ...quiet, onList });
+  const servers = openServers({
+    plans,
+    cache: openServerCache({ saved: memories, book }),
+    ...limits,
+    ...quiet,
+    onList,
+  });
   closers.push(
     () => watchdog.close(),
     () => pool.close(),

@@ -1,34 +1,34 @@
 import { limiter } from '../core/async/limiter.ts';
-import { capabilitiesKey } from '../core/call/client-capabilities.ts';
-import type { ConnectionUser, PrivateUser } from '../core/call/private-user.ts';
-import type { JsonObject } from '../core/call.ts';
+import type { PrivateUser } from '../core/call/private-user.ts';
+import type { JsonObject, ResolvedCall, Result } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import type { ServerEvent, ServerStatus } from '../core/records/server-status.ts';
 import { realTimer, repeatEvery, steadyClock, type Time } from '../core/time.ts';
-import type { ServerBook, ServerMemory } from '../store/server-book.ts';
 import type { Connection, ListKind } from './connection.ts';
-import { type ConnectionPool, connectionPool } from './lifecycle/connection-pool.ts';
-import { type Learner, learner } from './lifecycle/discover-capability-lists.ts';
+import { suspendedCalls as openSuspendedCalls, type SuspendedCalls } from './elicitation/suspended-calls.ts';
+import { type ConnectionPool, connectionPool, type OwnedConnectionPool } from './lifecycle/connection-pool.ts';
 import { PROBE_EVERY_MS } from './lifecycle/health.ts';
 import type { ServerPlan } from './lifecycle/plan-server.ts';
-import { PrivateConnections, type SoleUser } from './lifecycle/private-connections.ts';
+import type { SoleUser } from './lifecycle/private-connections.ts';
 import { Server } from './lifecycle/server.ts';
-import { type Memories, memories } from './lifecycle/server-memory.ts';
+import type { ServerCache } from './lifecycle/server-cache.ts';
 import { type ServerSubscriptions, serverSubscriptions } from './lifecycle/subscriptions.ts';
+import { resumeSuspended } from './protocol/resume-suspended.ts';
 
 export interface ServersOptions extends Partial<Time> {
   readonly plans: readonly ServerPlan[];
-  readonly memories: readonly ServerMemory[];
-  readonly book: ServerBook;
+  readonly cache: ServerCache;
+  /** The calls that wait for input responses. Without them `resume` knows no ticket. */
+  readonly suspendedCalls?: SuspendedCalls | undefined;
   readonly localConcurrency: number;
   readonly remoteConcurrency: number;
-  /** Whoever this process belongs to, when it serves nobody else: servers may ask on the line that all calls share. */
+  /** The user of a process that serves one user only: servers may send requests on the shared connection. */
   readonly user?: SoleUser | undefined;
   /** `detail` says which list changed. */
   readonly onStatus: (status: ServerStatus, event: ServerEvent, detail?: JsonObject) => void;
   readonly onList: (server: string, kind: ListKind, items: readonly JsonObject[]) => void;
-  /** What a server lists to those who can be asked this, as `abilitiesKey` says it. */
-  readonly onAbleTools?: (server: string, abilities: number, tools: readonly JsonObject[]) => void;
+  /** Receives the tools that a server lists to clients with this capability set. */
+  readonly onCapabilityTools?: (server: string, capabilitySet: number, tools: readonly JsonObject[]) => void;
   /** Receives each list of a private connection, for its user alone. */
   readonly onPrivateList?: (server: string, user: PrivateUser, listed: PrivateList) => void;
   /** A private connection is gone, and its lists with it. */
@@ -43,17 +43,19 @@ export interface PrivateList {
 }
 
 /** All configured servers. None is started before it is needed, except those that ask for it. */
-export interface Servers extends Learner, ConnectionPool {
+export interface Servers extends ConnectionPool {
   status(): readonly ServerStatus[];
   /** How one of them is doing; undefined when it is not configured. */
   statusOf(name: string): ServerStatus | undefined;
   /** Throws NAME_UNKNOWN for a server that is not configured, or whatever kept it from connecting. */
   connect(name: string, signal: AbortSignal): Promise<Connection>;
-  /** The open main line, if there is one. */
+  /** Returns the shared connection, if it is open. */
   connected(name: string): Connection | undefined;
   /** Returns how many connections to the server were opened so far, private ones included. */
   connectionsTo(name: string): number;
-  /** Ends all lines to a server. It is connected again when it is needed. */
+  /** Continues a suspended call with the input responses of `call`. Throws INPUT_INVALID for an unknown ticket. */
+  resume(call: ResolvedCall): Promise<Result>;
+  /** Closes all connections to a server. The next call connects it again. */
   disconnect(name: string): Promise<void>;
   /** Tells a server something, connecting it when needed. */
   notify(
@@ -72,74 +74,82 @@ export interface Servers extends Learner, ConnectionPool {
 const START_MS = 1000;
 
 export function openServers(options: ServersOptions): Servers {
-  const { clock = steadyClock, timer = realTimer, random = Math.random } = options;
+  const { clock = steadyClock, timer = realTimer, random = Math.random, cache, user } = options;
+  const { suspendedCalls = openSuspendedCalls() } = options;
   const opened = connectionCounts();
-  const lines = new PrivateConnections({ clock, onOpened: opened.count });
   const closing = new AbortController();
-  const known = memories(options.memories, capabilitiesKey(options.user?.capabilities));
-  const open = opener(opened.countedBy(options), { clock, timer, random }, { lines, known });
+  const open = serverOpener(opened.countedBy(options), { clock, timer, random });
   let servers = new Map(options.plans.map((plan) => [plan.name, open(plan)]));
-  const retiring = retirement();
+  const find = (name: string) => servers.get(name);
 
-  const stopLooking = repeatEvery(timer, PROBE_EVERY_MS, () => {
-    for (const server of servers.values()) {
-      void server.check();
-      restore(server);
-    }
-    lines.sweep();
-  });
-
-  /** Asks a server, and its successor when a newer configuration replaced it meanwhile: nothing was sent yet. */
-  async function ask<T>(name: string, signal: AbortSignal, question: (server: Server) => Promise<T>): Promise<T> {
+  /** Uses a server, and its successor when a newer configuration replaced it meanwhile: nothing was sent yet. */
+  async function using<T>(name: string, signal: AbortSignal, use: (server: Server) => Promise<T>): Promise<T> {
     for (;;) {
       const server = servers.get(name);
       if (!server) throw unknownServer(name);
       try {
-        return await question(server);
+        return await use(server);
       } catch (thrown) {
         if (servers.get(name) === server || signal.aborted || closing.signal.aborted) throw thrown;
       }
     }
   }
 
-  const connect = (name: string, signal: AbortSignal) => ask(name, signal, (server) => server.connect(signal));
-
-  function start(): void {
+  const pool = connectionPool({ cache, user, clock, find, using, onOpened: opened.count, closing: closing.signal });
+  const retiring = retirement(pool);
+  const stopChecks = repeatEvery(timer, PROBE_EVERY_MS, () => {
     for (const server of servers.values()) {
-      const isWanted = server.plan.autoConnect || (!server.connection && server.subscriptions.shared.areWanted());
-      if (isWanted) server.connect(closing.signal).catch(() => {}); // Its status says why.
-      restore(server);
+      void server.check();
+      pool.restoreSubscribed(server);
     }
-  }
-
-  const pool = connectionPool({ lines, find: (name) => servers.get(name), using: ask });
-  const restore = (server: Server) =>
-    restoreSubscribed(server, lines, (user) => pool.lineFor(server.name, user, closing.signal));
+    pool.sweep();
+  });
+  const connect = (name: string, signal: AbortSignal) => using(name, signal, (server) => server.connect(signal));
+  const start = () => startWanted(servers.values(), pool, closing.signal);
 
   return {
-    status: () => [...servers.values()].map((server) => withLines(server.status, lines.count(server.privately))),
+    ...pool,
+    status: () => [...servers.values()].map((server) => withPrivateCount(server.status, pool.privateCount(server))),
     statusOf: (name) => servers.get(name)?.status,
     connected: (name) => servers.get(name)?.connection,
     connect,
-    ...pool,
-    ...learner({ find: (name) => servers.get(name), lines, known, signal: closing.signal }),
+    resume: (call) => resumeSuspended(suspendedCalls, call),
     connectionsTo: opened.of,
-    disconnect: async (name) => servers.get(name)?.disconnect(),
+    disconnect: (name) => endAll(pool, servers.get(name), (server) => server.disconnect()),
     notify: async (name, { method, params }, signal) => (await connect(name, signal)).notify(method, params, signal),
     start,
     update(next) {
       const [before, kept] = [servers, unchanged(servers, next)];
       for (const server of before.values()) if (!kept.has(server.name)) retiring.add(server);
-      const opened = next.map((plan) => kept.get(plan.name) ?? open(plan, before.get(plan.name)?.subscriptions));
-      servers = new Map(opened.map((server) => [server.name, server]));
+      const current = next.map((plan) => kept.get(plan.name) ?? open(plan, before.get(plan.name)?.subscriptions));
+      servers = new Map(current.map((server) => [server.name, server]));
       start();
     },
     async close() {
       closing.abort();
-      stopLooking();
-      await Promise.all([...servers.values(), ...retiring.servers].map((server) => server.close()));
+      stopChecks();
+      const all = [...servers.values(), ...retiring.servers];
+      await Promise.all(all.map((server) => endAll(pool, server, (one) => one.close())));
     },
   };
+}
+
+/** Connects the servers with `autoConnect` and those with subscriptions. */
+function startWanted(servers: Iterable<Server>, pool: OwnedConnectionPool, closing: AbortSignal): void {
+  for (const server of servers) {
+    const isWanted = server.plan.autoConnect || (!server.connection && server.subscriptions.shared.hasSubscribers());
+    if (isWanted) server.connect(closing).catch(() => {}); // The status has the error.
+    pool.restoreSubscribed(server);
+  }
+}
+
+/** Closes the shared and the private connections of a server. */
+async function endAll(
+  pool: OwnedConnectionPool,
+  server: Server | undefined,
+  end: (server: Server) => Promise<void>,
+): Promise<void> {
+  if (server) await Promise.all([end(server), pool.endPrivate(server, 'close')]);
 }
 
 /** Counts the connections that were opened, by server. */
@@ -157,23 +167,14 @@ function connectionCounts() {
   return { of, count, countedBy };
 }
 
-/** Servers that still finish their calls, and close after that. */
-function retirement() {
+/** The servers of an older configuration, which close when their calls in flight have ended. */
+function retirement(pool: OwnedConnectionPool) {
   const servers = new Set<Server>();
   const add = (server: Server) => {
     servers.add(server);
-    server.retire().finally(() => servers.delete(server));
+    Promise.all([server.retire(), pool.endPrivate(server, 'drain')]).finally(() => servers.delete(server));
   };
   return { servers, add };
-}
-
-/** Opens the private connections that clients are subscribed on and that were lost. */
-function restoreSubscribed(
-  { privately, subscriptions }: Server,
-  lines: PrivateConnections,
-  open: (user: ConnectionUser) => Promise<Connection>,
-): void {
-  for (const user of subscriptions.wanted()) if (!lines.ensureFeed(privately, user)) open(user).catch(() => {});
 }
 
 function unchanged(servers: ReadonlyMap<string, Server>, plans: readonly ServerPlan[]): ReadonlyMap<string, Server> {
@@ -181,37 +182,30 @@ function unchanged(servers: ReadonlyMap<string, Server>, plans: readonly ServerP
   return new Map([...servers].filter(([name, { plan }]) => revisions.get(name) === plan.revision));
 }
 
-/** Makes servers, each with what was remembered of it. */
-function opener(options: ServersOptions, time: Time, shared: { lines: PrivateConnections; known: Memories }) {
-  const { lines, known } = shared;
-  const { book, user, onStatus, onList, onAbleTools = () => {}, onNotification } = options;
+/** Returns a function that creates servers. Limits how many local and remote servers connect at once. */
+function serverOpener(options: ServersOptions, time: Time) {
+  const { cache, user, onStatus, onList, onCapabilityTools = () => {}, onNotification } = options;
   const { onPrivateList = () => {}, onPrivateEnd = () => {} } = options;
   const local = limiter(options.localConcurrency, START_MS);
   const remote = limiter(options.remoteConcurrency, START_MS);
 
   return function open(plan: ServerPlan, inherited?: ServerSubscriptions): Server {
     const { name } = plan;
-    const missed = (uri: string, of?: PrivateUser) =>
+    const onMissed = (uri: string, of?: PrivateUser) =>
       onNotification(name, 'notifications/resources/updated', { uri }, of);
     const server = new Server({
       plan,
-      known: known.of(plan),
-      knownAble: known.able(plan),
+      cache,
       limited: plan.local ? local : remote,
-      lines,
-      subscriptions: inherited ?? serverSubscriptions(missed),
+      subscriptions: inherited ?? serverSubscriptions(onMissed),
       user,
       time,
       onStatus,
       onList: (kind, items) => onList(name, kind, items),
-      onAbleTools: (abilities, tools) => onAbleTools(name, abilities, tools),
+      onCapabilityTools: (capabilitySet, tools) => onCapabilityTools(name, capabilitySet, tools),
       onPrivateList: (of, kind, items) => onPrivateList(name, of, { kind, items }),
       onPrivateEnd: (of) => onPrivateEnd(name, of),
       onNotification: (method, params, of) => onNotification(name, method, params, of),
-      remember(memory) {
-        known.put(memory);
-        book.remember(memory).catch(() => {}); // What is forgotten is learnt again: never worth failing a connect for.
-      },
     });
     onStatus(server.status, 'registered');
     if (server.status.state !== 'pending') onStatus(server.status, server.status.state);
@@ -219,8 +213,8 @@ function opener(options: ServersOptions, time: Time, shared: { lines: PrivateCon
   };
 }
 
-const withLines = (status: ServerStatus, privateLines: number): ServerStatus =>
-  privateLines === 0 ? status : { ...status, privateConnections: privateLines };
+const withPrivateCount = (status: ServerStatus, privateConnections: number): ServerStatus =>
+  privateConnections === 0 ? status : { ...status, privateConnections };
 
 const unknownServer = (name: string) =>
   new HeddleError('NAME_UNKNOWN', `No server is named ${name}.`, {

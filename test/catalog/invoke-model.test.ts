@@ -4,7 +4,6 @@ import { openWorld, someMetrics } from '../../src/catalog/fixtures.ts';
 import { invoke } from '../../src/catalog/routing/invoke.ts';
 import { HeddleError } from '../../src/core/errors.ts';
 import { aCall, aTarget } from '../../src/core/fixtures.ts';
-import { suspendedCalls } from '../../src/upstream/elicitation/suspended-calls.ts';
 import { fakeTime } from '../../src/upstream/fixtures.ts';
 import { verifies } from '../requirements.ts';
 import { FAULTS, faultyServer } from '../servers/faulty-server.ts';
@@ -60,7 +59,7 @@ async function run(rounds: Schedule, open: Record<(typeof SERVERS)[number], bool
   let spent = 0;
   const admitTo = () => (++spent % 7 === 0 ? new HeddleError('RATE_LIMITED', 'Not now.') : undefined);
   const { clock } = time;
-  const send = invoke({ servers, suspendedCalls: suspendedCalls(), metrics: someMetrics(), clock, admitTo });
+  const send = invoke({ servers, metrics: someMetrics(), clock, admitTo });
   const outcomes: { readonly call: SomeCall; readonly outcome: string }[] = [];
 
   async function make(call: SomeCall, id: number): Promise<void> {

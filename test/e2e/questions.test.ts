@@ -267,7 +267,7 @@ describe('in a program', () => {
     const heddle = await opened({ ...STDIO, env: { HEDDLE_TEST_MARK: mark.slice(17) } }, { onElicitation: elicit });
     await expect(heddle.call('demo.book')).rejects.toMatchObject({
       code: 'OUTCOME_UNKNOWN',
-      message: expect.stringContaining('stopped while it waited for the answer'),
+      message: expect.stringContaining('ended while its call waited for the user'),
     });
     expect(said(await heddle.call('demo.abilities'))).toMatchObject({ elicitation: {} });
   });

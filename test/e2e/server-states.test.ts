@@ -43,7 +43,7 @@ verifies('T2', 'a program hears all that happens to a server, from its first sta
   expect(events().slice(3)).toEqual(['disconnected', 'pending', 'pending', 'connected']);
   expect(told.find(({ detail }) => detail.event === 'disconnected')?.detail).toMatchObject({
     attempt: [1, 3],
-    reason: 'The line to odd dropped.',
+    reason: 'The connection to odd dropped.',
     retryAt: expect.any(Number),
   });
   await heddle.close();
@@ -59,7 +59,7 @@ verifies('F1', 'a server that ends with every call is given up in the end, and n
     await expect(heddle.call('odd.exit')).rejects.toMatchObject(failed);
     return (await statusOf(heddle)).state === 'failed';
   });
-  expect(await statusOf(heddle)).toMatchObject({ attempt: [2, 2], reason: 'The line to odd dropped.' });
+  expect(await statusOf(heddle)).toMatchObject({ attempt: [2, 2], reason: 'The connection to odd dropped.' });
   expect(events().filter((event) => event === 'connected')).toHaveLength(3);
   await until('none is left', () => running() === 0);
 });

@@ -230,6 +230,6 @@ describe('a server that says senseless things', () => {
     const server = recordingServer({ sneaky: () => ({ resultType: 'task', taskId: 'x', status: 'working' }) });
     const gateway = await gatewayUnderTest({ servers: { demo: server } });
     const { result } = await taskClient(gateway, {}).call('sneaky');
-    expect(JSON.stringify(result)).toContain('nobody was going to wait');
+    expect(JSON.stringify(result)).toContain('which the caller does not accept');
   });
 });

@@ -6,6 +6,7 @@ import { aCall, aStatus, aTarget } from '../../src/core/fixtures.ts';
 import type { Connection } from '../../src/upstream/connection.ts';
 import { suspendedCalls } from '../../src/upstream/elicitation/suspended-calls.ts';
 import { fakeTime } from '../../src/upstream/fixtures.ts';
+import { resumeSuspended } from '../../src/upstream/protocol/resume-suspended.ts';
 
 export type Behaviour = (call: ResolvedCall) => Promise<Result>;
 
@@ -40,7 +41,8 @@ export function openPool(behaviours: Record<string, Behaviour>, more: Partial<In
   };
   const servers = {
     ready: line,
-    lineFor: async (name: string) => line(name),
+    connectionFor: async (name: string) => line(name),
+    resume: (call: ResolvedCall) => resumeSuspended(suspendedCalls(), call),
     connectionsTo: () => connections.opened,
     statusOf: (name: string) => aStatus({ name, state: 'connected', health: 'ok' }),
   };
@@ -48,7 +50,6 @@ export function openPool(behaviours: Record<string, Behaviour>, more: Partial<In
   const priorityOf = (name: string) => -Object.keys(behaviours).indexOf(name);
   const send = invoke({
     servers,
-    suspendedCalls: suspendedCalls(),
     metrics,
     priorityOf,
     ...time,

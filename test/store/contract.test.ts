@@ -189,7 +189,7 @@ function schemaContract(bench: Bench): void {
 function serversContract(bench: Bench): void {
   const tools = [{ name: 'echo', inputSchema: { type: 'object' }, 'x-unknown': { b: 1, a: [null] } }];
   const lists = { tools, resources: [{ uri: 'a:b' }], templates: [{ uriTemplate: 'a:{b}' }], prompts: [{ name: 'p' }] };
-  const memory = { server: 'demo', abilities: 0, signature: 'sha', era: 'modern', lists, at: 1_000 } as const;
+  const memory = { server: 'demo', capabilitySet: 0, signature: 'sha', era: 'modern', lists, at: 1_000 } as const;
 
   verifies('T3', 'keeps the definitions of a server unchanged', async () => {
     const { servers } = bench.store;
@@ -204,7 +204,7 @@ function serversContract(bench: Bench): void {
     await servers.remember(memory);
     const newer = {
       server: 'demo',
-      abilities: 0,
+      capabilitySet: 0,
       signature: 'new',
       era: 'legacy',
       lists: { ...lists, tools: [] },
@@ -216,7 +216,7 @@ function serversContract(bench: Bench): void {
 
   verifies('T3', 'keeps the lists of a server separately for each set of client capabilities', async () => {
     const { servers } = bench.store;
-    const more = { ...memory, abilities: 5, lists: { ...lists, tools: [...tools, { name: 'ask' }] } };
+    const more = { ...memory, capabilitySet: 5, lists: { ...lists, tools: [...tools, { name: 'ask' }] } };
     await servers.remember(memory);
     await servers.remember(more);
     expect(await servers.all()).toEqual([memory, more]);

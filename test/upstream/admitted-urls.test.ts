@@ -17,7 +17,7 @@ const { admit } = openServerRequests({
 const admitted = (params: JsonObject) =>
   admit('demo', { method: 'elicitation/create', params }, { capabilities, principal: 'ada' }).params;
 
-verifies('T10', 'the URL that a client gets is the one that was checked', () => {
+verifies('T10', 'sends the client the URL as it was parsed and checked', () => {
   for (const [url, href] of [
     ['https://good.example\\@evil.example/', 'https://good.example/@evil.example/'],
     ['https:\\\\good.example\\a', 'https://good.example/a'],
@@ -32,7 +32,7 @@ verifies('T10', 'the URL that a client gets is the one that was checked', () => 
   }
 });
 
-verifies('T10', 'a form carries no URL, and a URL no form', () => {
+verifies('T10', 'removes the URL of a form, and the form of a URL', () => {
   const requestedSchema = { type: 'object', properties: { name: { type: 'string' } } };
   const url = 'javascript:alert(1)';
   for (const mode of [{}, { mode: 'form' }]) {
@@ -43,7 +43,7 @@ verifies('T10', 'a form carries no URL, and a URL no form', () => {
   expect(admitted({ ...visit, requestedSchema })).toEqual(visit);
 });
 
-verifies('T10', 'a -32042 error that is passed on has only URLs that were checked', () => {
+verifies('T10', 'passes on only checked URLs of a -32042 error', () => {
   const page = (url: unknown) => ({ mode: 'url', message: 'Sign in.', elicitationId: '1', url }) as JsonObject;
   const data = {
     elicitations: [
@@ -61,7 +61,7 @@ verifies('T10', 'a -32042 error that is passed on has only URLs that were checke
   });
 });
 
-verifies('P1', 'an icon whose source is neither https, http nor data is left out', () => {
+verifies('P1', 'removes an icon whose source is neither https, http nor data', () => {
   const icons = (src: string) =>
     presentTool(aTarget({ definition: { name: 't', inputSchema: { type: 'object' }, icons: [{ src }] } }), 'modern')
       .icons;

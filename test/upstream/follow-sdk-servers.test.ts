@@ -30,7 +30,7 @@ async function connected(connect: Connect) {
   });
   onTestFinished(() => connection.close());
   const methods = () => heard.map(([method]) => method);
-  return { connection, heard, methods, hasHeard: (method: string) => methods().includes(method) };
+  return { connection, heard, methods, hasReceived: (method: string) => methods().includes(method) };
 }
 
 async function overHttp() {
@@ -43,7 +43,7 @@ async function overHttp() {
   return { server, ...(await connected(connectHttp(entryOf<RemoteEntry>({ url: server.url }), pool))) };
 }
 
-verifies('T8', 'all lists of an SDK server are found', async () => {
+verifies('T8', 'fetches all lists of an SDK server', async () => {
   const { connection } = await overHttp();
   const lists = (['tools', 'resources', 'templates', 'prompts'] as const).map((kind) => connection.list(kind, signal));
   const [tools, resources, templates, prompts] = await Promise.all(lists);
@@ -53,14 +53,14 @@ verifies('T8', 'all lists of an SDK server are found', async () => {
   expect(prompts).toMatchObject([{ name: 'greet' }]);
 });
 
-verifies('T8', 'changes of an SDK server over HTTP are heard, and again after it has ended the listen', async () => {
-  const { server, heard, hasHeard, methods } = await overHttp();
+verifies('T8', 'receives changes of an SDK server over HTTP, also after the server has ended the stream', async () => {
+  const { server, heard, hasReceived, methods } = await overHttp();
   await until('the change of tools is heard', () => {
-    if (!hasHeard(TOOLS)) server.notify.toolsChanged(); // Until the listen is acknowledged nobody hears it.
-    return hasHeard(TOOLS);
+    if (!hasReceived(TOOLS)) server.notify.toolsChanged(); // Notifications before the acknowledgement are lost.
+    return hasReceived(TOOLS);
   });
   server.notify.promptsChanged();
-  await until('the change of prompts is heard', () => hasHeard(PROMPTS));
+  await until('the change of prompts is heard', () => hasReceived(PROMPTS));
   expect(heard.at(-1)).toEqual([PROMPTS, {}]);
 
   heard.length = 0;
@@ -72,7 +72,7 @@ verifies('T8', 'changes of an SDK server over HTTP are heard, and again after it
   expect(heard.at(-1)).toEqual([RESOURCES, {}]);
 });
 
-verifies('R6', 'updates of a resource over HTTP are heard from subscribe to unsubscribe', async () => {
+verifies('R6', 'receives updates of a resource over HTTP from subscribe to unsubscribe', async () => {
   const { server, connection, heard } = await overHttp();
   await connection.subscribe(NOTE, signal);
   server.notify.resourceUpdated('note://other');
@@ -89,14 +89,14 @@ verifies('R6', 'updates of a resource over HTTP are heard from subscribe to unsu
   });
 });
 
-verifies('T8', 'changes of an SDK server on one line are heard, tagged or not', async () => {
+verifies('T8', 'receives changes of an SDK server in process, with and without subscription id', async () => {
   const { serve, servers } = changingLineServer();
-  const { connection, heard, hasHeard } = await connected(connectInMemory(serve));
+  const { connection, heard, hasReceived } = await connected(connectInMemory(serve));
   expect(connection.agreement.era).toBe('modern');
   await connection.subscribe(NOTE, signal);
   servers.at(-1)?.sendToolListChanged();
   await servers.at(-1)?.server.sendResourceUpdated({ uri: NOTE });
-  await until('both are heard', () => hasHeard(TOOLS) && hasHeard(UPDATED));
+  await until('both are heard', () => hasReceived(TOOLS) && hasReceived(UPDATED));
   expect(heard).toEqual([
     [TOOLS, {}],
     [UPDATED, { uri: NOTE }],
@@ -104,7 +104,7 @@ verifies('T8', 'changes of an SDK server on one line are heard, tagged or not', 
   await connection.drain();
 });
 
-verifies('R6', 'an SDK server of the era with sessions is subscribed to and tells its changes', async () => {
+verifies('R6', 'subscribes to a legacy SDK server and receives its changes', async () => {
   const { serve, server, subscribed } = changingOldServer();
   const { connection, heard } = await connected(connectInMemory(serve));
   expect(connection.agreement.era).toBe('legacy');

@@ -26,7 +26,7 @@ async function opened(connect: Connect): Promise<Connection> {
   return connection;
 }
 
-/** A server over stdio that answers each call with a text as long as the call wants. */
+/** A stdio server that answers each call with a text of the requested length. */
 async function overStdio(setting: JsonObject): Promise<Connection> {
   const watchdog = openWatchdog();
   onTestFinished(() => watchdog.close());
@@ -61,7 +61,7 @@ async function overHttp(setting: JsonObject): Promise<Connection> {
 }
 
 for (const [transport, connect] of Object.entries({ stdio: overStdio, HTTP: overHttp })) {
-  verifies('C3', `over ${transport}, maxMessageBytes of a server sets the largest message taken from it`, async () => {
+  verifies('C3', `accepts messages up to maxMessageBytes over ${transport}`, async () => {
     const large = await (await connect({ maxMessageBytes: 2 * LARGE })).send(toolCall('any', { length: LARGE }));
     expect(large.kind === 'complete' && String(large.value.a).length).toBe(LARGE);
     const small = (await connect({ maxMessageBytes: 2048 })).send(toolCall('any', { length: 4096 }));

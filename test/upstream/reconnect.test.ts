@@ -12,13 +12,13 @@ const refused = new UpstreamError('UPSTREAM_UNREACHABLE', 'demo cannot be reache
 const wantsAuth = new UpstreamError('AUTH_NEEDED', 'demo wants a credential.', { delivered: 'no' });
 const fails: Connect = () => Promise.reject(refused);
 
-/** Connects one way after the other; the last for ever. */
+/** Uses one connect function after the other, and the last one for all further connects. */
 const inTurn =
   (...ways: Connect[]): Connect =>
   (options) =>
     ((ways.length > 1 ? ways.shift() : ways[0]) as Connect)(options);
 
-verifies('T5', 'opens a dropped line again by itself, later each time, and shows that', async () => {
+verifies('T5', 'reconnects a dropped connection with growing delays, and reports each attempt', async () => {
   const tiny = tinyServer({ 'tools/list': twoTools });
   const { server, asked, events, time } = serverOf(tiny, { connect: inTurn(connectInMemory(tiny.serve), fails) });
   const before = await server.connect(signal);
@@ -27,7 +27,7 @@ verifies('T5', 'opens a dropped line again by itself, later each time, and shows
   const now = time.clock();
   await tiny.lines[0]?.close();
   await until('it has noticed', () => server.connection === undefined);
-  const dropped = { reason: 'The line to demo dropped.', tools: 2 };
+  const dropped = { reason: 'The connection to demo dropped.', tools: 2 };
   expect(server.status).toMatchObject({ state: 'pending', attempt: [1, 3], retryAt: now + 5000, ...dropped });
   expect(server.connection).not.toBe(before);
   time.pass(4999);
@@ -46,7 +46,7 @@ verifies('T5', 'opens a dropped line again by itself, later each time, and shows
   expect([asked.length, time.timers()]).toEqual([4, 0]);
 });
 
-verifies('T5', 'is back when the server is', async () => {
+verifies('T5', 'is connected again when the server is reachable', async () => {
   const tiny = tinyServer({ 'tools/list': twoTools });
   const { server, time, events } = serverOf(tiny);
   await server.connect(signal);
@@ -59,7 +59,7 @@ verifies('T5', 'is back when the server is', async () => {
   expect(events.slice(-3)).toEqual(['pending', 'pending', 'connected']);
 });
 
-verifies('T5', 'does not wait for its turn when somebody calls: all who do share that attempt', async () => {
+verifies('T5', 'connects at once for a call, and shares that attempt among all calls', async () => {
   const tiny = tinyServer();
   const { server, asked, time } = serverOf(tiny);
   await server.connect(signal);
@@ -71,7 +71,7 @@ verifies('T5', 'does not wait for its turn when somebody calls: all who do share
   expect([asked.length, server.connection]).toEqual([2, one]);
 });
 
-verifies('T5', 'tries a failed server again only after the delay, and for a call', async () => {
+verifies('T5', 'reconnects a failed server only for a call after delayMs', async () => {
   const tiny = tinyServer();
   const { server, asked, time } = serverOf(tiny, { connect: inTurn(fails, connectInMemory(tiny.serve)) });
   await expect(server.connect(signal)).rejects.toBe(refused);
@@ -84,7 +84,7 @@ verifies('T5', 'tries a failed server again only after the delay, and for a call
   expect(server.status.reason).toBeUndefined();
 });
 
-verifies('T5', 'tries a server that is to be kept again from the start, and tells who waits at once', async () => {
+verifies('T5', 'retries the first connect with autoConnect, and rejects waiting calls at once', async () => {
   const tiny = tinyServer();
   const connect = inTurn(fails, connectInMemory(tiny.serve));
   const { server, time } = serverOf(tiny, { connect, plan: { autoConnect: true } });
@@ -94,7 +94,7 @@ verifies('T5', 'tries a server that is to be kept again from the start, and tell
   await until('it is connected', () => server.status.state === 'connected');
 });
 
-verifies('T5', 'asks nobody again who wants a credential first', async () => {
+verifies('T5', 'does not retry a server that needs a credential', async () => {
   const tiny = tinyServer();
   const connect = inTurn(connectInMemory(tiny.serve), () => Promise.reject(wantsAuth));
   const { server, asked, time } = serverOf(tiny, { connect });
@@ -107,7 +107,7 @@ verifies('T5', 'asks nobody again who wants a credential first', async () => {
   expect([asked.length, time.timers()]).toEqual([2, 0]);
 });
 
-verifies('T5', 'leaves no alarm when it is closed while it waits for the next attempt', async () => {
+verifies('T5', 'leaves no timer when it is closed while it waits for the next attempt', async () => {
   const tiny = tinyServer();
   const { server, asked, time, events } = serverOf(tiny);
   await server.connect(signal);

@@ -62,19 +62,19 @@ async function agreed(kind: Kind, startMs: number, known?: Era) {
 const LEGACY = { era: 'legacy', newest: 'legacy' };
 
 for (const startMs of [1000, 3000, 10_000, 30_000]) {
-  verifies('T11', `agrees with a server of either era that starts in ${startMs} ms`, async () => {
+  verifies('T11', `negotiates with a server of either era that starts in ${startMs} ms`, async () => {
     expect((await agreed('legacy', startMs)).outcome).toEqual(LEGACY);
     expect((await agreed('silent', startMs)).outcome).toEqual(LEGACY);
     expect((await agreed('modern', startMs)).outcome).toEqual({ era: 'modern', newest: 'modern' });
     expect((await agreed('dual', startMs)).outcome).toMatchObject({ newest: 'modern' });
   });
 
-  verifies('T11', `blames the probe when a server ends over it, ${startMs} ms after its start`, async () => {
+  verifies('T11', `reports a loss at the probe when a server ends at it, ${startMs} ms after its start`, async () => {
     expect((await agreed('strict', startMs)).outcome).toMatchObject({ details: { lostAtProbe: true } });
     expect((await agreed('strict', startMs, 'legacy')).outcome).toEqual(LEGACY);
   });
 
-  verifies('T11', `speaks the known era to a server that starts in ${startMs} ms, and nothing else`, async () => {
+  verifies('T11', `sends only requests of the known era to a server that starts in ${startMs} ms`, async () => {
     const modern = await agreed('dual', startMs, 'modern');
     expect(modern).toEqual({ outcome: { era: 'modern', newest: 'modern' }, methods: ['server/discover'] });
     const legacy = await agreed('dual', startMs, 'legacy');
@@ -82,7 +82,7 @@ for (const startMs of [1000, 3000, 10_000, 30_000]) {
   });
 }
 
-verifies('T11', 'sends nothing but the two requests to a server that has yet to start', async () => {
+verifies('T11', 'sends only the probe and initialize to a server that has not started yet', async () => {
   const { methods } = await agreed('legacy', 10_000);
   expect(methods).toEqual(['server/discover', 'initialize', 'notifications/initialized']);
 });

@@ -49,7 +49,7 @@ export function privateViews({ parts, ownerOf, shared, onChange }: PrivateViewsO
     for (const [server, lists] of servers) {
       const owner = ownerOf(server);
       for (const [kind, items] of lists) {
-        if (!owner || isSame(items, shared(server, kind, user.abilities))) continue;
+        if (!owner || isSame(items, shared(server, kind, user.capabilitySet))) continue;
         own ??= parts.copy();
         if (kind === 'tools') own.putAble(server, []);
         own.put(server, { kind, items, owner });
@@ -77,7 +77,7 @@ export function privateViews({ parts, ownerOf, shared, onChange }: PrivateViewsO
       if (!ownerOf(server)) return;
       const view = viewOf(user);
       const lists = view.servers.get(server) ?? new Map<ListKind, readonly JsonObject[]>();
-      const before = lists.get(kind) ?? shared(server, kind, user.abilities);
+      const before = lists.get(kind) ?? shared(server, kind, user.capabilitySet);
       view.servers.set(server, lists.set(kind, items));
       view.made = undefined;
       if (!isSame(before, items)) onChange(kind, user);
@@ -90,7 +90,7 @@ export function privateViews({ parts, ownerOf, shared, onChange }: PrivateViewsO
       view.made = undefined;
       if (view.servers.size === 0) views.delete(userKey(user));
       for (const [kind, items] of lists) {
-        if (!isSame(items, shared(server, kind, user.abilities))) onChange(kind, user);
+        if (!isSame(items, shared(server, kind, user.capabilitySet))) onChange(kind, user);
       }
     },
     forget(server) {

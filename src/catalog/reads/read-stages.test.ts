@@ -44,7 +44,7 @@ function setting({ refuses = false } = {}) {
   return {
     requests,
     of,
-    update: (uri: string, server = 'demo') => bus.tell(server, UPDATED, { uri }),
+    update: (uri: string, server = 'demo') => bus.publish(server, UPDATED, { uri }),
     hide: (which: (target: Target) => boolean = () => true) => (hidden = which),
   };
 }

@@ -6,16 +6,13 @@ import type { ResolvedCall, Result } from '../../core/call.ts';
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
 import type { Clock } from '../../core/time.ts';
 import type { Connection } from '../../upstream/connection.ts';
-import type { SuspendedCalls } from '../../upstream/elicitation/suspended-calls.ts';
-import { resumeSuspended } from '../../upstream/protocol/call-legacy.ts';
 import type { Servers } from '../../upstream/servers.ts';
 import { type BreakerPass, breakers } from './breaker.ts';
 import { callCounts } from './count-calls.ts';
 import type { LiveMetrics } from './metrics.ts';
 
 export interface AttemptOptions {
-  readonly servers: Pick<Servers, 'ready' | 'lineFor' | 'connectionsTo'>;
-  readonly suspendedCalls: SuspendedCalls;
+  readonly servers: Pick<Servers, 'ready' | 'connectionFor' | 'resume' | 'connectionsTo'>;
   readonly metrics: LiveMetrics;
   readonly clock: Clock;
   readonly wallClock: Clock;
@@ -46,7 +43,7 @@ type Ended = 'answered' | 'failed' | 'lost' | 'left';
 
 type End = { readonly result: Result } | { readonly thrown: unknown; readonly sent: boolean };
 
-export function attempts({ servers, suspendedCalls, metrics, clock, wallClock }: AttemptOptions): Attempts {
+export function attempts({ servers, metrics, clock, wallClock }: AttemptOptions): Attempts {
   const { identityOf } = metrics;
   const breaker = breakers({ clock, identityOf, connectionsTo: servers.connectionsTo });
   const counts = callCounts(clock, wallClock);
@@ -108,7 +105,7 @@ export function attempts({ servers, suspendedCalls, metrics, clock, wallClock }:
     },
     async resume(server, call) {
       const there = callAt(call, server);
-      const end = await resumeSuspended(suspendedCalls, there).then(answered, failed);
+      const end = await servers.resume(there).then(answered, failed);
       // The call was sent in an earlier round: before any loss that is counted by now.
       return conclusion(server, there, { end, pass: 'in', losses: 0 });
     },
@@ -127,7 +124,7 @@ function ask(servers: AttemptOptions['servers'], server: string, call: ResolvedC
 async function connectAndAsk(servers: AttemptOptions['servers'], server: string, call: ResolvedCall): Promise<End> {
   let connection: Connection;
   try {
-    connection = await servers.lineFor(server, call, call.signal);
+    connection = await servers.connectionFor(server, call, call.signal);
   } catch (thrown) {
     return { thrown, sent: false };
   }

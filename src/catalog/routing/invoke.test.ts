@@ -5,7 +5,6 @@ import type { Facts, Handler, ResolvedCall, Result, RoutingOptions } from '../..
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
 import { aCall, aStatus, aTarget } from '../../core/fixtures.ts';
 import type { Connect, Connection } from '../../upstream/connection.ts';
-import { suspendedCalls } from '../../upstream/elicitation/suspended-calls.ts';
 import { openWorld, someMetrics } from '../fixtures.ts';
 import { invoke } from './invoke.ts';
 
@@ -23,7 +22,7 @@ async function openPool(instead: Readonly<Record<string, Connect>> = {}): Promis
   return {
     acted,
     started: world.started,
-    send: invoke({ servers: world.servers, suspendedCalls: suspendedCalls(), metrics: someMetrics() }),
+    send: invoke({ servers: world.servers, metrics: someMetrics() }),
   };
 }
 
@@ -171,11 +170,12 @@ function failing(...errors: readonly UpstreamError[]) {
   });
   const lines = {
     ready: () => undefined,
-    lineFor: async (name: string) => line(name) as unknown as Connection,
+    connectionFor: async (name: string) => line(name) as unknown as Connection,
+    resume: () => Promise.reject(new Error('It is not suspended.')),
     connectionsTo: () => 1,
     statusOf: (name: string) => aStatus({ name, state: 'connected', health: name === 'a' ? 'unhealthy' : 'ok' }),
   };
-  return { tries, send: invoke({ servers: lines, suspendedCalls: suspendedCalls(), metrics: someMetrics() }) };
+  return { tries, send: invoke({ servers: lines, metrics: someMetrics() }) };
 }
 const gone = (delivered: 'no' | 'maybe') =>
   new UpstreamError('UPSTREAM_FAILED', 'The session is gone.', { delivered, details: { sessionGone: true } });

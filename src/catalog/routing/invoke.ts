@@ -3,7 +3,6 @@ import { isRepeatable } from '../../core/call/repeatable.ts';
 import type { Continuation, Handler, ResolvedCall, Result } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { type Clock, realTimer, steadyClock, type Timer } from '../../core/time.ts';
-import type { SuspendedCalls } from '../../upstream/elicitation/suspended-calls.ts';
 import type { Servers } from '../../upstream/servers.ts';
 import { attempts, type Tried } from './attempt.ts';
 import type { BreakerPass } from './breaker.ts';
@@ -13,8 +12,7 @@ import type { LiveMetrics } from './metrics.ts';
 import { retryBudget } from './retry-budget.ts';
 
 export interface InvokeOptions {
-  readonly servers: Pick<Servers, 'ready' | 'lineFor' | 'statusOf' | 'connectionsTo'>;
-  readonly suspendedCalls: SuspendedCalls;
+  readonly servers: Pick<Servers, 'ready' | 'connectionFor' | 'resume' | 'statusOf' | 'connectionsTo'>;
   readonly metrics: LiveMetrics;
   /** Within a pool, higher is asked first. */
   readonly priorityOf?: (server: string) => number;
@@ -33,10 +31,10 @@ export interface InvokeOptions {
  * that goes on after a question stays with the server that asked.
  */
 export function invoke(options: InvokeOptions): Handler<ResolvedCall> {
-  const { servers, suspendedCalls, metrics, priorityOf = () => 0, admitTo = () => undefined } = options;
+  const { servers, metrics, priorityOf = () => 0, admitTo = () => undefined } = options;
   const { clock = steadyClock, wallClock = Date.now, alarm = realTimer } = options;
   const budget = retryBudget(clock);
-  const attempt = attempts({ servers, suspendedCalls, metrics, clock, wallClock });
+  const attempt = attempts({ servers, metrics, clock, wallClock });
   const choosing = { statusOf: servers.statusOf, metricsOf: metrics.tool, priorityOf, clock, wallClock };
 
   function askOnly(server: string, call: ResolvedCall): Promise<Result> {
@@ -88,7 +86,7 @@ export function invoke(options: InvokeOptions): Handler<ResolvedCall> {
 
   async function goOn(call: ResolvedCall, { kind, server }: Continuation): Promise<Result> {
     if (!call.target.servers.includes(server)) throw goneElsewhere(call, server);
-    return resultOf(await (kind === 'parked' ? attempt.resume(server, call) : attempt.send(server, call, 'in')));
+    return resultOf(await (kind === 'suspended' ? attempt.resume(server, call) : attempt.send(server, call, 'in')));
   }
 
   return function invoke(call) {

@@ -5,7 +5,7 @@ import { capabilitiesKey } from './client-capabilities.ts';
 export interface PrivateUser {
   readonly principal: string;
   /** The capability set as `abilitiesKey` encodes it. */
-  readonly abilities: number;
+  readonly capabilitySet: number;
   readonly era: 'legacy' | 'modern';
 }
 
@@ -21,19 +21,20 @@ export const capabilitiesOfUser = ({
 /** Returns the owner of the private connection that a call would use. */
 export const ownerOf = ({ caller, capabilities = caller.capabilities }: ConnectionUser): PrivateUser => ({
   principal: caller.id,
-  abilities: capabilitiesKey(capabilities),
+  capabilitySet: capabilitiesKey(capabilities),
   era: caller.era ?? 'modern',
 });
 
 /** Returns one string for each owner. */
-export const userKey = ({ principal, abilities, era }: PrivateUser): string => `${abilities} ${era} ${principal}`;
+export const userKey = ({ principal, capabilitySet, era }: PrivateUser): string =>
+  `${capabilitySet} ${era} ${principal}`;
 
 /** Tests whether a key of `userKey` is of this principal. */
 export const isKeyOf = (key: string, principal: string): boolean => key.replace(/^\S+ \S+ /, '') === principal;
 
 export const isSameUser = (one: PrivateUser, other: PrivateUser): boolean =>
-  one.principal === other.principal && one.abilities === other.abilities && one.era === other.era;
+  one.principal === other.principal && one.capabilitySet === other.capabilitySet && one.era === other.era;
 
 /** The owner that a caller's client would be. */
 export const callerKey = (caller: Pick<Caller, 'id' | 'era'>, capabilities: ClientCapabilities | undefined): string =>
-  userKey({ principal: caller.id, abilities: capabilitiesKey(capabilities), era: caller.era ?? 'modern' });
+  userKey({ principal: caller.id, capabilitySet: capabilitiesKey(capabilities), era: caller.era ?? 'modern' });

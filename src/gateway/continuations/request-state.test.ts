@@ -10,7 +10,7 @@ const eve = { ...call, caller: { ...call.caller, id: 'eve' } };
 const NEXTS: readonly StateContent[] = [
   { kind: 'upstream', server: 'demo', state: 'önly theirs \u0000 "' },
   { kind: 'upstream', server: 'demo' },
-  { kind: 'parked', server: 'demo', ticket: 'ticket-1' },
+  { kind: 'suspended', server: 'demo', ticket: 'ticket-1' },
   { kind: 'call-again', server: 'demo', after: ['a', 'b'] },
 ];
 const [UPSTREAM, , PARKED, CALL_AGAIN] = NEXTS as [StateContent, StateContent, StateContent, StateContent];

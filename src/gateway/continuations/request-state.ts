@@ -59,7 +59,7 @@ export function requestStates(seals: Sealer = sealer()): RequestStates {
       const opened = { callId: String(claims.c), next: fromClaims(claims), isElsewhere };
       const { next } = opened;
       // What waits in a process knows by itself whether it was gone on with: an answer that does not fit is no use of it.
-      if (next.kind === 'parked' || !use(String(text))) return opened;
+      if (next.kind === 'suspended' || !use(String(text))) return opened;
       return next.kind === 'upstream' ? { ...opened, next: { ...next, again: true } } : 'replayed';
     },
   };
@@ -67,7 +67,7 @@ export function requestStates(seals: Sealer = sealer()): RequestStates {
 
 function toClaims(next: StateContent, owner: string): JsonObject {
   const { server: s } = next;
-  if (next.kind === 'parked') return { k: 'p', s, h: next.ticket, o: owner };
+  if (next.kind === 'suspended') return { k: 'p', s, h: next.ticket, o: owner };
   if (next.kind === 'call-again') return { k: 'r', s, u: next.after };
   return { k: 'o', s, ...(next.state !== undefined && { u: next.state }) };
 }
@@ -75,7 +75,7 @@ function toClaims(next: StateContent, owner: string): JsonObject {
 /** Only what we sealed ourselves comes this far. */
 function fromClaims({ k, s, u, h }: JsonObject): StateContent {
   const server = String(s);
-  if (k === 'p') return { kind: 'parked', server, ticket: String(h) };
+  if (k === 'p') return { kind: 'suspended', server, ticket: String(h) };
   if (k === 'r') return { kind: 'call-again', server, after: u as readonly string[] };
   return { kind: 'upstream', server, ...(u !== undefined && { state: String(u) }) };
 }

@@ -26,7 +26,7 @@ it('a change concerns everybody, or those who can be asked just this', () => {
 });
 
 verifies('P1', 'a change on a private connection concerns no other principal, capability set or era', () => {
-  const own = change({ user: userKey({ principal: 'ann', abilities: 1, era: 'legacy' }) });
+  const own = change({ user: userKey({ principal: 'ann', capabilitySet: 1, era: 'legacy' }) });
   const others = [client('ann'), client('bob', FORM), client('ann', { ...FORM, url: true })];
   expect(isChangeVisibleTo(own, client('ann', FORM))).toBe(true);
   expect(isChangeVisibleTo(own, { ...client('ann', FORM), era: 'modern' })).toBe(false);

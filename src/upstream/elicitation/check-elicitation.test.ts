@@ -7,7 +7,7 @@ const formWith = (name: string, property: JsonObject) => ({
   requestedSchema: { type: 'object', properties: { [name]: { type: 'string', ...property } } },
 });
 
-describe('what is not put to anybody', () => {
+describe('rejected elicitations', () => {
   it.each<[string, JsonObject]>([
     ['password', {}],
     ['newPassword', {}],
@@ -35,7 +35,7 @@ describe('what is not put to anybody', () => {
     ['value', { description: 'Paste your GitHub token' }],
     ['value', { description: 'Enter the secret from the console' }],
     ['value', { description: 'Do not hesitate to enter your password' }],
-  ])('T10: a field that looks like a secret: %s %j', (name, property) => {
+  ])('T10: rejects a field for a secret: %s %j', (name, property) => {
     expect(findElicitationProblem(formWith(name, property))).toContain('asks for a secret');
   });
 
@@ -59,7 +59,7 @@ describe('what is not put to anybody', () => {
     ['compass', {}],
     ['address', {}],
     ['note', { description: 'How many tokens it may spend is shown below' }],
-  ])('T10: but not one that only sounds like one: %s %j', (name, property) => {
+  ])('T10: accepts a field that only resembles a secret: %s %j', (name, property) => {
     expect(findElicitationProblem(formWith(name, property))).toBeUndefined();
   });
 
@@ -77,7 +77,7 @@ describe('what is not put to anybody', () => {
     ['How many tokens may it spend?', { type: 'integer' }],
     ['Enter a name for the new API key', {}],
     ['The token has expired. Which account is it?', {}],
-  ])('T10: but not one that only speaks of it: %s', (message, property) => {
+  ])('T10: accepts a message that only mentions a secret: %s', (message, property) => {
     expect(findElicitationProblem(asking(message, property))).toBeUndefined();
   });
 

@@ -7,7 +7,7 @@ const MAX_MESSAGE_CHARS = 10_000;
 const MAX_URL_CHARS = 8192;
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
-/** Why a form or a URL is not put to anybody, in words; undefined when it may be. */
+/** Returns why an elicitation must not reach the user; undefined when it may. */
 export function findElicitationProblem({
   mode = 'form',
   message,
@@ -16,12 +16,12 @@ export function findElicitationProblem({
 }: JsonObject): string | undefined {
   if (typeof message !== 'string') return 'it has no message';
   if (message.length > MAX_MESSAGE_CHARS) return `its message is longer than ${MAX_MESSAGE_CHARS} characters`;
-  if (mode === 'url') return objectionToUrl(url);
-  return mode === 'form' ? objectionToForm(message, requestedSchema) : `its mode ${String(mode)} is not known`;
+  if (mode === 'url') return problemOfUrl(url);
+  return mode === 'form' ? problemOfForm(message, requestedSchema) : `its mode ${String(mode)} is not known`;
 }
 
 /**
- * The parameters of an elicitation that nothing speaks against, as they are sent on. The URL is the one that was checked:
+ * Returns the parameters of an accepted elicitation as they are sent on. The URL is written as it was parsed here:
  * clients parse URLs differently. Keys of the other mode are left out.
  */
 export function checkedElicitation({ url, requestedSchema, ...rest }: JsonObject): JsonObject {
@@ -29,7 +29,7 @@ export function checkedElicitation({ url, requestedSchema, ...rest }: JsonObject
   return requestedSchema === undefined ? rest : { ...rest, requestedSchema };
 }
 
-/** The data of a -32042 error with only those URLs that nothing speaks against. */
+/** Returns the data of a -32042 error with only the acceptable URLs. */
 export function checkedUrls(data: Json | undefined): Json | undefined {
   if (!isObject(data) || !Array.isArray(data.elicitations)) return data;
   const urls = data.elicitations.filter(isObject).map((one): JsonObject => ({ ...one, mode: 'url' }));
@@ -37,21 +37,21 @@ export function checkedUrls(data: Json | undefined): Json | undefined {
   return { ...data, elicitations: safe };
 }
 
-function objectionToForm(message: string, schema: unknown): string | undefined {
+function problemOfForm(message: string, schema: unknown): string | undefined {
   const fields = readForm(schema);
   if (typeof fields === 'string') return fields;
   for (const field of fields) {
     const word = secretWord(field);
     if (word) return `its field ${field.name} asks for a secret (${word}), and secrets are not given through forms`;
   }
-  const asked = secretInMessage(message, fields);
-  return asked && `its message asks for a secret (${asked}), and secrets are not given through forms`;
+  const word = secretInMessage(message, fields);
+  return word && `its message asks for a secret (${word}), and secrets are not given through forms`;
 }
 
-function objectionToUrl(url: unknown): string | undefined {
+function problemOfUrl(url: unknown): string | undefined {
   if (typeof url !== 'string' || url.length > MAX_URL_CHARS || !URL.canParse(url)) return 'it has no usable URL';
   const { protocol, hostname, username, password } = new URL(url);
-  if (username !== '' || password !== '') return 'its URL carries a user name'; // What reads like a host is none.
+  if (username !== '' || password !== '') return 'its URL carries a user name'; // `https://bank.com@evil.com` looks like another host.
   const isSafe = protocol === 'https:' || (protocol === 'http:' && LOOPBACK.has(hostname));
   return isSafe ? undefined : 'its URL has to begin with https://';
 }

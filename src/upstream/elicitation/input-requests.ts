@@ -1,87 +1,89 @@
 import { canHandle, NO_CAPABILITIES } from '../../core/call/client-capabilities.ts';
+import type { InputRequests } from '../../core/call/run-to-completion.ts';
 import type { Continuation, InputRequest, InputResponses, JsonObject, ResolvedCall, Result } from '../../core/call.ts';
 import { UpstreamError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import { RpcError } from '../../wire/json-rpc.ts';
-import { answeredByUs, unexpectedInputRequest } from '../call-request.ts';
+import { errorResult, unexpectedInputRequest } from '../call-request.ts';
 import { MAX_INPUT_REQUESTS } from './legacy-call.ts';
 import { isInputRequest, type ServerRequests } from './server-requests.ts';
 
-export type InputRequiredContext = Readonly<Record<string, InputRequest>>;
-
-// As JSON: it travels sealed, and has to fit there.
+// Length as JSON. The gateway seals the state into a requestState of its own, which has a limit.
 const MAX_STATE_BYTES = 32_768;
 
 export interface ModernCallContext {
   readonly server: string;
-  readonly questions: Pick<ServerRequests, 'admit'>;
+  readonly serverRequests: Pick<ServerRequests, 'admit'>;
   readonly call: ResolvedCall;
 }
 
-/** The questions as they may be put to the user; the call ends here where one of them may not be put. */
+/** Returns the input requests that the user may get. If one is not admitted, the call ends with an error result. */
 export function toInputRequired(
-  { server, questions, call }: ModernCallContext,
-  asked: InputRequiredContext,
-  next: Continuation,
+  { server, serverRequests, call }: ModernCallContext,
+  inputRequests: InputRequests,
+  continuation: Continuation,
 ): Result {
   const capabilities = call.capabilities ?? NO_CAPABILITIES;
   const user = { capabilities, principal: call.caller.id };
-  if (!Object.values(asked).every((question) => canHandle(capabilities, question)))
-    throw unexpectedInputRequest(server);
+  if (!Object.values(inputRequests).every((one) => canHandle(capabilities, one))) throw unexpectedInputRequest(server);
   try {
-    const admitted = Object.entries(asked).map(([key, one]) => [key, questions.admit(server, one, user)] as const);
-    return { kind: 'input-required', inputRequests: Object.fromEntries(admitted), continuation: next };
+    const admitted = Object.entries(inputRequests).map(
+      ([key, one]) => [key, serverRequests.admit(server, one, user)] as const,
+    );
+    return { kind: 'input-required', inputRequests: Object.fromEntries(admitted), continuation };
   } catch (thrown) {
-    // There is no way to tell this era's servers, and no other answer would be true: the call ends here.
-    if (thrown instanceof RpcError) return answeredByUs(call, server, thrown.message);
+    // The modern era has no message that refuses an input request, so the call ends here.
+    if (thrown instanceof RpcError) return errorResult(call, server, thrown.message);
     throw thrown;
   }
 }
 
-/** What the server asks and remembers. Throws when it asks what is no question, or nothing at all. */
+/** Reads `inputRequests` and `requestState` of a result. Throws UPSTREAM_FAILED if they are invalid or both missing. */
 export function readInputRequests(server: string, { inputRequests = {}, requestState: state }: JsonObject) {
   if (state !== undefined && !isState(state)) {
-    throw invalidInputRequest(server, `a state that is no text of at most ${MAX_STATE_BYTES} bytes`);
+    throw invalidInputRequest(server, `a requestState that is no text of at most ${MAX_STATE_BYTES} bytes`);
   }
-  if (!isObject(inputRequests)) throw invalidInputRequest(server, 'no list of questions');
+  if (!isObject(inputRequests)) throw invalidInputRequest(server, 'inputRequests that are no object');
   const count = Object.keys(inputRequests).length;
   if (count > MAX_INPUT_REQUESTS)
-    throw invalidInputRequest(server, `${count} questions at once, and ${MAX_INPUT_REQUESTS} are the limit`);
-  const asked = Object.entries(inputRequests).map(([key, one]): [string, InputRequest] => {
+    throw invalidInputRequest(server, `${count} input requests at once, and ${MAX_INPUT_REQUESTS} are the limit`);
+  const entries = Object.entries(inputRequests).map(([key, one]): [string, InputRequest] => {
     if (!isObject(one) || !isInputRequest(one.method))
-      throw invalidInputRequest(server, `a question ${key} that is none`);
+      throw invalidInputRequest(server, `an input request ${key} without a known method`);
     return [key, isObject(one.params) ? { method: one.method, params: one.params } : { method: one.method }];
   });
-  if (asked.length === 0 && state === undefined) throw invalidInputRequest(server, 'neither a question nor a state');
-  return { asked: Object.fromEntries(asked) as InputRequiredContext, state };
+  if (entries.length === 0 && state === undefined)
+    throw invalidInputRequest(server, 'neither an input request nor a requestState');
+  return { inputRequests: Object.fromEntries(entries) as InputRequests, state };
 }
 
-export const without = (asked: InputRequiredContext, answers: InputResponses): InputRequiredContext =>
-  Object.fromEntries(Object.entries(asked).filter(([key]) => !Object.hasOwn(answers, key)));
+/** Returns the input requests that have no response yet. */
+export const withoutAnswered = (inputRequests: InputRequests, inputResponses: InputResponses): InputRequests =>
+  Object.fromEntries(Object.entries(inputRequests).filter(([key]) => !Object.hasOwn(inputResponses, key)));
 
-/** The configured roots, for whatever asks for roots of a user who has none. */
+/** Answers `roots/list` with the configured roots, if the client has no roots of its own. */
 export function rootResponses(
-  asked: InputRequiredContext,
+  inputRequests: InputRequests,
   { capabilities }: ResolvedCall,
-  questions: Pick<ServerRequests, 'roots'>,
+  serverRequests: Pick<ServerRequests, 'roots'>,
 ): InputResponses {
-  const roots = questions.roots();
+  const roots = serverRequests.roots();
   if (capabilities?.roots || roots.length === 0) return {};
-  const keys = Object.keys(asked).filter((key) => asked[key]?.method === 'roots/list');
+  const keys = Object.keys(inputRequests).filter((key) => inputRequests[key]?.method === 'roots/list');
   return Object.fromEntries(keys.map((key) => [key, { roots }]));
 }
 
-/** Why a client could not put a question, when one says so: this era has no words to tell it the server. */
-export function failureIn(answers: InputResponses = {}): string | undefined {
-  for (const answer of Object.values(answers)) {
-    const { failed } = (isObject(answer) ? answer : {}) as { failed?: { message: string } };
+/** Returns why a client failed to answer an input request. The modern era has no message that tells it the server. */
+export function failureIn(inputResponses: InputResponses = {}): string | undefined {
+  for (const response of Object.values(inputResponses)) {
+    const { failed } = (isObject(response) ? response : {}) as { failed?: { message: string } };
     if (failed) return failed.message;
   }
   return undefined;
 }
 
 export const invalidInputRequest = (server: string, what: string) =>
-  new UpstreamError('UPSTREAM_FAILED', `${server} wants to ask something, but sent ${what}.`, { delivered: 'maybe' });
+  new UpstreamError('UPSTREAM_FAILED', `${server} requires input, but sent ${what}.`, { delivered: 'maybe' });
 
 const isState = (state: unknown): state is string =>
   typeof state === 'string' &&

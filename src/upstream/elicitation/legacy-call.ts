@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { checkInputResponse, REJECTED } from '../../core/call/check-input-response.ts';
+import type { InputRequests } from '../../core/call/run-to-completion.ts';
 import { MAX_TASK_MS } from '../../core/call/task.ts';
 import type { InputRequest, InputResponse, InputResponses, JsonObject, ResolvedCall } from '../../core/call.ts';
 import { UpstreamError } from '../../core/errors.ts';
@@ -10,58 +11,60 @@ import type { RequestOptions } from '../../wire/request-options.ts';
 import { requestOf, requestOptionsOf } from '../call-request.ts';
 import { cancelTask, type LegacyTask } from '../legacy-task.ts';
 
-/** Where a call stands: answered, or stopped to ask. */
-export type Stop =
+/** The next thing that a call comes to: its result, or input requests of the server. */
+export type LegacyCallStep =
   | { readonly kind: 'answered'; readonly value: JsonObject }
   | {
-      readonly kind: 'asks';
-      readonly questions: Readonly<Record<string, InputRequest>>;
-      /** Aborts when none of them is asked any more. */
-      readonly over: AbortSignal;
+      readonly kind: 'input-required';
+      readonly inputRequests: InputRequests;
+      /** Aborts when the server has withdrawn all of them. */
+      readonly withdrawn: AbortSignal;
     };
 
 export interface LegacyCallOptions {
   readonly peer: Peer;
   readonly server: string;
   readonly call: ResolvedCall;
-  /** What the server does by itself, if that is what is waited for. */
+  /** The task whose result is waited for, if the call was sent as a task. */
   readonly task?: LegacyTask | undefined;
-  /** Told when the request is over, however it ended. */
+  /** Called when the request has ended, with a result or an error. */
   readonly onEnd: () => void;
-  /** Gives a question that was not this call's after all to another; false when there is none. */
+  /** Moves an input request to another call; false when there is none. */
   readonly handOver?: (one: OpenInputRequest) => boolean;
 }
 
-/** How a question came: when the server no longer asks it, and whether the line said during which call. */
+/** The circumstances of an input request. */
 export interface PendingInput {
+  /** Aborts when the server withdraws the request. */
   readonly withdrawn: AbortSignal;
+  /** True when the transport did not say during which call the request came. */
   readonly isAttributionGuessed?: boolean;
 }
 
 export interface OpenInputRequest extends PendingInput {
-  readonly question: InputRequest;
-  readonly resolve: (answer: JsonObject) => void;
+  readonly inputRequest: InputRequest;
+  readonly resolve: (response: JsonObject) => void;
   readonly reject: (error: Error) => void;
 }
 
 type Outcome = { readonly value: JsonObject } | { readonly error: unknown };
 
-// As many as a person would answer, and far more than servers ask.
+/** Most input requests that one call may have open. */
 export const MAX_INPUT_REQUESTS = 16;
-// Servers that ask several things at once send them one after the other.
+// Servers with several input requests send them one after the other: they are collected for 5 ms.
 const GATHER_MS = 5;
 
-/** One call to a legacy server, from its request to its answer, over all the questions between. */
+/** A call to a legacy server, from its request to its result, with the input requests in between. */
 export class LegacyCall {
   readonly server: string;
   readonly #options: LegacyCallOptions;
   readonly #open = new Map<string, OpenInputRequest>();
   #id = 0;
-  #asked = 0;
+  #requests = 0;
   #active = true;
   #outcome: Outcome | undefined;
-  #over = new AbortController();
-  #told: Promise<void> = Promise.resolve();
+  #withdrawn = new AbortController();
+  #cancelSent: Promise<void> = Promise.resolve();
   #wake = () => {};
 
   /** Sends the call. */
@@ -70,13 +73,13 @@ export class LegacyCall {
     this.server = server;
     this.#options = options;
     const { method, params } = task ? { method: 'tasks/result', params: { taskId: task.taskId } } : requestOf(call);
-    peer.request(method, params, this.#asking(call)).then(
+    peer.request(method, params, this.#requestOptions(call)).then(
       (value) => this.#settle({ value }),
-      (error) => this.#settle({ error: this.#active ? error : stoppedWaiting(server, error) }),
+      (error) => this.#settle({ error: this.#active ? error : lostWhileSuspended(server, error) }),
     );
   }
 
-  /** Our request id. */
+  /** The JSON-RPC id of the request. */
   get id(): number {
     return this.#id;
   }
@@ -85,73 +88,75 @@ export class LegacyCall {
     return this.#options.task?.taskId;
   }
 
-  /** A round is running: it began or went on, and has not come to its stop. */
+  /** True while a caller waits for the next step; false while the call is suspended. */
   get isActive(): boolean {
     return this.#active;
   }
 
-  get isAsking(): boolean {
+  get isWaitingForInput(): boolean {
     return this.#open.size > 0;
   }
 
-  /** The request has been answered, or there will be no answer. */
+  /** True when the request has ended, with a result or an error. */
   get isOver(): boolean {
     return this.#outcome !== undefined;
   }
 
-  /** Takes a question of the server; settles with what the server is to be told. */
-  async put(question: InputRequest, asking: PendingInput): Promise<JsonObject> {
+  /** Takes an input request of the server; settles with the response for the server. */
+  async request(inputRequest: InputRequest, pending: PendingInput): Promise<JsonObject> {
     const { promise, resolve, reject } = Promise.withResolvers<JsonObject>();
-    if (this.adopt({ ...asking, question, resolve, reject })) return promise;
-    throw new RpcError(REJECTED, `The user is asked ${MAX_INPUT_REQUESTS} things at once, not more.`);
+    if (this.adopt({ ...pending, inputRequest, resolve, reject })) return promise;
+    throw new RpcError(REJECTED, `A call may have ${MAX_INPUT_REQUESTS} open input requests, not more.`);
   }
 
-  /** Takes over a question that is open already; false when there are too many. */
+  /** Takes over an input request that is open already; false when there are too many. */
   adopt(one: OpenInputRequest): boolean {
     if (this.#open.size >= MAX_INPUT_REQUESTS) return false;
-    const key = `q${++this.#asked}`;
+    const key = `q${++this.#requests}`;
     this.#open.set(key, one);
     one.withdrawn.addEventListener('abort', () => this.#withdraw(key), { once: true });
     this.#wake();
     return true;
   }
 
-  /** The next stop. Throws what the line threw when there will be none. */
-  async next(): Promise<Stop> {
+  /** Waits for the next step. Throws the error of the request if it failed. */
+  async next(): Promise<LegacyCallStep> {
     while (!this.#outcome) {
-      if (!this.isAsking) await new Promise<void>((resolve) => (this.#wake = resolve));
+      if (!this.isWaitingForInput) await new Promise<void>((resolve) => (this.#wake = resolve));
       if (!this.#outcome) await wait(GATHER_MS);
-      if (this.isAsking) break; // Else it has withdrawn what it asked.
+      if (this.isWaitingForInput) break; // Otherwise the server has withdrawn its input requests.
     }
     this.#active = false;
     const outcome = this.#outcome;
     if (!outcome) {
       this.#options.peer.hold(this.#id);
-      this.#over = new AbortController();
-      return { kind: 'asks', questions: this.#questions(), over: this.#over.signal };
+      this.#withdrawn = new AbortController();
+      const open = [...this.#open].map(([key, { inputRequest }]) => [key, inputRequest]);
+      const inputRequests: InputRequests = Object.fromEntries(open);
+      return { kind: 'input-required', inputRequests, withdrawn: this.#withdrawn.signal };
     }
     if ('error' in outcome) throw outcome.error;
     return { kind: 'answered', value: outcome.value };
   }
 
-  /** The answers that fit an open question. Throws INPUT_INVALID. */
-  check(answers: InputResponses): InputResponses {
-    const fitting = Object.entries(answers).flatMap(([key, answer]) => {
-      const question = this.#open.get(key)?.question;
-      return question ? [[key, checkInputResponse(question, answer)] as const] : [];
+  /** Returns the responses that belong to an open input request. Throws INPUT_INVALID for an invalid one. */
+  check(inputResponses: InputResponses): InputResponses {
+    const matching = Object.entries(inputResponses).flatMap(([key, response]) => {
+      const inputRequest = this.#open.get(key)?.inputRequest;
+      return inputRequest ? [[key, checkInputResponse(inputRequest, response)] as const] : [];
     });
-    return Object.fromEntries(fitting);
+    return Object.fromEntries(matching);
   }
 
-  /** Goes on, in another round, with answers that were checked. */
-  proceed(call: ResolvedCall, answers: InputResponses): void {
+  /** Continues a suspended call with responses that were checked. */
+  resume(call: ResolvedCall, inputResponses: InputResponses): void {
     this.#active = true;
-    this.#options.peer.resume(this.#id, this.#asking(call));
+    this.#options.peer.resume(this.#id, this.#requestOptions(call));
     if (call.signal.aborted) return;
-    for (const [key, answer] of Object.entries(answers)) {
+    for (const [key, response] of Object.entries(inputResponses)) {
       const one = this.#open.get(key);
       this.#open.delete(key);
-      if (one) tell(one, answer);
+      if (one) respond(one, response);
     }
   }
 
@@ -159,35 +164,24 @@ export class LegacyCall {
     this.#options.peer.cancel(this.#id, error);
   }
 
-  #asking(call: ResolvedCall): RequestOptions {
+  #requestOptions(call: ResolvedCall): RequestOptions {
     const { peer, task } = this.#options;
     const onId = (id: number) => (this.#id = id);
-    if (!task) return { ...requestOptionsOf(call), onId, onGivenUp: (told) => (this.#told = told) };
+    if (!task) return { ...requestOptionsOf(call), onId, onGivenUp: (sent) => (this.#cancelSent = sent) };
     const deadlineMs = call.options.timeoutMs ?? MAX_TASK_MS;
     const longestMs = Math.max(deadlineMs, MAX_TASK_MS);
-    const asking = {
-      ...requestOptionsOf(call),
-      deadlineMs,
-      longestMs,
-      progressOf: task.begunBy,
-      repeatable: true,
-      onId,
-    };
-    const onGivenUp = (told: Promise<void>) =>
-      (this.#told = Promise.all([cancelTask(peer, task), told]).then(() => {}));
-    return { ...asking, onGivenUp };
+    const limits = { deadlineMs, longestMs, progressOf: task.begunBy, repeatable: true };
+    const onGivenUp = (sent: Promise<void>) =>
+      (this.#cancelSent = Promise.all([cancelTask(peer, task), sent]).then(() => {}));
+    return { ...requestOptionsOf(call), ...limits, onId, onGivenUp };
   }
 
   #withdraw(key: string): void {
     this.#open.get(key)?.resolve({});
-    if (this.#open.delete(key) && !this.isAsking) this.#over.abort();
+    if (this.#open.delete(key) && !this.isWaitingForInput) this.#withdrawn.abort();
   }
 
-  #questions(): Readonly<Record<string, InputRequest>> {
-    return Object.fromEntries([...this.#open].map(([key, { question }]) => [key, question]));
-  }
-
-  /** Who has answered waits for nothing: what was guessed to be asked during this call belongs to another. */
+  /** Moves input requests that were attributed to this call by a guess: the call has ended, so they belong to another. */
   #handOver(): void {
     for (const [key, one] of [...this.#open]) {
       if (one.isAttributionGuessed && this.#options.handOver?.(one)) this.#open.delete(key);
@@ -199,27 +193,27 @@ export class LegacyCall {
     this.#options.onEnd();
     this.#wake();
     if ('value' in outcome || outcome.error instanceof RpcError) this.#handOver();
-    // A server that hears of its question before it hears that the call is cancelled takes it for the user's decision.
-    await this.#told;
+    // The cancel notification goes first: a server that gets the error before it takes it for the user's decision.
+    await this.#cancelSent;
     for (const { reject } of this.#open.values()) reject(new RpcError(INTERNAL_ERROR, 'The call has ended.'));
     this.#open.clear();
-    this.#over.abort();
+    this.#withdrawn.abort();
   }
 }
 
-function tell({ resolve, reject }: OpenInputRequest, answer: InputResponse): void {
-  const { failed } = answer as { failed?: { code: number; message: string } };
+function respond({ resolve, reject }: OpenInputRequest, response: InputResponse): void {
+  const { failed } = response as { failed?: { code: number; message: string } };
   if (failed) reject(new RpcError(failed.code, failed.message));
-  else resolve(answer as JsonObject);
+  else resolve(response as JsonObject);
 }
 
-/** Only a lost line has nothing better to say of itself. */
-function stoppedWaiting(server: string, error: unknown): unknown {
+/** Replaces the error of a lost connection by one that says that the call was suspended. Keeps all other errors. */
+function lostWhileSuspended(server: string, error: unknown): unknown {
   if (!(error instanceof UpstreamError) || error.code !== 'UPSTREAM_FAILED') return error;
-  return new UpstreamError('UPSTREAM_FAILED', `${server} stopped while it waited for the answer.`, {
+  return new UpstreamError('UPSTREAM_FAILED', `${server} ended while its call waited for the user.`, {
     delivered: 'maybe',
     cause: error,
     details: error.details,
-    fix: 'Look whether the call has had effects, then call again.',
+    fix: 'Check whether the call has had effects, then call again.',
   });
 }

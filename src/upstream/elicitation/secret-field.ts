@@ -1,6 +1,6 @@
 import type { Field } from '../../core/call/form.ts';
 
-// Each is one word, or two that are often written as one; compared with each word of a text and each two together.
+// Each is one word, or two written as one. Compared with each word of a text and each two neighbours joined.
 const SECRETS = new Set(
   [
     'password passwd pwd passphrase passcode secret credential token apikey accesskey secretkey privatekey',
@@ -10,9 +10,9 @@ const SECRETS = new Set(
     'creditcard debitcard ssn socialsecurity',
   ].flatMap((line) => line.split(' ')),
 );
-// In running text these mean other things too often: pin a message, spend a token, a well-kept secret.
+// These count only in names. In running text they often mean other things: pin a message, spend a token.
 const ONLY_IN_NAMES = new Set(['pin', 'token', 'secret', 'otp', 'onetime', 'mnemonic']);
-// What is a secret though it is a number: the rest is a count of tokens, or the like.
+// Secrets that are numbers. Other words in a number field mean a count, such as a number of tokens.
 const NUMBERS = new Set([
   'pin',
   'pincode',
@@ -27,26 +27,26 @@ const NUMBERS = new Set([
   'cardnumber',
   'creditcard',
 ]);
-// In names: a word for a kind or a property of a secret, not for the secret: `tokenType`, `passwordPolicy`.
+// Words that follow a secret in names of its properties: `tokenType`, `passwordPolicy`.
 const HARMLESS_NEXT = new Set(['type', 'policy', 'length', 'limit', 'count', 'expiry', 'hint', 'manager']);
 
-// These have names and numbers of their own, which are no secrets; a password has not.
+// Secrets with a name or id that is no secret: `tokenName`, `apiKeyId`. A password has none.
 const NAMED = new Set('token secret credential apikey accesskey secretkey privatekey sshkey signingkey'.split(' '));
 const NAMES = new Set(['name', 'id']);
-// In running text, who wants a thing says so before it.
+// In running text, a request for a secret has one of these at most 5 words before it.
 const DEMANDS = new Set(
   'your paste enter type provide supply give insert copy submit send input share tell need needs require requires'.split(
     ' ',
   ),
 );
 const REACH = 5;
-// Who warns against giving a thing does not ask for it. "Do not hesitate to enter" is no warning.
+// A warning has one of these just before a demand: "never share your password". "Do not hesitate to enter" is none.
 const NEVER = new Set(['not', 'never', 'dont']);
 const WARNING_REACH = 12;
 
 type Counts = (word: string) => boolean;
 
-/** The word by which a field looks as if it asked for a secret; undefined when none does. */
+/** Returns the word by which a field asks for a secret; undefined when none does. */
 export function secretWord(field: Field): string | undefined {
   const { kind, name, title = '', description = '', format } = field;
   if (kind !== 'text' && kind !== 'number' && kind !== 'integer') return undefined;
@@ -55,7 +55,7 @@ export function secretWord(field: Field): string | undefined {
   return inName(name, counts) ?? inTitle(title, counts) ?? inText(description, counts);
 }
 
-/** The word by which a message asks for a secret that the fields below it do not name. */
+/** Returns the word by which a message asks for a secret that its fields do not name. */
 export function secretInMessage(message: string, fields: readonly Field[]): string | undefined {
   const has = (...kinds: Field['kind'][]) => fields.some(({ kind }) => kinds.includes(kind));
   const counts: Counts = (word) =>
@@ -76,16 +76,17 @@ const inText = (text: string, counts: Counts) =>
     return !isAboutItsName && (!ONLY_IN_NAMES.has(word) || before.some((one) => DEMANDS.has(one)));
   });
 
-interface Place {
+interface WordContext {
   readonly word: string;
   readonly next: string;
-  /** The words just before it. */
+  /** The 5 words before it. */
   readonly before: readonly string[];
+  /** The 12 words before it. */
   readonly longBefore: readonly string[];
 }
 
-/** The first secret in a text, in the singular, at a place where it is meant. */
-function find(text: string, counts: Counts, isMeant: (place: Place) => boolean): string | undefined {
+/** Returns the first secret in a text, in the singular, in a context that asks for it. */
+function find(text: string, counts: Counts, isMeant: (context: WordContext) => boolean): string | undefined {
   const words = wordsOf(text);
   for (const [at, first] of words.entries()) {
     const longBefore = words.slice(Math.max(0, at - WARNING_REACH), at);
@@ -102,7 +103,7 @@ function find(text: string, counts: Counts, isMeant: (place: Place) => boolean):
 const singular = (word: string, counts: Counts): string | undefined =>
   [word, word.replace(/s$/, '')].find((one) => counts(one));
 
-/** `newAPIKey`, `new_api-key` and `New API key` are all the same words. */
+/** Splits a text into words: `newAPIKey`, `new_api-key` and `New API key` have the same. */
 function wordsOf(text: string): readonly string[] {
   return text
     .normalize('NFKC')

@@ -9,7 +9,7 @@ import { connectInMemory } from '../transports/connect-in-memory.ts';
 const FORM = { message: 'Which?', requestedSchema: { type: 'object', properties: {} } };
 const ALL: ClientCapabilities = { form: true, url: true, sampling: true, samplingTools: true, roots: true };
 
-/** A line to a legacy server that asks during each call, whatever it was told, and answers with how it was refused. */
+/** A connection to a legacy server that sends a request during each call and returns the error it got. */
 async function asking(capabilities: ClientCapabilities, method: string, params: JsonObject) {
   const ask = () => (tiny.lines[0] as Peer).request(method, params, { deadlineMs: 120_000 });
   const tiny = tinyServer({ 'tools/call': () => ask().catch(({ code, message }: RpcError) => ({ code, message })) });
@@ -35,7 +35,7 @@ it.each([
   ['sampling with tools', 'sampling/createMessage', { messages: [], tools: [] }, undefined],
   ['roots', 'roots/list', {}, 'roots'],
 ])(
-  'a server hears that its user’s client does not support %s, on whichever line',
+  'tells the server that the client does not support %s, on every connection',
   async (what, method, params, callback) => {
     const how = callback === undefined ? '' : ` A program gives \`${callback}\` to openHeddle.`;
     const refusal = {

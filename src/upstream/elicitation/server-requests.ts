@@ -9,27 +9,27 @@ import { INVALID_PARAMS, METHOD_NOT_FOUND, RESERVED_META_PREFIX } from '../../wi
 import { checkedElicitation, findElicitationProblem } from './check-elicitation.ts';
 import type { SuspendedCalls } from './suspended-calls.ts';
 
-/** How much servers may let the user's model write. */
+/** The limits of `sampling/createMessage`: requests of a server per user and time window, and tokens of each. */
 export interface SamplingLimits {
   readonly maxCalls: number;
   readonly windowMs: number;
   readonly maxTokens: number;
 }
 
-/** What all lines of one Heddle share to put what servers ask to their users. */
+/** The checks and limits for requests of servers to users. All connections of one Heddle share them. */
 export interface ServerRequests {
   readonly suspendedCalls: SuspendedCalls;
-  /** The configured roots, in MCP's words; offered to every server when there are any. */
+  /** Returns the configured roots as MCP `Root` objects. Every server may list them. */
   roots(): readonly JsonObject[];
-  /** The question as it may be put to this user. Throws an `RpcError` for the server when it may not. */
-  admit(server: string, question: InputRequest, user: InputUser): InputRequest;
+  /** Returns the input request as this user may get it. Throws an `RpcError` for the server if they may not. */
+  admit(server: string, inputRequest: InputRequest, user: InputUser): InputRequest;
 }
 
-/** Who would answer. */
+/** The user that an input request is for. */
 export interface InputUser {
   readonly capabilities: ClientCapabilities;
   readonly principal: string;
-  /** The very question was admitted before, and is only shown again. */
+  /** True when the same input request was admitted before: it does not count again. */
   readonly isCounted?: boolean;
 }
 
@@ -61,13 +61,13 @@ export function openServerRequests(options: ServerRequestsOptions): ServerReques
   function countSampling(server: string, principal: string): void {
     const { maxCalls, windowMs } = sampling();
     const now = clock();
-    const key = JSON.stringify([server, principal]); // No user takes from another what a server may ask them.
+    const key = JSON.stringify([server, principal]); // Each user has limits of their own.
     const known = windows.get(key);
     const window = known && now - known.opensAt < windowMs ? known : { opensAt: now, calls: 0 };
     if (window.calls >= maxCalls) {
       throw new RpcError(
         REJECTED,
-        `${server} may ask the user's model ${maxCalls} times in ${windowMs} ms, not oftener.`,
+        `${server} may send sampling/createMessage ${maxCalls} times in ${windowMs} ms, not more often.`,
       );
     }
     window.calls++;
@@ -83,31 +83,30 @@ export function openServerRequests(options: ServerRequestsOptions): ServerReques
     suspendedCalls,
     roots() {
       const from = roots();
-      if (from !== known.from) known = { from, roots: from.map(toRoot) }; // Asked for at every call.
+      if (from !== known.from) known = { from, roots: from.map(toRoot) }; // Every call reads them, so they are converted only when they change.
       return known.roots;
     },
-    admit(server, question, user) {
-      if (!canHandle(user.capabilities, question)) throw unsupported(question);
-      const { method, params } = withoutReserved(question);
+    admit(server, inputRequest, user) {
+      if (!canHandle(user.capabilities, inputRequest)) throw unsupported(inputRequest);
+      const { method, params } = withoutReservedMeta(inputRequest);
       if (method === 'sampling/createMessage') return { method, params: admitSampling(server, user, params) };
-      const objection = method === 'elicitation/create' ? findElicitationProblem(params) : undefined;
-      if (objection)
-        throw new RpcError(INVALID_PARAMS, `The user is not asked what ${server} wants to know: ${objection}.`);
+      const problem = method === 'elicitation/create' ? findElicitationProblem(params) : undefined;
+      if (problem) throw new RpcError(INVALID_PARAMS, `The elicitation of ${server} was rejected: ${problem}.`);
       return { method, params: method === 'elicitation/create' ? checkedElicitation(params) : params };
     },
   };
 }
 
-/** What a server hears that asks what its user's client cannot be asked. Most tell it the caller as their own result. */
-export function unsupported(question: InputRequest): RpcError {
-  const why = `their client does not support ${requiredCapability(question)}`;
-  const callback = callbackFor(question);
-  const how = callback === undefined ? '' : ` A program gives \`${callback}\` to openHeddle.`;
-  return new RpcError(METHOD_NOT_FOUND, `The user cannot be asked: ${why}. Use a client that does.${how}`);
+/** The error for a server whose input request the client does not support. Most servers pass its text on as their result. */
+export function unsupported(inputRequest: InputRequest): RpcError {
+  const reason = `their client does not support ${requiredCapability(inputRequest)}`;
+  const callback = callbackFor(inputRequest);
+  const hint = callback === undefined ? '' : ` A program gives \`${callback}\` to openHeddle.`;
+  return new RpcError(METHOD_NOT_FOUND, `The user cannot be asked: ${reason}. Use a client that does.${hint}`);
 }
 
-/** Without what is between the server and us alone. */
-function withoutReserved({ method, params = {} }: InputRequest): Required<InputRequest> {
+/** Removes `progressToken` and the `_meta` keys of MCP, which concern only the two peers of this connection. */
+function withoutReservedMeta({ method, params = {} }: InputRequest): Required<InputRequest> {
   const { _meta, ...rest } = params;
   const kept = Object.entries(isObject(_meta) ? _meta : {}).filter(
     ([key]) => key !== 'progressToken' && !key.startsWith(RESERVED_META_PREFIX),

@@ -6,129 +6,134 @@ import { HeddleError, UpstreamError } from '../../core/errors.ts';
 import { canonicalJson } from '../../core/json.ts';
 import type { LegacyCall } from './legacy-call.ts';
 
-/** Where calls wait whose server has asked something in the middle of them. In this process only: they are open requests. */
+/** The calls that wait for input responses, each an open request to a legacy server. Only this process has them. */
 export interface SuspendedCalls {
-  /** A ticket that is good for one round. Throws, and ends the call, when there is no room. */
-  suspend(exchange: LegacyCall, call: ResolvedCall): string;
+  /** Returns a ticket that resumes the call once. Throws, and cancels the call, when there are too many. */
+  suspend(legacyCall: LegacyCall, call: ResolvedCall): string;
   /**
-   * The call that waits behind a ticket, and the answers it can use. Bad answers leave it where it is; a ticket behind
-   * which nothing waits any more is refused, and `distrust` in the details says why.
+   * Returns the call of a ticket, and the input responses that belong to it. Invalid responses leave it suspended. An
+   * unknown ticket throws INPUT_INVALID: `distrust` in its details is `replayed` or `expired`.
    */
-  take(call: ResolvedCall): { readonly exchange: LegacyCall; readonly answers: InputResponses };
+  take(call: ResolvedCall): { readonly legacyCall: LegacyCall; readonly inputResponses: InputResponses };
   close(): void;
 }
 
 export interface SuspendedCallsOptions {
-  /** How long a person may think. */
+  /** Time that the user has for a response; 300 s unless given. */
   readonly ttlMs?: number;
   readonly max?: number;
   readonly maxPerPrincipal?: number;
 }
 
-interface Parked {
-  readonly exchange: LegacyCall;
+interface SuspendedCall {
+  readonly legacyCall: LegacyCall;
   readonly call: ResolvedCall;
   timer: NodeJS.Timeout;
 }
 
 const TTL_MS = 300_000;
-const LAST_WORDS_MS = 5000;
+const EXPIRED_KEPT_MS = 5000;
 const MAX = 1000;
 const MAX_PER_PRINCIPAL = 16;
-const MAX_REMEMBERED = 10_000;
+const MAX_USED_TICKETS = 10_000;
 
 export function suspendedCalls(options: SuspendedCallsOptions = {}): SuspendedCalls {
   const { ttlMs = TTL_MS, max = MAX, maxPerPrincipal = MAX_PER_PRINCIPAL } = options;
-  const parked = new Map<string, Parked>();
-  const used = new BoundedSet<string>(MAX_REMEMBERED);
+  const suspended = new Map<string, SuspendedCall>();
+  const used = new BoundedSet<string>(MAX_USED_TICKETS);
 
-  function leave(ticket: string): Parked | undefined {
-    const entry = parked.get(ticket);
-    clearTimeout(entry?.timer);
-    parked.delete(ticket);
-    return entry;
+  function remove(ticket: string): void {
+    clearTimeout(suspended.get(ticket)?.timer);
+    suspended.delete(ticket);
   }
 
   function use(ticket: string): void {
-    leave(ticket);
+    remove(ticket);
     used.add(ticket);
   }
 
-  // It stays a little longer, to say why: whoever has waited for the user with it looks what became of it.
+  // Keeps an expired entry for 5 s, so that a late resume gets the timeout error instead of "unknown ticket".
   function expire(ticket: string): void {
-    const entry = parked.get(ticket);
+    const entry = suspended.get(ticket);
     if (!entry) return;
-    entry.timer = setTimeout(() => leave(ticket), LAST_WORDS_MS).unref();
-    entry.exchange.cancel(unanswered(entry.exchange.server, ttlMs));
+    entry.timer = setTimeout(() => remove(ticket), EXPIRED_KEPT_MS).unref();
+    entry.legacyCall.cancel(unanswered(entry.legacyCall.server, ttlMs));
   }
 
-  // What has ended waits only to say so: it takes nobody's room, and goes when all of it is needed.
+  // An ended call does not count against its principal, and is removed when all places are taken.
   function hasRoom(principal: string): boolean {
-    if (parked.size >= max) {
-      const [ended] = [...parked].find(([, { exchange }]) => exchange.isOver) ?? [];
+    if (suspended.size >= max) {
+      const [ended] = [...suspended].find(([, { legacyCall }]) => legacyCall.isOver) ?? [];
       if (ended === undefined) return false;
-      leave(ended);
+      remove(ended);
     }
     let own = 0;
-    for (const { call, exchange } of parked.values()) if (call.caller.id === principal && !exchange.isOver) own++;
+    for (const { call, legacyCall } of suspended.values()) {
+      if (call.caller.id === principal && !legacyCall.isOver) own++;
+    }
     return own < maxPerPrincipal;
   }
 
   return {
-    suspend(exchange, call) {
+    suspend(legacyCall, call) {
       if (!hasRoom(call.caller.id)) {
-        const error = tooMany(exchange.server);
-        exchange.cancel(error);
+        const error = tooMany(legacyCall.server);
+        legacyCall.cancel(error);
         throw error;
       }
       const ticket = randomUUID();
       const timer = setTimeout(() => expire(ticket), ttlMs).unref();
-      parked.set(ticket, { exchange, call, timer });
+      suspended.set(ticket, { legacyCall, call, timer });
       return ticket;
     },
     take(call) {
-      const ticket = call.continuation?.kind === 'parked' ? call.continuation.ticket : '';
-      const entry = parked.get(ticket);
-      if (!entry || !isSame(entry, call)) throw notHere(call, used.has(ticket) ? 'replayed' : 'expired');
-      const answers = entry.exchange.check(call.inputResponses ?? {});
+      const ticket = call.continuation?.kind === 'suspended' ? call.continuation.ticket : '';
+      const entry = suspended.get(ticket);
+      if (!entry || !isSameCall(entry, call)) throw unknownTicket(call, used.has(ticket) ? 'replayed' : 'expired');
+      const inputResponses = entry.legacyCall.check(call.inputResponses ?? {});
       use(ticket);
-      return { exchange: entry.exchange, answers };
+      return { legacyCall: entry.legacyCall, inputResponses };
     },
     close() {
-      for (const { exchange, timer } of parked.values()) {
+      for (const { legacyCall, timer } of suspended.values()) {
         clearTimeout(timer);
-        exchange.cancel(new HeddleError('CALL_CANCELLED', 'Heddle is closing.'));
+        legacyCall.cancel(new HeddleError('CALL_CANCELLED', 'Heddle is closing.'));
       }
     },
   };
 }
 
-/** A ticket is worth nothing to another caller, nor for another call. */
-function isSame({ exchange, call: first }: Parked, call: ResolvedCall): boolean {
+/** Tests whether a ticket belongs to this call: the same caller, server, kind, name and input. */
+function isSameCall({ legacyCall, call: first }: SuspendedCall, call: ResolvedCall): boolean {
   return (
     first.caller.id === call.caller.id &&
-    exchange.server === call.continuation?.server &&
+    legacyCall.server === call.continuation?.server &&
     first.kind === call.kind &&
     first.target.name === call.target.name &&
     canonicalJson(first.input) === canonicalJson(call.input)
   );
 }
 
-const notHere = (call: ResolvedCall, distrust: 'replayed' | 'expired') =>
-  new HeddleError('INPUT_INVALID', `${nameFor(call)} waits for no such answer: it was given already, or too late.`, {
-    fix: 'Look whether the call has had effects, then call again.',
-    details: { distrust },
-  });
+const unknownTicket = (call: ResolvedCall, distrust: 'replayed' | 'expired') =>
+  new HeddleError(
+    'INPUT_INVALID',
+    `${nameFor(call)} does not wait for these input responses: they came twice, or too late.`,
+    { fix: 'Check whether the call has had effects, then call again.', details: { distrust } },
+  );
 const unanswered = (server: string, ttlMs: number) =>
-  new UpstreamError('UPSTREAM_TIMEOUT', `Nobody answered ${server} within ${ttlMs} ms, so the call was cancelled.`, {
-    delivered: 'maybe',
-  });
+  new UpstreamError(
+    'UPSTREAM_TIMEOUT',
+    `The user did not answer ${server} within ${ttlMs} ms: the call was cancelled.`,
+    {
+      delivered: 'maybe',
+    },
+  );
 const tooMany = (server: string) =>
   new UpstreamError(
     'UPSTREAM_FAILED',
-    `Too many calls wait for answers already, so the one to ${server} was cancelled.`,
+    `Too many calls wait for input responses: the call to ${server} was cancelled.`,
     {
       delivered: 'maybe',
-      fix: 'Answer or cancel what is waiting, then call again.',
+      fix: 'Answer or cancel a call that waits, then call again.',
     },
   );

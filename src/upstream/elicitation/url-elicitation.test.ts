@@ -14,7 +14,7 @@ const page = (elicitationId: string) => ({
   message: 'Sign in.',
 });
 
-verifies('P3', 'whoever was sent to a page hears once that it was visited, and nobody hears of any other', async () => {
+verifies('P3', 'reports the completion of an elicitation once, to the call that got its URL', async () => {
   const server = () => tiny.lines[0] as Peer;
   const tiny = tinyServer({
     async 'tools/call'({ name }) {
@@ -30,17 +30,17 @@ verifies('P3', 'whoever was sent to a page hears once that it was visited, and n
     capabilities,
     onNotification: () => {},
   });
-  const heard: unknown[] = [];
-  const visited = (said: JsonObject) => void heard.push(said);
+  const completed: unknown[] = [];
+  const onElicitationComplete = (params: JsonObject) => void completed.push(params);
   for (const name of ['refuse', 'ask']) {
-    expect(await connection.send(toolCall(name, {}, { capabilities, onElicitationComplete: visited }))).toMatchObject({
+    expect(await connection.send(toolCall(name, {}, { capabilities, onElicitationComplete }))).toMatchObject({
       kind: 'input-required',
     });
   }
   for (const elicitationId of ['never given', 'asked', 'refused', 'asked', 7]) {
     await server().notify('notifications/elicitation/complete', { elicitationId });
   }
-  // What is heard comes in order: after an answer nothing of it is still on its way.
+  // Messages arrive in order: after the response all notifications have arrived.
   await connection.probe(signal).catch(() => {});
-  expect(heard).toEqual([{ elicitationId: 'asked' }, { elicitationId: 'refused' }]);
+  expect(completed).toEqual([{ elicitationId: 'asked' }, { elicitationId: 'refused' }]);
 });

@@ -3,28 +3,29 @@ import type { ClientCapabilities, InputRequest, JsonObject, ResolvedCall, Result
 import { isObject } from '../../core/json.ts';
 import { RpcError } from '../../wire/json-rpc.ts';
 import { URL_ELICITATION_REQUIRED } from '../../wire/mcp.ts';
-import { answeredByUs } from '../call-request.ts';
+import { errorResult } from '../call-request.ts';
 import type { ServerRequests } from './server-requests.ts';
 
 const COMPLETE = 'notifications/elicitation/complete';
 const MAX_URLS = 16;
 const MAX_ID_CHARS = 256;
-const MAX_REMEMBERED = 1000;
+const MAX_IDS = 1000;
 const WAIT_MS = 20_000;
 
-interface Refused {
+interface RefusedCall {
   readonly server: string;
   readonly call: ResolvedCall;
   readonly thrown: unknown;
   readonly capabilities: ClientCapabilities;
-  readonly questions: ServerRequests;
-  readonly visited: Pick<UrlElicitations, 'begin'>;
+  readonly serverRequests: ServerRequests;
+  readonly urls: Pick<UrlElicitations, 'track'>;
 }
 
-/** What a refusal asks the user to visit first; undefined for any other failure, or when the user cannot be asked. */
-export function requiredUrls({ server, call, thrown, capabilities, questions, visited }: Refused): Result | undefined {
+/** Returns the URLs of a -32042 error as input requests; undefined for other errors, or without the `url` capability. */
+export function requiredUrls(refused: RefusedCall): Result | undefined {
+  const { server, call, thrown, capabilities, serverRequests, urls } = refused;
   if (!(thrown instanceof RpcError) || thrown.code !== URL_ELICITATION_REQUIRED || !capabilities.url) return undefined;
-  // Once only: a server that refuses again after the visit is not believed to want another.
+  // Once only: a second -32042 after the visit is an error.
   if (call.continuation?.kind === 'call-again') return undefined;
   const listed = isObject(thrown.data) ? thrown.data.elicitations : undefined;
   const elicitations = (Array.isArray(listed) ? listed : []).filter(isNamed).slice(0, MAX_URLS);
@@ -32,82 +33,81 @@ export function requiredUrls({ server, call, thrown, capabilities, questions, vi
   const user = { capabilities, principal: call.caller.id };
   const after = elicitations.map(({ elicitationId }) => elicitationId);
   try {
-    const asked = elicitations.map((params, at): [string, InputRequest] => [
+    const admitted = elicitations.map((params, at): [string, InputRequest] => [
       `q${at + 1}`,
-      questions.admit(server, { method: 'elicitation/create', params: { ...params, mode: 'url' } }, user),
+      serverRequests.admit(server, { method: 'elicitation/create', params: { ...params, mode: 'url' } }, user),
     ]);
-    for (const [, question] of asked) visited.begin(question, call.onElicitationComplete);
-    const data = { ...(thrown.data as JsonObject), elicitations: asked.map(([, { params = {} }]) => params) };
+    for (const [, inputRequest] of admitted) urls.track(inputRequest, call.onElicitationComplete);
+    const data = { ...(thrown.data as JsonObject), elicitations: admitted.map(([, { params = {} }]) => params) };
     return {
       kind: 'input-required',
-      inputRequests: Object.fromEntries(asked),
+      inputRequests: Object.fromEntries(admitted),
       continuation: { kind: 'call-again', server, after },
       refusal: { code: thrown.code, message: thrown.message, data },
     };
-  } catch (objection) {
-    if (objection instanceof RpcError) return answeredByUs(call, server, objection.message);
-    throw objection;
+  } catch (rejection) {
+    if (rejection instanceof RpcError) return errorResult(call, server, rejection.message);
+    throw rejection;
   }
 }
 
 const isNamed = (one: unknown): one is JsonObject & { readonly elicitationId: string } =>
   isObject(one) && typeof one.elicitationId === 'string' && one.elicitationId.length <= MAX_ID_CHARS;
 
-/** Whether the user agreed to every URL. */
+/** Tests whether the user agreed to visit every URL. */
 export function hasAccepted({ inputResponses = {}, continuation }: ResolvedCall): boolean {
-  const given = Object.values(inputResponses);
+  const responses = Object.values(inputResponses);
   const wanted = continuation?.kind === 'call-again' ? continuation.after.length : 0;
   return (
-    given.length >= wanted &&
-    given.every((answer) => isObject(answer) && 'action' in answer && answer.action === 'accept')
+    responses.length >= wanted &&
+    responses.every((response) => isObject(response) && 'action' in response && response.action === 'accept')
   );
 }
 
-/** What a line has heard of visits that are over. */
+/** The URL elicitations of one connection, and which of them the server has reported as complete. */
 export interface UrlElicitations {
-  /** A question is about to be put: where it sends its user to a page, whoever called hears when that is over. */
-  begin(question: InputRequest, tell: ResolvedCall['onElicitationComplete']): InputRequest;
+  /** Notes who is to be told when the server reports this elicitation as complete. Ignores forms. */
+  track(inputRequest: InputRequest, onComplete: ResolvedCall['onElicitationComplete']): void;
   onNotification(method: string, params: JsonObject): void;
-  /** Waits until all of these are over, but not for ever: not every server says so. Ends early when the signal aborts. */
-  over(ids: readonly string[], signal: AbortSignal): Promise<void>;
+  /** Waits until all of these are complete, 20 s at most: not every server reports it. An abort ends the wait. */
+  waitForCompletion(ids: readonly string[], signal: AbortSignal): Promise<void>;
   /** Ends every wait. */
   close(): void;
 }
 
 export function urlElicitations(waitMs = WAIT_MS): UrlElicitations {
-  const heard = new BoundedSet<string>(MAX_REMEMBERED);
-  const begun = new BoundedMap<string, NonNullable<ResolvedCall['onElicitationComplete']>>(MAX_REMEMBERED);
-  const waiting = new Set<() => void>();
+  const complete = new BoundedSet<string>(MAX_IDS);
+  const tracked = new BoundedMap<string, NonNullable<ResolvedCall['onElicitationComplete']>>(MAX_IDS);
+  const checks = new Set<() => void>();
   const closed = new AbortController();
   return {
-    begin(question, tell) {
-      const { mode, elicitationId } = question.params ?? {};
-      if (tell && mode === 'url' && typeof elicitationId === 'string') begun.set(elicitationId, tell);
-      return question;
+    track(inputRequest, onComplete) {
+      const { mode, elicitationId } = inputRequest.params ?? {};
+      if (onComplete && mode === 'url' && typeof elicitationId === 'string') tracked.set(elicitationId, onComplete);
     },
     onNotification(method, params) {
       const { elicitationId } = params;
       if (method !== COMPLETE || typeof elicitationId !== 'string') return;
-      begun.get(elicitationId)?.(params);
-      begun.delete(elicitationId);
-      heard.add(elicitationId);
-      for (const look of waiting) look();
+      tracked.get(elicitationId)?.(params);
+      tracked.delete(elicitationId);
+      complete.add(elicitationId);
+      for (const check of checks) check();
     },
-    over(ids, signal) {
+    waitForCompletion(ids, signal) {
       const { promise, resolve } = Promise.withResolvers<void>();
-      const look = () => {
-        if (ids.every((id) => heard.has(id))) resolve();
+      const check = () => {
+        if (ids.every((id) => complete.has(id))) resolve();
       };
       const timer = setTimeout(resolve, waitMs);
       const ended = AbortSignal.any([signal, closed.signal]);
       const onAbort = () => resolve();
-      waiting.add(look);
+      checks.add(check);
       ended.addEventListener('abort', onAbort, { once: true });
       if (ended.aborted) resolve();
-      look();
+      check();
       return promise.finally(() => {
         clearTimeout(timer);
-        waiting.delete(look);
+        checks.delete(check);
         ended.removeEventListener('abort', onAbort);
       });
     },

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { capabilitiesKey } from '../../core/call/client-capabilities.ts';
 import type { ClientCapabilities, JsonObject } from '../../core/call.ts';
-import type { ServerMemory } from '../../store/server-book.ts';
+import type { CachedServer } from '../../store/server-book.ts';
 
 export interface CapabilityListsOptions {
-  readonly remembered: readonly ServerMemory[];
+  readonly cached: readonly CachedServer[];
   /** Receives the tools that a new connection with these capabilities lists, when they differ from before. */
-  readonly onTools: (abilities: number, tools: readonly JsonObject[]) => void;
+  readonly onTools: (capabilitySet: number, tools: readonly JsonObject[]) => void;
 }
 
 /** A connection that lists tools for a capability set. */
@@ -23,14 +23,14 @@ export interface ListingConnection {
  * on a connection after a call may be for its user alone, and are not kept here.
  */
 export interface CapabilityLists {
-  /** Settles when the server has listed them or failed to; undefined when it has yet to be asked. */
-  asked(capabilities: ClientCapabilities): Promise<void> | undefined;
+  /** Settles when the server has listed them or failed to; undefined when no connection has listed them yet. */
+  listed(capabilities: ClientCapabilities): Promise<void> | undefined;
   /** Takes a new connection with these capabilities. */
-  begin(abilities: number, connection: ListingConnection): void;
-  /** Takes the tools of a connection. Where they differ and it is not fresh, a new connection has to list them. */
-  take(abilities: number, tools: readonly JsonObject[], isFresh: boolean): void;
-  /** Forgets what was asked, since shared tools changed. Keeps fresh connections: the server announces the change there. */
-  doubt(): void;
+  begin(capabilitySet: number, connection: ListingConnection): void;
+  /** Takes the tools of a connection. If they differ and it is not fresh, a new connection has to list them. */
+  take(capabilitySet: number, tools: readonly JsonObject[], isFresh: boolean): void;
+  /** Invalidates all lists, since shared tools changed. Keeps fresh connections: the server announces the change there. */
+  invalidate(): void;
 }
 
 interface Listing {
@@ -40,19 +40,19 @@ interface Listing {
   isCurrent: boolean;
 }
 
-export function capabilityLists({ remembered, onTools }: CapabilityListsOptions): CapabilityLists {
-  const known = new Map(remembered.map(({ abilities, lists }) => [abilities, lists.tools]));
-  const asked = new Map<number, Listing>();
+export function capabilityLists({ cached, onTools }: CapabilityListsOptions): CapabilityLists {
+  const known = new Map(cached.map(({ capabilitySet, lists }) => [capabilitySet, lists.tools]));
+  const listings = new Map<number, Listing>();
   for (const key of known.keys()) {
-    asked.set(key, { listed: Promise.resolve(), isKept: () => false, isCurrent: true });
+    listings.set(key, { listed: Promise.resolve(), isKept: () => false, isCurrent: true });
   }
   return {
-    asked: (capabilities) => asked.get(capabilitiesKey(capabilities))?.listed,
+    listed: (capabilities) => listings.get(capabilitiesKey(capabilities))?.listed,
     begin(key, { listed, closed, isFresh }) {
       const listing: Listing = { listed, isKept: isFresh, isCurrent: false };
-      asked.set(key, listing);
+      listings.set(key, listing);
       const forgetUnlessCurrent = () => {
-        if (!listing.isCurrent && asked.get(key) === listing) asked.delete(key);
+        if (!listing.isCurrent && listings.get(key) === listing) listings.delete(key);
       };
       listed.then(forgetUnlessCurrent);
       closed.then(() => {
@@ -62,16 +62,16 @@ export function capabilityLists({ remembered, onTools }: CapabilityListsOptions)
     },
     take(key, tools, isFresh) {
       const isNew = !isDeepStrictEqual(known.get(key), tools);
-      if (isNew && !isFresh) return void asked.delete(key);
+      if (isNew && !isFresh) return void listings.delete(key);
       known.set(key, tools);
-      const listing = asked.get(key);
+      const listing = listings.get(key);
       if (listing) listing.isCurrent = true;
       if (isNew) onTools(key, tools);
     },
-    doubt() {
-      for (const [key, listing] of asked) {
+    invalidate() {
+      for (const [key, listing] of listings) {
         listing.isCurrent = false;
-        if (!listing.isKept()) asked.delete(key);
+        if (!listing.isKept()) listings.delete(key);
       }
     },
   };

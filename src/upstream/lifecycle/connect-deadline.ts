@@ -4,18 +4,18 @@ import { raiseTimeout } from '../protocol/connect-timeout.ts';
 
 export interface ConnectDeadlineOptions {
   readonly server: string;
-  /** Deadline of each step: a handshake for the probe, one more after a server ended over it, the first list. */
+  /** Deadline of each step: the probe, a second handshake after the server ended at the probe, the first list. */
   readonly timeoutMs: number;
-  /** Lets it have its turn among others. */
+  /** Runs a connect when fewer than the allowed number of connects are running. */
   readonly limited: <T>(task: () => Promise<T>) => Promise<T>;
   readonly timer: Timer;
-  /** Aborted when nobody wants it any more. */
+  /** Aborted when the connection is no longer wanted. */
   readonly wanted: AbortSignal;
 }
 
 const STEPS = 3;
 
-/** Runs a task that opens a line when its turn has come, and gives it no longer than a connect may take. */
+/** Runs a task that opens a connection. Aborts it after 3 times `timeoutMs`, counted from its start. */
 export function withConnectDeadline<T>(
   options: ConnectDeadlineOptions,
   task: (signal: AbortSignal) => Promise<T>,
@@ -34,7 +34,7 @@ export function withConnectDeadline<T>(
       throw new UpstreamError('UPSTREAM_TIMEOUT', message, {
         delivered: 'no',
         cause: thrown,
-        fix: `${raiseTimeout(server)}; \`heddle doctor ${server}\` shows what it does meanwhile.`,
+        fix: `${raiseTimeout(server)}; \`heddle doctor ${server}\` shows each step of its start.`,
       });
     } finally {
       cancel();
@@ -43,4 +43,4 @@ export function withConnectDeadline<T>(
 }
 
 export const unwanted = (server: string) =>
-  new HeddleError('CALL_CANCELLED', `${server} was not connected: nobody wants it any more.`);
+  new HeddleError('CALL_CANCELLED', `${server} was not connected: the connection is no longer wanted.`);

@@ -1,8 +1,12 @@
-import type { ConnectionUser } from '../../core/call/private-user.ts';
-import { ownerOf, type PrivateUser } from '../../core/call/private-user.ts';
+import { abortable } from '../../core/async/abortable.ts';
+import { capabilitiesKey } from '../../core/call/client-capabilities.ts';
+import { type ConnectionUser, ownerOf, type PrivateUser } from '../../core/call/private-user.ts';
+import type { Caller } from '../../core/call.ts';
+import type { Clock } from '../../core/time.ts';
 import type { Connection } from '../connection.ts';
-import type { PrivateConnections } from './private-connections.ts';
+import { PrivateConnections, type SoleUser, takesAnother } from './private-connections.ts';
 import type { Server } from './server.ts';
+import type { ServerCache } from './server-cache.ts';
 import type { Subscriptions } from './subscriptions.ts';
 
 /** A subscription to a resource of a server, with the user of its connection. */
@@ -12,49 +16,85 @@ export interface Subscribed {
   readonly user: ConnectionUser | undefined;
 }
 
-/** The connections of all servers, shared and private. All that a client does uses the connection of its calls. */
+/** The user of a client that declares capabilities. */
+export type UserWithCapabilities = Required<ConnectionUser>;
+
+/** The connections of all servers, shared and private. A client uses one connection for everything it does. */
 export interface ConnectionPool {
-  /** The open line that this call may use, if there is one. */
+  /** Returns the open connection that this call may use. */
   ready(name: string, call: ConnectionUser): Connection | undefined;
-  /** The line that this call may use, opened when there is none. */
-  lineFor(name: string, call: ConnectionUser, signal: AbortSignal): Promise<Connection>;
-  /** The open shared connection, if this call uses it. */
+  /** Returns the connection that this call may use; opens one when there is none. */
+  connectionFor(name: string, call: ConnectionUser, signal: AbortSignal): Promise<Connection>;
+  /** Returns the open shared connection, if this call uses it. */
   shared(name: string, call: ConnectionUser): Connection | undefined;
   /** Connects a server; returns whose private connection a call uses, or undefined for the shared one. */
   privateUserFor(name: string, call: ConnectionUser, signal: AbortSignal): Promise<PrivateUser | undefined>;
   /** Fetches the lists that a caller sees and that are known to have changed; undefined when there are none. */
   settleLists(name: string, user: ConnectionUser): Promise<void> | undefined;
-  /** Subscribes on the connection that this user's calls use, as often as it is asked for, over reconnects. */
-  subscribe(name: string, what: Subscribed, signal: AbortSignal): Promise<void>;
-  unsubscribe(name: string, what: Subscribed, signal: AbortSignal): Promise<void>;
+  /** Subscribes on the connection that this user's calls use. Counts subscriptions and restores them after a reconnect. */
+  subscribe(name: string, subscribed: Subscribed, signal: AbortSignal): Promise<void>;
+  unsubscribe(name: string, subscribed: Subscribed, signal: AbortSignal): Promise<void>;
+  /** Has a connected server list its tools to this user, unless they are known. Starts no server. */
+  discoverTools(name: string, user: UserWithCapabilities, signal: AbortSignal): Promise<void>;
+  /** Queues the same for several servers. Settles when each has listed its tools or failed to. */
+  discoverToolsLater(names: readonly string[], user: UserWithCapabilities): Promise<void>;
+  /** Tests whether a server has to be connected before the tools that this caller sees are known. */
+  needsConnection(name: string, caller: Caller): boolean;
 }
 
-export interface PoolOptions {
-  readonly lines: PrivateConnections;
+/** The pool as `openServers` sees it: with the upkeep of private connections. */
+export interface OwnedConnectionPool extends ConnectionPool {
+  privateCount(server: Server): number;
+  /** Opens the private connections that have subscriptions and were lost. */
+  restoreSubscribed(server: Server): void;
+  /** Closes private connections that have been idle for 5 minutes. */
+  sweep(): void;
+  /** Ends all private connections of a server: at once, or after the calls in flight. */
+  endPrivate(server: Server, how: 'close' | 'drain'): Promise<void>;
+}
+
+export interface ConnectionPoolOptions {
+  readonly cache: ServerCache;
+  readonly user: SoleUser | undefined;
+  readonly clock: Clock;
   readonly find: (name: string) => Server | undefined;
   /** Uses a server, and its successor when a newer configuration replaced it meanwhile. */
   readonly using: <T>(name: string, signal: AbortSignal, use: (server: Server) => Promise<T>) => Promise<T>;
+  /** Receives the name of a server when a private connection to it was opened. */
+  readonly onOpened: (name: string) => void;
+  /** Aborted when all servers close. */
+  readonly closing: AbortSignal;
 }
 
-export function connectionPool({ lines, find, using }: PoolOptions): ConnectionPool {
-  const subscriptionsOf = ({ subscriptions }: Server, user: ConnectionUser | undefined): Subscriptions =>
-    user ? subscriptions.of(user) : subscriptions.shared;
+export function connectionPool(options: ConnectionPoolOptions): OwnedConnectionPool {
+  const { cache, user: only, clock, find, using, onOpened, closing } = options;
+  const privates = new PrivateConnections({ clock, onOpened });
 
-  const lineFor: ConnectionPool['lineFor'] = (name, call, signal) =>
+  /** Decides for every call: the shared connection if the user belongs there, else a private one. */
+  function readyOn(server: Server, call: ConnectionUser): Connection | undefined {
+    const shared = server.connection;
+    const isShared = !shared || (server.usesShared(call) && takesAnother(shared, only));
+    return isShared ? shared : privates.ready(server.privately, call);
+  }
+
+  const connectionFor: ConnectionPool['connectionFor'] = (name, call, signal) =>
     using(name, signal, async (server) => {
-      const main = await server.connect(signal);
-      const ready = server.ready(call);
+      const shared = await server.connect(signal);
+      const ready = readyOn(server, call);
       if (ready) return ready;
-      return lines.open(server.privately, call, signal).catch((thrown) => {
-        // On a modern connection every client is served, if not with requests during its calls.
-        if (main.agreement.era !== 'modern' || signal.aborted) throw thrown;
-        return main;
+      return privates.open(server.privately, call, signal).catch((thrown) => {
+        // A modern connection serves every client, if without requests during its calls.
+        if (shared.agreement.era !== 'modern' || signal.aborted) throw thrown;
+        return shared;
       });
     });
 
   return {
-    lineFor,
-    ready: (name, call) => find(name)?.ready(call),
+    connectionFor,
+    ready(name, call) {
+      const server = find(name);
+      return server && readyOn(server, call);
+    },
     shared(name, call) {
       const server = find(name);
       return server?.usesShared(call) ? server.connection : undefined;
@@ -62,19 +102,79 @@ export function connectionPool({ lines, find, using }: PoolOptions): ConnectionP
     privateUserFor: (name, call, signal) =>
       using(name, signal, async (server) => {
         await server.connect(signal);
-        if (!server.usesShared(call)) await lineFor(name, call, signal);
+        if (!server.usesShared(call)) await connectionFor(name, call, signal);
         return server.usesShared(call) ? undefined : ownerOf(call);
       }),
-    settleLists: (name, user) => find(name)?.settleLists(user),
+    settleLists(name, user) {
+      const server = find(name);
+      if (!server) return undefined;
+      return server.usesShared(user) ? server.settleLists() : privates.ensureFeed(server.privately, user)?.settle();
+    },
     subscribe: (name, { uri, user }, signal) =>
       using(name, signal, async (server) => {
-        await (user ? lineFor(name, user, signal) : server.connect(signal));
-        if (user) lines.ensureFeed(server.privately, user);
+        await (user ? connectionFor(name, user, signal) : server.connect(signal));
+        if (user) privates.ensureFeed(server.privately, user);
         await subscriptionsOf(server, user).add(uri, signal);
       }),
     async unsubscribe(name, { uri, user }, signal) {
       const server = find(name);
       if (server) await subscriptionsOf(server, user).remove(uri, signal);
+    },
+    ...toolDiscovery({ find, privates, cache, closing }),
+    privateCount: (server) => privates.count(server.privately),
+    restoreSubscribed({ name, privately, subscriptions }) {
+      for (const user of subscriptions.wanted()) {
+        if (!privates.ensureFeed(privately, user)) connectionFor(name, user, closing).catch(() => {});
+      }
+    },
+    sweep: () => privates.sweep(),
+    endPrivate: (server, how) => privates.end(server.privately, how),
+  };
+}
+
+const subscriptionsOf = ({ subscriptions }: Server, user: ConnectionUser | undefined): Subscriptions =>
+  user ? subscriptions.of(user) : subscriptions.shared;
+
+interface ToolDiscoveryOptions extends Pick<ConnectionPoolOptions, 'find' | 'cache' | 'closing'> {
+  readonly privates: PrivateConnections;
+}
+
+type ToolDiscovery = Pick<ConnectionPool, 'discoverTools' | 'discoverToolsLater' | 'needsConnection'>;
+
+/** Discovers the tools that servers list to clients with capabilities. */
+function toolDiscovery({ find, privates, cache, closing }: ToolDiscoveryOptions): ToolDiscovery {
+  const queued = new Set<string>();
+  let last = Promise.resolve();
+
+  async function discoverTools(name: string, user: UserWithCapabilities, signal: AbortSignal): Promise<void> {
+    const server = find(name);
+    // A modern connection lists all tools to every client.
+    if (server?.connection?.agreement.era !== 'legacy' || server.usesShared(user)) return;
+    const { privately, capabilityLists } = server;
+    const isUnknown = !capabilityLists.listed(user.capabilities) && !privates.feedOf(privately, user);
+    if (isUnknown) await privates.open(privately, user, signal);
+    await abortable(capabilityLists.listed(user.capabilities) ?? Promise.resolve(), signal);
+  }
+
+  return {
+    discoverTools,
+    discoverToolsLater(names, user) {
+      for (const name of names) {
+        const id = `${capabilitiesKey(user.capabilities)} ${name}`;
+        if (queued.has(id)) continue;
+        queued.add(id);
+        // One server at a time: private connections are limited, and calls need them first.
+        last = last
+          .then(() => discoverTools(name, user, closing))
+          .catch(() => {}) // The next list of this client tries again.
+          .finally(() => queued.delete(id));
+      }
+      return last;
+    },
+    needsConnection(name, caller) {
+      const server = find(name);
+      if (!server || server.connection) return false;
+      return !cache.has(server.plan, capabilitiesKey(caller.capabilities));
     },
   };
 }

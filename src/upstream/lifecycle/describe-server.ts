@@ -1,22 +1,22 @@
 import type { JsonObject } from '../../core/call.ts';
 import type { ServerEvent, ServerStatus } from '../../core/records/server-status.ts';
 import type { ServerPlan } from './plan-server.ts';
-import type { Lists } from './server-knowledge.ts';
+import type { Lists } from './server-definitions.ts';
 import type { ServerState } from './server-state.ts';
 
-/** What is known of a server beside its state. */
-export interface Known {
+/** The facts of a server that its state does not contain. */
+export interface ServerFacts {
   readonly lists: Lists;
   readonly retryAt: number | undefined;
   readonly info: JsonObject | undefined;
-  /** What is wrong although it is connected. */
+  /** A problem of a connected server, such as a list that failed. */
   readonly trouble: string | undefined;
 }
 
-/** A server as others see it. */
-export function describeServer(plan: ServerPlan, state: ServerState, known: Known): ServerStatus {
+/** Returns the public status of a server. */
+export function describeServer(plan: ServerPlan, state: ServerState, facts: ServerFacts): ServerStatus {
   const { name, scope, transport, sandbox } = plan;
-  const { lists, retryAt, info, trouble } = known;
+  const { lists, retryAt, info, trouble } = facts;
   const reason = reasonOf(state) ?? (state.state === 'connected' ? trouble : undefined);
   const { fix, code } = ('error' in state && state.error) || {};
   return {
@@ -40,16 +40,16 @@ export function describeServer(plan: ServerPlan, state: ServerState, known: Know
   };
 }
 
-/** What others are told when one state follows another. */
+/** Returns the events to publish when one state follows another. */
 export function eventsBetween(before: ServerState, after: ServerState): readonly ServerEvent[] {
   if (after.state === 'closed') return before.state === 'closed' ? [] : ['closed'];
   if (before.state === 'connected' && after.state === 'connected')
     return before.health === after.health ? [] : ['health'];
-  const arrived = publicState(after);
-  return before.state === 'connected' ? ['disconnected', arrived] : [arrived];
+  const reached = publicState(after);
+  return before.state === 'connected' ? ['disconnected', reached] : [reached];
 }
 
-/** What an entry bars is never tried. */
+/** Returns when a call may retry a failed server. A barred server is never retried. */
 const retryFrom = ({ reconnect }: ServerPlan, state: ServerState): Pick<ServerStatus, 'retryFrom'> =>
   state.state === 'failed' && Number.isFinite(state.at) ? { retryFrom: state.at + reconnect.delayMs } : {};
 

@@ -1,20 +1,21 @@
 import type { Connection } from '../connection.ts';
 
-/** Lines that take no more calls and come to their end by themselves, or at once when somebody cannot wait. */
+/** Connections that take no new calls and close when their calls in flight have ended. */
 export interface DrainingConnections {
-  /** Settles when the line has come to its end. */
-  add(line: Connection | undefined): Promise<void>;
+  /** Settles when the connection is closed. */
+  add(connection: Connection | undefined): Promise<void>;
+  /** Closes all of them at once. */
   close(): Promise<void>;
 }
 
 export function drainingConnections(): DrainingConnections {
-  const lines = new Set<Connection>();
+  const connections = new Set<Connection>();
   return {
-    async add(line) {
-      if (!line) return;
-      lines.add(line);
-      await line.drain().finally(() => lines.delete(line));
+    async add(connection) {
+      if (!connection) return;
+      connections.add(connection);
+      await connection.drain().finally(() => connections.delete(connection));
     },
-    close: async () => void (await Promise.all([...lines].map((line) => line.close()))),
+    close: async () => void (await Promise.all([...connections].map((connection) => connection.close()))),
   };
 }

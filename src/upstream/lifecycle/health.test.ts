@@ -10,7 +10,7 @@ const signal = new AbortController().signal;
 const settled = () => new Promise(setImmediate);
 const NO_SUCH_METHOD = { code: -32601, message: 'What is that?' };
 
-/** A far end that answers pings as the test says. Our own peer would always answer them. */
+/** A server that answers pings as the test says. Our own peer would always answer them. */
 class Pinged {
   readonly asked: string[] = [];
   ping: 'answers' | 'refuses' | 'is silent' = 'answers';
@@ -45,7 +45,7 @@ async function pinged() {
     ...made,
     far,
     pings: () => far.asked.filter((method) => method === 'ping').length,
-    /** What happens every thirty seconds; a ping that is not answered takes five. */
+    /** Runs one health check after 30 s; an unanswered ping takes 5 s. */
     async check() {
       time.pass(30_000);
       const checked = server.check();
@@ -56,7 +56,7 @@ async function pinged() {
   };
 }
 
-verifies('T7', 'is unhealthy after two missed probes, and healthy again after one answer', async () => {
+verifies('T7', 'is unhealthy after two missed probes, and healthy after one answered probe', async () => {
   const { server, far, check, events, time } = await pinged();
   await check();
   expect(server.status.health).toBe('ok');
@@ -74,7 +74,7 @@ verifies('T7', 'is unhealthy after two missed probes, and healthy again after on
   expect(time.timers()).toBe(0);
 });
 
-verifies('T7', 'takes a refusal for an answer', async () => {
+verifies('T7', 'counts a refusal as an answer', async () => {
   const { server, far, check, pings } = await pinged();
   far.ping = 'refuses';
   await check();
@@ -82,7 +82,7 @@ verifies('T7', 'takes a refusal for an answer', async () => {
   expect([server.status.health, pings()]).toEqual(['ok', 2]);
 });
 
-verifies('T7', 'leaves a server alone that is busy or has just said something', async () => {
+verifies('T7', 'does not probe a server with a call in flight or a recent message', async () => {
   const { server, check, pings, far, time, notes } = await pinged();
   const call = new AbortController();
   const sent = server.connection?.send(toolCall('slow', {}, { signal: call.signal })).catch(() => {});
@@ -100,7 +100,7 @@ verifies('T7', 'leaves a server alone that is busy or has just said something', 
   expect(pings()).toBe(1);
 });
 
-verifies('T7', 'is unhealthy when its line is in trouble, until it answers a probe', async () => {
+verifies('T7', 'is unhealthy after a transport problem, until it answers a probe', async () => {
   const { server, asked, far, notes } = await pinged();
   const reason = 'It sent a message of 100 MB, which was not read.';
   asked[0]?.onTrouble?.(reason);
@@ -112,7 +112,7 @@ verifies('T7', 'is unhealthy when its line is in trouble, until it answers a pro
   expect(server.status.health).toBe('ok');
 });
 
-it('makes nothing of a probe whose line was lost meanwhile', async () => {
+it('ignores a probe whose connection was lost meanwhile', async () => {
   const { server, far, time } = await pinged();
   far.ping = 'is silent';
   time.pass(30_000);
@@ -123,7 +123,7 @@ it('makes nothing of a probe whose line was lost meanwhile', async () => {
   expect(server.status).toMatchObject({ state: 'pending', health: 'unknown' });
 });
 
-verifies('T7', 'gives up a server that has missed four probes, and opens another line', async () => {
+verifies('T7', 'closes a connection after four missed probes, and opens another', async () => {
   const { server, far, check, time } = await pinged();
   const line = server.connection;
   far.ping = 'is silent';

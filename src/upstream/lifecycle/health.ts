@@ -1,68 +1,79 @@
-import { HeddleError } from '../../core/errors.ts';
+import { HeddleError, UpstreamError } from '../../core/errors.ts';
 import type { Time } from '../../core/time.ts';
 import type { Connection } from '../connection.ts';
-import { hung } from './lost-server.ts';
 import type { ServerState, StateEvent } from './server-state.ts';
 
-/** How often servers are looked after. */
+/** Interval between health checks of all servers. */
 export const PROBE_EVERY_MS = 30_000;
 const PROBE_MS = 5000;
 
 export interface HealthOptions {
   readonly time: Time;
   readonly connection: () => Connection | undefined;
-  /** How long that line has been open. */
+  /** Returns how long that connection has been open. */
   readonly upMs: () => number;
   readonly state: () => ServerState;
-  /** Told what came of a probe. */
-  readonly on: (event: StateEvent) => void;
+  /** Receives the outcome of each probe. */
+  readonly onEvent: (event: StateEvent) => void;
 }
 
-/** Watches over one server. */
+/** The health check of one server. */
 export interface Health {
-  /** The server has said something, so it is there. */
-  heard(): void;
-  /** Asks an idle server whether it is still there; one that is busy or has just spoken is left alone. */
+  /** Notes that a message of the server arrived: the next probe is due 30 s later. */
+  onMessage(): void;
+  /** Probes an idle server. Skips a server with calls in flight, or with a message in the last 30 s. */
   check(): Promise<void>;
 }
 
-export function watchHealth({ time, connection, upMs, state, on }: HealthOptions): Health {
-  let lastHeard = Number.NEGATIVE_INFINITY;
+export function watchHealth({ time, connection, upMs, state, onEvent }: HealthOptions): Health {
+  let lastMessageAt = Number.NEGATIVE_INFINITY;
   let probing = false;
 
-  // Only an answer to a probe makes a doubtful one sound again.
-  const isSilent = () => time.clock() - lastHeard >= PROBE_EVERY_MS || !isSound(state());
+  // After a missed probe only an answered probe makes a server healthy again.
+  const isDue = () => time.clock() - lastMessageAt >= PROBE_EVERY_MS || !isHealthy(state());
 
   return {
-    heard() {
-      lastHeard = time.clock();
+    onMessage() {
+      lastMessageAt = time.clock();
     },
     async check() {
-      const line = connection();
-      if (!line || probing || line.inFlight() > 0 || !isSilent()) return;
+      const probed = connection();
+      if (!probed || probing || probed.inFlight() > 0 || !isDue()) return;
       probing = true;
-      const event = await probe(line, time, upMs);
+      const event = await probe(probed, time, upMs);
       probing = false;
-      if (connection() === line) on(event); // Otherwise it was lost meanwhile, which says more.
+      if (connection() === probed) onEvent(event); // Otherwise the loss of the connection was reported already.
     },
   };
 }
 
-const isSound = (state: ServerState) => state.state === 'connected' && state.health === 'ok' && state.misses === 0;
+const isHealthy = (state: ServerState) => state.state === 'connected' && state.health === 'ok' && state.misses === 0;
 
-/** Any answer will do, a refusal too: only silence is a miss. */
+/** Sends one probe. A refusal counts as an answer; only silence is a miss. */
 async function probe(connection: Connection, { timer, clock }: Time, upMs: () => number): Promise<StateEvent> {
-  const giveUp = new AbortController();
-  const cancel = timer(PROBE_MS, () => giveUp.abort());
+  const timeout = new AbortController();
+  const cancel = timer(PROBE_MS, () => timeout.abort());
   try {
-    await connection.probe(giveUp.signal);
+    await connection.probe(timeout.signal);
     return { kind: 'probe-answered' };
   } catch (thrown) {
     const error = HeddleError.from(thrown);
     if (error.code === 'AUTH_NEEDED') return { kind: 'auth-needed', error, at: clock() };
     if (error.code === 'UPSTREAM_REFUSED') return { kind: 'probe-answered' };
-    return { kind: 'probe-missed', error: hung(connection.server), upMs: upMs(), at: clock() };
+    return { kind: 'probe-missed', error: connectionHung(connection.server), upMs: upMs(), at: clock() };
   } finally {
     cancel();
   }
 }
+
+const lost = (server: string, message: string) =>
+  new UpstreamError('UPSTREAM_FAILED', message, {
+    delivered: 'no',
+    fix: `Run \`heddle doctor ${server}\` to see why.`,
+  });
+
+/** The error of a connection that ended without a request from here. */
+export const connectionDropped = (server: string) => lost(server, `The connection to ${server} dropped.`);
+
+/** The error of a connection that is open but answers no probe. */
+const connectionHung = (server: string) => lost(server, `${server} stopped answering, so its connection was closed.`);

@@ -3,7 +3,7 @@ import { verifies } from '../../../test/requirements.ts';
 import type { Notification } from '../../core/records/notification.ts';
 import { notifications, requireCustom } from './notifications.ts';
 
-verifies('T9', 'brings a notification to every handler whose filter it fits', () => {
+verifies('T9', 'passes a notification to every handler whose filter matches', () => {
   const heard: string[] = [];
   const note = (who: string) => (one: Notification) => void heard.push(`${who}: ${one.server} ${one.method}`);
   const bus = notifications();
@@ -11,9 +11,9 @@ verifies('T9', 'brings a notification to every handler whose filter it fits', ()
   bus.on({ server: 'a' }, note('of a'));
   bus.on({ method: 'notifications/message' }, note('logs'));
   bus.on({ server: 'b', method: 'selection_changed' }, note('selection of b'));
-  bus.tell('a', 'notifications/message', { level: 'info' });
-  bus.tell('b', 'selection_changed', {});
-  bus.tell('b', 'selection_changed_too', {});
+  bus.publish('a', 'notifications/message', { level: 'info' });
+  bus.publish('b', 'selection_changed', {});
+  bus.publish('b', 'selection_changed_too', {});
   expect(heard).toEqual([
     'all: a notifications/message',
     'of a: a notifications/message',
@@ -24,7 +24,7 @@ verifies('T9', 'brings a notification to every handler whose filter it fits', ()
   ]);
 });
 
-verifies('T9', 'a handler that throws, at once or later, harms no other and is reported', async () => {
+verifies('T9', 'reports a handler that throws, and calls the others', async () => {
   const troubles: unknown[] = [];
   const heard: unknown[] = [];
   const bus = notifications((thrown) => troubles.push(thrown));
@@ -35,14 +35,14 @@ verifies('T9', 'a handler that throws, at once or later, harms no other and is r
     throw new Error('later');
   });
   bus.on({}, ({ params }) => void heard.push(params));
-  bus.tell('a', 'x', { at: 1 });
-  bus.tell('a', 'x', { at: 2 });
+  bus.publish('a', 'x', { at: 1 });
+  bus.publish('a', 'x', { at: 2 });
   expect(heard).toEqual([{ at: 1 }, { at: 2 }]);
   await Promise.resolve();
   expect(troubles).toHaveLength(4);
 });
 
-it('hears nothing more once it is taken back, even from within a handler', () => {
+it('calls a removed handler no more, also when a handler removes it', () => {
   let heard = 0;
   const bus = notifications();
   const stop = bus.on({}, () => {
@@ -50,13 +50,13 @@ it('hears nothing more once it is taken back, even from within a handler', () =>
     stop();
     bus.on({}, () => void heard++);
   });
-  bus.tell('a', 'x', {});
+  bus.publish('a', 'x', {});
   expect(heard).toBe(1);
-  bus.tell('a', 'x', {});
+  bus.publish('a', 'x', {});
   expect(heard).toBe(2);
 });
 
-verifies('T9', 'a program may send notifications of its own, but nothing that MCP means otherwise', () => {
+verifies('T9', 'allows custom notifications, and rejects methods of MCP', () => {
   for (const method of [
     'ide_connected',
     'notifications/vendor/thing',

@@ -3,14 +3,14 @@ import type { JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import type { Notification, NotificationFilter, NotificationHandler } from '../../core/records/notification.ts';
 
-/** Brings what servers say to whoever wants to hear it. */
+/** Passes notifications of servers on to handlers. */
 export interface Notifications {
-  /** Hears until the function that comes back is called. */
+  /** Adds a handler; the returned function removes it. */
   on(filter: NotificationFilter, handler: NotificationHandler): () => void;
-  tell(server: string, method: string, params: JsonObject): void;
+  publish(server: string, method: string, params: JsonObject): void;
   /** Receives the notifications of private connections, each with its user. No other handler receives them. */
   onPrivate(handler: PrivateHandler): void;
-  tellPrivately(notification: Notification, user: PrivateUser): void;
+  publishPrivate(notification: Notification, user: PrivateUser): void;
 }
 
 type PrivateHandler = (notification: Notification, user: PrivateUser) => void;
@@ -22,9 +22,9 @@ interface Listener extends NotificationFilter {
 /** Opens a dispatcher. A handler that throws is reported to `trouble` and disturbs no other. */
 export function notifications(trouble: (thrown: unknown) => void = () => {}): Notifications {
   const listeners = new Set<Listener>();
-  const privately = new Set<PrivateHandler>();
+  const privateHandlers = new Set<PrivateHandler>();
 
-  async function hand({ handler }: Listener, notification: Notification): Promise<void> {
+  async function deliver({ handler }: Listener, notification: Notification): Promise<void> {
     try {
       await handler(notification);
     } catch (thrown) {
@@ -33,9 +33,9 @@ export function notifications(trouble: (thrown: unknown) => void = () => {}): No
   }
 
   return {
-    onPrivate: (handler) => void privately.add(handler),
-    tellPrivately(notification, user) {
-      for (const handler of privately) handler(notification, user);
+    onPrivate: (handler) => void privateHandlers.add(handler),
+    publishPrivate(notification, user) {
+      for (const handler of privateHandlers) handler(notification, user);
     },
     on({ server, method }, handler) {
       const listener: Listener = {
@@ -46,22 +46,22 @@ export function notifications(trouble: (thrown: unknown) => void = () => {}): No
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
-    tell(server, method, params) {
-      const fits = [...listeners].filter(
+    publish(server, method, params) {
+      const matching = [...listeners].filter(
         (one) => (one.server ?? server) === server && (one.method ?? method) === method,
       );
-      for (const listener of fits) void hand(listener, { server, method, params });
+      for (const listener of matching) void deliver(listener, { server, method, params });
     },
   };
 }
 
-// What MCP asks by request. Sent without an id, a careless server would carry it out, and no rule would have seen it.
+// Methods of MCP requests. A careless server would execute them without an id, and no stage would have checked them.
 const REQUESTS =
   /^(?:initialize$|ping$|(?:completion|elicitation|logging|prompts|resources|roots|sampling|server|subscriptions|tasks|tools)\/)/;
-// Heddle's own part of the conversation: they end or steer the calls of others.
+// Notifications that only Heddle sends: they cancel calls or report their progress.
 const RESERVED = new Set(['notifications/initialized', 'notifications/cancelled', 'notifications/progress']);
 
-/** Throws INPUT_INVALID for what a program may not say to a server as a notification of its own. */
+/** Throws INPUT_INVALID for a method that a program may not send as a notification. */
 export function requireCustom(method: string): void {
   if (method !== '' && !REQUESTS.test(method) && !RESERVED.has(method)) return;
   throw new HeddleError('INPUT_INVALID', `${method || 'An empty name'} cannot be sent as a notification.`, {

@@ -18,7 +18,7 @@ const options = { watchdog, pool, env: {}, inProcess: new Map([['mine', tinyServ
 const planOf = (written: JsonObject, more: Partial<ServerConfig> = {}) =>
   planServer({ name: 'demo', scope: 'project', entry: entryOf(written), shadowed: [], ...more }, options);
 
-it('plans a server of each kind without starting anything', () => {
+it('plans a server of each transport without starting it', () => {
   const stdio = planOf({ command: 'no-such-program', autoConnect: true, reconnect: { delayMs: 7 } });
   expect(stdio).toMatchObject({ name: 'demo', scope: 'project', transport: 'stdio', sandbox: 'none', local: true });
   expect(stdio).toMatchObject({
@@ -37,7 +37,7 @@ it('plans a server of each kind without starting anything', () => {
   expect(planOf({ type: 'sdk', name: 'mine' }).connect).toBeTypeOf('function');
 });
 
-it('takes another command or address for another server, and nothing else', () => {
+it('changes the signature with the command or URL only', () => {
   const { signature } = planOf({ command: 'a', args: ['x'] });
   expect(planOf({ command: 'a', args: ['x'], priority: 3 }).signature).toBe(signature);
   expect(planOf({ command: 'a', args: ['y'] }).signature).not.toBe(signature);
@@ -57,20 +57,20 @@ const OBSTACLES = [
 ] as const;
 
 for (const [what, written, code, message] of OBSTACLES) {
-  verifies('T2', `says why a server cannot be connected that ${what}`, () => {
+  verifies('T2', `has an error with the reason for a server that ${what}`, () => {
     const { connect } = planOf(written as JsonObject);
     expect(HeddleError.is(connect)).toBe(true);
     expect(connect).toMatchObject({ code, message: expect.stringMatching(message), fix: expect.stringMatching(/\.$/) });
   });
 }
 
-verifies('S1', 'runs a server unsandboxed only when its entry says that it may, and says so', () => {
+verifies('S1', 'plans an unsandboxed server only when its entry allows it, and reports it', () => {
   const plan = planOf({ command: 'x', sandbox: { required: false } });
   expect(plan.sandbox).toBe('unsandboxed');
   expect(plan.connect).toBeTypeOf('function');
 });
 
-verifies('C10', 'carries the problem of a broken entry to whoever wants that server', () => {
+verifies('C10', 'throws the problem of a broken entry when the server is connected', () => {
   const at = { file: '/p/heddle.json', line: 3, column: 5 };
   const problem = { level: 'error', code: 'VARIABLE_UNSET', message: 'TOKEN is not set.', fix: 'Set it.', at } as const;
   const { entry: _, ...config } = { name: 'demo', scope: 'user', entry: undefined, shadowed: [], problem } as const;

@@ -19,17 +19,17 @@ export interface PlanOptions {
   readonly watchdog: Watchdog;
   readonly pool: HttpPool;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** What the lines share to put what servers ask to their users. */
+  /** The checks and limits for requests of servers, shared by all connections. */
   readonly serverRequests?: ServerRequests;
   /** In-process servers, by the name their entries use. */
   readonly inProcess: ReadonlyMap<string, Serve>;
-  /** The connect deadline for servers without one of their own, if the configuration in force has one. */
+  /** Returns the connect deadline for servers without one of their own, if the active configuration has one. */
   readonly connectTimeoutMs?: () => number | undefined;
-  /** The folder that is worked in. */
+  /** The working folder, by which an IDE is found. */
   readonly cwd?: string;
 }
 
-/** How a configured server would be reached, or why it cannot be. Starts nothing. */
+/** Plans how to connect a configured server, or why that is impossible. Starts nothing. */
 export function planServer(config: ServerConfig, options: PlanOptions): ServerPlan {
   const { name, scope, entry } = config;
   const timeoutMs = () => connectTimeoutOf(entry, options.connectTimeoutMs?.());
@@ -38,7 +38,7 @@ export function planServer(config: ServerConfig, options: PlanOptions): ServerPl
     scope,
     transport: transportOf(config),
     sandbox: sandboxOf(entry),
-    // Worked out when asked for: of hundreds of servers few are started, and fewer change.
+    // Computed on access: of hundreds of servers few are started, and fewer change.
     get signature() {
       return entry ? signatureOf(entry) : '';
     },
@@ -52,15 +52,15 @@ export function planServer(config: ServerConfig, options: PlanOptions): ServerPl
       return timeoutMs();
     },
     protocol: entry?.protocol,
-    connect: obstacle(config) ?? prepared(connectorOf(config, options), options, { timeoutMs, entry }),
+    connect: whyNotConnectable(config) ?? prepared(connectorOf(config, options), options, { timeoutMs, entry }),
   };
 }
 
-/** As far as it can be told: an entry that cannot be used is still written somewhere. */
+/** Returns the transport, also of an invalid entry as far as its text shows it. */
 function transportOf({ entry, written = {} }: ServerConfig): string {
   const { command, url } = written;
-  const meant = command === undefined ? url && 'http' : 'stdio';
-  const type = entry?.type ?? written.type ?? meant;
+  const implied = command === undefined ? url && 'http' : 'stdio';
+  const type = entry?.type ?? written.type ?? implied;
   return type === 'sdk' ? 'in-process' : typeof type === 'string' ? type : 'unknown';
 }
 
@@ -71,16 +71,16 @@ function prepared(
 ): Connect | HeddleError {
   if (HeddleError.is(connect)) return connect;
   const protocol = entry?.protocol;
-  const same = { ...(serverRequests && { serverRequests }), ...(protocol && { protocol }) };
-  const open = retryAsLegacy((options) => connect({ ...options, timeoutMs: timeoutMs(), ...same }));
+  const fixed = { ...(serverRequests && { serverRequests }), ...(protocol && { protocol }) };
+  const open = retryAsLegacy((options) => connect({ ...options, timeoutMs: timeoutMs(), ...fixed }));
   return protocol ? (options) => open({ ...options, protocol }) : open;
 }
 
-function obstacle({ name, entry, problem }: ServerConfig): HeddleError | undefined {
+function whyNotConnectable({ name, entry, problem }: ServerConfig): HeddleError | undefined {
   if (problem || !entry) {
     const { code = 'CONFIG_INVALID', message = `The entry of ${name} is broken.`, fix, at } = problem ?? {};
-    const where = at ? ` (${at.file}:${at.line}:${at.column})` : '';
-    return new HeddleError(code, `${message}${where}`, fix ? { fix } : {});
+    const location = at ? ` (${at.file}:${at.line}:${at.column})` : '';
+    return new HeddleError(code, `${message}${location}`, fix ? { fix } : {});
   }
   if (!entry.enabled) return new HeddleError('SERVER_DISABLED', `${name} is disabled.`);
   if (sandboxOf(entry) === 'none' && entry.type === 'stdio' && entry.sandbox) {
@@ -89,7 +89,7 @@ function obstacle({ name, entry, problem }: ServerConfig): HeddleError | undefin
   return undefined;
 }
 
-// Loaded when the first server of its kind is connected: few have servers of every kind.
+// Loaded when the first server of a transport is connected: few configurations use all transports.
 const CONNECTORS = {
   stdio: async () => (await import('../transports/connect-stdio.ts')).connectStdio,
   http: async () => (await import('../transports/connect-http.ts')).connectHttp,
@@ -104,7 +104,7 @@ const loading =
     (await load().catch(cannotLoad))(...needs)(options);
 
 function cannotLoad(cause: Error): never {
-  throw new UpstreamError('UPSTREAM_UNREACHABLE', `What connects to it cannot be loaded: ${cause.message}`, {
+  throw new UpstreamError('UPSTREAM_UNREACHABLE', `The transport cannot be loaded: ${cause.message}`, {
     delivered: 'no',
     cause,
   });
@@ -123,7 +123,7 @@ function connectorOf({ name, entry }: ServerConfig, options: PlanOptions): Conne
     case 'sse-ide':
     case 'ws-ide':
       return (
-        unsupportedField(name, entry) ?? elsewhere(name, entry) ?? loading(CONNECTORS.ide, entry, surroundings(options))
+        unsupportedField(name, entry) ?? notLocal(name, entry) ?? loading(CONNECTORS.ide, entry, ideOptions(options))
       );
     case 'sdk': {
       const serve = options.inProcess.get(entry.name);
@@ -134,7 +134,7 @@ function connectorOf({ name, entry }: ServerConfig, options: PlanOptions): Conne
   }
 }
 
-function elsewhere(name: string, { type, url }: RemoteEntry): HeddleError | undefined {
+function notLocal(name: string, { type, url }: RemoteEntry): HeddleError | undefined {
   if (isLoopback(new URL(url).hostname)) return undefined;
   return new HeddleError(
     'CONFIG_INVALID',
@@ -145,41 +145,41 @@ function elsewhere(name: string, { type, url }: RemoteEntry): HeddleError | unde
   );
 }
 
-const surroundings = ({ pool, env, cwd = process.cwd() }: PlanOptions) => ({ pool, env, workspace: cwd });
+const ideOptions = ({ pool, env, cwd = process.cwd() }: PlanOptions) => ({ pool, env, workspace: cwd });
 
-// Saying nothing would be worse: the server would answer as if the field were wrong.
+// Refused instead of ignored: without the field the server would reject every request.
 function unsupportedField(name: string, { oauth, headersHelper }: RemoteEntry): HeddleError | undefined {
   const field = oauth ? 'oauth' : headersHelper ? 'headersHelper' : undefined;
   return field && unsupported(name, `\`${field}\` is not supported yet`);
 }
 
-const unsupported = (name: string, why: string) =>
-  new HeddleError('TRANSPORT_UNSUPPORTED', `${name} cannot be connected: ${why}.`);
+const unsupported = (name: string, reason: string) =>
+  new HeddleError('TRANSPORT_UNSUPPORTED', `${name} cannot be connected: ${reason}.`);
 
-/** `unsandboxed`: it asked for one, cannot have it, and says that it runs all the same. */
+/** Returns the sandbox of a server. `unsandboxed`: its entry has one that is not required and cannot be enforced. */
 function sandboxOf(entry: ServerEntry | undefined): ServerStatus['sandbox'] {
   return entry?.type === 'stdio' && entry.sandbox?.required === false ? 'unsandboxed' : 'none';
 }
 
-/** One configured server, before anything is known of it but its entry. */
+/** A configured server, as its entry describes it. */
 export interface ServerPlan {
   readonly name: string;
   readonly scope: string;
   readonly transport: string;
   readonly sandbox: ServerStatus['sandbox'];
-  /** Another command or URL is another server: nothing is remembered across. */
+  /** Hash of command or URL. Cached lists are used only with the same signature. */
   readonly signature: string;
-  /** Of the whole entry: with another one the server is started anew. */
+  /** Canonical text of the whole entry. A new revision restarts the server. */
   readonly revision: string;
-  /** Child processes are started a few at a time. */
+  /** True for child processes, whose starts have a limit of their own. */
   readonly local: boolean;
   readonly autoConnect: boolean;
-  /** How a lost server is tried again, and how soon a call may try a failed one. */
+  /** Attempts and delay of a reconnect. `delayMs` is also how soon a call may retry a failed server. */
   readonly reconnect: { readonly maxAttempts: number; readonly delayMs: number };
-  /** Deadline of its handshake and of each request for a list, in force when it is read. */
+  /** Deadline of the handshake and of each list request, by the active configuration. */
   readonly connectTimeoutMs: number;
-  /** The only version to speak with it, where its entry fixes one. */
+  /** The only protocol version to speak, if its entry fixes one. */
   readonly protocol?: ProtocolVersion | undefined;
-  /** How to reach it, or why it cannot be. */
+  /** Opens a connection; an error if the server cannot be connected. */
   readonly connect: Connect | HeddleError;
 }

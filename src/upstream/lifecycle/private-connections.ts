@@ -16,16 +16,16 @@ import { type DrainingConnections, drainingConnections } from './draining.ts';
 import type { ServerPlan } from './plan-server.ts';
 import type { PrivateFeed } from './private-feed.ts';
 
-/** A server as this sees it: its identity, and how one more line to it is opened. */
+/** The server that private connections belong to, and how to open one more. */
 export interface ConnectionOwner {
   readonly name: string;
   readonly plan: Pick<ServerPlan, 'reconnect'>;
-  openConnection(user: ConnectionUser, hear: ConnectOptions['onNotification']): Promise<Connection>;
+  openConnection(user: ConnectionUser, onNotification: ConnectOptions['onNotification']): Promise<Connection>;
   /** Begins to follow lists, subscriptions and notifications of a private connection. */
   follow(user: ConnectionUser, connection: Connection): PrivateFeed | undefined;
 }
 
-/** The one user of a process that serves nobody else. */
+/** The user of a process that serves one user only. */
 export interface SoleUser {
   readonly principal: string;
   readonly capabilities: ClientCapabilities;
@@ -58,20 +58,20 @@ export function canUseSharedConnection({ era, only, maySpeakLegacy }: SharingFac
   return user.caller.id === only.principal;
 }
 
-/** Tests whether a shared connection takes one more call of the only user there is. */
-export const takesAnother = (main: Connection, only: SoleUser | undefined): boolean =>
-  !only || only.hasOneConnection === true || !main.sendsUnrelatedRequests() || main.inFlight() === 0;
+/** Tests whether a shared connection takes one more call of the sole user. */
+export const takesAnother = (shared: Connection, only: SoleUser | undefined): boolean =>
+  !only || only.hasOneConnection === true || !shared.sendsUnrelatedRequests() || shared.inFlight() === 0;
 
-interface PrivateLine {
+interface PrivateConnection {
   readonly owner: ConnectionOwner;
   readonly openedFor: ConnectionUser;
   readonly user: PrivateUser;
-  /** On the first connection of its user: everything but calls comes from that one. */
+  /** On the first connection of its user: lists and notifications come from that one only. */
   feed: PrivateFeed | undefined;
   readonly opening: Promise<Connection>;
   connection: Connection | undefined;
   openedAt: number;
-  /** Calls it was opened for or handed to that are about to be sent. */
+  /** The number of calls that were given this connection and are about to be sent. */
   claims: number;
   usedAt: number;
 }
@@ -83,59 +83,59 @@ export interface PrivateConnectionsOptions {
   readonly onOpened?: (server: string) => void;
 }
 
-const MAX_LINES = 64;
+const MAX_CONNECTIONS = 64;
 const MAX_PER_PRINCIPAL = 8;
 const IDLE_MS = 300_000;
 const NEVER = new AbortController().signal;
 
 /**
- * Lines that belong to one principal, so that what a server of the older era asks can only reach the user it is about.
- * One for each set of abilities: a server is told exactly what its user can be asked.
+ * Connections that belong to one principal each, so that a request of a legacy server can reach only the user it is
+ * about. A principal has one per capability set: the server is told exactly what that client declares.
  */
 export class PrivateConnections {
   readonly #clock: Clock;
   readonly #max: number;
   readonly #maxPerPrincipal: number;
   readonly #onOpened: (server: string) => void;
-  readonly #lines = new Set<PrivateLine>();
-  // Whoever once asked without saying during which call will do so on its next line, too.
-  readonly #blind = new WeakSet<ConnectionOwner>();
-  readonly #finishing = new WeakMap<ConnectionOwner, DrainingConnections>();
+  readonly #entries = new Set<PrivateConnection>();
+  // Servers that once sent a request without saying during which call: each connection gets one call at a time.
+  readonly #unrelated = new WeakSet<ConnectionOwner>();
+  readonly #draining = new WeakMap<ConnectionOwner, DrainingConnections>();
   readonly #failures = new WeakMap<ConnectionOwner, { readonly thrown: unknown; readonly at: number }>();
 
   constructor(options: PrivateConnectionsOptions) {
     this.#clock = options.clock;
-    this.#max = options.max ?? MAX_LINES;
+    this.#max = options.max ?? MAX_CONNECTIONS;
     this.#maxPerPrincipal = options.maxPerPrincipal ?? MAX_PER_PRINCIPAL;
     this.#onOpened = options.onOpened ?? (() => {});
   }
 
-  /** The open line that fits, if there is one. */
+  /** Returns an open connection of this user that takes one more call. */
   ready(owner: ConnectionOwner, user: ConnectionUser): Connection | undefined {
-    const line = this.#find(owner, user);
-    return line?.connection && this.#take(line, line.connection);
+    const entry = this.#find(owner, user);
+    return entry?.connection && this.#take(entry, entry.connection);
   }
 
-  /** The line that fits, opened when there is none. An abort ends the wait, not the opening. */
+  /** Returns a connection of this user; opens one when there is none. An abort ends the wait, not the opening. */
   async open(owner: ConnectionOwner, user: ConnectionUser, signal: AbortSignal): Promise<Connection> {
     for (;;) {
       const found = this.#find(owner, user);
-      const line = found ?? this.#add(owner, user);
-      const connection = await abortable(line.opening, signal);
-      const isTaken = found && this.#blind.has(owner) && isBusy(found);
-      if (!isTaken) return this.#take(line, connection);
+      const entry = found ?? this.#add(owner, user);
+      const connection = await abortable(entry.opening, signal);
+      const isTaken = found && this.#unrelated.has(owner) && isBusy(found);
+      if (!isTaken) return this.#take(entry, connection);
     }
   }
 
   count(owner: ConnectionOwner): number {
-    return this.#of((line) => line.owner === owner).length;
+    return this.#filter((entry) => entry.owner === owner).length;
   }
 
   /** Returns the lists and subscriptions on the private connection of a user, if it is open. */
   feedOf(owner: ConnectionOwner, user: ConnectionUser): PrivateFeed | undefined {
     const own = ownerOf(user);
-    for (const line of this.#lines) {
-      if (line.owner === owner && line.feed && isSameUser(line.user, own)) return line.feed;
+    for (const entry of this.#entries) {
+      if (entry.owner === owner && entry.feed && isSameUser(entry.user, own)) return entry.feed;
     }
     return undefined;
   }
@@ -145,138 +145,139 @@ export class PrivateConnections {
     const known = this.feedOf(owner, user);
     if (known) return known;
     const own = ownerOf(user);
-    const [open] = this.#of((line) => line.owner === owner && !!line.connection && isSameUser(line.user, own));
+    const [open] = this.#filter((entry) => entry.owner === owner && !!entry.connection && isSameUser(entry.user, own));
     if (open) this.#follow(open);
     return open?.feed;
   }
 
-  /** Lets go of the lines nobody has used for a while. */
+  /** Drains connections that have been idle for 5 minutes and have no subscriptions. */
   sweep(): void {
     const now = this.#clock();
-    for (const line of this.#lines) {
-      if (isBusy(line) || line.feed?.isWanted()) line.usedAt = now;
-      else if (now - line.usedAt >= IDLE_MS) void this.#release(line, 'finish');
+    for (const entry of this.#entries) {
+      if (isBusy(entry) || entry.feed?.isWanted()) entry.usedAt = now;
+      else if (now - entry.usedAt >= IDLE_MS) void this.#release(entry, 'drain');
     }
   }
 
-  /** Ends all lines of a server: at once, or after what is under way on them. */
-  async end(owner: ConnectionOwner, how: 'close' | 'finish'): Promise<void> {
-    const ended = this.#of((line) => line.owner === owner).map((line) => this.#release(line, how));
-    if (how === 'close') ended.push(this.#finishingOf(owner).close());
+  /** Ends all connections of a server: at once, or after the calls in flight. */
+  async end(owner: ConnectionOwner, how: 'close' | 'drain'): Promise<void> {
+    const ended = this.#filter((entry) => entry.owner === owner).map((entry) => this.#release(entry, how));
+    if (how === 'close') ended.push(this.#drainingOf(owner).close());
     await Promise.all(ended);
   }
 
-  #of(isWanted: (line: PrivateLine) => boolean): PrivateLine[] {
-    return [...this.#lines].filter(isWanted);
+  #filter(isWanted: (entry: PrivateConnection) => boolean): PrivateConnection[] {
+    return [...this.#entries].filter(isWanted);
   }
 
-  #find(owner: ConnectionOwner, user: ConnectionUser): PrivateLine | undefined {
+  #find(owner: ConnectionOwner, user: ConnectionUser): PrivateConnection | undefined {
     const own = ownerOf(user);
-    for (const line of this.#lines) {
-      if (line.owner !== owner || !isSameUser(line.user, own)) continue;
-      if (line.connection?.sendsUnrelatedRequests()) this.#blind.add(owner);
-      if (!this.#blind.has(owner) || !isBusy(line)) return line;
+    for (const entry of this.#entries) {
+      if (entry.owner !== owner || !isSameUser(entry.user, own)) continue;
+      if (entry.connection?.sendsUnrelatedRequests()) this.#unrelated.add(owner);
+      if (!this.#unrelated.has(owner) || !isBusy(entry)) return entry;
     }
     return undefined;
   }
 
-  #take(line: PrivateLine, connection: Connection): Connection {
-    line.usedAt = this.#clock();
-    line.claims++;
-    unclaimSoon(line);
+  #take(entry: PrivateConnection, connection: Connection): Connection {
+    entry.usedAt = this.#clock();
+    entry.claims++;
+    unclaimSoon(entry);
     return connection;
   }
 
-  #add(owner: ConnectionOwner, openedFor: ConnectionUser): PrivateLine {
+  #add(owner: ConnectionOwner, openedFor: ConnectionUser): PrivateConnection {
     const failed = this.#failures.get(owner);
     if (failed && this.#clock() - failed.at < owner.plan.reconnect.delayMs) throw failed.thrown;
     this.#makeRoom(owner, openedFor.caller.id);
-    const hear = (method: string, params: JsonObject) => line.feed?.hear(method, params);
-    const opening = owner.openConnection(openedFor, hear);
-    const which = { owner, openedFor, user: ownerOf(openedFor), opening };
-    const line: PrivateLine = { ...which, feed: undefined, connection: undefined, openedAt: 0, claims: 1, usedAt: 0 };
-    this.#lines.add(line);
+    const onNotification = (method: string, params: JsonObject) => entry.feed?.onNotification(method, params);
+    const opening = owner.openConnection(openedFor, onNotification);
+    const identity = { owner, openedFor, user: ownerOf(openedFor), opening };
+    const unused = { feed: undefined, connection: undefined, openedAt: 0, claims: 1, usedAt: 0 };
+    const entry: PrivateConnection = { ...identity, ...unused };
+    this.#entries.add(entry);
     opening.then(
       (connection) => {
-        line.connection = connection;
+        entry.connection = connection;
         this.#onOpened(owner.name);
         this.#failures.delete(owner);
-        line.openedAt = line.usedAt = this.#clock();
-        unclaimSoon(line);
-        this.#follow(line);
-        connection.closed.then(() => this.#lost(line));
+        entry.openedAt = entry.usedAt = this.#clock();
+        unclaimSoon(entry);
+        this.#follow(entry);
+        connection.closed.then(() => this.#lost(entry));
       },
       (thrown: unknown) => {
-        // A line that was let go of meanwhile failed for that reason.
-        if (this.#lines.delete(line)) this.#failures.set(owner, { thrown, at: this.#clock() });
+        // A connection that was released while it opened failed for that reason.
+        if (this.#entries.delete(entry)) this.#failures.set(owner, { thrown, at: this.#clock() });
       },
     );
-    return line;
+    return entry;
   }
 
-  /** Follows a connection unless another one of the same user is followed, or it was let go of meanwhile. */
-  #follow(line: PrivateLine): void {
-    const { owner, openedFor, connection } = line;
-    if (!connection || !this.#lines.has(line) || this.feedOf(owner, openedFor)) return;
-    line.feed = owner.follow(openedFor, connection);
+  /** Follows a connection unless another one of the same user is followed, or it was released meanwhile. */
+  #follow(entry: PrivateConnection): void {
+    const { owner, openedFor, connection } = entry;
+    if (!connection || !this.#entries.has(entry) || this.feedOf(owner, openedFor)) return;
+    entry.feed = owner.follow(openedFor, connection);
   }
 
-  #lost(line: PrivateLine): void {
-    if (!this.#lines.delete(line)) return;
-    const lived = this.#clock() - line.openedAt;
-    const isWanted = line.feed?.isWanted() && lived >= line.owner.plan.reconnect.delayMs;
-    this.#unfollow(line);
+  #lost(entry: PrivateConnection): void {
+    if (!this.#entries.delete(entry)) return;
+    const lived = this.#clock() - entry.openedAt;
+    const isWanted = entry.feed?.isWanted() && lived >= entry.owner.plan.reconnect.delayMs;
+    this.#unfollow(entry);
     // A connection lost soon after it opened may be lost again: it is reopened with the next health check.
-    if (isWanted) this.open(line.owner, line.openedFor, NEVER).catch(() => {});
+    if (isWanted) this.open(entry.owner, entry.openedFor, NEVER).catch(() => {});
   }
 
-  /** Ends what came from a connection; another one of the same user takes its place. */
-  #unfollow(line: PrivateLine): void {
-    if (!line.feed) return;
-    line.feed.end();
-    line.feed = undefined;
-    this.ensureFeed(line.owner, line.openedFor);
+  /** Ends the feed of a connection; another connection of the same user takes its place. */
+  #unfollow(entry: PrivateConnection): void {
+    if (!entry.feed) return;
+    entry.feed.end();
+    entry.feed = undefined;
+    this.ensureFeed(entry.owner, entry.openedFor);
   }
 
   #makeRoom({ name }: ConnectionOwner, principal: string): void {
-    const own = this.#of(({ user }) => user.principal === principal);
+    const own = this.#filter(({ user }) => user.principal === principal);
     if (own.length >= this.#maxPerPrincipal && !this.#releaseOne(own)) {
-      throw full(name, `${principal} has ${this.#maxPerPrincipal} lines of its own, all in use`);
+      throw full(name, `${principal} has ${this.#maxPerPrincipal} private connections, all in use`);
     }
-    if (this.#lines.size >= this.#max && !this.#releaseOne([...this.#lines])) {
-      throw full(name, `all ${this.#max} private lines are in use`);
+    if (this.#entries.size >= this.#max && !this.#releaseOne([...this.#entries])) {
+      throw full(name, `all ${this.#max} private connections are in use`);
     }
   }
 
-  /** Gives up the line that has been idle longest; false when all have calls in flight or subscriptions. */
-  #releaseOne(among: readonly PrivateLine[]): boolean {
-    const idle = among.filter((line) => !isBusy(line) && !line.feed?.isWanted());
+  /** Drains the connection that has been idle longest; false when all have calls in flight or subscriptions. */
+  #releaseOne(among: readonly PrivateConnection[]): boolean {
+    const idle = among.filter((entry) => !isBusy(entry) && !entry.feed?.isWanted());
     const [oldest] = idle.sort((a, b) => a.usedAt - b.usedAt);
-    if (oldest) void this.#release(oldest, 'finish');
+    if (oldest) void this.#release(oldest, 'drain');
     return oldest !== undefined;
   }
 
-  async #release(line: PrivateLine, how: 'close' | 'finish'): Promise<void> {
-    this.#lines.delete(line);
-    this.#unfollow(line);
-    const connection = await line.opening.catch(() => undefined);
-    await (how === 'close' ? connection?.close() : this.#finishingOf(line.owner).add(connection));
+  async #release(entry: PrivateConnection, how: 'close' | 'drain'): Promise<void> {
+    this.#entries.delete(entry);
+    this.#unfollow(entry);
+    const connection = await entry.opening.catch(() => undefined);
+    await (how === 'close' ? connection?.close() : this.#drainingOf(entry.owner).add(connection));
   }
 
-  #finishingOf(owner: ConnectionOwner): DrainingConnections {
-    const known = this.#finishing.get(owner) ?? drainingConnections();
-    this.#finishing.set(owner, known);
+  #drainingOf(owner: ConnectionOwner): DrainingConnections {
+    const known = this.#draining.get(owner) ?? drainingConnections();
+    this.#draining.set(owner, known);
     return known;
   }
 }
 
-const isBusy = ({ connection, claims }: PrivateLine) => claims > 0 || (connection?.inFlight() ?? 1) > 0;
+const isBusy = ({ connection, claims }: PrivateConnection) => claims > 0 || (connection?.inFlight() ?? 1) > 0;
 
-// Whoever was given a line sends at once, and is then seen as under way.
-const unclaimSoon = (line: PrivateLine) => void setImmediate(() => line.claims--);
+// A caller sends in the turn in which it gets a connection, and then counts as in flight.
+const unclaimSoon = (entry: PrivateConnection) => void setImmediate(() => entry.claims--);
 
-const full = (server: string, why: string) =>
-  new UpstreamError('UPSTREAM_UNREACHABLE', `No line to ${server} can be opened for this call: ${why}.`, {
+const full = (server: string, reason: string) =>
+  new UpstreamError('UPSTREAM_UNREACHABLE', `No connection to ${server} can be opened for this call: ${reason}.`, {
     delivered: 'no',
     fix: 'Wait until a call in flight has ended, or end a resource subscription, then call again.',
   });

@@ -6,6 +6,7 @@ import type { Connect } from '../connection.ts';
 import { fakeTime, HELLO, memoryBook, planOf, tinyServer, toolCall } from '../fixtures.ts';
 import { openServers, type ServersOptions } from '../servers.ts';
 import { connectInMemory } from '../transports/connect-in-memory.ts';
+import { openServerCache } from './server-cache.ts';
 
 const READABLE = { ...HELLO, capabilities: { tools: {}, resources: { subscribe: true, listChanged: true } } };
 
@@ -17,7 +18,7 @@ const signal = new AbortController().signal;
 const FORM = { ...NO_CAPABILITIES, form: true };
 const ADA = toolCall('do', {}, { caller: { id: 'ada', roles: ['user'], via: 'gateway' }, capabilities: FORM });
 
-type Events = Pick<ServersOptions, 'book' | 'onAbleTools' | 'onNotification' | 'onPrivateList' | 'onPrivateEnd'>;
+type Events = Pick<ServersOptions, 'cache' | 'onCapabilityTools' | 'onNotification' | 'onPrivateList' | 'onPrivateEnd'>;
 
 /** A legacy server with resources, behind `openServers`. */
 function world(answers: Parameters<typeof tinyServer>[0], events: Partial<Events>) {
@@ -31,8 +32,7 @@ function world(answers: Parameters<typeof tinyServer>[0], events: Partial<Events
       : reach(options);
   const servers = openServers({
     plans: [planOf({ connect })],
-    memories: [],
-    book: memoryBook(),
+    cache: openServerCache({ saved: [], book: memoryBook() }),
     localConcurrency: 3,
     remoteConcurrency: 20,
     ...time,
@@ -61,28 +61,24 @@ function readableWorld() {
   return { ...given, subscribed, updates };
 }
 
-verifies(
-  'R6',
-  'a subscription keeps the private connection of its user open, and it is opened again when lost',
-  async () => {
-    const { servers, time, tiny, privateLines, subscribed, updates } = readableWorld();
-    await servers.subscribe('demo', { uri: 'a:b', user: ADA }, signal);
-    expect(subscribed).toEqual(['a:b']);
-    time.pass(400_000);
-    expect(privateLines()).toBe(1);
+verifies('R6', 'keeps a private connection with a subscription open, and reopens it when it is lost', async () => {
+  const { servers, time, tiny, privateLines, subscribed, updates } = readableWorld();
+  await servers.subscribe('demo', { uri: 'a:b', user: ADA }, signal);
+  expect(subscribed).toEqual(['a:b']);
+  time.pass(400_000);
+  expect(privateLines()).toBe(1);
 
-    await tiny.lines[1]?.close();
-    await until('it is subscribed again', () => subscribed.length === 2);
-    await until('its user is told what may have been missed', () => updates.length > 0);
-    expect(updates).toEqual([['notifications/resources/updated', { uri: 'a:b' }, 'ada']]);
+  await tiny.lines[1]?.close();
+  await until('it is subscribed again', () => subscribed.length === 2);
+  await until('its user is told what may have been missed', () => updates.length > 0);
+  expect(updates).toEqual([['notifications/resources/updated', { uri: 'a:b' }, 'ada']]);
 
-    await servers.unsubscribe('demo', { uri: 'a:b', user: ADA }, signal);
-    time.pass(400_000);
-    await until('it is closed', () => privateLines() === 0);
-  },
-);
+  await servers.unsubscribe('demo', { uri: 'a:b', user: ADA }, signal);
+  time.pass(400_000);
+  await until('it is closed', () => privateLines() === 0);
+});
 
-verifies('R7', 'the lists of a private connection are for its user alone, and end with it', async () => {
+verifies('R7', 'publishes the lists of a private connection to its user alone, until it ends', async () => {
   const events: unknown[] = [];
   const { servers, time } = world(
     {},
@@ -91,7 +87,7 @@ verifies('R7', 'the lists of a private connection are for its user alone, and en
       onPrivateEnd: (_server, { principal }) => events.push([principal, 'end']),
     },
   );
-  await servers.lineFor('demo', ADA, signal);
+  await servers.connectionFor('demo', ADA, signal);
   await until('they are listed', () => events.length === 4);
   expect(events).toContainEqual(['ada', 'resources']);
   time.pass(400_000);
@@ -99,7 +95,7 @@ verifies('R7', 'the lists of a private connection are for its user alone, and en
   expect(events.at(-1)).toEqual(['ada', 'end']);
 });
 
-verifies('R6', 'a private connection that is lost soon after it opened is not reopened at once', async () => {
+verifies('R6', 'does not reopen at once a private connection that was lost soon after it opened', async () => {
   const attempts: number[] = [];
   const { servers, tiny, time, privateLines } = world(
     {
@@ -119,7 +115,7 @@ verifies('R6', 'a private connection that is lost soon after it opened is not re
   await until('it is tried again', () => attempts.length === 3);
 });
 
-verifies('R6', 'a private connection is followed when it opens while the shared one is down', async () => {
+verifies('R6', 'follows a private connection that opens while the shared one is down', async () => {
   const { servers, tiny, time, shared, subscribed, privateLines } = readableWorld();
   await servers.subscribe('demo', { uri: 'a:b', user: ADA }, signal);
   shared.isRefused = true;
@@ -133,43 +129,39 @@ verifies('R6', 'a private connection is followed when it opens while the shared 
   await until('it is subscribed and listed', () => subscribed.length === 2 && lists() > listsBefore);
 });
 
-verifies(
-  'R7',
-  'tools listed after a call on the connection of one principal are neither published nor stored',
-  async () => {
-    const called = Promise.withResolvers<void>();
-    const published: unknown[] = [];
-    const own: unknown[] = [];
-    const book = memoryBook();
-    const tool = (name: string) => ({ name, inputSchema: { type: 'object' } });
-    const lists = [
-      () => [],
-      () => called.promise.then(() => [tool('common'), tool('session')]), // The connection of ada, during its call.
-      () => [tool('common')],
-    ];
-    const { servers, tiny } = world(
-      {
-        'tools/list': async () => ({ tools: (await lists.shift()?.()) ?? [] }),
-        'tools/call': () => {
-          called.resolve();
-          return { content: [] };
-        },
+verifies('R7', 'neither publishes nor stores tools that were listed after a call on a private connection', async () => {
+  const called = Promise.withResolvers<void>();
+  const published: unknown[] = [];
+  const own: unknown[] = [];
+  const book = memoryBook();
+  const tool = (name: string) => ({ name, inputSchema: { type: 'object' } });
+  const lists = [
+    () => [],
+    () => called.promise.then(() => [tool('common'), tool('session')]), // The connection of ada, during its call.
+    () => [tool('common')],
+  ];
+  const { servers, tiny } = world(
+    {
+      'tools/list': async () => ({ tools: (await lists.shift()?.()) ?? [] }),
+      'tools/call': () => {
+        called.resolve();
+        return { content: [] };
       },
-      {
-        book,
-        onAbleTools: (_server, _abilities, tools) => published.push(tools),
-        onPrivateList: (_server, { principal }, { kind, items }) =>
-          kind === 'tools' && own.push([principal, items.length]),
-      },
-    );
-    await (await servers.lineFor('demo', ADA, signal)).send(ADA);
-    await until('ada has the list', () => own.length === 1);
-    expect([own, published]).toEqual([[['ada', 2]], []]);
+    },
+    {
+      cache: openServerCache({ saved: [], book }),
+      onCapabilityTools: (_server, _abilities, tools) => published.push(tools),
+      onPrivateList: (_server, { principal }, { kind, items }) =>
+        kind === 'tools' && own.push([principal, items.length]),
+    },
+  );
+  await (await servers.connectionFor('demo', ADA, signal)).send(ADA);
+  await until('ada has the list', () => own.length === 1);
+  expect([own, published]).toEqual([[['ada', 2]], []]);
 
-    await servers.learn('demo', { capabilities: FORM, caller: { ...ADA.caller, id: 'bob' } }, signal);
-    expect(published).toEqual([[tool('common')]]);
-    expect(JSON.stringify(book.memories)).not.toContain('session');
-    await servers.learn('demo', { capabilities: FORM, caller: ADA.caller }, signal);
-    expect(tiny.lines).toHaveLength(3);
-  },
-);
+  await servers.discoverTools('demo', { capabilities: FORM, caller: { ...ADA.caller, id: 'bob' } }, signal);
+  expect(published).toEqual([[tool('common')]]);
+  expect(JSON.stringify(book.memories)).not.toContain('session');
+  await servers.discoverTools('demo', { capabilities: FORM, caller: ADA.caller }, signal);
+  expect(tiny.lines).toHaveLength(3);
+});

@@ -12,7 +12,7 @@ export interface PrivateFeedOptions extends Pick<RefreshListsOptions, 'clock' | 
 
 /** The lists, subscriptions and notifications of one private connection, for its user alone. */
 export interface PrivateFeed {
-  hear(method: string, params: JsonObject): void;
+  onNotification(method: string, params: JsonObject): void;
   /** Settles when the first lists have arrived or failed. */
   readonly listed: Promise<void>;
   /** Fetches lists that are missing or known to have changed; undefined when there are none. */
@@ -24,22 +24,22 @@ export interface PrivateFeed {
 
 /** Follows what changes on a private connection until `end` is called. */
 export function privateFeed(connection: Connection, options: PrivateFeedOptions): PrivateFeed {
-  const { subscriptions, onNotification, onEnd, ...keeping } = options;
-  const lists = refreshLists({ ...keeping, onFailure() {} });
-  // A first list that fails is fetched again, as after a change.
-  const again = () => lists.onNotification('notifications/tools/list_changed');
+  const { subscriptions, onNotification, onEnd, ...refresh } = options;
+  const lists = refreshLists({ ...refresh, onFailure() {} });
+  // A first list that fails is fetched again, like after a change.
+  const retry = () => lists.onNotification('notifications/tools/list_changed');
   let isListed = false;
   const listed = lists
-    .begin(connection, keeping.signal)
-    .catch(again)
+    .begin(connection, refresh.signal)
+    .catch(retry)
     .finally(() => (isListed = true));
   void subscriptions.attach(connection);
   let ended = false;
   return {
     listed,
     settle: () => (isListed ? lists.settle() : listed),
-    isWanted: subscriptions.areWanted,
-    hear(method, params) {
+    isWanted: subscriptions.hasSubscribers,
+    onNotification(method, params) {
       if (ended) return;
       lists.onNotification(method);
       onNotification(method, params);

@@ -19,10 +19,10 @@ export interface InProcessTransport {
   close(): Promise<void>;
 }
 
-/** Servers that come with a program instead of a file, by name. */
+/** Servers that a program passes to `openHeddle`, by name. */
 export type ServersOption = Readonly<Record<string, JsonObject | InProcessServer>>;
 
-// Whoever took this name would be called in its place, with its privileges.
+// Reserved: another server with this name would be called with the privileges of the built-in one.
 export const FILESYSTEM = 'heddle-filesystem';
 
 /** Returns the `connect` functions of the in-process servers, by name. */
@@ -48,7 +48,7 @@ export async function toServerConfigs(
   return (await Promise.all(configs)).flat();
 }
 
-/** An in-process server as configuration knows it. */
+/** Returns the configuration of an in-process server. */
 export const inProcessServer = (name: string, serves: string, scope: 'builtin' | 'sdk'): ServerConfig => ({
   name,
   scope,

@@ -18,7 +18,7 @@ const allLists = {
 const count = (asked: readonly string[], method: string) => asked.filter((one) => one === method).length;
 const settled = () => new Promise(setImmediate);
 
-verifies('T8', 'turns a storm of changes into one refresh, when it is over', async () => {
+verifies('T8', 'fetches a list once after many changes', async () => {
   let names = ['a'];
   const tiny = tinyServer({ 'tools/list': () => ({ tools: names.map((name) => ({ name })) }) });
   const { server, events, time, notes } = serverOf(tiny);
@@ -36,7 +36,7 @@ verifies('T8', 'turns a storm of changes into one refresh, when it is over', asy
   expect(time.timers()).toBe(0);
 });
 
-verifies('T8', 'a storm that does not end delays a refresh by two seconds at most', async () => {
+verifies('T8', 'fetches a list after 2 s at most while changes go on', async () => {
   const tiny = tinyServer();
   const { server, time, notes } = serverOf(tiny);
   await server.connect(signal);
@@ -46,11 +46,11 @@ verifies('T8', 'a storm that does not end delays a refresh by two seconds at mos
     time.pass(100);
     await settled();
   }
-  // Five seconds of storm: one after 2 s, one after another 2 s, and the last is still to come.
+  // Five seconds of changes: one fetch after 2 s, one after 4 s, and the last is still to come.
   expect(count(tiny.asked, 'tools/list')).toBe(3);
 });
 
-verifies('T8', 'has one refresh under way and one to come, however often the server calls meanwhile', async () => {
+verifies('T8', 'fetches once more after a fetch with many changes during it', async () => {
   const answers: PromiseWithResolvers<JsonObject>[] = [];
   let first = true;
   const tiny = tinyServer({
@@ -84,7 +84,7 @@ verifies('T8', 'has one refresh under way and one to come, however often the ser
   expect(answers).toHaveLength(2);
 });
 
-verifies('T8', 'refreshes just the list that changed', async () => {
+verifies('T8', 'fetches only the list that changed', async () => {
   const tiny = tinyServer(allLists);
   const { server, time, notes } = serverOf(tiny);
   await server.connect(signal);
@@ -96,7 +96,7 @@ verifies('T8', 'refreshes just the list that changed', async () => {
   expect([...tiny.asked].sort()).toEqual(['resources/list', 'resources/templates/list']);
 });
 
-verifies('T8', 'a change that comes while it connects is not lost', async () => {
+verifies('T8', 'fetches a list again that changed during the connect', async () => {
   const list = Promise.withResolvers<JsonObject>();
   const lists = [() => list.promise, twoTools];
   const tiny = tinyServer({ 'tools/list': () => (lists.shift() ?? twoTools)() });
@@ -112,7 +112,7 @@ verifies('T8', 'a change that comes while it connects is not lost', async () => 
   await until('it knows better', () => server.status.tools === 2);
 });
 
-verifies('T8', 'still refreshes after a line dropped while a refresh was due', async () => {
+verifies('T8', 'fetches lists on the new connection after one dropped before a fetch', async () => {
   const tiny = tinyServer({ 'tools/list': twoTools });
   const { server, time, notes } = serverOf(tiny);
   await server.connect(signal);
@@ -128,7 +128,7 @@ verifies('T8', 'still refreshes after a line dropped while a refresh was due', a
   await until('it has refreshed', () => count(tiny.asked, 'tools/list') === 3);
 });
 
-it('keeps the old list when a refresh fails, says so, and forgets that with the next one', async () => {
+it('keeps the old list when a fetch fails, and reports the failure until the next list', async () => {
   let refuse = false;
   const tiny = tinyServer({ 'tools/list': () => (refuse ? Promise.reject(new Error('no')) : twoTools()) });
   const { server, time, notes } = serverOf(tiny);
@@ -151,7 +151,7 @@ it('keeps the old list when a refresh fails, says so, and forgets that with the 
   await until('all is well', () => server.status.reason === undefined);
 });
 
-it('asks for nothing any more once it is closed', async () => {
+it('fetches nothing after close', async () => {
   const tiny = tinyServer();
   const { server, time, notes } = serverOf(tiny);
   await server.connect(signal);
@@ -162,7 +162,7 @@ it('asks for nothing any more once it is closed', async () => {
   expect(time.timers()).toBe(0);
 });
 
-verifies('T8', 'a refresh that failed is tried again, later each time, but not for ever', async () => {
+verifies('T8', 'retries a failed fetch with growing delays, five times at most', async () => {
   let fails = 0;
   const tiny = tinyServer({ 'tools/list': () => (fails-- > 0 ? Promise.reject(new Error('no')) : twoTools()) });
   const { server, time, notes } = serverOf(tiny);

@@ -7,36 +7,36 @@ export const LIST_KINDS: readonly ListKind[] = ['tools', 'resources', 'templates
 export interface RefreshListsOptions {
   readonly clock: Clock;
   readonly timer: Timer;
-  /** All unless said; the tools are always among them. */
+  /** The lists to keep; all unless given. Must contain `tools`. */
   readonly kinds?: readonly ListKind[];
-  /** Ends whatever is being asked. */
+  /** Ends the requests in flight. */
   readonly signal: AbortSignal;
   readonly onList: (kind: ListKind, items: readonly JsonObject[]) => void;
-  /** A list that could not be had; the one before stays. */
+  /** Receives the failure of a list; the list before stays valid. */
   readonly onFailure: (kind: ListKind, thrown: unknown) => void;
 }
 
-/** The lists of one line, asked for once and again whenever the server says that one has changed. */
+/** The lists of one connection, fetched once and again after each `list_changed` notification. */
 export interface ListRefresher {
-  /** Takes a notification of the server, from its very first moment. */
+  /** Takes a notification of the server, also before `begin`. */
   onNotification(method: string): void;
-  /** Asks for every list. Settles with the tools, or fails as they do; the others are waited for no more than a moment. */
+  /** Fetches every list. Settles or fails with the tools; waits 500 ms at most for the others. */
   begin(connection: Connection, signal: AbortSignal): Promise<void>;
   /** Fetches at once the lists known to have changed; undefined when there are none. Never rejects. */
   settle(): Promise<void> | undefined;
   close(): void;
 }
 
-interface Keeping {
-  /** Busy from the start: what changes before the first list is there is asked for again after it. */
+interface ListState {
+  /** True from the start: a change before the first list has arrived causes another fetch after it. */
   busy: boolean;
   again: boolean;
-  firstHeard: number;
-  lastHeard: number;
+  firstChangeAt: number;
+  lastChangeAt: number;
   cancel: (() => void) | undefined;
   /** The fetch in flight after a change. */
   fetching: Promise<void> | undefined;
-  /** How often in a row it could not be had, and what ends the wait for the next try. */
+  /** Failures in a row, and the cancel function of the next retry. */
   failures: number;
   cancelRetry: (() => void) | undefined;
 }
@@ -53,53 +53,53 @@ const CHANGED: Readonly<Record<string, readonly ListKind[]>> = {
 };
 
 /**
- * One refresh for a storm of changes: it waits until the storm is over, but never for long, and while one is under
- * way the next is only remembered.
+ * Fetches a list once for many changes: it waits for 300 ms without a change, 2 s at most. A change during a fetch
+ * causes one more fetch after it.
  */
 export function refreshLists(options: RefreshListsOptions): ListRefresher {
   const { clock, timer, onList, kinds = LIST_KINDS } = options;
-  const kept = new Map<ListKind, Keeping>(kinds.map((kind) => [kind, unheard()]));
-  let line: Connection | undefined;
+  const states = new Map<ListKind, ListState>(kinds.map((kind) => [kind, initialState()]));
+  let current: Connection | undefined;
   let closed = false;
 
-  // A server that had a bad moment does not say again that its list has changed.
-  function fail(kind: ListKind, one: Keeping, thrown: unknown): void {
+  // Retries up to 5 times: the server does not repeat its `list_changed`.
+  function fail(kind: ListKind, one: ListState, thrown: unknown): void {
     if (closed) return;
     options.onFailure(kind, thrown);
     if (one.cancel || one.busy || one.failures >= MAX_RETRIES) return;
     one.cancelRetry = timer(RETRY_MS * 2 ** one.failures++, () => refresh(kind, one));
   }
 
-  function refresh(kind: ListKind, one: Keeping): void {
-    const fetching = ask(kind, one, options.signal).catch((thrown) => fail(kind, one, thrown));
+  function refresh(kind: ListKind, one: ListState): void {
+    const fetching = fetch(kind, one, options.signal).catch((thrown) => fail(kind, one, thrown));
     one.fetching = fetching.finally(() => (one.fetching = undefined));
   }
 
-  function change(kind: ListKind, one: Keeping): void {
-    one.lastHeard = clock();
+  function change(kind: ListKind, one: ListState): void {
+    one.lastChangeAt = clock();
     if (one.busy) one.again = true;
     else if (!one.cancel) {
       one.cancelRetry?.();
       one.failures = 0;
-      one.firstHeard = one.lastHeard;
+      one.firstChangeAt = one.lastChangeAt;
       wait(kind, one, QUIET_MS);
     }
   }
 
-  // A timer for each notification would cost more than the storm itself: the one there is looks again when it rings.
-  function wait(kind: ListKind, one: Keeping, delayMs: number): void {
+  // One timer for all changes: when it fires, it checks for later changes and waits again if needed.
+  function wait(kind: ListKind, one: ListState, delayMs: number): void {
     one.cancel = timer(delayMs, () => {
       one.cancel = undefined;
-      const quietAt = Math.min(one.lastHeard + QUIET_MS, one.firstHeard + LONGEST_QUIET_MS);
+      const quietAt = Math.min(one.lastChangeAt + QUIET_MS, one.firstChangeAt + LONGEST_QUIET_MS);
       if (quietAt > clock()) wait(kind, one, quietAt - clock());
       else refresh(kind, one);
     });
   }
 
-  async function ask(kind: ListKind, one: Keeping, signal: AbortSignal): Promise<void> {
+  async function fetch(kind: ListKind, one: ListState, signal: AbortSignal): Promise<void> {
     one.busy = true;
     try {
-      const items = await line?.list(kind, signal);
+      const items = await current?.list(kind, signal);
       one.failures = 0;
       if (items && !closed) onList(kind, items);
     } finally {
@@ -113,42 +113,42 @@ export function refreshLists(options: RefreshListsOptions): ListRefresher {
   return {
     onNotification(method) {
       if (closed || !Object.hasOwn(CHANGED, method)) return;
-      for (const [kind, one] of kept) if (CHANGED[method]?.includes(kind)) change(kind, one);
+      for (const [kind, one] of states) if (CHANGED[method]?.includes(kind)) change(kind, one);
     },
     async begin(connection, signal) {
-      line = connection;
-      const others = [...kept].map(([kind, one]) => {
-        const asked = ask(kind, one, signal);
-        return kind === 'tools' ? asked : asked.catch((thrown) => fail(kind, one, thrown));
+      current = connection;
+      const others = [...states].map(([kind, one]) => {
+        const fetched = fetch(kind, one, signal);
+        return kind === 'tools' ? fetched : fetched.catch((thrown) => fail(kind, one, thrown));
       });
       await others[0];
       await atMost(OTHERS_MS, timer, Promise.all(others));
     },
-    settle: () => fetchChanged(kept, refresh),
+    settle: () => fetchChanged(states, refresh),
     close() {
       closed = true;
-      for (const { cancel, cancelRetry } of kept.values()) for (const end of [cancel, cancelRetry]) end?.();
+      for (const { cancel, cancelRetry } of states.values()) for (const end of [cancel, cancelRetry]) end?.();
     },
   };
 }
 
-async function atMost(delayMs: number, alarm: Timer, work: Promise<unknown>): Promise<void> {
+async function atMost(delayMs: number, timer: Timer, work: Promise<unknown>): Promise<void> {
   const enough = Promise.withResolvers<void>();
-  const cancel = alarm(delayMs, enough.resolve);
+  const cancel = timer(delayMs, enough.resolve);
   await Promise.race([work, enough.promise]);
   cancel();
 }
 
-type Refresh = (kind: ListKind, one: Keeping) => void;
+type Refresh = (kind: ListKind, one: ListState) => void;
 
-function fetchChanged(kept: ReadonlyMap<ListKind, Keeping>, refresh: Refresh): Promise<void> | undefined {
-  const changed = [...kept].filter(([, one]) => one.cancel || one.fetching);
+function fetchChanged(states: ReadonlyMap<ListKind, ListState>, refresh: Refresh): Promise<void> | undefined {
+  const changed = [...states].filter(([, one]) => one.cancel || one.fetching);
   if (changed.length === 0) return undefined;
   return Promise.all(changed.map(([kind, one]) => fetchNow(one, () => refresh(kind, one)))).then(() => {});
 }
 
 /** Fetches a changed list without waiting for further changes, and once more when it changed meanwhile. */
-async function fetchNow(one: Keeping, fetch: () => void): Promise<void> {
+async function fetchNow(one: ListState, fetch: () => void): Promise<void> {
   for (let fetches = 0; fetches < 2 && (one.cancel || one.fetching); fetches++) {
     if (one.cancel && !one.busy) {
       one.cancel();
@@ -159,11 +159,11 @@ async function fetchNow(one: Keeping, fetch: () => void): Promise<void> {
   }
 }
 
-const unheard = (): Keeping => ({
+const initialState = (): ListState => ({
   busy: true,
   again: false,
-  firstHeard: 0,
-  lastHeard: 0,
+  firstChangeAt: 0,
+  lastChangeAt: 0,
   cancel: undefined,
   fetching: undefined,
   failures: 0,

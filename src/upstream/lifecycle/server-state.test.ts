@@ -1,16 +1,24 @@
 import { expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
-import { type Effect, NEW, type Rules, reduce, type ServerState, STEADY_MS, type StateEvent } from './server-state.ts';
+import {
+  type Effect,
+  INITIAL_STATE,
+  type ReconnectRules,
+  reduce,
+  type ServerState,
+  STEADY_MS,
+  type StateEvent,
+} from './server-state.ts';
 
 const error = new UpstreamError('UPSTREAM_UNREACHABLE', 'It is gone.', { delivered: 'no' });
 const off = new HeddleError('SERVER_DISABLED', 'It is off.');
-const rules: Rules = { maxAttempts: 3, delayMs: 5000, autoConnect: false };
+const rules: ReconnectRules = { maxAttempts: 3, delayMs: 5000, autoConnect: false };
 const AT = 100_000;
 
 const STATES = {
   disabled: { state: 'disabled', error: off },
-  idle: NEW,
+  idle: INITIAL_STATE,
   connecting: { state: 'connecting', attempt: 2, of: 3, spent: 1, error },
   waiting: { state: 'waiting', attempt: 2, of: 3, spent: 1, error },
   connected: { state: 'connected', attempt: 1, of: 3, spent: 1, health: 'ok', misses: 0 },
@@ -35,10 +43,10 @@ const EVENTS = {
   closed: { kind: 'closed' },
 } as const satisfies Record<StateEvent['kind'], StateEvent>;
 
-/** What comes after, and what is done; undefined where the event means nothing. */
+/** The next state and its effects; undefined if the event changes nothing. */
 type Cell = readonly [Partial<ServerState>, ...Effect[]] | undefined;
 const CLOSED = { state: 'closed' } as const;
-const ANEW: Cell = [{ state: 'connecting', attempt: 1, of: 1 }, 'open'];
+const RECONNECT: Cell = [{ state: 'connecting', attempt: 1, of: 1 }, 'open'];
 const NOTHING = undefined;
 
 const TABLE: Record<ServerState['state'], Record<StateEvent['kind'], Cell>> = {
@@ -60,7 +68,7 @@ const TABLE: Record<ServerState['state'], Record<StateEvent['kind'], Cell>> = {
   idle: {
     disabled: [{ state: 'disabled', error: off }],
     barred: [{ state: 'failed', error, attempt: 0, of: 1 }],
-    wanted: ANEW,
+    wanted: RECONNECT,
     opened: NOTHING,
     refused: NOTHING,
     'auth-needed': NOTHING,
@@ -84,13 +92,13 @@ const TABLE: Record<ServerState['state'], Record<StateEvent['kind'], Cell>> = {
     'probe-missed': NOTHING,
     'probe-answered': NOTHING,
     trouble: NOTHING,
-    disconnected: [NEW, 'stop'],
-    closed: [CLOSED, 'stop'],
+    disconnected: [INITIAL_STATE, 'cancel'],
+    closed: [CLOSED, 'cancel'],
   },
   waiting: {
     disabled: NOTHING,
     barred: NOTHING,
-    wanted: [{ state: 'connecting', attempt: 2, of: 3 }, 'stop', 'open'],
+    wanted: [{ state: 'connecting', attempt: 2, of: 3 }, 'cancel', 'open'],
     opened: NOTHING,
     refused: NOTHING,
     'auth-needed': NOTHING,
@@ -99,8 +107,8 @@ const TABLE: Record<ServerState['state'], Record<StateEvent['kind'], Cell>> = {
     'probe-missed': NOTHING,
     'probe-answered': NOTHING,
     trouble: NOTHING,
-    disconnected: [NEW, 'stop'],
-    closed: [CLOSED, 'stop'],
+    disconnected: [INITIAL_STATE, 'cancel'],
+    closed: [CLOSED, 'cancel'],
   },
   connected: {
     disabled: NOTHING,
@@ -108,19 +116,19 @@ const TABLE: Record<ServerState['state'], Record<StateEvent['kind'], Cell>> = {
     wanted: NOTHING,
     opened: NOTHING,
     refused: NOTHING,
-    'auth-needed': [{ state: 'needs-auth', error, at: AT }, 'wind-down'],
+    'auth-needed': [{ state: 'needs-auth', error, at: AT }, 'drain'],
     dropped: [{ state: 'waiting', attempt: 2, of: 3, error }, 'wait'],
     'retry-due': NOTHING,
     'probe-missed': [{ state: 'connected', health: 'ok', misses: 1 }],
     'probe-answered': [{ state: 'connected', health: 'ok', misses: 0 }],
     trouble: [{ state: 'connected', health: 'unhealthy', reason: 'It shouts.' }],
-    disconnected: [NEW, 'hang-up'],
+    disconnected: [INITIAL_STATE, 'close'],
     closed: [CLOSED],
   },
   failed: {
     disabled: NOTHING,
     barred: NOTHING,
-    wanted: ANEW,
+    wanted: RECONNECT,
     opened: NOTHING,
     refused: NOTHING,
     'auth-needed': NOTHING,
@@ -129,13 +137,13 @@ const TABLE: Record<ServerState['state'], Record<StateEvent['kind'], Cell>> = {
     'probe-missed': NOTHING,
     'probe-answered': NOTHING,
     trouble: NOTHING,
-    disconnected: [NEW],
+    disconnected: [INITIAL_STATE],
     closed: [CLOSED],
   },
   'needs-auth': {
     disabled: NOTHING,
     barred: NOTHING,
-    wanted: ANEW,
+    wanted: RECONNECT,
     opened: NOTHING,
     refused: NOTHING,
     'auth-needed': NOTHING,
@@ -144,7 +152,7 @@ const TABLE: Record<ServerState['state'], Record<StateEvent['kind'], Cell>> = {
     'probe-missed': NOTHING,
     'probe-answered': NOTHING,
     trouble: NOTHING,
-    disconnected: [NEW],
+    disconnected: [INITIAL_STATE],
     closed: [CLOSED],
   },
   closed: {
@@ -166,8 +174,8 @@ const TABLE: Record<ServerState['state'], Record<StateEvent['kind'], Cell>> = {
 
 const kinds = Object.keys(EVENTS) as StateEvent['kind'][];
 for (const name of Object.keys(STATES) as ServerState['state'][]) {
-  verifies('T2', `knows what every event does to a server that is ${name}`, () => {
-    // The compiler asks for every cell; whoever runs this without it asks here.
+  verifies('T2', `defines the transition of every event in the state ${name}`, () => {
+    // The compiler demands every cell. This check holds also without the compiler.
     expect(Object.keys(TABLE[name]).sort()).toEqual([...kinds].sort());
     for (const kind of kinds) {
       const { state, effects } = reduce(STATES[name], EVENTS[kind], rules);
@@ -179,27 +187,27 @@ for (const name of Object.keys(STATES) as ServerState['state'][]) {
   });
 }
 
-/** Lives through events, one after the other. */
-const live = (events: readonly StateEvent[], from: ServerState = NEW, given = rules): ServerState =>
+/** Applies events, one after the other. */
+const live = (events: readonly StateEvent[], from: ServerState = INITIAL_STATE, given = rules): ServerState =>
   events.reduce((state, event) => reduce(state, event, given).state, from);
 const { wanted, opened, refused, dropped } = EVENTS;
 const due = EVENTS['retry-due'];
 
-verifies('T5', 'gives up after as many attempts as are allowed', () => {
+verifies('T5', 'fails after the allowed number of attempts', () => {
   const lost = live([wanted, opened, dropped]);
   expect(lost).toMatchObject({ state: 'waiting', attempt: 1, of: 3 });
   expect(live([due, refused, due, refused], lost)).toMatchObject({ state: 'waiting', attempt: 3, of: 3 });
   expect(live([due, refused, due, refused, due, refused], lost)).toMatchObject({ state: 'failed', attempt: 3, error });
 });
 
-verifies('T5', 'the first connect of a server nobody asked to keep is tried once', () => {
+verifies('T5', 'tries the first connect once without autoConnect', () => {
   expect(live([wanted, refused])).toMatchObject({ state: 'failed', attempt: 1, of: 1 });
   const eager = { ...rules, autoConnect: true };
-  expect(live([wanted, refused], NEW, eager)).toMatchObject({ state: 'waiting', attempt: 2, of: 3 });
-  expect(live([wanted, { ...refused, mayTryAgain: false }], NEW, eager)).toMatchObject({ state: 'failed' });
+  expect(live([wanted, refused], INITIAL_STATE, eager)).toMatchObject({ state: 'waiting', attempt: 2, of: 3 });
+  expect(live([wanted, { ...refused, mayTryAgain: false }], INITIAL_STATE, eager)).toMatchObject({ state: 'failed' });
 });
 
-verifies('T5', 'a server that comes and goes uses up its attempts, one that stayed for a while has all of them', () => {
+verifies('T5', 'counts attempts of a server that drops soon after each connect, and resets them after 30 s up', () => {
   const flap = [due, opened, dropped];
   const lost = live([wanted, opened, dropped]);
   expect(live([...flap, ...flap], lost)).toMatchObject({ state: 'waiting', attempt: 3 });
@@ -210,12 +218,16 @@ verifies('T5', 'a server that comes and goes uses up its attempts, one that stay
   expect(live([...flap, due, opened, steady], lost)).toMatchObject({ state: 'waiting', attempt: 1 });
 });
 
-verifies('T5', 'without attempts a lost server waits for the next call', () => {
+verifies('T5', 'leaves a lost server idle until the next call when maxAttempts is 0', () => {
   const never = { ...rules, maxAttempts: 0 };
-  expect(live([wanted, opened, dropped], NEW, never)).toEqual({ state: 'idle', reason: 'It is gone.', spent: 0 });
+  expect(live([wanted, opened, dropped], INITIAL_STATE, never)).toEqual({
+    state: 'idle',
+    reason: 'It is gone.',
+    spent: 0,
+  });
 });
 
-verifies('T5', 'a call tries a failed server again only when the last try is older than the delay', () => {
+verifies('T5', 'reconnects a failed server for a call only when the last attempt is older than delayMs', () => {
   const { failed } = STATES;
   expect(reduce(failed, { kind: 'wanted', at: AT + 4999 }, rules)).toEqual({ state: failed, effects: [] });
   expect(reduce(failed, { kind: 'wanted', at: AT + 5000 }, rules).effects).toEqual(['open']);
@@ -228,7 +240,7 @@ verifies('T5', 'a call tries a failed server again only when the last try is old
   expect(live([EVENTS.disconnected], barred)).toBe(barred);
 });
 
-verifies('T7', 'is unhealthy after two misses, and healthy after one answer', () => {
+verifies('T7', 'is unhealthy after two missed probes, and healthy after one answered probe', () => {
   const missed = EVENTS['probe-missed'];
   const sick = live([missed, missed], STATES.connected);
   expect(sick).toMatchObject({ health: 'unhealthy', reason: 'It did not answer 2 probes in a row.' });
@@ -237,11 +249,11 @@ verifies('T7', 'is unhealthy after two misses, and healthy after one answer', ()
   expect(live([EVENTS.trouble, EVENTS['probe-answered']], STATES.connected)).toEqual(STATES.connected);
 });
 
-verifies('T7', 'is taken for lost after two more misses, and tried again as any that was lost', () => {
+verifies('T7', 'closes and reconnects after four missed probes', () => {
   const missed = EVENTS['probe-missed'];
   const sick = live([missed, missed, missed], STATES.connected);
   const given = reduce(sick, missed, rules);
   expect(given.state).toMatchObject({ state: 'waiting', attempt: 2, error });
-  expect(given.effects).toEqual(['hang-up', 'wait']);
+  expect(given.effects).toEqual(['close', 'wait']);
   expect(live([missed], live([EVENTS['probe-answered'], missed], sick))).toMatchObject({ state: 'connected' });
 });

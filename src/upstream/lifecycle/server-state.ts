@@ -1,21 +1,21 @@
 import type { HeddleError } from '../../core/errors.ts';
 
-/** How a lost server is tried again. */
-export interface Rules {
+/** How a lost server is reconnected. */
+export interface ReconnectRules {
   readonly maxAttempts: number;
   readonly delayMs: number;
-  /** It is wanted even when nobody calls: its first connect, too, is tried again. */
+  /** True when the server is connected without a call: its first connect, too, is retried. */
   readonly autoConnect: boolean;
 }
 
-/** Which attempt this is, of how many, and how many were spent since the server last stayed up for long. */
+/** The number of this attempt, their maximum, and those used since the server last stayed up for 30 s. */
 interface Tries {
   readonly attempt: number;
   readonly of: number;
   readonly spent: number;
 }
 
-/** Where a server is in its life. `idle`, `connecting` and `waiting` are the three ways of being pending. */
+/** The state of a server. `idle`, `connecting` and `waiting` are shown as `pending`. */
 export type ServerState =
   | { readonly state: 'disabled'; readonly error: HeddleError }
   | { readonly state: 'idle'; readonly reason?: string; readonly spent: number }
@@ -29,11 +29,11 @@ export type ServerState =
     } & Tries)
   | ({ readonly state: 'failed'; readonly error: HeddleError; readonly at: number } & Tries)
   | ({ readonly state: 'needs-auth'; readonly error: HeddleError; readonly at: number } & Tries)
-  /** No configuration names it any more. Nothing comes after this. */
+  /** The final state: the server was removed from the configuration, or Heddle closes. */
   | { readonly state: 'closed' };
 
 export type StateEvent =
-  /** Its entry says that it is off, or cannot be started as it is written. */
+  /** `disabled`: its entry says so. `barred`: its entry cannot be started as it is written. */
   | { readonly kind: 'disabled'; readonly error: HeddleError }
   | { readonly kind: 'barred'; readonly error: HeddleError }
   | { readonly kind: 'wanted'; readonly at: number }
@@ -48,8 +48,8 @@ export type StateEvent =
   | { readonly kind: 'disconnected' }
   | { readonly kind: 'closed' };
 
-/** What is to be done because of a transition. `stop` ends a wait or an attempt, `hang-up` the line, `wind-down` also, once it is idle. */
-export type Effect = 'open' | 'wait' | 'stop' | 'hang-up' | 'wind-down';
+/** The action after a transition. `cancel` ends a wait or an attempt, `close` the connection at once, `drain` once it is idle. */
+export type Effect = 'open' | 'wait' | 'cancel' | 'close' | 'drain';
 
 export interface Transition {
   readonly state: ServerState;
@@ -58,20 +58,20 @@ export interface Transition {
 
 type In<S extends ServerState['state']> = Extract<ServerState, { state: S }>;
 type Of<K extends StateEvent['kind']> = Extract<StateEvent, { kind: K }>;
-/** What each event does in one state; where nothing is written, nothing happens. */
+/** The transitions of one state; an event without one changes nothing. */
 type Row<S extends ServerState['state']> = {
-  readonly [K in StateEvent['kind']]?: (state: In<S>, event: Of<K>, rules: Rules) => Transition;
+  readonly [K in StateEvent['kind']]?: (state: In<S>, event: Of<K>, rules: ReconnectRules) => Transition;
 };
 
-export const NEW: ServerState = { state: 'idle', spent: 0 };
-/** A server that was up for so long is no longer one that comes and goes. */
+export const INITIAL_STATE: ServerState = { state: 'idle', spent: 0 };
+/** After this time up a server has all its reconnect attempts again. */
 export const STEADY_MS = 30_000;
 const MISSES_TO_UNHEALTHY = 2;
 const MISSES_TO_LOST = 4;
 
-/** The life of a server: what comes after `state` when `event` happens, and what is to be done about it. */
-export function reduce(state: ServerState, event: StateEvent, rules: Rules): Transition {
-  // The table is typed cell by cell; indexed by two unions at once it cannot be.
+/** Returns the state that follows `state` after `event`, and the effects to perform. */
+export function reduce(state: ServerState, event: StateEvent, rules: ReconnectRules): Transition {
+  // The table is typed cell by cell. TypeScript cannot index it by two unions at once.
   const row = TABLE[state.state] as Record<string, ((...cell: unknown[]) => Transition) | undefined>;
   return row[event.kind]?.(state, event, rules) ?? { state, effects: [] };
 }
@@ -96,23 +96,23 @@ const TABLE: { readonly [S in ServerState['state']]: Row<S> } = {
     refused: refuse,
     'auth-needed': ({ attempt, of, spent }, { error, at }) =>
       to({ state: 'needs-auth', error, at, attempt, of, spent }),
-    disconnected: () => to(NEW, 'stop'),
-    closed: () => to(CLOSED, 'stop'),
+    disconnected: () => to(INITIAL_STATE, 'cancel'),
+    closed: () => to(CLOSED, 'cancel'),
   },
   waiting: {
-    wanted: (state) => to({ ...state, state: 'connecting' }, 'stop', 'open'),
+    wanted: (state) => to({ ...state, state: 'connecting' }, 'cancel', 'open'),
     'retry-due': (state) => to({ ...state, state: 'connecting' }, 'open'),
-    disconnected: () => to(NEW, 'stop'),
-    closed: () => to(CLOSED, 'stop'),
+    disconnected: () => to(INITIAL_STATE, 'cancel'),
+    closed: () => to(CLOSED, 'cancel'),
   },
   connected: {
     dropped: drop,
     'auth-needed': ({ attempt, of, spent }, { error, at }) =>
-      to({ state: 'needs-auth', error, at, attempt, of, spent }, 'wind-down'),
+      to({ state: 'needs-auth', error, at, attempt, of, spent }, 'drain'),
     'probe-missed': missProbe,
     'probe-answered': ({ reason: _, ...state }) => to({ ...state, health: 'ok', misses: 0 }),
     trouble: (state, { reason }) => to({ ...state, health: 'unhealthy', reason }),
-    disconnected: () => to(NEW, 'hang-up'),
+    disconnected: () => to(INITIAL_STATE, 'close'),
     closed: () => to(CLOSED),
   },
   failed: { wanted: tryOnce, disconnected: forgive, closed: () => to(CLOSED) },
@@ -127,8 +127,12 @@ function refuse(tries: In<'connecting'>, { error, mayTryAgain, at }: Of<'refused
   return to({ state: 'waiting', error, attempt: attempt + 1, of, spent }, 'wait');
 }
 
-// One that comes and goes uses up its attempts all the same, or it would be opened for ever.
-function drop(state: In<'connected'>, lost: Of<'dropped' | 'probe-missed'>, { maxAttempts: of }: Rules): Transition {
+// A server that drops soon after each connect uses up its attempts, or it would be reopened for ever.
+function drop(
+  state: In<'connected'>,
+  lost: Of<'dropped' | 'probe-missed'>,
+  { maxAttempts: of }: ReconnectRules,
+): Transition {
   const { error, upMs, at } = lost;
   if (of === 0) return to({ state: 'idle', reason: error.message, spent: 0 });
   const spent = upMs >= STEADY_MS ? 0 : state.spent;
@@ -136,25 +140,25 @@ function drop(state: In<'connected'>, lost: Of<'dropped' | 'probe-missed'>, { ma
   return to({ state: 'waiting', error, attempt: spent + 1, of, spent }, 'wait');
 }
 
-// One that hangs keeps its line: unless we end it, nothing ever does.
-function missProbe(state: In<'connected'>, event: Of<'probe-missed'>, rules: Rules): Transition {
+// A server that hangs keeps its connection open, so it is closed after 4 missed probes.
+function missProbe(state: In<'connected'>, event: Of<'probe-missed'>, rules: ReconnectRules): Transition {
   const misses = state.misses + 1;
   if (misses >= MISSES_TO_LOST) {
     const lost = drop(state, event, rules);
-    return to(lost.state, 'hang-up', ...lost.effects);
+    return to(lost.state, 'close', ...lost.effects);
   }
   if (misses < MISSES_TO_UNHEALTHY || state.health === 'unhealthy') return to({ ...state, misses });
   return to({ ...state, misses, health: 'unhealthy', reason: `It did not answer ${misses} probes in a row.` });
 }
 
-/** Somebody calls a server that was given up: it is tried once, unless that was done a moment ago. */
-function tryOnce(state: In<'failed' | 'needs-auth'>, { at }: Of<'wanted'>, { delayMs }: Rules): Transition {
+/** Connects a failed server once for a call, unless that was tried within `delayMs`. */
+function tryOnce(state: In<'failed' | 'needs-auth'>, { at }: Of<'wanted'>, { delayMs }: ReconnectRules): Transition {
   if (at - state.at < delayMs) return to(state);
   const { error, spent } = state;
   return to({ state: 'connecting', error, attempt: 1, of: 1, spent }, 'open');
 }
 
-// What an entry bars is barred until the entry changes.
+// A barred server (`at` is infinite) stays barred until its entry changes.
 function forgive(state: In<'failed' | 'needs-auth'>): Transition {
-  return to(Number.isFinite(state.at) ? NEW : state);
+  return to(Number.isFinite(state.at) ? INITIAL_STATE : state);
 }

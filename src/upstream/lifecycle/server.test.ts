@@ -13,7 +13,7 @@ const refused = new UpstreamError('UPSTREAM_UNREACHABLE', 'demo cannot be reache
   fix: 'Plug it.',
 });
 const wantsAuth = new UpstreamError('AUTH_NEEDED', 'demo wants a credential.', { delivered: 'no', fix: 'Sign in.' });
-verifies('T2', 'tells what it knows of itself before, while and after it connects', async () => {
+verifies('T2', 'reports its status before, during and after the connect', async () => {
   const { server, asked, events, lists } = serverOf(tinyServer({ 'tools/list': twoTools }));
   const plain = { name: 'demo', scope: 'project', transport: 'stdio', sandbox: 'none' };
   expect(server.status).toEqual({ ...plain, state: 'pending', attempt: [0, 1], health: 'unknown' });
@@ -37,7 +37,7 @@ for (const [error, state] of [
   [refused, 'failed'],
   [wantsAuth, 'needs-auth'],
 ] as const) {
-  verifies('T2', `is ${state} with the reason and the fix when ${error.code} stops it`, async () => {
+  verifies('T2', `is ${state} with reason and fix after ${error.code}`, async () => {
     const { server, events } = serverOf(tinyServer(), { connect: () => Promise.reject(error) });
     await expect(server.connect(signal)).rejects.toBe(error);
     expect(server.status).toMatchObject({ state, reason: error.message, fix: error.fix, attempt: [1, 1] });
@@ -49,7 +49,7 @@ for (const [error, state] of [
   [new HeddleError('SERVER_DISABLED', 'demo is disabled.'), 'disabled'],
   [new HeddleError('CONFIG_INVALID', 'It is broken.', { fix: 'Mend it.' }), 'failed'],
 ] as const) {
-  verifies('T2', `is ${state} from the start when its plan says ${error.code}`, async () => {
+  verifies('T2', `is ${state} from the start when its plan has ${error.code}`, async () => {
     const { server, events, time } = serverOf(tinyServer(), { plan: { connect: error } });
     expect(server.status).toMatchObject({ state, reason: error.message, fix: error.fix, attempt: [0, 1] });
     time.pass(1_000_000);
@@ -58,7 +58,7 @@ for (const [error, state] of [
   });
 }
 
-verifies('T3', 'shares one attempt among all who wait; an abort ends a wait, not the attempt', async () => {
+verifies('T3', 'shares one attempt among all callers; an abort ends the wait, not the attempt', async () => {
   const list = Promise.withResolvers<JsonObject>();
   const { server, asked } = serverOf(tinyServer({ 'tools/list': () => list.promise }));
   const abort = new AbortController();
@@ -73,7 +73,7 @@ verifies('T3', 'shares one attempt among all who wait; an abort ends a wait, not
   expect(getEventListeners(abort.signal, 'abort')).toHaveLength(0);
 });
 
-it('starts nothing for a caller who has gone already, nor after it was closed', async () => {
+it('starts nothing for an aborted caller, nor after close', async () => {
   const { server, asked } = serverOf(tinyServer());
   await expect(server.connect(AbortSignal.abort())).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
   await server.close();
@@ -81,7 +81,7 @@ it('starts nothing for a caller who has gone already, nor after it was closed', 
   expect(asked).toEqual([]);
 });
 
-it('starts nothing when it was closed while it waited for its place', async () => {
+it('starts nothing when it was closed while it waited for its turn', async () => {
   const place = Promise.withResolvers<void>();
   const { server, asked, time } = serverOf(tinyServer(), { limited: (task) => place.promise.then(task) });
   const failed = expect(server.connect(signal)).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
@@ -91,7 +91,7 @@ it('starts nothing when it was closed while it waited for its place', async () =
   expect([asked, time.timers()]).toEqual([[], 0]);
 });
 
-verifies('T3', 'closes the line when the tools cannot be listed', async () => {
+verifies('T3', 'closes the connection when the tools cannot be listed', async () => {
   const tiny = tinyServer({ 'tools/list': () => Promise.reject(new Error('no')) });
   const { server } = serverOf(tiny);
   await expect(server.connect(signal)).rejects.toMatchObject({ code: 'UPSTREAM_REFUSED' });
@@ -99,7 +99,7 @@ verifies('T3', 'closes the line when the tools cannot be listed', async () => {
   expect(server.status).toMatchObject({ state: 'failed', reason: 'The request could not be handled.' });
 });
 
-verifies('T3', 'says that it was too slow when the whole connect takes too long', async () => {
+verifies('T3', 'throws UPSTREAM_TIMEOUT when the whole connect takes too long', async () => {
   const tiny = tinyServer({ 'tools/list': never });
   const { server, time } = serverOf(tiny);
   const connecting = server.connect(signal);
@@ -114,7 +114,7 @@ verifies('T3', 'says that it was too slow when the whole connect takes too long'
   expect(time.timers()).toBe(0);
 });
 
-it('leaves nothing open when it is closed while it connects', async () => {
+it('closes the connection when it is closed during the connect', async () => {
   const tiny = tinyServer({ initialize: never });
   const { server, time } = serverOf(tiny);
   const connecting = server.connect(signal);
@@ -128,7 +128,7 @@ it('leaves nothing open when it is closed while it connects', async () => {
   expect([server.connection, time.timers()]).toEqual([undefined, 0]);
 });
 
-verifies('T2', 'can be disconnected, is then not started, and connects anew when it is needed', async () => {
+verifies('T2', 'connects again after a disconnect only when it is needed', async () => {
   const tiny = tinyServer();
   const { server, asked, time, events } = serverOf(tiny);
   await server.connect(signal);
@@ -142,7 +142,7 @@ verifies('T2', 'can be disconnected, is then not started, and connects anew when
   expect(asked).toHaveLength(2);
 });
 
-it('ends an attempt under way when it is disconnected', async () => {
+it('ends a running attempt on disconnect', async () => {
   const tiny = tinyServer({ initialize: never });
   const { server, time } = serverOf(tiny);
   const failed = expect(server.connect(signal)).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
@@ -153,7 +153,7 @@ it('ends an attempt under way when it is disconnected', async () => {
   expect(time.timers()).toBe(0);
 });
 
-verifies('T11', 'asks for the era once: the next line opens with what the first has learnt', async () => {
+verifies('T11', 'probes the era once, and connects the next time with the cached era', async () => {
   const tiny = tinyServer();
   const { server, asked } = serverOf(tiny);
   await server.connect(signal);
@@ -166,9 +166,9 @@ verifies('T11', 'asks for the era once: the next line opens with what the first 
 const lists = { tools: [], resources: [], templates: [], prompts: [] };
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-verifies('T11', 'believes a remembered era for thirty days, and keeps the date it was found', async () => {
-  const remembered = { server: 'demo', abilities: 0, signature: 'sig', era: 'legacy', lists, at: 0 } as const;
-  const { server, asked, memories, time } = serverOf(tinyServer(), { known: remembered, start: 30 * DAY_MS - 1 });
+verifies('T11', 'uses a cached era for 30 days, and keeps its date', async () => {
+  const remembered = { server: 'demo', capabilitySet: 0, signature: 'sig', era: 'legacy', lists, at: 0 } as const;
+  const { server, asked, memories, time } = serverOf(tinyServer(), { saved: [remembered], start: 30 * DAY_MS - 1 });
   await server.connect(signal);
   await server.disconnect();
   time.pass(1);
@@ -177,10 +177,10 @@ verifies('T11', 'believes a remembered era for thirty days, and keeps the date i
   expect(memories.map(({ at }) => at)).toEqual([0, 30 * DAY_MS]);
 });
 
-verifies('T11', 'asks for the era again when a remembered one met with silence', async () => {
-  const remembered = { server: 'demo', abilities: 0, signature: 'sig', era: 'modern', lists, at: 0 } as const;
+verifies('T11', 'probes the era again when a connect with the cached era timed out', async () => {
+  const remembered = { server: 'demo', capabilitySet: 0, signature: 'sig', era: 'modern', lists, at: 0 } as const;
   const late = new UpstreamError('UPSTREAM_TIMEOUT', 'Nothing came.', { delivered: 'no' });
-  const { server, asked, time } = serverOf(tinyServer(), { known: remembered, connect: () => Promise.reject(late) });
+  const { server, asked, time } = serverOf(tinyServer(), { saved: [remembered], connect: () => Promise.reject(late) });
   await expect(server.connect(signal)).rejects.toBe(late);
   time.pass(5000);
   await expect(server.connect(signal)).rejects.toBe(late);
@@ -196,7 +196,7 @@ const everything = {
   'prompts/list': () => ({ prompts: [{ name: 'p' }, { name: 'q' }] }),
 };
 
-verifies('T8', 'learns and remembers all four lists', async () => {
+verifies('T8', 'fetches and caches all four lists', async () => {
   const { server, memories, lists } = serverOf(tinyServer(everything));
   await server.connect(signal);
   expect(server.status).toMatchObject({ tools: 2, resources: 1, templates: 1, prompts: 2 });
@@ -204,7 +204,7 @@ verifies('T8', 'learns and remembers all four lists', async () => {
   expect(memories.at(-1)).toMatchObject({ server: 'demo', era: 'legacy', lists: { prompts: [{ name: 'p' }, {}] } });
 });
 
-verifies('T8', 'connects although another list fails or never comes, and says so', async () => {
+verifies('T8', 'connects when a list other than the tools fails or never comes, and reports it', async () => {
   const no = () => Promise.reject(new Error('no'));
   const tiny = tinyServer({ ...everything, 'prompts/list': no, 'resources/list': never });
   const { server, time } = serverOf(tiny);

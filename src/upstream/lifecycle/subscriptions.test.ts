@@ -17,104 +17,104 @@ const agreementOf = (era: Era): Agreement => ({
 
 type Answer = (uri: string, signal: AbortSignal) => Promise<void>;
 
-/** A line that writes down what is asked on it, with `+` for subscribe and `-` for unsubscribe. */
-function recordingLine(answer: Answer = async () => {}, era: Era = 'legacy') {
-  const asked: string[] = [];
-  const line: SubscribableConnection = {
+/** A connection that records its requests: `+` for subscribe, `-` for unsubscribe. */
+function recordingConnection(answer: Answer = async () => {}, era: Era = 'legacy') {
+  const requests: string[] = [];
+  const connection: SubscribableConnection = {
     agreement: agreementOf(era),
     subscribe(uri, signal) {
-      asked.push(`+${uri}`);
+      requests.push(`+${uri}`);
       return answer(uri, signal);
     },
     async unsubscribe(uri) {
-      asked.push(`-${uri}`);
+      requests.push(`-${uri}`);
     },
   };
-  return { line, asked };
+  return { connection, requests };
 }
 
-verifies('R6', 'the first who wants a resource subscribes to it, and the last who leaves unsubscribes', async () => {
-  const { line, asked } = recordingLine();
+verifies('R6', 'subscribes for the first subscriber, and unsubscribes for the last', async () => {
+  const { connection, requests } = recordingConnection();
   const book = subscriptions();
-  await book.attach(line);
+  await book.attach(connection);
   await Promise.all([book.add('a', anySignal), book.add('a', anySignal)]);
   await book.add('b', anySignal);
   await book.remove('a', anySignal);
-  expect(asked).toEqual(['+a', '+b']);
+  expect(requests).toEqual(['+a', '+b']);
   await book.remove('a', anySignal);
-  expect(asked).toEqual(['+a', '+b', '-a']);
+  expect(requests).toEqual(['+a', '+b', '-a']);
   await book.remove('a', anySignal);
   await book.remove('never added', anySignal);
   await book.add('a', anySignal);
-  expect(asked).toEqual(['+a', '+b', '-a', '+a']);
+  expect(requests).toEqual(['+a', '+b', '-a', '+a']);
 });
 
-verifies('R6', 'a new line is subscribed to all that is still wanted, and what may have changed is told', async () => {
+verifies('R6', 'subscribes again on a new connection, and reports resources that may have changed', async () => {
   const missed: string[] = [];
   const book = subscriptions((uri) => missed.push(uri));
   await book.add('early', anySignal);
-  const first = recordingLine();
-  await book.attach(first.line);
+  const first = recordingConnection();
+  await book.attach(first.connection);
   await book.add('a', anySignal);
   await book.add('gone', anySignal);
-  expect(first.asked).toEqual(['+early', '+a', '+gone']);
+  expect(first.requests).toEqual(['+early', '+a', '+gone']);
   expect(missed).toEqual([]);
   book.detach();
   await book.remove('gone', anySignal);
   await book.add('late', anySignal);
-  const second = recordingLine();
-  await book.attach(second.line);
-  expect(second.asked.sort()).toEqual(['+a', '+early', '+late']);
+  const second = recordingConnection();
+  await book.attach(second.connection);
+  expect(second.requests.sort()).toEqual(['+a', '+early', '+late']);
   expect(missed.sort()).toEqual(['a', 'early']);
   await book.remove('a', anySignal);
-  expect(second.asked).toContain('-a');
-  expect(first.asked).toEqual(['+early', '+a', '+gone']);
+  expect(second.requests).toContain('-a');
+  expect(first.requests).toEqual(['+early', '+a', '+gone']);
 });
 
-verifies('R6', 'what a new line does not take is reported, disturbs nothing, and is tried on the next', async () => {
+verifies('R6', 'returns subscriptions that fail on a new connection, and retries them on the next', async () => {
   const book = subscriptions();
   await book.add('good', anySignal);
   await book.add('bad', anySignal);
   const refusal = new UpstreamError('UPSTREAM_REFUSED', 'No such resource', { delivered: 'maybe' });
-  const { line, asked } = recordingLine(async (uri) => {
+  const { connection, requests } = recordingConnection(async (uri) => {
     if (uri === 'bad') throw refusal;
   });
-  await expect(book.attach(line)).resolves.toEqual([{ uri: 'bad', error: refusal }]);
-  expect(asked.sort()).toEqual(['+bad', '+good']);
-  const next = recordingLine();
-  await expect(book.attach(next.line)).resolves.toEqual([]);
-  expect(next.asked.sort()).toEqual(['+bad', '+good']);
+  await expect(book.attach(connection)).resolves.toEqual([{ uri: 'bad', error: refusal }]);
+  expect(requests.sort()).toEqual(['+bad', '+good']);
+  const next = recordingConnection();
+  await expect(book.attach(next.connection)).resolves.toEqual([]);
+  expect(next.requests.sort()).toEqual(['+bad', '+good']);
 });
 
-it('tells a refusal to whoever asked, and forgets the wish', async () => {
+it('rejects the subscriber that the server refuses, and forgets the subscription', async () => {
   let refuses = true;
-  const { line, asked } = recordingLine(async () => {
+  const { connection, requests } = recordingConnection(async () => {
     if (refuses) throw new HeddleError('UPSTREAM_REFUSED', 'No such resource');
   });
   const book = subscriptions();
-  await book.attach(line);
+  await book.attach(connection);
   await expect(book.add('a', anySignal)).rejects.toMatchObject({ code: 'UPSTREAM_REFUSED' });
   await book.remove('a', anySignal);
-  expect(asked).toEqual(['+a']);
-  const next = recordingLine();
-  await book.attach(next.line);
-  expect(next.asked).toEqual([]);
+  expect(requests).toEqual(['+a']);
+  const next = recordingConnection();
+  await book.attach(next.connection);
+  expect(next.requests).toEqual([]);
   refuses = false;
-  await book.attach(line);
+  await book.attach(connection);
   await book.add('a', anySignal);
-  expect(asked).toEqual(['+a', '+a']);
+  expect(requests).toEqual(['+a', '+a']);
 });
 
-it('one who gives up does not take it from the others, and leaves nothing subscribed', async () => {
+it('keeps a subscription when one of its subscribers aborts, and ends it with the last', async () => {
   const answers: PromiseWithResolvers<void>[] = [];
-  const { line, asked } = recordingLine((_, signal) => {
+  const { connection, requests } = recordingConnection((_, signal) => {
     const answer = Promise.withResolvers<void>();
     answers.push(answer);
     signal.addEventListener('abort', () => answer.reject(new HeddleError('CALL_CANCELLED', 'cancelled')));
     return answer.promise;
   });
   const book = subscriptions();
-  await book.attach(line);
+  await book.attach(connection);
   const impatient = new AbortController();
   const first = book.add('a', impatient.signal);
   const second = book.add('a', anySignal);
@@ -124,12 +124,12 @@ it('one who gives up does not take it from the others, and leaves nothing subscr
   while (answers.length < 2) await Promise.resolve();
   answers[1]?.resolve();
   await second;
-  expect(asked).toEqual(['+a', '-a', '+a']);
+  expect(requests).toEqual(['+a', '-a', '+a']);
   await book.remove('a', anySignal);
-  expect(asked).toEqual(['+a', '-a', '+a', '-a']);
+  expect(requests).toEqual(['+a', '-a', '+a', '-a']);
 });
 
-it('asks a legacy server for a thousand resources a few at a time, and a modern one at once', async () => {
+it('subscribes to 1000 resources 16 at a time on a legacy server, and at once on a modern one', async () => {
   for (const [era, most] of [
     ['legacy', 16],
     ['modern', 1000],
@@ -138,26 +138,26 @@ it('asks a legacy server for a thousand resources a few at a time, and a modern 
     for (let at = 0; at < 1000; at++) await book.add(String(at), anySignal);
     let open = 0;
     let highest = 0;
-    const { line, asked } = recordingLine(async () => {
+    const { connection, requests } = recordingConnection(async () => {
       highest = Math.max(highest, ++open);
       await new Promise((resolve) => setImmediate(resolve));
       open--;
     }, era);
-    await book.attach(line);
-    expect(asked).toHaveLength(1000);
+    await book.attach(connection);
+    expect(requests).toHaveLength(1000);
     expect(highest).toBe(most);
   }
 });
 
-it('does not wait for a line that is gone', async () => {
+it('does not wait for a lost connection', async () => {
   const book = subscriptions();
   await book.add('a', anySignal);
-  const hanging = recordingLine(
+  const hanging = recordingConnection(
     (_, signal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('gone')))),
   );
-  const attached = book.attach(hanging.line);
-  const next = recordingLine();
-  await expect(book.attach(next.line)).resolves.toEqual([]);
-  expect(next.asked).toEqual(['+a']);
+  const attached = book.attach(hanging.connection);
+  const next = recordingConnection();
+  await expect(book.attach(next.connection)).resolves.toEqual([]);
+  expect(next.requests).toEqual(['+a']);
   await expect(attached).resolves.toMatchObject([{ uri: 'a' }]);
 });

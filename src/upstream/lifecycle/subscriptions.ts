@@ -3,18 +3,18 @@ import { type ConnectionUser, ownerOf, type PrivateUser, userKey } from '../../c
 import { HeddleError } from '../../core/errors.ts';
 import type { Connection } from '../connection.ts';
 
-/** What is subscribed on one server, however many want it and however often its line is opened anew. */
+/** The resource subscriptions on one connection of a server. Counts subscribers and survives reconnects. */
 export interface Subscriptions {
-  /** The first one subscribes, on the line there is or else on the next one. */
+  /** Adds a subscriber. The first one subscribes on the current connection, or else on the next one. */
   add(uri: string, signal: AbortSignal): Promise<void>;
-  /** The last one unsubscribes. Never fails: when the server cannot be told, the end of the line ends it too. */
+  /** Removes a subscriber; the last one unsubscribes. Never fails: the end of the connection ends it, too. */
   remove(uri: string, signal: AbortSignal): Promise<void>;
-  /** Subscribes everything on a new line. Never rejects: what the server did not take comes back. */
-  attach(line: SubscribableConnection): Promise<readonly Unsubscribed[]>;
-  /** The line is gone. */
+  /** Subscribes everything on a new connection. Never rejects: returns the subscriptions that failed. */
+  attach(connection: SubscribableConnection): Promise<readonly Unsubscribed[]>;
+  /** Forgets the connection, which is gone. */
   detach(): void;
-  /** Whether anybody wants anything. */
-  areWanted(): boolean;
+  /** Tests whether any resource has a subscriber. */
+  hasSubscribers(): boolean;
   /** True when nothing is subscribed and no connection is attached. */
   isEmpty(): boolean;
 }
@@ -24,57 +24,58 @@ export interface Unsubscribed {
   readonly error: HeddleError;
 }
 
-/** As much of a connection as this needs. */
+/** The members of a connection that subscriptions need. */
 export type SubscribableConnection = Pick<Connection, 'agreement' | 'subscribe' | 'unsubscribe'>;
 
 /** The subscriptions of one server: those on its shared connection, and those of each private user. */
 export interface ServerSubscriptions {
   readonly shared: Subscriptions;
   of(user: ConnectionUser): Subscriptions;
-  /** The private users with a subscription. */
+  /** Returns the private users with a subscription. */
   wanted(): readonly ConnectionUser[];
 }
 
-/** Opens the subscriptions of one server. `missed` receives a URI that may have changed while there was no connection. */
-export function serverSubscriptions(missed: (uri: string, user?: PrivateUser) => void): ServerSubscriptions {
+/** Opens the subscriptions of one server. `onMissed` receives a URI that may have changed while there was no connection. */
+export function serverSubscriptions(onMissed: (uri: string, user?: PrivateUser) => void): ServerSubscriptions {
   const users = new Map<string, { readonly user: ConnectionUser; readonly own: Subscriptions }>();
   return {
-    shared: subscriptions((uri) => missed(uri)),
+    shared: subscriptions((uri) => onMissed(uri)),
     of(user) {
       const owner = ownerOf(user);
-      const known = users.get(userKey(owner)) ?? { user, own: subscriptions((uri) => missed(uri, owner)) };
+      const known = users.get(userKey(owner)) ?? { user, own: subscriptions((uri) => onMissed(uri, owner)) };
       users.set(userKey(owner), known);
       return known.own;
     },
     wanted() {
       for (const [key, { own }] of users) if (own.isEmpty()) users.delete(key);
-      return [...users.values()].filter(({ own }) => own.areWanted()).map(({ user }) => user);
+      return [...users.values()].filter(({ own }) => own.hasSubscribers()).map(({ user }) => user);
     },
   };
 }
 
-/** Counts subscriptions. `missed` is told what may have changed while there was no line. */
-export const subscriptions = (missed: (uri: string) => void = () => {}): Subscriptions => new Counted(missed);
+/** Opens subscriptions. `onMissed` receives a URI that may have changed while there was no connection. */
+export const subscriptions = (onMissed: (uri: string) => void = () => {}): Subscriptions =>
+  new CountedSubscriptions(onMissed);
 
 interface Entry {
   readonly uri: string;
   wanted: number;
-  /** The line it is subscribed on, or was when there was one. */
+  /** The last connection that it was subscribed on. */
   on: SubscribableConnection | undefined;
-  /** Settles when what was begun for this URI is done: one thing at a time, or the last to answer would win. */
+  /** Settles when the last request for this URI is done: one at a time, so that their order is kept. */
   turn: Promise<void>;
 }
 
 const LEGACY_AT_ONCE = 16;
 
-class Counted implements Subscriptions {
-  readonly #missed: (uri: string) => void;
+class CountedSubscriptions implements Subscriptions {
+  readonly #onMissed: (uri: string) => void;
   readonly #entries = new Map<string, Entry>();
-  #line: SubscribableConnection | undefined;
+  #connection: SubscribableConnection | undefined;
   #leaving = new AbortController();
 
-  constructor(missed: (uri: string) => void) {
-    this.#missed = missed;
+  constructor(onMissed: (uri: string) => void) {
+    this.#onMissed = onMissed;
   }
 
   async add(uri: string, signal: AbortSignal): Promise<void> {
@@ -84,7 +85,7 @@ class Counted implements Subscriptions {
     try {
       await this.#inTurn(entry, signal);
     } catch (thrown) {
-      void this.remove(uri, this.#leaving.signal); // Whoever gives up does not wait for the server to hear of it.
+      void this.remove(uri, this.#leaving.signal); // A subscriber that gives up does not wait for the unsubscribe.
       throw thrown;
     }
   }
@@ -96,14 +97,14 @@ class Counted implements Subscriptions {
     if (entry.wanted === 0) await this.#inTurn(entry, signal).catch(() => {});
   }
 
-  async attach(line: SubscribableConnection): Promise<readonly Unsubscribed[]> {
+  async attach(connection: SubscribableConnection): Promise<readonly Unsubscribed[]> {
     this.detach();
     this.#leaving = new AbortController();
-    this.#line = line;
+    this.#connection = connection;
     const { signal } = this.#leaving;
     const waiting = [...this.#entries.values()];
-    // A modern server takes them all in one request; a legacy one is asked for each, and not for a thousand at once.
-    const atOnce = line.agreement.era === 'modern' ? waiting.length : Math.min(LEGACY_AT_ONCE, waiting.length);
+    // A modern server takes all in one request; a legacy server takes one each, sent 16 at a time.
+    const atOnce = connection.agreement.era === 'modern' ? waiting.length : Math.min(LEGACY_AT_ONCE, waiting.length);
     const failed: Unsubscribed[] = [];
     const work = async () => {
       for (let entry = waiting.pop(); entry; entry = waiting.pop()) {
@@ -117,44 +118,46 @@ class Counted implements Subscriptions {
 
   detach(): void {
     this.#leaving.abort();
-    this.#line = undefined;
+    this.#connection = undefined;
   }
 
-  areWanted = (): boolean => {
+  hasSubscribers = (): boolean => {
     for (const { wanted } of this.#entries.values()) if (wanted > 0) return true;
     return false;
   };
 
   isEmpty(): boolean {
-    return this.#entries.size === 0 && !this.#line;
+    return this.#entries.size === 0 && !this.#connection;
   }
 
   #inTurn(entry: Entry, signal: AbortSignal): Promise<void> {
-    const mine = entry.turn.then(() => (entry.wanted > 0 ? this.#subscribe(entry, signal) : this.#drop(entry, signal)));
-    entry.turn = mine.catch(() => {});
-    return abortable(mine, signal);
+    const current = entry.turn.then(() =>
+      entry.wanted > 0 ? this.#subscribe(entry, signal) : this.#drop(entry, signal),
+    );
+    entry.turn = current.catch(() => {});
+    return abortable(current, signal);
   }
 
   async #subscribe(entry: Entry, signal: AbortSignal): Promise<void> {
-    const line = this.#line;
+    const connection = this.#connection;
     const { uri, on } = entry;
-    if (!line || on === line) return;
+    if (!connection || on === connection) return;
     try {
-      await line.subscribe(uri, signal);
+      await connection.subscribe(uri, signal);
     } catch (thrown) {
-      // Who gave up does not know what the server did.
-      if (signal.aborted) await line.unsubscribe(uri, this.#leaving.signal).catch(() => {});
+      // After an abort it is unknown whether the server has subscribed.
+      if (signal.aborted) await connection.unsubscribe(uri, this.#leaving.signal).catch(() => {});
       throw thrown;
     }
-    entry.on = line;
-    if (on) this.#missed(uri);
+    entry.on = connection;
+    if (on) this.#onMissed(uri);
   }
 
   async #drop(entry: Entry, signal: AbortSignal): Promise<void> {
     const { uri, on } = entry;
-    if (on && on === this.#line) await on.unsubscribe(uri, signal).catch(() => {});
+    if (on && on === this.#connection) await on.unsubscribe(uri, signal).catch(() => {});
     entry.on = undefined;
-    // Somebody may have come while the server was told.
+    // A new subscriber may have come during the unsubscribe.
     if (entry.wanted === 0 && this.#entries.get(uri) === entry) this.#entries.delete(uri);
   }
 }

@@ -15,7 +15,7 @@ const FORM = {
 };
 const CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
 
-/** A modern server that gives these answers, one after the other: results, or errors by their code. */
+/** A modern server that returns these results or error codes, one after the other. */
 async function modern(answers: readonly (JsonObject | number)[], roots: readonly string[] = []) {
   const sent: JsonObject[] = [];
   const headers: unknown[] = [];
@@ -28,7 +28,7 @@ async function modern(answers: readonly (JsonObject | number)[], roots: readonly
   };
   const { peer, say } = await talk({}, { hasPerRequestStream: true, send });
   peer.speakModern({ [CAPABILITIES]: {} });
-  const questions = openServerRequests({
+  const serverRequests = openServerRequests({
     suspendedCalls: suspendedCalls(),
     roots: () => roots,
     sampling: () => ({ maxCalls: 1, windowMs: 1000, maxTokens: 50 }),
@@ -40,83 +40,87 @@ async function modern(answers: readonly (JsonObject | number)[], roots: readonly
       { name: 'x', inputSchema: { type: 'object', properties: { to: { type: 'string', 'x-mcp-header': 'To' } } } },
     ];
   };
-  const calls = modernCalls({ peer, server: 'demo', capabilities: ALL, serverRequests: questions, listTools });
+  const calls = modernCalls({ peer, server: 'demo', capabilities: ALL, serverRequests, listTools });
   return { send: calls.send, sent, headers, listed: () => listed };
 }
 
-const asking = (inputRequests: JsonObject | undefined, requestState?: unknown) =>
+const inputRequired = (inputRequests: JsonObject | undefined, requestState?: unknown) =>
   ({ resultType: 'input_required', inputRequests, requestState }) as JsonObject;
 const call = (more: Partial<ResolvedCall> = {}) => toolCall('x', { to: 'Ann' }, { capabilities: ALL, ...more });
 
-verifies('T10', 'what a modern server asks keeps its keys and its state, and goes back with the answers', async () => {
-  const { send, sent } = await modern([asking({ user_name: FORM }, 'state'), { content: [] }]);
-  const asked = await send(call());
-  const next = { kind: 'upstream', server: 'demo', state: 'state' } as const;
-  expect(asked).toEqual({ kind: 'input-required', questions: { user_name: FORM }, next });
-  const answers = { user_name: { action: 'accept', content: {} } };
-  expect(await send(call({ continuation: next, inputResponses: answers }))).toMatchObject({ kind: 'complete' });
-  const [first, second] = sent.map(({ _meta, ...params }) => params);
-  expect(first).toEqual({ name: 'x', arguments: { to: 'Ann' } });
-  expect(second).toEqual({ ...first, inputResponses: answers, requestState: 'state' });
-  expect(sent[0]?._meta).toMatchObject({ [CAPABILITIES]: { elicitation: { form: {}, url: {} }, sampling: {} } });
-});
+verifies(
+  'T10',
+  'passes input requests on with their keys, and returns the responses with the requestState',
+  async () => {
+    const { send, sent } = await modern([inputRequired({ user_name: FORM }, 'state'), { content: [] }]);
+    const required = await send(call());
+    const continuation = { kind: 'upstream', server: 'demo', state: 'state' } as const;
+    expect(required).toEqual({ kind: 'input-required', inputRequests: { user_name: FORM }, continuation });
+    const inputResponses = { user_name: { action: 'accept', content: {} } };
+    expect(await send(call({ continuation, inputResponses }))).toMatchObject({ kind: 'complete' });
+    const [first, second] = sent.map(({ _meta, ...params }) => params);
+    expect(first).toEqual({ name: 'x', arguments: { to: 'Ann' } });
+    expect(second).toEqual({ ...first, inputResponses, requestState: 'state' });
+    expect(sent[0]?._meta).toMatchObject({ [CAPABILITIES]: { elicitation: { form: {}, url: {} }, sampling: {} } });
+  },
+);
 
-verifies('T10', 'answers without a state are passed on, and a state without questions is, too', async () => {
-  const { send, sent } = await modern([{ content: [] }, asking(undefined, 'later')]);
+verifies('T10', 'passes on responses without a state, and a state without input requests', async () => {
+  const { send, sent } = await modern([{ content: [] }, inputRequired(undefined, 'later')]);
   await send(call({ inputResponses: { a: { action: 'decline' } } }));
   expect(sent[0]).toMatchObject({ inputResponses: { a: { action: 'decline' } } });
   expect(sent[0]).not.toHaveProperty('requestState');
-  expect(await send(call())).toMatchObject({ questions: {}, next: { state: 'later' } });
+  expect(await send(call())).toMatchObject({ inputRequests: {}, continuation: { state: 'later' } });
 });
 
 it.each<[string, JsonObject]>([
-  ['neither question nor state', asking(undefined)],
-  ['an empty list and no state', asking({})],
-  ['a state that is no text', asking({ a: FORM }, 12)],
-  ['a state of more than 32 kB', asking({ a: FORM }, 'x'.repeat(32_769))],
-  ['a question that is none', asking({ a: { method: 'tools/call' } })],
-  ['questions that are no list', asking([] as unknown as JsonObject)],
-  ['something the user cannot be asked', asking({ a: { method: 'roots/list' } })],
-])('T10: refuses %s', async (_, answer) => {
+  ['neither input request nor state', inputRequired(undefined)],
+  ['no input requests and no state', inputRequired({})],
+  ['a state that is no text', inputRequired({ a: FORM }, 12)],
+  ['a state of more than 32 kB', inputRequired({ a: FORM }, 'x'.repeat(32_769))],
+  ['an input request with another method', inputRequired({ a: { method: 'tools/call' } })],
+  ['inputRequests that are no object', inputRequired([] as unknown as JsonObject)],
+  ['an input request without the capability', inputRequired({ a: { method: 'roots/list' } })],
+])('T10: rejects %s', async (_, answer) => {
   const { send } = await modern([answer]);
   await expect(send(call())).rejects.toMatchObject({ code: 'UPSTREAM_FAILED', delivered: 'maybe' });
 });
 
-verifies('T10', 'what may not be put, and what could not be, ends the call in words', async () => {
-  const sampling = asking({ a: { method: 'sampling/createMessage', params: { messages: [], maxTokens: 7 } } });
+verifies('T10', 'ends the call with an error result when an input request is rejected or fails', async () => {
+  const sampling = inputRequired({ a: { method: 'sampling/createMessage', params: { messages: [], maxTokens: 7 } } });
   const { send, sent } = await modern([sampling, sampling]);
-  expect(await send(call())).toMatchObject({ questions: { a: { params: { maxTokens: 7 } } } });
+  expect(await send(call())).toMatchObject({ inputRequests: { a: { params: { maxTokens: 7 } } } });
   expect(await send(call())).toMatchObject({ kind: 'complete', isError: true });
   const failed = { failed: { code: -32000, message: 'No window.' } };
-  const told = await send(call({ inputResponses: { a: failed } }));
-  expect([JSON.stringify(told).includes('No window.'), sent.length]).toEqual([true, 2]);
+  const result = await send(call({ inputResponses: { a: failed } }));
+  expect([JSON.stringify(result).includes('No window.'), sent.length]).toEqual([true, 2]);
 });
 
-verifies('T10', 'configured roots are told without asking anybody, and other questions are asked alone', async () => {
+verifies('T10', 'answers roots/list with the configured roots, and returns the other input requests', async () => {
   const roots = { r: { method: 'roots/list' } };
-  const { send, sent } = await modern([asking(roots, 's'), asking({ ...roots, a: FORM })], ['/srv']);
-  expect(await send(call())).toMatchObject({ questions: { a: FORM } });
+  const { send, sent } = await modern([inputRequired(roots, 's'), inputRequired({ ...roots, a: FORM })], ['/srv']);
+  expect(await send(call())).toMatchObject({ inputRequests: { a: FORM } });
   const inputResponses = { r: { roots: [{ uri: 'file:///srv', name: 'srv' }] } };
   expect(sent[1]).toMatchObject({ inputResponses, requestState: 's', _meta: { [CAPABILITIES]: { roots: {} } } });
   const endless = await modern(
-    Array.from({ length: 20 }, () => asking(roots)),
+    Array.from({ length: 20 }, () => inputRequired(roots)),
     ['/srv'],
   );
   await expect(endless.send(call())).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' });
 });
 
-verifies('T11', 'a server that misses a header is asked again with those of its description of today', async () => {
+verifies('T11', 'lists the tools and sends again after a header mismatch', async () => {
   const { send, headers, listed } = await modern([-32020, { content: [] }]);
   expect(await send(call())).toMatchObject({ kind: 'complete' });
   expect([headers[0], listed()]).toEqual([{}, 1]);
   expect(Object.entries(headers[1] as object).map(([name, value]) => [name.toLowerCase(), value])).toEqual([
     ['mcp-param-to', 'Ann'],
   ]);
-  const stubborn = await modern([-32020, -32020]);
-  await expect(stubborn.send(call())).rejects.toMatchObject({ code: 'UPSTREAM_REFUSED' });
+  const refusing = await modern([-32020, -32020]);
+  await expect(refusing.send(call())).rejects.toMatchObject({ code: 'UPSTREAM_REFUSED' });
 });
 
-verifies('R6', 'a prompt has no headers of a tool, and does not become one by its name', async () => {
+verifies('R6', 'sends a prompt without parameter headers, also if a tool has its name', async () => {
   const { send, headers, listed } = await modern([-32020]);
   await expect(send(call({ kind: 'prompt' }))).rejects.toMatchObject({ code: 'UPSTREAM_REFUSED' });
   expect(listed()).toBe(0);

@@ -4,14 +4,14 @@ import { paramHeaders } from '../../schema/param-headers.ts';
 import { RpcError } from '../../wire/json-rpc.ts';
 import { HEADER_MISMATCH, META, METHOD_NOT_FOUND, TASKS_EXTENSION } from '../../wire/mcp.ts';
 import type { RequestOptions } from '../../wire/request-options.ts';
-import { answered, answeredByUs, hasKeys, requestOf, requestOptionsOf } from '../call-request.ts';
+import { completeResult, errorResult, hasKeys, requestOf, requestOptionsOf } from '../call-request.ts';
 import {
   failureIn,
   invalidInputRequest,
   readInputRequests,
   rootResponses,
   toInputRequired,
-  without,
+  withoutAnswered,
 } from '../elicitation/input-requests.ts';
 import { toFailure } from '../failure.ts';
 import type { ProtocolCalls, ProtocolCallsOptions } from './call-legacy.ts';
@@ -19,54 +19,55 @@ import { capabilitiesOf } from './negotiate.ts';
 import { taskPoller } from './poll-task.ts';
 
 export interface ModernCallsOptions extends ProtocolCallsOptions {
-  /** All tools as the server describes them now. */
+  /** Fetches all tools as the server defines them now. */
   readonly listTools: (signal: AbortSignal) => Promise<readonly JsonObject[]>;
 }
 
-// A server that wants the roots again and again would be asked for ever.
-const MAX_ROUNDS = 4;
+// Requests per call that are answered with the configured roots. A server that asks for them for ever is stopped.
+const MAX_REQUESTS = 4;
 
-interface Round {
-  readonly answers: InputResponses | undefined;
+/** The part of a request that continues an earlier one. */
+interface RequestContinuation {
+  readonly inputResponses: InputResponses | undefined;
   readonly state: string | undefined;
 }
 
-/** Calls to a server that asks by its answer, and is asked again with what the user said. */
+/** Calls to a 2026-07-28 server: it returns `input_required` and is called again with the responses. */
 export function modernCalls(options: ModernCallsOptions): ProtocolCalls {
   const { server, serverRequests, listTools } = options;
   const request = requester(options);
-  const tasks = taskPoller({ server, questions: serverRequests, request });
-  let underWay = 0;
+  const tasks = taskPoller({ server, serverRequests, request });
+  let inFlight = 0;
 
-  /** Our headers may follow a description that is no longer the server's. */
-  async function askUpToDate(call: ResolvedCall, round: Round): Promise<JsonObject> {
+  /** Sends a request. If its headers do not match the tool's schema any more (-32020), lists the tools and sends again. */
+  async function requestUpToDate(call: ResolvedCall, continued: RequestContinuation): Promise<JsonObject> {
     try {
-      return await request(...roundOf(call, round));
+      return await request(...toRequest(call, continued));
     } catch (thrown) {
       const isOutdated = thrown instanceof RpcError && thrown.code === HEADER_MISMATCH && call.kind === 'tool';
       if (!isOutdated) throw thrown;
       const tools = await listTools(call.signal);
       const tool = tools.find(({ name }) => name === call.target.name);
       if (!tool) throw thrown;
-      return request(...roundOf(call, round, tool.inputSchema));
+      return request(...toRequest(call, continued, tool.inputSchema));
     }
   }
 
-  /** Asks until what is left is for the user: the configured roots are ours to tell. */
+  /** Sends a call. Answers `roots/list` with the configured roots until the rest is for the user. */
   async function send(call: ResolvedCall): Promise<Result> {
     const startedAt = performance.now();
-    let round = firstRound(call);
-    for (let rounds = 1; ; rounds++) {
-      const value = await askUpToDate(call, round);
-      if (isBegun(value, call)) return tasks.begun(value);
-      if (value.resultType !== 'input_required') return answered(server, value, startedAt);
-      const { asked, state } = readInputRequests(server, value);
-      const ours = rootResponses(asked, call, serverRequests);
-      const rest = without(asked, ours);
-      const isOurs = hasKeys(ours) && !hasKeys(rest);
-      if (!isOurs) return toInputRequired({ server, questions: serverRequests, call }, rest, toNext(server, state));
-      if (rounds === MAX_ROUNDS) throw invalidInputRequest(server, 'the same question again and again');
-      round = { answers: ours, state };
+    let continued = continuationOf(call);
+    for (let requests = 1; ; requests++) {
+      const value = await requestUpToDate(call, continued);
+      if (isTaskBegun(value, call)) return tasks.begin(value);
+      if (value.resultType !== 'input_required') return completeResult(server, value, startedAt);
+      const { inputRequests, state } = readInputRequests(server, value);
+      const roots = rootResponses(inputRequests, call, serverRequests);
+      const rest = withoutAnswered(inputRequests, roots);
+      const isAnswered = hasKeys(roots) && !hasKeys(rest);
+      if (!isAnswered) return toInputRequired({ server, serverRequests, call }, rest, toContinuation(server, state));
+      if (requests === MAX_REQUESTS) throw invalidInputRequest(server, 'the same input request again and again');
+      continued = { inputResponses: roots, state };
     }
   }
 
@@ -75,14 +76,14 @@ export function modernCalls(options: ModernCallsOptions): ProtocolCalls {
       const { continuation, inputResponses } = call;
       const isTask = continuation?.kind === 'task';
       const failed = isTask ? undefined : failureIn(inputResponses);
-      if (failed !== undefined) return answeredByUs(call, server, `The user could not be asked: ${failed}`);
-      underWay++;
+      if (failed !== undefined) return errorResult(call, server, `The user could not be asked: ${failed}`);
+      inFlight++;
       try {
-        return await (isTask ? tasks.follow(call, continuation) : send(call));
+        return await (isTask ? tasks.resume(call, continuation) : send(call));
       } catch (thrown) {
         throw toFailure(server, thrown);
       } finally {
-        underWay--;
+        inFlight--;
       }
     },
     async answer(method) {
@@ -90,46 +91,47 @@ export function modernCalls(options: ModernCallsOptions): ProtocolCalls {
     },
     onNotification() {},
     sendsUnrelatedRequests: () => false,
-    inFlight: () => underWay,
+    inFlight: () => inFlight,
     close() {},
   };
 }
 
-type Request = (method: string, params: JsonObject, call: ResolvedCall, ask: RequestOptions) => Promise<JsonObject>;
+type Request = (method: string, params: JsonObject, call: ResolvedCall, options: RequestOptions) => Promise<JsonObject>;
 
-/** Says with each request what its call's user can be asked, and whether somebody waits. */
+/** Sends requests that declare the capabilities of the call's client, and tasks if the caller accepts one. */
 function requester({ peer, serverRequests }: ModernCallsOptions): Request {
-  return function request(method, params, call, ask) {
+  return function request(method, params, call, options) {
     const declared = capabilitiesOf(call.capabilities ?? NO_CAPABILITIES, serverRequests.roots().length > 0);
-    // A server that is not told so answers at once or not at all.
+    // Without the extension the server may not begin a task.
     const capabilities = call.acceptsTask ? { ...declared, extensions: { [TASKS_EXTENSION]: {} } } : declared;
     const level = call.log && { [META.logLevel]: call.log.level };
-    return peer.request(method, params, { ...ask, envelope: { [META.clientCapabilities]: capabilities, ...level } });
+    const envelope = { [META.clientCapabilities]: capabilities, ...level };
+    return peer.request(method, params, { ...options, envelope });
   };
 }
 
-function roundOf(
+function toRequest(
   call: ResolvedCall,
-  { answers, state }: Round,
+  { inputResponses, state }: RequestContinuation,
   schema = call.target.definition.inputSchema,
 ): Parameters<Request> {
   const { method, params: plain } = requestOf(call);
   const params = {
     ...plain,
-    ...(answers && { inputResponses: answers as JsonObject }),
+    ...(inputResponses && { inputResponses: inputResponses as JsonObject }),
     ...(state !== undefined && { requestState: state }),
   };
   const headers = call.kind === 'tool' && { headers: paramHeaders(schema, call.input) };
   return [method, params, call, { ...requestOptionsOf(call), ...headers }];
 }
 
-const firstRound = ({ inputResponses, continuation }: ResolvedCall): Round => ({
-  answers: inputResponses,
+const continuationOf = ({ inputResponses, continuation }: ResolvedCall): RequestContinuation => ({
+  inputResponses,
   state: continuation?.kind === 'upstream' ? continuation.state : undefined,
 });
 
-const isBegun = ({ resultType }: JsonObject, { acceptsTask }: ResolvedCall) =>
+const isTaskBegun = ({ resultType }: JsonObject, { acceptsTask }: ResolvedCall) =>
   resultType === 'task' && acceptsTask === true;
 
-const toNext = (server: string, state: string | undefined) =>
+const toContinuation = (server: string, state: string | undefined) =>
   ({ kind: 'upstream', server, ...(state !== undefined && { state }) }) as const;

@@ -4,10 +4,10 @@ import { HeddleError, UpstreamError } from '../../core/errors.ts';
 
 /** Deadline of the handshake and of each request for a list. */
 export const CONNECT_MS = 15_000;
-/** The same for a command that may download the server first. */
+/** Deadline for a command that may download the server first. */
 const INSTALL_MS = 60_000;
 
-/** Commands that may download what they run, with the words that make them do so; none when they always may. */
+/** Commands that may download what they run, with the subcommands that do so; none when all may. */
 const INSTALLERS: Readonly<Record<string, readonly string[]>> = {
   npx: [],
   pnpx: [],
@@ -47,13 +47,13 @@ function mayInstall(entry: ServerEntry | undefined): boolean {
 
 const commandName = (word: string) => basename(word.replaceAll('\\', '/')).replace(/\.(exe|cmd|bat|ps1)$/i, '');
 
-/** Says which keys give a server longer to connect. */
+/** Returns a fix that names the keys of the connect deadline. */
 export const raiseTimeout = (server: string): string =>
   `Raise \`connectTimeoutMs\` of ${server}, or \`connect.timeoutMs\` for all servers, if it needs longer`;
 
 export interface LateConnect {
   readonly server: string;
-  /** The end of "did not …". */
+  /** The task as the end of "did not …", such as `answer the handshake`. */
   readonly task: string;
   readonly timeoutMs: number;
 }

@@ -9,7 +9,7 @@ import { HELLO, type TinyServer, tinyServer, toolCall } from '../fixtures.ts';
 import { connectInMemory } from '../transports/connect-in-memory.ts';
 import { connectionLog } from './connection-log.ts';
 
-verifies('P1', 'what a server logs without saying during which call is told to nobody who shares its line', () => {
+verifies('P1', 'drops log messages without a call on a connection of several principals', () => {
   const heard: string[] = [];
   const callOf = (id: string) =>
     aCall({
@@ -17,14 +17,14 @@ verifies('P1', 'what a server logs without saying during which call is told to n
       log: { level: 'debug', onMessage: ({ data }) => heard.push(`${id} ${data}`) },
     });
   const log = connectionLog();
-  log.hear(LOG_MESSAGE, { data: 'before' });
-  log.sending(callOf('ada'));
-  log.hear(LOG_MESSAGE, { data: 'hers' });
-  log.hear('notifications/other', { data: 'no log' });
-  log.sending(callOf('eve'));
-  log.hear(LOG_MESSAGE, { data: 'whose?' });
-  log.sending(callOf('ada'));
-  log.hear(LOG_MESSAGE, { data: 'whose?' });
+  log.onNotification(LOG_MESSAGE, { data: 'before' });
+  log.beforeCall(callOf('ada'));
+  log.onNotification(LOG_MESSAGE, { data: 'hers' });
+  log.onNotification('notifications/other', { data: 'no log' });
+  log.beforeCall(callOf('eve'));
+  log.onNotification(LOG_MESSAGE, { data: 'whose?' });
+  log.beforeCall(callOf('ada'));
+  log.onNotification(LOG_MESSAGE, { data: 'whose?' });
   expect(heard).toEqual(['ada hers']);
 });
 
@@ -32,7 +32,7 @@ const LOGS = { ...HELLO, capabilities: { tools: {}, logging: {} } };
 
 const louder = (level?: string) => (level === undefined ? [] : LOG_LEVELS.slice(LOG_LEVELS.indexOf(level)));
 
-/** A server that says nothing below the level it was told, and nothing at all before that. */
+/** A server that logs nothing below the level it got, and nothing at all before that. */
 function quiet(hello: JsonObject = LOGS) {
   const levels: string[] = [];
   const tiny = tinyServer({
@@ -61,7 +61,7 @@ const connected = ({ serve }: TinyServer) => {
   });
 };
 
-verifies('P1', 'a legacy server is told from which level on its callers want to hear, before they call', async () => {
+verifies('P1', 'sends logging/setLevel to a legacy server before the call', async () => {
   const { tiny, levels } = quiet();
   const connection = await connected(tiny);
   const heardAt = async (level: string) => {
@@ -72,13 +72,13 @@ verifies('P1', 'a legacy server is told from which level on its callers want to 
   await connection.send(toolCall('x'));
   expect(levels).toEqual([]);
   expect(await heardAt('alert')).toEqual(['a alert', 'a emergency']);
-  // Only ever more: each caller leaves out what it did not want to hear.
+  // The level only gets lower: each call filters by its own level.
   await heardAt('emergency');
   expect(await heardAt('critical')).toEqual(['a critical', 'a alert', 'a emergency']);
   expect(levels).toEqual(['alert', 'critical']);
 });
 
-verifies('P1', 'a server that does not take levels is called all the same', async () => {
+verifies('P1', 'sends the call also when logging/setLevel fails', async () => {
   const log = { level: 'debug', onMessage: () => {} };
   const deaf = quiet(HELLO);
   await (await connected(deaf.tiny)).send(toolCall('x', {}, { log }));
@@ -89,7 +89,7 @@ verifies('P1', 'a server that does not take levels is called all the same', asyn
   expect(stubborn.asked.slice(-2)).toEqual(['logging/setLevel', 'tools/call']);
 });
 
-verifies('P1', 'a line that is let go of meanwhile still sends the call that waits for its level', async () => {
+verifies('P1', 'sends the call that waits for its level on a draining connection', async () => {
   const { promise: gate, resolve: open } = Promise.withResolvers<JsonObject>();
   const tiny = tinyServer({
     initialize: () => LOGS,

@@ -2,18 +2,18 @@ import type { JsonObject, ResolvedCall } from '../../core/call.ts';
 import { LOG_LEVELS } from '../../core/records/log-levels.ts';
 import { LOG_MESSAGE } from '../call-request.ts';
 
-/** What a server logs on one line: from which level on, and where it goes when the line does not say during which call. */
+/** The log messages of one connection: the lowest level asked for, and the call that gets messages without a call. */
 export interface ConnectionLog {
-  /** To be told of every call before it is sent, which has to wait for what comes back, if anything does, and fails with it. */
-  sending(call: ResolvedCall): Promise<void> | undefined;
-  hear(method: string, params: JsonObject): void;
-  /** Settles when no call waits for the server to know its level. */
+  /** Must be called before every call is sent. The call waits for the returned promise and fails with it. */
+  beforeCall(call: ResolvedCall): Promise<void> | undefined;
+  onNotification(method: string, params: JsonObject): void;
+  /** Settles when no `logging/setLevel` is in flight. */
   settled(): Promise<void> | undefined;
 }
 
 /**
- * To the last call, as long as all calls of the line are of one principal; else to nobody, since it may be another's.
- * The server is asked for the most that any call wanted to hear, and each call hears its own part of it.
+ * Passes log messages without a call to the last call, while all calls of the connection have one principal; otherwise
+ * drops them. Asks the server for the lowest level of any call; each call filters by its own level.
  */
 export function connectionLog(setLevel: (level: string) => Promise<void> | undefined = () => undefined): ConnectionLog {
   let principal: string | undefined;
@@ -26,14 +26,14 @@ export function connectionLog(setLevel: (level: string) => Promise<void> | undef
     const at = LOG_LEVELS.indexOf(level);
     if (at >= lowest) return;
     lowest = at;
-    const mine = setLevel(level)?.finally(() => {
-      if (raising === mine) raising = undefined;
+    const current = setLevel(level)?.finally(() => {
+      if (raising === current) raising = undefined;
     });
-    raising = mine;
+    raising = current;
   }
 
   return {
-    sending({ caller, log }) {
+    beforeCall({ caller, log }) {
       isShared ||= principal !== undefined && principal !== caller.id;
       principal = caller.id;
       latest = log;
@@ -41,7 +41,7 @@ export function connectionLog(setLevel: (level: string) => Promise<void> | undef
       raise(log.level);
       return raising;
     },
-    hear(method, params) {
+    onNotification(method, params) {
       if (method === LOG_MESSAGE && !isShared) latest?.onMessage(params);
     },
     settled: () => raising?.catch(() => {}),

@@ -6,38 +6,38 @@ import { wasLostAtProbe } from './negotiate.ts';
 
 interface Verdict {
   readonly era: Era;
-  /** When the server was last asked for it, not when it was last believed. */
+  /** The time of the last probe, not of the last use. */
   readonly at: number;
 }
 
-/** What is believed of a server's era, and since when. */
+/** The era of a server, valid for 30 days after its last probe. */
 export interface EraCache {
-  /** The era to begin with; undefined when the server is to be asked. */
+  /** Returns the era to begin with; undefined when the server has to be probed. */
   known(): Era | undefined;
-  /** Takes what came of a connect that began with `known`. */
+  /** Takes the agreement of a connect that began with `known`. */
   record(known: Era | undefined, agreement: Agreement): void;
-  /** A connect failed: after silence, or a line lost over that question, the server is asked for its era the next time. */
+  /** Takes the error of a connect. After a timeout or a loss at the probe, the next connect probes again. */
   invalidate(error: HeddleError): void;
-  /** Undefined before the first connect, and after one that leaves the era in doubt. */
+  /** Returns the cached era; undefined before the first connect and after `invalidate`. */
   current(): Verdict | undefined;
 }
 
-const BELIEVED_MS = 30 * 24 * 60 * 60 * 1000;
+const VALID_MS = 30 * 24 * 60 * 60 * 1000;
 
-export function eraCache(remembered: Verdict | undefined, clock: Clock): EraCache {
-  // Of all that is remembered no more than this: the rest may be of another user.
-  let verdict: Verdict | undefined = remembered && { era: remembered.era, at: remembered.at };
+export function eraCache(cached: Verdict | undefined, clock: Clock): EraCache {
+  // Only the era is used of a cached entry: its lists may belong to another capability set.
+  let verdict: Verdict | undefined = cached && { era: cached.era, at: cached.at };
   return {
-    known: () => (verdict && clock() - verdict.at < BELIEVED_MS ? verdict.era : undefined),
+    known: () => (verdict && clock() - verdict.at < VALID_MS ? verdict.era : undefined),
     record(known, { newest }) {
       if (known !== newest || !verdict) verdict = { era: newest, at: clock() };
     },
     invalidate(error) {
-      const isSilent = isSilence(error) || (HeddleError.is(error.cause) && isSilence(error.cause));
-      if (isSilent || wasLostAtProbe(error)) verdict = undefined;
+      const timedOut = isTimeout(error) || (HeddleError.is(error.cause) && isTimeout(error.cause));
+      if (timedOut || wasLostAtProbe(error)) verdict = undefined;
     },
     current: () => verdict,
   };
 }
 
-const isSilence = ({ code }: HeddleError) => code === 'UPSTREAM_TIMEOUT';
+const isTimeout = ({ code }: HeddleError) => code === 'UPSTREAM_TIMEOUT';

@@ -3,23 +3,19 @@ import { verifies } from '../../../test/requirements.ts';
 import { anySignal, following, settled, TAG, TOOLS, UPDATED } from '../../../test/servers/listened-server.ts';
 import { RpcError } from '../../wire/json-rpc.ts';
 
-verifies(
-  'T8',
-  'a modern server is listened to for the changes it offers, and they arrive without the tag',
-  async () => {
-    const { listens, heard, say } = await following({ capabilities: { tools: { listChanged: true }, prompts: {} } });
-    expect(listens.map(({ filter }) => filter)).toEqual([{ toolsListChanged: true }]);
-    expect(heard).toEqual([]);
-    await say(TOOLS, {});
-    await say(TOOLS, { _meta: { vendor: 1 }, x: 2 });
-    expect(heard).toEqual([
-      [TOOLS, {}],
-      [TOOLS, { x: 2, _meta: { vendor: 1 } }],
-    ]);
-  },
-);
+verifies('T8', 'listens for the declared changes of a modern server, and removes the subscription id', async () => {
+  const { listens, heard, say } = await following({ capabilities: { tools: { listChanged: true }, prompts: {} } });
+  expect(listens.map(({ filter }) => filter)).toEqual([{ toolsListChanged: true }]);
+  expect(heard).toEqual([]);
+  await say(TOOLS, {});
+  await say(TOOLS, { _meta: { vendor: 1 }, x: 2 });
+  expect(heard).toEqual([
+    [TOOLS, {}],
+    [TOOLS, { x: 2, _meta: { vendor: 1 } }],
+  ]);
+});
 
-verifies('T8', 'a server that offers no changes is not listened to, in either era', async () => {
+verifies('T8', 'does not listen to a server that declares no changes, in either era', async () => {
   for (const era of ['legacy', 'modern'] as const) {
     const { requests, changes } = await following({ era, capabilities: { tools: {}, resources: {} } });
     expect(requests).toEqual([]);
@@ -29,7 +25,7 @@ verifies('T8', 'a server that offers no changes is not listened to, in either er
   }
 });
 
-verifies('T8', 'a legacy server tells its changes unasked, and is asked for each resource', async () => {
+verifies('T8', 'passes on the changes of a legacy server, and subscribes to each resource', async () => {
   const { changes, requests, heard, server } = await following({ era: 'legacy' });
   await server.notify(TOOLS);
   await changes.subscribe('file:///a', anySignal);
@@ -43,20 +39,20 @@ verifies('T8', 'a legacy server tells its changes unasked, and is asked for each
   ]);
 });
 
-it('brings a refusal of a legacy server in its own words', async () => {
+it('passes on the error message of a legacy server', async () => {
   const { changes } = await following({ era: 'legacy', refusal: new RpcError(-32002, 'No such resource') });
   const refused = { code: 'UPSTREAM_REFUSED', message: 'No such resource' };
   await expect(changes.subscribe('a', anySignal)).rejects.toMatchObject(refused);
 });
 
-verifies('T9', 'what a modern server says besides its changes passes as it is', async () => {
+verifies('T9', 'passes on other notifications of a modern server unchanged', async () => {
   const { heard, server } = await following();
   await server.notify('selection_changed', { line: 3, _meta: { vendor: true } });
   await settled();
   expect(heard).toEqual([['selection_changed', { line: 3, _meta: { vendor: true } }]]);
 });
 
-verifies('T8', 'a storm of changes is handed on as it comes, and nothing piles up', async () => {
+verifies('T8', 'passes on many changes at once without queueing them', async () => {
   const { server, heard, listens, peer } = await following();
   const _meta = { [TAG]: listens[0]?.id };
   for (let at = 0; at < 10_000; at++) void server.notify(TOOLS, { _meta });

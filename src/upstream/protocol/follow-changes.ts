@@ -11,19 +11,19 @@ import { type Delay, ListenStream } from './listen-stream.ts';
 export interface FollowChangesOptions {
   readonly server: string;
   readonly agreement: Agreement;
-  /** What the server says of its own accord, in both eras as the older one writes it. */
+  /** Receives notifications that belong to no call, in both eras in the legacy form. */
   readonly onNotification: (method: string, params: JsonObject) => void;
   readonly wait?: Delay;
   readonly clock?: Clock;
 }
 
-/** How one line learns what changes on its server. */
+/** The change notifications and resource subscriptions of one connection. */
 export interface ChangeSource {
   /** Takes every notification that belongs to no call. */
-  onNotification(method: string, params: JsonObject, askedBy: number | undefined): void;
+  onNotification(method: string, params: JsonObject, relatedRequestId: number | undefined): void;
   subscribe(uri: string, signal: AbortSignal): Promise<void>;
   unsubscribe(uri: string, signal: AbortSignal): Promise<void>;
-  /** Stops listening. To be called before waiting for the peer to be idle: a listen never ends by itself. */
+  /** Ends `subscriptions/listen`. Must be called before waiting for an idle peer: the request never ends by itself. */
   close(): void;
 }
 
@@ -32,14 +32,14 @@ const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged';
 const UPDATED = 'notifications/resources/updated';
 const LISTS = ['tools', 'prompts', 'resources'] as const;
 
-/** Follows the changes of a server: a legacy one tells them unasked, a modern one must be listened to. */
+/** Follows the changes of a server: a legacy server sends them unasked, a modern one on `subscriptions/listen`. */
 export function followChanges(peer: Peer, options: FollowChangesOptions): ChangeSource {
   return options.agreement.era === 'modern' ? followModern(peer, options) : followLegacy(peer, options);
 }
 
 function followLegacy(peer: Peer, { server, agreement, onNotification }: FollowChangesOptions): ChangeSource {
-  async function ask(method: string, uri: string, signal: AbortSignal): Promise<void> {
-    if (!offers(agreement, 'resources', 'subscribe')) throw notOffered(server);
+  async function request(method: string, uri: string, signal: AbortSignal): Promise<void> {
+    if (!declares(agreement, 'resources', 'subscribe')) throw notSupported(server);
     try {
       await peer.request(method, { uri }, { deadlineMs: REQUEST_MS, signal });
     } catch (thrown) {
@@ -48,8 +48,8 @@ function followLegacy(peer: Peer, { server, agreement, onNotification }: FollowC
   }
   return {
     onNotification: (method, params) => onNotification(method, params),
-    subscribe: (uri, signal) => ask('resources/subscribe', uri, signal),
-    unsubscribe: (uri, signal) => ask('resources/unsubscribe', uri, signal),
+    subscribe: (uri, signal) => request('resources/subscribe', uri, signal),
+    unsubscribe: (uri, signal) => request('resources/unsubscribe', uri, signal),
     close() {},
   };
 }
@@ -58,11 +58,11 @@ function followModern(
   peer: Peer,
   { server, agreement, onNotification, wait, clock }: FollowChangesOptions,
 ): ChangeSource {
-  const lists = LISTS.filter((list) => offers(agreement, list, 'listChanged'));
+  const lists = LISTS.filter((list) => declares(agreement, list, 'listChanged'));
   const listening = new ListenStream(peer, {
     server,
     lists: Object.fromEntries(lists.map((list) => [`${list}ListChanged`, true])),
-    missed(uris) {
+    onGap(uris) {
       for (const list of lists) onNotification(`notifications/${list}/list_changed`, {});
       for (const uri of uris) onNotification(UPDATED, { uri });
     },
@@ -70,16 +70,17 @@ function followModern(
     clock,
   });
   return {
-    onNotification(method, params, askedBy) {
-      const { [META.subscriptionId]: tag = method === ACKNOWLEDGED ? askedBy : undefined, ...meta } = metaOf(params);
+    onNotification(method, params, relatedRequestId) {
+      const { [META.subscriptionId]: tag = method === ACKNOWLEDGED ? relatedRequestId : undefined, ...meta } =
+        metaOf(params);
       if (tag === undefined) onNotification(method, params);
       else if (typeof tag !== 'number')
-        return; // Our ids are numbers: this is no listen of ours.
+        return; // Our request ids are numbers: this is none of our requests.
       else if (method === ACKNOWLEDGED) listening.acknowledge(tag, params.notifications);
-      else if (listening.hears(tag)) onNotification(method, withMeta(params, meta));
+      else if (listening.isCurrent(tag)) onNotification(method, withMeta(params, meta));
     },
     async subscribe(uri, signal) {
-      if (!offers(agreement, 'resources', 'subscribe')) throw notOffered(server);
+      if (!declares(agreement, 'resources', 'subscribe')) throw notSupported(server);
       await listening.subscribe(uri, signal);
     },
     async unsubscribe(uri) {
@@ -89,9 +90,9 @@ function followModern(
   };
 }
 
-function offers({ capabilities }: Agreement, kind: string, what: string): boolean {
-  const offered = capabilities[kind];
-  return isObject(offered) && offered[what] === true;
+function declares({ capabilities }: Agreement, kind: string, feature: string): boolean {
+  const declared = capabilities[kind];
+  return isObject(declared) && declared[feature] === true;
 }
 
 const metaOf = ({ _meta }: JsonObject): JsonObject => (isObject(_meta) ? _meta : {});
@@ -100,7 +101,7 @@ function withMeta({ _meta, ...params }: JsonObject, meta: JsonObject): JsonObjec
   return Object.keys(meta).length === 0 ? params : { ...params, _meta: meta };
 }
 
-const notOffered = (server: string) =>
+const notSupported = (server: string) =>
   new UpstreamError('UPSTREAM_REFUSED', `${server} does not offer subscriptions to its resources.`, {
     delivered: 'no',
     fix: 'Read the resource again when you need it.',

@@ -27,7 +27,7 @@ async function found(page: Page, kind: ListKind = 'tools', signal = new AbortCon
   return discovered.finally(() => peer.close()).then((items) => ({ items, pages: tiny.asked.length }));
 }
 
-verifies('T8', 'finds the items of all pages, each as the server wrote it', async () => {
+verifies('T8', 'returns the items of all pages unchanged', async () => {
   const page: Page = (cursor = '0') => {
     const at = Number(cursor);
     const tools = [{ name: `tool-${at}`, vendor: { x: at } }];
@@ -39,7 +39,7 @@ verifies('T8', 'finds the items of all pages, each as the server wrote it', asyn
   expect(items[3]).toEqual({ name: 'tool-3', vendor: { x: 3 } });
 });
 
-verifies('T8', 'finds tools, resources, templates and prompts, and passes over what is none of them', async () => {
+verifies('T8', 'returns tools, resources, templates and prompts, and skips invalid items', async () => {
   const junk = ['two', null, { title: 'three' }, { name: 4, uri: 4, uriTemplate: 4 }];
   const tools = [{ name: 'a' }, ...junk];
   await expect(found(() => ({ tools }))).resolves.toEqual({ items: [{ name: 'a' }], pages: 1 });
@@ -52,13 +52,13 @@ verifies('T8', 'finds tools, resources, templates and prompts, and passes over w
   await expect(found(() => ({ prompts }), 'prompts')).resolves.toMatchObject({ items: [{ name: 'greet' }] });
 });
 
-verifies('T8', 'ends at an empty cursor, and an answer without a list has no items', async () => {
+verifies('T8', 'ends at an empty cursor, and returns no items for a result without a list', async () => {
   const once = found(() => ({ tools: [{ name: 'one' }], nextCursor: '' }));
   await expect(once).resolves.toEqual({ items: [{ name: 'one' }], pages: 1 });
   await expect(found(() => ({ tools: 'none' }))).resolves.toEqual({ items: [], pages: 1 });
 });
 
-verifies('T8', 'takes it for no templates when a server knows only the plain list of resources', async () => {
+verifies('T8', 'returns no templates for a server without resources/templates/list', async () => {
   const unknown = () => {
     throw new RpcError(-32601, 'Method not found');
   };
@@ -70,7 +70,7 @@ verifies('T8', 'takes it for no templates when a server knows only the plain lis
   await expect(found(broken, 'templates')).rejects.toMatchObject({ code: -32603 });
 });
 
-verifies('T8', 'says so when a list does not end, instead of giving a part of it', async () => {
+verifies('T8', 'throws when a list does not end, instead of returning a part of it', async () => {
   const failure = { code: 'UPSTREAM_FAILED', delivered: 'no' };
   const same = found(() => ({ resources: [], nextCursor: 'again' }), 'resources');
   const message = 'The list of resources of demo does not end: it gave the same cursor twice.';
@@ -81,7 +81,7 @@ verifies('T8', 'says so when a list does not end, instead of giving a part of it
   expect(page).toBe(1000);
 });
 
-it('refuses pages that are too much together, though each is not', async () => {
+it('rejects pages that are too long together', async () => {
   let page = 0;
   const tools = [{ name: 'big', description: 'x'.repeat(8 * 1024 * 1024) }];
   const big = found(() => ({ tools, nextCursor: String(++page) }));
@@ -89,14 +89,14 @@ it('refuses pages that are too much together, though each is not', async () => {
   expect(page).toBeLessThan(10);
 });
 
-it('takes a page of very many tools, but not of too many', async () => {
+it('accepts a page of many tools, and rejects one over the limit', async () => {
   const many = Array.from({ length: 100_000 }, (_, at) => ({ name: String(at) }));
   expect((await found(() => ({ tools: many }))).items).toHaveLength(100_000);
   const tooMany = found(() => ({ tools: [...many, { name: 'one more' }] }));
   await expect(tooMany).rejects.toMatchObject({ message: expect.stringContaining('more than 100000 items') });
 });
 
-it('stops asking when it is told to', async () => {
+it('ends the request when the signal aborts', async () => {
   const abort = new AbortController();
   const page: Page = (cursor) => {
     if (cursor) queueMicrotask(() => abort.abort());

@@ -14,15 +14,15 @@ export interface ListPagesOptions {
   readonly signal: AbortSignal;
   /** Deadline of each page; 15 s unless given. */
   readonly timeoutMs?: number | undefined;
-  /** Told for how long the server says that its list stays good. */
-  readonly onLife?: (ttlMs: unknown) => void;
+  /** Receives the `ttlMs` of each page. */
+  readonly onTtl?: (ttlMs: unknown) => void;
 }
 
 interface List {
   readonly method: string;
-  /** Where the items are in an answer. */
+  /** The key of the items in a result. */
   readonly key: string;
-  /** What makes a value an item: nothing without it can be called or read. */
+  /** The key that every item must have: without it an item can be neither called nor read. */
   readonly handle: string;
 }
 
@@ -37,7 +37,7 @@ const MAX_PAGES = 1000;
 const MAX_ITEMS = 100_000;
 const MAX_CHARS = 64 * 1024 * 1024;
 
-/** All pages of one list of a server, each item as it was written. A list that does not end is an error, never a part. */
+/** Fetches all pages of one list. Items stay unchanged. A list beyond the limits throws; no part of it is returned. */
 export async function listAllPages(peer: Peer, options: ListPagesOptions): Promise<readonly JsonObject[]> {
   const { server, kind, signal, timeoutMs = CONNECT_MS } = options;
   const late = { server, task: `list its ${kind}`, timeoutMs };
@@ -47,19 +47,19 @@ export async function listAllPages(peer: Peer, options: ListPagesOptions): Promi
   let params: JsonObject = {};
   let chars = 0;
   while (cursors.size < MAX_PAGES) {
-    const answer = await peer
+    const result = await peer
       .request(list.method, params, { deadlineMs: timeoutMs, signal })
       .catch(noneOf(kind))
       .catch((thrown) => {
         throw orLateConnect(thrown, late);
       });
-    options.onLife?.(answer.ttlMs);
-    const page = itemsOf(withPlainNumbers(answer), list); // Definitions are compiled: their numbers are computed with.
-    for (const item of page) items.push(item); // Spread, a long page would overflow the stack.
+    options.onTtl?.(result.ttlMs);
+    const page = itemsOf(withPlainNumbers(result), list); // Schemas are compiled, which needs plain numbers.
+    for (const item of page) items.push(item); // `push(...page)` would overflow the stack on a long page.
     if (items.length > MAX_ITEMS) throw tooLong(options, `it has more than ${MAX_ITEMS} items`);
-    const cursor = answer.nextCursor;
+    const cursor = result.nextCursor;
     if (typeof cursor !== 'string' || cursor === '') return items;
-    // One page is bounded by its line; it is only the sum of them that nothing else bounds.
+    // The transport limits the size of one page; this limits their sum.
     chars += JSON.stringify(page).length;
     if (chars > MAX_CHARS) throw tooLong(options, `it has more than ${MAX_CHARS} characters`);
     if (cursors.has(cursor)) throw tooLong(options, 'it gave the same cursor twice');
@@ -69,13 +69,13 @@ export async function listAllPages(peer: Peer, options: ListPagesOptions): Promi
   throw tooLong(options, `it has more than ${MAX_PAGES} pages`);
 }
 
-function itemsOf(answer: JsonObject, { key, handle }: List): JsonObject[] {
-  const values: unknown = answer[key];
+function itemsOf(result: JsonObject, { key, handle }: List): JsonObject[] {
+  const values: unknown = result[key];
   const found: readonly unknown[] = Array.isArray(values) ? values : [];
   return found.filter((item): item is JsonObject => isObject(item) && typeof item[handle] === 'string');
 }
 
-/** The capability says `resources` for both lists, and many servers have only the plain one. */
+/** Returns an empty list for missing templates: servers with the `resources` capability may not have them. */
 function noneOf(kind: ListKind): (thrown: unknown) => JsonObject {
   return (thrown) => {
     if (kind === 'templates' && thrown instanceof RpcError && thrown.code === METHOD_NOT_FOUND) return {};
@@ -83,8 +83,8 @@ function noneOf(kind: ListKind): (thrown: unknown) => JsonObject {
   };
 }
 
-const tooLong = ({ server, kind }: ListPagesOptions, why: string) =>
-  new UpstreamError('UPSTREAM_FAILED', `The list of ${kind} of ${server} does not end: ${why}.`, {
+const tooLong = ({ server, kind }: ListPagesOptions, reason: string) =>
+  new UpstreamError('UPSTREAM_FAILED', `The list of ${kind} of ${server} does not end: ${reason}.`, {
     delivered: 'no',
     fix: `Tell the maintainer of ${server}; its other lists work.`,
   });

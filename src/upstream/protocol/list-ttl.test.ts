@@ -11,44 +11,44 @@ function setting(capabilities: JsonObject, era: 'legacy' | 'modern' = 'modern') 
   return { lives, heard, pass: (ms: number) => (now += ms) };
 }
 
-verifies('R7', 'a list is asked for again when its time is over and somebody looks, and not before', () => {
+verifies('R7', 'reports a list as changed when its ttlMs is over, and not before', () => {
   const { lives, heard, pass } = setting({ tools: {}, resources: {} });
-  lives.took('tools', 60_000);
-  lives.took('resources', 90_000);
-  lives.took('templates', 90_000);
+  lives.record('tools', 60_000);
+  lives.record('resources', 90_000);
+  lives.record('templates', 90_000);
   pass(59_999);
-  lives.freshen();
+  lives.notifyExpired();
   expect(heard).toEqual([]);
   pass(1);
-  lives.freshen();
-  lives.freshen();
+  lives.notifyExpired();
+  lives.notifyExpired();
   expect(heard).toEqual(['notifications/tools/list_changed']);
-  lives.took('tools', 60_000);
+  lives.record('tools', 60_000);
   pass(30_000);
-  lives.freshen();
+  lives.notifyExpired();
   expect(heard.slice(1)).toEqual(['notifications/resources/list_changed']);
 });
 
-verifies('R7', 'a server is not asked with every look, however short it says', () => {
+verifies('R7', 'reports a list at most every 5 s, also with a shorter ttlMs', () => {
   const { lives, heard, pass } = setting({ prompts: {} });
-  lives.took('prompts', 0);
+  lives.record('prompts', 0);
   for (let at = 0; at < 20; at++) {
-    lives.freshen();
+    lives.notifyExpired();
     pass(1000);
   }
   expect(heard).toHaveLength(3);
 });
 
-verifies('R7', 'whoever tells of changes, or says nothing, is not asked again', () => {
+verifies('R7', 'ignores ttlMs with listChanged notifications, and a missing ttlMs', () => {
   for (const { lives, heard, pass } of [setting({ tools: { listChanged: true } }), setting({ tools: {} }, 'legacy')]) {
-    lives.took('tools', 1000);
+    lives.record('tools', 1000);
     pass(1_000_000);
-    lives.freshen();
+    lives.notifyExpired();
     expect(heard).toEqual([]);
   }
   const { lives, heard, pass } = setting({ tools: {} });
-  for (const ttlMs of [undefined, 'x', -1, Number.NaN]) lives.took('tools', ttlMs);
+  for (const ttlMs of [undefined, 'x', -1, Number.NaN]) lives.record('tools', ttlMs);
   pass(1_000_000);
-  lives.freshen();
+  lives.notifyExpired();
   expect(heard).toEqual([]);
 });

@@ -5,36 +5,36 @@ import { type Agreement, CAPABILITY_OF, type ListKind } from '../connection.ts';
 
 export interface ListTtlsOptions {
   readonly agreement: Agreement;
-  /** Told, in the server's stead, that a list may have changed. */
+  /** Receives a `list_changed` notification when the `ttlMs` of a list is over. */
   readonly onNotification: (method: string, params: JsonObject) => void;
   readonly clock?: Clock;
 }
 
-/** How long the lists of one line stay good, where the server says so and does not tell of changes. */
+/** The `ttlMs` of the lists of one modern connection. Ignored for lists with `listChanged` notifications. */
 export interface ListTtls {
-  took(kind: ListKind, ttlMs: unknown): void;
-  /** Lets those be asked for again whose time is over. */
-  freshen(): void;
+  record(kind: ListKind, ttlMs: unknown): void;
+  /** Reports the lists whose time is over as changed, so that they are fetched again. */
+  notifyExpired(): void;
 }
 
-// However short the life of a list is said to be, its server is not asked for it with every look.
+// Shortest time between two fetches of a list, also if its `ttlMs` is shorter.
 const SHORTEST_MS = 5000;
 
 export function listTtls({ agreement, onNotification, clock = steadyClock }: ListTtlsOptions): ListTtls {
-  const until = new Map<ListKind, number>();
+  const expiresAt = new Map<ListKind, number>();
   return {
-    took(kind, ttlMs) {
-      const offered = agreement.capabilities[CAPABILITY_OF[kind]];
-      const tells = isObject(offered) && offered.listChanged === true;
-      if (tells || agreement.era !== 'modern' || typeof ttlMs !== 'number' || !(ttlMs >= 0)) return;
-      until.set(kind, clock() + Math.max(ttlMs, SHORTEST_MS));
+    record(kind, ttlMs) {
+      const declared = agreement.capabilities[CAPABILITY_OF[kind]];
+      const notifies = isObject(declared) && declared.listChanged === true;
+      if (notifies || agreement.era !== 'modern' || typeof ttlMs !== 'number' || !(ttlMs >= 0)) return;
+      expiresAt.set(kind, clock() + Math.max(ttlMs, SHORTEST_MS));
     },
-    freshen() {
-      if (until.size === 0) return;
+    notifyExpired() {
+      if (expiresAt.size === 0) return;
       const now = clock();
-      const over = [...until].filter(([, end]) => end <= now).map(([kind]) => kind);
-      for (const kind of over) until.set(kind, now + SHORTEST_MS); // Should asking fail, it is tried again.
-      for (const list of new Set(over.map((kind) => CAPABILITY_OF[kind])))
+      const expired = [...expiresAt].filter(([, end]) => end <= now).map(([kind]) => kind);
+      for (const kind of expired) expiresAt.set(kind, now + SHORTEST_MS); // If the fetch fails, it is tried again.
+      for (const list of new Set(expired.map((kind) => CAPABILITY_OF[kind])))
         onNotification(`notifications/${list}/list_changed`, {});
     },
   };

@@ -3,28 +3,32 @@ import { verifies } from '../../../test/requirements.ts';
 import { anySignal, following, PROMPTS, settled, TOOLS, UPDATED } from '../../../test/servers/listened-server.ts';
 import { RpcError } from '../../wire/json-rpc.ts';
 
-verifies('T8', 'listens again when the server has ended it, and announces all that it may have missed', async () => {
-  const { changes, listens, heard, delays, retry } = await following();
-  await changes.subscribe('file:///a', anySignal);
-  expect(heard).toEqual([]);
-  listens.at(-1)?.end();
-  await settled();
-  expect(delays).toEqual([1000]);
-  expect(heard).toEqual([]);
-  await retry();
-  expect(listens.at(-1)?.filter).toEqual({
-    toolsListChanged: true,
-    promptsListChanged: true,
-    resourceSubscriptions: ['file:///a'],
-  });
-  expect(heard).toEqual([
-    [TOOLS, {}],
-    [PROMPTS, {}],
-    [UPDATED, { uri: 'file:///a' }],
-  ]);
-});
+verifies(
+  'T8',
+  'listens again after the server has ended the stream, and reports all lists and resources as changed',
+  async () => {
+    const { changes, listens, heard, delays, retry } = await following();
+    await changes.subscribe('file:///a', anySignal);
+    expect(heard).toEqual([]);
+    listens.at(-1)?.end();
+    await settled();
+    expect(delays).toEqual([1000]);
+    expect(heard).toEqual([]);
+    await retry();
+    expect(listens.at(-1)?.filter).toEqual({
+      toolsListChanged: true,
+      promptsListChanged: true,
+      resourceSubscriptions: ['file:///a'],
+    });
+    expect(heard).toEqual([
+      [TOOLS, {}],
+      [PROMPTS, {}],
+      [UPDATED, { uri: 'file:///a' }],
+    ]);
+  },
+);
 
-verifies('T8', 'a change that comes before the server could be listened to at all is announced as well', async () => {
+verifies('T8', 'reports a change that came before the first stream was acknowledged', async () => {
   let acknowledges = false;
   const { changes, listens, heard, retry } = await following({
     honours: (filter) => (acknowledges ? filter : undefined),
@@ -34,7 +38,7 @@ verifies('T8', 'a change that comes before the server could be listened to at al
   acknowledges = true;
   await changes.unsubscribe('nothing', anySignal);
   await settled();
-  expect(listens).toHaveLength(1); // It still waits.
+  expect(listens).toHaveLength(1); // The retry still waits.
   await retry();
   expect(heard).toEqual([
     [TOOLS, {}],
@@ -42,7 +46,7 @@ verifies('T8', 'a change that comes before the server could be listened to at al
   ]);
 });
 
-verifies('T5', 'waits longer from time to time while listening brings nothing, and not once it did', async () => {
+verifies('T5', 'doubles the retry delay while streams fail, and resets it after a notification', async () => {
   const { listens, delays, retry, say, pass } = await following();
   for (let at = 0; at < 7; at++) {
     listens.at(-1)?.fail(new RpcError(-32603, 'Subscription limit reached'));
@@ -59,13 +63,13 @@ verifies('T5', 'waits longer from time to time while listening brings nothing, a
   await settled();
   expect(delays.at(-1)).toBe(2000);
   await retry();
-  pass(30_000); // Quiet, but it held.
+  pass(30_000); // No notification, but the stream stayed open.
   listens.at(-1)?.end();
   await settled();
   expect(delays.at(-1)).toBe(1000);
 });
 
-verifies('T5', 'a server that cannot be listened to, or honours nothing, is left alone', async () => {
+verifies('T5', 'does not retry when the server knows no listen, or acknowledges nothing', async () => {
   const unable = await following({ refusal: new RpcError(-32601, 'Method not found') });
   expect(unable.requests).toEqual(['subscriptions/listen']);
   expect(unable.delays).toEqual([]);
@@ -79,7 +83,7 @@ verifies('T5', 'a server that cannot be listened to, or honours nothing, is left
   expect(unwilling.listens).toHaveLength(1);
 });
 
-verifies('R6', 'resources wanted in one turn go into one listen, which takes the place of the one before', async () => {
+verifies('R6', 'sends one new request for all subscriptions of one turn, and aborts the one before', async () => {
   const { changes, listens, heard, say, isOpen } = await following();
   await Promise.all(['a', 'b', 'c'].map((uri) => changes.subscribe(uri, anySignal)));
   await settled();
@@ -100,7 +104,7 @@ verifies('R6', 'resources wanted in one turn go into one listen, which takes the
   expect(heard).toHaveLength(1);
 });
 
-verifies('R6', 'what changes while the filter is being replaced is heard from the listen before', async () => {
+verifies('R6', 'passes on changes of the older stream until the newer one is acknowledged', async () => {
   let acknowledges = true;
   const { changes, listens, heard, say, isOpen } = await following({
     honours: (filter) => (acknowledges ? filter : undefined),
@@ -118,7 +122,7 @@ verifies('R6', 'what changes while the filter is being replaced is heard from th
   expect(heard).toHaveLength(1);
 });
 
-verifies('R6', 'a resource that the server does not honour is refused, and the others stay', async () => {
+verifies('R6', 'rejects a resource that the server does not acknowledge, and keeps the others', async () => {
   const { changes, listens, heard, say } = await following({
     honours: ({ resourceSubscriptions, ...lists }) => ({
       ...lists,
@@ -134,7 +138,7 @@ verifies('R6', 'a resource that the server does not honour is refused, and the o
   expect(heard).toEqual([[UPDATED, { uri: 'a' }]]);
 });
 
-it('fails those who wait when a listen is refused, keeps what was there, and tries at once for the next', async () => {
+it('rejects waiting subscribers when a request fails, keeps the current stream, and retries for the next subscriber', async () => {
   let fails = false;
   const { changes, listens, heard, say, isOpen, delays } = await following({
     honours: (filter) => (fails ? undefined : filter),
@@ -153,7 +157,7 @@ it('fails those who wait when a listen is refused, keeps what was there, and tri
   expect(listens.at(-1)?.filter.resourceSubscriptions).toEqual(['b']);
 });
 
-it('does not wait for ever for an acknowledgement', async () => {
+it('rejects a subscription without an acknowledgement after 15 s', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
   const { changes, delays, isOpen } = await following({ honours: () => undefined });
@@ -168,7 +172,7 @@ it('does not wait for ever for an acknowledgement', async () => {
   await expect(subscribed).rejects.toMatchObject({ code: expect.stringMatching(/^UPSTREAM_/) });
 });
 
-it('ignores an acknowledgement that comes twice, late, or for nothing', async () => {
+it('ignores a second, late or unexpected acknowledgement', async () => {
   const { listens, heard, say, changes, isOpen } = await following();
   const acknowledged = 'notifications/subscriptions/acknowledged';
   await changes.subscribe('a', anySignal);
@@ -183,7 +187,7 @@ it('ignores an acknowledgement that comes twice, late, or for nothing', async ()
   expect(heard).toHaveLength(1);
 });
 
-it('does not take the acknowledgement of an older listen for that of the one it waits for', async () => {
+it('ignores the acknowledgement of an older request', async () => {
   let acknowledges = true;
   const { changes, listens, say, isOpen } = await following({
     honours: (filter) => (acknowledges ? filter : undefined),
@@ -197,7 +201,7 @@ it('does not take the acknowledgement of an older listen for that of the one it 
   await subscribed;
 });
 
-it('one who gives up is let go, and the resource with it', async () => {
+it('ends the subscription of an aborted subscriber', async () => {
   const { changes, listens, say } = await following({ honours: () => undefined });
   const abort = new AbortController();
   const subscribed = changes.subscribe('a', abort.signal);
@@ -210,7 +214,7 @@ it('one who gives up is let go, and the resource with it', async () => {
   expect(listens).toHaveLength(1);
 });
 
-verifies('T6', 'closing ends the listen and lets the line become idle; a line that is lost ends it too', async () => {
+verifies('T6', 'ends the stream on close and when the connection is lost', async () => {
   const closed = await following();
   closed.changes.close();
   await closed.peer.idle();

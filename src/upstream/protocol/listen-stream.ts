@@ -13,36 +13,35 @@ export type Delay = (ms: number, signal: AbortSignal) => Promise<void>;
 
 export interface ListenStreamOptions {
   readonly server: string;
-  /** What to ask for besides resources, in the words of the protocol. */
+  /** The list notifications to ask for, such as `toolsListChanged`. */
   readonly lists: JsonObject;
-  /** Told when messages may have been lost: everything listened for may have changed. */
-  readonly missed: (uris: Iterable<string>) => void;
+  /** Called when notifications may have been lost: every list and these resources may have changed. */
+  readonly onGap: (uris: Iterable<string>) => void;
   readonly wait?: Delay | undefined;
   readonly clock?: Clock | undefined;
 }
 
-/** One `subscriptions/listen` request and what came of it. */
+/** The state of one `subscriptions/listen` request. */
 interface Listen {
   readonly uris: ReadonlySet<string>;
   readonly abort: AbortController;
   readonly since: number;
-  /** What its messages are tagged with, once it is acknowledged. */
+  /** The subscription id of its notifications, once it is acknowledged. */
   tag?: number;
-  /** False when the server honours none of it, and has therefore nothing to say. */
+  /** False when the server acknowledged none of the requested notifications. */
   honoured: boolean;
-  heard: boolean;
+  hasNotified: boolean;
 }
 
 const ACKNOWLEDGE_MS = 15_000;
 const FIRST_DELAY_MS = 1000;
 const LONGEST_DELAY_MS = 30_000;
-// A listen lasts as long as the line does.
+// The request stays open as long as the connection.
 const NO_DEADLINE_MS = 2 ** 31 - 1;
 
 /**
- * Keeps one `subscriptions/listen` open on a modern line. What it asks for
- * cannot be changed, so for other resources a second one is opened, and the
- * first is dropped when that is acknowledged: nothing is missed between them.
+ * Keeps one `subscriptions/listen` open on a modern connection. Its filter cannot be changed, so for other resources a
+ * second request is opened, and the first is aborted when that is acknowledged: no notification is lost in between.
  */
 export class ListenStream {
   readonly #peer: Peer;
@@ -57,7 +56,7 @@ export class ListenStream {
   #pause: AbortController | undefined;
   #refusal: HeddleError | undefined;
   #renewing = false;
-  #missed = false;
+  #hasGap = false;
   #failures = 0;
   #lastTag = 0;
 
@@ -70,14 +69,14 @@ export class ListenStream {
     this.#renew();
   }
 
-  /** Settles when the server has said that it will tell of this resource. */
+  /** Settles when the server has acknowledged the subscription to this resource. */
   async subscribe(uri: string, signal: AbortSignal): Promise<void> {
     if (this.#closing.signal.aborted) throw this.#gone();
     if (this.#refusal) throw this.#refusal;
     const waiting = this.#waiting.get(uri) ?? Promise.withResolvers<void>();
     this.#waiting.set(uri, waiting);
     this.#uris.add(uri);
-    this.#pause?.abort(); // Somebody waits: the next try is now.
+    this.#pause?.abort(); // A subscriber waits, so the retry begins now.
     this.#renew();
     try {
       await abortable(waiting.promise, signal);
@@ -89,20 +88,20 @@ export class ListenStream {
 
   unsubscribe(uri: string): void {
     this.#uris.delete(uri);
-    this.#answer(uri, new HeddleError('CALL_CANCELLED', `The subscription to ${uri} was taken back.`));
+    this.#settle(uri, new HeddleError('CALL_CANCELLED', `The subscription to ${uri} was cancelled.`));
     this.#renew();
   }
 
-  /** Whether a message with this tag is to be heard. Those of older listens are not: the newer one tells it too. */
-  hears(tag: number): boolean {
+  /** Tests whether a notification belongs to the current request. Those of an older request come on the newer one, too. */
+  isCurrent(tag: number): boolean {
     if (this.#current?.tag !== tag) return false;
-    this.#current.heard = true;
+    this.#current.hasNotified = true;
     return true;
   }
 
   acknowledge(tag: number, honoured: unknown): void {
     const listen = this.#opening;
-    if (!listen || tag <= this.#lastTag) return; // Ids only grow: this one answers a listen that was given up.
+    if (!listen || tag <= this.#lastTag) return; // Ids only grow: this acknowledges a request that was given up.
     this.#lastTag = tag;
     listen.tag = tag;
     listen.honoured = !isObject(honoured) || Object.values(honoured).some(isSomething);
@@ -110,10 +109,10 @@ export class ListenStream {
     this.#current?.abort.abort();
     this.#current = listen;
     this.#refuseUnhonoured(listen, honoured);
-    for (const uri of listen.uris) this.#answer(uri);
-    if (this.#missed) {
-      this.#missed = false;
-      this.#options.missed([...listen.uris].filter((uri) => this.#uris.has(uri)));
+    for (const uri of listen.uris) this.#settle(uri);
+    if (this.#hasGap) {
+      this.#hasGap = false;
+      this.#options.onGap([...listen.uris].filter((uri) => this.#uris.has(uri)));
     }
     this.#renew();
   }
@@ -125,10 +124,10 @@ export class ListenStream {
     for (const listen of [this.#opening, this.#current]) listen?.abort.abort();
     this.#opening = undefined;
     this.#current = undefined;
-    for (const uri of [...this.#waiting.keys()]) this.#answer(uri, this.#gone());
+    for (const uri of [...this.#waiting.keys()]) this.#settle(uri, this.#gone());
   }
 
-  /** Once for all that is changed in one turn. */
+  /** Schedules one adjustment for all changes of this turn. */
   #renew(): void {
     if (this.#renewing) return;
     this.#renewing = true;
@@ -139,14 +138,14 @@ export class ListenStream {
   }
 
   #adjust(): void {
-    // One at a time: two that are not acknowledged yet could not be told apart.
+    // One opens at a time: two unacknowledged requests could not be distinguished.
     if (this.#closing.signal.aborted || this.#opening || this.#pause || this.#refusal) return;
     const filter = this.#filter();
     if (Object.keys(filter).length === 0) {
       this.#current?.abort.abort();
       this.#current = undefined;
     } else if (this.#current && isSame(this.#current.uris, this.#uris)) {
-      for (const uri of this.#uris) this.#answer(uri);
+      for (const uri of this.#uris) this.#settle(uri);
     } else void this.#open(filter);
   }
 
@@ -162,15 +161,15 @@ export class ListenStream {
       abort,
       since: this.#clock(),
       honoured: true,
-      heard: false,
+      hasNotified: false,
     };
     this.#opening = listen;
     const timer = setTimeout(() => {
       if (this.#opening === listen) abort.abort();
     }, ACKNOWLEDGE_MS).unref();
-    const ask = { deadlineMs: NO_DEADLINE_MS, signal: abort.signal };
+    const options = { deadlineMs: NO_DEADLINE_MS, signal: abort.signal };
     try {
-      await this.#peer.request('subscriptions/listen', { notifications }, ask);
+      await this.#peer.request('subscriptions/listen', { notifications }, options);
       this.#ended(listen, undefined);
     } catch (thrown) {
       this.#ended(listen, thrown);
@@ -185,22 +184,22 @@ export class ListenStream {
       this.#failed(listen, thrown);
     } else if (listen === this.#current) {
       this.#current = undefined;
-      this.#missed = true;
-      if (listen.heard || this.#clock() - listen.since >= LONGEST_DELAY_MS) this.#failures = 0;
+      this.#hasGap = true;
+      if (listen.hasNotified || this.#clock() - listen.since >= LONGEST_DELAY_MS) this.#failures = 0;
       if (listen.honoured && !this.#opening) void this.#retry();
     }
   }
 
-  /** Not even acknowledged. What is listened to already goes on; who waits for more is told. */
+  /** Handles a request that failed before its acknowledgement. The current one stays; waiting subscribers get the error. */
   #failed(listen: Listen, thrown: unknown): void {
     const error = this.#failure(listen, thrown);
     if (isFinal(thrown)) this.#refusal = error;
     for (const uri of listen.uris) {
       if (!this.#waiting.has(uri)) continue;
       this.#uris.delete(uri);
-      this.#answer(uri, error);
+      this.#settle(uri, error);
     }
-    if (!this.#current) this.#missed = true;
+    if (!this.#current) this.#hasGap = true;
     void this.#retry();
   }
 
@@ -223,11 +222,11 @@ export class ListenStream {
     for (const uri of uris) {
       if (taken.includes(uri) || !this.#waiting.has(uri)) continue;
       this.#uris.delete(uri);
-      this.#answer(uri, this.#unhonoured(uri));
+      this.#settle(uri, this.#unhonoured(uri));
     }
   }
 
-  #answer(uri: string, error?: HeddleError): void {
+  #settle(uri: string, error?: HeddleError): void {
     const waiting = this.#waiting.get(uri);
     this.#waiting.delete(uri);
     if (error) waiting?.reject(error);
@@ -243,16 +242,16 @@ export class ListenStream {
 
   #unhonoured(uri: string): HeddleError {
     const { server } = this.#options;
-    return new UpstreamError('UPSTREAM_REFUSED', `${server} does not tell of changes of ${uri}.`, { delivered: 'no' });
+    return new UpstreamError('UPSTREAM_REFUSED', `${server} does not notify changes of ${uri}.`, { delivered: 'no' });
   }
 
   #gone(): HeddleError {
-    const message = `${this.#options.server} has stopped telling of changes.`;
+    const message = `${this.#options.server} has stopped notifying changes.`;
     return new UpstreamError('UPSTREAM_FAILED', message, { delivered: 'maybe' });
   }
 }
 
-/** The server does not know how to: asking again would be in vain. */
+/** Tests whether the server does not support `subscriptions/listen`: a retry would fail, too. */
 function isFinal(thrown: unknown): boolean {
   if (thrown instanceof RpcError) return thrown.code === METHOD_NOT_FOUND;
   return HeddleError.is(thrown) && (thrown.details.status === 404 || thrown.details.status === 405);

@@ -11,7 +11,7 @@ const SILENCE = Symbol('silence');
 type Reply = JsonObject | Error | typeof SILENCE;
 type Replies = Reply | readonly Reply[];
 
-/** A server that replies by method; what it does not know it refuses as servers before discovery do. */
+/** A server that replies by method. It refuses other methods as a legacy server does. */
 async function server(replies: Readonly<Record<string, Replies>>) {
   const asked: unknown[] = [];
   const next = (method: string): Reply | undefined => {
@@ -57,7 +57,7 @@ const MODERN = {
 const refusal = (code: 'UPSTREAM_FAILED' | 'AUTH_NEEDED', status: number) =>
   new UpstreamError(code, 'no', { delivered: 'no', details: { status } });
 
-verifies('T11', 'speaks modern from the first call on when the server offers it', async () => {
+verifies('T11', 'speaks modern from the first call on when the server supports it', async () => {
   const serverInfo = { name: 'new' };
   const found = { ...MODERN, _meta: { 'io.modelcontextprotocol/serverInfo': serverInfo } };
   const { peer, asked } = await server({ 'server/discover': found, 'tools/list': {} });
@@ -78,7 +78,7 @@ verifies('T11', 'speaks modern from the first call on when the server offers it'
 
 verifies(
   'T11',
-  'falls back to initialize on the same line, and names the version before it says initialized',
+  'falls back to initialize on the same transport, and sets the version before initialized is sent',
   async () => {
     const { peer, asked } = await server({ initialize: HELLO });
     const onLegacyVersion = (version: string) => asked.push(version);
@@ -101,13 +101,13 @@ for (const protocolVersion of ['2024-11-05', '2025-03-26', '2025-06-18', '2025-1
   });
 }
 
-it('does not agree on a version it does not know', async () => {
+it('rejects an unknown version', async () => {
   const { peer, methods } = await server({ initialize: { ...HELLO, protocolVersion: '1999-01-01' } });
   await expect(negotiate(peer, options)).rejects.toThrow('speaks only 1999-01-01');
   expect(methods()).not.toContain('notifications/initialized');
 });
 
-verifies('T11', 'takes discovery without a version of ours for the older era', async () => {
+verifies('T11', 'speaks legacy with a server whose discovery has no known version', async () => {
   const { peer } = await server({ 'server/discover': { supportedVersions: ['2027-01-01'] }, initialize: HELLO });
   await expect(negotiate(peer, options)).resolves.toMatchObject({ era: 'legacy' });
 });
@@ -121,14 +121,14 @@ verifies('T11', 'does not probe a server whose era is known', async () => {
   expect(modern.methods()).toEqual(['server/discover']);
 });
 
-verifies('T11', 'finds out again when a server that was old has been renewed, or the other way round', async () => {
+verifies('T11', 'probes again when the known era is refused', async () => {
   const renewed = await server({ 'server/discover': MODERN });
   await expect(negotiate(renewed.peer, { ...options, known: 'legacy' })).resolves.toMatchObject({ era: 'modern' });
   const restored = await server({ initialize: HELLO });
   await expect(negotiate(restored.peer, { ...options, known: 'modern' })).resolves.toMatchObject({ era: 'legacy' });
 });
 
-verifies('T11', 'initializes a server that ignores the probe, and cancels that afterwards', async () => {
+verifies('T11', 'initializes a server that ignores the probe, and cancels the probe afterwards', async () => {
   const { peer, methods } = await server({ 'server/discover': SILENCE, initialize: HELLO });
   const agreement = await negotiate(peer, { ...options, probeMs: 20 });
   expect(agreement).toMatchObject({ era: 'legacy', newest: 'legacy' });
@@ -144,17 +144,17 @@ verifies('T11', 'waits for the probe with the timer it is given, and cancels the
     return () => {};
   };
   const slow = { ...options, deadlineMs: 60_000, probeMs: 20_000 };
-  await expect(negotiate(silent.peer, { ...slow, alarm: soon })).resolves.toMatchObject({ era: 'legacy' });
+  await expect(negotiate(silent.peer, { ...slow, timer: soon })).resolves.toMatchObject({ era: 'legacy' });
   expect(delays).toEqual([20_000]);
 
   const modern = await server({ 'server/discover': MODERN });
   let cancelled = 0;
   const never: Timer = () => () => void cancelled++;
-  await expect(negotiate(modern.peer, { ...slow, alarm: never })).resolves.toMatchObject({ era: 'modern' });
+  await expect(negotiate(modern.peer, { ...slow, timer: never })).resolves.toMatchObject({ era: 'modern' });
   expect(cancelled).toBe(1);
 });
 
-verifies('T11', 'asks again, once, when its version is refused and yet among those the server names', async () => {
+verifies('T11', 'probes once more when the server refuses a version that it lists as supported', async () => {
   const refused = new RpcError(-32022, 'no', { supported: ['2026-07-28'], requested: '2026-07-28' });
   const { peer, asked } = await server({ 'server/discover': [refused, MODERN] });
   await expect(negotiate(peer, options)).resolves.toMatchObject({ era: 'modern', protocolVersion: '2026-07-28' });
@@ -167,20 +167,20 @@ verifies('T11', 'asks again, once, when its version is refused and yet among tho
   expect(stubborn.methods()).toEqual(['server/discover', 'server/discover', 'initialize', 'notifications/initialized']);
 });
 
-verifies('T11', 'speaks the older era with a server that names only older versions', async () => {
+verifies('T11', 'speaks legacy with a server that lists only legacy versions', async () => {
   const refused = new RpcError(-32022, 'no', { supported: ['2025-06-18'], requested: '2026-07-28' });
   const { peer, methods } = await server({ 'server/discover': refused, initialize: HELLO });
   await expect(negotiate(peer, options)).resolves.toMatchObject({ era: 'legacy' });
   expect(methods()).toEqual(['server/discover', 'initialize', 'notifications/initialized']);
 });
 
-verifies('T11', 'comes back to the newer era when a server that was slow to start knows no other', async () => {
+verifies('T11', 'speaks modern with a slow server that refuses initialize', async () => {
   const { peer, methods } = await server({ 'server/discover': [SILENCE, MODERN] });
   await expect(negotiate(peer, { ...options, probeMs: 20 })).resolves.toMatchObject({ era: 'modern' });
   expect(methods()).toEqual(['server/discover', 'initialize', 'notifications/cancelled', 'server/discover']);
 });
 
-verifies('T11', 'says what the older era answered when a silent server has neither', async () => {
+verifies('T11', 'throws the error of initialize when the probe gets no answer', async () => {
   const { peer } = await server({ 'server/discover': SILENCE, initialize: new RpcError(-32601, 'not here') });
   const both = negotiate(peer, { ...options, probeMs: 10, deadlineMs: 500 });
   await expect(both).rejects.toThrow('not here');
@@ -194,18 +194,18 @@ it.each([
   [403, refusal('UPSTREAM_FAILED', 403)],
   [429, refusal('UPSTREAM_FAILED', 429)],
   [500, refusal('UPSTREAM_FAILED', 500)],
-])('does not take a %s for an old server', async (_status, refused) => {
+])('throws a %s instead of trying initialize', async (_status, refused) => {
   const { peer, methods } = await server({ 'server/discover': refused, initialize: HELLO });
   await expect(negotiate(peer, options)).rejects.toBe(refused);
   expect(methods()).toEqual(['server/discover']);
 });
 
-it.each([400, 404, 405, 406])('takes a %s for the answer of an old server', async (status) => {
+it.each([400, 404, 405, 406])('tries initialize after a %s', async (status) => {
   const { peer } = await server({ 'server/discover': refusal('UPSTREAM_FAILED', status), initialize: HELLO });
   await expect(negotiate(peer, options)).resolves.toMatchObject({ era: 'legacy' });
 });
 
-verifies('T3', 'does not wait for ever for a server that never takes `initialized`', async () => {
+verifies('T3', 'throws when the server does not take `initialized` within the deadline', async () => {
   const { peer } = await server({ initialize: HELLO, 'notifications/initialized': SILENCE });
   const late = { code: 'UPSTREAM_TIMEOUT', delivered: 'no' };
   await expect(negotiate(peer, { ...options, deadlineMs: 50 })).rejects.toMatchObject(late);

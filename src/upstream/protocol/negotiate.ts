@@ -23,24 +23,24 @@ export type { Era };
 
 export interface NegotiateOptions {
   readonly client: { readonly name: string; readonly version: string };
-  /** What the user can be asked, in MCP's words; nothing unless said. */
+  /** The client capabilities to declare; none unless given. */
   readonly capabilities?: JsonObject;
   readonly deadlineMs: number;
   readonly signal: AbortSignal;
-  /** The verdict of an earlier connect: asked first, and given the whole deadline. */
+  /** The era of an earlier connect: tried first, with the whole deadline. */
   readonly known?: Era | undefined;
-  /** The only version to speak, where the entry of the server fixes one. */
+  /** The only version to speak, if the entry of the server fixes one. */
   readonly protocol?: ProtocolVersion | undefined;
-  /** Silence after which `initialize` is sent as well, when nothing is known. */
+  /** Time without an answer to the probe after which `initialize` is sent as well; 2 s unless given. */
   readonly probeMs?: number;
-  readonly alarm?: Timer;
-  /** Told the legacy version before `initialized` is sent, which must already carry it. */
+  readonly timer?: Timer;
+  /** Receives the legacy version before `initialized` is sent, which must already carry it. */
   readonly onLegacyVersion?: ((version: string) => void) | undefined;
 }
 
 const NO_INITIALIZE = [METHOD_NOT_FOUND, INVALID_PARAMS, HEADER_MISMATCH, UNSUPPORTED_VERSION];
 
-/** How a server is told what the user can be asked, in both eras. */
+/** Returns the `ClientCapabilities` object of MCP, for both eras. */
 export const capabilitiesOf = (capabilities: ClientCapabilities, hasRoots: boolean): JsonObject => ({
   ...((capabilities.form || capabilities.url) && {
     elicitation: { ...(capabilities.form && { form: {} }), ...(capabilities.url && { url: {} }) },
@@ -49,21 +49,21 @@ export const capabilitiesOf = (capabilities: ClientCapabilities, hasRoots: boole
   ...((capabilities.roots || hasRoots) && { roots: {} }),
 });
 
-/** Finds the newest era both sides speak, on the one line there is. Leaves the peer speaking it. */
+/** Finds the newest era that both sides speak, on one transport. Leaves the peer speaking it. */
 export async function negotiate(peer: Peer, options: NegotiateOptions): Promise<Agreement> {
-  const { known, protocol, deadlineMs, probeMs = 2000, alarm = realTimer } = options;
+  const { known, protocol, deadlineMs, probeMs = 2000, timer = realTimer } = options;
   if (protocol === MODERN_VERSION) return speakModern(peer, (await discover(peer, options)) ?? noModern(), options);
   if (protocol) return initialize(peer, options);
   if (known === 'legacy') {
     try {
       return await initialize(peer, options);
     } catch (thrown) {
-      if (!(thrown instanceof RpcError)) throw thrown; // An answer: the server may have been renewed since.
+      if (!(thrown instanceof RpcError)) throw thrown; // An error response: the server may have been upgraded since.
     }
   }
   const quietMs = Math.min(probeMs, deadlineMs / 2);
   const probe = startProbe(peer, options);
-  if (known === undefined && !(await isSettledIn(quietMs, probe.settled, alarm))) {
+  if (known === undefined && !(await isSettledIn(quietMs, probe.settled, timer))) {
     return initializeToo(peer, probe, { ...options, deadlineMs: deadlineMs - quietMs });
   }
   const { found, thrown } = await probe.settled;
@@ -85,19 +85,19 @@ interface Probe {
 }
 
 function startProbe(peer: Peer, options: NegotiateOptions): Probe {
-  const given = new AbortController();
+  const abandoned = new AbortController();
   let outcome: Probed | undefined;
-  const settled = discover(peer, { ...options, signal: AbortSignal.any([options.signal, given.signal]) }).then(
+  const settled = discover(peer, { ...options, signal: AbortSignal.any([options.signal, abandoned.signal]) }).then(
     (found): Probed => ({ found }),
     (thrown: unknown): Probed => ({ thrown }),
   );
   settled.then((one) => {
     outcome = one;
   });
-  return { settled, outcome: () => outcome, abort: () => given.abort() };
+  return { settled, outcome: () => outcome, abort: () => abandoned.abort() };
 }
 
-/** True when the promise settles within `ms`. */
+/** Tests whether the promise settles within `ms`. */
 async function isSettledIn(ms: number, promise: Promise<unknown>, alarm: Timer): Promise<boolean> {
   const quiet = Promise.withResolvers<boolean>();
   const cancel = alarm(ms, () => quiet.resolve(false));
@@ -130,7 +130,7 @@ async function initializeToo(peer: Peer, probe: Probe, options: NegotiateOptions
   }
 }
 
-/** Asked with all the time there is; when that fails too, the error that led here says more. */
+/** Probes again with the whole deadline. Returns undefined on failure: the error before it is more useful. */
 async function discoverLate(peer: Peer, options: NegotiateOptions): Promise<Agreement | undefined> {
   try {
     return await discover(peer, options);
@@ -177,12 +177,12 @@ async function initialize(peer: Peer, options: NegotiateOptions): Promise<Agreem
   if (!accepted.includes(version))
     throw new RpcError(UNSUPPORTED_VERSION, `The server speaks only ${String(version)}.`);
   onLegacyVersion?.(String(version));
-  await sayInitialized(peer, options);
+  await notifyInitialized(peer, options);
   return agreement('legacy', String(version), found);
 }
 
-/** Over HTTP this waits until the server has taken it, which a broken one may never do. */
-async function sayInitialized(peer: Peer, { deadlineMs, signal }: NegotiateOptions): Promise<void> {
+/** Sends `notifications/initialized`. Over HTTP it waits for the response, which a broken server may never send. */
+async function notifyInitialized(peer: Peer, { deadlineMs, signal }: NegotiateOptions): Promise<void> {
   const deadline = AbortSignal.timeout(deadlineMs);
   try {
     await abortable(peer.notify('notifications/initialized'), AbortSignal.any([signal, deadline]));
@@ -193,7 +193,7 @@ async function sayInitialized(peer: Peer, { deadlineMs, signal }: NegotiateOptio
   }
 }
 
-/** Any answer but "come back authorized" and "I am broken" is what servers older than discovery say. */
+/** Tests whether a failed probe means a legacy server: any answer but 401, 403, 429 and 5xx, or a timeout. */
 function meansLegacy(thrown: unknown): boolean {
   if (thrown instanceof RpcError) return true;
   if (!HeddleError.is(thrown)) return false;
@@ -202,7 +202,7 @@ function meansLegacy(thrown: unknown): boolean {
   return thrown.code === 'UPSTREAM_TIMEOUT';
 }
 
-/** Whether the line was lost when the server was asked for its era: those that know only `initialize` may end then. */
+/** Tests whether the connection was lost at the probe: servers that know only `initialize` may end then. */
 export const wasLostAtProbe = ({ details, cause }: HeddleError): boolean =>
   details.lostAtProbe === true || (HeddleError.is(cause) && cause.details.lostAtProbe === true);
 
@@ -215,7 +215,7 @@ function lostAtProbe(thrown: unknown): unknown {
   return new UpstreamError('UPSTREAM_FAILED', message, { delivered: 'no', cause, details: { lostAtProbe: true } });
 }
 
-/** A server may refuse a version and name the same among those it wants: behind one address there can be several. */
+/** Tests whether a server refused a version that it also lists as supported: a load balancer may mix servers. */
 const offersModern = (thrown: unknown): boolean =>
   thrown instanceof RpcError &&
   thrown.code === UNSUPPORTED_VERSION &&
@@ -223,7 +223,7 @@ const offersModern = (thrown: unknown): boolean =>
   Array.isArray(thrown.data.supported) &&
   thrown.data.supported.includes(MODERN_VERSION);
 
-/** How servers that know only the newer era refuse `initialize`. */
+/** Tests whether an error to `initialize` means a modern server. */
 const meansModern = (thrown: unknown): boolean => thrown instanceof RpcError && NO_INITIALIZE.includes(thrown.code);
 
 function agreement(era: Era, protocolVersion: string, found: JsonObject): Agreement {

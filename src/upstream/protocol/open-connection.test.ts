@@ -18,7 +18,7 @@ const base = (): ConnectOptions => ({
   onNotification: () => {},
 });
 
-verifies('T1', 'connects a server of the SDK that lives in this process', async () => {
+verifies('T1', 'connects an SDK server in process', async () => {
   const connection = await connectInMemory(async (line) => {
     const server = new McpServer({ name: 'sdk', version: '1' });
     const inputSchema = { text: z.string() };
@@ -32,7 +32,7 @@ verifies('T1', 'connects a server of the SDK that lives in this process', async 
   await connection.closed;
 });
 
-it('brings the answer as the server wrote it, and passes on arguments, meta and progress', async () => {
+it('returns the result unchanged, and passes on arguments, meta and progress', async () => {
   const value = { content: [{ type: 'hologram' }], isError: true, vendor: { x: [1] } };
   const asked: JsonObject[] = [];
   const tiny = tinyServer({
@@ -56,7 +56,7 @@ it('brings the answer as the server wrote it, and passes on arguments, meta and 
   await connection.close();
 });
 
-it('says with the words of the server that it refused, and that this is final', async () => {
+it('throws UPSTREAM_REFUSED with the message of the server', async () => {
   const connection = await connectInMemory(tinyServer().serve)(base());
   await expect(connection.send(toolCall('x'))).rejects.toMatchObject({
     code: 'UPSTREAM_REFUSED',
@@ -66,14 +66,14 @@ it('says with the words of the server that it refused, and that this is final', 
   await connection.close();
 });
 
-it('does not pass on a question it did not invite', async () => {
+it('rejects an input request without a declared capability', async () => {
   const asks = { 'tools/call': () => ({ resultType: 'input_required', inputRequests: {} }) };
   const connection = await connectInMemory(tinyServer(asks).serve)(base());
   await expect(connection.send(toolCall('x'))).rejects.toMatchObject({ code: 'UPSTREAM_FAILED', delivered: 'maybe' });
   await connection.close();
 });
 
-verifies('T8', 'does not ask a server without tools for them', async () => {
+verifies('T8', 'sends no tools/list to a server without tools', async () => {
   const tiny = tinyServer({ initialize: () => ({ ...HELLO, capabilities: { prompts: {} } }) });
   const connection = await connectInMemory(tiny.serve)(base());
   await expect(connection.list('tools', new AbortController().signal)).resolves.toEqual([]);
@@ -81,7 +81,7 @@ verifies('T8', 'does not ask a server without tools for them', async () => {
   await connection.close();
 });
 
-verifies('T9', 'passes on what the server says of its own accord, custom words included', async () => {
+verifies('T9', 'passes on notifications of the server, custom ones included', async () => {
   const tiny = tinyServer();
   const heard: unknown[] = [];
   const hear = (method: string, params: JsonObject) => heard.push([method, params]);
@@ -104,7 +104,7 @@ verifies('T7', 'probes with the cheapest request of the era', async () => {
   await expect(connection.probe(new AbortController().signal)).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' });
 });
 
-verifies('T3', 'an in-process server that never takes its line does not keep anybody waiting', async () => {
+verifies('T3', 'ends the connect to an in-process server that never starts its transport', async () => {
   const abort = new AbortController();
   const connecting = connectInMemory(() => new Promise(() => {}))({ ...base(), signal: abort.signal });
   abort.abort();
@@ -116,7 +116,7 @@ for (const [what, answers, code] of [
   ['speaks no version of ours', { initialize: () => ({ ...HELLO, protocolVersion: '1999' }) }, 'UPSTREAM_REFUSED'],
   ['is given up', { initialize: never }, 'CALL_CANCELLED'],
 ] as const) {
-  verifies('T3', `closes what it opened when the handshake ${what}`, async () => {
+  verifies('T3', `closes the transport when the handshake ${what}`, async () => {
     const abort = new AbortController();
     const tiny = tinyServer(answers);
     const connecting = connectInMemory(tiny.serve)({ ...base(), signal: abort.signal });
@@ -126,7 +126,7 @@ for (const [what, answers, code] of [
   });
 }
 
-it('closes a line that does not start, and passes its reason on', async () => {
+it('closes a transport that does not start, and throws its error', async () => {
   let closed = 0;
   const line: Transport = {
     start: () => Promise.reject(new Error('no cable')),

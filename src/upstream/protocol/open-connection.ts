@@ -7,7 +7,7 @@ import { hasLegalParamHeaders } from '../../schema/param-headers.ts';
 import type { Transport } from '../../wire/json-rpc.ts';
 import { UNDECLARED_COMPLETION_VERSION } from '../../wire/mcp.ts';
 import { Peer } from '../../wire/peer.ts';
-import { answered } from '../call-request.ts';
+import { completeResult } from '../call-request.ts';
 import { type Agreement, CAPABILITY_OF, type Connection, type ConnectOptions } from '../connection.ts';
 import { openServerRequests, type ServerRequests } from '../elicitation/server-requests.ts';
 import { suspendedCalls } from '../elicitation/suspended-calls.ts';
@@ -26,26 +26,34 @@ export interface OpenConnectionOptions extends ConnectOptions {
   readonly transport: Transport;
   readonly onLegacyVersion?: (version: string) => void;
   readonly stderrTail?: () => string;
-  /** How the other side ended, in words; undefined while it has not, and where that cannot be known. */
+  /** Returns how the server process ended; undefined while it runs, and for transports without a process. */
   readonly ending?: () => string | undefined;
 }
 
-// A call waits for it, and is worth more than its log.
+// A call waits for `logging/setLevel`, 2 s at most.
 const LEVEL_MS = 2000;
 
-/** Starts a line, shakes hands and gives back a connection. When that fails nothing is left open. */
+/** Starts a transport, negotiates the protocol version and returns a connection. If that fails, closes the transport. */
 export async function openConnection(options: OpenConnectionOptions): Promise<Connection> {
-  const { server, transport, signal, known, capabilities, onLegacyVersion, serverRequests = ownQuestions() } = options;
+  const {
+    server,
+    transport,
+    signal,
+    known,
+    capabilities,
+    onLegacyVersion,
+    serverRequests = ownServerRequests(),
+  } = options;
   const { timeoutMs = CONNECT_MS } = options;
   let changes: ChangeSource | undefined;
   let agreed: Agreement | undefined;
   const log = connectionLog((level) => (takesLevels(agreed) ? setLevel(peer, level) : undefined));
   const peer: Peer = new Peer(transport, {
     server,
-    answer: (method, params, asked) => calls.answer(method, withPlainNumbers(params), asked),
+    answer: (method, params, incoming) => calls.answer(method, withPlainNumbers(params), incoming),
     onNotification(method, params, askedBy) {
       calls.onNotification(method, params);
-      if (askedBy === undefined) log.hear(method, params);
+      if (askedBy === undefined) log.onNotification(method, params);
       if (changes) changes.onNotification(method, params, askedBy);
       else options.onNotification(method, params);
     },
@@ -73,17 +81,17 @@ export async function openConnection(options: OpenConnectionOptions): Promise<Co
     });
     serverCapabilities = agreement.capabilities;
     agreed = agreement;
-    const lives = listTtls({ agreement, onNotification: options.onNotification });
-    const list = lister({ peer, agreement, lives }, options);
+    const ttls = listTtls({ agreement, onNotification: options.onNotification });
+    const list = lister({ peer, agreement, ttls }, options);
     if (agreement.era === 'modern') {
       const listTools = (during: AbortSignal) => {
-        options.onNotification('notifications/tools/list_changed', {}); // Whoever holds the old list has to know, too.
+        options.onNotification('notifications/tools/list_changed', {}); // The catalog has the old list, too.
         return list('tools', during);
       };
       calls = modernCalls({ peer, server, capabilities, serverRequests, listTools });
     }
     changes = followChanges(peer, { server, agreement, onNotification: options.onNotification });
-    return toConnection({ peer, agreement, calls, changes, lives, list, log }, options);
+    return toConnection({ peer, agreement, calls, changes, ttls, list, log }, options);
   } catch (thrown) {
     changes?.close();
     await peer.close();
@@ -96,13 +104,13 @@ interface Parts {
   readonly agreement: Agreement;
   readonly calls: ProtocolCalls;
   readonly changes: ChangeSource;
-  readonly lives: ListTtls;
+  readonly ttls: ListTtls;
   readonly list: Connection['list'];
   readonly log: ConnectionLog;
 }
 
 function toConnection(
-  { peer, agreement, calls, changes, lives, list, log }: Parts,
+  { peer, agreement, calls, changes, ttls, list, log }: Parts,
   options: OpenConnectionOptions,
 ): Connection {
   const { server, stderrTail = () => '' } = options;
@@ -110,16 +118,16 @@ function toConnection(
     calls.close();
     changes.close();
   });
-  let waiting = 0; // Calls about to be sent.
+  let waiting = 0; // Calls that wait for `logging/setLevel`.
   let hasSentCall = false;
-  /** A lost session is told only when the line is closed: whoever then tries again gets another line. */
-  async function failed(thrown: unknown): Promise<never> {
+  /** Rethrows the failure of a call. Waits until a connection with a lost session is closed: a retry then gets a new one. */
+  async function fail(thrown: unknown): Promise<never> {
     if (HeddleError.is(thrown) && thrown.details.sessionGone === true) await peer.closed;
     if (HeddleError.is(thrown) && thrown.code === 'AUTH_NEEDED') options.onAuthNeeded?.(thrown);
     throw withEnding(server, thrown, options.ending?.());
   }
 
-  async function sendOnceSet(levelSet: Promise<void>, call: ResolvedCall): Promise<Result> {
+  async function sendAfterLevel(levelSet: Promise<void>, call: ResolvedCall): Promise<Result> {
     waiting++;
     await levelSet.finally(() => waiting--);
     return calls.send(call);
@@ -127,19 +135,19 @@ function toConnection(
 
   function send(call: ResolvedCall): Promise<Result> {
     hasSentCall = true;
-    const levelSet = log.sending(call);
-    return (levelSet ? sendOnceSet(levelSet, call) : calls.send(call)).catch(failed);
+    const levelSet = log.beforeCall(call);
+    return (levelSet ? sendAfterLevel(levelSet, call) : calls.send(call)).catch(fail);
   }
 
   return {
     server,
     agreement,
     list,
-    refreshExpiredLists: lives.freshen,
+    refreshExpiredLists: ttls.notifyExpired,
     closed: peer.closed,
     stderrTail,
-    // Whoever cannot complete has nothing to suggest.
-    send: (call) => (call.kind === 'completion' && !canComplete(agreement) ? noSuggestions(server) : send(call)),
+    // A server without completions gets no request: it has no suggestions.
+    send: (call) => (call.kind === 'completion' && !mayComplete(agreement) ? noSuggestions(server) : send(call)),
     sendsUnrelatedRequests: calls.sendsUnrelatedRequests,
     hasSentCall: () => hasSentCall,
     inFlight: () => waiting + calls.inFlight(),
@@ -157,9 +165,9 @@ function toConnection(
     },
     close: () => peer.close(),
     async drain() {
-      changes.close(); // A listen never ends by itself.
+      changes.close(); // `subscriptions/listen` never ends by itself.
       while (waiting > 0) await log.settled();
-      // A call may need another request after the one that was answered; it sends that within the turn.
+      // A call may send another request in the turn after its response.
       do await peer.idle().then(turn);
       while (calls.inFlight() > 0);
       await peer.close();
@@ -167,7 +175,7 @@ function toConnection(
   };
 }
 
-/** Whoever does not take a level logs as it likes; only one that has forgotten us will not take the call, either. */
+/** Ignores a failed `logging/setLevel`, except a lost session, which is rethrown. */
 async function setLevel(peer: Peer, level: string): Promise<void> {
   try {
     await peer.request('logging/setLevel', { level }, { deadlineMs: LEVEL_MS });
@@ -176,32 +184,32 @@ async function setLevel(peer: Peer, level: string): Promise<void> {
   }
 }
 
-/** A newer server is told with each call. */
+/** Tests whether the server takes `logging/setLevel`. A modern server gets the level with each call. */
 const takesLevels = (agreed: Agreement | undefined) =>
   agreed?.era === 'legacy' && agreed.capabilities.logging !== undefined;
 
-// The oldest servers have no word for it.
-const canComplete = ({ capabilities, protocolVersion }: Agreement) =>
+// Servers of 2024-11-05 cannot declare completions.
+const mayComplete = ({ capabilities, protocolVersion }: Agreement) =>
   capabilities.completions !== undefined || protocolVersion === UNDECLARED_COMPLETION_VERSION;
 
 const noSuggestions = async (server: string): Promise<Result> =>
-  answered(server, { completion: { values: [] } }, performance.now());
+  completeResult(server, { completion: { values: [] } }, performance.now());
 
-type Listing = Pick<Parts, 'peer' | 'agreement' | 'lives'>;
+type Listing = Pick<Parts, 'peer' | 'agreement' | 'ttls'>;
 
 function lister(
-  { peer, agreement, lives }: Listing,
+  { peer, agreement, ttls }: Listing,
   { server, transport, timeoutMs }: OpenConnectionOptions,
 ): Connection['list'] {
   const { era, capabilities } = agreement;
-  // Over HTTP, where arguments are repeated as headers, a tool that says so in an illegal way must not be offered.
+  // Over HTTP, arguments are repeated as headers. A tool with an illegal `x-mcp-header` is not listed.
   const checksHeaders = era === 'modern' && transport.hasPerRequestStream === true;
   const isLegal = ({ inputSchema }: JsonObject) => hasLegalParamHeaders(inputSchema);
   return async function list(kind, signal) {
     if (!capabilities[CAPABILITY_OF[kind]]) return [];
     try {
-      const onLife = (ttlMs: unknown) => lives.took(kind, ttlMs);
-      const items = await listAllPages(peer, { server, kind, signal, timeoutMs, onLife });
+      const onTtl = (ttlMs: unknown) => ttls.record(kind, ttlMs);
+      const items = await listAllPages(peer, { server, kind, signal, timeoutMs, onTtl });
       return kind === 'tools' && checksHeaders ? items.filter(isLegal) : items;
     } catch (thrown) {
       throw toFailure(server, thrown);
@@ -210,10 +218,10 @@ function lister(
 }
 
 const NO_SAMPLING = { maxCalls: 0, windowMs: 1, maxTokens: 0 };
-const ownQuestions = (): ServerRequests =>
+const ownServerRequests = (): ServerRequests =>
   openServerRequests({ suspendedCalls: suspendedCalls(), roots: () => [], sampling: () => NO_SAMPLING });
 
-/** That a line was lost says little where it is known why. */
+/** Adds to a lost connection how the server process ended, if that is known. */
 function withEnding(server: string, thrown: unknown, ending: string | undefined): unknown {
   if (ending === undefined || !(thrown instanceof UpstreamError) || thrown.code !== 'UPSTREAM_FAILED') return thrown;
   const { delivered, details } = thrown;

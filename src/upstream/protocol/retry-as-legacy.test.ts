@@ -9,7 +9,7 @@ import { retryAsLegacy } from './retry-as-legacy.ts';
 
 const signal = new AbortController().signal;
 
-/** A server that ends on any first message but those it knows, and how often it was started. */
+/** A server that ends at any other first message, and the number of its starts. */
 function strict(known: string) {
   const script = `
     const answers = {
@@ -33,7 +33,7 @@ function strict(known: string) {
   return { connect: retryAsLegacy(connect), starts };
 }
 
-verifies('T11', 'a server that ends when it is asked for its era is started once more, and remembered', async () => {
+verifies('T11', 'connects again as legacy when the server ends at the probe, and caches the era', async () => {
   const { connect, starts } = strict("['initialize', 'tools/list']");
   const { server, memories } = serverOf(tinyServer(), { connect });
   await server.connect(signal);
@@ -45,7 +45,7 @@ verifies('T11', 'a server that ends when it is asked for its era is started once
   expect(starts).toEqual([undefined, 'legacy', 'legacy']);
 });
 
-it('is not started a third time when it ends all the same', async () => {
+it('does not connect a third time when the server ends again', async () => {
   const { connect, starts } = strict('[]');
   const options = { server: 'demo', signal, capabilities: NO_CAPABILITIES, onNotification: () => {} };
   const ended = { code: 'UPSTREAM_UNREACHABLE', message: expect.stringContaining('it exited with code 1') };
@@ -56,11 +56,11 @@ it('is not started a third time when it ends all the same', async () => {
   expect(starts).toEqual([undefined, 'legacy', 'legacy', 'modern']);
 });
 
-it('one that was of the newer era is asked again after it ended so', async () => {
+it('probes again a server that was modern and ended at the probe', async () => {
   const { connect, starts } = strict("['initialize', 'tools/list']");
-  const known = { server: 'demo', abilities: 0, signature: 'sig', era: 'modern', at: 1_000_000 } as const;
+  const known = { server: 'demo', capabilitySet: 0, signature: 'sig', era: 'modern', at: 1_000_000 } as const;
   const lists = { tools: [], resources: [], templates: [], prompts: [] };
-  const { server, time } = serverOf(tinyServer(), { connect, known: { ...known, lists } });
+  const { server, time } = serverOf(tinyServer(), { connect, saved: [{ ...known, lists }] });
   await expect(server.connect(signal)).rejects.toMatchObject({ code: 'UPSTREAM_UNREACHABLE' });
   time.pass(5000);
   await server.connect(signal);

@@ -3,16 +3,16 @@ import type { Connect } from '../connection.ts';
 import { wasLostAtProbe } from './negotiate.ts';
 
 /**
- * The same way to connect, for servers that end when the first thing they hear is not `initialize`: one of which
- * nothing is known is opened once more, and asked as those before discovery are.
+ * Connects again with `initialize` when a server of unknown era ends at the probe: some servers end when the first
+ * request is not `initialize`.
  */
 export function retryAsLegacy(connect: Connect): Connect {
   return async function connectOrLegacy(options) {
     try {
       return await connect(options);
     } catch (thrown) {
-      const isOpen = options.known === undefined && options.protocol === undefined;
-      const mayBeLegacy = isOpen && HeddleError.is(thrown) && wasLostAtProbe(thrown);
+      const isEraOpen = options.known === undefined && options.protocol === undefined;
+      const mayBeLegacy = isEraOpen && HeddleError.is(thrown) && wasLostAtProbe(thrown);
       if (!mayBeLegacy || options.signal.aborted) throw thrown;
       return connect({ ...options, known: 'legacy' });
     }

@@ -11,15 +11,15 @@ import { until } from '../until.ts';
 const capabilities = { ...NO_CAPABILITIES, form: true, sampling: true };
 const FORM = { message: 'Who?', requestedSchema: { type: 'object', properties: { who: { type: 'string' } } } };
 const signal = new AbortController().signal;
-const asked = (id: string) => toolCall('ask', {}, { capabilities, caller: { id, roles: ['user'], via: 'gateway' } });
+const callOf = (id: string) => toolCall('ask', {}, { capabilities, caller: { id, roles: ['user'], via: 'gateway' } });
 
 async function connected(
   answers: Parameters<typeof tinyServer>[0],
-  limits: { parking?: SuspendedCalls; maxCalls?: number },
+  limits: { suspended?: SuspendedCalls; maxCalls?: number },
 ) {
   const tiny = tinyServer({ 'tools/call': never, ...answers });
-  const questions = openServerRequests({
-    suspendedCalls: limits.parking ?? suspendedCalls(),
+  const serverRequests = openServerRequests({
+    suspendedCalls: limits.suspended ?? suspendedCalls(),
     roots: () => [],
     sampling: () => ({ maxCalls: limits.maxCalls ?? 100, windowMs: 60_000, maxTokens: 100 }),
     clock: () => 1000,
@@ -30,28 +30,29 @@ async function connected(
     signal,
     known: undefined,
     capabilities,
-    serverRequests: questions,
+    serverRequests,
     onNotification: () => {},
   });
-  const ask = (method: string, params: JsonObject) => tiny.lines[0]?.request(method, params, { deadlineMs: 120_000 });
-  return { tiny, connection, ask, questions };
+  const request = (method: string, params: JsonObject) =>
+    tiny.lines[0]?.request(method, params, { deadlineMs: 120_000 });
+  return { tiny, connection, request, serverRequests };
 }
 
-verifies('T10', 'a call puts sixteen questions at once and no more, and the server hears that', async () => {
-  const { connection, ask } = await connected({ initialize: () => HELLO }, {});
-  const round = connection.send(asked('ada'));
-  await until('it is under way', () => connection.inFlight() === 1);
-  const answers = Array.from({ length: 20 }, () => ask('elicitation/create', FORM));
+verifies('T10', 'allows 16 open input requests per call, and answers further ones with an error', async () => {
+  const { connection, request } = await connected({ initialize: () => HELLO }, {});
+  const sending = connection.send(callOf('ada'));
+  await until('it is in flight', () => connection.inFlight() === 1);
+  const answers = Array.from({ length: 20 }, () => request('elicitation/create', FORM));
   const refused = await Promise.allSettled(answers.slice(16));
   expect(refused).toMatchObject(Array(4).fill({ status: 'rejected', reason: { code: -1 } }));
-  const result = await round;
+  const result = await sending;
   expect(result.kind === 'input-required' && Object.keys(result.inputRequests)).toHaveLength(16);
   const ended = Promise.allSettled(answers);
   await connection.close();
   await ended;
 });
 
-verifies('T10', 'a result with more than sixteen questions is none', async () => {
+verifies('T10', 'rejects a result with more than 16 input requests', async () => {
   const inputRequests = Object.fromEntries(
     Array.from({ length: 17 }, (_, at) => [`q${at}`, { method: 'elicitation/create', params: FORM }]),
   );
@@ -62,39 +63,39 @@ verifies('T10', 'a result with more than sixteen questions is none', async () =>
     },
     {},
   );
-  await expect(connection.send(asked('ada'))).rejects.toMatchObject({
+  await expect(connection.send(callOf('ada'))).rejects.toMatchObject({
     code: 'UPSTREAM_FAILED',
-    message: expect.stringContaining('17 questions'),
+    message: expect.stringContaining('17 input requests'),
   });
 });
 
-verifies('T10', 'calls that have ended take nobody else the room to wait', async () => {
-  const places = suspendedCalls({ max: 4, maxPerPrincipal: 2 });
-  const first = await connected({}, { parking: places });
-  const ask = async ({ connection, ask }: typeof first) => {
+verifies('T10', 'does not count ended calls as suspended', async () => {
+  const suspended = suspendedCalls({ max: 4, maxPerPrincipal: 2 });
+  const first = await connected({}, { suspended });
+  const elicit = async ({ connection, request }: typeof first) => {
     const before = connection.inFlight();
-    const round = connection.send(asked('ada'));
-    await until('it is under way', () => connection.inFlight() === before + 1);
-    ask('elicitation/create', FORM)?.catch(() => {});
-    return round;
+    const sending = connection.send(callOf('ada'));
+    await until('it is in flight', () => connection.inFlight() === before + 1);
+    request('elicitation/create', FORM)?.catch(() => {});
+    return sending;
   };
-  await ask(first);
-  await ask(first);
-  await expect(ask(first)).rejects.toThrow(/Too many calls wait/);
+  await elicit(first);
+  await elicit(first);
+  await expect(elicit(first)).rejects.toThrow(/Too many calls wait/);
   await first.connection.close();
   for (let n = 0; n < 3; n++) {
-    const next = await connected({}, { parking: places });
-    await expect(ask(next)).resolves.toMatchObject({ kind: 'input-required' });
-    await expect(ask(next)).resolves.toMatchObject({ kind: 'input-required' });
+    const next = await connected({}, { suspended });
+    await expect(elicit(next)).resolves.toMatchObject({ kind: 'input-required' });
+    await expect(elicit(next)).resolves.toMatchObject({ kind: 'input-required' });
     await next.connection.close();
   }
-  places.close();
+  suspended.close();
 });
 
-it('one user of a server cannot use up what another may let the model write', async () => {
-  const { questions } = await connected({}, { maxCalls: 2 });
+it('counts sampling requests per server and user', async () => {
+  const { serverRequests } = await connected({}, { maxCalls: 2 });
   const sample = (server: string, principal: string) =>
-    questions.admit(server, { method: 'sampling/createMessage', params: {} }, { capabilities, principal });
+    serverRequests.admit(server, { method: 'sampling/createMessage', params: {} }, { capabilities, principal });
   for (let n = 0; n < 2; n++) sample('demo', 'ada');
   expect(() => sample('demo', 'ada')).toThrow(/2 times/);
   expect(sample('demo', 'grace').params).toEqual({ maxTokens: 100 });

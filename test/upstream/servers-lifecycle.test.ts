@@ -14,6 +14,7 @@ import {
   toolCall,
 } from '../../src/upstream/fixtures.ts';
 import type { ServerPlan } from '../../src/upstream/lifecycle/plan-server.ts';
+import { openServerCache } from '../../src/upstream/lifecycle/server-cache.ts';
 import { openServers } from '../../src/upstream/servers.ts';
 import { connectInMemory } from '../../src/upstream/transports/connect-in-memory.ts';
 import { verifies } from '../requirements.ts';
@@ -23,55 +24,60 @@ const signal = new AbortController().signal;
 const UPDATED = 'notifications/resources/updated';
 const off = new HeddleError('SERVER_DISABLED', 'demo is disabled.');
 
-/** Servers of these plans, on a clock of the test's own, and everything they tell. */
+/** Opens servers of these plans with a fake clock, and records their events and notifications. */
 function open(plans: readonly ServerPlan[]) {
-  const told: [string, ServerEvent, ServerStatus['state']][] = [];
+  const published: [string, ServerEvent, ServerStatus['state']][] = [];
   const notes: (readonly [string, string, unknown])[] = [];
   const time = fakeTime();
   const servers = openServers({
     plans,
-    memories: [],
-    book: memoryBook(),
+    cache: openServerCache({ saved: [], book: memoryBook() }),
     localConcurrency: 3,
     remoteConcurrency: 20,
     ...time,
-    onStatus: ({ name, state }, event) => told.push([name, event, state]),
+    onStatus: ({ name, state }, event) => published.push([name, event, state]),
     onList: () => {},
     onNotification: (server, method, params) => notes.push([server, method, params]),
   });
   onTestFinished(() => servers.close());
-  return { servers, told, notes, time, status: (name = 'demo') => servers.status().find((one) => one.name === name) };
+  return {
+    servers,
+    published,
+    notes,
+    time,
+    status: (name = 'demo') => servers.status().find((one) => one.name === name),
+  };
 }
 
 const over = (tiny: TinyServer, more: Partial<ServerPlan> = {}) =>
   planOf({ connect: connectInMemory(tiny.serve), ...more });
 
-verifies('T2', 'tells when a server comes, is replaced and goes, and shows nothing of one that is gone', async () => {
+verifies('T2', 'reports when a server is added, replaced and removed, and has no status of a removed one', async () => {
   const [first, second] = [tinyServer(), tinyServer()];
-  const { servers, told, status, time } = open([over(first), over(tinyServer(), { name: 'other', connect: off })]);
-  expect(told.splice(0)).toEqual([
+  const { servers, published, status, time } = open([over(first), over(tinyServer(), { name: 'other', connect: off })]);
+  expect(published.splice(0)).toEqual([
     ['demo', 'registered', 'pending'],
     ['other', 'registered', 'disabled'],
     ['other', 'disabled', 'disabled'],
   ]);
   const line = await servers.connect('demo', signal);
-  told.length = 0;
+  published.length = 0;
   servers.update([over(second, { revision: '2' })]);
-  expect(told.splice(0)).toEqual([
+  expect(published.splice(0)).toEqual([
     ['demo', 'closed', 'connected'],
     ['other', 'closed', 'disabled'],
     ['demo', 'registered', 'pending'],
   ]);
   await line.closed;
   time.pass(100_000);
-  expect([servers.status().length, status()?.state, told]).toEqual([1, 'pending', []]);
+  expect([servers.status().length, status()?.state, published]).toEqual([1, 'pending', []]);
   servers.update([over(second, { revision: '3', connect: off })]);
-  expect(told.splice(0).map(([, event]) => event)).toEqual(['closed', 'registered', 'disabled']);
+  expect(published.splice(0).map(([, event]) => event)).toEqual(['closed', 'registered', 'disabled']);
   await servers.close();
-  expect(told).toEqual([['demo', 'closed', 'disabled']]);
+  expect(published).toEqual([['demo', 'closed', 'disabled']]);
 });
 
-verifies('C13', 'a call under way ends on the line it began with, and the next one has the new server', async () => {
+verifies('C13', 'ends a call in flight on its connection, and sends the next call to the new server', async () => {
   const answer = Promise.withResolvers<{ content: [] }>();
   const [first, second] = [tinyServer({ 'tools/call': () => answer.promise }), tinyServer()];
   const { servers, notes } = open([over(first)]);
@@ -79,7 +85,7 @@ verifies('C13', 'a call under way ends on the line it began with, and the next o
   const sent = line.send(toolCall('slow'));
   servers.update([over(second, { revision: '2' })]);
   expect(servers.ready('demo', toolCall('slow'))).toBeUndefined();
-  expect(await servers.lineFor('demo', toolCall('slow'), signal)).not.toBe(line);
+  expect(await servers.connectionFor('demo', toolCall('slow'), signal)).not.toBe(line);
   await first.lines[0]?.notify('notifications/message', { data: 'I am old.' });
   await second.lines[0]?.notify('notifications/message', { data: 'I am new.' });
   await until('the new one is heard', () => notes.length > 0);
@@ -89,7 +95,7 @@ verifies('C13', 'a call under way ends on the line it began with, and the next o
   await line.closed;
 });
 
-verifies('T5', 'those to be kept are tried again from the start, without anybody waiting', async () => {
+verifies('T5', 'retries the first connect of servers with autoConnect, without a caller', async () => {
   let refuse = true;
   const tiny = tinyServer();
   const gone = new UpstreamError('UPSTREAM_UNREACHABLE', 'Not yet.', { delivered: 'no' });
@@ -105,7 +111,7 @@ verifies('T5', 'those to be kept are tried again from the start, without anybody
   await until('it is there', () => status()?.state === 'connected');
 });
 
-verifies('T5', 'closing leaves no alarm, whatever each of them was doing', async () => {
+verifies('T5', 'leaves no timer after close, in any state', async () => {
   const [connected, lost, slow] = [tinyServer(), tinyServer(), tinyServer({ initialize: () => new Promise(() => {}) })];
   const { servers, time, status } = open([
     over(connected, { name: 'connected' }),
@@ -124,7 +130,7 @@ verifies('T5', 'closing leaves no alarm, whatever each of them was doing', async
   expect(time.timers()).toBe(0);
 });
 
-verifies('T7', 'looks after all of them, every thirty seconds', async () => {
+verifies('T7', 'probes all servers every 30 s', async () => {
   const probed: string[] = [];
   const connect: Connect = async (options) => {
     const line = await connectInMemory(tinyServer().serve)(options);
@@ -156,7 +162,7 @@ const resourceful = () =>
   });
 const count = ({ asked }: TinyServer, method: string) => asked.filter((one) => one === method).length;
 
-verifies('T8', 'a subscription outlives the line and the server it was made on', async () => {
+verifies('T8', 'keeps a subscription over a reconnect and a replaced server', async () => {
   const [first, second] = [resourceful(), resourceful()];
   const { servers, notes } = open([over(first)]);
   await servers.subscribe('demo', { uri: 'a:b', user: undefined }, signal);
@@ -177,7 +183,7 @@ verifies('T8', 'a subscription outlives the line and the server it was made on',
   expect(count(second, 'resources/unsubscribe')).toBe(1);
 });
 
-verifies('T9', 'a server is told what a program wants it to know', async () => {
+verifies('T9', 'sends a notification of a program to a server', async () => {
   const tiny = tinyServer();
   const { servers } = open([over(tiny)]);
   const said = { method: 'ide/opened', params: { file: 'a.ts' } };
@@ -190,11 +196,11 @@ verifies('T9', 'a server is told what a program wants it to know', async () => {
   ]);
 });
 
-verifies('C13', 'closing ends what still runs on servers that were replaced, on private lines too', async () => {
+verifies('C13', 'closes the connections of replaced servers, private ones included', async () => {
   const [first, second] = [tinyServer({ 'tools/call': never }), tinyServer()];
   const { servers } = open([over(first)]);
   const asked = toolCall('slow', {}, { capabilities: { ...NO_CAPABILITIES, form: true } });
-  const lines = [await servers.connect('demo', signal), await servers.lineFor('demo', asked, signal)];
+  const lines = [await servers.connect('demo', signal), await servers.connectionFor('demo', asked, signal)];
   expect(new Set(lines).size).toBe(2);
   const calls = lines.map((line) => line.send(toolCall('slow')));
   const ended = Promise.allSettled(calls);
@@ -205,7 +211,7 @@ verifies('C13', 'closing ends what still runs on servers that were replaced, on 
   expect(await ended).toMatchObject([{ reason: { code: 'UPSTREAM_FAILED' } }, { reason: { code: 'UPSTREAM_FAILED' } }]);
 });
 
-verifies('T8', 'a server that is replaced is started for those who are subscribed to it', async () => {
+verifies('T8', 'connects a replaced server that has subscriptions', async () => {
   const [first, second, third] = [resourceful(), resourceful(), resourceful()];
   const { servers } = open([over(first)]);
   await servers.subscribe('demo', { uri: 'a:b', user: undefined }, signal);

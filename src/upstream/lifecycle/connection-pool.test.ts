@@ -1,0 +1,176 @@
+import { expect } from 'vitest';
+import { verifies } from '../../../test/requirements.ts';
+import { until } from '../../../test/until.ts';
+import { capabilitiesKey, NO_CAPABILITIES } from '../../core/call/client-capabilities.ts';
+import type { JsonObject } from '../../core/call.ts';
+import { never } from '../fixtures.ts';
+import { callOf, openPool, turn, withCapabilities } from './fixtures.ts';
+
+const signal = new AbortController().signal;
+const modern = {
+  'server/discover': () => ({ supportedVersions: ['2026-07-28'], capabilities: { tools: {} } }),
+};
+
+verifies(
+  'T10',
+  'gives each principal and capability set a private connection that declares exactly these capabilities',
+  async () => {
+    const { connectionFor, ready, servers, declared, privateCount } = openPool();
+    const ada = await connectionFor('ada', withCapabilities('form'));
+    const grace = await connectionFor('grace', withCapabilities('form'));
+    const more = await connectionFor('ada', withCapabilities('form', 'url', 'sampling', 'samplingTools', 'roots'));
+    const plain = await connectionFor('ada');
+    expect(new Set([ada, grace, more, plain]).size).toBe(4);
+    expect(plain).toBe(servers.connected('demo'));
+    expect(declared).toEqual([
+      {},
+      { elicitation: { form: {} } },
+      { elicitation: { form: {} } },
+      { elicitation: { form: {}, url: {} }, sampling: { tools: {} }, roots: {} },
+    ]);
+    expect(await connectionFor('ada', withCapabilities('form'))).toBe(ada);
+    expect([ready('ada', withCapabilities('form')), ready('grace', withCapabilities('form')), ready('ada')]).toEqual([
+      ada,
+      grace,
+      plain,
+    ]);
+    expect(ready('ada', withCapabilities('roots'))).toBeUndefined();
+    expect(privateCount()).toBe(3);
+  },
+);
+
+verifies('T10', 'opens one private connection for concurrent calls', async () => {
+  const { connectionFor, declared } = openPool();
+  const connections = await Promise.all(
+    Array.from({ length: 20 }, () => connectionFor('ada', withCapabilities('form'))),
+  );
+  expect(new Set(connections).size).toBe(1);
+  expect(declared).toHaveLength(2);
+});
+
+verifies('T10', 'uses one connection to a modern server for all clients', async () => {
+  const { connectionFor, servers, tiny } = openPool({ answers: modern });
+  const shared = await servers.connect('demo', signal);
+  expect(await connectionFor('ada', withCapabilities('form'))).toBe(shared);
+  expect(await connectionFor('grace', withCapabilities('roots'))).toBe(shared);
+  expect(tiny.lines).toHaveLength(1);
+});
+
+verifies('T10', 'uses the shared connection for every call to a built-in server', async () => {
+  const { connectionFor, servers } = openPool({ plan: { scope: 'builtin' } });
+  expect(await connectionFor('ada', withCapabilities('form'))).toBe(servers.connected('demo'));
+});
+
+verifies('T10', 'uses the shared connection for the sole user, and a private one for another principal', async () => {
+  const { connectionFor, declared, servers } = openPool({
+    user: { principal: 'me', capabilities: withCapabilities('form', 'url') },
+  });
+  expect(await connectionFor('me', withCapabilities('form', 'url'))).toBe(servers.connected('demo'));
+  expect(await connectionFor('me')).toBe(servers.connected('demo'));
+  expect(await connectionFor('another')).not.toBe(servers.connected('demo'));
+  expect(declared).toEqual([{ elicitation: { form: {}, url: {} } }, {}]);
+});
+
+verifies('T10', 'closes a private connection after 5 minutes, unless a call is in flight', async () => {
+  const answer = Promise.withResolvers<JsonObject>();
+  const { connectionFor, privateCount, time, tiny } = openPool({ answers: { 'tools/call': () => answer.promise } });
+  await connectionFor('idle', withCapabilities('form'));
+  const busy = await connectionFor('busy', withCapabilities('form'));
+  const sent = busy.send(callOf('busy', withCapabilities('form')));
+  await turn();
+  time.pass(240_000);
+  expect(privateCount()).toBe(2);
+  time.pass(90_000);
+  expect(privateCount()).toBe(1);
+  await tiny.lines[1]?.closed;
+  answer.resolve({ content: [] });
+  await sent;
+  time.pass(330_000);
+  expect(privateCount()).toBe(0);
+  await busy.closed;
+});
+
+verifies('T10', 'opens a new private connection after one was lost', async () => {
+  const { connectionFor, ready, tiny } = openPool();
+  const first = await connectionFor('ada', withCapabilities('form'));
+  await tiny.lines[1]?.close();
+  await until('it is forgotten', () => ready('ada', withCapabilities('form')) === undefined);
+  expect(await connectionFor('ada', withCapabilities('form'))).not.toBe(first);
+});
+
+verifies('T10', 'allows 8 private connections per principal, and closes an idle one for another', async () => {
+  const { connectionFor, privateCount } = openPool({ answers: { 'tools/call': never } });
+  const sets = [...Array(10).keys()].map((n) => {
+    const bits = n + 1;
+    return { form: !!(bits & 1), url: !!(bits & 2), sampling: !!(bits & 4), samplingTools: !!(bits & 8), roots: false };
+  });
+  for (const set of sets.slice(0, 8)) {
+    const connection = await connectionFor('ada', set);
+    if (set !== sets[7]) void connection.send(callOf('ada', set)).catch(() => {});
+  }
+  await turn();
+  const ninth = await connectionFor('ada', sets[8]);
+  void ninth.send(callOf('ada', sets[8])).catch(() => {});
+  await turn();
+  expect(privateCount()).toBe(8);
+  await expect(connectionFor('ada', sets[9])).rejects.toMatchObject({
+    code: 'UPSTREAM_UNREACHABLE',
+    delivered: 'no',
+    message: 'No connection to demo can be opened for this call: ada has 8 private connections, all in use.',
+  });
+  await expect(connectionFor('grace', sets[9])).resolves.toBeDefined();
+});
+
+verifies('T10', 'gives a server that sends unrelated requests one call per private connection', async () => {
+  const { connectionFor, tiny, privateCount } = openPool({ answers: { 'tools/call': never } });
+  const call = callOf('ada', withCapabilities('form'));
+  const first = await connectionFor('ada', withCapabilities('form'));
+  void first.send(call).catch(() => {});
+  await until('it is in flight', () => tiny.asked.includes('tools/call'));
+  const form = { message: 'Who?', requestedSchema: { type: 'object', properties: { who: { type: 'string' } } } };
+  void tiny.lines[1]?.request('elicitation/create', form, { deadlineMs: 120_000 }).catch(() => {});
+  await until('it has sent a request', () => first.sendsUnrelatedRequests());
+  const others = await Promise.all([
+    connectionFor('ada', withCapabilities('form')),
+    connectionFor('ada', withCapabilities('form')),
+  ]);
+  expect(new Set([first, ...others]).size).toBe(3);
+  await turn();
+  // These are idle again, so no new one is opened.
+  expect(others).toContain(await connectionFor('ada', withCapabilities('form')));
+  expect(privateCount()).toBe(3);
+});
+
+verifies('R4', 'counts every new connection to a server, private ones included', async () => {
+  const { connectionFor, servers, tiny } = openPool();
+  expect(servers.connectionsTo('demo')).toBe(0);
+  await servers.connect('demo', signal);
+  expect(servers.connectionsTo('demo')).toBe(1);
+  await Promise.all([connectionFor('ada', withCapabilities('form')), connectionFor('ada', withCapabilities('form'))]);
+  expect(servers.connectionsTo('demo')).toBe(2);
+  const shared = servers.connected('demo');
+  await tiny.lines[0]?.close();
+  await shared?.closed;
+  await servers.connect('demo', signal);
+  expect(servers.connectionsTo('demo')).toBe(3);
+});
+
+verifies('T10', 'closes private connections with their server', async () => {
+  const { connectionFor, servers, time } = openPool();
+  const connection = await connectionFor('ada', withCapabilities('form'));
+  await servers.disconnect('demo');
+  await connection.closed;
+  const next = await connectionFor('ada', withCapabilities('form'));
+  expect(next).not.toBe(connection);
+  await servers.close();
+  await next.closed;
+  expect(time.timers()).toBe(0);
+});
+
+verifies('T10', 'encodes each capability set as its own number', () => {
+  const names = ['form', 'url', 'sampling', 'samplingTools', 'roots'] as const;
+  expect([undefined, NO_CAPABILITIES, ...names.map((name) => withCapabilities(name))].map(capabilitiesKey)).toEqual([
+    0, 0, 1, 2, 4, 8, 16,
+  ]);
+  expect(capabilitiesKey(withCapabilities(...names))).toBe(31);
+});

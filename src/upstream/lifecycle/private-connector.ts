@@ -1,0 +1,110 @@
+import { NO_CAPABILITIES } from '../../core/call/client-capabilities.ts';
+import { type ConnectionUser, capabilitiesOfUser, ownerOf } from '../../core/call/private-user.ts';
+import type { ClientCapabilities } from '../../core/call.ts';
+import { HeddleError, UpstreamError } from '../../core/errors.ts';
+import type { Era } from '../../wire/mcp.ts';
+import type { Connection, ConnectOptions } from '../connection.ts';
+import { type ConnectionOwner, canUseSharedConnection } from './private-connections.ts';
+import { type PrivateFeed, privateFeed } from './private-feed.ts';
+import type { RefreshListsOptions } from './refresh-lists.ts';
+import type { ServerDefinitions } from './server-definitions.ts';
+import type { ServerOptions } from './server-options.ts';
+
+interface PrivateConnectorOptions extends Pick<RefreshListsOptions, 'clock' | 'timer' | 'signal'> {
+  readonly options: ServerOptions;
+  readonly definitions: ServerDefinitions;
+  /** Returns the shared connection if it is open. */
+  readonly shared: () => Connection | undefined;
+  readonly handlers: Pick<ConnectOptions, 'onTrouble' | 'onAuthNeeded'>;
+  readonly withDeadline: <T>(task: (signal: AbortSignal) => Promise<T>) => Promise<T>;
+}
+
+/** Opens the private connections of one server, and passes their lists and notifications on to their users. */
+export interface PrivateConnector extends ConnectionOwner {
+  /** Tests whether a user belongs on the shared connection. Uses the cached era while there is no connection. */
+  usesShared(user: ConnectionUser): boolean;
+}
+
+export function privateConnector(connector: PrivateConnectorOptions): PrivateConnector {
+  const { options, definitions, shared, handlers, withDeadline } = connector;
+  const { plan } = options;
+  const cachedEra = () => definitions.era.known();
+
+  function connect(
+    capabilities: ClientCapabilities,
+    onNotification: ConnectOptions['onNotification'],
+    era = cachedEra(),
+  ): Promise<Connection> {
+    const { connect, name: server } = plan;
+    if (HeddleError.is(connect)) return Promise.reject(connect);
+    return withDeadline((signal) => connect({ ...handlers, server, known: era, capabilities, signal, onNotification }));
+  }
+
+  // The shared connection on which the server turned out to speak the modern era alone.
+  let modernOnlyOn: Connection | undefined;
+
+  function usesShared(user: ConnectionUser, eraIfDown: Era | undefined = cachedEra()): boolean {
+    if (!options.user && !user.capabilities && !user.caller.capabilities) return true; // Most calls: their clients declare no capabilities.
+    const connection = shared();
+    const era = connection?.agreement.era ?? eraIfDown;
+    if (!era || plan.scope === 'builtin') return true; // Built-in servers send no requests.
+    const maySpeakLegacy = plan.protocol === undefined && (!modernOnlyOn || modernOnlyOn !== connection);
+    return canUseSharedConnection({ era, only: options.user, maySpeakLegacy }, user);
+  }
+
+  /** Opens a legacy connection to a server whose shared connection is modern. */
+  async function connectLegacy(
+    capabilities: ClientCapabilities,
+    onNotification: ConnectOptions['onNotification'],
+  ): Promise<Connection> {
+    const sharedBefore = shared();
+    const connection = await connect(capabilities, onNotification, 'legacy');
+    if (connection.agreement.era === 'legacy') return connection;
+    modernOnlyOn = sharedBefore;
+    await connection.close();
+    throw modernOnly(plan.name);
+  }
+
+  return {
+    name: plan.name,
+    plan,
+    usesShared: (user) => usesShared(user),
+    openConnection(user, onNotification) {
+      const capabilities = capabilitiesOfUser(user) ?? NO_CAPABILITIES;
+      return (shared()?.agreement.era ?? cachedEra()) === 'modern'
+        ? connectLegacy(capabilities, onNotification)
+        : connect(capabilities, onNotification);
+    },
+    follow: (user, connection) =>
+      usesShared(user, connection.agreement.era) ? undefined : followPrivate(user, connection, connector),
+  };
+}
+
+/** Follows a private connection. Its tools count for all clients with its capabilities until a call was sent on it. */
+function followPrivate(of: ConnectionUser, connection: Connection, connector: PrivateConnectorOptions): PrivateFeed {
+  const { options, definitions, clock, timer, signal } = connector;
+  const { capabilityLists } = definitions;
+  const user = ownerOf(of);
+  const { capabilitySet } = user;
+  const isFresh = () => !connection.hasSentCall();
+  const feed = privateFeed(connection, {
+    clock,
+    timer,
+    signal,
+    subscriptions: options.subscriptions.of(of),
+    onList(kind, items) {
+      if (kind === 'tools' && capabilitySet !== 0) capabilityLists.take(capabilitySet, items, isFresh());
+      options.onPrivateList(user, kind, items);
+    },
+    onNotification: (method, params) => options.onNotification(method, params, user),
+    onEnd: () => options.onPrivateEnd(user),
+  });
+  const { listed } = feed;
+  if (capabilitySet !== 0 && isFresh()) {
+    capabilityLists.begin(capabilitySet, { listed, closed: connection.closed, isFresh });
+  }
+  return feed;
+}
+
+const modernOnly = (server: string) =>
+  new UpstreamError('UPSTREAM_REFUSED', `${server} speaks the modern era only.`, { delivered: 'no' });

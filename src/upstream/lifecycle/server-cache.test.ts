@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest';
+import { verifies } from '../../../test/requirements.ts';
+import type { CachedServer } from '../../store/server-book.ts';
+import { openServerCache } from './server-cache.ts';
+
+const lists = { tools: [], resources: [], templates: [], prompts: [] };
+const entry = (capabilitySet: number, signature = 'sig') =>
+  ({ server: 'demo', capabilitySet, signature, era: 'legacy', at: 0, lists }) as const;
+const demo = { name: 'demo', signature: 'sig' };
+
+const cacheOf = (saved: readonly CachedServer[], sharedSet: number) =>
+  openServerCache({ saved, sharedSet, book: { remember: async () => {} } });
+
+verifies('T3', 'does not use the entry of a capability set for a shared connection without capabilities', () => {
+  const cache = cacheOf([entry(3)], 0);
+  expect(cache.shared(demo)).toBeUndefined();
+  expect(cache.withCapabilities(demo)).toEqual([entry(3)]);
+  cache.put(entry(0));
+  expect(cache.shared(demo)).toEqual(entry(0));
+});
+
+verifies('T3', 'uses the entry of the shared capability set, or else the one without capabilities', () => {
+  const cache = cacheOf([entry(0), entry(3)], 3);
+  expect([cache.shared(demo), cache.withCapabilities(demo)]).toEqual([entry(3), []]);
+  expect(cacheOf([entry(0), entry(1)], 3).shared(demo)).toEqual(entry(0));
+});
+
+verifies('T3', 'keeps the tools of a legacy server by capability set', () => {
+  const shared = cacheOf([entry(0), entry(3)], 0);
+  expect([0, 3, 1].map((capabilitySet) => shared.has(demo, capabilitySet))).toEqual([true, true, false]);
+  expect(cacheOf([{ ...entry(0), era: 'modern' }], 0).has(demo, 3)).toBe(true);
+  const ofSoleUser = cacheOf([entry(0)], 3);
+  expect(ofSoleUser.has(demo, 0)).toBe(false);
+  ofSoleUser.put(entry(3));
+  expect(ofSoleUser.has(demo, 0)).toBe(true);
+});
+
+it('ignores the entries of another command or URL', () => {
+  const cache = cacheOf([entry(0, 'old'), entry(3, 'old')], 0);
+  const found = [cache.shared(demo), cache.withCapabilities(demo), cache.shared({ ...demo, name: 'other' })];
+  expect(found).toEqual([undefined, [], undefined]);
+});

@@ -1,0 +1,61 @@
+import type { CachedServer, ServerBook } from '../../store/server-book.ts';
+import type { ServerPlan } from './plan-server.ts';
+
+type CachedPlan = Pick<ServerPlan, 'name' | 'signature'>;
+
+export interface ServerCacheOptions {
+  /** The entries that the store had at the start. */
+  readonly saved: readonly CachedServer[];
+  readonly book: Pick<ServerBook, 'remember'>;
+  /** The capability set that shared connections declare, as `capabilitiesKey` encodes it; 0 unless given. */
+  readonly sharedSet?: number;
+}
+
+/** The last known definitions of all servers, by server and capability set. In memory and in the store. */
+export interface ServerCache {
+  /** The capability set that shared connections declare. */
+  readonly sharedSet: number;
+  /** Returns the entry of the shared connection; if there is none, the entry without capabilities. */
+  shared(server: CachedPlan): CachedServer | undefined;
+  /** Returns the entries of private connections with capabilities; none if the shared connection declares some. */
+  withCapabilities(server: CachedPlan): readonly CachedServer[];
+  /** Tests whether the tools are cached that clients with these capabilities see. */
+  has(server: CachedPlan, capabilitySet: number): boolean;
+  /** Replaces the entry of the same server and capability set. */
+  put(entry: CachedServer): void;
+}
+
+/** Opens the cache. An entry counts only for a plan with its signature: another command or URL is another server. */
+export function openServerCache({ saved, book, sharedSet = 0 }: ServerCacheOptions): ServerCache {
+  const entries = new Map<string, Map<number, CachedServer>>();
+
+  function add(entry: CachedServer): void {
+    const own = entries.get(entry.server) ?? new Map<number, CachedServer>();
+    entries.set(entry.server, own.set(entry.capabilitySet, entry));
+  }
+
+  const entriesOf = ({ name, signature }: CachedPlan) =>
+    [...(entries.get(name)?.values() ?? [])].filter((entry) => entry.signature === signature);
+
+  for (const entry of saved) add(entry);
+  return {
+    sharedSet,
+    put(entry) {
+      add(entry);
+      // A lost entry costs one more probe and list: that must not fail a connect.
+      book.remember(entry).catch(() => {});
+    },
+    shared(server) {
+      const found = entriesOf(server);
+      return found.find((one) => one.capabilitySet === sharedSet) ?? found.find((one) => one.capabilitySet === 0);
+    },
+    has(server, capabilitySet) {
+      // A sole user with capabilities declares them on the shared connections.
+      const wanted = sharedSet === 0 ? capabilitySet : sharedSet;
+      // The shared connection of a modern server lists all tools.
+      const isListed = (one: CachedServer) => one.capabilitySet === wanted || (sharedSet === 0 && one.era === 'modern');
+      return wanted === 0 || entriesOf(server).some(isListed);
+    },
+    withCapabilities: (server) => (sharedSet === 0 ? entriesOf(server).filter((one) => one.capabilitySet !== 0) : []),
+  };
+}

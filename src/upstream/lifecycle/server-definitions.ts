@@ -1,0 +1,77 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { JsonObject } from '../../core/call.ts';
+import type { HeddleError } from '../../core/errors.ts';
+import type { Clock } from '../../core/time.ts';
+import type { ListKind } from '../connection.ts';
+import { type EraCache, eraCache } from '../protocol/era-cache.ts';
+import { type CapabilityLists, capabilityLists } from './capability-lists.ts';
+import type { ServerPlan } from './plan-server.ts';
+import type { ServerCache } from './server-cache.ts';
+
+export type Lists = Readonly<Partial<Record<ListKind, readonly JsonObject[]>>>;
+
+export interface ServerDefinitionsOptions {
+  readonly plan: ServerPlan;
+  readonly cache: ServerCache;
+  readonly clock: Clock;
+  /** Receives the tools that a new connection with these capabilities lists, when they differ from before. */
+  readonly onCapabilityTools: (capabilitySet: number, tools: readonly JsonObject[]) => void;
+}
+
+/** The era and the lists of one server. They come from the cache until the server has listed them, and go back to it. */
+export interface ServerDefinitions {
+  readonly era: EraCache;
+  /** The tools by the capabilities that a connection declares. */
+  readonly capabilityLists: CapabilityLists;
+  /** The lists of the shared connection. */
+  lists(): Lists;
+  /** Takes a list of the shared connection; true when it differs from the one before. */
+  take(kind: ListKind, items: readonly JsonObject[]): boolean;
+  /** Takes the failure of a list. The list before stays. */
+  fail(kind: ListKind, error: HeddleError): void;
+  /** Returns which list failed, and why. */
+  failure(): string | undefined;
+  /** Forgets failed lists, since their connection is gone. */
+  clearFailures(): void;
+  /** Writes the lists of the shared connection to the cache. */
+  save(): void;
+}
+
+export function serverDefinitions(options: ServerDefinitionsOptions): ServerDefinitions {
+  const { plan, cache, clock, onCapabilityTools } = options;
+  const cached = cache.shared(plan);
+  const era = eraCache(cached, clock);
+  const failures = new Map<ListKind, string>();
+  let lists: Lists = cached?.lists ?? {};
+
+  /** Caches nothing of a built-in server, nor of a server whose era is in doubt. */
+  function save(capabilitySet: number, tools = lists.tools ?? []): void {
+    const verdict = era.current();
+    if (plan.scope === 'builtin' || !verdict) return;
+    const { resources = [], templates = [], prompts = [] } = lists;
+    const { name: server, signature } = plan;
+    cache.put({ server, capabilitySet, signature, ...verdict, lists: { tools, resources, templates, prompts } });
+  }
+
+  return {
+    era,
+    capabilityLists: capabilityLists({
+      cached: cache.withCapabilities(plan),
+      onTools(capabilitySet, tools) {
+        onCapabilityTools(capabilitySet, tools);
+        save(capabilitySet, tools);
+      },
+    }),
+    lists: () => lists,
+    take(kind, items) {
+      const isNew = !isDeepStrictEqual(lists[kind] ?? [], items);
+      lists = { ...lists, [kind]: items };
+      failures.delete(kind);
+      return isNew;
+    },
+    fail: (kind, { message }) => void failures.set(kind, `Its ${kind} could not be listed: ${message}`),
+    failure: () => failures.values().next().value,
+    clearFailures: () => failures.clear(),
+    save: () => save(cache.sharedSet),
+  };
+}
