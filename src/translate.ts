@@ -1,4 +1,4 @@
-/** Tool definitions in the dialects of models: the public API of `heddle/translate`. */
+/** The public API of `heddle/translate`: conversion of tool definitions between model vendors. */
 export { type AnthropicTool, fromAnthropic, toAnthropic } from './translate/anthropic.ts';
 export { fromGemini } from './translate/gemini/from-gemini.ts';
 export { type GeminiFunction, toGemini } from './translate/gemini/gemini.ts';

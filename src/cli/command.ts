@@ -5,28 +5,28 @@ import { closest } from '../core/text/did-you-mean.ts';
 export interface Option extends ParseArgsOptionDescriptor {
   readonly type: 'string' | 'boolean';
   readonly help: string;
-  /** What the value is called in the help, for options that take one. */
+  /** Placeholder for the value in the help text. */
   readonly value?: string;
 }
 
-/** One subcommand: what it says of itself, and what it does. */
+/** A subcommand: its help texts and its action. */
 export interface Command {
   readonly summary: string;
   readonly usage: string;
   readonly examples: readonly string[];
   readonly options: Readonly<Record<string, Option>>;
-  /** How many words it takes besides its options; none unless said. */
-  readonly words?: number;
+  /** Largest number of positional arguments. Default: 0. */
+  readonly maxPositionals?: number;
   /** Resolves to the exit code. */
   run(input: Input): Promise<number>;
 }
 
 export interface Input {
   readonly positionals: readonly string[];
-  /** What came after `--`; undefined when there was none. */
+  /** The arguments after `--`; undefined without `--`. */
   readonly rest: readonly string[] | undefined;
   text(name: string): string | undefined;
-  /** Every value of an option that may be repeated. */
+  /** Returns all values of a repeatable option. */
   texts(name: string): readonly string[];
   flag(name: string): boolean;
 }
@@ -38,13 +38,13 @@ export const CONFIG_OPTION: Option = {
 };
 export const TRUST_OPTION: Option = {
   type: 'boolean',
-  help: 'Believe what came with the project without asking (for CI)',
+  help: 'Trust the servers and settings of the project without asking (for CI)',
 };
 export const JSON_OPTION: Option = { type: 'boolean', help: 'Print JSON' };
 const HELP_OPTION: Option = { type: 'boolean', short: 'h', help: 'Show this help' };
 
-/** Reads the arguments of a command. Throws USAGE_INVALID for whatever it does not know. */
-export function readInput({ options, words = 0, usage }: Command, argv: readonly string[]): Input {
+/** Parses the arguments of a command. Throws USAGE_INVALID for an unknown option or too many positionals. */
+export function readInput({ options, maxPositionals = 0, usage }: Command, argv: readonly string[]): Input {
   const terminator = argv.indexOf('--');
   const own = terminator < 0 ? argv : argv.slice(0, terminator);
   const all = { ...options, help: HELP_OPTION };
@@ -52,11 +52,11 @@ export function readInput({ options, words = 0, usage }: Command, argv: readonly
   try {
     read = parseArgs({ args: [...own], options: all, allowPositionals: true, strict: true });
   } catch (cause) {
-    throw misunderstood(cause, Object.keys(all));
+    throw toUsageError(cause, Object.keys(all));
   }
   const { values, positionals } = read;
-  if (positionals.length > words) {
-    throw new HeddleError('USAGE_INVALID', `${positionals[words]} is one word too many.`, {
+  if (positionals.length > maxPositionals) {
+    throw new HeddleError('USAGE_INVALID', `${positionals[maxPositionals]} is one word too many.`, {
       fix: `Usage: ${usage}; --help shows an example.`,
     });
   }
@@ -69,7 +69,7 @@ export function readInput({ options, words = 0, usage }: Command, argv: readonly
   };
 }
 
-function misunderstood(cause: unknown, known: readonly string[]): HeddleError {
+function toUsageError(cause: unknown, known: readonly string[]): HeddleError {
   const text = cause instanceof Error ? cause.message : String(cause);
   const [, typed, unknown] = /^Unknown option '(-+([^']+))'/.exec(text) ?? [];
   if (unknown === undefined) return new HeddleError('USAGE_INVALID', text, { cause });
@@ -80,7 +80,7 @@ function misunderstood(cause: unknown, known: readonly string[]): HeddleError {
   });
 }
 
-/** A number given on the command line, or USAGE_INVALID. */
+/** Parses a whole number up to `max`. Throws USAGE_INVALID. */
 export function readNumber(name: string, text: string | undefined, max: number): number | undefined {
   if (text === undefined) return undefined;
   const value = Number(text);

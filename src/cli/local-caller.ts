@@ -1,13 +1,13 @@
 import { userInfo } from 'node:os';
 import type { Caller } from '../core/call.ts';
 
-/** The person at this terminal: whoever can run this command owns this Heddle. */
+/** Returns the user of this terminal as caller. A user who can run `heddle` has the role `owner`. */
 export const localCaller = (): Caller => ({ id: `local:${userName()}`, roles: ['owner'], via: 'cli' });
 
 function userName(): string {
   try {
     return userInfo().username;
   } catch {
-    return String(process.getuid?.() ?? 'unknown'); // A container may run as a user that has no name.
+    return String(process.getuid?.() ?? 'unknown'); // In a container the user id may have no name.
   }
 }

@@ -9,7 +9,7 @@ interface Entry {
   readonly load: () => Promise<Command>;
 }
 
-// Loaded one at a time: a command pays only for itself.
+// Each command is loaded on use, so that start-up stays short.
 const COMMANDS: Readonly<Record<string, Entry>> = {
   up: { summary: 'Start the gateway', load: async () => (await import('./commands/up.ts')).up },
   serve: { summary: 'Serve one MCP client over stdio', load: async () => (await import('./commands/serve.ts')).serve },
@@ -29,7 +29,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   key: { summary: 'Make, list or revoke keys', load: async () => (await import('./commands/key.ts')).key },
   secret: { summary: 'Set, list or remove secrets', load: async () => (await import('./commands/secret.ts')).secret },
   trust: {
-    summary: 'Agree to what came with the project',
+    summary: 'Trust the servers of a project',
     load: async () => (await import('./commands/trust.ts')).trust,
   },
   import: {
@@ -64,14 +64,14 @@ export async function main(argv: readonly string[]): Promise<void> {
   }
 }
 
-/** A reader that has seen enough, as in `heddle list tools | head`, is no fault. */
+/** Ignores EPIPE: the reader of a pipe may close it early, as in `heddle list tools | head`. */
 function allowClosedPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error;
 }
 
 async function run(argv: readonly string[]): Promise<number> {
   const [first, ...rest] = argv;
-  if (first === '--version' || first === '-v' || first === '-V') return say(VERSION);
+  if (first === '--version' || first === '-v' || first === '-V') return printText(VERSION);
   if (first === 'help' || first === '--help' || first === '-h') return help(rest[0]);
   if (first === undefined || first.startsWith('-')) return runCommand(await STATUS.load(), argv);
   const entry = Object.hasOwn(COMMANDS, first) ? COMMANDS[first] : undefined;
@@ -81,15 +81,15 @@ async function run(argv: readonly string[]): Promise<number> {
 
 async function runCommand(command: Command, argv: readonly string[]): Promise<number> {
   const own = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv;
-  if (own.includes('--help') || own.includes('-h')) return say(helpOf(command).trimEnd());
+  if (own.includes('--help') || own.includes('-h')) return printText(helpOf(command).trimEnd());
   return command.run(readInput(command, argv));
 }
 
 async function help(name: string | undefined): Promise<number> {
-  if (name === undefined) return say(overview());
+  if (name === undefined) return printText(overview());
   const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (!entry) throw unknownCommand(name);
-  return say(helpOf(await entry.load()).trimEnd());
+  return printText(helpOf(await entry.load()).trimEnd());
 }
 
 function overview(): string {
@@ -111,7 +111,7 @@ function unknownCommand(name: string): HeddleError {
   return new HeddleError('USAGE_INVALID', `There is no command ${name}.`, { fix });
 }
 
-function say(text: string): number {
+function printText(text: string): number {
   process.stdout.write(`${text}\n`);
   return 0;
 }

@@ -20,14 +20,14 @@ export interface AccessOptions {
 const KEY_BYTES = 32;
 const NAME = /^[A-Za-z0-9._-]{1,64}$/;
 
-/** Who may come in. Making and taking away keys is the owner's, and leaves a record. */
+/** Returns the administration of API keys. Creating and revoking requires `owner` and writes an audit record. */
 export function access({ store, config, clock }: AccessOptions): Access {
   const { keys, audit } = store;
   const settings = () => config().settings;
-  const waiting = (profile: string) => untrustedFileWith(profile, config().untrusted);
+  const untrustedFile = (profile: string) => untrustedFileWith(profile, config().untrusted);
   const configured = () => settings().gateway.apiKeys;
 
-  async function record(by: Caller, action: string, detail: JsonObject): Promise<void> {
+  async function recordChange(by: Caller, action: string, detail: JsonObject): Promise<void> {
     requireRole(by, ['owner']);
     const { id: caller, via } = by;
     const name = `keys.${action}`;
@@ -36,35 +36,35 @@ export function access({ store, config, clock }: AccessOptions): Access {
 
   return {
     settings,
-    waitingProfile: waiting,
+    waitingProfile: untrustedFile,
     async keyOf(sha256) {
       return (await keys.find(sha256)) ?? configured().find((key) => key.sha256 === sha256);
     },
     async keys(by) {
       requireRole(by, ['owner', 'auditor']);
-      const kept = (await keys.all()).map((key) => ({ ...key, from: 'store' as const }));
-      return [...kept, ...configured().map((key) => ({ ...key, from: 'configuration' as const }))];
+      const stored = (await keys.all()).map((key) => ({ ...key, from: 'store' as const }));
+      return [...stored, ...configured().map((key) => ({ ...key, from: 'configuration' as const }))];
     },
     async createKey(by, { name, roles, profile }) {
       if (!NAME.test(name)) throw notAName(name);
       if (profile !== undefined && !Object.hasOwn(settings().profiles, profile)) {
-        const file = waiting(profile);
+        const file = untrustedFile(profile);
         throw file === undefined ? noProfile(profile, settings()) : untrustedProfile(profile, file);
       }
-      await record(by, 'create', { key: name, roles, profile });
+      await recordChange(by, 'create', { key: name, roles, profile });
       const key = `hk_${randomBytes(KEY_BYTES).toString('base64url')}`;
       const sha256 = createHash('sha256').update(key).digest('hex');
-      const kept = { name, sha256, roles, createdAt: clock(), ...(profile !== undefined && { profile }) };
-      // One name is one caller to rules and to the audit log, wherever the key is kept.
-      const free = !configured().some((one) => one.name === name) && (await keys.add(kept));
+      const record = { name, sha256, roles, createdAt: clock(), ...(profile !== undefined && { profile }) };
+      // A name identifies one caller for rules and the audit log, whether its key is stored or configured.
+      const free = !configured().some((one) => one.name === name) && (await keys.add(record));
       if (!free) throw taken(name);
       return key;
     },
     async revokeKey(by, name) {
-      await record(by, 'revoke', { key: name });
+      await recordChange(by, 'revoke', { key: name });
       if (await keys.remove(name)) return;
-      const written = configured().some((key) => key.name === name);
-      throw written ? inConfiguration(name) : noKey(name, await keys.all());
+      const isConfigured = configured().some((key) => key.name === name);
+      throw isConfigured ? inConfiguration(name) : noKey(name, await keys.all());
     },
     refused({ id: caller, via, profile }, { callId, name, reason }) {
       const detail = { outcome: 'refused', reason, profile };
@@ -90,10 +90,11 @@ function noProfile(profile: string, { profiles }: Pick<Settings, 'profiles'>): H
   });
 }
 
-/** The file that has a profile of this name and is not trusted yet. */
+/** Returns the untrusted file that defines this profile. */
 function untrustedFileWith(profile: string, untrusted: Config['untrusted']): string | undefined {
-  const says = (line: string) => line.startsWith('profiles: ') && line.includes(`${JSON.stringify(profile)}:`);
-  return untrusted.find(({ also }) => also.some(says))?.at?.file;
+  const definesProfile = (line: string) =>
+    line.startsWith('profiles: ') && line.includes(`${JSON.stringify(profile)}:`);
+  return untrusted.find(({ also }) => also.some(definesProfile))?.at?.file;
 }
 
 const untrustedProfile = (profile: string, file: string) =>
@@ -102,7 +103,7 @@ const untrustedProfile = (profile: string, file: string) =>
   });
 
 const inConfiguration = (name: string) =>
-  new HeddleError('NAME_UNKNOWN', `The key ${name} is not kept here: it is written in the configuration.`, {
+  new HeddleError('NAME_UNKNOWN', `The key ${name} is written in the configuration and cannot be revoked here.`, {
     fix: 'Remove it from `gateway.apiKeys`; a running gateway notices at once.',
   });
 

@@ -24,7 +24,7 @@ export interface DoctorOptions {
   readonly stages: readonly string[];
 }
 
-/** Looks at everything that can be wrong, or at all there is to know of one server. */
+/** Returns the doctor: it checks the whole installation, or one server in detail. */
 export function openDoctor({
   active,
   audit,

@@ -11,7 +11,7 @@ interface View {
   readonly rules: () => Decide;
 }
 
-/** Which rule keeps a tool of this name from the owner, who may know that it is there and change the rule. */
+/** Returns the rule that hides a tool of this name. Only the owner may learn it. */
 export function hiddenBy(view: View, by: Caller, name: string): HidingRule | undefined {
   requireRole(by, ['owner']);
   const { catalog, servers, serverVisible, rules } = view;
@@ -20,10 +20,10 @@ export function hiddenBy(view: View, by: Caller, name: string): HidingRule | und
   const decisions = (exact ? [exact] : known.called(name)).map((target) => rules()(by, target));
   const denial = decisions.find(({ effect }) => effect === 'deny');
   if (denial) return { rule: denial.rule, reason: denial.reason };
-  // A server of which everything is denied is never started, so that nobody knows what it has.
+  // A server whose entries are all denied is never started, so its tools are unknown.
   const named = servers.status().filter((server) => isOf(server.name, name));
   const hidden = named.find((server) => !serverVisible(by, server.name));
-  return hidden && { rule: 'permissions.deny', reason: `Everything of ${hidden.name} is denied.` };
+  return hidden && { rule: 'permissions.deny', reason: `All entries of ${hidden.name} are denied.` };
 }
 
 const isOf = (server: string, name: string) =>

@@ -13,18 +13,18 @@ import type { ActiveConfig } from './active-config.ts';
 
 export interface ProfileNamesOptions extends Pick<ListOptions, 'catalog' | 'visible'> {
   readonly active: () => ActiveConfig;
-  /** Makes known what is not known yet. */
+  /** Starts the servers never seen. */
   readonly discover: (caller: Caller, signal: AbortSignal) => Promise<void>;
 }
 
-/** The names that callers of a profile have for things, where it has other names than everybody. */
+/** The bare names of profiles with `naming: bare`. */
 export interface ProfileNames {
   resolving(resolve: Resolve): Resolve;
   browsing(catalog: Heddle['catalog']): Heddle['catalog'];
 }
 
-interface Known {
-  readonly situation: ActiveConfig;
+interface ProfileNamings {
+  readonly activeConfig: ActiveConfig;
   readonly kinds: Map<TargetKind, Naming>;
 }
 
@@ -33,22 +33,22 @@ interface Naming {
   readonly nameOf: ReadonlyMap<Target, string>;
 }
 
-/** Says things by their bare names to the callers of profiles that want it so, and understands them. */
+/** Lists and resolves bare names for callers of profiles with `naming: bare`. */
 export function profileNames({ catalog, visible, active, discover }: ProfileNamesOptions): ProfileNames {
-  // By the catalog: callers with private connections have one of their own.
-  const byCatalog = new WeakMap<Catalog, Map<string, Known>>();
+  // Keyed by catalog: callers with private connections have their own.
+  const byCatalog = new WeakMap<Catalog, Map<string, ProfileNamings>>();
 
-  /** Undefined where everybody's names hold. */
+  /** Returns undefined if the public names apply. */
   function namingFor(caller: Caller, kind: TargetKind): Naming | undefined {
     const { profile } = caller;
     if (profile === undefined || active().policy.profiles?.get(profile)?.naming !== 'bare') return undefined;
     if (kind !== 'tool' && kind !== 'prompt') return undefined;
-    const id = `${capabilitiesKey(caller.capabilities)} ${profile}`; // Callers who are shown more have names for more.
+    const id = `${capabilitiesKey(caller.capabilities)} ${profile}`; // Callers with more capabilities may see more entries.
     const current = catalog.current(caller);
-    const byProfile = byCatalog.get(current) ?? new Map<string, Known>();
+    const byProfile = byCatalog.get(current) ?? new Map<string, ProfileNamings>();
     byCatalog.set(current, byProfile);
     const before = byProfile.get(id);
-    const known = before?.situation === active() ? before : { situation: active(), kinds: new Map() };
+    const known = before?.activeConfig === active() ? before : { activeConfig: active(), kinds: new Map() };
     byProfile.set(id, known);
     const naming = known.kinds.get(kind) ?? namingOf(current, kind, (target) => visible(caller, target));
     known.kinds.set(kind, naming);
@@ -70,17 +70,18 @@ export function profileNames({ catalog, visible, active, discover }: ProfileName
       async function resolveNamed(call: Wanted): Promise<Target> {
         const meant = () => namingFor(call.caller, kindOf(call))?.names.byName.get(call.name);
         const ownNames = () => [...(namingFor(call.caller, kindOf(call))?.names.byName.keys() ?? [])];
-        const ask = (target: Target | undefined) => resolve(target ? { ...call, name: target.publicName } : call);
-        if (meant()) return ask(meant());
+        const resolveTarget = (target: Target | undefined) =>
+          resolve(target ? { ...call, name: target.publicName } : call);
+        if (meant()) return resolveTarget(meant());
         try {
           return await resolve(call);
         } catch (thrown) {
           if (HeddleError.from(thrown).code !== 'NAME_UNKNOWN') throw thrown;
-          await discover(call.caller, call.signal); // A bare name does not say which server to start.
+          await discover(call.caller, call.signal); // A bare name does not identify its server.
           const target = meant();
-          // Suggests the names of this profile alone.
+          // Suggests only names of this profile.
           if (!target) throw unknownName(call, ownNames());
-          return ask(target);
+          return resolveTarget(target);
         }
       }
 
@@ -106,20 +107,20 @@ function namingOf(catalog: Catalog, kind: TargetKind, visible: (target: Target) 
 
 const aliases = new WeakMap<Target, Target>();
 
-/** The same thing under its other name; the same object as long as it has that name. */
+/** Returns the target under its bare name. The same alias object is reused while the name stays. */
 function aliased(target: Target, { nameOf }: Naming): Target {
   const publicName = nameOf.get(target) ?? target.publicName;
   if (publicName === target.publicName) return target;
   const known = aliases.get(target);
   if (known?.publicName === publicName) return known;
-  // With its getters, not their values: what is worked out only when asked for stays so.
+  // Copies getters, not their values, so that lazy members stay lazy.
   const members = { ...Object.getOwnPropertyDescriptors(target), publicName: { value: publicName, enumerable: true } };
   const alias = Object.defineProperties({}, members) as Target;
   aliases.set(target, alias);
   return alias;
 }
 
-/** What callers of a profile cannot have by its bare name, for the doctor. */
+/** Returns the doctor's findings about entries that have no bare name in a profile. */
 export function examineProfiles({ policy, decide }: ActiveConfig, catalog: Catalog): readonly Finding[] {
   return [...(policy.profiles ?? [])].flatMap(([name, { naming }]) => {
     if (naming !== 'bare') return [];

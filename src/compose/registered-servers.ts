@@ -6,23 +6,23 @@ import type { Serve } from '../upstream/transports/connect-in-memory.ts';
 import type { ActiveConfig } from './active-config.ts';
 
 export interface RegisteredServersOptions {
-  /** Reads the configuration with these servers beside the written ones. */
+  /** Reads the configuration with these servers in addition to those of files. */
   readonly read: (registered: readonly ServerConfig[]) => Promise<Config>;
   readonly active: () => ActiveConfig;
-  /** Puts another configuration in force. */
+  /** Activates another configuration. */
   readonly adopt: (config: Config) => void;
   readonly inProcess: Map<string, Serve>;
-  /** Aborts when Heddle closes: nothing comes into force after it. */
+  /** Aborts when Heddle closes. Nothing is activated after it. */
   readonly closing: AbortSignal;
 }
 
-/** The servers that came while Heddle runs. They outlive every reading of the files, and win over them by name. */
+/** The servers registered at run time. They survive reloads of files, and win over servers of files by name. */
 export interface RegisteredServers {
-  /** What the files say now, and these servers. */
+  /** Reads the configuration with the registered servers. */
   read(): Promise<Config>;
-  /** Throws NAME_TAKEN, CONFIG_INVALID, or SERVER_BLOCKED where an organisation forbids it. */
+  /** Adds a server. Throws NAME_TAKEN, CONFIG_INVALID, or SERVER_BLOCKED if an organisation forbids it. */
   register(name: string, server: JsonObject | InProcessServer): Promise<void>;
-  /** Calls under way end on the line they began with. Throws NAME_UNKNOWN for a server that was not registered. */
+  /** Replaces a server. Calls in flight end on their connection. Throws NAME_UNKNOWN for a server not registered. */
   update(name: string, server: JsonObject | InProcessServer): Promise<void>;
   unregister(name: string): Promise<void>;
 }
@@ -36,20 +36,20 @@ export function registeredServers(options: RegisteredServersOptions): Registered
 
   async function read(): Promise<Config> {
     for (;;) {
-      const asked = registered;
-      const config = await options.read([...asked.values()]);
-      if (asked === registered) return config; // Else it knows nothing of a server that came meanwhile.
+      const current = registered;
+      const config = await options.read([...current.values()]);
+      if (current === registered) return config; // Else a server was registered during the read.
     }
   }
 
-  // One after the other: each finds the names as the one before has left them.
+  // Runs changes one after the other: each checks names after the change before it.
   function inTurn(act: () => Promise<void>): Promise<void> {
     const done = last.then(act);
     last = done.catch(() => {});
     return done;
   }
 
-  /** Puts in force what there is of one name now; everything else stays as it is, changed files included. */
+  /** Activates the server of one name. All other servers stay, even if their files have changed. */
   async function settle(name: string, next: Registered): Promise<void> {
     const before = registered;
     registered = next;
@@ -85,8 +85,8 @@ export function registeredServers(options: RegisteredServersOptions): Registered
     read,
     register: (name, server) =>
       inTurn(async () => {
-        const holder = active().configs.get(name);
-        if (holder) throw taken(name, holder);
+        const owner = active().configs.get(name);
+        if (owner) throw taken(name, owner);
         await put(name, server);
       }),
     update: (name, server) =>
@@ -104,7 +104,7 @@ export function registeredServers(options: RegisteredServersOptions): Registered
   };
 }
 
-/** An in-process server gets a key that nobody has: else the line would lead to the one that had it. */
+/** Converts a server to its configuration. An in-process server gets a unique key, so that no older one is connected. */
 async function toConfig(
   name: string,
   server: JsonObject | InProcessServer,
@@ -127,18 +127,18 @@ function replaced(servers: Config['servers'], name: string, server: ServerConfig
   return new Map(server ? [...others, [name, server]] : others);
 }
 
-const whence = ({ scope, at }: ServerConfig) => (at ? `${at.file}:${at.line}` : `scope ${scope}`);
+const originOf = ({ scope, at }: ServerConfig) => (at ? `${at.file}:${at.line}` : `scope ${scope}`);
 
-const taken = (name: string, holder: ServerConfig) =>
-  new HeddleError('NAME_TAKEN', `There is a server named ${name} already (${whence(holder)}).`);
+const taken = (name: string, owner: ServerConfig) =>
+  new HeddleError('NAME_TAKEN', `There is a server named ${name} already (${originOf(owner)}).`);
 
-function notRegistered(name: string, holder: ServerConfig | undefined): HeddleError {
-  if (!holder) {
+function notRegistered(name: string, owner: ServerConfig | undefined): HeddleError {
+  if (!owner) {
     return new HeddleError('NAME_UNKNOWN', `No server is named ${name}.`, {
       fix: 'Run `heddle list servers` to see their names.',
     });
   }
-  return new HeddleError('NAME_UNKNOWN', `${name} was not registered while running (${whence(holder)}).`, {
-    fix: holder.at ? 'Change it in its file.' : 'Change it where it is given.',
+  return new HeddleError('NAME_UNKNOWN', `${name} was not registered at run time (${originOf(owner)}).`, {
+    fix: owner.at ? 'Change it in its file.' : 'Change it in the program that passes it.',
   });
 }

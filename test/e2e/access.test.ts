@@ -42,7 +42,7 @@ describe('heddle key', () => {
       [['create', 'x', '--role', 'usr'], 'Did you mean user?'],
       [['create', 'x', '--profile', 'flies'], 'There is no profile flies'],
       [['crate', 'x'], 'Did you mean `heddle key create`?'],
-      [['create'], 'Say which one key'],
+      [['create'], 'takes one name'],
     ];
     for (const [words, said] of refused) {
       const { code, stderr, stdout } = await heddle(['key', ...words]);

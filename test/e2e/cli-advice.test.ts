@@ -50,7 +50,7 @@ verifies(
 
 it('says so when all of a server is hidden, or its own entry hides a tool', async () => {
   const all = await written({ permissions: { deny: ['mcp__odd'] } }).heddle(['call', 'odd.fail']);
-  expect(all.stderr).toContain('odd.fail is hidden. Everything of odd is denied.');
+  expect(all.stderr).toContain('odd.fail is hidden. All entries of odd are denied.');
   const entry = { permissions: { deniedTools: ['fail'] } };
   const own = await written({}, entry).heddle(['call', 'odd.fail']);
   expect(own.stderr).toContain('Change `mcpServers.odd.permissions.deniedTools` to have it back.');

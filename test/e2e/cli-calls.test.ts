@@ -66,8 +66,8 @@ describe('what heddle call does not understand', () => {
     ['--args that is no object', ['odd.echo', '--args', '[1]'], '--args is not a JSON object'],
     ['a file that is not there', ['odd.echo', '--args', '@none.json'], 'none.json cannot be read'],
     ['a prototype', ['odd.echo', '__proto__=x'], '__proto__=x is not an argument'],
-    ['no tool', [], 'Say which tool to call'],
-    ['a tool that is an argument', ['message=hi'], 'Say which tool to call'],
+    ['no tool', [], 'No tool to call was given'],
+    ['a tool that is an argument', ['message=hi'], 'No tool to call was given'],
     ['a server without a tool', ['--', 'node', 'x'], 'then `::`, then a tool'],
     [
       'a timeout that is no number',

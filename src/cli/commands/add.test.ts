@@ -119,7 +119,7 @@ describe('pasted JSON', () => {
 
 describe('bad input is refused, with a word on what to do, and nothing is written:', () => {
   it.each([
-    [[], 2, 'Say which server to add'],
+    [[], 2, 'No server to add was given'],
     [['time'], 2, 'neither a URL, nor JSON, nor a file'],
     [['time', 'url', 'more'], 2, 'one word too many'],
     [['time', '--'], 2, 'After `--` comes the command'],

@@ -17,8 +17,8 @@ import { placesOf, readScope, SCOPE_OPTION } from '../edit/edit-scope.ts';
 import { settleSecrets } from '../edit/move-secrets.ts';
 import { type NamedServer, type NewServer, readNewServers } from '../edit/new-servers.ts';
 import { trustOwn } from '../edit/trust-own.ts';
+import { notice } from '../print/print-line.ts';
 import { printProblems } from '../print/print-problems.ts';
-import { say } from '../print/say.ts';
 
 const TRANSPORTS = ['http', 'sse', 'ws'];
 
@@ -31,7 +31,7 @@ export const add: Command = {
     `heddle add '{"mcpServers":{"time":{"command":"uvx","args":["mcp-server-time"]}}}' --dry-run`,
     'heddle add github --secret --env GITHUB_TOKEN=… -- npx -y server-github',
   ],
-  words: Number.POSITIVE_INFINITY,
+  maxPositionals: Number.POSITIVE_INFINITY,
   options: {
     scope: SCOPE_OPTION,
     transport: { type: 'string', value: 'KIND', help: 'How a URL is spoken to: http (default), sse or ws' },
@@ -50,11 +50,11 @@ export const add: Command = {
     const target = await targetFor(placesOf(config), scope);
     const text = await readTextFile(target.file);
     const servers = named(given, config, text);
-    for (const note of notes) say(note);
+    for (const note of notes) notice(note);
     for (const { name, entry } of servers) requireSound(name, entry, target);
 
     const place = edited(target, input.flag('force'));
-    place(requireJson(target.file, text), servers); // Nothing is stored for a server that cannot be written.
+    place(requireJson(target.file, text), servers); // Throws before any secret is stored.
     const settled = await settleSecrets(servers, target.file, input);
     const names = settled.map(({ name }) => name);
     const { after } = await changeFile(
@@ -62,14 +62,14 @@ export const add: Command = {
         file: target.file,
         edit: (before) => place(before, settled),
         report: { added: names, scope: target.scope },
-        line: `Added ${names.join(', ')} to ${target.file} (${target.scope}).`,
+        summary: `Added ${names.join(', ')} to ${target.file} (${target.scope}).`,
       },
       input,
     );
     if (input.flag('dry-run')) return 0;
     await writeSchema(target, after);
     await trustOwn(target, settled, config.projectFolder);
-    await tellShadows(names, target);
+    await noticeShadows(names, target);
     return 0;
   },
 };
@@ -80,12 +80,12 @@ function named(given: readonly NewServer[], { servers }: Config, text: string): 
     if (name !== undefined) return { name, entry };
     const derived = uniqueName(derivedName, taken);
     taken.add(derived);
-    say(`No name was given, so the server is called ${derived}.`);
+    notice(`No name was given, so the server is called ${derived}.`);
     return { name: derived, entry };
   });
 }
 
-// A file that is broken is reported when it is edited.
+// A broken file is reported when it is edited.
 function writtenNames(text: string): Iterable<string> {
   try {
     return writtenServers(text).keys();
@@ -94,10 +94,10 @@ function writtenNames(text: string): Iterable<string> {
   }
 }
 
-function requireTransport(asked: string | undefined): void {
-  if (asked === undefined || TRANSPORTS.includes(asked)) return;
-  const meant = asked === 'websocket' ? 'ws' : asked === 'streamable-http' ? 'http' : closest(asked, TRANSPORTS);
-  throw new HeddleError('USAGE_INVALID', `There is no transport ${asked}.`, {
+function requireTransport(wanted: string | undefined): void {
+  if (wanted === undefined || TRANSPORTS.includes(wanted)) return;
+  const meant = wanted === 'websocket' ? 'ws' : wanted === 'streamable-http' ? 'http' : closest(wanted, TRANSPORTS);
+  throw new HeddleError('USAGE_INVALID', `There is no transport ${wanted}.`, {
     fix: meant ? `Did you mean ${meant}?` : `Use one of ${TRANSPORTS.join(', ')}.`,
   });
 }
@@ -111,7 +111,7 @@ function requireSound(name: string, entry: JsonObject, { foreign }: EditTarget):
   }
   printProblems(problems);
   for (const variable of unset) {
-    say(`${variable} is not set here; ${name} starts only where it is.`);
+    notice(`${variable} is not set here; ${name} starts only where it is.`);
   }
 }
 
@@ -137,16 +137,16 @@ const isLink = (file: string): Promise<boolean> =>
 async function writeSchema(target: EditTarget, text: string): Promise<void> {
   const file = schemaFileOf(target);
   if (file === undefined || !text.includes(JSON.stringify(target.schema))) return;
-  if (await isLink(file)) return; // It may lead anywhere: a repository can ship one.
+  if (await isLink(file)) return; // A repository can ship a symbolic link to any file.
   const schema = `${JSON.stringify(configJsonSchema(), null, 2)}\n`;
   if ((await readTextFile(file)) !== schema) await replaceFile(file, schema, { home: homeFolder(process.env) });
 }
 
-/** A name that a stronger file has too is not what will run. */
-async function tellShadows(names: readonly string[], { file }: EditTarget): Promise<void> {
+/** Prints a notice for each name that a file with precedence has, too. */
+async function noticeShadows(names: readonly string[], { file }: EditTarget): Promise<void> {
   const { servers } = await readConfig();
   for (const name of names) {
     const at = servers.get(name)?.at;
-    if (at && at.file !== file) say(`${name} is also in ${at.file}:${at.line}, which wins over ${file}.`);
+    if (at && at.file !== file) notice(`${name} is also in ${at.file}:${at.line}, which wins over ${file}.`);
   }
 }

@@ -12,17 +12,17 @@ import { readArguments } from '../input/read-arguments.ts';
 import { headersOf } from '../input/read-pairs.ts';
 import { localCaller } from '../local-caller.ts';
 import { following, indented } from '../print/escape-control.ts';
+import { transientNotice } from '../print/print-line.ts';
 import { printFileProblems } from '../print/print-problems.ts';
 import { printResult } from '../print/print-result.ts';
-import { sayForNow } from '../print/say.ts';
 import { openOptions, withHeddle } from '../with-heddle.ts';
 
 const MAX_TIMEOUT_MS = 600_000;
-// Told to servers even where there is no terminal: they then hear a clear no, and the user why.
-const ASKABLE: ClientCapabilities = { form: true, url: true, sampling: false, samplingTools: false, roots: false };
+// Declared without a terminal, too: the server then gets a decline, and the user the reason.
+const CAPABILITIES: ClientCapabilities = { form: true, url: true, sampling: false, samplingTools: false, roots: false };
 
 export const call: Command = {
-  summary: 'Call a tool and print its answer.',
+  summary: 'Call a tool and print its result.',
   usage:
     'heddle call <server.tool> [key=text | key:=json …]  |  heddle call <url> <tool> …  |  heddle call -- <command …> :: <tool> …',
   examples: [
@@ -32,7 +32,7 @@ export const call: Command = {
     `heddle call https://example.com/mcp echo --header "Authorization: Bearer $TOKEN"`,
     'heddle call -- npx -y @modelcontextprotocol/server-everything :: get-sum a:=1 b:=2',
   ],
-  words: Number.POSITIVE_INFINITY,
+  maxPositionals: Number.POSITIVE_INFINITY,
   options: {
     args: {
       type: 'string',
@@ -42,13 +42,13 @@ export const call: Command = {
     timeout: {
       type: 'string',
       value: 'MS',
-      help: 'How long to wait for the answer (default: 30000, or what is configured)',
+      help: 'Longest wait for the result (default: the configured timeout, else 30000)',
     },
     header: { type: 'string', value: "'NAME: VALUE'", multiple: true, help: 'Sent to the URL; may be repeated' },
     yes: { type: 'boolean', help: 'Agree beforehand when the call needs approval' },
     config: CONFIG_OPTION,
     'trust-project': TRUST_OPTION,
-    json: { type: 'boolean', help: 'Print the whole answer as JSON' },
+    json: { type: 'boolean', help: 'Print the whole result as JSON' },
   },
   async run(input) {
     const { server, tool, words } = await readTarget(input);
@@ -58,7 +58,7 @@ export const call: Command = {
     const options: HeddleOptions = {
       ...openOptions(input),
       listWaitMs: Number.POSITIVE_INFINITY,
-      user: { principal: caller.id, capabilities: ASKABLE },
+      user: { principal: caller.id, capabilities: CAPABILITIES },
       ...(server && { servers: { [server.name]: server.entry }, scope: 'command' as const }),
       onProblems: printFileProblems,
     };
@@ -66,12 +66,13 @@ export const call: Command = {
     const call = toCall(name, argument, { caller, input });
     const result = await withHeddle(options, (heddle) =>
       run(heddle, call, input).catch(async (thrown) => {
-        const { explained } = await import('./explain-call-error.ts');
-        throw await explained(HeddleError.from(thrown), call, { heddle, server });
+        const { explained, withRuleLocation } = await import('./explain-call-error.ts');
+        const error = await explained(HeddleError.from(thrown), call, { heddle, server });
+        throw withRuleLocation(error, heddle.configuration(caller));
       }),
     ).catch(async (thrown) => {
-      const { advised, placed } = await import('./explain-call-error.ts');
-      throw await placed(advised(HeddleError.from(thrown), { words, ...(server && { server }) }), options);
+      const { advised } = await import('./explain-call-error.ts');
+      throw advised(HeddleError.from(thrown), { words, ...(server && { server }) });
     });
     return printResult(result, json);
   },
@@ -90,12 +91,14 @@ async function readTarget(input: Input): Promise<CallTarget> {
   const { server, call }: Named = isAdHoc ? await adHoc(input, headers) : { call: positionals };
   if (headers && server?.entry.url === undefined) {
     throw new HeddleError('USAGE_INVALID', '--header is for a server that is called by its URL.', {
-      fix: 'Leave --header out; what a configured server is sent is in its `headers`.',
+      fix: 'Leave --header out; the headers of a configured server are in its `headers`.',
     });
   }
   const [tool, ...words] = call;
   if (tool === undefined || tool.includes('=')) {
-    throw new HeddleError('USAGE_INVALID', 'Say which tool to call.', { fix: 'Run `heddle list tools` to see them.' });
+    throw new HeddleError('USAGE_INVALID', 'No tool to call was given.', {
+      fix: 'Run `heddle list tools` to see them.',
+    });
   }
   return { tool, words, ...(server && { server }) };
 }
@@ -119,7 +122,7 @@ function toCall(name: string, argument: JsonObject, { caller, input }: { caller:
     input: argument,
     meta: {},
     caller,
-    capabilities: ASKABLE,
+    capabilities: CAPABILITIES,
     acceptsTask: true,
     options: timeoutMs === undefined ? {} : { timeoutMs },
     signal: untilInterrupted(),
@@ -148,10 +151,10 @@ async function run(heddle: Heddle, call: Call, input: Input): Promise<CompleteRe
   }
 }
 
-const askUser: AskUser = async (questions, server, signal) => {
-  if (process.stderr.isTTY) process.stderr.write('\r\x1b[K'); // A line of progress may stand there.
+const askUser: AskUser = async (inputRequests, server, signal) => {
+  if (process.stderr.isTTY) process.stderr.write('\r\x1b[K'); // Clears a line of progress.
   const { askAtTerminal } = await import('../input/ask-elicitation.ts');
-  return askAtTerminal(withPlainNumbers(questions), server, signal);
+  return askAtTerminal(withPlainNumbers(inputRequests), server, signal);
 };
 
 const refused = ({ name }: Call) =>
@@ -162,6 +165,6 @@ const refused = ({ name }: Call) =>
 function showProgress(params: JsonObject): void {
   const { progress, total, message } = withPlainNumbers(params);
   const share = typeof total === 'number' ? `${progress}/${total}` : String(progress);
-  sayForNow(`${share} ${message ?? ''}`);
+  transientNotice(`${share} ${message ?? ''}`);
   if (progress === total) process.stderr.write('\r\x1b[K');
 }

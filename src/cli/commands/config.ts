@@ -22,14 +22,14 @@ export const config: Command = {
     'heddle config schema > heddle.schema.json',
     'heddle config path',
   ],
-  words: 2,
+  maxPositionals: 2,
   options: { config: CONFIG_OPTION, 'trust-project': TRUST_OPTION, json: JSON_OPTION },
   async run(input) {
     const [verb = '', ...words] = input.positionals;
     const most = verb === 'explain' ? 1 : 0;
     if (Object.hasOwn(VERBS, verb) && words.length <= most) return VERBS[verb as Verb](input);
     const meant = Object.hasOwn(VERBS, verb) ? undefined : closest(verb, Object.keys(VERBS));
-    const message = 'Say `heddle config explain`, and what if not everything; or `heddle config schema` or `path`.';
+    const message = 'Use `heddle config explain [key]`, `heddle config schema` or `heddle config path`.';
     throw new HeddleError('USAGE_INVALID', message, {
       ...(meant && { fix: `Did you mean \`heddle config ${meant}\`?` }),
     });

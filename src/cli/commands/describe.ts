@@ -2,7 +2,7 @@ import { HeddleError } from '../../core/errors.ts';
 import { CONFIG_OPTION, type Command, JSON_OPTION, TRUST_OPTION } from '../command.ts';
 import { untilInterrupted } from '../input/interrupt.ts';
 import { localCaller } from '../local-caller.ts';
-import { catalogOptions, findMissing, NO_WAIT_OPTION, tellMissing, whileStarting } from '../print/missing-servers.ts';
+import { catalogOptions, findMissing, NO_WAIT_OPTION, printMissing, whileStarting } from '../print/missing-servers.ts';
 import { printJson } from '../print/print-json.ts';
 import { printFileProblems } from '../print/print-problems.ts';
 import { printTarget } from '../print/print-target.ts';
@@ -12,17 +12,17 @@ export const describe: Command = {
   summary: 'Show a tool, prompt or resource in full: what it does, what it takes, what Heddle knows of it.',
   usage: 'heddle describe <server.tool | server.prompt | uri> [--no-wait]',
   examples: ['heddle describe filesystem.fs_read_file'],
-  words: 1,
+  maxPositionals: 1,
   options: { 'no-wait': NO_WAIT_OPTION, config: CONFIG_OPTION, 'trust-project': TRUST_OPTION, json: JSON_OPTION },
   async run(input) {
     const [name] = input.positionals;
-    if (name === undefined) throw new HeddleError('USAGE_INVALID', 'Say what to describe.');
+    if (name === undefined) throw new HeddleError('USAGE_INVALID', 'Nothing to describe was given.');
     const signal = untilInterrupted();
     const by = localCaller();
     const options = { ...catalogOptions(input), onProblems: printFileProblems };
     const target = await withHeddle(options, (heddle) =>
       whileStarting(heddle, by, () => heddle.catalog.describe(by, name, signal)).catch(async (thrown) => {
-        if (HeddleError.from(thrown).code === 'NAME_UNKNOWN') tellMissing(await findMissing(heddle, by));
+        if (HeddleError.from(thrown).code === 'NAME_UNKNOWN') printMissing(await findMissing(heddle, by));
         throw thrown;
       }),
     );

@@ -5,7 +5,7 @@ import { untilInterrupted } from '../input/interrupt.ts';
 import { localCaller } from '../local-caller.ts';
 import { oneLine } from '../print/escape-control.ts';
 import { printJson } from '../print/print-json.ts';
-import { state } from '../print/say.ts';
+import { printStatement } from '../print/print-line.ts';
 import { openOptions, withHeddle } from '../with-heddle.ts';
 
 const MARKS = { ok: colors.green('✓'), warn: colors.yellow('!'), error: colors.red('✗') } as const;
@@ -14,7 +14,7 @@ export const doctor: Command = {
   summary: 'Check everything, or one server: connects it and says what is wrong and what to do.',
   usage: 'heddle doctor [server]',
   examples: ['heddle doctor', 'heddle doctor github --json'],
-  words: 1,
+  maxPositionals: 1,
   options: { config: CONFIG_OPTION, 'trust-project': TRUST_OPTION, json: JSON_OPTION },
   async run(input) {
     const [server, ...more] = input.positionals;
@@ -26,7 +26,7 @@ export const doctor: Command = {
     else {
       for (const { level, subject, message, fix } of findings) {
         const start = `${MARKS[level]} ${colors.bold(oneLine(subject))}: `;
-        state({ start, message, fix: level === 'ok' ? undefined : fix }, process.stdout);
+        printStatement({ start, message, fix: level === 'ok' ? undefined : fix }, process.stdout);
       }
     }
     return findings.some(({ level }) => level === 'error') ? 1 : 0;

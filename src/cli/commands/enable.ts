@@ -12,7 +12,7 @@ export const enable: Command = {
   summary: 'Let a server start again.',
   usage: 'heddle enable NAME [--scope SCOPE]',
   examples: ['heddle enable github'],
-  words: 1,
+  maxPositionals: 1,
   options: SWITCH_OPTIONS,
   run: (input) => switchServer(input, true),
 };
@@ -21,12 +21,12 @@ export const disable: Command = {
   summary: 'Keep a server from starting, and its entry as it is.',
   usage: 'heddle disable NAME [--scope SCOPE]',
   examples: ['heddle disable github', 'heddle disable github --dry-run'],
-  words: 1,
+  maxPositionals: 1,
   options: SWITCH_OPTIONS,
   run: (input) => switchServer(input, false),
 };
 
-/** Writes `enabled` into the entry of a server, where it is written. */
+/** Writes `enabled` into the entry of a server, in the file that has it. */
 async function switchServer(input: Input, enabled: boolean): Promise<number> {
   const verb = enabled ? 'enable' : 'disable';
   const name = oneName(input, `server to ${verb}`);
@@ -37,7 +37,7 @@ async function switchServer(input: Input, enabled: boolean): Promise<number> {
       file,
       edit: (before) => withField(before, name, { path: ['enabled'], value: enabled }),
       report: { name, enabled, scope },
-      line: `${name} is ${verb}d in ${file} (${scope}).`,
+      summary: `${name} is ${verb}d in ${file} (${scope}).`,
     },
     input,
   );

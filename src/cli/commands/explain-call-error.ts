@@ -1,19 +1,18 @@
-import { readConfig } from '../../config/read-config.ts';
+import type { Config } from '../../config/config.ts';
 import type { Call } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
 import type { Heddle } from '../../heddle.ts';
-import type { HeddleOptions } from '../../open-heddle.ts';
 import type { AdHocServer } from '../input/ad-hoc-server.ts';
 
-/** What was typed on one line. */
-export interface Typed {
+/** The arguments of `heddle call`. */
+export interface TypedCall {
   readonly server?: AdHocServer;
   readonly words: readonly string[];
 }
 
-/** The same failure, with advice for somebody who typed the call on one line. */
-export function advised(error: HeddleError, { server, words }: Typed): HeddleError {
+/** Adapts the fix of an error to a call that was typed on the command line. */
+export function advised(error: HeddleError, { server, words }: TypedCall): HeddleError {
   const asText = error.code === 'INPUT_INVALID' && words.some((word) => /^[^:=]+=/.test(word));
   if (asText) {
     const how = 'Here key=value is text; write key:=value for numbers, booleans, lists and objects.';
@@ -22,7 +21,7 @@ export function advised(error: HeddleError, { server, words }: Typed): HeddleErr
   return server ? aboutAdHoc(error, server) : error;
 }
 
-/** Such a server is in no file, and no other command knows it. */
+/** Adapts an error of an ad-hoc server, which is in no file and unknown to other commands. */
 function aboutAdHoc(error: HeddleError, { entry: { url } }: AdHocServer): HeddleError {
   const { code, details, fix } = error;
   if (code === 'AUTH_NEEDED') return reworded(error, { fix: "Add `--header 'Authorization: Bearer …'`." });
@@ -44,19 +43,19 @@ function aboutAdHoc(error: HeddleError, { entry: { url } }: AdHocServer): Heddle
 
 const hostOf = (url: string): string => new URL(url).host;
 
-/** Where it was called; the server where that was typed, too. */
-export interface Called {
+/** The open Heddle, and the ad-hoc server of the call. */
+export interface CallSite {
   readonly heddle: Heddle;
   readonly server?: AdHocServer | undefined;
 }
 
 const SHOWN_NAMES = 12;
 
-/** A server that no other command knows has to say here what it has. */
+/** Lists the tools of an ad-hoc server in the error: no other command can list them. */
 async function unknownAt(
   server: AdHocServer,
   error: HeddleError,
-  { call, heddle }: Pick<Called, 'heddle'> & { readonly call: Call },
+  { call, heddle }: Pick<CallSite, 'heddle'> & { readonly call: Call },
 ): Promise<HeddleError> {
   const { items } = await heddle.catalog.list(call.caller, { server: server.name });
   const names = items.map(({ name, shownAs = name }) => shownAs);
@@ -69,10 +68,10 @@ async function unknownAt(
 }
 
 /**
- * What went wrong, for the owner, who may know what others may not: that a name is there but hidden, and where the
- * rule stands that decided.
+ * Explains NAME_UNKNOWN to the owner: the name is hidden by a rule, belongs to a server, or does not exist.
+ * Other callers never learn that a hidden name exists.
  */
-export async function explained(error: HeddleError, call: Call, { heddle, server }: Called): Promise<HeddleError> {
+export async function explained(error: HeddleError, call: Call, { heddle, server }: CallSite): Promise<HeddleError> {
   if (error.code !== 'NAME_UNKNOWN') return error;
   const { caller, name } = call;
   const hidden = await heddle.catalog.hiddenBy(caller, name);
@@ -95,19 +94,19 @@ export async function explained(error: HeddleError, call: Call, { heddle, server
   });
 }
 
-/** The same failure, and where the rule is written that decided. */
-export async function placed(error: HeddleError, options: HeddleOptions): Promise<HeddleError> {
+/** Adds the location of the deciding rule to the fix. */
+export function withRuleLocation(error: HeddleError, { origins }: Pick<Config, 'origins'>): HeddleError {
   const { rule } = error.details;
   if (typeof rule !== 'string') return error;
   const [key = ''] = rule.split(': ');
-  const origin = (await readConfig(options)).origins.get(key);
+  const origin = origins.get(key);
   if (!origin) return error;
-  // Rules add up: any of these files may have it.
-  const places = [origin, ...origin.shadowed].map(({ at }) => `${at.file}:${at.line}`);
-  return reworded(error, { fix: `${error.fix} It is in ${places.join(' or ')}.` });
+  // Rules of all files are combined: any of them may contain it.
+  const locations = [origin, ...origin.shadowed].map(({ at }) => `${at.file}:${at.line}`);
+  return reworded(error, { fix: `${error.fix} It is in ${locations.join(' or ')}.` });
 }
 
-function reworded(error: HeddleError, said: Partial<Pick<HeddleError, 'message' | 'fix' | 'details'>>): HeddleError {
+function reworded(error: HeddleError, changes: Partial<Pick<HeddleError, 'message' | 'fix' | 'details'>>): HeddleError {
   const { code, message, fix, details, cause } = error;
-  return new HeddleError(code, said.message ?? message, { fix, details, cause, ...said });
+  return new HeddleError(code, changes.message ?? message, { fix, details, cause, ...changes });
 }

@@ -15,7 +15,7 @@ import { findInlineSecrets } from '../edit/inline-secrets.ts';
 import { filesOf, readHost, requireNames } from '../input/choose-host.ts';
 import { diffText, printDiff } from '../print/print-diff.ts';
 import { printJson } from '../print/print-json.ts';
-import { print, say } from '../print/say.ts';
+import { notice, print } from '../print/print-line.ts';
 
 export const exportServers: Command = {
   summary: 'Show how another host’s file would look with these servers, and write it with --write.',
@@ -25,7 +25,7 @@ export const exportServers: Command = {
     'heddle export vscode github --scope project --write',
     'heddle export cursor --rollback',
   ],
-  words: Number.POSITIVE_INFINITY,
+  maxPositionals: Number.POSITIVE_INFINITY,
   options: {
     write: { type: 'boolean', help: 'Write the file, after a copy of it beside it' },
     rollback: { type: 'boolean', help: 'Put back the copy that the last --write made' },
@@ -35,7 +35,7 @@ export const exportServers: Command = {
   },
   async run(input) {
     const [word, ...names] = input.positionals;
-    if (word === undefined) throw new HeddleError('USAGE_INVALID', 'Say which host to export to.');
+    if (word === undefined) throw new HeddleError('USAGE_INVALID', 'No host to export to was given.');
     const host = readHost(word);
     const config = await readConfig();
     const where = await targetOf(host, config, input);
@@ -45,14 +45,14 @@ export const exportServers: Command = {
   },
 };
 
-/** The file that was asked for: of several, the one that is there. */
+/** Returns the requested file of the host; of several, the first that exists. */
 async function targetOf(host: HostName, { projectFolder }: Config, input: Input): Promise<HostFile> {
   const all = filesOf(projectFolder, host, input.text('file'));
-  const asked = readScope(input) ?? all[0]?.scope;
-  const [first, ...others] = input.text('file') === undefined ? all.filter(({ scope }) => scope === asked) : all;
+  const wanted = readScope(input) ?? all[0]?.scope;
+  const [first, ...others] = input.text('file') === undefined ? all.filter(({ scope }) => scope === wanted) : all;
   if (first === undefined) {
     const scopes = [...new Set(all.map(({ scope }) => scope))].join(' or ');
-    const message = `${HOSTS[host].title} has no file of the ${asked} scope.`;
+    const message = `${HOSTS[host].title} has no file of the ${wanted} scope.`;
     throw new HeddleError('USAGE_INVALID', message, { fix: `Use --scope ${scopes}.` });
   }
   if (await exists(first.file)) return first;
@@ -66,7 +66,7 @@ const exists = (file: string): Promise<boolean> =>
     () => false,
   );
 
-/** The servers as they are written: what is in force has values in it that belong in no file. */
+/** Returns the servers as written. Active entries contain expanded values that belong in no file. */
 function exportable({ servers }: Config, names: readonly string[]): HostServers {
   const written = [...servers].flatMap(([name, { written: entry, problem }]) =>
     isObject(entry) && problem?.code !== 'CONFIG_INVALID' ? [[name, entry] as const] : [],
@@ -90,7 +90,7 @@ function exported({ host, ...where }: HostFile, servers: HostServers, before: st
   throw new HeddleError(problem.code, placed(problem), { fix: problem.fix });
 }
 
-/** Which servers of the host's own are other than they were. */
+/** Returns the names of the host's servers that the export changes. */
 function replacedIn({ host, ...where }: HostFile, before: string, after: string): readonly string[] {
   const [old, now] = [before, after].map((text) => (text.trim() === '' ? {} : HOSTS[host].from(text, where).servers));
   return Object.entries(now ?? {}).flatMap(([name, entry]) =>
@@ -115,9 +115,9 @@ async function show(where: HostFile, servers: HostServers, input: Input): Promis
     return 0;
   }
   printDiff(file, old, now);
-  tell(notes);
-  for (const name of replaced) say(`${name} is there already and differs; --write replaces it.`);
-  if (changed && old === now) say('What would change is in values that are not shown.');
+  printNotes(notes);
+  for (const name of replaced) notice(`${name} is there already and differs; --write replaces it.`);
+  if (changed && old === now) notice('The change is in values that are not shown.');
   print(changed ? 'Nothing was changed. To write it: --write' : `${file} has all of it already.`);
   return 0;
 }
@@ -135,8 +135,8 @@ async function write(where: HostFile, servers: HostServers, input: Input): Promi
   }
   if (input.flag('json')) printJson({ host, scope, file, changed, replaced, notes, backup: backup ?? null });
   else {
-    tell(notes);
-    for (const name of replaced) say(`${name} was there already and differed; it was replaced.`);
+    printNotes(notes);
+    for (const name of replaced) notice(`${name} was there already and differed; it was replaced.`);
     print(changed ? `Wrote ${file}.` : `${file} has all of it already.`);
     if (backup) print(`As it was: ${backup}. To put it back: heddle export ${host} --rollback`);
   }
@@ -150,14 +150,14 @@ async function rollBack({ host, scope, file }: HostFile, input: Input): Promise<
   return 0;
 }
 
-function tell(notes: readonly string[]): void {
-  for (const note of notes) say(note);
+function printNotes(notes: readonly string[]): void {
+  for (const note of notes) notice(note);
 }
 
 function warnOfSecrets(servers: HostServers, file: string): void {
   for (const [name, entry] of Object.entries(servers)) {
     for (const { field, key } of findInlineSecrets(name, entry)) {
-      say(`warning: ${field}.${key} of ${name} looks like a secret; it goes into ${file} as it is.`);
+      notice(`warning: ${field}.${key} of ${name} looks like a secret; it goes into ${file} as it is.`);
     }
   }
 }

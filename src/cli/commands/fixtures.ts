@@ -16,20 +16,20 @@ export interface Ran {
 
 export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** Folder to stand in; `project` when left out. */
+  /** Working folder. Default: `project`. */
   readonly cwd?: string;
 }
 
 export interface Desk {
   path(name: string): string;
   read(name: string): Promise<string>;
-  /** Runs a command in this process: one at a time. */
+  /** Runs a command in this process, one at a time. */
   heddle(words: readonly string[], options?: RunOptions): Promise<Ran>;
-  /** Runs it as a process of its own, with something to read. */
+  /** Runs a command as a child process with this stdin. */
   spawned(words: readonly string[], stdin: string, env?: NodeJS.ProcessEnv): Promise<Ran>;
 }
 
-/** A folder with a project in `project/`, Heddle's own folder in `home/`, and the real command to run there. */
+/** Creates a temporary folder with a project in `project/` and Heddle's folder in `home/`, and runs commands there. */
 export async function deskWith(files: Readonly<Record<string, string | object>> = {}): Promise<Desk> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'heddle-cli-')));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -58,11 +58,11 @@ export async function deskWith(files: Readonly<Record<string, string | object>> 
 
 async function inside(words: readonly string[], { env, cwd }: Required<RunOptions>): Promise<Ran> {
   const before = { cwd: process.cwd(), env: { ...process.env } };
-  const said = { stdout: '', stderr: '' };
+  const output = { stdout: '', stderr: '' };
   const outputs = [process.stdout, process.stderr].map((stream) => ({ stream, known: stream.listeners('error') }));
   const streams = (['stdout', 'stderr'] as const).map((name) =>
     vi.spyOn(process[name], 'write').mockImplementation((chunk) => {
-      said[name] += chunk;
+      output[name] += chunk;
       return true;
     }),
   );
@@ -71,11 +71,11 @@ async function inside(words: readonly string[], { env, cwd }: Required<RunOption
     Object.assign(process.env, env);
     const { main } = await import('../main.ts');
     await main(words);
-    return { code: Number(process.exitCode), ...said };
+    return { code: Number(process.exitCode), ...output };
   } finally {
     for (const stream of streams) stream.mockRestore();
     process.exitCode = undefined;
-    // A command listens for as long as its process lives; this one goes on.
+    // `main` adds listeners for the life of a process; this process runs more commands.
     for (const { stream, known } of outputs) {
       const added = stream.listeners('error').filter((listener) => !known.includes(listener));
       for (const listener of added) stream.removeListener('error', listener as () => void);

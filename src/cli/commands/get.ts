@@ -15,7 +15,7 @@ export const get: Command = {
   summary: 'Show one server as it is written and as it is in force; secrets stay hidden.',
   usage: 'heddle get NAME',
   examples: ['heddle get github', 'heddle get github --json'],
-  words: Number.POSITIVE_INFINITY,
+  maxPositionals: Number.POSITIVE_INFINITY,
   options: { config: CONFIG_OPTION, 'trust-project': TRUST_OPTION, json: JSON_OPTION },
   async run(input) {
     const name = oneName(input, 'server to show');

@@ -17,11 +17,11 @@ import type { NamedServer } from '../edit/new-servers.ts';
 import { trustOwn } from '../edit/trust-own.ts';
 import { filesOf, readHost, requireNames } from '../input/choose-host.ts';
 import { printJson } from '../print/print-json.ts';
+import { notice, print } from '../print/print-line.ts';
 import { printProblems } from '../print/print-problems.ts';
 import { printTable } from '../print/print-table.ts';
-import { print, say } from '../print/say.ts';
 
-/** One server that could be imported. */
+/** A server that can be imported. */
 interface Candidate {
   readonly name: string;
   readonly entry: JsonObject;
@@ -33,7 +33,7 @@ export const importServers: Command = {
   summary: 'Show the servers that other hosts have, and take them over with --write.',
   usage: 'heddle import [host [name …]]',
   examples: ['heddle import', 'heddle import cursor', 'heddle import vscode github --write --scope project'],
-  words: Number.POSITIVE_INFINITY,
+  maxPositionals: Number.POSITIVE_INFINITY,
   options: {
     write: { type: 'boolean', help: 'Write them down; without it nothing is changed' },
     scope: { ...SCOPE_OPTION, help: 'Where to write: user (default), project or local' },
@@ -63,7 +63,7 @@ export const importServers: Command = {
 
     if (host === undefined && !input.flag('write')) return overview(found, candidates, report, input);
     if (!input.flag('json')) showServers(wanted, host);
-    tell(found, input);
+    printNotes(found, input);
     const target = (await editTargets(placesOf(config))).find((one) => one.scope === scope && !one.foreign);
     if (target === undefined) throw new HeddleError('USAGE_INVALID', `There is no ${scope} scope here.`);
     if (wanted.length > 0) await take(wanted, { target, project: config.projectFolder, report, input });
@@ -120,7 +120,7 @@ function overview(
 
 function showServers(candidates: readonly Candidate[], host: HostName | undefined): void {
   if (candidates.length === 0) {
-    say(`${host ? HOSTS[host].title : 'No other host'} has no servers here to import.`);
+    notice(`${host ? HOSTS[host].title : 'No other host'} has no servers here to import.`);
     return;
   }
   const rows = candidates.map(({ name, state, entry, found }) => [name, state, found.host, runs(entry), found.file]);
@@ -133,9 +133,9 @@ function runs({ command, args, url }: JsonObject): string {
   return command === undefined ? shown.join(' ') : quoteCommand(shown);
 }
 
-function tell(found: readonly ImportableFile[], input: Input): void {
+function printNotes(found: readonly ImportableFile[], input: Input): void {
   if (input.flag('json')) return;
-  for (const { file, notes } of found) for (const note of notes) say(`${file}: ${note}`);
+  for (const { file, notes } of found) for (const note of notes) notice(`${file}: ${note}`);
   printProblems(found.flatMap(({ problems }) => problems));
 }
 
@@ -151,7 +151,7 @@ interface Taking {
 
 async function take(wanted: readonly Candidate[], { target, project, report, input }: Taking): Promise<void> {
   const dryRun = !input.flag('write');
-  const asked: Input = { ...input, flag: (name) => (name === 'dry-run' ? dryRun : input.flag(name)) };
+  const effective: Input = { ...input, flag: (name) => (name === 'dry-run' ? dryRun : input.flag(name)) };
   const { file, scope } = target;
   const chosen = firstOfEach(wanted);
   const isKept = ({ name }: NamedServer, text: string) => !input.flag('force') && namesIn(text).has(name);
@@ -162,21 +162,21 @@ async function take(wanted: readonly Candidate[], { target, project, report, inp
   const edit = (before: string): string => {
     if (servers.length === 0) return before; // A file that would get nothing is not begun.
     const start = before.trim() === '' ? emptyFile() : before;
-    // Somebody else may have written one of them meanwhile.
+    // Another process may have added one of them since the first read.
     const fresh = servers.filter((one) => !isKept(one, before));
     return fresh.reduce((text, { name, entry }) => withServer(text, name, entry), start);
   };
   const names = servers.map(({ name }) => name).join(', ');
   const line = servers.length === 0 ? `${file} was not changed.` : `${names} → ${file} (${scope})`;
-  await changeFile({ file, edit, report: { ...report, scope, kept }, line }, asked);
+  await changeFile({ file, edit, report: { ...report, scope, kept }, summary: line }, effective);
   if (!dryRun) await trustTaken(taken, servers, { target, project });
-  for (const name of kept) say(`${file} has ${name} already; it was kept. --force replaces it.`);
+  for (const name of kept) notice(`${file} has ${name} already; it was kept. --force replaces it.`);
   if (dryRun && !input.flag('json')) print('Nothing was changed. To take over: --write');
 }
 
 const namesIn = (text: string): ReadonlySet<string> => new Set(text.trim() === '' ? [] : writtenServers(text).keys());
 
-/** What a person takes over from their own files is theirs. A file of the project may be somebody else's, and still is. */
+/** Trusts servers imported from the user's own files. Those from a file of the project still need trust. */
 async function trustTaken(
   taken: readonly Candidate[],
   servers: readonly NamedServer[],
@@ -187,17 +187,17 @@ async function trustTaken(
   await trustOwn(target, own, project);
   if (target.scope === 'user' || theirs.size === 0) return;
   const names = [...theirs].join(', ');
-  say(`From a file of this project, so still to be trusted: ${names}. Look, then run \`heddle trust\`.`);
+  notice(`From a file of this project, so still to be trusted: ${names}. Look, then run \`heddle trust\`.`);
 }
 
-/** Of several hosts that have a name, the first one counts; the others are told of. */
+/** Returns the first candidate of each name, and prints a notice for others that differ. */
 function firstOfEach(wanted: readonly Candidate[]): readonly Candidate[] {
   const chosen = new Map<string, Candidate>();
   for (const one of wanted) {
     const first = chosen.get(one.name);
     if (first === undefined) chosen.set(one.name, one);
     else if (compareEntry(one.entry, first.entry) === 'different') {
-      say(`${one.name} in ${one.found.file} differs from the one in ${first.found.file}, which is taken.`);
+      notice(`${one.name} in ${one.found.file} differs from the one in ${first.found.file}, which is taken.`);
     }
   }
   return [...chosen.values()];

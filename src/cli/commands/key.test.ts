@@ -4,7 +4,7 @@ import { deskWith } from './fixtures.ts';
 
 const FILE = { 'project/heddle.json': { profiles: { support: { naming: 'bare' } } } };
 
-verifies('L5', 'a profile that only waits to be trusted is not called missing', async () => {
+verifies('L5', 'names the untrusted file of a profile instead of calling the profile missing', async () => {
   const { heddle, path } = await deskWith(FILE);
   const words = ['key', 'create', 'sup', '--profile', 'support'];
   const { code, stderr } = await heddle(words);

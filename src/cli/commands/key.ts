@@ -6,16 +6,16 @@ import type { Access } from '../../heddle.ts';
 import { CONFIG_OPTION, type Command, type Input, JSON_OPTION, TRUST_OPTION } from '../command.ts';
 import { localCaller } from '../local-caller.ts';
 import { printJson } from '../print/print-json.ts';
+import { notice, print } from '../print/print-line.ts';
 import { printFileProblems } from '../print/print-problems.ts';
 import { printTable } from '../print/print-table.ts';
-import { print, say } from '../print/say.ts';
 import { openOptions, withHeddle } from '../with-heddle.ts';
 
 const VERBS = { create, list, revoke } as const;
 type Verb = keyof typeof VERBS;
 
 export const key: Command = {
-  summary: 'Make, list or revoke the keys that open the gateway. A key is shown once; only its SHA-256 is kept.',
+  summary: 'Make, list or revoke API keys of the gateway. A key is shown once; only its SHA-256 is stored.',
   usage: 'heddle key create NAME [--role R]… [--profile P] | heddle key list | heddle key revoke NAME',
   examples: [
     'heddle key create ci',
@@ -23,7 +23,7 @@ export const key: Command = {
     'heddle key list --json',
     'heddle key revoke ci',
   ],
-  words: Number.POSITIVE_INFINITY,
+  maxPositionals: Number.POSITIVE_INFINITY,
   options: {
     role: {
       type: 'string',
@@ -38,9 +38,9 @@ export const key: Command = {
   },
   async run(input) {
     const [verb = '', ...words] = input.positionals;
-    if (!Object.hasOwn(VERBS, verb) || input.rest !== undefined) throw misunderstood(verb);
+    if (!Object.hasOwn(VERBS, verb) || input.rest !== undefined) throw unknownVerb(verb);
     const act = VERBS[verb as Verb];
-    // No server is needed for it, so none is started.
+    // Keys need no server, so none is started.
     return withHeddle({ ...openOptions(input), autoConnect: false, onProblems: printFileProblems }, ({ access }) =>
       act(access, words, input),
     );
@@ -48,17 +48,17 @@ export const key: Command = {
 };
 
 async function create(access: Access, words: readonly string[], input: Input): Promise<number> {
-  const name = oneWord(words, 'Say which one key to create.');
-  const given = input.texts('role');
-  const roles = given.length === 0 ? ['user' as const] : ROLES.filter((role) => given.map(toRole).includes(role));
+  const name = oneWord(words, '`heddle key create` takes one name.');
+  const wanted = input.texts('role');
+  const roles = wanted.length === 0 ? ['user' as const] : ROLES.filter((role) => wanted.map(toRole).includes(role));
   const profile = input.text('profile');
   const made = await access.createKey(localCaller(), { name, roles, ...(profile !== undefined && { profile }) });
   if (input.flag('json')) printJson({ name, key: made, roles, profile });
   else {
     print(made);
-    const held = profile === undefined ? '' : `; profile ${profile}`;
-    say(`This is the key ${name} (${roles.join(', ')}${held}). It is not shown again.`);
-    say('Clients send it as `Authorization: Bearer …`.');
+    const limit = profile === undefined ? '' : `; profile ${profile}`;
+    notice(`This is the key ${name} (${roles.join(', ')}${limit}). It is not shown again.`);
+    notice('Clients send it as `Authorization: Bearer …`.');
   }
   return 0;
 }
@@ -87,10 +87,10 @@ async function list(access: Access, words: readonly string[], input: Input): Pro
 }
 
 async function revoke(access: Access, words: readonly string[], input: Input): Promise<number> {
-  const name = oneWord(words, 'Say which one key to revoke.');
+  const name = oneWord(words, '`heddle key revoke` takes one name.');
   await access.revokeKey(localCaller(), name);
   if (input.flag('json')) printJson({ revoked: name });
-  else print(`${name} opens nothing any more.`);
+  else print(`The key ${name} is revoked.`);
   return 0;
 }
 
@@ -108,9 +108,9 @@ function toRole(text: string): Role {
   });
 }
 
-function misunderstood(verb: string): HeddleError {
+function unknownVerb(verb: string): HeddleError {
   const meant = closest(verb, Object.keys(VERBS));
-  return new HeddleError('USAGE_INVALID', 'Say `heddle key create`, `list` or `revoke`.', {
+  return new HeddleError('USAGE_INVALID', 'Use `heddle key create`, `list` or `revoke`.', {
     ...(meant && { fix: `Did you mean \`heddle key ${meant}\`?` }),
   });
 }

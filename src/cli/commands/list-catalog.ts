@@ -6,34 +6,34 @@ import { closest } from '../../core/text/did-you-mean.ts';
 import type { Heddle, ListQuery } from '../../heddle.ts';
 import type { Input } from '../command.ts';
 import { localCaller } from '../local-caller.ts';
-import { catalogOptions, findMissing, missingRows, tellMissing, whileStarting } from '../print/missing-servers.ts';
+import { catalogOptions, findMissing, missingRows, printMissing, whileStarting } from '../print/missing-servers.ts';
 import { type Column, printColumns } from '../print/print-columns.ts';
 import { printJson } from '../print/print-json.ts';
+import { notice } from '../print/print-line.ts';
 import { printFileProblems } from '../print/print-problems.ts';
-import { say } from '../print/say.ts';
 import { withHeddle } from '../with-heddle.ts';
 
 type Kind = Target['kind'];
 
-/** `heddle list tools` and its like: what servers have, those that cannot be called included. */
+/** Runs `heddle list tools|resources|templates|prompts`. Includes tools that cannot be called. */
 export function listCatalog(kind: Kind, input: Input): Promise<number> {
   const by = localCaller();
   const files = brokenFiles();
   return withHeddle({ ...catalogOptions(input), onProblems: files.note }, async (heddle) => {
-    const asked = await readFilter(heddle, by, input);
-    const found = await whileStarting(heddle, by, () => listAll(heddle, by, { kind, ...asked }));
-    if (found.length === 0 && asked.category !== undefined) await requireCategory(heddle, by, asked.category);
-    const missing = await findMissing(heddle, by, asked.server);
+    const filter = await readFilter(heddle, by, input);
+    const found = await whileStarting(heddle, by, () => listAll(heddle, by, { kind, ...filter }));
+    if (found.length === 0 && filter.category !== undefined) await requireCategory(heddle, by, filter.category);
+    const missing = await findMissing(heddle, by, filter.server);
     if (input.flag('json')) printJson([...found.map(toRow), ...missingRows(missing)]);
     else if (found.length > 0) printColumns(COLUMNS[kind], found);
-    else say(`There are no ${kind}s${asked.server === undefined ? '' : ` of ${asked.server}`}.`);
-    files.tell();
-    tellMissing(missing);
+    else notice(`There are no ${kind}s${filter.server === undefined ? '' : ` of ${filter.server}`}.`);
+    files.printNotes();
+    printMissing(missing);
     return 0;
   });
 }
 
-/** `heddle list categories` */
+/** Runs `heddle list categories`. */
 export function listCategories(input: Input): Promise<number> {
   const by = localCaller();
   return withHeddle({ ...catalogOptions(input), onProblems: printFileProblems }, async (heddle) => {
@@ -49,7 +49,7 @@ export function listCategories(input: Input): Promise<number> {
         ],
         categories,
       );
-    tellMissing(missing);
+    printMissing(missing);
     return 0;
   });
 }
@@ -88,7 +88,7 @@ function unknown(what: 'server' | 'category', name: string, names: readonly stri
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : '');
 
-// What can go wrong stands before what is long.
+// Flags and errors come before the long description.
 const REMARKS: readonly Column<Target>[] = [
   { title: 'FLAGS', of: ({ flags }) => flags.join(', '), optional: true },
   { title: 'INVALID', of: ({ invalid }) => invalid ?? '', optional: true },
@@ -121,7 +121,7 @@ const COLUMNS: Readonly<Record<Kind, readonly Column<Target>[]>> = {
   ],
 };
 
-/** As a usage line has them: those that may be left out in brackets. */
+/** Returns the arguments as in a usage line: optional ones in brackets. */
 function argumentsOf({ arguments: list }: JsonObject): readonly string[] {
   return (Array.isArray(list) ? list : [])
     .filter(isObject)
@@ -130,11 +130,11 @@ function argumentsOf({ arguments: list }: JsonObject): readonly string[] {
 
 function toRow({ publicName, kind, servers, definition, facts, flags, invalid, digest }: Target): object {
   const { title, description, inputSchema, arguments: takes, mimeType, size } = definition;
-  const said = { title, description, mimeType, size, arguments: takes, inputSchema };
-  return { name: publicName, kind, servers, ...said, facts, flags, invalid, digest };
+  const written = { title, description, mimeType, size, arguments: takes, inputSchema };
+  return { name: publicName, kind, servers, ...written, facts, flags, invalid, digest };
 }
 
-/** Says what is wrong with whole files, and once more under the list, where it is read: that may lack what they name. */
+/** Prints problems of whole files before the list, and a notice below it: entries of those files may be missing. */
 function brokenFiles() {
   let broken: readonly string[] = [];
   return {
@@ -143,8 +143,8 @@ function brokenFiles() {
       const errors = problems.filter(({ level, server, at }) => level === 'error' && server === undefined && at);
       broken = [...new Set(errors.map(({ at }) => String(at?.file)))];
     },
-    tell(): void {
-      for (const file of broken) say(`What ${file} names may be missing here: it has an error.`);
+    printNotes(): void {
+      for (const file of broken) notice(`Entries of ${file} may be missing here: the file has an error.`);
     },
   };
 }

@@ -10,13 +10,13 @@ import { untilInterrupted } from '../input/interrupt.ts';
 import { localCaller } from '../local-caller.ts';
 import { oneLine } from '../print/escape-control.ts';
 import { printJson } from '../print/print-json.ts';
+import { notice, printStatement } from '../print/print-line.ts';
 import { printFileProblems } from '../print/print-problems.ts';
 import { printTable } from '../print/print-table.ts';
-import { say, state } from '../print/say.ts';
 import { stateOf } from '../print/state-label.ts';
 import { openOptions, withHeddle } from '../with-heddle.ts';
 
-/** `heddle list servers`: starts none, unless `--check` asks for it. */
+/** Runs `heddle list servers`. Starts servers only with `--check`. */
 export async function listServers(input: Input): Promise<number> {
   const signal = untilInterrupted();
   let problems: readonly Problem[] = [];
@@ -43,26 +43,26 @@ async function ownServers(heddle: Heddle, input: Input, signal: AbortSignal): Pr
   return Promise.all(known.map(({ name }) => heddle.servers.connect(by, name, signal)));
 }
 
-/** What a running gateway of this project says; it alone knows what is connected now. */
+/** Returns the servers of a running gateway of this project, which knows their current states. */
 export async function liveServers(
   input: Input,
   onProblems: (problems: readonly Problem[]) => void,
 ): Promise<readonly ServerStatus[] | undefined> {
   if (input.text('config') !== undefined) return undefined;
-  const gateway = await findGateway(homeFolder(process.env), { report: say });
+  const gateway = await findGateway(homeFolder(process.env), { report: notice });
   if (!gateway) return undefined;
   const { projectFolder, problems } = await readConfig();
-  const answer =
-    gateway.project === projectFolder ? await requestGateway(gateway, '/api/servers', { report: say }) : undefined;
-  if (!isObject(answer) || !Array.isArray(answer.servers)) return undefined;
+  const response =
+    gateway.project === projectFolder ? await requestGateway(gateway, '/api/servers', { report: notice }) : undefined;
+  if (!isObject(response) || !Array.isArray(response.servers)) return undefined;
   onProblems(problems);
-  return answer.servers as unknown as ServerStatus[];
+  return response.servers as unknown as ServerStatus[];
 }
 
-/** Under the table, where there is room for a whole sentence. */
+/** Prints the reasons of failed servers below the table. */
 function printReasons(servers: readonly ServerStatus[]): void {
   for (const { name, state: now, reason, fix } of servers) {
     if (!reason || now === 'disabled') continue;
-    state({ start: `\n${oneLine(name)}: `, message: reason, fix }, process.stdout);
+    printStatement({ start: `\n${oneLine(name)}: `, message: reason, fix }, process.stdout);
   }
 }

@@ -2,30 +2,26 @@ import { expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import { deskWith } from './fixtures.ts';
 
-verifies(
-  'T2',
-  'what waits to be trusted is shown so, and an entry that lacks a variable with its transport',
-  async () => {
-    const wiki = { type: 'http', url: 'https://wiki.example/mcp', headers: { Authorization: '${NOT_SET_ANYWHERE}' } };
-    const bare = { url: 'https://wiki.example/${NOT_SET_ANYWHERE}' };
-    const mcpServers = { wiki, bare, demo: { command: 'no-such-program' } };
-    const { heddle } = await deskWith({ 'project/heddle.json': { mcpServers } });
-    const rows = (await heddle(['list', 'servers'])).stdout.split('\n').map((line) => line.trim().split(/ {2,}/));
-    expect(rows).toContainEqual(['wiki', 'failed', 'http', 'project', '?']);
-    expect(rows).toContainEqual(['bare', 'failed', 'http', 'project', '?']);
-    expect(rows).toContainEqual(['demo', 'untrusted', 'stdio', 'project', '?']);
-    const [first] = JSON.parse((await heddle(['list', 'servers', '--json'])).stdout).filter(
-      ({ name }: { name: string }) => name === 'demo',
-    );
-    expect(first).toMatchObject({
-      state: 'failed',
-      code: 'SERVER_UNTRUSTED',
-      reason: expect.stringContaining('untrusted'),
-    });
-    expect((await heddle(['list', 'tools'])).stderr).toContain('demo untrusted: demo is untrusted');
-    expect((await heddle([])).stdout).toContain('demo (project, untrusted)');
-  },
-);
+verifies('T2', 'shows untrusted servers as such, and the transport of an entry that lacks a variable', async () => {
+  const wiki = { type: 'http', url: 'https://wiki.example/mcp', headers: { Authorization: '${NOT_SET_ANYWHERE}' } };
+  const bare = { url: 'https://wiki.example/${NOT_SET_ANYWHERE}' };
+  const mcpServers = { wiki, bare, demo: { command: 'no-such-program' } };
+  const { heddle } = await deskWith({ 'project/heddle.json': { mcpServers } });
+  const rows = (await heddle(['list', 'servers'])).stdout.split('\n').map((line) => line.trim().split(/ {2,}/));
+  expect(rows).toContainEqual(['wiki', 'failed', 'http', 'project', '?']);
+  expect(rows).toContainEqual(['bare', 'failed', 'http', 'project', '?']);
+  expect(rows).toContainEqual(['demo', 'untrusted', 'stdio', 'project', '?']);
+  const [first] = JSON.parse((await heddle(['list', 'servers', '--json'])).stdout).filter(
+    ({ name }: { name: string }) => name === 'demo',
+  );
+  expect(first).toMatchObject({
+    state: 'failed',
+    code: 'SERVER_UNTRUSTED',
+    reason: expect.stringContaining('untrusted'),
+  });
+  expect((await heddle(['list', 'tools'])).stderr).toContain('demo untrusted: demo is untrusted');
+  expect((await heddle([])).stdout).toContain('demo (project, untrusted)');
+});
 
 verifies('C10', 'a list says when a broken file may have had more, and is shown all the same', async () => {
   const { heddle, path } = await deskWith({
@@ -34,5 +30,5 @@ verifies('C10', 'a list says when a broken file may have had more, and is shown 
   const { code, stdout, stderr } = await heddle(['list', 'tools']);
   expect([code, stdout]).toEqual([0, expect.stringContaining('mcp__filesystem__fs_read_file')]);
   expect(stderr).toMatch(/^config error: .*heddle\.json:1:\d+: .*is not valid JSON/);
-  expect(stderr).toContain(`What ${path('project/heddle.json')} names may be missing here: it has an error.\n`);
+  expect(stderr).toContain(`Entries of ${path('project/heddle.json')} may be missing here: the file has an error.\n`);
 });

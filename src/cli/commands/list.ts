@@ -8,7 +8,7 @@ const OWN_OPTIONS = ['check', 'server', 'category', 'no-wait'] as const;
 
 interface List {
   readonly run: (input: Input) => Promise<number>;
-  /** Which of the options mean something here. */
+  /** The options that this list accepts. */
   readonly takes: readonly (typeof OWN_OPTIONS)[number][];
 }
 
@@ -35,7 +35,7 @@ export const list: Command = {
     'heddle list tools --server github --category issues --json',
     'heddle list servers --check --json',
   ],
-  words: 1,
+  maxPositionals: 1,
   options: {
     check: { type: 'boolean', help: 'Connect every server first, to see whether it works' },
     server: { type: 'string', value: 'NAME', help: 'Only what this server has' },
@@ -49,14 +49,14 @@ export const list: Command = {
     const [what = ''] = input.positionals;
     const known = Object.hasOwn(LISTS, what) ? LISTS[what] : undefined;
     if (!known) {
-      throw new HeddleError('USAGE_INVALID', 'Say what to list.', {
+      throw new HeddleError('USAGE_INVALID', 'Nothing to list was given.', {
         fix: `Run \`heddle list servers\`, or with one of ${Object.keys(LISTS).slice(1).join(', ')}.`,
       });
     }
     for (const option of OWN_OPTIONS) {
-      const given = input.flag(option) || input.text(option) !== undefined;
-      if (given && !known.takes.includes(option)) {
-        throw new HeddleError('USAGE_INVALID', `--${option} means nothing for \`heddle list ${what}\`.`);
+      const isSet = input.flag(option) || input.text(option) !== undefined;
+      if (isSet && !known.takes.includes(option)) {
+        throw new HeddleError('USAGE_INVALID', `--${option} is not an option of \`heddle list ${what}\`.`);
       }
     }
     return known.run(input);

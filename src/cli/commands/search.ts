@@ -7,13 +7,13 @@ import {
   findMissing,
   missingRows,
   NO_WAIT_OPTION,
-  tellMissing,
+  printMissing,
   whileStarting,
 } from '../print/missing-servers.ts';
 import { type Column, printColumns } from '../print/print-columns.ts';
 import { printJson } from '../print/print-json.ts';
+import { notice } from '../print/print-line.ts';
 import { printFileProblems } from '../print/print-problems.ts';
-import { say } from '../print/say.ts';
 import { withHeddle } from '../with-heddle.ts';
 
 const DEFAULT_LIMIT = 10;
@@ -33,7 +33,7 @@ export const search: Command = {
   summary: 'Find tools by words: of their names first, then of their descriptions.',
   usage: 'heddle search <words …> [--limit N] [--no-wait]',
   examples: ['heddle search read file', 'heddle search create issue --limit 3 --json'],
-  words: Number.POSITIVE_INFINITY,
+  maxPositionals: Number.POSITIVE_INFINITY,
   options: {
     limit: { type: 'string', value: 'N', help: `How many to show at most (default: ${DEFAULT_LIMIT})` },
     'no-wait': NO_WAIT_OPTION,
@@ -43,7 +43,7 @@ export const search: Command = {
   },
   async run(input) {
     const text = input.positionals.join(' ');
-    if (text.trim() === '') throw new HeddleError('USAGE_INVALID', 'Say what to search for.');
+    if (text.trim() === '') throw new HeddleError('USAGE_INVALID', 'Nothing to search for was given.');
     const limit = readNumber('limit', input.text('limit'), MAX_LIMIT) ?? DEFAULT_LIMIT;
     const by = localCaller();
     const options = { ...catalogOptions(input), onProblems: printFileProblems };
@@ -53,8 +53,8 @@ export const search: Command = {
     ]);
     if (input.flag('json')) printJson([...hits.map(toRow), ...missingRows(missing)]);
     else if (hits.length > 0) printColumns(COLUMNS, hits);
-    else say('Nothing fits; `heddle list tools` shows what there is.');
-    tellMissing(missing);
+    else notice('No tool matches; `heddle list tools` shows all.');
+    printMissing(missing);
     return 0;
   },
 };

@@ -5,8 +5,8 @@ import { openSecretStore } from '../../open-heddle.ts';
 import { type Command, type Input, JSON_OPTION } from '../command.ts';
 import { askHidden, canAsk } from '../input/ask.ts';
 import { printJson } from '../print/print-json.ts';
+import { print } from '../print/print-line.ts';
 import { printTable } from '../print/print-table.ts';
-import { print } from '../print/say.ts';
 
 const VERBS = { set, list, rm } as const;
 type Verb = keyof typeof VERBS;
@@ -19,31 +19,31 @@ export const secret: Command = {
     'heddle secret set github.TOKEN < token.txt',
     'heddle secret list --json',
   ],
-  words: Number.POSITIVE_INFINITY,
+  maxPositionals: Number.POSITIVE_INFINITY,
   options: { json: JSON_OPTION },
   async run(input) {
     const [verb = '', ...words] = input.positionals;
     if (Object.hasOwn(VERBS, verb) && input.rest === undefined) return VERBS[verb as Verb](words, input);
     const meant = closest(verb, Object.keys(VERBS));
-    throw new HeddleError('USAGE_INVALID', 'Say `heddle secret set`, `list` or `rm`.', {
+    throw new HeddleError('USAGE_INVALID', 'Use `heddle secret set`, `list` or `rm`.', {
       ...(meant && { fix: `Did you mean \`heddle secret ${meant}\`?` }),
     });
   },
 };
 
 async function set([name, ...more]: readonly string[], input: Input): Promise<number> {
-  if (name === undefined) throw new HeddleError('USAGE_INVALID', 'Say which secret to set.');
+  if (name === undefined) throw new HeddleError('USAGE_INVALID', 'No secret to set was given.');
   if (more.length > 0) {
     throw new HeddleError(
       'USAGE_INVALID',
-      'The value of a secret is not taken from the command line: others see that.',
+      'The value of a secret is not accepted as an argument: other users can read arguments.',
       {
         fix: `Run \`heddle secret set ${name}\` and type the value, or give it on stdin.`,
       },
     );
   }
   const secrets = await openSecretStore();
-  secrets.requireName(name); // Before anybody types a value for it.
+  secrets.requireName(name); // Checked before the user types a value.
   const value = canAsk() ? await askHidden(`Value of ${name}:`) : (await readAll(process.stdin)).replace(/\r?\n$/, '');
   await secrets.set(name, value);
   if (input.flag('json')) printJson({ name, backend: secrets.backend });
@@ -65,7 +65,8 @@ async function list(words: readonly string[], input: Input): Promise<number> {
 }
 
 async function rm([name, ...more]: readonly string[], input: Input): Promise<number> {
-  if (name === undefined || more.length > 0) throw new HeddleError('USAGE_INVALID', 'Say which one secret to remove.');
+  if (name === undefined || more.length > 0)
+    throw new HeddleError('USAGE_INVALID', '`heddle secret rm` takes one name.');
   const secrets = await openSecretStore();
   if (!(await secrets.remove(name))) {
     const meant = closest(

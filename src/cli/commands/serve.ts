@@ -16,14 +16,14 @@ export const serve: Command = {
     '{ "mcpServers": { "heddle": { "command": "npx", "args": ["heddle", "serve", "--stdio"] } } }',
   ],
   options: {
-    stdio: { type: 'boolean', help: 'Speak over stdin and stdout' },
+    stdio: { type: 'boolean', help: 'Use stdin and stdout' },
     profile: PROFILE_OPTION,
     config: CONFIG_OPTION,
     'trust-project': TRUST_OPTION,
   },
   async run(input) {
     if (!input.flag('stdio')) {
-      throw new HeddleError('USAGE_INVALID', '`heddle serve` needs to know how.', {
+      throw new HeddleError('USAGE_INVALID', '`heddle serve` needs a transport.', {
         fix: 'Run `heddle serve --stdio`, or `heddle up` for HTTP.',
       });
     }

@@ -5,13 +5,13 @@ import { readDuration } from '../input/read-duration.ts';
 import { localCaller } from '../local-caller.ts';
 import { type Column, printColumns } from '../print/print-columns.ts';
 import { printJson } from '../print/print-json.ts';
-import { say } from '../print/say.ts';
+import { notice } from '../print/print-line.ts';
 import { openOptions, withHeddle } from '../with-heddle.ts';
 import { liveServers } from './list-servers.ts';
 
 const DEFAULT_SINCE = '7d';
 
-/** What the store has of a server, and what a running gateway knows of it beyond that. */
+/** Statistics of the store, with the live metrics of a running gateway. */
 interface ServerStats extends CallStats {
   readonly live?: Metrics;
 }
@@ -39,7 +39,7 @@ export const stats: Command = {
     );
     const servers = await withLive(input, stored);
     if (input.flag('json')) printJson({ since: from, tools, servers });
-    else if (tools.length === 0) say(`There were no calls in the last ${since}.`);
+    else if (tools.length === 0) notice(`There were no calls in the last ${since}.`);
     else {
       printColumns([{ title: 'TOOL', of: ({ name }) => name }, ...COLUMNS, ERRORS], tools);
       process.stdout.write('\n');
@@ -61,10 +61,10 @@ async function withLive(input: Input, stored: readonly CallStats[]): Promise<rea
 const COLUMNS: readonly Column<CallStats>[] = [
   { title: 'CALLS', of: ({ totalCalls }) => String(totalCalls), right: true },
   { title: 'OK', of: ({ successRate }) => percent(successRate), right: true },
-  { title: 'AVERAGE', of: ({ avgLatencyMs }) => inTime(avgLatencyMs), right: true },
-  { title: 'P50', of: ({ p50Ms }) => inTime(p50Ms), right: true },
-  { title: 'P95', of: ({ p95Ms }) => inTime(p95Ms), right: true },
-  { title: 'P99', of: ({ p99Ms }) => inTime(p99Ms), right: true },
+  { title: 'AVERAGE', of: ({ avgLatencyMs }) => formatMs(avgLatencyMs), right: true },
+  { title: 'P50', of: ({ p50Ms }) => formatMs(p50Ms), right: true },
+  { title: 'P95', of: ({ p95Ms }) => formatMs(p95Ms), right: true },
+  { title: 'P99', of: ({ p99Ms }) => formatMs(p99Ms), right: true },
 ];
 
 const ERRORS: Column<CallStats> = {
@@ -73,18 +73,18 @@ const ERRORS: Column<CallStats> = {
   optional: true,
 };
 
-/** What the gateway has counted over all tools of a server; pools choose by those of a single tool. */
+/** Metrics of the gateway over all tools of a server. Pools choose by the metrics of a single tool. */
 const NOW: Column<ServerStats> = {
   title: 'NOW',
   of: ({ live }) =>
-    live && live.totalCalls > 0 ? `${percent(live.successRate)} ok, ${inTime(live.avgLatencyMs)}` : '',
+    live && live.totalCalls > 0 ? `${percent(live.successRate)} ok, ${formatMs(live.avgLatencyMs)}` : '',
   optional: true,
 };
 
-/** What was not all is never shown as all. */
+/** Formats a share. Only an exact 1 is shown as 100 %. */
 const percent = (share: number) => (share === 1 ? '100 %' : `${Math.min(99.9, Math.round(share * 1000) / 10)} %`);
 
-function inTime(ms: number): string {
+function formatMs(ms: number): string {
   if (ms >= 10_000) return `${(ms / 1000).toFixed(0)} s`;
   if (ms >= 1000) return `${(ms / 1000).toFixed(1)} s`;
   return ms >= 10 ? `${ms.toFixed(0)} ms` : `${ms.toFixed(1)} ms`;

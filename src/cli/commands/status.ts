@@ -1,5 +1,4 @@
 import colors from 'picocolors';
-import { readConfig } from '../../config/read-config.ts';
 import type { CallStats } from '../../core/records/call-stats.ts';
 import type { ServerStatus } from '../../core/records/server-status.ts';
 import { VERSION } from '../../core/version.ts';
@@ -9,8 +8,8 @@ import { CONFIG_OPTION, type Command, JSON_OPTION, TRUST_OPTION } from '../comma
 import { localCaller } from '../local-caller.ts';
 import { oneLine } from '../print/escape-control.ts';
 import { printJson } from '../print/print-json.ts';
+import { notice } from '../print/print-line.ts';
 import { printProblems } from '../print/print-problems.ts';
-import { say } from '../print/say.ts';
 import { stateOf } from '../print/state-label.ts';
 import { openOptions, withHeddle } from '../with-heddle.ts';
 
@@ -23,11 +22,10 @@ export const status: Command = {
   options: { config: CONFIG_OPTION, 'trust-project': TRUST_OPTION, json: JSON_OPTION },
   async run(input) {
     const by = localCaller();
-    const [config, gateway, [servers, stats]] = await Promise.all([
-      readConfig(openOptions(input)),
-      findGateway(homeFolder(process.env), { report: say }),
+    const [gateway, [config, servers, stats]] = await Promise.all([
+      findGateway(homeFolder(process.env), { report: notice }),
       withHeddle(openOptions(input), (heddle) =>
-        Promise.all([heddle.servers.list(by), heddle.traces.stats(by, Date.now() - DAY_MS)]),
+        Promise.all([heddle.configuration(by), heddle.servers.list(by), heddle.traces.stats(by, Date.now() - DAY_MS)]),
       ),
     ]);
     const running = gateway && { url: gateway.url, pid: gateway.pid, project: gateway.project };

@@ -8,14 +8,14 @@ import { type Command, JSON_OPTION } from '../command.ts';
 import { askNo, canAsk } from '../input/ask.ts';
 import { following, oneLine } from '../print/escape-control.ts';
 import { printJson } from '../print/print-json.ts';
-import { say } from '../print/say.ts';
+import { notice } from '../print/print-line.ts';
 import { showWhole } from '../print/show-whole.ts';
 
 export const trust: Command = {
   summary: 'Agree, once, to servers and settings of this project and of connectors. What changes later asks again.',
   usage: 'heddle trust [server …] [--yes] | heddle trust --forget',
   examples: ['heddle trust', 'heddle trust github --yes', 'heddle trust --forget'],
-  words: Number.POSITIVE_INFINITY,
+  maxPositionals: Number.POSITIVE_INFINITY,
   options: {
     yes: { type: 'boolean', help: 'Agree without being asked' },
     forget: { type: 'boolean', help: 'Take back every agreement about this project and about your connectors' },
@@ -26,13 +26,13 @@ export const trust: Command = {
     const home = homeFolder(process.env);
     if (input.flag('forget')) {
       for (const page of [projectFolder, home]) await forgetTrust(home, page);
-      say(`Nothing of ${projectFolder} or of your connectors is trusted any more.`);
+      notice(`All agreements about ${projectFolder} and your connectors are revoked.`);
       return 0;
     }
     const things = chosen(untrusted, input.positionals);
     if (things.length === 0) {
       if (input.flag('json')) printJson(things);
-      say(`Nothing of ${projectFolder} waits to be trusted.`);
+      notice(`Nothing of ${projectFolder} waits for trust.`);
       return 0;
     }
     const asks = !input.flag('yes') && canAsk();
@@ -43,7 +43,7 @@ export const trust: Command = {
     for (const [page, agreed] of pages) {
       await recordTrust(home, page, Object.fromEntries(agreed.map(({ thing, hash }) => [thing, hash])));
     }
-    say(`Trusted: ${things.map(({ thing }) => thing).join(', ')}.`);
+    notice(`Trusted: ${things.map(({ thing }) => thing).join(', ')}.`);
     return 0;
   },
 };
@@ -58,7 +58,7 @@ function chosen(untrusted: readonly Untrusted[], names: readonly string[]): read
       untrusted.map(({ thing }) => thing.slice(thing.indexOf(' ') + 1)),
     );
     const fix = guess ? `Did you mean ${guess}?` : 'Run `heddle trust` to see what does.';
-    throw new HeddleError('NAME_UNKNOWN', `Nothing named ${name} waits to be trusted.`, { fix });
+    throw new HeddleError('NAME_UNKNOWN', `Nothing named ${name} waits for trust.`, { fix });
   });
 }
 
@@ -66,11 +66,11 @@ async function agrees(things: readonly Untrusted[]): Promise<boolean> {
   const whole = things.map(inText(process.stderr)).join('\n');
   const yes = canAsk() ? (await showWhole(whole)) && (await askNo('Trust all of this?')) : undefined;
   const how = ' When you have looked at it, run the command again with --yes.';
-  if (!yes) say(`Nothing was trusted.${yes === undefined ? how : ''}`);
+  if (!yes) notice(`Nothing was trusted.${yes === undefined ? how : ''}`);
   return yes ?? false;
 }
 
-/** All of it, however long: what is not shown has not been agreed to. */
+/** Formats an untrusted thing in full: the user agrees only to what is shown. */
 const inText =
   (stream: NodeJS.WriteStream) =>
   ({ thing, would, also, at }: Untrusted): string => {

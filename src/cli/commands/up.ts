@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import colors from 'picocolors';
-import { readConfig } from '../../config/read-config.ts';
 import { consoleApi } from '../../console/api.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { homeFolder } from '../../files/home-folder.ts';
@@ -16,12 +15,12 @@ import { CONFIG_OPTION, type Command, type Input, readNumber, TRUST_OPTION } fro
 import { chooseProfile, PROFILE_OPTION } from '../input/choose-profile.ts';
 import { untilInterrupted } from '../input/interrupt.ts';
 import { localCaller } from '../local-caller.ts';
+import { notice } from '../print/print-line.ts';
 import { printProblems } from '../print/print-problems.ts';
-import { say } from '../print/say.ts';
 import { openOptions } from '../with-heddle.ts';
 
-// Most gateways are gone before anybody would wonder.
-const SOON_MS = 500;
+// Most gateways close within this time, without a notice.
+const DRAIN_NOTICE_MS = 500;
 const MAX_PORT = 65_535;
 const PORTS_TO_TRY = 20;
 
@@ -52,12 +51,12 @@ export const up: Command = {
 };
 
 async function serveUntil(signal: AbortSignal, heddle: Heddle, input: Input): Promise<number> {
-  const config = await readConfig(openOptions(input));
+  const config = heddle.configuration(localCaller());
   const home = homeFolder(process.env);
   const token = await gatewayToken(home, process.env.HEDDLE_TOKEN);
   const proofKey = randomBytes(32).toString('base64url');
-  const asked = readNumber('port', input.text('port'), MAX_PORT);
-  const gateway = await openOnFreePort(asked, {
+  const port = readNumber('port', input.text('port'), MAX_PORT);
+  const gateway = await openOnFreePort(port, {
     ...config.settings.gateway,
     heddle,
     stateSecrets: await stateSecrets(home),
@@ -69,44 +68,44 @@ async function serveUntil(signal: AbortSignal, heddle: Heddle, input: Input): Pr
   const { url } = gateway;
   const { pid } = process;
   try {
-    const other = await findGateway(home, { report: say });
-    if (other) say(`Another gateway runs already, at ${other.url}; other commands go on asking that one.`);
+    const other = await findGateway(home, { report: notice });
+    if (other) notice(`Another gateway is running at ${other.url}; other commands keep using that one.`);
     else await announceGateway(home, { url, token, pid, project: config.projectFolder, proofKey });
     if (input.flag('json')) process.stdout.write(`${JSON.stringify({ url, token, pid })}\n`);
     else welcome(url, token);
-    void tellReloads(heddle, signal);
+    void noticeReloads(heddle, signal);
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
     return 0;
   } finally {
-    await withdrawGateway(home, pid); // First: closing may fail, and nobody is to be sent here any more.
-    const late = setTimeout(sayThatItWaits, SOON_MS);
+    await withdrawGateway(home, pid); // First: closing may fail, and other commands must not use this gateway any more.
+    const late = setTimeout(noticeDrain, DRAIN_NOTICE_MS);
     await gateway.close(DRAIN_MS);
     clearTimeout(late);
   }
 }
 
-function sayThatItWaits(): void {
+function noticeDrain(): void {
   const seconds = DRAIN_MS / 1000;
-  say(`Waiting up to ${seconds} s for calls under way. Ctrl-C once more ends them now.`);
+  notice(`Waiting up to ${seconds} s for calls in flight. Press Ctrl-C again to end them now.`);
 }
 
-/** Says when what was changed in a file has taken effect: without it, the last word might be an old warning. */
-async function tellReloads(heddle: Heddle, signal: AbortSignal): Promise<void> {
-  for await (const { kind, detail } of heddle.changes(localCaller(), signal)) {
-    if (kind !== 'config') continue;
-    const left = detail.problems === 0 ? '' : ' `heddle doctor` shows what is still wrong with it.';
-    say(`The configuration was read again and is in force.${left}`);
+/** Prints a notice after each reload: without it an earlier warning would look current. */
+async function noticeReloads(heddle: Heddle, signal: AbortSignal): Promise<void> {
+  for await (const change of heddle.changes(localCaller(), signal)) {
+    if (change.kind !== 'config') continue;
+    const left = change.detail.problems === 0 ? '' : ' `heddle doctor` shows what is still wrong with it.';
+    notice(`The configuration was read again and is in force.${left}`);
   }
 }
 
-/** A port that was asked for is that one or an error; the default moves on to the next free one, and says so. */
-async function openOnFreePort(asked: number | undefined, options: GatewayOptions): Promise<Gateway> {
-  const first = asked ?? options.port;
-  const last = asked === undefined && first !== 0 ? Math.min(first + PORTS_TO_TRY, MAX_PORT) : first;
+/** Listens on the requested port, or fails. Without a request it tries up to 20 ports after the default and prints a notice. */
+async function openOnFreePort(requested: number | undefined, options: GatewayOptions): Promise<Gateway> {
+  const first = requested ?? options.port;
+  const last = requested === undefined && first !== 0 ? Math.min(first + PORTS_TO_TRY, MAX_PORT) : first;
   for (let port = first; ; port++) {
     try {
       const gateway = await openGateway({ ...options, port });
-      if (port !== first) say(`Port ${first} is taken; using ${port}.`);
+      if (port !== first) notice(`Port ${first} is taken; using ${port}.`);
       return gateway;
     } catch (thrown) {
       const { code } = thrown as NodeJS.ErrnoException;
@@ -119,8 +118,8 @@ async function openOnFreePort(asked: number | undefined, options: GatewayOptions
 function cannotListen(cause: unknown, host: string, port: number): unknown {
   const { code } = cause as NodeJS.ErrnoException;
   if (code === undefined || HeddleError.is(cause)) return cause;
-  const why = code === 'EADDRINUSE' ? 'the port is taken' : code;
-  return new HeddleError('CONFIG_INVALID', `The gateway cannot listen on ${host}:${port}: ${why}.`, {
+  const reason = code === 'EADDRINUSE' ? 'the port is taken' : code;
+  return new HeddleError('CONFIG_INVALID', `The gateway cannot listen on ${host}:${port}: ${reason}.`, {
     cause,
     fix: 'Choose another with --port, or 0 for any free one.',
   });

@@ -6,20 +6,21 @@ import { homeFolder } from '../../files/home-folder.ts';
 import type { Input } from '../command.ts';
 import { diffText, printDiff } from '../print/print-diff.ts';
 import { printJson } from '../print/print-json.ts';
-import { print, say } from '../print/say.ts';
+import { notice, print } from '../print/print-line.ts';
 
 export interface FileChange {
   readonly file: string;
   readonly edit: (before: string) => string;
-  /** What `--json` prints, and the line for people. */
+  /** Printed with `--json`. */
   readonly report: Readonly<Record<string, unknown>>;
-  readonly line: string;
+  /** Printed without `--json`. */
+  readonly summary: string;
 }
 
-export const DRY_RUN_OPTION = { type: 'boolean', help: 'Show what would change, and change nothing' } as const;
+export const DRY_RUN_OPTION = { type: 'boolean', help: 'Show the change without making it' } as const;
 
-/** Makes one change to one configuration file and says so; with `--dry-run` shows it instead. */
-export async function changeFile({ file, edit, report, line }: FileChange, input: Input): Promise<Edited> {
+/** Changes a configuration file and reports it; with `--dry-run` only shows the diff. */
+export async function changeFile({ file, edit, report, summary }: FileChange, input: Input): Promise<Edited> {
   const checked = (before: string) => edit(requireJson(file, before));
   const dryRun = input.flag('dry-run');
   const changed = dryRun
@@ -34,15 +35,15 @@ export async function changeFile({ file, edit, report, line }: FileChange, input
       changed: changed.before !== changed.after,
       ...(dryRun && { diff: diffText(file, before, after) }),
     });
-  } else if (!dryRun) print(line);
+  } else if (!dryRun) print(summary);
   else printDiff(file, before, after);
   if (dryRun && before === after && changed.before !== changed.after) {
-    say('What would change is in values that are not shown.');
+    notice('The change is in values that are not shown.');
   }
   return changed;
 }
 
-/** The text itself when it can be edited; else says where it is broken. */
+/** Returns the text if it is valid JSON; else throws the error with its position. */
 export function requireJson(file: string, text: string): string {
   const document = text.trim() === '' ? { root: {} } : parseDocument(file, text.replace(/^\uFEFF/, ''));
   if ('root' in document) return text;

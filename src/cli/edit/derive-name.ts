@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { isReservedName } from '../../config/schema/server-name.ts';
 
-// Programs that run another: its name, and the words before it that are theirs.
+// Programs that run another program, with their own subcommands.
 const RUNNERS: Readonly<Record<string, readonly string[]>> = {
   npx: [],
   bunx: [],
@@ -22,25 +22,25 @@ const RUNNERS: Readonly<Record<string, readonly string[]>> = {
 };
 const TAKES_VALUE = /^(-e|--env|-v|--volume|--mount|-p|--publish|--name|--network|-w|--workdir|-u|--user|--env-file)$/;
 
-/** A name for a server that was given none: the package or program it runs, without scope and version. */
+/** Derives a server name from its command: the package or program, without scope and version. */
 export function nameOfCommand(command: string, args: readonly string[]): string {
   const program = basename(command);
   const own = Object.hasOwn(RUNNERS, program) ? RUNNERS[program] : undefined;
   if (own === undefined) return legal(withoutExtension(program));
   const container = program === 'docker' || program === 'podman';
   const words = args.filter((_, index) => !(container && TAKES_VALUE.test(args[index - 1] ?? '')));
-  const said = words.find((word) => !word.startsWith('-') && !own.includes(word)) ?? program;
-  return legal(withoutExtension(basename(said.replace(/(?<=.)(@|==|:)[^/]*$/, ''))));
+  const named = words.find((word) => !word.startsWith('-') && !own.includes(word)) ?? program;
+  return legal(withoutExtension(basename(named.replace(/(?<=.)(@|==|:)[^/]*$/, ''))));
 }
 
-/** A name for a server at a URL: the first label of its host. */
+/** Derives a server name from its URL: the first label of the host. */
 export function nameOfUrl(url: string): string {
   const { hostname } = new URL(url);
   const [label = 'server'] = /[a-z]/i.test(hostname) ? hostname.split('.') : [hostname];
   return legal(label);
 }
 
-/** The name itself, or with the first number that makes it new. */
+/** Returns the name, with the first number that makes it unique if it is taken. */
 export function uniqueName(name: string, taken: ReadonlySet<string>): string {
   if (!taken.has(name)) return name;
   let number = 2;
@@ -52,7 +52,7 @@ function withoutExtension(word: string): string {
   return word.replace(/\.(js|mjs|cjs|ts|mts|py|sh|exe|git)$/, '');
 }
 
-// Two letters in front keep it clear of the names that Heddle has reserved for itself.
+// The prefix `a-` avoids the names that Heddle reserves.
 function legal(label: string): string {
   const name = label.replace(/[^A-Za-z0-9_-]+/g, '-').replace(/^-+|-+$/g, '') || 'server';
   return isReservedName(name) ? `a-${name}` : name;

@@ -10,26 +10,26 @@ export const SCOPE_OPTION = {
   help: 'local (this project, yours alone), project or user',
 } as const;
 
-/** The scope that was asked for, or USAGE_INVALID. */
+/** Parses `--scope`. Throws USAGE_INVALID. */
 export function readScope(input: Input): EditScope | undefined {
-  const asked = input.text('scope');
-  const known = EDIT_SCOPES.find((scope) => scope === asked);
-  if (asked === undefined || known !== undefined) return known;
-  const meant = closest(asked, EDIT_SCOPES);
-  throw new HeddleError('USAGE_INVALID', `There is no scope ${asked}.`, {
+  const wanted = input.text('scope');
+  const known = EDIT_SCOPES.find((scope) => scope === wanted);
+  if (wanted === undefined || known !== undefined) return known;
+  const meant = closest(wanted, EDIT_SCOPES);
+  throw new HeddleError('USAGE_INVALID', `There is no scope ${wanted}.`, {
     fix: meant ? `Did you mean ${meant}?` : `Use one of ${EDIT_SCOPES.join(', ')}.`,
   });
 }
 
-/** Where the files of this user and project are. */
+/** Returns the folders of this user and project. */
 export const placesOf = ({ projectFolder }: { readonly projectFolder: string }): EditFolders => ({
   projectFolder,
   home: homeFolder(process.env),
 });
 
-/** The one name a command takes, or USAGE_INVALID. */
+/** Returns the only positional argument. Throws USAGE_INVALID for none or several. */
 export function oneName(input: Input, what: string): string {
   const [name, ...more] = input.positionals;
   if (name !== undefined && more.length === 0 && input.rest === undefined) return name;
-  throw new HeddleError('USAGE_INVALID', name === undefined ? `Say which ${what}.` : `One ${what} at a time.`);
+  throw new HeddleError('USAGE_INVALID', name === undefined ? `No ${what} was given.` : `One ${what} at a time.`);
 }

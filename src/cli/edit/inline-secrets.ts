@@ -6,14 +6,14 @@ import { isObject } from '../../core/json.ts';
 export interface InlineSecret {
   readonly field: 'env' | 'headers';
   readonly key: string;
-  /** Name it gets in the store. */
+  /** Name in the secret store. */
   readonly name: string;
   readonly value: string;
-  /** What is written in its place. */
+  /** The reference that replaces it in the entry. */
   readonly reference: string;
 }
 
-// How well-known services begin their keys, and what any token of three parts looks like.
+// Prefixes of the keys of well-known services, and the form of a JWT.
 const KEY_FORMATS = [
   /^(sk|pk|rk)[-_][A-Za-z0-9_-]{8,}$/,
   /^(gh[opsur]|github_pat)_\w{8,}$/,
@@ -25,7 +25,7 @@ const KEY_FORMATS = [
 ];
 const SCHEME = /^(?:(?:Bearer|Basic|Token|ApiKey) +)(?=\S)/i;
 
-/** Finds what looks like a secret by its name or by its form. References are not: they are what we want. */
+/** Finds values that look like secrets by name or format. References with `${` are skipped. */
 export function findInlineSecrets(server: string, entry: JsonObject): readonly InlineSecret[] {
   return (['env', 'headers'] as const).flatMap((field) => {
     const values = entry[field];
@@ -42,7 +42,7 @@ export function findInlineSecrets(server: string, entry: JsonObject): readonly I
   });
 }
 
-/** The entry with references where the secrets were. */
+/** Returns the entry with references in place of the secrets. */
 export function withReferences(entry: JsonObject, secrets: readonly InlineSecret[]): JsonObject {
   const ofField = Map.groupBy(secrets, ({ field }) => field);
   const fields = [...ofField].map(([field, ones]) => {

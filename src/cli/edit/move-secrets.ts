@@ -2,11 +2,11 @@ import { openSecretStore } from '../../open-heddle.ts';
 import type { Input } from '../command.ts';
 import { askYes, canAsk } from '../input/ask.ts';
 import { oneLine } from '../print/escape-control.ts';
-import { say, state } from '../print/say.ts';
+import { notice, printStatement } from '../print/print-line.ts';
 import { findInlineSecrets, type InlineSecret, withReferences } from './inline-secrets.ts';
 import type { NamedServer } from './new-servers.ts';
 
-/** Moves secrets out of entries into the store: with `--secret`, or when the person agrees. Else it warns. */
+/** Moves secrets out of entries into the store: with `--secret`, or if the user agrees. Else prints a warning. */
 export async function settleSecrets(
   servers: readonly NamedServer[],
   file: string,
@@ -28,7 +28,10 @@ async function shouldMove({ key }: InlineSecret, file: string, input: Input): Pr
     return askYes(`${key} looks like a secret. Keep it in the secret store instead of ${file}?`);
   }
   const message = oneLine(`${key} looks like a secret and goes into ${file} as plain text.`);
-  state({ start: 'warning: ', message, fix: 'Add `--secret` to keep it in the secret store.' }, process.stderr);
+  printStatement(
+    { start: 'warning: ', message, fix: 'Add `--secret` to keep it in the secret store.' },
+    process.stderr,
+  );
   return false;
 }
 
@@ -37,6 +40,6 @@ async function store(secrets: readonly InlineSecret[]): Promise<void> {
   const opened = await openSecretStore();
   for (const { name, value } of secrets) {
     await opened.set(name, value);
-    say(`The secret ${name} is in the ${opened.backend === 'file' ? 'secret store' : 'keychain'}.`);
+    notice(`The secret ${name} is in the ${opened.backend === 'file' ? 'secret store' : 'keychain'}.`);
   }
 }

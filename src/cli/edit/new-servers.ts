@@ -9,16 +9,16 @@ import type { Input } from '../command.ts';
 import { headersOf, pairs } from '../input/read-pairs.ts';
 import { nameOfCommand, nameOfUrl } from './derive-name.ts';
 
-/** A server that is to be added. */
+/** A server to add. */
 export interface NewServer {
-  /** Absent when nobody gave one. */
+  /** The name from the command line or the file, if there is one. */
   readonly name?: string;
-  /** What it is called then. */
+  /** The name to use otherwise. */
   readonly derivedName: string;
   readonly entry: JsonObject;
 }
 
-/** The same once it has a name for certain. */
+/** A server to add, with its final name. */
 export interface NamedServer {
   readonly name: string;
   readonly entry: JsonObject;
@@ -26,13 +26,13 @@ export interface NamedServer {
 
 export interface NewServers {
   readonly servers: readonly NewServer[];
-  /** What could not be carried over, and why. */
+  /** Fields that could not be converted, with the reason. */
   readonly notes: readonly string[];
 }
 
 const HOW = 'Write `heddle add NAME -- command …`, `heddle add NAME URL`, or give JSON or a file with it.';
 
-/** Reads from a command line which servers to add: a command, a URL, JSON, or a file with JSON. */
+/** Reads the servers to add from the command line: a command, a URL, JSON, or a file with JSON. */
 export async function readNewServers(input: Input): Promise<NewServers> {
   const { positionals, rest } = input;
   if (positionals.length > (rest === undefined ? 2 : 1)) {
@@ -40,7 +40,7 @@ export async function readNewServers(input: Input): Promise<NewServers> {
   }
   if (rest !== undefined) return { servers: [ofCommand(positionals[0], rest, input)], notes: [] };
   const [what, name] = positionals.length === 2 ? [positionals[1], positionals[0]] : [positionals[0], undefined];
-  if (what === undefined) throw new HeddleError('USAGE_INVALID', 'Say which server to add.', { fix: HOW });
+  if (what === undefined) throw new HeddleError('USAGE_INVALID', 'No server to add was given.', { fix: HOW });
   if (/^(https?|wss?):\/\//i.test(what)) return { servers: [ofUrl(name, what, input)], notes: [] };
   const found = await ofText(await textOf(what), input);
   return name === undefined ? found : { ...found, servers: [{ ...only(found.servers, name), name }] };
@@ -65,7 +65,7 @@ function ofUrl(name: string | undefined, url: string, input: Input): NewServer {
   };
 }
 
-/** JSON itself, `-` for stdin, or a file. */
+/** Reads JSON from the argument itself, from stdin (`-`) or from a file. */
 async function textOf(what: string): Promise<{ readonly text: string; readonly source: string }> {
   if (what === '-') return { text: await readAll(process.stdin), source: 'stdin' };
   if (/^\s*[{"]/.test(what)) return { text: what, source: 'the JSON' };
@@ -143,7 +143,7 @@ function only(servers: readonly NewServer[], name: string): NewServer {
   });
 }
 
-/** The entry with what `--transport`, `--env` and `--header` say. */
+/** Applies `--transport`, `--env` and `--header` to an entry. */
 function withOptions(entry: JsonObject, input: Input): JsonObject {
   const remote = entry.url !== undefined;
   const transport = input.text('transport');
@@ -166,9 +166,9 @@ function withOptions(entry: JsonObject, input: Input): JsonObject {
 }
 
 function noOptions(input: Input): (entry: JsonObject) => JsonObject {
-  const given = ['transport', 'env', 'header'].find((name) => input.text(name) ?? input.texts(name)[0]);
-  if (given === undefined) return (entry) => entry;
-  throw new HeddleError('USAGE_INVALID', `--${given} does not say which of the servers it is for.`, {
+  const option = ['transport', 'env', 'header'].find((name) => input.text(name) ?? input.texts(name)[0]);
+  if (option === undefined) return (entry) => entry;
+  throw new HeddleError('USAGE_INVALID', `--${option} is ambiguous: there are several servers.`, {
     fix: 'Add the servers one by one.',
   });
 }

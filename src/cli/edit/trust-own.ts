@@ -3,7 +3,7 @@ import { recordTrust, trustHash } from '../../config/sources/trust-book.ts';
 import { homeFolder } from '../../files/home-folder.ts';
 import type { NamedServer } from './new-servers.ts';
 
-/** What somebody has written down themselves, by a command, need not be asked about again. */
+/** Trusts servers that the user has just added by a command, so that no agreement is asked for. */
 export async function trustOwn({ scope }: EditTarget, servers: readonly NamedServer[], project: string): Promise<void> {
   if (scope === 'user' || servers.length === 0) return;
   const agreed = servers.map(({ name, entry }) => [`server ${name}`, trustHash(entry)]);

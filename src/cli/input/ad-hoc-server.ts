@@ -2,13 +2,13 @@ import type { JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { nameOfCommand, nameOfUrl } from '../edit/derive-name.ts';
 
-/** A server named by its command or URL alone, on the command line. */
+/** A server that is given on the command line, by its command or its URL. */
 export interface AdHocServer {
   readonly name: string;
   readonly entry: JsonObject;
 }
 
-/** `npx -y server-everything :: echo message=hi`: what to start, then what to call there. */
+/** Splits `npx -y server-everything :: echo message=hi` into the server's command and the call. */
 export function splitCommand(words: readonly string[]): {
   readonly server: AdHocServer;
   readonly call: readonly string[];

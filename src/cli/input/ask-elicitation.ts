@@ -2,29 +2,29 @@ import { type Field, readForm, wrongValue } from '../../core/call/form.ts';
 import type { InputRequests } from '../../core/call/run-to-completion.ts';
 import type { InputRequest, InputResponse, InputResponses, Json } from '../../core/call.ts';
 import { indented, oneLine } from '../print/escape-control.ts';
-import { say } from '../print/say.ts';
+import { notice } from '../print/print-line.ts';
 import { type Conversation, canAsk, openConversation } from './ask.ts';
 
 type Action = 'accept' | 'decline' | 'cancel';
 
 /**
- * Puts what a server asks to the person at the terminal, one thing after the other; where there is none, declines.
- * When the signal aborts nobody is asked any more, and the terminal is free again.
+ * Asks the user at the terminal for each input request in turn. Without a terminal it declines all of them.
+ * When the signal aborts, it stops asking and releases the terminal.
  */
 export async function askAtTerminal(
-  questions: InputRequests,
+  inputRequests: InputRequests,
   server: string,
   signal: AbortSignal,
 ): Promise<InputResponses> {
-  const all = Object.entries(questions);
-  if (!canAsk()) return Object.fromEntries(all.map(([key, question]) => [key, decline(server, question)]));
+  const all = Object.entries(inputRequests);
+  if (!canAsk()) return Object.fromEntries(all.map(([key, request]) => [key, decline(server, request)]));
   const conversation = openConversation();
   signal.addEventListener('abort', conversation.close, { once: true });
   if (signal.aborted) conversation.close();
   try {
-    const answers: Record<string, InputResponse> = {};
-    for (const [key, question] of all) answers[key] = await ask(server, question, conversation);
-    return answers;
+    const responses: Record<string, InputResponse> = {};
+    for (const [key, request] of all) responses[key] = await ask(server, request, conversation);
+    return responses;
   } finally {
     signal.removeEventListener('abort', conversation.close);
     conversation.close();
@@ -33,7 +33,9 @@ export async function askAtTerminal(
 
 function decline(server: string, { params = {} }: InputRequest): InputResponse {
   quote(`${server} asks:`, String(params.message));
-  say('Declined: there is no terminal here to ask at. Run the command in one, or pass what it asks for as arguments.');
+  notice(
+    'Declined: there is no terminal here to ask at. Run the command in one, or pass what it asks for as arguments.',
+  );
   return { action: 'decline' };
 }
 
@@ -41,7 +43,7 @@ async function ask(server: string, { params = {} }: InputRequest, conversation: 
   const { mode, url, message, requestedSchema } = params;
   process.stderr.write('\n');
   quote(`${server} asks:`, String(message));
-  if (mode === 'url') return { action: await askVisit(String(url), conversation) };
+  if (mode === 'url') return { action: await askToOpen(String(url), conversation) };
   const fields = readForm(requestedSchema);
   const action = await askAction('Answer?', 'yes', conversation);
   if (action !== 'accept' || typeof fields === 'string') return { action };
@@ -53,19 +55,19 @@ async function ask(server: string, { params = {} }: InputRequest, conversation: 
   return { action, content };
 }
 
-/** Nothing is opened for the user: where it leads is theirs to judge. */
-function askVisit(url: string, conversation: Conversation): Promise<Action> {
+/** Shows a URL and asks whether the user has opened it. Heddle never opens it: the user judges the host. */
+function askToOpen(url: string, conversation: Conversation): Promise<Action> {
   const { host, href } = new URL(url);
-  say(`It wants you to visit a page on ${host}:`);
-  process.stderr.write(`  ${oneLine(href)}\n`); // Whole, so that it can be copied.
-  say('Open it yourself if you trust that host.');
+  notice(`It wants you to visit a page on ${host}:`);
+  process.stderr.write(`  ${oneLine(href)}\n`); // Not wrapped, so that it can be copied.
+  notice('Open it yourself if you trust that host.');
   return askAction('Have you opened it?', 'no', conversation);
 }
 
-async function askAction(question: string, otherwise: 'yes' | 'no', conversation: Conversation): Promise<Action> {
+async function askAction(prompt: string, otherwise: 'yes' | 'no', conversation: Conversation): Promise<Action> {
   const choices = otherwise === 'yes' ? '[Y]es, [n]o, [c]ancel' : '[y]es, [N]o, [c]ancel';
   for (;;) {
-    const text = (await conversation.ask(`${question} ${choices}:`)).trim().toLowerCase() || otherwise;
+    const text = (await conversation.ask(`${prompt} ${choices}:`)).trim().toLowerCase() || otherwise;
     if (/^y(es)?$/.test(text)) return 'accept';
     if (/^(n(o)?|decline)$/.test(text)) return 'decline';
     if (/^c(ancel)?$/.test(text)) return 'cancel';
@@ -75,7 +77,7 @@ async function askAction(question: string, otherwise: 'yes' | 'no', conversation
 async function askField(field: Field, conversation: Conversation): Promise<Json | undefined> {
   if (field.description !== undefined) process.stderr.write(`${indented(field.description, process.stderr)}\n`);
   for (const [at, { title, value }] of field.choices.entries()) {
-    say(`  ${at + 1}  ${oneLine(title)}${title === value ? '' : ` (${oneLine(value)})`}`);
+    notice(`  ${at + 1}  ${oneLine(title)}${title === value ? '' : ` (${oneLine(value)})`}`);
   }
   for (;;) {
     const text = (await conversation.ask(`${labelOf(field)}:`)).trim();
@@ -83,7 +85,7 @@ async function askField(field: Field, conversation: Conversation): Promise<Json 
     const value = readValue(field, text);
     const wrong = value === undefined ? `has to be ${expected(field)}` : wrongValue(field, value);
     if (wrong === undefined) return value;
-    say(`  That does not fit: ${oneLine(field.title ?? field.name)} ${oneLine(wrong)}.`);
+    notice(`  That does not fit: ${oneLine(field.title ?? field.name)} ${oneLine(wrong)}.`);
   }
 }
 
@@ -93,7 +95,7 @@ function labelOf(field: Field): string {
   return oneLine(`${field.title ?? field.name} (${expected(field)}${optional})${preset}`);
 }
 
-/** A default as it would be typed: of choices, their numbers. */
+/** Formats a default as the user would type it: choices by their numbers. */
 function shown({ choices }: Field, value: Json): string {
   const numbers = [value].flat().map((one) => 1 + choices.findIndex((choice) => choice.value === one));
   if (choices.length > 0 && !numbers.includes(0)) return numbers.join(', ');
@@ -117,7 +119,7 @@ function expected({ kind, format, choices, min, max }: Field): string {
   }
 }
 
-/** What was typed, as the field has it; undefined when it can be nothing of the kind. */
+/** Parses the typed text for a field; undefined if it does not fit the kind of the field. */
 function readValue(field: Field, text: string): Json | undefined {
   switch (field.kind) {
     case 'boolean':
@@ -141,6 +143,6 @@ function chosen({ choices }: Field, text: string): string | undefined {
 }
 
 function quote(start: string, text: string): void {
-  say(start);
+  notice(start);
   process.stderr.write(`${indented(text, process.stderr)}\n`);
 }

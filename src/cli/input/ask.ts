@@ -3,24 +3,24 @@ import { Writable } from 'node:stream';
 import { HeddleError } from '../../core/errors.ts';
 import { following, oneLine } from '../print/escape-control.ts';
 
-/** Whether a person is there to be asked. */
+/** Returns true if stdin and stderr are a terminal. */
 export const canAsk = (): boolean => Boolean(process.stdin.isTTY && process.stderr.isTTY);
 
 const shown = (question: string): string => following('', oneLine(question), process.stderr);
 
-/** Asks a question whose answer is yes unless the person says no. */
+/** Asks for yes or no. Enter means yes. */
 export async function askYes(question: string): Promise<boolean> {
   const answer = await ask(`${shown(question)} [Y/n] `, process.stderr);
   return !/^n(o)?$/i.test(answer.trim());
 }
 
-/** Asks a question whose answer is no unless the person says yes. */
+/** Asks for yes or no. Enter means no. */
 export async function askNo(question: string): Promise<boolean> {
   const answer = await ask(`${shown(question)} [y/N] `, process.stderr);
   return /^y(es)?$/i.test(answer.trim());
 }
 
-/** A person at the terminal who is asked more than one thing. What they type ahead is not lost. */
+/** Several prompts in a row. Lines typed ahead are kept for the next prompt. */
 export interface Conversation {
   ask(question: string): Promise<string>;
   close(): void;
@@ -40,7 +40,7 @@ export function openConversation(): Conversation {
     else typed.push(line);
   });
   lines.once('SIGINT', leave);
-  lines.once('close', leave); // Ctrl-D: there will be no answer.
+  lines.once('close', leave); // Ctrl-D ends the input.
   return {
     async ask(question) {
       if (left) throw leftOff();
@@ -59,7 +59,7 @@ export function openConversation(): Conversation {
   };
 }
 
-/** Asks for something that is not to be seen while it is typed. */
+/** Asks for a value without echoing it. */
 export async function askHidden(question: string): Promise<string> {
   process.stderr.write(`${shown(question)} `);
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
@@ -74,7 +74,7 @@ async function ask(question: string, output: NodeJS.WritableStream): Promise<str
   const lines = createInterface({ input: process.stdin, output, terminal: true });
   const stopped = new AbortController();
   lines.once('SIGINT', () => stopped.abort());
-  lines.once('close', () => stopped.abort()); // Ctrl-D: there will be no answer.
+  lines.once('close', () => stopped.abort()); // Ctrl-D ends the input.
   try {
     return await lines.question(question, { signal: stopped.signal });
   } catch (cause) {

@@ -4,7 +4,7 @@ import { HOST_NAMES, type HostFile, type HostName, hostFiles } from '../../confi
 import { HeddleError } from '../../core/errors.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
 
-/** The host a person named, or USAGE_INVALID. */
+/** Parses the name of a host. Throws USAGE_INVALID. */
 export function readHost(word: string): HostName {
   const known = HOST_NAMES.find((name) => name === word);
   if (known !== undefined) return known;
@@ -14,14 +14,14 @@ export function readHost(word: string): HostName {
   });
 }
 
-/** Where the hosts on this machine keep their servers: all of them, one host's, or the one file that was named. */
+/** Returns the files in which hosts keep their servers: of all hosts, of one host, or the named file alone. */
 export function filesOf(projectFolder: string, host?: HostName, file?: string): readonly HostFile[] {
   if (host !== undefined && file !== undefined) return [{ host, scope: 'user', file: resolve(file) }];
   const machine = { platform: process.platform, env: process.env, userHome: homedir(), projectFolder };
   return hostFiles(machine).filter((one) => host === undefined || one.host === host);
 }
 
-/** The names a person gave, each of which has to be known. */
+/** Throws NAME_UNKNOWN unless all names are known. */
 export function requireNames(names: readonly string[], known: readonly string[], where: string): void {
   const unknown = names.find((name) => !known.includes(name));
   if (unknown === undefined) return;

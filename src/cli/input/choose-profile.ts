@@ -9,7 +9,7 @@ export const PROFILE_OPTION = {
   help: 'Serve this profile instead of everything',
 } as const;
 
-/** The profile of `--profile`, if one was given. Throws CONFIG_INVALID when it does not exist. */
+/** Returns the profile of `--profile`. Throws CONFIG_INVALID if it does not exist. */
 export function chooseProfile(input: Input, { access }: Pick<Heddle, 'access'>): string | undefined {
   const profile = input.text('profile');
   const { profiles } = access.settings();

@@ -1,15 +1,15 @@
 import type { Readable } from 'node:stream';
 
-/** Aborts at the first Ctrl-C or SIGTERM; a second one ends the process as it would have. */
+/** Returns a signal that aborts at the first SIGINT, SIGTERM or SIGHUP. A second one ends the process. */
 export function untilInterrupted(): AbortSignal {
   const controller = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => controller.abort());
   return controller.signal;
 }
 
-const LOOK_MS = 500;
+const CHECK_MS = 500;
 
-/** Aborts when the input has ended because whoever started this process is gone: nobody is left to answer. */
+/** Returns a signal that aborts when the input has ended and the parent process is gone. */
 export function untilAbandoned(input: Readable): AbortSignal {
   const controller = new AbortController();
   const { ppid } = process;
@@ -17,6 +17,6 @@ export function untilAbandoned(input: Readable): AbortSignal {
     if (!input.readableEnded || process.ppid === ppid) return;
     clearInterval(timer);
     controller.abort();
-  }, LOOK_MS).unref();
+  }, CHECK_MS).unref();
   return controller.signal;
 }

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { isObject, parseJson } from '../../core/json.ts';
 
-/** The arguments of a tool as people write them: `key=text`, `key:=json`, and a whole object by `--args`. */
+/** Parses the arguments of a tool: `key=text`, `key:=json`, and a JSON object from `--args`. */
 export async function readArguments(words: readonly string[], whole: string | undefined): Promise<JsonObject> {
   const input: Record<string, Json | undefined> = { ...(whole === undefined ? {} : await readWhole(whole)) };
   for (const word of words) {
@@ -17,7 +17,7 @@ export async function readArguments(words: readonly string[], whole: string | un
 
 const EXAMPLE = `Write one JSON object: --args '{"key":"value"}'.`;
 
-/** A JSON object, `@file`, or `-` for stdin. */
+/** Reads `--args`: a JSON object, `@file`, or `-` for stdin. */
 async function readWhole(whole: string): Promise<JsonObject> {
   const value = readJson(await sourceOf(whole), '--args', EXAMPLE);
   if (isObject(value)) return value;
@@ -41,8 +41,8 @@ function readJson(text: string, what: string, fix = 'Use key=text for plain text
   try {
     return parseJson(text, { numbers: 'exact' });
   } catch (cause) {
-    const why = HeddleError.from(cause).message.replace('The JSON cannot be accepted: ', '');
-    throw new HeddleError('INPUT_INVALID', `${what} is not JSON: ${why}`, {
+    const reason = HeddleError.from(cause).message.replace('The JSON cannot be accepted: ', '');
+    throw new HeddleError('INPUT_INVALID', `${what} is not JSON: ${reason}`, {
       cause,
       fix,
     });

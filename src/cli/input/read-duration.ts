@@ -7,11 +7,11 @@ const UNITS: Readonly<Record<string, number>> = {
   w: 604_800_000,
 };
 
-/** A span of time as people write it, `30m`, `24h`, `7d` or `2w`, in milliseconds; else USAGE_INVALID. */
+/** Parses a duration such as `30m`, `24h`, `7d` or `2w` into milliseconds. Throws USAGE_INVALID. */
 export function readDuration(name: string, text: string): number {
   const [, count, unit = ''] = /^(\d{1,6})([mhdw])$/.exec(text) ?? [];
   if (count !== undefined) return Number(count) * (UNITS[unit] as number);
-  throw new HeddleError('USAGE_INVALID', `--${name} has to be a span of time, not ${text}.`, {
+  throw new HeddleError('USAGE_INVALID', `--${name} has to be a duration, not ${text}.`, {
     fix: 'Write for example 30m, 24h, 7d or 2w.',
   });
 }

@@ -2,18 +2,18 @@ import type { JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import type { Input } from '../command.ts';
 
-/** What `--header` says, by name. */
+/** Parses the `--header` options into an object. */
 export const headersOf = (input: Input): JsonObject | undefined =>
   pairs('header', input.texts('header'), /^([^:\s]+)\s*:\s*([\s\S]*)$/);
 
-/** What a repeated option says: names and values, as `form` tells them apart. */
+/** Parses a repeated option into an object. `form` captures the name and the value. */
 export function pairs(option: string, words: readonly string[], form: RegExp): JsonObject | undefined {
   if (words.length === 0) return undefined;
   const found = words.map((word) => {
     const [, key, value] = form.exec(word) ?? [];
     if (key !== undefined && value !== undefined && key !== '__proto__') return [key, value] as const;
-    // Not the word itself: half of it may be a secret.
-    throw new HeddleError('USAGE_INVALID', `What was given with --${option} has no name and value.`, {
+    // The message leaves out the argument: it may contain a secret.
+    throw new HeddleError('USAGE_INVALID', `The value of --${option} is not a name and a value.`, {
       fix: option === 'env' ? 'Write `--env NAME=value`.' : "Write `--header 'Name: value'`.",
     });
   });

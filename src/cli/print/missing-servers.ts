@@ -5,12 +5,12 @@ import type { HeddleOptions } from '../../open-heddle.ts';
 import type { Input, Option } from '../command.ts';
 import { openOptions } from '../with-heddle.ts';
 import { oneLine } from './escape-control.ts';
-import { sayForNow, state as tellState } from './say.ts';
+import { printStatement, transientNotice } from './print-line.ts';
 import { stateOf } from './state-label.ts';
 
 export const NO_WAIT_OPTION: Option = {
   type: 'boolean',
-  help: 'Start no server; show what is known, and say which servers are missing',
+  help: 'Start no server; show what is known and which servers are missing',
 };
 
 /** Opens Heddle for commands that read the catalog: they wait for servers never seen, unless `--no-wait` is given. */
@@ -48,7 +48,7 @@ async function showStarting(heddle: Heddle, by: Caller, signal: AbortSignal): Pr
     if (kind !== 'server') continue;
     const names = (await heddle.servers.list(by)).filter(isStarting).map(({ name }) => name);
     if (signal.aborted) return;
-    sayForNow(names.length === 0 ? '' : `Starting ${names.join(', ')} …`);
+    transientNotice(names.length === 0 ? '' : `Starting ${names.join(', ')} …`);
   }
 }
 
@@ -58,18 +58,18 @@ export async function findMissing(heddle: Heddle, by: Caller, only?: string): Pr
   return servers.filter((server) => (only === undefined || server.name === only) && isMissing(server));
 }
 
-/** Returns them as rows for `--json`. */
+/** Returns missing servers as rows for `--json`. */
 export const missingRows = (missing: readonly ServerStatus[]): readonly MissingServer[] =>
   missing.map(({ name: server, state, reason = NEVER, fix = ASK_AGAIN }) => {
     return { kind: 'missing', server, state, reason, fix };
   });
 
-/** Names them on stderr, with the reason. */
-export function tellMissing(missing: readonly ServerStatus[]): void {
+/** Prints missing servers and their reasons to stderr. */
+export function printMissing(missing: readonly ServerStatus[]): void {
   for (const status of missing) {
     const { name, state, reason = NEVER, fix = ASK_AGAIN } = status;
     const what = state === 'pending' ? 'is missing' : stateOf(status);
-    tellState({ start: `${oneLine(`${name} ${what}`)}: `, message: reason, fix }, process.stderr);
+    printStatement({ start: `${oneLine(`${name} ${what}`)}: `, message: reason, fix }, process.stderr);
   }
 }
 

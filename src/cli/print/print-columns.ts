@@ -1,16 +1,16 @@
 import { printTable } from './print-table.ts';
 
-/** One column of a table, and what each row says in it. */
+/** A column of a table. */
 export interface Column<T> {
   readonly title: string;
   readonly of: (row: T) => string;
-  /** Left out when no row has something to say in it. */
+  /** Hides the column if all its cells are empty. */
   readonly optional?: boolean;
-  /** Numbers stand at the right, so that they can be compared. */
+  /** Aligns the column right, for numbers. */
   readonly right?: boolean;
 }
 
-/** Rows in those columns that say something. */
+/** Prints rows in columns, without the empty optional columns. */
 export function printColumns<T>(columns: readonly Column<T>[], rows: readonly T[]): void {
   const shown = columns
     .map(({ title, of, optional, right }) => ({ title, cells: rows.map(of), optional, right }))

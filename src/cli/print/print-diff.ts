@@ -7,16 +7,16 @@ interface Line {
 }
 
 const CONTEXT = 3;
-// Beyond this the table of the comparison would be larger than the files are worth.
+// Larger comparisons show all old lines as removed and all new lines as added.
 const MAX_CELLS = 4_000_000;
 
-/** Shows on stdout what would change in a file, as a unified diff. Prints nothing when nothing would. */
+/** Prints the unified diff of a file to stdout; nothing if both texts are equal. */
 export function printDiff(file: string, before: string, after: string): void {
   const text = diffText(file, before, after);
   if (text !== '') process.stdout.write(text.split('\n').map(coloured).join('\n'));
 }
 
-/** The unified diff of two texts; empty when they are equal. */
+/** Returns the unified diff of two texts; empty if they are equal. */
 export function diffText(file: string, before: string, after: string): string {
   if (before === after) return '';
   const lines = compare(toLines(before), toLines(after));
@@ -45,7 +45,7 @@ function compare(before: readonly string[], after: readonly string[]): readonly 
   ];
 }
 
-/** The longest common subsequence decides which lines stay. */
+/** Compares lines by their longest common subsequence. */
 function changed(before: readonly string[], after: readonly string[]): readonly Line[] {
   const removed = before.map((text): Line => ({ sign: '-', text }));
   const added = after.map((text): Line => ({ sign: '+', text }));
@@ -101,7 +101,7 @@ function hunksOf(lines: readonly Line[]): readonly string[] {
   return out;
 }
 
-// An empty range is said to begin after the line before it.
+// In a unified diff an empty range starts at the line before it.
 function range(start: number, count: number): string {
   return `${count === 0 ? start - 1 : start},${count}`;
 }

@@ -4,7 +4,7 @@ import { isObject } from '../../core/json.ts';
 import { escapeControlCharacters, indented, oneLine } from './escape-control.ts';
 import { printJson } from './print-json.ts';
 
-/** Prints what a tool answered. Gives back the exit code: 0, or 1 when the answer is an error. */
+/** Prints a tool result. Returns the exit code: 0, or 1 for `isError`. */
 export function printResult({ value, isError }: CompleteResult, json: boolean): number {
   if (json) printJson(value);
   else if (isError) process.stderr.write(`${indented(textOf(value).trimEnd(), process.stderr)}\n`);
@@ -18,15 +18,15 @@ function show(stream: NodeJS.WriteStream, text: string): void {
 }
 
 function textOf({ content, structuredContent }: JsonObject): string {
-  const parts = Array.isArray(content) ? content.map(partText) : [];
-  if (parts.length > 0) return parts.join('\n');
+  const blocks = Array.isArray(content) ? content.map(blockText) : [];
+  if (blocks.length > 0) return blocks.join('\n');
   return structuredContent === undefined ? '' : JSON.stringify(structuredContent, null, 2);
 }
 
-/** A part of the answer as text; what is none is named, and `--json` has it whole. */
-function partText(part: Json): string {
-  if (!isObject(part)) return JSON.stringify(part);
-  const { type, text, data, mimeType, resource, uri } = part;
+/** Formats a content block as text. Blocks without text are named; `--json` prints them in full. */
+function blockText(block: Json): string {
+  if (!isObject(block)) return JSON.stringify(block);
+  const { type, text, data, mimeType, resource, uri } = block;
   if (type === 'text' && typeof text === 'string') return text;
   if (type === 'resource' && isObject(resource) && typeof resource.text === 'string') return resource.text;
   if (type === 'resource_link') return oneLine(String(uri));

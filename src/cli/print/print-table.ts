@@ -1,7 +1,7 @@
 import colors from 'picocolors';
 import { cutToWidth, escapeControlCharacters } from './escape-control.ts';
 
-/** Rows in columns, some of them at the right. A line is cut to the width of the terminal; piped, nothing is cut. */
+/** Prints a table. Lines are cut to the width of a terminal; in a pipe they are not. */
 export function printTable(
   head: readonly string[],
   rows: readonly (readonly string[])[],

@@ -3,7 +3,7 @@ import type { Facts, Json, JsonObject, Target } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import { following, indented, indentedJson, oneLine } from './escape-control.ts';
 
-/** Prints all there is to know of a tool, prompt or resource; text from its server is shown inert. */
+/** Prints a tool, prompt or resource in full. Control characters from its server are escaped. */
 export function printTarget(target: Target): void {
   const { publicName, kind, definition, facts, flags, invalid, digest, servers } = target;
   const { description } = definition;
@@ -20,7 +20,7 @@ export function printTarget(target: Target): void {
     row(servers.length === 1 ? 'server' : 'servers', servers.join(', ')),
     row('version', digest),
     ...flags.map((flag) => row('flag', flag)),
-    ...PARTS[kind](definition),
+    ...KIND_LINES[kind](definition),
   ];
   process.stdout.write(`${colors.bold(oneLine(publicName))}\n${lines.join('\n')}\n`);
 }
@@ -40,15 +40,15 @@ function titled({ kind, servers, name, definition }: Target): string {
   );
 }
 
-type Parts = (definition: JsonObject) => readonly string[];
+type FormatLines = (definition: JsonObject) => readonly string[];
 
-const ofAddress: Parts = ({ mimeType, size }) => [
+const resourceLines: FormatLines = ({ mimeType, size }) => [
   ...(typeof mimeType === 'string' ? [row('type', mimeType)] : []),
   ...(typeof size === 'number' ? [row('size', `${size} bytes`)] : []),
 ];
 
-/** What each kind has that the others do not. */
-const PARTS: Readonly<Record<Target['kind'], Parts>> = {
+/** The lines that only one kind of target has. */
+const KIND_LINES: Readonly<Record<Target['kind'], FormatLines>> = {
   tool: ({ inputSchema = { type: 'object' }, outputSchema }) => [
     ...json('input', inputSchema),
     ...(outputSchema === undefined ? [] : json('output', outputSchema)),
@@ -57,8 +57,8 @@ const PARTS: Readonly<Record<Target['kind'], Parts>> = {
     const takes = (Array.isArray(list) ? list : []).filter(isObject);
     return takes.length === 0 ? [] : ['', 'arguments', ...takes.map(argumentLine)];
   },
-  resource: ofAddress,
-  template: ofAddress,
+  resource: resourceLines,
+  template: resourceLines,
 };
 
 function argumentLine({ name, description, required }: JsonObject): string {

@@ -1,8 +1,8 @@
 import { openConversation } from '../input/ask.ts';
 
 /**
- * Shows text that a person is to judge, on stderr. Text longer than the screen is said to be, and shown screen by
- * screen, so that no part of it scrolls away unseen. Returns false when the person stops before the end.
+ * Shows text that the user has to judge, on stderr. Text longer than the screen is shown screen by screen,
+ * so that no part of it scrolls away unseen. Returns false if the user stops before the end.
  */
 export async function showWhole(text: string): Promise<boolean> {
   const lines = text.split('\n');
@@ -12,7 +12,7 @@ export async function showWhole(text: string): Promise<boolean> {
     return true;
   }
   process.stderr.write(
-    `It has ${lines.length} lines, more than this screen shows. All of them belong to the question.\n`,
+    `It has ${lines.length} lines, more than this screen shows. Read all of them before you decide.\n`,
   );
   const conversation = openConversation();
   try {

@@ -1,6 +1,6 @@
 import type { ServerStatus } from '../../core/records/server-status.ts';
 
-/** The state in words. What waits for a word of somebody has not failed. */
+/** Returns the state as text. A server that waits for trust or is blocked has not failed. */
 export function stateOf({ state, code, attempt: [attempt, of], retryAt, health }: ServerStatus): string {
   if (code === 'SERVER_UNTRUSTED') return 'untrusted';
   if (code === 'SERVER_BLOCKED') return 'blocked';

@@ -70,7 +70,7 @@ describe('a name that is not there', () => {
     const desk = await deskWith(files);
     expect(await desk.heddle([command])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('Say which server'),
+      stderr: expect.stringContaining('No server to '),
     });
     expect(await desk.heddle([command, 'a', 'b'])).toMatchObject({ code: 2 });
   });
@@ -183,11 +183,11 @@ describe('secret', () => {
   });
 
   it.each([
-    [['set', 'a', SECRET], 2, 'not taken from the command line'],
-    [['set'], 2, 'Say which secret'],
+    [['set', 'a', SECRET], 2, 'not accepted as an argument'],
+    [['set'], 2, 'No secret to set was given'],
     [['rm', 'a'], 2, 'There is no secret'],
     [['lst'], 2, 'Did you mean `heddle secret list`?'],
-    [[], 2, 'Say `heddle secret set`'],
+    [[], 2, 'Use `heddle secret set`'],
   ])('refuses %j, and keeps quiet about the value', async (words, code, said) => {
     const desk = await deskWith();
     const ran = await desk.heddle(['secret', ...words]);

@@ -148,7 +148,7 @@ it.each([
   [['import', '--file', 'x'], 'Name the host first'],
   [['import', 'cursor', 'tim'], 'Did you mean `time`?'],
   [['import', 'cursor', '--scope', 'world'], 'There is no scope world'],
-  [['export'], 'Say which host'],
+  [['export'], 'No host to export to was given'],
   [['export', 'cursor', 'nothing'], 'There is no server `nothing`'],
   [['export', 'claude-desktop', '--scope', 'project'], 'Use --scope user'],
   [['export', 'cursor', '--rollback'], 'There is no copy to restore'],
