@@ -12,9 +12,15 @@ const REPEATED = new Set([
 const source = () => readFiles(ROOT, ['src', 'test', 'bench', 'eval', 'tools', 'examples'], ['.ts', '.mjs']);
 const pages = () => [
   ...readFiles(ROOT, ['docs'], ['.md']),
-  ...['README.md', 'ARCHITECTURE.md', 'AGENTS.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md'].map((path) =>
-    read(ROOT, path),
-  ),
+  ...[
+    'README.md',
+    'ARCHITECTURE.md',
+    'AGENTS.md',
+    'CONTRIBUTING.md',
+    'SECURITY.md',
+    'CHANGELOG.md',
+    'bench/README.md',
+  ].map((path) => read(ROOT, path)),
 ];
 
 describe('the words of this repository', () => {
