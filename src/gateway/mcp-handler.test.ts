@@ -28,7 +28,7 @@ describe('mcpHandler', () => {
     ['2025-06-18', '2025-06-18'],
     ['1999-01-01', '2025-11-25'],
     ['2026-07-28', '2025-11-25'],
-  ])('T11: answers initialize with %s by %s', async (protocolVersion, expected) => {
+  ])('T11: negotiates %s to %s', async (protocolVersion, expected) => {
     const send = await handlerWith();
     expect(await send('legacy', 'initialize', { protocolVersion })).toMatchObject({
       protocolVersion: expected,
@@ -36,7 +36,7 @@ describe('mcpHandler', () => {
     });
   });
 
-  verifies('P1', 'answers server/discover with its version and capabilities', async () => {
+  verifies('P1', 'returns version and capabilities for server/discover', async () => {
     const send = await handlerWith();
     expect(await send('modern', 'server/discover')).toMatchObject({
       resultType: 'complete',

@@ -34,7 +34,7 @@ export async function withdrawGateway(home: string, pid: number): Promise<void> 
 }
 
 /**
- * Finds the running gateway, if there is one. The process has to prove that it wrote the note: after a kill, its pid and
+ * Finds the running gateway, if there is one. The process has to prove that it wrote the note. After a kill, pid and
  * port may belong to other programs.
  */
 export async function findGateway(home: string, wait: GatewayWait = {}): Promise<RunningGateway | undefined> {

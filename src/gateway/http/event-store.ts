@@ -40,9 +40,9 @@ const MAX_TOTAL_BYTES = 128 * 1024 * 1024;
 /** The reconnect delay that clients are given in the SSE `retry` field. */
 const RETRY_MS = 250;
 
-/** Keeps the newest events of one session: at most 256, at most 2 MB, and 128 MB for all sessions together. */
+/** Keeps the newest events of one session, at most 256 and 2 MB. All sessions together keep at most 128 MB. */
 export function sessionEvents(total: ByteCount): SessionEvents {
-  let kept: StoredEvent[] = [];
+  let stored: StoredEvent[] = [];
   let bytes = 0;
   let streams = 0;
   const unfinished = new Map<number, (response: ResponseWriter) => void>();
@@ -53,10 +53,10 @@ export function sessionEvents(total: ByteCount): SessionEvents {
   }
 
   function add(event: StoredEvent): void {
-    kept.push(event);
+    stored.push(event);
     count(event.text.length);
-    const isFull = () => kept.length > MAX_EVENTS || bytes > MAX_BYTES || total.bytes > MAX_TOTAL_BYTES;
-    while (kept.length > 0 && isFull()) count(-(kept.shift()?.text.length ?? 0));
+    const isFull = () => stored.length > MAX_EVENTS || bytes > MAX_BYTES || total.bytes > MAX_TOTAL_BYTES;
+    while (stored.length > 0 && isFull()) count(-(stored.shift()?.text.length ?? 0));
   }
 
   return {
@@ -79,12 +79,12 @@ export function sessionEvents(total: ByteCount): SessionEvents {
     after(id) {
       const [, stream, last] = /^(\d{1,15})-(\d{1,15})$/.exec(id)?.map(Number) ?? [];
       if (stream === undefined || last === undefined) return undefined;
-      const events = kept.filter((event) => event.stream === stream && event.sequence > last).map(({ text }) => text);
+      const events = stored.filter((event) => event.stream === stream && event.sequence > last).map(({ text }) => text);
       const resume = unfinished.get(stream);
       return events.length === 0 && !resume ? undefined : { events, resume };
     },
     close() {
-      kept = [];
+      stored = [];
       count(-bytes);
       unfinished.clear();
     },

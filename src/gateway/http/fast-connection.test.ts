@@ -178,7 +178,7 @@ describe('after a fast request', () => {
     const key = { 'sec-websocket-version': '13', 'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==' };
     const upgrade = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-protocol': 'mcp', ...key };
     client.socket.write(requestOf('GET', upgrade));
-    await until('it is one', () => client.text().includes('HTTP/1.1 101 Switching Protocols'));
+    await until('it is upgraded', () => client.text().includes('HTTP/1.1 101 Switching Protocols'));
   });
 });
 

@@ -93,7 +93,7 @@ class FastConnection {
     if (this.#response || this.#pipelined) this.#pipeline(chunk);
     else this.#take(chunk);
   };
-  // As in Node: a client that ends its side during a call is gone; one that is reading a response may finish.
+  // As in Node, ending the socket during a call counts as a disconnect. After the response it may be read to its end.
   readonly #onEnd = (): void => {
     if (this.#isRunning()) this.#socket.destroy();
     else this.#socket.destroySoon();

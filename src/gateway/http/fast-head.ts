@@ -13,15 +13,15 @@ const NAME = /^[\w!#$%&'*+.^`|~-]+$/;
 const FIELD = /^[\t -~\x80-\xff]*[!-~\x80-\xff]$/;
 const BODY_BYTES = /^(?:0|[1-9]\d{0,8})$/;
 const NOT_FAST = [
-  // Each of these changes how the body is framed, or asks for more than one plain response.
+  // Each of these changes how the body is framed, or asks for more than one response.
   ...['transfer-encoding', 'trailer', 'te', 'expect', 'upgrade', 'keep-alive', 'proxy-connection'],
   // Node parses these into an array, or drops them.
   ...['set-cookie', '__proto__'],
 ];
 
 /**
- * Parses the head of a POST to `/mcp`, up to the empty line. Returns undefined for anything but the simplest form, and
- * for any head that two parsers could read differently: a repeated field, or a body without `Content-Length`.
+ * Parses the head of a POST to `/mcp`, up to the empty line. Returns undefined for any head that two parsers could read
+ * differently, such as one with a repeated field. A body needs a `Content-Length`.
  */
 export function readFastHead(text: string): FastHead | undefined {
   const [first = '', ...lines] = text.split('\r\n');

@@ -103,12 +103,12 @@ describe('Reply', () => {
   });
 
   verifies('F6', 'aborts its signal when the client disconnects, not after a response', () => {
-    const left = newReply();
-    left.response.destroy();
-    expect([left.reply.signal.aborted, left.reply.send(progress)]).toEqual([true, false]);
-    const answered = newReply();
-    answered.reply.result({});
-    expect(answered.reply.signal.aborted).toBe(false);
+    const disconnected = newReply();
+    disconnected.response.destroy();
+    expect([disconnected.reply.signal.aborted, disconnected.reply.send(progress)]).toEqual([true, false]);
+    const complete = newReply();
+    complete.reply.result({});
+    expect(complete.reply.signal.aborted).toBe(false);
   });
 
   verifies('P1', 'sends an empty response to a client that cancels', () => {

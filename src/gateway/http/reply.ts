@@ -11,8 +11,8 @@ const RESUME_MS = 500;
 type Headers = Readonly<Record<string, string>>;
 
 /**
- * The HTTP response to one JSON-RPC request. It is a JSON body, which costs least, unless a message has to be sent
- * before the result: then it becomes an event stream.
+ * The HTTP response to one JSON-RPC request. A JSON body costs least and is the default. The first message that is sent
+ * before the result turns the response into an event stream.
  */
 export class Reply {
   #response: ResponseWriter;

@@ -81,8 +81,8 @@ describe('a request with a repeated header', () => {
     const { port } = await gatewayUnderTest();
     const client = await rawClient({ port });
     client.socket.write(text);
-    const [answer, ...more] = await client.ended();
-    expect([answer?.status, JSON.parse(answer?.body ?? ''), more]).toEqual([
+    const [response, ...more] = await client.ended();
+    expect([response?.status, JSON.parse(response?.body ?? ''), more]).toEqual([
       400,
       { error: expect.stringMatching(/^The header (host|authorization) came more than once\.$/) },
       [],

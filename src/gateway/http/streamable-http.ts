@@ -282,7 +282,7 @@ function toRefusal(thrown: unknown, era: Era): RequestRefusal {
   return { status: statusOf(thrown, era), code, message, ...(data !== undefined && { data }) };
 }
 
-/** Returns the HTTP status of an error. 404 is for methods that the gateway lacks, not for those that a server lacks. */
+/** Returns the HTTP status of an error. A method that only a server does not support gets 200, not 404. */
 function statusOf(thrown: RpcError, era: Era): number {
   if (thrown instanceof TooManySessions) return 429;
   if (era === 'legacy') return 200;
