@@ -6,7 +6,7 @@ import { VERSION } from '../core/version.ts';
 import { gatewayUnderTest, JSON_HEADERS, TOKEN } from '../gateway/fixtures.ts';
 
 describe('the JSON API', () => {
-  verifies('P4', 'tells what runs, to those who may know', async () => {
+  verifies('P4', 'shows version and servers to a caller with the role', async () => {
     const { send } = await gatewayUnderTest();
     const version = await send({ method: 'GET', path: '/api/version', headers: JSON_HEADERS });
     expect([version.status, version.json]).toEqual([200, { version: VERSION, pid: process.pid }]);
@@ -15,7 +15,7 @@ describe('the JSON API', () => {
     expect(servers.headers['cache-control']).toBe('no-store');
   });
 
-  verifies('P2', 'shows a key that is held to a profile the servers of that profile alone', async () => {
+  verifies('P2', 'shows a key with a profile only the servers of that profile', async () => {
     const key = 'hk_auditor-of-one-profile';
     const sha256 = createHash('sha256').update(key).digest('hex');
     const gone = 'hk_auditor-of-a-removed-profile';

@@ -5,17 +5,17 @@ import { HeddleError } from '../core/errors.ts';
 import { VERSION } from '../core/version.ts';
 import type { Heddle } from '../heddle.ts';
 
-interface Arrival {
+interface ApiRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly caller: Caller;
 }
 
-/** The JSON side of the console: what a running gateway knows that the store does not. */
-export function consoleApi(heddle: Heddle): (arrival: Arrival) => Promise<void> {
+/** Handles the JSON API of the console: state of the running gateway that is not in the store. */
+export function consoleApi(heddle: Heddle): (request: ApiRequest) => Promise<void> {
   const routes: Record<string, (caller: Caller) => Promise<JsonObject>> = {
     '/api/servers': async (caller) => {
-      requireRole(caller, ['owner', 'operator', 'auditor']); // A caller of tools may not even know which servers there are.
+      requireRole(caller, ['owner', 'operator', 'auditor']); // A user may not see which servers exist.
       return { servers: (await heddle.servers.list(caller)).map((status) => ({ ...status })) };
     },
     '/api/version': async () => ({ version: VERSION, pid: process.pid }),
@@ -24,8 +24,8 @@ export function consoleApi(heddle: Heddle): (arrival: Arrival) => Promise<void> 
   return async function api({ request, response, caller }) {
     const path = (request.url ?? '').split('?', 1)[0] ?? '';
     const route = Object.hasOwn(routes, path) ? routes[path] : undefined;
-    if (!route) return send(response, 404, { error: `There is nothing at ${path}.` });
-    if (request.method !== 'GET') return send(response, 405, { error: 'Only GET is served here.' });
+    if (!route) return send(response, 404, { error: `There is no resource at ${path}.` });
+    if (request.method !== 'GET') return send(response, 405, { error: 'Only GET is allowed.' });
     try {
       return send(response, 200, await route(caller));
     } catch (thrown) {

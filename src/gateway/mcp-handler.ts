@@ -43,8 +43,7 @@ export function mcpHandler(heddle: Heddle, continuations: Continuations = openCo
       ...common,
       'server/discover': async (_method, _params, { caller }) => toDiscoverResult(await heddle.catalog.offers(caller)),
       ...taskMethods(heddle, continuations),
-      'subscriptions/listen': (_method, params, context) =>
-        listenToChanges({ heddle, bridge: runCall }, params, context),
+      'subscriptions/listen': (_method, params, context) => listenToChanges({ heddle, runCall }, params, context),
     },
   };
 

@@ -58,7 +58,10 @@ const DEFAULT_DRAIN_MS = 300;
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const { heddle, host } = options;
   const sessions = openSessions(options.sessions);
-  const continuations = openContinuations(heddle, { secrets: options.stateSecrets, held: options.gatewayTasks });
+  const continuations = openContinuations(heddle, {
+    secrets: options.stateSecrets,
+    gatewayTasks: options.gatewayTasks,
+  });
   const responses = openResponses();
   const closing = new AbortController();
   const handler = mcpHandler(heddle, continuations);

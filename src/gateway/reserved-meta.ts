@@ -2,10 +2,10 @@ import type { JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
 import { RESERVED_META_PREFIX } from '../wire/mcp.ts';
 
-/** Whether a key of `_meta` is between two neighbours, and means nothing to whoever comes after them. */
+/** Tests whether a `_meta` key is reserved by MCP. Such a key concerns only the two peers of one connection. */
 export const isReservedMetaKey = (key: string): boolean => key.startsWith(RESERVED_META_PREFIX);
 
-/** What a server answered, without what it said to us alone; the very same where there is nothing of that. */
+/** Removes the reserved `_meta` keys from a server's result. Returns the same object if there are none. */
 export function withoutReserved(value: JsonObject): JsonObject {
   const { _meta } = value;
   if (!isObject(_meta) || !Object.keys(_meta).some(isReservedMetaKey)) return value;

@@ -3,23 +3,23 @@ import { verifies } from '../../test/requirements.ts';
 import { resourceSubscriptions, type SubscriptionContext } from './resource-subscriptions.ts';
 
 function client() {
-  const told: string[] = [];
+  const notifications: string[] = [];
   const begun: SubscriptionContext[] = [];
-  const one = resourceSubscriptions((method) => told.push(method));
+  const one = resourceSubscriptions((method) => notifications.push(method));
   const begin = (uri: string, fails = false) =>
-    one.begin(uri, async (following) => {
-      begun.push(following);
+    one.begin(uri, async (context) => {
+      begun.push(context);
       if (fails) throw new Error('no');
     });
-  return { ...one, begin, begun, told };
+  return { ...one, begin, begun, notifications };
 }
 
-verifies('R6', 'a client follows a URI once, however often it says so, until it ends', async () => {
-  const { begin, begun, end, told } = client();
+verifies('R6', 'subscribes once per URI until the client unsubscribes', async () => {
+  const { begin, begun, end, notifications } = client();
   await Promise.all([begin('u:1'), begin('u:1')]);
   expect(begun).toHaveLength(1);
-  begun[0]?.tell('updated', {});
-  expect(told).toEqual(['updated']);
+  begun[0]?.notify('updated', {});
+  expect(notifications).toEqual(['updated']);
   end('u:1');
   end('u:1');
   expect(begun[0]?.signal.aborted).toBe(true);
@@ -27,14 +27,14 @@ verifies('R6', 'a client follows a URI once, however often it says so, until it 
   expect(begun).toHaveLength(2);
 });
 
-verifies('R6', 'what could not begin can be tried again', async () => {
+verifies('R6', 'retries a subscription that failed', async () => {
   const { begin, begun } = client();
   await expect(begin('u:1', true)).rejects.toThrow('no');
   await begin('u:1');
   expect(begun).toHaveLength(2);
 });
 
-verifies('R6', 'a client that leaves follows nothing, and nothing more', async () => {
+verifies('R6', 'ends all subscriptions and accepts none after the client has disconnected', async () => {
   const { begin, begun, close } = client();
   await begin('u:1');
   close();
@@ -43,7 +43,7 @@ verifies('R6', 'a client that leaves follows nothing, and nothing more', async (
   expect(begun).toHaveLength(1);
 });
 
-verifies('R6', 'nobody follows without end', async () => {
+verifies('R6', 'rejects subscription 1001 of one client', async () => {
   const { begin, begun } = client();
   for (let at = 0; at < 1000; at++) await begin(`u:${at}`);
   await expect(begin('u:1000')).rejects.toThrow();

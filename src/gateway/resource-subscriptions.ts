@@ -2,31 +2,31 @@ import type { JsonObject } from '../core/call.ts';
 import { RpcError } from '../wire/json-rpc.ts';
 import { INVALID_REQUEST } from '../wire/mcp.ts';
 
-/** What one client follows, until it says otherwise or leaves. */
+/** The resource subscriptions of one client. */
 export interface ResourceSubscriptions {
-  /** Begins once for each URI: whoever follows it already waits for the same beginning. Forgotten when that fails. */
-  begin(uri: string, start: (following: SubscriptionContext) => Promise<void>): Promise<void>;
+  /** Subscribes once per URI: a second call waits for the first. A failed subscription is removed. */
+  begin(uri: string, start: (context: SubscriptionContext) => Promise<void>): Promise<void>;
   end(uri: string): void;
-  /** The client has left. */
+  /** Ends all subscriptions, because the client has disconnected. */
   close(): void;
 }
 
 export interface SubscriptionContext {
-  /** Aborts when the client follows it no longer. */
+  /** Aborts when the client unsubscribes or disconnects. */
   readonly signal: AbortSignal;
-  readonly tell: (method: string, params: JsonObject) => void;
+  readonly notify: (method: string, params: JsonObject) => void;
 }
 
-interface Entry {
+interface Subscription {
   readonly abort: AbortController;
   readonly begun: Promise<void>;
 }
 
-const MAX_FOLLOWED = 1000;
+const MAX_SUBSCRIPTIONS = 1000;
 
-/** For one client: `tell` reaches it. */
-export function resourceSubscriptions(tell: SubscriptionContext['tell']): ResourceSubscriptions {
-  const entries = new Map<string, Entry>();
+/** Creates the subscriptions of one client. `notify` sends it a notification. */
+export function resourceSubscriptions(notify: SubscriptionContext['notify']): ResourceSubscriptions {
+  const entries = new Map<string, Subscription>();
   let closed = false;
 
   function end(uri: string): void {
@@ -38,9 +38,9 @@ export function resourceSubscriptions(tell: SubscriptionContext['tell']): Resour
     begin(uri, start) {
       const known = entries.get(uri);
       if (known) return known.begun;
-      if (closed || entries.size >= MAX_FOLLOWED) return Promise.reject(tooMany());
+      if (closed || entries.size >= MAX_SUBSCRIPTIONS) return Promise.reject(tooMany());
       const abort = new AbortController();
-      const begun = start({ signal: abort.signal, tell });
+      const begun = start({ signal: abort.signal, notify });
       const entry = { abort, begun };
       entries.set(uri, entry);
       begun.catch(() => {
@@ -56,4 +56,5 @@ export function resourceSubscriptions(tell: SubscriptionContext['tell']): Resour
   };
 }
 
-const tooMany = () => new RpcError(INVALID_REQUEST, `One client can follow ${MAX_FOLLOWED} resources, and no more.`);
+const tooMany = () =>
+  new RpcError(INVALID_REQUEST, `One client can subscribe to at most ${MAX_SUBSCRIPTIONS} resources.`);

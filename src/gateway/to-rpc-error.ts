@@ -14,12 +14,12 @@ import {
 } from '../wire/mcp.ts';
 import type { RequestContext } from './request-context.ts';
 
-/** What the model can act on is a result it can read; what only the client program can act on is a protocol error. */
-const READABLE = { caller: true, denied: true, upstream: true, internal: false } as const satisfies Record<
+/** Faults that become a result with `isError`, which the model can act on. Other faults become a JSON-RPC error. */
+const IS_FOR_MODEL = { caller: true, denied: true, upstream: true, internal: false } as const satisfies Record<
   Fault,
   boolean
 >;
-const FOR_THE_CLIENT: Partial<Record<ErrorCode, number>> = {
+const RPC_CODES: Partial<Record<ErrorCode, number>> = {
   NAME_UNKNOWN: INVALID_PARAMS,
   NAME_AMBIGUOUS: INVALID_PARAMS,
   CALL_CANCELLED: INTERNAL_ERROR,
@@ -32,46 +32,46 @@ export class HeaderMismatch extends RpcError {
   }
 }
 
-/** Says in MCP why a tool call failed: a result with `isError`, or an `RpcError` to throw. */
+/** Converts the error of a tool call to a result with `isError`, or throws it as an `RpcError`. */
 export function toCallError(
   thrown: unknown,
   { era, capabilities }: Pick<RequestContext, 'era' | 'capabilities'>,
 ): JsonObject {
   if (thrown instanceof RpcError) throw thrown;
   const error = HeddleError.from(thrown);
-  const said = error.code === 'UPSTREAM_REFUSED' ? error.details.rpc : undefined;
-  if (isObject(said)) {
-    if (isUnvisited(said, era, capabilities)) return isError(`[${error.code}] ${unvisited(error.message)}`);
-    const refusal = inWordsOf(era, RpcError.fromError(said));
-    // Legacy clients do not know the code, but their models can read why.
+  const rpc = error.code === 'UPSTREAM_REFUSED' ? error.details.rpc : undefined;
+  if (isObject(rpc)) {
+    if (isUrlNotVisited(rpc, era, capabilities)) return isError(`[${error.code}] ${urlNotVisited(error.message)}`);
+    const refusal = toEraError(era, RpcError.fromError(rpc));
+    // Legacy clients do not know -32021, but the model can read the message.
     if (era === 'legacy' && refusal.code === MISSING_CAPABILITY) return isError(refusal.message);
-    throw refusal; // The server's own words, as if we were not there.
+    throw refusal; // The server's own error passes unchanged.
   }
   if (error.details.mismatchedHeader !== undefined) throw new HeaderMismatch(error.message);
-  const code = FOR_THE_CLIENT[error.code] ?? (READABLE[error.fault] ? undefined : INTERNAL_ERROR);
+  const code = RPC_CODES[error.code] ?? (IS_FOR_MODEL[error.fault] ? undefined : INTERNAL_ERROR);
   if (code !== undefined) throw new RpcError(code, `${error.message} ${error.fix}`, { code: error.code });
   return isError(`[${error.code}] ${error.message} ${error.fix}`);
 }
 
 const isError = (text: string): JsonObject => ({ isError: true, content: [{ type: 'text', text }] });
 
-/** Modern clients have no word for it; one that can visit pages is not told that it cannot. */
-const isUnvisited = ({ code }: JsonObject, era: Era, capabilities: ClientCapabilities | undefined) =>
+/** Tests for -32042, which 2026-07-28 does not have, to a client with URL elicitation: it does not lack a capability. */
+const isUrlNotVisited = ({ code }: JsonObject, era: Era, capabilities: ClientCapabilities | undefined) =>
   era === 'modern' && code === URL_ELICITATION_REQUIRED && capabilities?.url === true;
-const unvisited = (message: string) =>
-  `${asSentence(message)} The page that this waits for was not visited, or the server has not noticed. Visit it, then call again.`;
+const urlNotVisited = (message: string) =>
+  `${asSentence(message)} The required page was not visited, or the server has not noticed it. Visit it, then call again.`;
 
-/** What a server refused with, where the client's era has other words for it. */
-function inWordsOf(era: Era, refusal: RpcError): RpcError {
+/** Converts a server's error to one that the client's era has. */
+function toEraError(era: Era, refusal: RpcError): RpcError {
   const { code, message, data } = refusal;
   if (era === 'legacy')
     return code === MISSING_CAPABILITY ? new RpcError(code, explained(message, data), data) : refusal;
-  // Modern clients know no refusal until a page is visited: to them the server lacks a client that can be asked.
+  // 2026-07-28 has no -32042. The client lacks URL elicitation, which is -32021 there.
   if (code !== URL_ELICITATION_REQUIRED) return refusal;
   return new RpcError(MISSING_CAPABILITY, message, { requiredCapabilities: { elicitation: { url: {} } } });
 }
 
-/** With what the client cannot be asked, for its user to read: legacy clients do not look at the data. */
+/** Adds the missing capabilities to the message: legacy clients do not read the error data. */
 function explained(message: string, data: unknown): string {
   const required = isObject(data) && isObject(data.requiredCapabilities) ? data.requiredCapabilities : {};
   const { elicitation, sampling, roots } = required;
@@ -93,28 +93,27 @@ const BY_FAULT = {
   internal: INTERNAL_ERROR,
 } as const satisfies Record<Fault, number>;
 
-interface Reader extends Pick<RequestContext, 'era' | 'capabilities'> {
+interface ReadErrorContext extends Pick<RequestContext, 'era' | 'capabilities'> {
   readonly uri: JsonObject;
 }
 
-function refusedRead(error: HeddleError, said: JsonObject, { era, capabilities, uri }: Reader): RpcError {
-  if (isUnvisited(said, era, capabilities)) {
-    return new RpcError(INTERNAL_ERROR, unvisited(error.message), { code: error.code, ...uri });
+function refusedRead(error: HeddleError, rpc: JsonObject, { era, capabilities, uri }: ReadErrorContext): RpcError {
+  if (isUrlNotVisited(rpc, era, capabilities)) {
+    return new RpcError(INTERNAL_ERROR, urlNotVisited(error.message), { code: error.code, ...uri });
   }
-  const { code, message, data } = inWordsOf(era, RpcError.fromError(said));
-  // The newer era has no code of its own for it.
-  const isOld = era === 'modern' && code === RESOURCE_NOT_FOUND;
-  return isOld ? new RpcError(INVALID_PARAMS, message, data ?? uri) : new RpcError(code, message, data);
+  const { code, message, data } = toEraError(era, RpcError.fromError(rpc));
+  // 2026-07-28 has no code for a resource that does not exist.
+  const isNotFound = era === 'modern' && code === RESOURCE_NOT_FOUND;
+  return isNotFound ? new RpcError(INVALID_PARAMS, message, data ?? uri) : new RpcError(code, message, data);
 }
 
-/** Says in MCP why there is nothing to read: always an error, since there is no model whose result it could be. */
+/** Converts the error of a read to an `RpcError`. Only tool results have `isError`. */
 export function toReadError(error: HeddleError, { kind, name, capabilities }: Call, era: Era): RpcError {
   const uri = kind === 'resource' || kind === 'subscription' ? { uri: name } : {};
-  const said = error.code === 'UPSTREAM_REFUSED' ? error.details.rpc : undefined;
-  if (isObject(said)) return refusedRead(error, said, { era, capabilities, uri });
+  const rpc = error.code === 'UPSTREAM_REFUSED' ? error.details.rpc : undefined;
+  if (isObject(rpc)) return refusedRead(error, rpc, { era, capabilities, uri });
   const isNotFound = error.code === 'NAME_UNKNOWN' && kind !== 'prompt' && kind !== 'completion';
-  const code =
-    isNotFound && era === 'legacy' ? RESOURCE_NOT_FOUND : (FOR_THE_CLIENT[error.code] ?? BY_FAULT[error.fault]);
+  const code = isNotFound && era === 'legacy' ? RESOURCE_NOT_FOUND : (RPC_CODES[error.code] ?? BY_FAULT[error.fault]);
   const { candidates, retryAfterMs } = error.details;
   return new RpcError(code, `${error.message} ${error.fix}`, {
     code: error.code,

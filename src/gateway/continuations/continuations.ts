@@ -4,17 +4,25 @@ import { type RequestStates, requestStates } from './request-state.ts';
 import { type SealerOptions, sealer } from './seal.ts';
 import { type TaskIds, taskIds } from './task-ids.ts';
 
-/** What clients without a session are given to come back with, and what waits here until they do. */
+/** The continuations of modern clients: sealed `requestState`s, sealed task ids, and the tasks of this gateway. */
 export interface Continuations {
   readonly states: RequestStates;
   readonly tasks: TaskIds;
   readonly gatewayTasks: GatewayTasks;
 }
 
+export interface ContinuationsOptions extends SealerOptions {
+  readonly gatewayTasks?: GatewayTasksOptions | undefined;
+}
+
 export function openContinuations(
   heddle: Pick<Heddle, 'dispatch' | 'catalog'>,
-  options: SealerOptions & { readonly held?: GatewayTasksOptions | undefined } = {},
+  options: ContinuationsOptions = {},
 ): Continuations {
   const seals = sealer(options);
-  return { states: requestStates(seals), tasks: taskIds(seals), gatewayTasks: gatewayTasks(heddle, options.held) };
+  return {
+    states: requestStates(seals),
+    tasks: taskIds(seals),
+    gatewayTasks: gatewayTasks(heddle, options.gatewayTasks),
+  };
 }

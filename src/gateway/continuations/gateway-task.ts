@@ -14,54 +14,54 @@ export interface GatewayTaskOptions {
   readonly call: Call;
   readonly ttlMs: number;
   readonly clock: Clock;
-  /** Told when it is over and its answer waits. */
-  readonly onOver?: () => void;
+  /** Called when the task has ended. */
+  readonly onEnd?: () => void;
 }
 
-interface Asking {
-  readonly questions: InputRequests;
-  readonly answers: Record<string, InputResponse>;
-  readonly resolve: (answers: InputResponses) => void;
+interface PendingInput {
+  readonly requests: InputRequests;
+  readonly responses: Record<string, InputResponse>;
+  readonly resolve: (responses: InputResponses) => void;
 }
 
 const POLL_MS = 1000;
 
-/** One call of a client that may be told to ask for the answer later. It then goes on without the request it came in. */
+/** A call that can outlive its request: after `detach` the client polls it by task id. */
 export class GatewayTask {
-  /** How the first round ended. */
+  /** The result of the first dispatch. */
   readonly first: Promise<Result>;
-  /** What it is found by, once it is held. */
+  /** The key of the task in the gateway, set once it is detached. */
   ticket = '';
   readonly #options: GatewayTaskOptions;
   readonly #createdAt: number;
-  readonly #leave = new AbortController();
-  readonly #onAbort = () => this.#leave.abort();
+  readonly #cancellation = new AbortController();
+  readonly #onAbort = () => this.#cancellation.abort();
   #updatedAt: number;
-  #isHeld = false;
+  #isDetached = false;
   #message: string | undefined;
-  #asking: Asking | undefined;
+  #pending: PendingInput | undefined;
   #end: JsonObject | undefined;
   #bytes = 0;
 
-  /** Sends the call. */
+  /** Dispatches the call. */
   constructor(options: GatewayTaskOptions) {
     const { call, heddle, clock } = options;
     this.#options = options;
     this.#createdAt = clock();
     this.#updatedAt = this.#createdAt;
     call.signal.addEventListener('abort', this.#onAbort, { once: true });
-    if (call.signal.aborted) this.#leave.abort();
-    this.first = heddle.dispatch(this.#round(call));
+    if (call.signal.aborted) this.#cancellation.abort();
+    this.first = heddle.dispatch(this.#toTaskCall(call));
     const settled = () => call.signal.removeEventListener('abort', this.#onAbort);
     this.first.then(settled, settled);
   }
 
-  /** It is answered, or there will be no answer. */
-  get isOver(): boolean {
+  /** True once the task is completed, failed or cancelled. */
+  get isEnded(): boolean {
     return this.#end !== undefined;
   }
 
-  /** About how much its answer takes. */
+  /** Approximate size of the result. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -70,31 +70,34 @@ export class GatewayTask {
     return this.#options.ttlMs;
   }
 
-  /** From now on the end of its request is not its end. */
-  hold(): void {
+  /** Lets the task outlive its request: an abort of the request no longer cancels it. */
+  detach(): void {
     const { call, heddle } = this.#options;
     call.signal.removeEventListener('abort', this.#onAbort);
-    this.#isHeld = true;
-    let begun: Promise<Result> | undefined = this.first;
-    const dispatch: Handler = (round) => {
-      const result = begun ?? heddle.dispatch(round);
-      begun = undefined;
+    this.#isDetached = true;
+    let first: Promise<Result> | undefined = this.first;
+    const dispatch: Handler = (next) => {
+      const result = first ?? heddle.dispatch(next);
+      first = undefined;
       return result;
     };
     const describe = ({ caller, name, signal }: Call) => heddle.catalog.describe(caller, name, signal);
-    const ask = (questions: InputRequests, _server: string, signal: AbortSignal) => this.#ask(questions, signal);
-    runToCompletion(dispatch, this.#round(call), { ask, describe }).then(
+    const ask = (requests: InputRequests, _server: string, signal: AbortSignal) => this.#waitForInput(requests, signal);
+    runToCompletion(dispatch, this.#toTaskCall(call), { ask, describe }).then(
       ({ value }) => this.#finish({ status: 'completed', result: withoutReserved(value) }),
       (thrown) => this.#finish(toEnd(thrown, call)),
     );
   }
 
-  /** What a client is told of it, in the words of MCP, without its id. */
+  /** Returns the task as MCP describes it, without its id. */
   describe(): JsonObject {
     const { ttlMs } = this.#options;
-    const open = this.#asking && { status: 'input_required', inputRequests: toModernInputRequests(this.#open()) };
+    const inputRequired = this.#pending && {
+      status: 'input_required',
+      inputRequests: toModernInputRequests(this.#unanswered()),
+    };
     return {
-      ...(this.#end ?? open ?? { status: 'working' }),
+      ...(this.#end ?? inputRequired ?? { status: 'working' }),
       ...(this.#message !== undefined && { statusMessage: this.#message }),
       createdAt: new Date(this.#createdAt).toISOString(),
       lastUpdatedAt: new Date(this.#updatedAt).toISOString(),
@@ -103,35 +106,35 @@ export class GatewayTask {
     };
   }
 
-  /** Takes what answers an open question, and goes on once all are answered. Throws INPUT_INVALID. */
-  answer(answers: InputResponses): void {
-    const asking = this.#asking;
-    if (!asking) return;
-    const fitting = Object.entries(this.#open()).flatMap(([key, question]) => {
-      const given = Object.hasOwn(answers, key) ? answers[key] : undefined;
-      return given === undefined ? [] : [[key, checkInputResponse(question, given)] as const];
+  /** Accepts responses to open input requests and continues once all have one. Throws INPUT_INVALID. */
+  provideInput(responses: InputResponses): void {
+    const pending = this.#pending;
+    if (!pending) return;
+    const accepted = Object.entries(this.#unanswered()).flatMap(([key, request]) => {
+      const response = Object.hasOwn(responses, key) ? responses[key] : undefined;
+      return response === undefined ? [] : [[key, checkInputResponse(request, response)] as const];
     });
-    for (const [key, one] of fitting) asking.answers[key] = one;
+    for (const [key, response] of accepted) pending.responses[key] = response;
     this.#touch();
-    if (Object.keys(this.#open()).length > 0) return;
-    this.#asking = undefined;
-    asking.resolve(asking.answers);
+    if (Object.keys(this.#unanswered()).length > 0) return;
+    this.#pending = undefined;
+    pending.resolve(pending.responses);
   }
 
   cancel(): void {
-    if (this.isOver) return;
+    if (this.isEnded) return;
     this.#finish({ status: 'cancelled' });
-    this.#leave.abort();
+    this.#cancellation.abort();
   }
 
-  /** The same call, without what can only be told while its request is open. */
-  #round(call: Call): Call {
+  /** Redirects signal, progress and log: after `detach` no notification can go to the original request. */
+  #toTaskCall(call: Call): Call {
     const { log } = call;
-    const onMessage = (params: JsonObject) => this.#isHeld || log?.onMessage(params);
+    const onMessage = (params: JsonObject) => this.#isDetached || log?.onMessage(params);
     return {
       ...call,
-      signal: this.#leave.signal,
-      // Whoever says how far it is may take longer.
+      signal: this.#cancellation.signal,
+      // Set even if the client wants no progress: a server that reports progress gets more time.
       onProgress: (progress) => this.#report(progress),
       ...(log && { log: { ...log, onMessage } }),
     };
@@ -140,32 +143,32 @@ export class GatewayTask {
   #report(progress: Progress): void {
     if (typeof progress.message === 'string') this.#message = progress.message;
     this.#touch();
-    if (!this.#isHeld) this.#options.call.onProgress?.(progress);
+    if (!this.#isDetached) this.#options.call.onProgress?.(progress);
   }
 
-  #ask(questions: InputRequests, signal: AbortSignal): Promise<InputResponses> {
+  #waitForInput(requests: InputRequests, signal: AbortSignal): Promise<InputResponses> {
     const { promise, resolve } = Promise.withResolvers<InputResponses>();
-    const asking: Asking = { questions, answers: {}, resolve };
-    this.#asking = asking;
+    const pending: PendingInput = { requests, responses: {}, resolve };
+    this.#pending = pending;
     this.#touch();
     return abortable(promise, signal).finally(() => {
-      if (this.#asking === asking) this.#asking = undefined;
+      if (this.#pending === pending) this.#pending = undefined;
     });
   }
 
-  #open(): InputRequests {
-    const { questions = {}, answers = {} } = this.#asking ?? {};
-    return Object.fromEntries(Object.entries(questions).filter(([key]) => !Object.hasOwn(answers, key)));
+  #unanswered(): InputRequests {
+    const { requests = {}, responses = {} } = this.#pending ?? {};
+    return Object.fromEntries(Object.entries(requests).filter(([key]) => !Object.hasOwn(responses, key)));
   }
 
   #finish(end: JsonObject): void {
-    if (this.isOver) return;
+    if (this.isEnded) return;
     this.#end = end;
-    this.#asking = undefined;
+    this.#pending = undefined;
     this.#message = undefined;
     this.#bytes = JSON.stringify(end).length;
     this.#touch();
-    this.#options.onOver?.();
+    this.#options.onEnd?.();
   }
 
   #touch(): void {

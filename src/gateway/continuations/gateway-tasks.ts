@@ -1,29 +1,28 @@
 import { randomUUID } from 'node:crypto';
 import type { Call, Result } from '../../core/call.ts';
-import type { Clock } from '../../core/time.ts';
-import { realTimer, type Timer } from '../../core/time.ts';
+import { type Clock, realTimer, type Timer } from '../../core/time.ts';
 import type { Heddle } from '../../heddle.ts';
 import { GatewayTask } from './gateway-task.ts';
 import { principalOf } from './request-state.ts';
 
-/** Calls that take so long that their clients were given an id instead of the answer. In this process only. */
+/** The gateway tasks of this process: long calls whose clients got a task id instead of the result. */
 export interface GatewayTasks {
-  /** The result, or what is held in its stead because it is not there yet. */
+  /** Runs a call. Resolves with its result, or with its task if the result takes longer than `afterMs`. */
   run(call: Call): Promise<Result | GatewayTask>;
-  /** What its own caller asks about; undefined when it is no longer here. */
-  find(ticket: string, asked: Pick<Call, 'caller'>): GatewayTask | undefined;
-  /** Cancels them all. */
+  /** Returns the caller's task; undefined if it does not exist, has expired or belongs to another principal. */
+  find(ticket: string, request: Pick<Call, 'caller'>): GatewayTask | undefined;
+  /** Cancels all tasks. */
   close(): void;
 }
 
 export interface GatewayTasksOptions {
-  /** How long a client waits for an answer before it is given an id. */
+  /** Time until a client gets a task id instead of the result. */
   readonly afterMs?: number;
-  /** How long a call may take, and its answer is kept. */
+  /** Longest time for a call and for keeping its result. */
   readonly ttlMs?: number;
   readonly max?: number;
   readonly maxPerPrincipal?: number;
-  /** How much the answers of all callers may take, and those of one. */
+  /** Largest total size of all kept results, and of those of one principal. */
   readonly maxBytes?: number;
   readonly maxBytesPerPrincipal?: number;
   readonly timer?: Timer;
@@ -37,10 +36,10 @@ const MAX_PER_PRINCIPAL = 16;
 const MAX_BYTES = 64 * 1024 * 1024;
 const MAX_BYTES_PER_PRINCIPAL = 16 * 1024 * 1024;
 
-interface Held {
-  readonly call: GatewayTask;
+interface KeptTask {
+  readonly task: GatewayTask;
   readonly principal: string;
-  readonly forget: () => void;
+  readonly cancelExpiry: () => void;
 }
 
 export function gatewayTasks(
@@ -50,75 +49,79 @@ export function gatewayTasks(
   const { afterMs = AFTER_MS, ttlMs = TTL_MS, max = MAX, maxPerPrincipal = MAX_PER_PRINCIPAL } = options;
   const { maxBytes = MAX_BYTES, maxBytesPerPrincipal = MAX_BYTES_PER_PRINCIPAL } = options;
   const { timer = realTimer, clock = Date.now } = options;
-  const held = new Map<string, Held>();
+  const kept = new Map<string, KeptTask>();
 
-  function leave(ticket: string): void {
-    const entry = held.get(ticket);
-    entry?.forget();
-    entry?.call.cancel();
-    held.delete(ticket);
+  function remove(ticket: string): void {
+    const entry = kept.get(ticket);
+    entry?.cancelExpiry();
+    entry?.task.cancel();
+    kept.delete(ticket);
   }
 
-  // An answer that waits to be fetched goes when its room is needed: the oldest first.
-  function hasRoom(principal: string): boolean {
+  /** Tests whether another task fits. If not, the oldest ended task makes place for it. */
+  function hasCapacity(principal: string): boolean {
     const isFull = (own: boolean) => {
-      const counted = [...held].filter(([, entry]) => !own || entry.principal === principal);
+      const counted = [...kept].filter(([, entry]) => !own || entry.principal === principal);
       if (counted.length < (own ? maxPerPrincipal : max)) return false;
-      const [over] = counted.find(([, { call }]) => call.isOver) ?? [];
-      if (over !== undefined) leave(over);
-      return over === undefined;
+      const [ended] = counted.find(([, { task }]) => task.isEnded) ?? [];
+      if (ended !== undefined) remove(ended);
+      return ended === undefined;
     };
     return !isFull(true) && !isFull(false);
   }
 
-  function makeRoomFor(last: GatewayTask, principal: string): void {
-    const over = () => [...held].filter(([, { call }]) => call.isOver);
-    const own = over().filter(([, entry]) => entry.principal === principal);
-    for (const ticket of surplus(own, maxBytesPerPrincipal, last)) leave(ticket);
-    for (const ticket of surplus(over(), maxBytes, last)) leave(ticket);
+  function evictFor(latest: GatewayTask, principal: string): void {
+    const ended = () => [...kept].filter(([, { task }]) => task.isEnded);
+    const own = ended().filter(([, entry]) => entry.principal === principal);
+    for (const ticket of surplus(own, maxBytesPerPrincipal, latest)) remove(ticket);
+    for (const ticket of surplus(ended(), maxBytes, latest)) remove(ticket);
   }
 
   return {
     async run(call) {
-      const onOver = () => makeRoomFor(running, principalOf(call));
-      const running: GatewayTask = new GatewayTask({ heddle, call, ttlMs, clock, onOver });
-      if (!(await isLate(running.first, afterMs, timer)) || !hasRoom(principalOf(call))) return running.first;
-      running.hold();
+      const onEnd = () => evictFor(task, principalOf(call));
+      const task: GatewayTask = new GatewayTask({ heddle, call, ttlMs, clock, onEnd });
+      if (!(await isLate(task.first, afterMs, timer)) || !hasCapacity(principalOf(call))) return task.first;
+      task.detach();
       const ticket = randomUUID();
-      held.set(ticket, {
-        call: running,
+      kept.set(ticket, {
+        task,
         principal: principalOf(call),
-        forget: timer(ttlMs, () => leave(ticket)),
+        cancelExpiry: timer(ttlMs, () => remove(ticket)),
       });
-      running.ticket = ticket;
-      return running;
+      task.ticket = ticket;
+      return task;
     },
-    find(ticket, asked) {
-      const entry = held.get(ticket);
-      return entry?.principal === principalOf(asked) ? entry.call : undefined;
+    find(ticket, request) {
+      const entry = kept.get(ticket);
+      return entry?.principal === principalOf(request) ? entry.task : undefined;
     },
     close() {
-      for (const ticket of [...held.keys()]) leave(ticket);
+      for (const ticket of [...kept.keys()]) remove(ticket);
     },
   };
 }
 
 /**
- * Which answers have to go, the oldest first, for the others to take no more than this. The one that came last stays,
- * however long it is: its client has had no chance to fetch it.
+ * Returns the tickets of the oldest results to remove, so that the rest takes at most `maxBytes`. The latest result
+ * stays whatever its size: its client has had no time to fetch it.
  */
-function surplus(answers: readonly (readonly [string, Held])[], most: number, last: GatewayTask): readonly string[] {
-  let bytes = answers.reduce((sum, [, { call }]) => sum + call.bytes, 0);
-  return answers.flatMap(([ticket, { call }]) => {
-    if (bytes <= most || call === last) return [];
-    bytes -= call.bytes;
+function surplus(
+  ended: readonly (readonly [string, KeptTask])[],
+  maxBytes: number,
+  latest: GatewayTask,
+): readonly string[] {
+  let bytes = ended.reduce((sum, [, { task }]) => sum + task.bytes, 0);
+  return ended.flatMap(([ticket, { task }]) => {
+    if (bytes <= maxBytes || task === latest) return [];
+    bytes -= task.bytes;
     return [ticket];
   });
 }
 
-function isLate(first: Promise<unknown>, afterMs: number, alarm: Timer): Promise<boolean> {
+function isLate(first: Promise<unknown>, afterMs: number, timer: Timer): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
-  const cancel = alarm(afterMs, () => resolve(true));
+  const cancel = timer(afterMs, () => resolve(true));
   const onTime = () => {
     cancel();
     resolve(false);

@@ -10,12 +10,12 @@ import { toModernInputRequests } from './modern-input-requests.ts';
 import type { OpenedState } from './request-state.ts';
 import type { TaskRoute } from './task-ids.ts';
 
-/** Rounds of clients without a session: a question is an answer, and they come back with what it has to go on with. */
+/** Translates continuations for modern clients: `input_required` results out, `requestState` and `inputResponses` in. */
 export interface ModernContinuations {
-  /** The call, with what the client brings back. Throws an `RpcError` for a state that is not believed. */
+  /** Adds the client's `inputResponses` and `requestState` to the call. Throws an `RpcError` for an invalid state. */
   resume(call: Call, params: JsonObject): Call;
-  /** What a round failed with, as its client may hear it: a state may turn out to be worth nothing only on the way. */
-  toRpcError(thrown: unknown, round: Call): unknown;
+  /** Converts an error of a resumed call. A state that the dispatch rejected becomes the error for an invalid state. */
+  toRpcError(thrown: unknown, call: Call): unknown;
   toResult(result: Result | GatewayTask, call: Call): JsonObject;
 }
 
@@ -25,7 +25,7 @@ export function modernContinuations(
 ): ModernContinuations {
   function refusal(call: Call, reason: string): RpcError {
     access.refused(call.caller, { callId: call.id, name: call.name, reason });
-    // One sentence for all reasons: whoever tries states out learns nothing.
+    // The message is the same for every reason, so that guessing states reveals nothing.
     return new RpcError(INVALID_PARAMS, 'Invalid or expired requestState', { reason: 'invalid_request_state' });
   }
 
@@ -35,8 +35,8 @@ export function modernContinuations(
     return opened;
   }
 
-  /** The id says where it goes on, so that nobody has to remember that. */
-  function created(task: JsonObject, at: TaskRoute['at'], call: Call): JsonObject {
+  /** Converts a task to a `CreateTaskResult`. Its sealed id contains the route, so the gateway stores nothing. */
+  function toCreateTaskResult(task: JsonObject, at: TaskRoute['at'], call: Call): JsonObject {
     const { inputRequests: _, result: __, error: ___, ...seed } = task;
     const ttlMs = typeof task.ttlMs === 'number' ? task.ttlMs : null;
     return { ...seed, resultType: 'task', taskId: tasks.seal(at, call, ttlMs) };
@@ -44,47 +44,53 @@ export function modernContinuations(
 
   return {
     resume(call, { inputResponses, requestState }) {
-      const answers = inputResponses === undefined ? {} : { inputResponses: toInputResponses(inputResponses) };
-      if (requestState === undefined) return { ...call, ...answers };
-      const { callId, next, isElsewhere } = open(requestState, call);
+      const responses = inputResponses === undefined ? {} : { inputResponses: toInputResponses(inputResponses) };
+      if (requestState === undefined) return { ...call, ...responses };
+      const { callId, continuation, isElsewhere } = open(requestState, call);
       if (isElsewhere) {
         access.refused(call.caller, { callId, name: call.name, reason: 'held-elsewhere' });
-        throw heldElsewhere(call, next.server);
+        throw suspendedElsewhere(call, continuation.server);
       }
-      return { ...call, ...answers, id: callId, continuation: next };
+      return { ...call, ...responses, id: callId, continuation };
     },
-    toRpcError(thrown, round) {
+    toRpcError(thrown, call) {
       const { distrust } = HeddleError.is(thrown) ? thrown.details : {};
-      return typeof distrust === 'string' ? refusal(round, distrust) : thrown;
+      return typeof distrust === 'string' ? refusal(call, distrust) : thrown;
     },
     toResult(result, call) {
       if (result instanceof GatewayTask)
-        return created(result.describe(), { kind: 'held', ticket: result.ticket }, call);
+        return toCreateTaskResult(result.describe(), { kind: 'gateway', ticket: result.ticket }, call);
       if (result.kind === 'complete') return result.value;
-      if (result.kind === 'working') return created(result.task, result.continuation, call);
+      if (result.kind === 'working') return toCreateTaskResult(result.task, result.continuation, call);
       const { inputRequests, continuation, task = {} } = result;
-      if (continuation.kind === 'task') return created(task, continuation, call);
+      if (continuation.kind === 'task') return toCreateTaskResult(task, continuation, call);
       return {
         resultType: 'input_required',
         ...(Object.keys(inputRequests).length > 0 && { inputRequests: toModernInputRequests(inputRequests) }),
-        // Even where the server remembers nothing: the answers are for the one that asked, and for no other of its pool.
+        // Sealed even if the server gave no state: it names the server of the pool that gets the responses.
         requestState: states.seal(continuation, call),
       };
     },
   };
 }
 
-/** What a client answers. Whether each fits its question is for whoever asked to say. */
-export function toInputResponses(given: unknown): InputResponses {
-  if (!isObject(given)) throw new RpcError(INVALID_PARAMS, '`inputResponses` has to be an object.');
-  const failed = Object.keys(given).find((key) => isObject(given[key]) && 'failed' in given[key]);
-  if (failed !== undefined) throw new RpcError(INVALID_PARAMS, `The answer ${JSON.stringify(failed)} is none.`);
-  return given as InputResponses;
+/** Reads the `inputResponses` of a client. Each is checked against its input request later. */
+export function toInputResponses(value: unknown): InputResponses {
+  if (!isObject(value)) throw new RpcError(INVALID_PARAMS, '`inputResponses` has to be an object.');
+  // `failed` is Heddle's own marker for a client that could not answer. A client must not set it.
+  const invalid = Object.keys(value).find((key) => isObject(value[key]) && 'failed' in value[key]);
+  if (invalid !== undefined) {
+    throw new RpcError(
+      INVALID_PARAMS,
+      `The input response ${JSON.stringify(invalid)} must not have a member \`failed\`.`,
+    );
+  }
+  return value as InputResponses;
 }
 
-/** Only tools change anything. */
-function heldElsewhere({ kind }: Call, server: string): HeddleError {
-  const message = `The gateway that held the question of ${server} is gone, and the call with it.`;
+/** Creates the error for a call suspended in another process. Only tools have effects, so only they are OUTCOME_UNKNOWN. */
+function suspendedElsewhere({ kind }: Call, server: string): HeddleError {
+  const message = `The gateway that suspended the call to ${server} is gone, and the call with it.`;
   if (kind !== 'tool') return new UpstreamError('UPSTREAM_FAILED', message, { delivered: 'maybe' });
   return new HeddleError('OUTCOME_UNKNOWN', `${message} It may have happened or not; it was not repeated.`, {
     details: { server },

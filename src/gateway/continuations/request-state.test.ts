@@ -7,23 +7,23 @@ import { sealer } from './seal.ts';
 
 const call = aCall({ input: { b: 1, a: [2] } });
 const eve = { ...call, caller: { ...call.caller, id: 'eve' } };
-const NEXTS: readonly StateContent[] = [
+const CONTINUATIONS: readonly StateContent[] = [
   { kind: 'upstream', server: 'demo', state: 'önly theirs \u0000 "' },
   { kind: 'upstream', server: 'demo' },
   { kind: 'suspended', server: 'demo', ticket: 'ticket-1' },
   { kind: 'call-again', server: 'demo', after: ['a', 'b'] },
 ];
-const [UPSTREAM, , PARKED, CALL_AGAIN] = NEXTS as [StateContent, StateContent, StateContent, StateContent];
+const [UPSTREAM, , PARKED, CALL_AGAIN] = CONTINUATIONS as [StateContent, StateContent, StateContent, StateContent];
 const secret = (seed: string) => Buffer.alloc(32, seed);
 
-describe('a sealed state', () => {
-  it.each(NEXTS)('P3: opens as what was sealed: %j', (next) => {
+describe('a sealed requestState', () => {
+  it.each(CONTINUATIONS)('P3: opens with its continuation: %j', (continuation) => {
     const states = requestStates();
-    const opened = states.open(states.seal(next, call), call);
-    expect(opened).toEqual({ callId: call.id, next, isElsewhere: false });
+    const opened = states.open(states.seal(continuation, call), call);
+    expect(opened).toEqual({ callId: call.id, continuation, isElsewhere: false });
   });
 
-  verifies('P3', 'is another each time, and shows nothing of what it holds', () => {
+  verifies('P3', 'is different each time and encrypted', () => {
     const states = requestStates();
     const [one, two] = [states.seal(PARKED, call), states.seal(PARKED, call)];
     expect(one).not.toBe(two);
@@ -32,10 +32,10 @@ describe('a sealed state', () => {
     expect(one.length).toBeLessThan(400);
   });
 
-  verifies('P3', 'does not mind the order of arguments, the meta or the id of the next round', () => {
+  verifies('P3', 'opens for the same call with another argument order, _meta and id', () => {
     const states = requestStates();
     const later = { ...call, id: 'another', input: { a: [2], b: 1 }, meta: { trace: 1 } };
-    expect(states.open(states.seal(UPSTREAM, call), later)).toMatchObject({ callId: call.id, next: UPSTREAM });
+    expect(states.open(states.seal(UPSTREAM, call), later)).toMatchObject({ callId: call.id, continuation: UPSTREAM });
   });
 
   it.each([
@@ -44,27 +44,27 @@ describe('a sealed state', () => {
     ['another tool', { ...call, name: 'demo.other' }, 'other-call'],
     ['another kind of request', { ...call, kind: 'prompt' as const }, 'other-call'],
     ['other arguments', { ...call, input: { b: 1, a: [3] } }, 'other-call'],
-  ])('P3: is worth nothing with %s, and stays good', (_, other, why) => {
+  ])('P3: is rejected with %s, and still opens for its own call', (_, other, reason) => {
     const states = requestStates();
     const sealed = states.seal(UPSTREAM, call);
-    expect(states.open(sealed, other)).toBe(why);
-    expect(states.open(sealed, call)).toMatchObject({ next: UPSTREAM });
+    expect(states.open(sealed, other)).toBe(reason);
+    expect(states.open(sealed, call)).toMatchObject({ continuation: UPSTREAM });
   });
 
-  verifies('P3', 'that was used is known: no server is called anew with it, and what goes on again says so', () => {
+  verifies('P3', 'is recognized on second use: call-again is rejected, upstream is marked `again`', () => {
     const states = requestStates();
-    const opened = (next: StateContent) => {
-      const sealed = states.seal(next, call);
+    const opened = (continuation: StateContent) => {
+      const sealed = states.seal(continuation, call);
       const first = states.open(sealed, call) as OpenedState;
-      expect(first.next).toEqual(next);
+      expect(first.continuation).toEqual(continuation);
       return states.open(sealed, call);
     };
     expect(opened(CALL_AGAIN)).toBe('replayed');
-    expect(opened(UPSTREAM)).toMatchObject({ next: { ...UPSTREAM, again: true } });
-    expect((opened(PARKED) as OpenedState).next).toEqual(PARKED); // A call that waits goes on once, and knows so itself.
+    expect(opened(UPSTREAM)).toMatchObject({ continuation: { ...UPSTREAM, again: true } });
+    expect((opened(PARKED) as OpenedState).continuation).toEqual(PARKED); // Its ticket is single-use by itself.
   });
 
-  verifies('P3', 'with any of its characters changed is not believed', () => {
+  verifies('P3', 'is rejected with any character changed', () => {
     const states = requestStates();
     const sealed = states.seal(PARKED, call);
     for (let at = 0; at < sealed.length; at++) {
@@ -72,7 +72,7 @@ describe('a sealed state', () => {
       const opened = states.open(sealed.slice(0, at) + other + sealed.slice(at + 1), call);
       expect(opened, `character ${at}`).toBeTypeOf('string');
     }
-    expect(states.open(sealed, call)).toMatchObject({ next: PARKED });
+    expect(states.open(sealed, call)).toMatchObject({ continuation: PARKED });
   });
 
   it.each([
@@ -84,14 +84,14 @@ describe('a sealed state', () => {
     ['a number', () => 12, 'not-text'],
     ['null', () => null, 'not-text'],
     ['too much', (sealed: string) => sealed + 'A'.repeat(65_536), 'too-long'],
-  ])('P3: with %s is not believed', (_, change, why) => {
+  ])('P3: is rejected with %s', (_, change, reason) => {
     const states = requestStates();
     const opened = states.open(change(states.seal(UPSTREAM, call)), call);
-    if (why === 'forged') expect(['forged', 'malformed']).toContain(opened);
-    else expect(opened).toBe(why);
+    if (reason === 'forged') expect(['forged', 'malformed']).toContain(opened);
+    else expect(opened).toBe(reason);
   });
 
-  verifies('P3', 'written in another base64 that means the same bytes is not believed', () => {
+  verifies('P3', 'is rejected in another base64url spelling of the same bytes', () => {
     const states = requestStates(sealer({ secrets: [secret('a')] }));
     const seals = Array.from({ length: 3 }, (_, more) => states.seal({ ...UPSTREAM, server: 'x'.repeat(more) }, call));
     const alternatives = seals.flatMap((sealed) => {
@@ -105,19 +105,19 @@ describe('a sealed state', () => {
     for (const one of alternatives) expect(states.open(one, call)).toBe('malformed');
   });
 
-  verifies('P3', 'expires when a parked call does', () => {
+  verifies('P3', 'expires after STATE_TTL_MS', () => {
     let now = 1_000_000;
     const states = requestStates(sealer({ clock: () => now }));
     const sealed = states.seal(PARKED, call);
     now += STATE_TTL_MS - 1;
-    expect(states.open(sealed, call)).toMatchObject({ next: PARKED });
+    expect(states.open(sealed, call)).toMatchObject({ continuation: PARKED });
     now += 1001;
     expect(states.open(sealed, call)).toBe('expired');
   });
 });
 
-describe('keys', () => {
-  verifies('P3', 'of another secret neither open nor forge', () => {
+describe('state secrets', () => {
+  verifies('P3', 'reject a state sealed or forged with another secret', () => {
     const [ours, theirs] = [requestStates(), requestStates()];
     expect(ours.open(theirs.seal(UPSTREAM, call), call)).toBe('unknown-key');
     const [, id] = ours.seal(UPSTREAM, call).split('.');
@@ -125,14 +125,14 @@ describe('keys', () => {
     expect(ours.open([version, id, body].join('.'), call)).toBe('forged');
   });
 
-  verifies('P3', 'may be rotated: the old one still opens, the new one seals', () => {
+  verifies('P3', 'can be rotated: the old secret still opens, the new one seals', () => {
     const before = requestStates(sealer({ secrets: [secret('a')] }));
     const after = requestStates(sealer({ secrets: [secret('b'), secret('a')] }));
-    expect(after.open(before.seal(UPSTREAM, call), call)).toMatchObject({ next: UPSTREAM });
+    expect(after.open(before.seal(UPSTREAM, call), call)).toMatchObject({ continuation: UPSTREAM });
     expect(before.open(after.seal(UPSTREAM, call), call)).toBe('unknown-key');
   });
 
-  verifies('P3', 'that two processes share let either go on, and say what waits in the other', () => {
+  verifies('P3', 'shared by two processes open in both; a suspended call of the other is marked', () => {
     const [one, two] = [
       requestStates(sealer({ secrets: [secret('a')] })),
       requestStates(sealer({ secrets: [secret('a')] })),

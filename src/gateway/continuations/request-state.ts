@@ -4,50 +4,54 @@ import type { Call, Continuation, JsonObject, TaskContinuation } from '../../cor
 import { canonicalJson } from '../../core/json.ts';
 import { type Sealer, sealer, type UnsealFailure } from './seal.ts';
 
-/** What a state belongs to: who asked for what. */
+/** The call that a `requestState` is bound to: its request and its caller. */
 export type StateBinding = Pick<Call, 'id' | 'kind' | 'name' | 'input' | 'extraParams' | 'caller'>;
 
-/** How a call goes on that stopped to ask; what a server does by itself has an id of its own. */
+/** The continuation inside a `requestState`. A task continuation has a task id instead. */
 export type StateContent = Exclude<Continuation, TaskContinuation>;
 
-/** What was sealed: how the call goes on, and the id it began with. */
+/** An opened `requestState`: the continuation and the id of the first call. */
 export interface OpenedState {
   readonly callId: string;
-  readonly next: StateContent;
-  /** It waits in a process that is not this one. */
+  readonly continuation: StateContent;
+  /** True for a call suspended in another process. */
   readonly isElsewhere: boolean;
 }
 
-/** Gives clients without a session what they bring back with their answers, and believes only that. */
+/** Seals continuations as `requestState` for modern clients and opens them again. */
 export interface RequestStates {
-  seal(next: StateContent, call: StateBinding): string;
-  /** What is opened counts as used. A server that would be called anew is not, for a state that was used before. */
+  seal(continuation: StateContent, call: StateBinding): string;
+  /**
+   * Opens a state and marks it as used. A second use of a state with an `upstream` continuation sets `again`. A second
+   * use of a `call-again` state is `replayed`.
+   */
   open(text: unknown, call: StateBinding): OpenedState | UnsealFailure;
 }
 
-/** As long as a call waits for answers. */
+/** Life of a `requestState`, equal to the life of a suspended call. */
 export const STATE_TTL_MS = 300_000;
-// Each was given out for a call, and is good for minutes only: whoever wants one forgotten has to make as many.
+// Each state belongs to a call and lives 5 minutes. A caller that wants one forgotten has to make 10,000 calls.
 const MAX_USED = 10_000;
-// The tag of the seal: no two have the same.
+// The authentication tag at the end of the sealed text is different for each state.
 const TAIL_CHARS = 22;
 
 export function requestStates(seals: Sealer = sealer()): RequestStates {
   const { clock, owner } = seals;
   const used = new BoundedSet<string>(MAX_USED);
 
-  /** Whether it was used before, in this process. */
+  /** Marks a state as used. Returns true if this process has used it before. */
   function use(text: string): boolean {
-    const tail = Buffer.from(text.slice(-TAIL_CHARS)).toString('latin1'); // A slice would keep all of the text in memory.
+    const tail = Buffer.from(text.slice(-TAIL_CHARS)).toString('latin1'); // A slice would keep the whole text in memory.
     if (used.has(tail)) return true;
     used.add(tail);
     return false;
   }
 
   return {
-    seal(next, call) {
+    seal(continuation, call) {
+      const claims = toClaims(continuation, owner);
       const e = Math.ceil((clock() + STATE_TTL_MS) / 1000);
-      return seals.seal('h1', { ...toClaims(next, owner), c: call.id, p: principalOf(call), d: digestOf(call), e });
+      return seals.seal('h1', { ...claims, c: call.id, p: principalOf(call), d: digestOf(call), e });
     },
     open(text, call) {
       const claims = seals.open('h1', text);
@@ -56,23 +60,24 @@ export function requestStates(seals: Sealer = sealer()): RequestStates {
       if (claims.d !== digestOf(call)) return 'other-call';
       if (Number(claims.e) * 1000 <= clock()) return 'expired';
       const isElsewhere = claims.o !== undefined && claims.o !== owner;
-      const opened = { callId: String(claims.c), next: fromClaims(claims), isElsewhere };
-      const { next } = opened;
-      // What waits in a process knows by itself whether it was gone on with: an answer that does not fit is no use of it.
-      if (next.kind === 'suspended' || !use(String(text))) return opened;
-      return next.kind === 'upstream' ? { ...opened, next: { ...next, again: true } } : 'replayed';
+      const continuation = fromClaims(claims);
+      const opened = { callId: String(claims.c), continuation, isElsewhere };
+      // The ticket of a suspended call is single-use by itself: an invalid input response does not use it up.
+      if (continuation.kind === 'suspended' || !use(String(text))) return opened;
+      if (continuation.kind !== 'upstream') return 'replayed';
+      return { ...opened, continuation: { ...continuation, again: true } };
     },
   };
 }
 
-function toClaims(next: StateContent, owner: string): JsonObject {
-  const { server: s } = next;
-  if (next.kind === 'suspended') return { k: 'p', s, h: next.ticket, o: owner };
-  if (next.kind === 'call-again') return { k: 'r', s, u: next.after };
-  return { k: 'o', s, ...(next.state !== undefined && { u: next.state }) };
+function toClaims(continuation: StateContent, owner: string): JsonObject {
+  const { server: s } = continuation;
+  if (continuation.kind === 'suspended') return { k: 'p', s, h: continuation.ticket, o: owner };
+  if (continuation.kind === 'call-again') return { k: 'r', s, u: continuation.after };
+  return { k: 'o', s, ...(continuation.state !== undefined && { u: continuation.state }) };
 }
 
-/** Only what we sealed ourselves comes this far. */
+/** Reads the claims of an authenticated state. Their shape is trusted, because this code sealed them. */
 function fromClaims({ k, s, u, h }: JsonObject): StateContent {
   const server = String(s);
   if (k === 'p') return { kind: 'suspended', server, ticket: String(h) };
@@ -82,8 +87,8 @@ function fromClaims({ k, s, u, h }: JsonObject): StateContent {
 
 const sha256 = (value: JsonObject[string]) => createHash('sha256').update(canonicalJson(value)).digest('base64url');
 
-/** The caller, not the token: tokens are renewed between rounds. */
+/** Hashes the caller, not the token: a token may be renewed before the call continues. */
 export const principalOf = ({ caller }: Pick<Call, 'caller'>) =>
   sha256([caller.id, caller.profile ?? null]).slice(0, 22);
-/** Without `_meta`, which may change between rounds. */
+/** Hashes the request without `_meta`, which may change when the call continues. */
 const digestOf = ({ kind, name, input, extraParams }: StateBinding) => sha256([kind, name, input, extraParams ?? null]);

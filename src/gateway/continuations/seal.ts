@@ -3,7 +3,7 @@ import type { JsonObject } from '../../core/call.ts';
 import { isObject, parseJson } from '../../core/json.ts';
 import type { Clock } from '../../core/time.ts';
 
-/** Why what a client brings back is not believed. For the audit log: whoever sent it learns only that it is no good. */
+/** The reason why a sealed text is rejected. It goes into the audit log only; the client gets one message for all. */
 export type UnsealFailure =
   | 'not-text'
   | 'too-long'
@@ -15,21 +15,21 @@ export type UnsealFailure =
   | 'replayed'
   | 'expired';
 
-/** Gives clients what they cannot read and only bring back, and believes only that. */
+/** Seals claims into text that a client returns later: encrypted and authenticated with AES-256-GCM. */
 export interface Sealer {
   readonly clock: Clock;
-  /** Names this process, for what only it can go on with. */
+  /** Random id of this process, for continuations that only this process can resume. */
   readonly owner: string;
-  /** What is sealed in one form is not opened in another. */
+  /** Text sealed in one form opens only in that form. */
   seal(form: Form, claims: JsonObject): string;
   open(form: Form, text: unknown): JsonObject | UnsealFailure;
 }
 
-/** `h1` for the state of a call, `t1` for the id of a task. */
+/** The form of a sealed text: `h1` is a `requestState`, `t1` is a task id. */
 export type Form = 'h1' | 't1';
 
 export interface SealerOptions {
-  /** The first seals, all open. One made for this process alone when there is none. */
+  /** The first secret seals, every secret opens. Defaults to a random secret for this process. */
   readonly secrets?: readonly Buffer[] | undefined;
   readonly clock?: Clock;
   readonly random?: (bytes: number) => Buffer;
@@ -54,7 +54,7 @@ export function sealer(options: SealerOptions = {}): Sealer {
   const { secrets = [random(KEY_BYTES)] } = options;
   const keys = secrets.map(toKey);
   const [current] = keys;
-  if (!current) throw new TypeError('There has to be a secret to seal with.');
+  if (!current) throw new TypeError('The list of state secrets is empty.');
 
   return {
     clock,
@@ -71,9 +71,9 @@ export function sealer(options: SealerOptions = {}): Sealer {
       if (text.length > MAX_CHARS) return 'too-long';
       const [, written, id = '', body = ''] = PARTS.exec(text) ?? [];
       const bytes = Buffer.from(body, 'base64url');
-      // One state is written in one way: what merely decodes to it is not it.
-      const isWhole = bytes.length > IV_BYTES + TAG_BYTES && bytes.toString('base64url') === body;
-      if (written !== form || !isWhole) return 'malformed';
+      // Rejects other base64url spellings of the same bytes, so that a used state cannot be replayed under another text.
+      const isCanonical = bytes.length > IV_BYTES + TAG_BYTES && bytes.toString('base64url') === body;
+      if (written !== form || !isCanonical) return 'malformed';
       const key = keys.find((one) => one.id === id);
       return key ? decrypted(`${form}.${id}`, key, bytes) : 'unknown-key';
     },

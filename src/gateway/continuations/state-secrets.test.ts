@@ -7,7 +7,7 @@ import { stateSecrets } from './state-secrets.ts';
 
 const DAY = 24 * 3_600_000;
 
-verifies('P3', 'secrets are made once, kept for their owner alone, and renewed with one before them', async () => {
+verifies('P3', 'creates the secret once, in a file with mode 0600, and adds a new one after 30 days', async () => {
   const home = join(await temporaryFolder(), 'home');
   const file = join(home, 'request-state-secrets');
   const [first, ...none] = await stateSecrets(home, () => DAY);
@@ -21,7 +21,7 @@ verifies('P3', 'secrets are made once, kept for their owner alone, and renewed w
   expect((await stateSecrets(home, () => 90 * DAY)).slice(1)).toEqual([second]);
 });
 
-verifies('P3', 'a file that is broken is written anew', async () => {
+verifies('P3', 'replaces a broken file', async () => {
   const home = await temporaryFolder();
   const file = join(home, 'request-state-secrets');
   await writeFile(file, 'nonsense\n12 short\n');
@@ -30,7 +30,7 @@ verifies('P3', 'a file that is broken is written anew', async () => {
   expect(await readFile(file, 'utf8')).toBe(`${DAY} ${secrets[0]?.toString('base64url')}\n`);
 });
 
-verifies('P3', 'gateways that start together have the same secrets, at first and when they are renewed', async () => {
+verifies('P3', 'gives concurrently started gateways the same secrets', async () => {
   const home = join(await temporaryFolder(), 'home');
   for (const [day, count] of [
     [1, 1],

@@ -13,8 +13,8 @@ const RENEW_MS = 30 * 24 * 3_600_000;
 const MAX_KEPT = 2;
 
 /**
- * What seals the states of clients, the newest first: kept, so that a gateway that starts again goes on with them. One
- * that starts when the newest is a month old makes another; those that start at the same time agree on one.
+ * Reads the secrets that seal request states and task ids, newest first. They are stored in a file, so that a restarted
+ * gateway opens earlier states. If the newest is 30 days old, a new one is added. Concurrent starts agree on one.
  */
 export async function stateSecrets(home: string, clock: Clock = Date.now): Promise<readonly Buffer[]> {
   const file = join(home, 'request-state-secrets');
@@ -30,7 +30,7 @@ function renewed(text: string, now: number): string {
   return secrets.map(({ madeAt, bytes }) => `${madeAt} ${bytes.toString('base64url')}\n`).join('');
 }
 
-/** Lines that are no secrets are as good as none: whatever they sealed has to be asked again. */
+/** Parses the file and skips invalid lines. States sealed with a lost secret no longer open. */
 function readSecrets(text: string): readonly Secret[] {
   return text.split('\n').flatMap((line) => {
     const [madeAt = '', secret = ''] = line.split(' ');

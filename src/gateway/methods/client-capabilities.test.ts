@@ -8,7 +8,7 @@ import { isChangeVisibleTo, withCapabilities } from './client-capabilities.ts';
 const ann: Caller = { id: 'ann', roles: ['user'], via: 'gateway' };
 const FORM: ClientCapabilities = { form: true, url: false, sampling: false, samplingTools: false, roots: false };
 
-it('is the same object for the same abilities and era', () => {
+it('returns the same caller object for the same capabilities and era', () => {
   expect(withCapabilities(ann, { ...FORM }, 'legacy')).toBe(withCapabilities(ann, FORM, 'legacy'));
   expect(withCapabilities(ann, FORM, 'legacy')).toEqual({ ...ann, capabilities: FORM, era: 'legacy' });
   expect(withCapabilities(ann, { ...FORM, url: true }, 'legacy')).not.toBe(withCapabilities(ann, FORM, 'legacy'));
@@ -19,13 +19,13 @@ const change = (detail: CatalogChange['detail']) => ({ kind: 'catalog', subject:
 const client = (callerId: string, capabilities?: ClientCapabilities) =>
   ({ callerId, capabilities, era: 'legacy' }) as const;
 
-it('a change concerns everybody, or those who can be asked just this', () => {
+it('shows a change to all clients, or only to those of one capability set', () => {
   const both = [client('ann'), client('ann', FORM)];
   expect(both.map((one) => isChangeVisibleTo(change({}), one))).toEqual([true, true]);
   expect(both.map((one) => isChangeVisibleTo(change({ capabilities: 1 }), one))).toEqual([false, true]);
 });
 
-verifies('P1', 'a change on a private connection concerns no other principal, capability set or era', () => {
+verifies('P1', 'hides a change on a private connection from other principals, capability sets and eras', () => {
   const own = change({ user: userKey({ principal: 'ann', capabilitySet: 1, era: 'legacy' }) });
   const others = [client('ann'), client('bob', FORM), client('ann', { ...FORM, url: true })];
   expect(isChangeVisibleTo(own, client('ann', FORM))).toBe(true);

@@ -7,25 +7,25 @@ import type { CatalogChange } from '../../core/records/server-status.ts';
 import { RpcError } from '../../wire/json-rpc.ts';
 import { type Era, META, MISSING_CAPABILITY, TASKS_EXTENSION } from '../../wire/mcp.ts';
 
-const CHANGING = { listChanged: true };
+const LIST_CHANGED = { listChanged: true };
 
-/** What clients are told they can ask for: tools, what servers log, and what else some server has. */
+/** Returns the server capabilities of the gateway: tools and logging always, the others if some server has them. */
 export const toServerCapabilities = ({ resources, subscribe, prompts, completions }: Features): JsonObject => ({
-  tools: CHANGING,
-  ...(resources && { resources: subscribe ? { subscribe: true, ...CHANGING } : CHANGING }),
-  ...(prompts && { prompts: CHANGING }),
+  tools: LIST_CHANGED,
+  ...(resources && { resources: subscribe ? { subscribe: true, ...LIST_CHANGED } : LIST_CHANGED }),
+  ...(prompts && { prompts: LIST_CHANGED }),
   ...(completions && { completions: {} }),
   logging: {},
 });
 
-/** What a client says that its user can be asked, in either era; undefined when that is nothing. */
+/** Parses the declared capabilities of a client of either era. Returns undefined if it has none that Heddle uses. */
 export function parseClientCapabilities(declared: unknown): ClientCapabilities | undefined {
   const { elicitation, sampling, roots } = isObject(declared) ? declared : {};
-  const asks = isObject(elicitation) ? elicitation : undefined;
+  const modes = isObject(elicitation) ? elicitation : undefined;
   const capabilities = {
-    // Forms came first: whoever names no way of asking means them.
-    form: asks !== undefined && (isObject(asks.form) || !isObject(asks.url)),
-    url: isObject(asks?.url),
+    // `elicitation: {}` without a mode means `form`, the only mode before 2025-11-25.
+    form: modes !== undefined && (isObject(modes.form) || !isObject(modes.url)),
+    url: isObject(modes?.url),
     sampling: isObject(sampling),
     samplingTools: isObject(sampling) && isObject(sampling.tools),
     roots: isObject(roots),
@@ -33,38 +33,36 @@ export function parseClientCapabilities(declared: unknown): ClientCapabilities |
   return hasAnyCapability(capabilities) ? capabilities : undefined;
 }
 
-/** What the envelope of a modern request says of it. */
+/** Parses the client capabilities in the `_meta` of a modern request. */
 export const capabilitiesInMeta = ({ _meta }: JsonObject): ClientCapabilities | undefined =>
   isObject(_meta) ? parseClientCapabilities(_meta[META.clientCapabilities]) : undefined;
 
-/** Whether a modern client says, in this very request, that it knows what a task is. */
+/** Tests whether the `_meta` of a modern request declares the tasks extension. */
 export function supportsTasks(meta: unknown): boolean {
   const capabilities = isObject(meta) ? meta[META.clientCapabilities] : undefined;
   const extensions = isObject(capabilities) ? capabilities.extensions : undefined;
   return isObject(extensions) && isObject(extensions[TASKS_EXTENSION]);
 }
 
-/** Throws for a client that asks about tasks without having said that it knows them. */
+/** Throws -32021 for a request about tasks from a client that does not declare the tasks extension. */
 export function requireTaskSupport({ _meta }: JsonObject): void {
   if (supportsTasks(_meta)) return;
   throw new RpcError(
     MISSING_CAPABILITY,
-    `Only clients that declare the extension ${TASKS_EXTENSION} can ask about tasks.`,
-    {
-      requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } },
-    },
+    `Only clients that declare the extension ${TASKS_EXTENSION} can use the task methods.`,
+    { requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } } },
   );
 }
 
-const able = new WeakMap<Caller, Map<string, Caller>>();
+const callersByCapabilities = new WeakMap<Caller, Map<string, Caller>>();
 
 /**
- * The caller with what their client can be asked, which decides what they are shown. The same object for the same
- * abilities: the pages that somebody has seen are remembered by it.
+ * Adds the client's capabilities and era to the caller, which decide what the caller is shown. Returns the same object
+ * for equal input: list pages are cached by caller object.
  */
 export function withCapabilities(caller: Caller, capabilities: ClientCapabilities, era: Era): Caller {
-  const known = able.get(caller) ?? new Map<string, Caller>();
-  able.set(caller, known);
+  const known = callersByCapabilities.get(caller) ?? new Map<string, Caller>();
+  callersByCapabilities.set(caller, known);
   const key = `${era} ${capabilitiesKey(capabilities)}`;
   const same = known.get(key) ?? { ...caller, capabilities, era };
   known.set(key, same);
@@ -72,14 +70,14 @@ export function withCapabilities(caller: Caller, capabilities: ClientCapabilitie
 }
 
 /** The client that a change may concern. */
-export interface Listener {
+export interface ChangeListener {
   readonly callerId: string;
   readonly capabilities: ClientCapabilities | undefined;
   readonly era: Era;
 }
 
 /** Tests whether a client sees a change: some lists are for one capability set, or for one private user. */
-export function isChangeVisibleTo({ detail }: CatalogChange, { callerId, capabilities, era }: Listener): boolean {
+export function isChangeVisibleTo({ detail }: CatalogChange, { callerId, capabilities, era }: ChangeListener): boolean {
   if (detail.user !== undefined) return detail.user === callerKey({ id: callerId, era }, capabilities);
   return detail.capabilities === undefined || detail.capabilities === capabilitiesKey(capabilities);
 }

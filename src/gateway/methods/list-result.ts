@@ -5,11 +5,11 @@ import { type Era, INVALID_PARAMS } from '../../wire/mcp.ts';
 import { presentPrompt, presentResource, presentTemplate } from './present-resource.ts';
 import { presentTool } from './present-tool.ts';
 
-interface Listing extends Page<Target> {
-  readonly answer: JsonObject;
+interface CachedList extends Page<Target> {
+  readonly result: JsonObject;
 }
 
-/** Ask again each time: what a caller may see can change at any moment. */
+/** Cache fields that forbid caching: what a caller may see can change at any moment. */
 export const UNCACHED = { ttlMs: 0, cacheScope: 'private' };
 
 const LISTED = {
@@ -22,41 +22,41 @@ const LISTED = {
 type ByTarget<T> = Readonly<Record<Era, WeakMap<Target, T>>>;
 
 const presented: ByTarget<JsonObject> = { legacy: new WeakMap(), modern: new WeakMap() };
-// The last page that began with a target. It is compared item by item, so it is right whatever the catalog and the
-// caller: a page that has the same tools is the same page.
-const listings: ByTarget<Listing> = { legacy: new WeakMap(), modern: new WeakMap() };
-const written = new WeakMap<JsonObject, Buffer | undefined>();
+// The last page per first target. A cached page is used only if all its items are the same objects, so it is valid for
+// any catalog and any caller.
+const cachedLists: ByTarget<CachedList> = { legacy: new WeakMap(), modern: new WeakMap() };
+const serialized = new WeakMap<JsonObject, Buffer | undefined>();
 
-/** A page of the catalog as `tools/list` and its like give it; the same object as long as nothing on it has changed. */
+/** Converts a page of the catalog to the result of `tools/list` and its like. Returns the same object while unchanged. */
 export function toListResult({ items, next }: Page<Target>, era: Era, kind: TargetKind = 'tool'): JsonObject {
   const [first] = items;
-  const known = first && listings[era].get(first);
-  if (known && known.next === next && isSame(known.items, items)) return known.answer;
-  const answer: JsonObject = {
+  const known = first && cachedLists[era].get(first);
+  if (known && known.next === next && isSame(known.items, items)) return known.result;
+  const result: JsonObject = {
     ...(era === 'modern' && { resultType: 'complete', ...UNCACHED }),
     [LISTED[kind].key]: items.map((target) => toItem(target, era)),
     ...(next !== undefined && { nextCursor: toCursor(next) }),
   };
-  written.set(answer, undefined);
-  if (first) listings[era].set(first, { items, answer, ...(next !== undefined && { next }) });
-  return answer;
+  serialized.set(result, undefined);
+  if (first) cachedLists[era].set(first, { items, result, ...(next !== undefined && { next }) });
+  return result;
 }
 
 /**
- * The JSON of a listing, written once and kept: it is large and always the same,
- * and copying it for each client keeps the collector busy. Undefined for anything else.
+ * Returns the JSON of a list result, serialized once: it is large, and serializing it for each client costs garbage
+ * collection. Returns undefined for any other result.
  */
 export function bytesOf(result: JsonObject): Buffer | undefined {
-  if (!written.has(result)) return undefined;
-  const bytes = written.get(result) ?? Buffer.from(JSON.stringify(result));
-  written.set(result, bytes);
+  if (!serialized.has(result)) return undefined;
+  const bytes = serialized.get(result) ?? Buffer.from(JSON.stringify(result));
+  serialized.set(result, bytes);
   return bytes;
 }
 
 export function fromCursor(cursor: unknown): string | undefined {
   if (cursor === undefined) return undefined;
   const name = typeof cursor === 'string' ? Buffer.from(cursor, 'base64url').toString('utf8') : '';
-  if (name === '' || toCursor(name) !== cursor) throw new RpcError(INVALID_PARAMS, 'The cursor is not one of ours.');
+  if (name === '' || toCursor(name) !== cursor) throw new RpcError(INVALID_PARAMS, 'The cursor is not valid.');
   return name;
 }
 

@@ -5,24 +5,25 @@ import { RpcError } from '../../wire/json-rpc.ts';
 import { INVALID_PARAMS, INVALID_REQUEST, META } from '../../wire/mcp.ts';
 import type { RequestContext, RequestHandler } from '../request-context.ts';
 
-/** `logging/setLevel`: from now on this session hears what servers log during its calls. */
+/** Handles `logging/setLevel`: the session gets log messages of servers during its calls from this level on. */
 export const setLevel: RequestHandler = async (_method, { level }, { logging }) => {
   if (!isLogLevel(level)) throw new RpcError(INVALID_PARAMS, `\`level\` has to be one of ${LOG_LEVELS.join(', ')}.`);
-  if (!logging) throw new RpcError(INVALID_REQUEST, 'There is no session to set it for. Initialize first.');
+  if (!logging)
+    throw new RpcError(INVALID_REQUEST, 'There is no session whose level could be set. Send initialize first.');
   logging.level = level;
   return {};
 };
 
-/** Where a call's log goes: to a session that has set a level, or to a modern request that names one. */
+/** Returns the log option of a call: for a session with a level, or for a modern request with a level in `_meta`. */
 export function logOf(meta: unknown, { era, logging, notify }: RequestContext): Call['log'] {
-  const asked = isObject(meta) ? meta[META.logLevel] : undefined;
-  const level = era === 'modern' ? asked : logging?.level;
+  const requested = isObject(meta) ? meta[META.logLevel] : undefined;
+  const level = era === 'modern' ? requested : logging?.level;
   if (!isLogLevel(level)) return undefined;
   return {
     level,
-    onMessage: (said) => {
-      if (LOG_LEVELS.indexOf(said.level) < LOG_LEVELS.indexOf(level)) return;
-      if (!notify('notifications/message', said)) logging?.notifyLater?.(said);
+    onMessage: (params) => {
+      if (LOG_LEVELS.indexOf(params.level) < LOG_LEVELS.indexOf(level)) return;
+      if (!notify('notifications/message', params)) logging?.notifyLater?.(params);
     },
   };
 }

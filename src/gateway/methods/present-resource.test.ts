@@ -10,7 +10,7 @@ const resource = (definition: JsonObject) =>
 const prompt = (definition: JsonObject) =>
   presentPrompt(aTarget({ kind: 'prompt', publicName: 'mcp__s__p', name: 'p', definition }), 'legacy');
 
-verifies('P1', 'what is as it should be passes as its server wrote it', () => {
+verifies('P1', 'passes valid fields and unknown fields unchanged', () => {
   const definition = {
     uri: 'u:1',
     name: 'one',
@@ -20,14 +20,14 @@ verifies('P1', 'what is as it should be passes as its server wrote it', () => {
     annotations: { audience: ['user'], priority: 0.5, lastModified: '2026-01-01', more: 1 },
     icons: [{ src: 'https://example.com/i.png' }],
     _meta: { a: 1 },
-    unheard: { of: true },
+    unknownField: { a: true },
   };
   expect(resource(definition)).toEqual({ ...definition, uri: 'heddle://s/u:1' });
-  const greet = { name: 'p', arguments: [{ name: 'who', required: true, more: 1 }], unheard: 2 };
+  const greet = { name: 'p', arguments: [{ name: 'who', required: true, more: 1 }], unknownField: 2 };
   expect(prompt(greet)).toEqual({ ...greet, name: 'mcp__s__p' });
 });
 
-verifies('P1', 'one resource that is not keeps no strict client from the others', () => {
+verifies('P1', 'removes invalid fields, so that a strict client accepts the list', () => {
   const odd = {
     uri: 'u:1',
     name: null,

@@ -3,14 +3,15 @@ import { isObject } from '../../core/json.ts';
 import type { Era } from '../../wire/mcp.ts';
 import { isIcon, shortened } from './present-tool.ts';
 
-/** A resource as clients are given it: as its server wrote it, at its public URI. See `presentTool` for what is left out. */
+/** Returns a resource for `resources/list` with its public URI. Invalid fields are removed, like in `presentTool`. */
 export const presentResource = (target: Target, _era: Era): JsonObject =>
   named(present(target, 'uri', { ...COMMON, size: isSize }), target);
 
+/** Returns a resource template for `resources/templates/list`. */
 export const presentTemplate = (target: Target, _era: Era): JsonObject =>
   named(present(target, 'uriTemplate', COMMON), target);
 
-/** A prompt as clients are given it, under its public name. */
+/** Returns a prompt for `prompts/list` with its public name. */
 export const presentPrompt = (target: Target, _era: Era): JsonObject =>
   present(target, 'name', { ...NAMED, arguments: areArguments });
 
@@ -30,14 +31,14 @@ const COMMON: Fields = { ...NAMED, mimeType: isText, annotations: areAnnotations
 
 function present({ publicName, definition }: Target, key: string, fields: Fields): JsonObject {
   const item: Record<string, Json | undefined> = { ...definition, [key]: publicName };
-  for (const [field, isFine] of Object.entries(fields)) {
-    if (Object.hasOwn(item, field) && !isFine(item[field])) delete item[field];
+  for (const [field, isValid] of Object.entries(fields)) {
+    if (Object.hasOwn(item, field) && !isValid(item[field])) delete item[field];
   }
   if (typeof item.description === 'string') item.description = shortened(item.description, publicName);
   return item;
 }
 
-/** The protocol wants a name; many servers think a URI is one. */
+/** Adds the required `name` where a server left it out. */
 const named = (item: JsonObject, { name }: Target): JsonObject => (isText(item.name) ? item : { ...item, name });
 
 function areAnnotations(value: unknown): boolean {

@@ -9,25 +9,21 @@ import { presentTool } from './present-tool.ts';
 const presented = (definition: JsonObject) =>
   presentTool(aTarget({ definition: { name: 'echo', ...definition } }), 'legacy');
 
-verifies(
-  'R8',
-  'a description of 2048 characters is whole, a longer one is cut with a mark and no longer than that',
-  () => {
-    expect(presented({ description: 'x'.repeat(2048) }).description).toBe('x'.repeat(2048));
-    const cut = String(presented({ description: 'x'.repeat(2049) }).description);
-    expect(cut).toMatch(/^x+… \[cut; heddle describe mcp__demo__echo shows all\]$/);
-    expect(cut).toHaveLength(2048);
-  },
-);
+verifies('R8', 'cuts a description to 2048 characters, the mark included', () => {
+  expect(presented({ description: 'x'.repeat(2048) }).description).toBe('x'.repeat(2048));
+  const cut = String(presented({ description: 'x'.repeat(2049) }).description);
+  expect(cut).toMatch(/^x+… \[cut; heddle describe mcp__demo__echo shows all\]$/);
+  expect(cut).toHaveLength(2048);
+});
 
-verifies('R8', 'a cut never splits a character', () => {
+verifies('R8', 'never splits a surrogate pair', () => {
   for (const before of ['', 'x']) {
     const { description } = presented({ description: before + '👍'.repeat(2000) });
     expect(String(description).isWellFormed()).toBe(true);
   }
 });
 
-verifies('P1', 'a tool without a schema, or with one that does not say so, is shown to take an object', () => {
+verifies('P1', 'adds `type: object` to an input schema without it', () => {
   expect(presented({}).inputSchema).toEqual({ type: 'object' });
   expect(presented({ inputSchema: true }).inputSchema).toEqual({ type: 'object' });
   const loose = { properties: { any: true, none: false, some: { type: 'string' } }, required: ['any'], 'x-odd': 1 };
@@ -38,25 +34,25 @@ verifies('P1', 'a tool without a schema, or with one that does not say so, is sh
   });
 });
 
-verifies('P1', 'a newer client is given output schemas that an older one would not understand', () => {
+verifies('P1', 'removes an output schema that is no object for a legacy client only', () => {
   const target = aTarget({ definition: { name: 'echo', outputSchema: { type: 'array' } } });
   expect(presentTool(target, 'modern').outputSchema).toEqual({ type: 'array' });
   expect(presentTool(target, 'legacy')).not.toHaveProperty('outputSchema');
 });
 
-verifies('P1', 'a tool keeps its taskSupport, unless a client would refuse to call the tool because of it', () => {
-  const given = (execution: JsonObject, era: 'legacy' | 'modern') =>
+verifies('P1', 'removes `taskSupport: required` for a legacy client, which would refuse to call the tool', () => {
+  const executionOf = (execution: JsonObject, era: 'legacy' | 'modern') =>
     presentTool(aTarget({ definition: { name: 'echo', execution } }), era).execution;
   for (const era of ['legacy', 'modern'] as const) {
-    expect(given({ taskSupport: 'optional' }, era)).toEqual({ taskSupport: 'optional' });
-    expect(given({ taskSupport: 'forbidden', vendor: 1 }, era)).toEqual({ taskSupport: 'forbidden', vendor: 1 });
-    expect(given({ taskSupport: 'maybe', vendor: 1 }, era)).toEqual({ vendor: 1 });
+    expect(executionOf({ taskSupport: 'optional' }, era)).toEqual({ taskSupport: 'optional' });
+    expect(executionOf({ taskSupport: 'forbidden', vendor: 1 }, era)).toEqual({ taskSupport: 'forbidden', vendor: 1 });
+    expect(executionOf({ taskSupport: 'maybe', vendor: 1 }, era)).toEqual({ vendor: 1 });
   }
-  expect(given({ taskSupport: 'required' }, 'legacy')).toBeUndefined();
-  expect(given({ taskSupport: 'required' }, 'modern')).toEqual({ taskSupport: 'required' });
+  expect(executionOf({ taskSupport: 'required' }, 'legacy')).toBeUndefined();
+  expect(executionOf({ taskSupport: 'required' }, 'modern')).toEqual({ taskSupport: 'required' });
 });
 
-verifies('P1', 'whatever a server writes into a tool, a strict client accepts the list it is on', () => {
+verifies('P1', 'presents any definition so that a strict client accepts the list', () => {
   const odd = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constant({ type: 'object' })) as fc.Arbitrary<JsonObject>;
   const hints = fc.dictionary(
     fc.constantFrom('title', 'readOnlyHint', 'openWorldHint'),

@@ -6,24 +6,23 @@ const MAX_DESCRIPTION_CHARS = 2048;
 const HINTS = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'];
 
 /**
- * A tool as clients are given it: as its server wrote it, under its public name.
- * Where a strict client would throw away the whole list because of one tool, the
- * field that is not what the protocol says is left out, or said in its words.
+ * Returns a tool for `tools/list`: the server's definition with its public name. Fields that violate the MCP schema are
+ * removed or corrected, because a strict client would reject the whole list.
  */
 export function presentTool({ publicName, definition }: Target, era: Era): JsonObject {
   const tool: Record<string, Json | undefined> = { ...definition, name: publicName };
-  for (const [field, isFine] of Object.entries(FIELDS)) {
-    if (Object.hasOwn(tool, field) && !isFine(tool[field], era)) delete tool[field];
+  for (const [field, isValid] of Object.entries(FIELDS)) {
+    if (Object.hasOwn(tool, field) && !isValid(tool[field], era)) delete tool[field];
   }
   if (typeof tool.description === 'string') tool.description = shortened(tool.description, publicName);
   if (isObject(tool.execution)) tool.execution = presentExecution(tool.execution, era);
-  tool.inputSchema = ofObject(definition.inputSchema);
+  tool.inputSchema = toObjectSchema(definition.inputSchema);
   return tool;
 }
 
 /**
- * Leaves out a `taskSupport` that would harm a client. The gateway runs the task of a tool that requires one, and a client of
- * 2025-11-25 would refuse to call such a tool of a server without the `tasks` capability.
+ * Removes `taskSupport: required` for legacy clients, and invalid values. The gateway itself runs the task of such a
+ * tool. A 2025-11-25 client would refuse to call it, because the gateway declares no `tasks` capability.
  */
 function presentExecution(execution: JsonObject, era: Era): JsonObject | undefined {
   const { taskSupport, ...rest } = execution;
@@ -52,7 +51,7 @@ function areAnnotations(value: unknown): boolean {
   return HINTS.every((hint) => value[hint] === undefined || typeof value[hint] === 'boolean');
 }
 
-// Anything else could run code or read files where a client opens it.
+// Other schemes, such as javascript: or file:, could run code or read files in the client.
 const ICON_SOURCE = /^(?:https?|data):/i;
 
 export function isIcon(value: unknown): boolean {
@@ -68,7 +67,7 @@ export function isIcon(value: unknown): boolean {
   return areSizes && (theme === undefined || isOneOf(['light', 'dark'], theme));
 }
 
-/** Older clients know objects only; newer ones any schema. */
+/** Tests an output schema. Legacy clients accept only object schemas, modern clients any schema. */
 function isOutputSchema(value: unknown, era: Era): boolean {
   if (!isObject(value)) return false;
   if (era === 'modern') return isTextOrAbsent(value.$schema);
@@ -78,8 +77,8 @@ function isOutputSchema(value: unknown, era: Era): boolean {
   return required === undefined || (Array.isArray(required) && required.every(isText));
 }
 
-/** The same schema, saying in so many words that it is of an object, as the protocol wants. */
-function ofObject(schema: Json | undefined): JsonObject {
+/** Returns the schema with `type: object`, which MCP requires. */
+function toObjectSchema(schema: Json | undefined): JsonObject {
   if (!isObject(schema)) return { type: 'object' };
   const { type, properties, $schema, ...rest } = schema;
   const plain = Object.values(isObject(properties) ? properties : {}).every(isObject);
@@ -92,17 +91,17 @@ function ofObject(schema: Json | undefined): JsonObject {
   };
 }
 
-/** `true` and `false` as the objects that mean the same. */
+/** Replaces the boolean schemas `true` and `false` by the equivalent objects `{}` and `{ not: {} }`. */
 const toObject = ([name, schema]: [string, Json | undefined]): [string, JsonObject] => [
   name,
   isObject(schema) ? schema : schema === false ? { not: {} } : {},
 ];
 
-/** No longer than clients show, the mark included, or they would cut that off. */
+/** Shortens a description to 2048 characters, the mark at its end included: clients cut longer ones. */
 export function shortened(description: string, name: string): string {
   if (description.length <= MAX_DESCRIPTION_CHARS) return description;
   const mark = `… [cut; heddle describe ${name} shows all]`;
   const kept = description.slice(0, MAX_DESCRIPTION_CHARS - mark.length);
-  const whole = kept.replace(/[\uD800-\uDBFF]$/, ''); // Half a character is none.
+  const whole = kept.replace(/[\uD800-\uDBFF]$/, ''); // Removes half of a surrogate pair.
   return whole + mark;
 }

@@ -10,8 +10,8 @@ import { fromCursor, toListResult, UNCACHED } from './list-result.ts';
 import type { RunCall } from './run-call.ts';
 import { toCall } from './to-call.ts';
 
-/** What MCP has beside tools, for clients of both eras: resources, prompts, and what may be typed for their arguments. */
-export function readMethods(heddle: Heddle, bridge: RunCall): Record<string, RequestHandler> {
+/** Returns the handlers for resources, prompts and completions, for both eras. */
+export function readMethods(heddle: Heddle, runCall: RunCall): Record<string, RequestHandler> {
   const list =
     (kind: TargetKind): RequestHandler =>
     async (_method, { cursor }, { caller, era }) => {
@@ -22,44 +22,48 @@ export function readMethods(heddle: Heddle, bridge: RunCall): Record<string, Req
   return {
     'resources/list': list('resource'),
     'resources/templates/list': list('template'),
-    'resources/read': async (_method, params, asked) => {
-      const call = toCall({ kind: 'resource', name: textAt(params, 'uri'), input: {} }, params, asked);
-      const value = await dispatchRead(bridge, call, asked, params);
-      if (asked.era === 'legacy') return withoutCaching(value);
+    'resources/read': async (_method, params, context) => {
+      const call = toCall({ kind: 'resource', name: textAt(params, 'uri'), input: {} }, params, context);
+      const value = await dispatchRead(runCall, call, context, params);
+      if (context.era === 'legacy') return withoutCaching(value);
       return value.resultType === 'input_required' ? value : { ...UNCACHED, ...value };
     },
     'prompts/list': list('prompt'),
-    'prompts/get': async (_method, params, asked) => {
+    'prompts/get': async (_method, params, context) => {
       const { arguments: input = {} } = params;
       if (!isObject(input)) throw new RpcError(INVALID_PARAMS, '`arguments` has to be an object.');
-      const call = toCall({ kind: 'prompt', name: textAt(params, 'name'), input }, params, asked);
-      return dispatchRead(bridge, call, asked, params);
+      const call = toCall({ kind: 'prompt', name: textAt(params, 'name'), input }, params, context);
+      return dispatchRead(runCall, call, context, params);
     },
-    'completion/complete': async (_method, params, asked) => {
+    'completion/complete': async (_method, params, context) => {
       const { _meta, ...input } = params;
-      return dispatchRead(bridge, toCall({ kind: 'completion', name: referred(params), input }, params, asked), asked);
+      return dispatchRead(
+        runCall,
+        toCall({ kind: 'completion', name: referencedName(params), input }, params, context),
+        context,
+      );
     },
   };
 }
 
-/** What only clients with a session can ask: to be told when a resource changes. */
-export function subscriptionMethods(bridge: RunCall): Record<string, RequestHandler> {
+/** Returns the handlers for resource subscriptions, which only clients with a session have. */
+export function subscriptionMethods(runCall: RunCall): Record<string, RequestHandler> {
   return {
-    'resources/subscribe': async (_method, params, asked) => {
+    'resources/subscribe': async (_method, params, context) => {
       const uri = textAt(params, 'uri');
-      const { subscriptions, signal: wanted } = asked;
+      const { subscriptions, signal: requestSignal } = context;
       if (!subscriptions)
-        throw new RpcError(INVALID_REQUEST, 'There is no session in which to tell you. Initialize first.');
-      const giveUp = () => subscriptions.end(uri);
-      wanted.addEventListener('abort', giveUp, { once: true });
+        throw new RpcError(INVALID_REQUEST, 'There is no session for resource updates. Send initialize first.');
+      const unsubscribe = () => subscriptions.end(uri);
+      requestSignal.addEventListener('abort', unsubscribe, { once: true });
       try {
-        await subscriptions.begin(uri, async ({ signal, tell }) => {
-          const report = (update: JsonObject) => tell('notifications/resources/updated', update);
-          const call = toCall({ kind: 'subscription', name: uri, input: {} }, params, asked);
-          await dispatchRead(bridge, { ...call, signal, onProgress: report }, asked);
+        await subscriptions.begin(uri, async ({ signal, notify }) => {
+          const onProgress = (update: JsonObject) => notify('notifications/resources/updated', update);
+          const call = toCall({ kind: 'subscription', name: uri, input: {} }, params, context);
+          await dispatchRead(runCall, { ...call, signal, onProgress }, context);
         });
       } finally {
-        wanted.removeEventListener('abort', giveUp);
+        requestSignal.removeEventListener('abort', unsubscribe);
       }
       return {};
     },
@@ -70,20 +74,20 @@ export function subscriptionMethods(bridge: RunCall): Record<string, RequestHand
   };
 }
 
-/** Asks for something that is only to be read; throws an `RpcError` when that fails. */
+/** Runs a call that only reads. Throws every failure as an `RpcError`. */
 export async function dispatchRead(
-  bridge: RunCall,
-  ...[call, asked, params]: [call: Call, asked: RequestContext, params?: JsonObject]
+  runCall: RunCall,
+  ...[call, context, params]: [call: Call, context: RequestContext, params?: JsonObject]
 ): Promise<JsonObject> {
   try {
-    return await bridge(call, asked, params);
+    return await runCall(call, context, params);
   } catch (thrown) {
     if (thrown instanceof RpcError) throw thrown;
-    throw toReadError(HeddleError.from(thrown), call, asked.era);
+    throw toReadError(HeddleError.from(thrown), call, context.era);
   }
 }
 
-/** Words that legacy clients do not know. */
+/** Removes the cache fields, which legacy results do not have. */
 const withoutCaching = ({ ttlMs: _, cacheScope: __, ...value }: JsonObject) => value;
 
 function textAt(params: JsonObject, key: string): string {
@@ -92,10 +96,10 @@ function textAt(params: JsonObject, key: string): string {
   return text;
 }
 
-/** The prompt, or the resource template, that something is typed for. */
-function referred({ ref }: JsonObject): string {
+/** Returns the name of the prompt or the URI template that a completion refers to. */
+function referencedName({ ref }: JsonObject): string {
   if (!isObject(ref)) throw new RpcError(INVALID_PARAMS, '`ref` has to be an object.');
   if (ref.type === 'ref/prompt') return textAt(ref, 'name');
   if (ref.type === 'ref/resource') return textAt(ref, 'uri');
-  throw new RpcError(INVALID_PARAMS, '`ref` has to be of a prompt or of a resource.');
+  throw new RpcError(INVALID_PARAMS, '`ref.type` has to be ref/prompt or ref/resource.');
 }

@@ -19,7 +19,7 @@ const BAD_STATE = {
 
 type Gateway = Awaited<ReturnType<typeof gatewayUnderTest>>;
 
-/** A request of a client without a session whose user can be asked. */
+/** A request of a modern client with these capabilities. */
 function requestOf(method: string, params: JsonObject, capabilities: JsonObject = ALL): ReturnType<typeof modern> {
   const [message, headers] = modern(method, params);
   const sent = message.params as { _meta: JsonObject };
@@ -31,15 +31,15 @@ function requestOf(method: string, params: JsonObject, capabilities: JsonObject 
   ];
 }
 
-function asking({ post }: Gateway, more: Readonly<Record<string, string>> = {}) {
-  const ask = async (method: string, params: JsonObject, capabilities?: JsonObject) => {
+function modernClient({ post }: Gateway, more: Readonly<Record<string, string>> = {}) {
+  const send = async (method: string, params: JsonObject, capabilities?: JsonObject) => {
     const [message, headers] = requestOf(method, params, capabilities);
     const { json, status } = await post(message, { ...headers, ...more });
     return { status, result: json.result as JsonObject, error: json.error as JsonObject };
   };
   const call = (tool: string, params: JsonObject = {}, capabilities?: JsonObject) =>
-    ask('tools/call', { name: `mcp__demo__${tool}`, arguments: {}, ...params }, capabilities);
-  return { ask, call };
+    send('tools/call', { name: `mcp__demo__${tool}`, arguments: {}, ...params }, capabilities);
+  return { send, call };
 }
 
 interface Options {
@@ -53,17 +53,17 @@ async function opened({ era = 'legacy', cancelled = [], ...setting }: Options = 
   const server = await (era === 'legacy' ? askingSessionServer(cancelled) : askingModernServer());
   onTestFinished(() => server.close());
   const gateway = await gatewayUnderTest({ servers: { demo: { type: 'http', url: server.url } }, ...setting });
-  return { gateway, ...asking(gateway), url: server.url };
+  return { gateway, ...modernClient(gateway), url: server.url };
 }
 
 const textOf = ({ content }: JsonObject) => String((content as JsonObject[])[0]?.text);
 const flipped = (state: string) => `${state.slice(0, -9)}${state.at(-9) === 'A' ? 'B' : 'A'}${state.slice(-8)}`;
 
-describe.each(['legacy', 'modern'] as const)('a question of a %s server', (era) => {
+describe.each(['legacy', 'modern'] as const)('an elicitation of a %s server', (era) => {
   const key = era === 'legacy' ? 'q1' : 'who';
   const isAnswered = (result: JsonObject) => expect(textOf(result)).toContain('"Ann"');
 
-  verifies('P3', 'is an answer of its own, and the call goes on with what comes back', async () => {
+  verifies('P3', 'becomes an input_required result, and the call continues with the response', async () => {
     const { call } = await opened({ era });
     const { result } = await call('book');
     expect(result).toMatchObject({
@@ -86,7 +86,7 @@ describe.each(['legacy', 'modern'] as const)('a question of a %s server', (era) 
     ['other arguments', (requestState) => ({ requestState, arguments: { x: 1 } }), 'other-call'],
     ['other parameters', (requestState) => ({ requestState, force: true }), 'other-call'],
     ['another tool', (requestState) => ({ requestState }), 'other-call', 'where'],
-  ])('P3: %s is refused in one sentence; the honest retry works, and the log says why', async (_, bad, why, tool) => {
+  ])('P3: %s is rejected with one message and audited, and the valid retry works', async (_, bad, reason, tool) => {
     const { call, gateway } = await opened({ era });
     const requestState = String((await call('book')).result.requestState);
     const inputResponses = { [key]: ANN };
@@ -94,16 +94,16 @@ describe.each(['legacy', 'modern'] as const)('a question of a %s server', (era) 
     expect([error, status]).toEqual([BAD_STATE, 200]);
     isAnswered((await call('book', { inputResponses, requestState })).result);
     const refused = (await gateway.audit()).filter(({ detail }) => detail.outcome === 'refused');
-    expect(refused).toMatchObject([{ caller: 'owner', detail: { reason: expect.stringContaining(why) } }]);
+    expect(refused).toMatchObject([{ caller: 'owner', detail: { reason: expect.stringContaining(reason) } }]);
   });
 
-  verifies('P3', 'is nobody else’s to answer', async () => {
+  verifies('P3', 'cannot be answered by another principal', async () => {
     const { call, gateway } = await opened({ era });
     const token = await gateway.heddle.access.createKey(
       { id: 'root', roles: ['owner'], via: 'cli' },
       { name: 'eve', roles: ['user'] },
     );
-    const eve = asking(gateway, { authorization: `Bearer ${token}` });
+    const eve = modernClient(gateway, { authorization: `Bearer ${token}` });
     const back = { inputResponses: { [key]: ANN }, requestState: (await call('book')).result.requestState as string };
     expect((await eve.call('book', back)).error).toEqual(BAD_STATE);
     isAnswered((await call('book', back)).result);
@@ -111,7 +111,7 @@ describe.each(['legacy', 'modern'] as const)('a question of a %s server', (era) 
     expect(refused).toMatchObject({ caller: 'key:eve', detail: { reason: 'foreign-principal' } });
   });
 
-  verifies('P3', 'makes one story in the audit log, under one id', async () => {
+  verifies('P3', 'has one call id in the audit log', async () => {
     const { call, gateway } = await opened({ era });
     const { requestState } = (await call('book')).result;
     await call('book', { inputResponses: { [key]: ANN }, requestState });
@@ -121,26 +121,22 @@ describe.each(['legacy', 'modern'] as const)('a question of a %s server', (era) 
   });
 });
 
-describe('a parked call', () => {
-  verifies(
-    'P3',
-    'goes on once: of two retries at the same time one is refused, and so is every later one',
-    async () => {
-      const { call, gateway } = await opened();
-      const back = { inputResponses: { q1: ANN }, requestState: (await call('book')).result.requestState as string };
-      const both = await Promise.all([call('book', back), call('book', back)]);
-      expect(both.flatMap(({ error = [] }) => error)).toEqual([BAD_STATE]);
-      expect(both.flatMap(({ result }) => result?.resultType ?? [])).toEqual(['complete']);
-      expect((await call('book', back)).error).toEqual(BAD_STATE);
-      const records = await gateway.audit();
-      const refused = records.filter(({ detail }) => detail.outcome === 'refused');
-      const replayed = { caller: 'owner', detail: { reason: 'replayed' } };
-      expect(refused).toMatchObject([replayed, replayed]);
-      expect(new Set(records.map(({ callId }) => callId)).size).toBe(1);
-    },
-  );
+describe('a suspended call', () => {
+  verifies('P3', 'is resumed once: a concurrent and a later resumption are rejected', async () => {
+    const { call, gateway } = await opened();
+    const back = { inputResponses: { q1: ANN }, requestState: (await call('book')).result.requestState as string };
+    const both = await Promise.all([call('book', back), call('book', back)]);
+    expect(both.flatMap(({ error = [] }) => error)).toEqual([BAD_STATE]);
+    expect(both.flatMap(({ result }) => result?.resultType ?? [])).toEqual(['complete']);
+    expect((await call('book', back)).error).toEqual(BAD_STATE);
+    const records = await gateway.audit();
+    const refused = records.filter(({ detail }) => detail.outcome === 'refused');
+    const replayed = { caller: 'owner', detail: { reason: 'replayed' } };
+    expect(refused).toMatchObject([replayed, replayed]);
+    expect(new Set(records.map(({ callId }) => callId)).size).toBe(1);
+  });
 
-  verifies('P3', 'waits for what is missing, and for answers that fit', async () => {
+  verifies('P3', 'stays open for missing and invalid responses', async () => {
     const { call } = await opened();
     const first = (await call('both')).result;
     const some = (await call('both', { inputResponses: { q1: ANN, x: 1 }, requestState: first.requestState })).result;
@@ -156,17 +152,13 @@ describe('a parked call', () => {
     ]);
   });
 
-  verifies('F6', 'is cancelled when its client leaves in a later round', async () => {
+  verifies('F6', 'is cancelled when its client disconnects after the call was resumed', async () => {
     const cancelled: string[] = [];
     const { call, gateway } = await opened({ cancelled });
     const { requestState } = (await call('hang')).result;
     const name = 'mcp__demo__hang';
-    const [message, headers] = requestOf('tools/call', {
-      name,
-      arguments: {},
-      inputResponses: { q1: ANN },
-      requestState: requestState as string,
-    });
+    const resumption = { inputResponses: { q1: ANN }, requestState: requestState as string };
+    const [message, headers] = requestOf('tools/call', { name, arguments: {}, ...resumption });
     const sent = request({
       port: gateway.port,
       path: '/mcp',
@@ -175,22 +167,22 @@ describe('a parked call', () => {
     });
     sent.on('error', () => {});
     sent.end(JSON.stringify({ jsonrpc: '2.0', ...message }));
-    await until('the answer has arrived', () => cancelled.includes('hanging'));
+    await until('the server has the response', () => cancelled.includes('hanging'));
     sent.destroy();
-    await until('it is cancelled', () => cancelled.includes('hang'));
+    await until('the call is cancelled', () => cancelled.includes('hang'));
   });
 
-  verifies('P3', 'is gone with its gateway, and the next one says so', async () => {
+  verifies('P3', 'is lost with its gateway, and another gateway reports that', async () => {
     const gateway = { stateSecrets: [Buffer.alloc(32, 7)] };
     const [one, two] = [await opened({ gateway }), await opened({ gateway })];
     const { requestState } = (await one.call('book')).result;
     const { result } = await two.call('book', { inputResponses: { q1: ANN }, requestState });
     expect(result.isError).toBe(true);
-    expect(textOf(result)).toContain('The gateway that held the question of demo is gone');
+    expect(textOf(result)).toContain('The gateway that suspended the call to demo is gone');
   });
 });
 
-verifies('P3', 'what a stateless server remembers goes on in any gateway with the same secret', async () => {
+verifies('P3', 'resumes the call of a stateless server in any gateway with the same secret', async () => {
   const gateway = { stateSecrets: [Buffer.alloc(32, 7)] };
   const [one, two] = [await opened({ era: 'modern', gateway }), await opened({ era: 'modern', gateway })];
   const { requestState } = (await one.call('book')).result;
@@ -198,19 +190,19 @@ verifies('P3', 'what a stateless server remembers goes on in any gateway with th
   expect(JSON.parse(textOf(result))).toEqual({ who: ANN });
 });
 
-verifies('G5', 'what a stateless server remembers is free to go on with once, and counted after that', async () => {
+verifies('G5', 'counts only repeated resumptions of a stateless call against the rate limit', async () => {
   const { call } = await opened({
     era: 'modern',
     config: { limits: { perCaller: { maxCalls: 2, windowMs: 60_000 } } },
   });
   const { requestState } = (await call('book')).result;
-  const goOn = async () => (await call('book', { inputResponses: { who: ANN }, requestState })).result;
-  const results = [await goOn(), await goOn(), await goOn()];
+  const resume = async () => (await call('book', { inputResponses: { who: ANN }, requestState })).result;
+  const results = [await resume(), await resume(), await resume()];
   expect(results.map(({ isError }) => isError ?? false)).toEqual([false, false, true]);
   expect(textOf(results[2] as JsonObject)).toContain('RATE_LIMITED');
 });
 
-verifies('P3', 'a server that remembers nothing is answered with our state, and without', async () => {
+verifies('P3', 'passes responses to a server without state, with and without our requestState', async () => {
   const { call } = await opened({ era: 'modern' });
   const { requestState } = (await call('stateless')).result;
   const answered = await call('stateless', { inputResponses: { who: ANN }, requestState });
@@ -222,30 +214,33 @@ verifies('P3', 'a server that remembers nothing is answered with our state, and 
   }
 });
 
-verifies('P3', 'answers that a legacy server never asked for are ignored', async () => {
+verifies('P3', 'ignores responses without a requestState for a legacy server', async () => {
   const { call } = await opened();
   expect((await call('book', { inputResponses: { q1: ANN } })).result.resultType).toBe('input_required');
 });
 
-verifies('P3', 'a server that asks for patience is asked again by the client', async () => {
+verifies('P3', 'returns a requestState without input requests when the server asks to be called again', async () => {
   const { call } = await opened({ era: 'modern' });
   const { result } = await call('patience');
   expect(Object.keys(result)).toEqual(['resultType', 'requestState']);
   expect(textOf((await call('patience', { requestState: result.requestState })).result)).toBe('"wait"');
 });
 
-describe('a legacy server that refuses until a page is visited', () => {
-  verifies('P3', 'asks a modern client to visit it, and is called again after that', async () => {
+describe('a legacy server that requires URL elicitation', () => {
+  verifies('P3', 'elicits the URL from a modern client and is called again', async () => {
     const { call } = await opened();
     const { result } = await call('gated');
-    const [[key, asked] = []] = Object.entries(result.inputRequests as Record<string, JsonObject>);
-    expect(asked).toMatchObject({ method: 'elicitation/create', params: { mode: 'url', message: 'Sign in first.' } });
-    expect(asked?.params).not.toHaveProperty('elicitationId');
+    const [[key, inputRequest] = []] = Object.entries(result.inputRequests as Record<string, JsonObject>);
+    expect(inputRequest).toMatchObject({
+      method: 'elicitation/create',
+      params: { mode: 'url', message: 'Sign in first.' },
+    });
+    expect(inputRequest?.params).not.toHaveProperty('elicitationId');
     const back = { inputResponses: { [String(key)]: { action: 'accept' } }, requestState: result.requestState };
     expect(textOf((await call('gated', back)).result)).toBe('"opened"');
   });
 
-  verifies('P3', 'is called again once, however often its client comes back with the same', async () => {
+  verifies('P3', 'is called again only once per requestState', async () => {
     const { call, gateway } = await opened();
     const { requestState } = (await call('gated')).result;
     const back = { inputResponses: { q1: { action: 'accept' } }, requestState };
@@ -262,7 +257,7 @@ describe('a legacy server that refuses until a page is visited', () => {
     expect(result.isError).toBe(true);
   });
 
-  verifies('P3', 'lacks an ability to a modern client that cannot visit any', async () => {
+  verifies('P3', 'is a missing capability for a modern client without URL elicitation', async () => {
     const { call } = await opened();
     const { status, error } = await call('gated', {}, { elicitation: {} });
     expect(status).toBe(400);
@@ -273,28 +268,24 @@ describe('a legacy server that refuses until a page is visited', () => {
 it.each([
   ['prompts/get', { name: 'mcp__demo__letter' }, 'To whom?'],
   ['resources/read', { uri: 'ask://diary' }, 'Whose?'],
-])('P3: %s may be asked about, too', async (method, params, message) => {
-  const { ask } = await opened();
-  const { result, error } = await ask(method, params);
+])('P3: %s may return input requests, too', async (method, params, message) => {
+  const { send } = await opened();
+  const { result, error } = await send(method, params);
   expect(error).toBeUndefined();
   expect(result).toMatchObject({ resultType: 'input_required', inputRequests: { q1: { params: { message } } } });
   expect(result).not.toHaveProperty('ttlMs');
   const { requestState } = result;
-  const last = await ask(method, { ...params, inputResponses: { q1: ANN }, requestState });
+  const last = await send(method, { ...params, inputResponses: { q1: ANN }, requestState });
   expect(last.result.resultType).toBe('complete');
   expect(JSON.stringify(last.result)).toContain('Ann');
-  const again = await ask(method, { ...params, inputResponses: { q1: ANN }, requestState });
+  const again = await send(method, { ...params, inputResponses: { q1: ANN }, requestState });
   expect(again.error).toEqual(BAD_STATE);
 });
 
-verifies(
-  'P3',
-  'an answer belongs to a session: without one it is refused, and a stray one is taken and dropped',
-  async () => {
-    const { gateway } = await opened();
-    const answer = { id: 'heddle-1', result: {} };
-    expect((await gateway.post(answer)).status).toBe(404);
-    expect((await gateway.post(answer, { 'mcp-session-id': 'unknown' })).status).toBe(404);
-    expect(await gateway.post(answer, await openSession(gateway))).toMatchObject({ status: 202, text: '' });
-  },
-);
+verifies('P3', 'refuses a response without a session with 404 and ignores an unknown one in a session', async () => {
+  const { gateway } = await opened();
+  const response = { id: 'heddle-1', result: {} };
+  expect((await gateway.post(response)).status).toBe(404);
+  expect((await gateway.post(response, { 'mcp-session-id': 'unknown' })).status).toBe(404);
+  expect(await gateway.post(response, await openSession(gateway))).toMatchObject({ status: 202, text: '' });
+});

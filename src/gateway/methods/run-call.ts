@@ -9,40 +9,41 @@ import { modernContinuations } from '../continuations/input-required.ts';
 import type { RequestContext, SendClientRequest } from '../request-context.ts';
 import { withoutReserved } from '../reserved-meta.ts';
 
-/** Calls for a client, and puts whatever the server asks meanwhile to its user, in the words of its era. */
-export type RunCall = (call: Call, asked: RequestContext, params?: JsonObject) => Promise<JsonObject>;
+/** Runs a call for a client and sends it the server's input requests in the form of its era. */
+export type RunCall = (call: Call, context: RequestContext, params?: JsonObject) => Promise<JsonObject>;
 
-export function callRunner(heddle: Heddle, handouts: Continuations): RunCall {
-  const modern = modernContinuations(handouts, heddle.access);
+export function callRunner(heddle: Heddle, continuations: Continuations): RunCall {
+  const modern = modernContinuations(continuations, heddle.access);
   const describe = ({ caller, name, signal }: Call) => heddle.catalog.describe(caller, name, signal);
 
-  /** Its client is asked by requests of ours, while its own is open. */
-  function askLegacy(call: Call, ask: SendClientRequest) {
-    const dispatch = async (round: Call) => orRefuse(await heddle.dispatch(round));
-    const round = call.onProgress ? { ...call, onProgress: increasing(call.onProgress) } : call;
-    return runToCompletion(dispatch, round, { ask: askAll(ask), describe });
+  /** Runs a call to its end. Input requests go to the legacy client as requests while its own request is open. */
+  function runWithInput(call: Call, sendRequest: SendClientRequest) {
+    const dispatch = async (next: Call) => throwRefusal(await heddle.dispatch(next));
+    const first = call.onProgress ? { ...call, onProgress: increasing(call.onProgress) } : call;
+    return runToCompletion(dispatch, first, { ask: sendAll(sendRequest), describe });
   }
 
-  /** Nobody can be asked, so it can only have asked for patience, or be at it. */
-  const waitFor = (call: Call) => runToCompletion(heddle.dispatch, call, { ask: cannotAsk, describe });
+  /** Runs a call of a client without capabilities to its end: its continuation can only be a wait or a task. */
+  const waitFor = (call: Call) => runToCompletion(heddle.dispatch, call, { ask: rejectInputRequest, describe });
 
-  function runForLegacy(call: Call, ask: SendClientRequest | undefined): Promise<JsonObject> {
-    const first: Promise<Result> = ask && call.capabilities ? askLegacy(call, ask) : heddle.dispatch(call);
+  function runForLegacy(call: Call, sendRequest: SendClientRequest | undefined): Promise<JsonObject> {
+    const first: Promise<Result> =
+      sendRequest && call.capabilities ? runWithInput(call, sendRequest) : heddle.dispatch(call);
     return first.then((result) =>
       result.kind === 'complete'
-        ? inOldWords(result)
-        : waitFor({ ...call, continuation: result.continuation }).then(inOldWords),
+        ? toLegacyResult(result)
+        : waitFor({ ...call, continuation: result.continuation }).then(toLegacyResult),
     );
   }
 
   async function runForModern(call: Call, params: JsonObject): Promise<JsonObject> {
-    const round = modern.resume(call, params);
+    const resumed = modern.resume(call, params);
     try {
-      // Whoever knows tasks need not wait for what takes long, whether its server knows them or not.
-      const result = await (round.acceptsTask ? handouts.gatewayTasks.run(round) : heddle.dispatch(round));
-      return withoutReserved(modern.toResult(result, round));
+      // A client with the tasks extension gets a task id for a long call, even if the server has no tasks.
+      const result = await (resumed.acceptsTask ? continuations.gatewayTasks.run(resumed) : heddle.dispatch(resumed));
+      return withoutReserved(modern.toResult(result, resumed));
     } catch (thrown) {
-      throw modern.toRpcError(thrown, round);
+      throw modern.toRpcError(thrown, resumed);
     }
   }
 
@@ -50,57 +51,61 @@ export function callRunner(heddle: Heddle, handouts: Continuations): RunCall {
     era === 'legacy' ? runForLegacy(call, sendRequest) : runForModern(call, params);
 }
 
-const inOldWords = ({ value }: { readonly value: JsonObject }) => withoutReserved(withoutModernWords(value));
+const toLegacyResult = ({ value }: { readonly value: JsonObject }) => withoutReserved(withoutResultType(value));
 
-/** Words that legacy clients do not know. */
-function withoutModernWords(value: JsonObject): JsonObject {
+/** Removes `resultType`, which legacy results do not have. */
+function withoutResultType(value: JsonObject): JsonObject {
   if (value.resultType === undefined) return value;
   const { resultType: _, ...rest } = value;
   return rest;
 }
 
-/** A legacy client knows what a server means that refuses until its pages are visited, and calls again by itself. */
-function orRefuse(result: Result): Result {
+/** Throws the -32042 error of a server that requires URL elicitation: a legacy client handles it itself. */
+function throwRefusal(result: Result): Result {
   if (result.kind === 'input-required' && result.refusal) throw RpcError.fromError(result.refusal);
   return result;
 }
 
-const askAll =
-  (ask: SendClientRequest): AskUser =>
-  async (questions, _server, signal) => {
-    const asking = Object.entries(questions).map(
-      async ([key, one]) => [key, await answerOf(ask, one, signal)] as const,
+const sendAll =
+  (sendRequest: SendClientRequest): AskUser =>
+  async (inputRequests, _server, signal) => {
+    const responses = Object.entries(inputRequests).map(
+      async ([key, one]) => [key, await sendOne(sendRequest, one, signal)] as const,
     );
-    return Object.fromEntries(await Promise.all(asking));
+    return Object.fromEntries(await Promise.all(responses));
   };
 
-async function answerOf(ask: SendClientRequest, question: InputRequest, signal: AbortSignal): Promise<InputResponse> {
+async function sendOne(
+  sendRequest: SendClientRequest,
+  inputRequest: InputRequest,
+  signal: AbortSignal,
+): Promise<InputResponse> {
   try {
-    return await ask(forLegacy(question), signal);
+    return await sendRequest(toLegacy(inputRequest), signal);
   } catch (thrown) {
     if (!(thrown instanceof RpcError)) throw thrown;
     return { failed: { code: thrown.code, message: thrown.message } };
   }
 }
 
-/** Legacy clients know a visit by an id, which newer servers no longer give. */
-function forLegacy({ method, params = {} }: InputRequest): InputRequest {
+/** Adds the `elicitationId` that legacy clients require for a URL elicitation. Modern servers send none. */
+function toLegacy({ method, params = {} }: InputRequest): InputRequest {
   if (params.mode !== 'url' || typeof params.elicitationId === 'string') return { method, params };
   return { method, params: { ...params, elicitationId: randomUUID() } };
 }
 
-/** A server counts anew in each round; to the client it is one request, whose progress never goes back. */
+/** Drops progress that is not greater than before: a server restarts at 0 when the call continues. */
 function increasing(report: (progress: Progress) => void): (progress: Progress) => void {
   let last = Number.NEGATIVE_INFINITY;
-  return (said) => {
-    if (typeof said.progress !== 'number') return report(said);
-    if (said.progress <= last) return;
-    last = said.progress;
-    report(said);
+  return (notification) => {
+    if (typeof notification.progress !== 'number') return report(notification);
+    if (notification.progress <= last) return;
+    last = notification.progress;
+    report(notification);
   };
 }
 
-async function cannotAsk(_questions: unknown, server: string): Promise<never> {
-  const message = `${server} has a question for the user, which this client cannot be asked.`;
+async function rejectInputRequest(_inputRequests: unknown, server: string): Promise<never> {
+  const message = `${server} sent an input request that this client does not support.`;
   throw new UpstreamError('UPSTREAM_FAILED', message, { delivered: 'maybe' });
 }

@@ -10,34 +10,34 @@ import { listenToChanges } from './subscriptions-listen.ts';
 
 verifies(
   'R6',
-  'an update that comes before the acknowledgement is told after it, and all ends with the listen',
+  'sends an early update after the acknowledgement and ends its subscriptions with the request',
   async () => {
-    const followed: Call[] = [];
+    const subscriptions: Call[] = [];
     const heddle = {
       async dispatch(call: Call) {
-        followed.push(call);
+        subscriptions.push(call);
         call.onProgress?.({ uri: call.name });
-        return { kind: 'complete', value: {}, isError: false, from: { server: 's', attempts: 1, latencyMs: 1 } };
+        return { kind: 'complete', value: {}, isError: false, provenance: { server: 's', attempts: 1, latencyMs: 1 } };
       },
       async *changes() {
         yield { kind: 'catalog', subject: 'prompts', detail: {} };
       },
     } as unknown as Heddle;
-    const said: [string, JsonObject][] = [];
-    const notify = (method: string, params: JsonObject) => said.push([method, params]) > 0;
-    const asked: RequestContext = { id: 7, era: 'modern', caller: ada, signal: new AbortController().signal, notify };
+    const sent: [string, JsonObject][] = [];
+    const notify = (method: string, params: JsonObject) => sent.push([method, params]) > 0;
+    const context: RequestContext = { id: 7, era: 'modern', caller: ada, signal: new AbortController().signal, notify };
     const notifications = { promptsListChanged: true, toolsListChanged: 1, resourceSubscriptions: ['u:1', 'u:1', 2] };
     const _meta = { 'io.modelcontextprotocol/subscriptionId': 7 };
     expect(
       await listenToChanges(
-        { heddle, bridge: callRunner(heddle, openContinuations(heddle)) },
+        { heddle, runCall: callRunner(heddle, openContinuations(heddle)) },
         { notifications },
-        asked,
+        context,
       ),
     ).toEqual({
       _meta,
     });
-    expect(said).toEqual([
+    expect(sent).toEqual([
       [
         'notifications/subscriptions/acknowledged',
         { notifications: { promptsListChanged: true, resourceSubscriptions: ['u:1'] }, _meta },
@@ -45,7 +45,7 @@ verifies(
       ['notifications/resources/updated', { uri: 'u:1', _meta }],
       ['notifications/prompts/list_changed', { _meta }],
     ]);
-    expect(followed.map(({ kind, name, signal }) => [kind, name, signal.aborted])).toEqual([
+    expect(subscriptions.map(({ kind, name, signal }) => [kind, name, signal.aborted])).toEqual([
       ['subscription', 'u:1', true],
     ]);
   },

@@ -9,44 +9,46 @@ import type { RunCall } from './run-call.ts';
 import { toCall } from './to-call.ts';
 
 const LISTS = ['tools', 'resources', 'prompts'] as const;
-const MAX_FOLLOWED = 1000;
+const MAX_SUBSCRIPTIONS = 1000;
 
 export interface ListenContext {
   readonly heddle: Heddle;
-  readonly bridge: RunCall;
+  readonly runCall: RunCall;
 }
 
-/** `subscriptions/listen`: tells a modern client of changes for as long as it listens. */
+/** Handles `subscriptions/listen`: sends a modern client its change notifications until it cancels the request. */
 export async function listenToChanges(
-  { heddle, bridge }: ListenContext,
+  { heddle, runCall }: ListenContext,
   params: JsonObject,
   client: RequestContext,
 ): Promise<JsonObject> {
   const wanted = isObject(params.notifications) ? params.notifications : {};
-  // Who follows tasks has to know them; none is followed, so clients keep asking.
+  // `taskIds` requires the tasks extension. The acknowledgement contains none, so clients keep polling.
   if (wanted.taskIds !== undefined) requireTaskSupport(params);
   const _meta = { [META.subscriptionId]: client.id };
   const lists = LISTS.filter((list) => wanted[`${list}ListChanged`] === true);
   const ended = new AbortController();
   const self = { callerId: client.caller.id, capabilities: client.capabilities, era: client.era };
-  const asked = { ...client, signal: AbortSignal.any([client.signal, ended.signal]) };
-  // Before the acknowledgement: what happens right after it must not be missed.
-  const changes = heddle.changes(asked.caller, asked.signal);
-  const early = heldBack((update: JsonObject) => asked.notify('notifications/resources/updated', { ...update, _meta }));
+  const context = { ...client, signal: AbortSignal.any([client.signal, ended.signal]) };
+  // Opened before the acknowledgement, so that no change after it is missed.
+  const changes = heddle.changes(context.caller, context.signal);
+  const updates = deferUntilReleased((update: JsonObject) =>
+    context.notify('notifications/resources/updated', { ...update, _meta }),
+  );
   try {
-    const uris = await follow(bridge, wanted.resourceSubscriptions, { asked, report: early.tell });
-    const honoured = {
+    const uris = await subscribe(runCall, wanted.resourceSubscriptions, { context, onUpdate: updates.push });
+    const accepted = {
       ...Object.fromEntries(lists.map((list) => [`${list}ListChanged`, true])),
       ...(uris.length > 0 && { resourceSubscriptions: uris }),
     };
-    asked.notify('notifications/subscriptions/acknowledged', { notifications: honoured, _meta });
-    early.release();
+    context.notify('notifications/subscriptions/acknowledged', { notifications: accepted, _meta });
+    updates.release();
     if (lists.length + uris.length === 0) return { _meta };
     for await (const change of changes) {
       if (change.kind !== 'catalog') continue;
       const { subject } = change;
       const isWanted = lists.some((list) => list === subject) && isChangeVisibleTo(change, self);
-      if (isWanted) asked.notify(`notifications/${subject}/list_changed`, { _meta });
+      if (isWanted) context.notify(`notifications/${subject}/list_changed`, { _meta });
     }
     return { _meta };
   } finally {
@@ -54,36 +56,40 @@ export async function listenToChanges(
   }
 }
 
-interface Reporting {
-  readonly asked: RequestContext;
-  readonly report: (update: JsonObject) => void;
+interface SubscribeOptions {
+  readonly context: RequestContext;
+  readonly onUpdate: (update: JsonObject) => void;
 }
 
-/** Those that could be followed: the others are left out of what is acknowledged. */
-async function follow(bridge: RunCall, wanted: unknown, { asked, report }: Reporting): Promise<readonly string[]> {
+/** Subscribes to the URIs and returns those that succeeded. Only these are acknowledged. */
+async function subscribe(
+  runCall: RunCall,
+  wanted: unknown,
+  { context, onUpdate }: SubscribeOptions,
+): Promise<readonly string[]> {
   const listed = Array.isArray(wanted) ? wanted.filter((uri) => typeof uri === 'string') : [];
-  const uris = [...new Set(listed)].slice(0, MAX_FOLLOWED);
-  const begun = uris.map(async (name): Promise<readonly string[]> => {
-    const call = toCall({ kind: 'subscription', name, input: {} }, {}, asked);
-    return dispatchRead(bridge, { ...call, onProgress: report }, asked).then(
+  const uris = [...new Set(listed)].slice(0, MAX_SUBSCRIPTIONS);
+  const subscribed = uris.map(async (name): Promise<readonly string[]> => {
+    const call = toCall({ kind: 'subscription', name, input: {} }, {}, context);
+    return dispatchRead(runCall, { ...call, onProgress: onUpdate }, context).then(
       () => [name],
       () => [],
     );
   });
-  return (await Promise.all(begun)).flat();
+  return (await Promise.all(subscribed)).flat();
 }
 
-/** What comes before the acknowledgement is said after it. */
-function heldBack<T>(say: (said: T) => void): { tell(said: T): void; release(): void } {
-  let held: T[] | undefined = [];
+/** Queues items until `release`: updates must not come before the acknowledgement. */
+function deferUntilReleased<T>(send: (item: T) => void): { push(item: T): void; release(): void } {
+  let queued: T[] | undefined = [];
   return {
-    tell(said) {
-      if (held) held.push(said);
-      else say(said);
+    push(item) {
+      if (queued) queued.push(item);
+      else send(item);
     },
     release() {
-      for (const said of held ?? []) say(said);
-      held = undefined;
+      for (const item of queued ?? []) send(item);
+      queued = undefined;
     },
   };
 }

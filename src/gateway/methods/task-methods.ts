@@ -16,34 +16,42 @@ import { toReadError } from '../to-rpc-error.ts';
 import { requireTaskSupport } from './client-capabilities.ts';
 import { toCall } from './to-call.ts';
 
-/** How a modern client asks about a task, whoever is at it: its server, or this gateway. */
+/** Returns the handlers of the task methods for modern clients. A task runs at its server or in this gateway. */
 export function taskMethods(heddle: Heddle, { tasks, gatewayTasks }: Continuations): Record<string, RequestHandler> {
-  function routeOf(method: string, params: JsonObject, asked: RequestContext): TaskRoute {
+  function routeOf(method: string, params: JsonObject, context: RequestContext): TaskRoute {
     requireTaskSupport(params);
-    const route = tasks.open(params.taskId, asked);
+    const route = tasks.open(params.taskId, context);
     if (typeof route !== 'string') return route;
-    heddle.access.refused(asked.caller, { callId: newCallId(), name: method, reason: route });
-    // One sentence for all reasons: whoever tries ids out learns nothing.
+    heddle.access.refused(context.caller, { callId: newCallId(), name: method, reason: route });
+    // The message is the same for every reason, so that guessing ids reveals nothing.
     throw new RpcError(INVALID_PARAMS, 'Invalid or expired taskId', { reason: 'invalid_task_id' });
   }
 
-  /** The call as it was, as far as its id says: without its arguments, which were checked when it began. */
-  function callOf({ callId, name, capabilities }: TaskRoute, { _meta = {} }: JsonObject, asked: RequestContext): Call {
-    const { capabilities: _, ...call } = toCall({ kind: 'tool', name, input: {} }, { _meta }, asked);
+  /** Rebuilds the call from the task id, without its arguments, which were checked when the task was created. */
+  function callOf(
+    { callId, name, capabilities }: TaskRoute,
+    { _meta = {} }: JsonObject,
+    context: RequestContext,
+  ): Call {
+    const { capabilities: _, ...call } = toCall({ kind: 'tool', name, input: {} }, { _meta }, context);
     return { ...call, id: callId, ...(capabilities && { capabilities }) };
   }
 
-  function heldBy({ at, isElsewhere }: TaskRoute, asked: RequestContext): GatewayTask | undefined {
-    if (at.kind !== 'held') return undefined;
-    const found = isElsewhere ? undefined : gatewayTasks.find(at.ticket, asked);
+  function gatewayTaskOf({ at, isElsewhere }: TaskRoute, context: RequestContext): GatewayTask | undefined {
+    if (at.kind !== 'gateway') return undefined;
+    const found = isElsewhere ? undefined : gatewayTasks.find(at.ticket, context);
     if (!found) throw new RpcError(INVALID_PARAMS, GONE, { reason: 'invalid_task_id' });
     return found;
   }
 
-  async function goOn(route: TaskRoute, call: Call, more: { readonly cancels?: true } = {}): Promise<Result> {
-    if (route.at.kind === 'held') throw new TypeError('What is held here is not asked for elsewhere.');
+  async function dispatchTask(
+    route: TaskRoute,
+    call: Call,
+    options: { readonly cancels?: true } = {},
+  ): Promise<Result> {
+    if (route.at.kind === 'gateway') throw new TypeError('A gateway task has no server to dispatch to.');
     try {
-      return await heddle.dispatch({ ...call, continuation: { ...route.at, ...more } });
+      return await heddle.dispatch({ ...call, continuation: { ...route.at, ...options } });
     } catch (thrown) {
       const error = HeddleError.from(thrown);
       if (isObject(error.details.task)) throw error;
@@ -52,53 +60,52 @@ export function taskMethods(heddle: Heddle, { tasks, gatewayTasks }: Continuatio
   }
 
   return {
-    'tasks/get': async (method, params, asked) => {
-      const route = routeOf(method, params, asked);
+    'tasks/get': async (method, params, context) => {
+      const route = routeOf(method, params, context);
       const taskId = params.taskId as string;
-      const here = heldBy(route, asked);
-      if (here) return { ...here.describe(), taskId };
-      const said = await goOn(route, callOf(route, params, asked)).then(described, ended);
-      return { ...withoutReserved(said), taskId };
+      const task = gatewayTaskOf(route, context);
+      if (task) return { ...task.describe(), taskId };
+      const described = await dispatchTask(route, callOf(route, params, context)).then(describeTask, describeEnd);
+      return { ...withoutReserved(described), taskId };
     },
-    'tasks/update': async (method, params, asked) => {
-      const route = routeOf(method, params, asked);
-      const call = callOf(route, params, asked);
-      const answers = toInputResponses(params.inputResponses);
-      const here = heldBy(route, asked);
-      if (here) answerHere(here, answers, call);
-      else await goOn(route, { ...call, inputResponses: answers });
+    'tasks/update': async (method, params, context) => {
+      const route = routeOf(method, params, context);
+      const call = callOf(route, params, context);
+      const inputResponses = toInputResponses(params.inputResponses);
+      const task = gatewayTaskOf(route, context);
+      if (task) provideInput(task, inputResponses, call);
+      else await dispatchTask(route, { ...call, inputResponses });
       return {};
     },
-    'tasks/cancel': async (method, params, asked) => {
-      const route = routeOf(method, params, asked);
-      const here = heldBy(route, asked);
-      if (here) here.cancel();
-      else await goOn(route, callOf(route, params, asked), { cancels: true });
+    'tasks/cancel': async (method, params, context) => {
+      const route = routeOf(method, params, context);
+      const task = gatewayTaskOf(route, context);
+      if (task) task.cancel();
+      else await dispatchTask(route, callOf(route, params, context), { cancels: true });
       return {};
     },
   };
 }
 
-const GONE =
-  'The gateway that held this task is gone, or did not keep it any longer. Look whether the call has had effects.';
+const GONE = 'The gateway that ran this task is gone, or the task has expired. Check whether the call has had effects.';
 
-function answerHere(here: GatewayTask, answers: NonNullable<Call['inputResponses']>, call: Call): void {
+function provideInput(task: GatewayTask, responses: NonNullable<Call['inputResponses']>, call: Call): void {
   try {
-    here.answer(answers);
+    task.provideInput(responses);
   } catch (thrown) {
     throw toReadError(HeddleError.from(thrown), call, 'modern');
   }
 }
 
-/** Where a task stands, in the words of MCP. */
-function described(result: Result): JsonObject {
+/** Converts a result to the task object of MCP. */
+function describeTask(result: Result): JsonObject {
   if (result.kind === 'working') return { ...result.task };
   if (result.kind === 'complete') return { ...result.task, status: 'completed', result: withoutReserved(result.value) };
   return { ...result.task, status: 'input_required', inputRequests: toModernInputRequests(result.inputRequests) };
 }
 
-/** A task that came to no result has come to its end all the same. */
-function ended(thrown: unknown): JsonObject {
+/** Converts the error of an ended task to a failed or cancelled task object. Rethrows any other error. */
+function describeEnd(thrown: unknown): JsonObject {
   if (!HeddleError.is(thrown)) throw thrown;
   const { task, rpc } = thrown.details;
   if (!isObject(task)) throw thrown;

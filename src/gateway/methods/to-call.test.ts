@@ -4,16 +4,16 @@ import { ada } from '../../core/fixtures.ts';
 import type { RequestContext } from '../request-context.ts';
 import { toCall } from './to-call.ts';
 
-const asked: RequestContext = { id: 1, era: 'modern', caller: ada, signal: AbortSignal.any([]), notify: () => true };
+const request: RequestContext = { id: 1, era: 'modern', caller: ada, signal: AbortSignal.any([]), notify: () => true };
 
-it('says each parameter of a completion once, and all that is unknown of the rest beside', () => {
+it('puts unknown parameters into extraParams, except those of a completion', () => {
   const params: JsonObject = {
     ref: { type: 'ref/prompt', name: 'p' },
     argument: { name: 'a', value: '' },
     context: {},
   };
-  expect(toCall({ kind: 'completion', name: 'p', input: params }, params, asked)).not.toHaveProperty('beside');
-  expect(toCall({ kind: 'prompt', name: 'p', input: {} }, { name: 'p', context: 1 }, asked).extraParams).toEqual({
+  expect(toCall({ kind: 'completion', name: 'p', input: params }, params, request)).not.toHaveProperty('extraParams');
+  expect(toCall({ kind: 'prompt', name: 'p', input: {} }, { name: 'p', context: 1 }, request).extraParams).toEqual({
     context: 1,
   });
 });

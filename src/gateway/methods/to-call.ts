@@ -6,48 +6,50 @@ import { isReservedMetaKey } from '../reserved-meta.ts';
 import { supportsTasks } from './client-capabilities.ts';
 import { logOf } from './logging.ts';
 
-/** What a server may answer with a question. */
-const MAY_ASK: readonly CallKind[] = ['tool', 'resource', 'prompt'];
-const NOTHING: JsonObject = {};
-const VISITED = 'notifications/elicitation/complete';
+/** The kinds of call that may return input requests. */
+const MAY_NEED_INPUT: readonly CallKind[] = ['tool', 'resource', 'prompt'];
+const NO_META: JsonObject = {};
+const ELICITATION_COMPLETE = 'notifications/elicitation/complete';
 
-/** A request of a client as Heddle is asked it: `what` is of the request's parameters, the rest of who asks. */
-export function toCall(what: Pick<Call, 'kind' | 'name' | 'input'>, params: JsonObject, asked: RequestContext): Call {
+/** Converts a client request to a call: `what` is read from the parameters, the rest from `_meta` and the context. */
+export function toCall(what: Pick<Call, 'kind' | 'name' | 'input'>, params: JsonObject, context: RequestContext): Call {
   const { _meta } = params;
-  // A completion is asked with all of them.
-  const beside = what.kind === 'completion' ? undefined : unknownIn(params);
-  const report = progressOf(_meta, asked);
-  const log = logOf(_meta, asked);
-  const { notifyLater } = asked;
-  const capabilities = MAY_ASK.includes(what.kind) ? asked.capabilities : undefined;
+  // The input of a completion already contains all parameters.
+  const extraParams = what.kind === 'completion' ? undefined : unknownParams(params);
+  const onProgress = progressOf(_meta, context);
+  const log = logOf(_meta, context);
+  const { notifyLater } = context;
+  const capabilities = MAY_NEED_INPUT.includes(what.kind) ? context.capabilities : undefined;
   return {
     id: newCallId(),
     kind: what.kind,
     name: what.name,
     input: what.input,
     meta: unreserved(_meta),
-    ...(beside && { extraParams: beside }),
-    caller: asked.caller,
+    ...(extraParams && { extraParams }),
+    caller: context.caller,
     options: {},
-    signal: asked.signal,
-    ...(what.kind === 'tool' && takesTasks(_meta, asked) && { acceptsTask: true }),
+    signal: context.signal,
+    ...(what.kind === 'tool' && acceptsTask(_meta, context) && { acceptsTask: true }),
     ...(capabilities && { capabilities }),
-    ...(asked.paramHeaders && { paramHeaders: asked.paramHeaders }),
-    ...(report && { onProgress: report }),
+    ...(context.paramHeaders && { paramHeaders: context.paramHeaders }),
+    ...(onProgress && { onProgress }),
     ...(log && { log }),
     ...(notifyLater &&
-      capabilities?.url && { onElicitationComplete: (said: JsonObject) => notifyLater(VISITED, said) }),
+      capabilities?.url && {
+        onElicitationComplete: (notification: JsonObject) => notifyLater(ELICITATION_COMPLETE, notification),
+      }),
   };
 }
 
-/** Clients of the older era know nothing of them: we wait in their stead. */
-const takesTasks = (meta: unknown, { era }: RequestContext) => era === 'legacy' || supportsTasks(meta);
+/** Tests whether a task may answer the call. For a legacy client the gateway itself waits for the task. */
+const acceptsTask = (meta: unknown, { era }: RequestContext) => era === 'legacy' || supportsTasks(meta);
 
-// A call that says no more than this is the rule, and costs nothing.
+// Most calls have only these parameters, and then nothing is copied.
 const KNOWN = new Set(['name', 'arguments', 'uri', '_meta', 'inputResponses', 'requestState', 'task', 'taskId']);
 
-/** What is neither ours to understand nor, like the wish for a task, between the client and us. */
-function unknownIn(params: JsonObject): JsonObject | undefined {
+/** Returns the parameters that no MCP version defines, for the server; undefined if there are none. */
+function unknownParams(params: JsonObject): JsonObject | undefined {
   let found = false;
   for (const key in params) found ||= !KNOWN.has(key);
   return found ? Object.fromEntries(Object.entries(params).filter(([key]) => !KNOWN.has(key))) : undefined;
@@ -59,9 +61,9 @@ function progressOf(meta: unknown, { notify }: RequestContext): ((progress: Prog
   return (progress) => notify('notifications/progress', { ...progress, progressToken });
 }
 
-/** The client's own `_meta`: the envelope and the progress token are between it and us. */
+/** Returns the client's `_meta` without reserved keys and progress token, which concern only client and gateway. */
 function unreserved(meta: unknown): JsonObject {
-  if (!isObject(meta)) return NOTHING;
+  if (!isObject(meta)) return NO_META;
   const kept = Object.entries(meta).filter(([key]) => key !== 'progressToken' && !isReservedMetaKey(key));
-  return kept.length === 0 ? NOTHING : Object.fromEntries(kept);
+  return kept.length === 0 ? NO_META : Object.fromEntries(kept);
 }

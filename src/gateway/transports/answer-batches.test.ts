@@ -9,8 +9,8 @@ import { gatewayUnderTest, OWNER, TOKEN } from '../fixtures.ts';
 import { serveStdio } from './serve-stdio.ts';
 
 interface Client {
-  readonly send: (said: unknown) => void;
-  readonly heard: unknown[];
+  readonly send: (message: unknown) => void;
+  readonly received: unknown[];
 }
 
 async function opened(transport: string) {
@@ -19,30 +19,30 @@ async function opened(transport: string) {
   const client = transport === 'stdio' ? overStdio(gateway) : await overWs(gateway);
   const params = { protocolVersion: '2025-03-26' };
   client.send({ jsonrpc: '2.0', id: 'hello', method: 'initialize', params });
-  await until('the handshake is answered', () => client.heard.length === 1);
-  client.heard.length = 0;
+  await until('the handshake is answered', () => client.received.length === 1);
+  client.received.length = 0;
   return { ...client, server };
 }
 
 function overStdio({ heddle }: Awaited<ReturnType<typeof gatewayUnderTest>>): Client {
   const [input, output, stop] = [new PassThrough(), new PassThrough(), new AbortController()];
   onTestFinished(() => stop.abort());
-  const heard: unknown[] = [];
+  const received: unknown[] = [];
   output.on('data', (chunk) => {
-    for (const line of String(chunk).split('\n')) if (line) heard.push(JSON.parse(line));
+    for (const line of String(chunk).split('\n')) if (line) received.push(JSON.parse(line));
   });
   void serveStdio({ heddle, caller: OWNER, input, output }, stop.signal);
-  return { heard, send: (said) => void input.write(`${JSON.stringify(said)}\n`) };
+  return { received, send: (message) => void input.write(`${JSON.stringify(message)}\n`) };
 }
 
 async function overWs({ port }: { readonly port: number }): Promise<Client> {
   const headers = { authorization: `Bearer ${TOKEN}` };
   const socket = new WebSocket(`ws://127.0.0.1:${port}/mcp`, ['mcp'], { headers });
   onTestFinished(() => socket.terminate());
-  const heard: unknown[] = [];
-  socket.on('message', (bytes) => heard.push(JSON.parse(String(bytes))));
+  const received: unknown[] = [];
+  socket.on('message', (bytes) => received.push(JSON.parse(String(bytes))));
   await once(socket, 'open');
-  return { heard, send: (said) => socket.send(JSON.stringify(said)) };
+  return { received, send: (message) => socket.send(JSON.stringify(message)) };
 }
 
 const ping = (id: unknown) => ({ jsonrpc: '2.0', id, method: 'ping' });
@@ -51,10 +51,10 @@ const pong = (id: unknown) => ({ jsonrpc: '2.0', id, result: {} });
 
 for (const transport of ['stdio', 'WebSocket']) {
   verifies('P6', `a batch over ${transport} is answered with one array, refusals included`, async () => {
-    const { send, heard } = await opened(transport);
+    const { send, received } = await opened(transport);
     const notification = { jsonrpc: '2.0', method: 'notifications/initialized' };
     send([ping(1), notification, call(2, 'mcp__up__do'), { jsonrpc: '2.0', id: 3 }, ping('four')]);
-    await until('the batch is answered', () => heard.length === 1);
+    await until('the batch is answered', () => received.length === 1);
     const error = { code: -32600, message: 'This is not one JSON-RPC message.' };
     const expected = [
       pong(1),
@@ -62,46 +62,46 @@ for (const transport of ['stdio', 'WebSocket']) {
       { jsonrpc: '2.0', id: 2, result: text('done') },
       { jsonrpc: '2.0', id: null, error },
     ];
-    expect(heard[0]).toHaveLength(expected.length);
-    expect(heard[0]).toEqual(expect.arrayContaining(expected));
+    expect(received[0]).toHaveLength(expected.length);
+    expect(received[0]).toEqual(expect.arrayContaining(expected));
     send([notification]);
     send([7]);
     send(ping(5));
-    await until('the others are answered', () => heard.length === 3);
-    expect(heard.slice(1)).toEqual([[{ jsonrpc: '2.0', id: null, error }], pong(5)]);
+    await until('the others are answered', () => received.length === 3);
+    expect(received.slice(1)).toEqual([[{ jsonrpc: '2.0', id: null, error }], pong(5)]);
   });
 
   verifies(
     'P6',
     `a batch over ${transport} with one id twice gets the response and an error in its array`,
     async () => {
-      const { send, heard, server } = await opened(transport);
+      const { send, received, server } = await opened(transport);
       send([call(1, 'mcp__up__do'), ping(1)]);
-      await until('the batch is answered', () => heard.length === 1);
+      await until('the batch is answered', () => received.length === 1);
       const error = { code: -32600, message: 'The id 1 is still in use.' };
-      expect(heard[0]).toEqual([
+      expect(received[0]).toEqual([
         { jsonrpc: '2.0', id: 1, error },
         { jsonrpc: '2.0', id: 1, result: text('done') },
       ]);
       send([call(2, 'mcp__up__forever'), ping(3)]);
       await until('the call has arrived', () => server.calls.length === 2);
       send(ping(2));
-      await until('the request outside of the batch is refused', () => heard.length === 2);
+      await until('the request outside of the batch is refused', () => received.length === 2);
       send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 2 } });
-      await until('the batch is answered', () => heard.length === 3);
+      await until('the batch is answered', () => received.length === 3);
       const inUse = { jsonrpc: '2.0', id: 2, error: { ...error, message: 'The id 2 is still in use.' } };
-      expect(heard.slice(1)).toEqual([inUse, [pong(3)]]);
+      expect(received.slice(1)).toEqual([inUse, [pong(3)]]);
     },
   );
 
   verifies('P6', `a batch over ${transport} does not wait for a request in it that was cancelled`, async () => {
-    const { send, heard, server } = await opened(transport);
+    const { send, received, server } = await opened(transport);
     send([call(1, 'mcp__up__forever'), ping(2)]);
     await until('the call has arrived', () => server.calls.length === 1);
     send(ping(3));
-    await until('a request outside of the batch is answered by itself', () => heard.length === 1);
+    await until('a request outside of the batch is answered by itself', () => received.length === 1);
     send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } });
-    await until('the batch is answered', () => heard.length === 2);
-    expect(heard).toEqual([pong(3), [pong(2)]]);
+    await until('the batch is answered', () => received.length === 2);
+    expect(received).toEqual([pong(3), [pong(2)]]);
   });
 }

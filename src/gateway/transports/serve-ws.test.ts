@@ -20,22 +20,22 @@ function open({ port }: { readonly port: number }, options: ClientOptions = AUTH
 
 async function connect(gateway: { readonly port: number }, options?: ClientOptions) {
   const socket = open(gateway, options);
-  const said: JsonObject[] = [];
-  const asked = new Map<unknown, (answer: JsonObject) => void>();
+  const received: JsonObject[] = [];
+  const waiting = new Map<unknown, (response: JsonObject) => void>();
   socket.on('message', (bytes) => {
     const message: JsonObject = JSON.parse(String(bytes));
-    said.push(message);
-    asked.get(message.id)?.(message);
+    received.push(message);
+    waiting.get(message.id)?.(message);
   });
   await once(socket, 'open');
   const send = (message: JsonObject) => socket.send(JSON.stringify({ jsonrpc: '2.0', ...message }));
-  function ask(message: JsonObject): Promise<JsonObject> {
+  function request(message: JsonObject): Promise<JsonObject> {
     const { promise, resolve } = Promise.withResolvers<JsonObject>();
-    asked.set(message.id, resolve);
+    waiting.set(message.id, resolve);
     send(message);
     return promise;
   }
-  return { socket, said, send, ask };
+  return { socket, received, send, request };
 }
 
 /** The status with which an upgrade is refused. */
@@ -51,40 +51,42 @@ const callOf = (id: number, name: string, input: JsonObject = {}) => ({
   params: { name: `mcp__up__${name}`, arguments: input },
 });
 
-describe('over a WebSocket', () => {
-  verifies('P1', 'both eras are spoken', async () => {
+describe('WebSocket', () => {
+  verifies('P1', 'serves clients of both eras', async () => {
     const gateway = await gatewayUnderTest({ servers: { up: recordingServer({ do: () => text('done') }) } });
-    const { ask, socket } = await connect(gateway);
+    const { request, socket } = await connect(gateway);
     expect(socket.protocol).toBe('mcp');
-    const hello = await ask({ id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18' } });
+    const hello = await request({ id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18' } });
     expect(hello.result).toMatchObject({ protocolVersion: '2025-06-18', serverInfo: { name: 'heddle' } });
-    expect(await ask(callOf(2, 'do'))).toEqual({ jsonrpc: '2.0', id: 2, result: text('done') });
+    expect(await request(callOf(2, 'do'))).toEqual({ jsonrpc: '2.0', id: 2, result: text('done') });
     const [call] = modern('tools/call', { name: 'mcp__up__do', arguments: {} });
-    expect((await ask({ ...call, id: 3 })).result).toEqual({ resultType: 'complete', ...text('done') });
+    expect((await request({ ...call, id: 3 })).result).toEqual({ resultType: 'complete', ...text('done') });
   });
 
-  verifies('P1', 'a client that has said hello is told of changes', async () => {
+  verifies('P1', 'sends list changes to an initialized client', async () => {
     const server = recordingServer({ before: () => text('') });
-    const { ask, said } = await connect(await gatewayUnderTest({ servers: { up: server } }));
-    await ask({ id: 1, method: 'initialize', params: {} });
-    await ask({ id: 2, method: 'tools/list' });
+    const { request, received } = await connect(await gatewayUnderTest({ servers: { up: server } }));
+    await request({ id: 1, method: 'initialize', params: {} });
+    await request({ id: 2, method: 'tools/list' });
     server.change({ after: () => text('') });
-    await until('it is told', () => said.some(({ method }) => method === 'notifications/tools/list_changed'));
+    await until('the list change is received', () =>
+      received.some(({ method }) => method === 'notifications/tools/list_changed'),
+    );
   });
 
-  verifies('P4', 'nobody comes in without the right token, host and origin', async () => {
+  verifies('P4', 'refuses a wrong token, host or origin', async () => {
     const gateway = await gatewayUnderTest();
     const { headers } = AUTHORIZED;
     expect(await refusal(open(gateway, {}))).toBe(401);
     expect(await refusal(open(gateway, { headers: { authorization: 'Bearer wrong' } }))).toBe(401);
     expect(await refusal(open(gateway, { headers: { ...headers, host: 'evil.example' } }))).toBe(403);
     expect(await refusal(open(gateway, { ...AUTHORIZED, origin: 'http://evil.example' }))).toBe(403);
-    expect(await refusal(open(gateway, AUTHORIZED, '/mcp/nobody'))).toBe(404);
+    expect(await refusal(open(gateway, AUTHORIZED, '/mcp/unknown'))).toBe(404);
     expect(await refusal(open(gateway, AUTHORIZED, '/elsewhere'))).toBe(404);
     expect((await gateway.post({ id: 1, method: 'ping' })).status).toBe(200);
   });
 
-  verifies('P2', 'a profile shows what is its own', async () => {
+  verifies('P2', 'shows only the servers of the profile', async () => {
     const config = { profiles: { small: { servers: ['up'] } } };
     const servers = { up: recordingServer({ one: () => text('') }), other: recordingServer({ two: () => text('') }) };
     const gateway = await gatewayUnderTest({ servers, config });
@@ -101,49 +103,49 @@ describe('over a WebSocket', () => {
     ['a batch', '[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600],
     ['a binary frame', Buffer.from('{}'), -32600],
     ['an id that is null', '{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600],
-  ])('P6: %s is refused, and the next message is read', async (_, frame, code) => {
-    const { ask, socket, said } = await connect(await gatewayUnderTest());
+  ])('P6: refuses %s and reads the next message', async (_, frame, code) => {
+    const { request, socket, received } = await connect(await gatewayUnderTest());
     socket.send(frame);
-    expect((await ask({ id: 'after', method: 'ping' })).result).toEqual({});
-    expect(said[0]).toMatchObject({ id: null, error: { code } });
+    expect((await request({ id: 'after', method: 'ping' })).result).toEqual({});
+    expect(received[0]).toMatchObject({ id: null, error: { code } });
   });
 
-  verifies('P6', 'a message beyond the limit ends the line', async () => {
+  verifies('P6', 'closes the socket with 1009 after a message over the limit', async () => {
     const { socket } = await connect(await gatewayUnderTest({ gateway: { maxBodyBytes: 1000 } }));
     socket.send('x'.repeat(1001));
     expect((await once(socket, 'close'))[0]).toBe(1009);
   });
 
-  verifies('F5', 'clients that all use the id 1 at once each get their own answer', async () => {
+  verifies('F5', 'gives clients that all use the id 1 their own responses', async () => {
     const scramble: Behaviour = async ({ who, turns }) => {
       for (let turn = 0; turn < Number(turns); turn++) await new Promise((resolve) => setImmediate(resolve));
       return text(`for ${who}`);
     };
     const gateway = await gatewayUnderTest({ servers: { up: recordingServer({ scramble }) } });
     const clients = await Promise.all(Array.from({ length: CLIENTS }, () => connect(gateway)));
-    const answers = await Promise.all(
-      clients.map(({ ask }, who) => ask(callOf(1, 'scramble', { who, turns: (who * 7) % 23 }))),
+    const responses = await Promise.all(
+      clients.map(({ request }, who) => request(callOf(1, 'scramble', { who, turns: (who * 7) % 23 }))),
     );
-    expect(answers).toEqual(clients.map((_, who) => ({ jsonrpc: '2.0', id: 1, result: text(`for ${who}`) })));
+    expect(responses).toEqual(clients.map((_, who) => ({ jsonrpc: '2.0', id: 1, result: text(`for ${who}`) })));
   });
 
-  verifies('F6', 'who leaves in the middle of a call cancels it within a second', async () => {
+  verifies('F6', 'cancels the call of a client that disconnects', async () => {
     const server = recordingServer({ forever: () => new Promise(() => {}) });
     const { socket, send } = await connect(await gatewayUnderTest({ servers: { up: server } }));
     send(callOf(1, 'forever'));
-    await until('it has arrived', () => server.calls.length === 1);
+    await until('the call has arrived', () => server.calls.length === 1);
     socket.terminate();
-    await until('it is cancelled', () => server.cancelled.length === 1);
+    await until('the call is cancelled', () => server.cancelled.length === 1);
   });
 
-  verifies('F6', 'who does not read is cut off when too much waits for it', async () => {
+  verifies('F6', 'disconnects a client with more than 64 MB unread', async () => {
     const big = text('x'.repeat(10_000_000));
     const gateway = await gatewayUnderTest({ servers: { up: recordingServer({ big: () => big }) } });
     const { socket, send } = await connect(gateway);
     socket.pause();
     for (let id = 1; id <= 12; id++) send(callOf(id, 'big'));
     const closed = once(socket, 'close');
-    await until('it is cut off', () => {
+    await until('the client is disconnected', () => {
       socket.ping();
       return socket.readyState !== WebSocket.OPEN;
     });
@@ -151,27 +153,27 @@ describe('over a WebSocket', () => {
     await closed;
   });
 
-  verifies('P6', 'a gateway that stops answers what is under way first', async () => {
+  verifies('P6', 'answers requests in flight when the gateway closes', async () => {
     const gate = Promise.withResolvers<JsonObject>();
     const server = recordingServer({ wait: () => gate.promise });
     const gateway = await gatewayUnderTest({ servers: { up: server } });
-    const { socket, send, said } = await connect(gateway);
+    const { socket, send, received } = await connect(gateway);
     send(callOf(1, 'wait'));
-    await until('it has arrived', () => server.calls.length === 1);
+    await until('the call has arrived', () => server.calls.length === 1);
     const closed = once(socket, 'close');
     const stopped = gateway.close(10_000);
     gate.resolve(text('in the end'));
     expect((await closed)[0]).toBe(1001);
     await stopped;
-    expect(said).toEqual([{ jsonrpc: '2.0', id: 1, result: text('in the end') }]);
+    expect(received).toEqual([{ jsonrpc: '2.0', id: 1, result: text('in the end') }]);
   });
 
-  verifies('P6', 'and one whose patience is over cuts off who still waits', async () => {
+  verifies('P6', 'disconnects clients with open requests when the close deadline is over', async () => {
     const server = recordingServer({ forever: () => new Promise(() => {}) });
     const gateway = await gatewayUnderTest({ servers: { up: server } });
     const { socket, send } = await connect(gateway);
     send(callOf(1, 'forever'));
-    await until('it has arrived', () => server.calls.length === 1);
+    await until('the call has arrived', () => server.calls.length === 1);
     const closed = once(socket, 'close');
     await gateway.close(50);
     await closed;
@@ -179,19 +181,19 @@ describe('over a WebSocket', () => {
   });
 });
 
-verifies('F6', 'a client that answers no ping is gone', async () => {
-  const lines: WsServerTransport[] = [];
+verifies('F6', 'disconnects a client that answers no ping', async () => {
+  const transports: WsServerTransport[] = [];
   const server = await listenWs((socket) => {
-    const line = new WsServerTransport(socket, 20);
-    lines.push(line);
-    void line.start();
+    const transport = new WsServerTransport(socket, 20);
+    transports.push(transport);
+    void transport.start();
   });
   onTestFinished(() => server.close());
   const [dead, alive] = [new WebSocket(server.url, { autoPong: false }), new WebSocket(server.url)];
   let pings = 0;
   alive.on('ping', () => pings++);
   await once(dead, 'close');
-  await until('the other goes on', () => pings > 4);
-  expect([lines.length, alive.readyState]).toEqual([2, WebSocket.OPEN]);
+  await until('the other client gets pings', () => pings > 4);
+  expect([transports.length, alive.readyState]).toEqual([2, WebSocket.OPEN]);
   alive.close();
 });
