@@ -87,7 +87,12 @@ async function openBehind(connect: (place: Place) => Promise<SdkClient>) {
     stdio: () => (existsSync(tapped) ? readFileSync(tapped, 'utf8') : ''),
     http: http.heard,
   };
-  return { client: await open(connect, { url, token }), heard };
+  const client = await open(connect, { url, token });
+  // A list waits 2 s for servers that start; on a busy machine they need longer.
+  const isListed = (names: readonly string[]) =>
+    Object.keys(servers).every((one) => names.includes(`mcp__${one}__echo`));
+  await until('both servers are listed', async () => isListed((await client.list()).map(({ name }) => String(name))));
+  return { client, heard };
 }
 
 describe.each(SDK_CLIENTS)('%s, with the reference server behind heddle up,', (name, connect) => {

@@ -14,6 +14,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { WebSocket } from 'ws';
 import type { LegacyVersion } from './dated-legacy.ts';
+import { oneMessagePerTurn } from './one-message-per-turn.ts';
 import { transportOf } from './ws-servers.ts';
 
 type Known = Readonly<Record<string, unknown>>;
@@ -86,7 +87,7 @@ async function old(version: LegacyVersion, transport: Transport, think = atOnce)
   if (capabilities.elicitation) client.setRequestHandler(ElicitRequestSchema, answer);
   client.setRequestHandler(CreateMessageRequestSchema, answer);
   const agreed = onlyIn(version, transport);
-  await client.connect(transport);
+  await client.connect(oneMessagePerTurn(transport));
   return {
     version: agreed(),
     asked,
@@ -139,7 +140,7 @@ async function modern(transport: Parameters<NewClient['connect']>[0], think = at
   };
   client.setRequestHandler('elicitation/create', answer as never);
   client.setRequestHandler('sampling/createMessage', answer as never);
-  await client.connect(transport);
+  await client.connect(oneMessagePerTurn(transport));
   return {
     version: client.getNegotiatedProtocolVersion(),
     asked,
@@ -173,11 +174,7 @@ function answerTo({ form, url, sample }: Answers, method: string, { mode }: Know
 const place = (port: number, path: string) => new URL(`http://127.0.0.1:${port}${path}`);
 
 async function socketTo({ port, token }: Entrance): Promise<Transport> {
-  // One message per turn: the SDK drops progress that is read together with the result.
-  const socket = new WebSocket(`ws://127.0.0.1:${port}/mcp`, ['mcp'], {
-    ...headersOf(token),
-    allowSynchronousEvents: false,
-  });
+  const socket = new WebSocket(`ws://127.0.0.1:${port}/mcp`, ['mcp'], headersOf(token));
   await once(socket, 'open');
   return transportOf(socket);
 }

@@ -19,6 +19,7 @@ import {
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { WebSocket } from 'ws';
+import { oneMessagePerTurn } from './one-message-per-turn.ts';
 import { transportOf } from './ws-servers.ts';
 
 type Result = Readonly<Record<string, unknown>>;
@@ -81,16 +82,12 @@ const headersOf = (token: string | undefined): Record<string, string> =>
   token === undefined ? {} : { authorization: `Bearer ${token}` };
 
 async function webSocket(url: string, token: string | undefined): Promise<WebSocket> {
-  const socket = new WebSocket(url.replace('http:', 'ws:'), ['mcp'], {
-    headers: headersOf(token),
-    // One message per turn: the SDK drops progress that is read together with the result.
-    allowSynchronousEvents: false,
-  });
+  const socket = new WebSocket(url.replace('http:', 'ws:'), ['mcp'], { headers: headersOf(token) });
   await once(socket, 'open');
   return socket;
 }
 
-async function oldTransport(endpoint: Endpoint): Promise<unknown> {
+async function oldTransport(endpoint: Endpoint): Promise<object> {
   if (endpoint.transport === 'stdio') return new OldStdio({ ...endpoint, env: { ...endpoint.env }, stderr: 'ignore' });
   const { transport, url, token } = endpoint;
   const options = { requestInit: { headers: headersOf(token) } };
@@ -98,7 +95,7 @@ async function oldTransport(endpoint: Endpoint): Promise<unknown> {
   return transport === 'sse' ? new OldSse(new URL(url), options) : new OldHttp(new URL(url), options);
 }
 
-async function newTransport(endpoint: Endpoint): Promise<unknown> {
+async function newTransport(endpoint: Endpoint): Promise<object> {
   if (endpoint.transport === 'stdio') return new NewStdio({ ...endpoint, env: { ...endpoint.env }, stderr: 'ignore' });
   const { transport, url, token } = endpoint;
   const options = { requestInit: { headers: headersOf(token) } };
@@ -120,7 +117,7 @@ async function connectOld(endpoint: Endpoint, capabilities: Result = CAPABILITIE
     ({ params }) => void received.updated.push(params.uri),
   );
   client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => void received.logs.push(params));
-  await client.connect((await oldTransport(endpoint)) as never);
+  await client.connect(oneMessagePerTurn(await oldTransport(endpoint)) as never);
   return {
     received,
     tools: async () => (await client.listTools()).tools,
@@ -165,7 +162,7 @@ async function connectNew(
     ({ params }) => void received.updated.push(params.uri),
   );
   client.setNotificationHandler('notifications/message', ({ params }) => void received.logs.push(params));
-  await client.connect((await newTransport(endpoint)) as never);
+  await client.connect(oneMessagePerTurn(await newTransport(endpoint)) as never);
   return {
     received,
     tools: async () => (await client.listTools()).tools,

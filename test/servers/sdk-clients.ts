@@ -4,6 +4,7 @@ import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as OldStdio } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport as OldHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import { oneMessagePerTurn } from './one-message-per-turn.ts';
 
 /** Where a server is: an address with its token, or a program to start. */
 export type Place =
@@ -48,11 +49,11 @@ const headersOf = (token: string | undefined) => ({
 });
 
 async function connectNew(client: NewClient, place: Place): Promise<SdkClient> {
-  await client.connect(
+  const transport =
     'url' in place
       ? new NewHttp(new URL(place.url), headersOf(place.token))
-      : new NewStdio({ ...place, env: { ...place.env }, stderr: 'ignore' }),
-  );
+      : new NewStdio({ ...place, env: { ...place.env }, stderr: 'ignore' });
+  await client.connect(oneMessagePerTurn(transport));
   return {
     list: async () => (await client.listTools()).tools,
     call: (name, input = {}, watching = {}) => client.callTool({ name, arguments: { ...input } }, watching),
@@ -70,7 +71,7 @@ async function connectOld(place: Place): Promise<SdkClient> {
     'url' in place
       ? new OldHttp(new URL(place.url), headersOf(place.token))
       : new OldStdio({ ...place, env: { ...place.env }, stderr: 'ignore' });
-  await client.connect(transport as Parameters<OldClient['connect']>[0]);
+  await client.connect(oneMessagePerTurn(transport) as Parameters<OldClient['connect']>[0]);
   return {
     async list() {
       const tools: Result[] = [];
