@@ -112,7 +112,7 @@ export const REQUIREMENTS = {
   P3: { does: 'Clients and servers of different protocol eras talk, questions included.', done: true },
   P4: { does: 'The gateway knows who calls, checks roles, and listens on loopback by default.', done: false },
   P5: { does: 'The official conformance suite passes, as server and as client.', done: false },
-  P6: { does: 'Bad input gets the right error and harms nobody else.', done: true },
+  P6: { does: 'Bad input gets the right error and affects no other client.', done: true },
 
   // Agents
   X1: { does: 'One import gives a program every tool, governed, with adapters for the model SDKs.', done: false },

@@ -8,7 +8,8 @@ import { EVERYTHING } from '../servers/everything.ts';
 import { temporaryHeddleClient } from '../temporary-heddle.ts';
 import { until } from '../until.ts';
 
-const opened = (servers: NonNullable<OpenOptions['servers']>) => temporaryHeddleClient({ env: {}, servers });
+const opened = (servers: NonNullable<OpenOptions['servers']>) =>
+  temporaryHeddleClient({ env: {}, servers, listWaitMs: 60_000 });
 
 const timeless = (value: unknown) => JSON.parse(JSON.stringify(value).replaceAll(/\d{1,2}:\d\d:\d\d [AP]M/g, 'a time'));
 
