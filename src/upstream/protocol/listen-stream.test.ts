@@ -130,7 +130,7 @@ verifies('R6', 'rejects a resource that the server does not acknowledge, and kee
     }),
   });
   await changes.subscribe('a', anySignal);
-  const refused = { code: 'UPSTREAM_REFUSED', message: 'demo does not tell of changes of secret.' };
+  const refused = { code: 'UPSTREAM_REFUSED', message: 'demo does not notify changes of secret.' };
   await expect(changes.subscribe('secret', anySignal)).rejects.toMatchObject(refused);
   await settled();
   expect(listens.at(-1)?.filter.resourceSubscriptions).toEqual(['a']);

@@ -45,9 +45,9 @@ it('returns the result unchanged, and passes on arguments, meta and progress', a
   });
   const connection = await connectInMemory(tiny.serve)(base());
   const seen: JsonObject[] = [];
-  const more = { meta: { traceparent: '00-1' }, report: (progress: JsonObject) => void seen.push(progress) };
+  const more = { meta: { traceparent: '00-1' }, onProgress: (progress: JsonObject) => void seen.push(progress) };
   const result = await connection.send(toolCall('scan', { deep: true }, more));
-  expect(result).toMatchObject({ kind: 'complete', isError: true, from: { server: 'demo', attempts: 1 } });
+  expect(result).toMatchObject({ kind: 'complete', isError: true, provenance: { server: 'demo', attempts: 1 } });
   expect(result.kind === 'complete' && result.value).toEqual(value);
   const { _meta, ...params } = asked[0] as JsonObject;
   expect(params).toEqual({ name: 'scan', arguments: { deep: true } });
