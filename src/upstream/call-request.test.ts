@@ -10,7 +10,7 @@ const of = (kind: CallKind, target: Partial<Target>, input: JsonObject = {}, mor
   aCall({ kind, input, target: aTarget(target), ...more });
 
 verifies('R6', 'sends each kind of call with the method and the names of the server', () => {
-  const asked: readonly (readonly [ResolvedCall, string, JsonObject])[] = [
+  const expected: readonly (readonly [ResolvedCall, string, JsonObject])[] = [
     [of('tool', { name: 't' }, { a: 1 }), 'tools/call', { name: 't', arguments: { a: 1 } }],
     [of('resource', { kind: 'resource', name: 'u:1' }), 'resources/read', { uri: 'u:1' }],
     [of('prompt', { kind: 'prompt', name: 'p' }), 'prompts/get', { name: 'p' }],
@@ -26,7 +26,7 @@ verifies('R6', 'sends each kind of call with the method and the names of the ser
       { ref: { type: 'ref/resource', uri: 'u:{x}' } },
     ],
   ];
-  for (const [call, method, params] of asked) {
+  for (const [call, method, params] of expected) {
     expect(requestOf(call)).toEqual({ method, params });
     expect(requestOf({ ...call, meta: { mine: 1 } })).toEqual({ method, params: { ...params, _meta: { mine: 1 } } });
   }

@@ -19,8 +19,8 @@ const NOTE = 'note://one';
 const { signal } = new AbortController();
 
 async function connected(connect: Connect) {
-  const heard: [string, JsonObject][] = [];
-  const hear = (method: string, params: JsonObject) => void heard.push([method, params]);
+  const received: [string, JsonObject][] = [];
+  const hear = (method: string, params: JsonObject) => void received.push([method, params]);
   const connection = await connect({
     server: 'demo',
     signal,
@@ -29,8 +29,8 @@ async function connected(connect: Connect) {
     onNotification: hear,
   });
   onTestFinished(() => connection.close());
-  const methods = () => heard.map(([method]) => method);
-  return { connection, heard, methods, hasReceived: (method: string) => methods().includes(method) };
+  const methods = () => received.map(([method]) => method);
+  return { connection, received, methods, hasReceived: (method: string) => methods().includes(method) };
 }
 
 async function overHttp() {
@@ -54,50 +54,50 @@ verifies('T8', 'fetches all lists of an SDK server', async () => {
 });
 
 verifies('T8', 'receives changes of an SDK server over HTTP, also after the server has ended the stream', async () => {
-  const { server, heard, hasReceived, methods } = await overHttp();
-  await until('the change of tools is heard', () => {
+  const { server, received, hasReceived, methods } = await overHttp();
+  await until('the change of tools is received', () => {
     if (!hasReceived(TOOLS)) server.notify.toolsChanged(); // Notifications before the acknowledgement are lost.
     return hasReceived(TOOLS);
   });
   server.notify.promptsChanged();
-  await until('the change of prompts is heard', () => hasReceived(PROMPTS));
-  expect(heard.at(-1)).toEqual([PROMPTS, {}]);
+  await until('the change of prompts is received', () => hasReceived(PROMPTS));
+  expect(received.at(-1)).toEqual([PROMPTS, {}]);
 
-  heard.length = 0;
+  received.length = 0;
   await server.endListens();
-  await until('all lists are announced', () => heard.length >= 3);
+  await until('all lists are announced', () => received.length >= 3);
   expect(methods()).toEqual([TOOLS, PROMPTS, RESOURCES]);
   server.notify.resourcesChanged();
-  await until('the next change is heard', () => heard.length === 4);
-  expect(heard.at(-1)).toEqual([RESOURCES, {}]);
+  await until('the next change is received', () => received.length === 4);
+  expect(received.at(-1)).toEqual([RESOURCES, {}]);
 });
 
 verifies('R6', 'receives updates of a resource over HTTP from subscribe to unsubscribe', async () => {
-  const { server, connection, heard } = await overHttp();
+  const { server, connection, received } = await overHttp();
   await connection.subscribe(NOTE, signal);
   server.notify.resourceUpdated('note://other');
   server.notify.resourceUpdated(NOTE);
-  await until('the update is heard', () => heard.length > 0);
-  expect(heard).toEqual([[UPDATED, { uri: NOTE }]]);
+  await until('the update is received', () => received.length > 0);
+  expect(received).toEqual([[UPDATED, { uri: NOTE }]]);
   await connection.unsubscribe(NOTE, signal);
   await until('the server no longer tells', async () => {
-    const before = heard.length;
+    const before = received.length;
     server.notify.resourceUpdated(NOTE);
     server.notify.toolsChanged();
-    await until('the change of tools is heard', () => heard.slice(before).some(([method]) => method === TOOLS));
-    return !heard.slice(before).some(([method]) => method === UPDATED);
+    await until('the change of tools is received', () => received.slice(before).some(([method]) => method === TOOLS));
+    return !received.slice(before).some(([method]) => method === UPDATED);
   });
 });
 
 verifies('T8', 'receives changes of an SDK server in process, with and without subscription id', async () => {
   const { serve, servers } = changingLineServer();
-  const { connection, heard, hasReceived } = await connected(connectInMemory(serve));
+  const { connection, received, hasReceived } = await connected(connectInMemory(serve));
   expect(connection.agreement.era).toBe('modern');
   await connection.subscribe(NOTE, signal);
   servers.at(-1)?.sendToolListChanged();
   await servers.at(-1)?.server.sendResourceUpdated({ uri: NOTE });
-  await until('both are heard', () => hasReceived(TOOLS) && hasReceived(UPDATED));
-  expect(heard).toEqual([
+  await until('both are received', () => hasReceived(TOOLS) && hasReceived(UPDATED));
+  expect(received).toEqual([
     [TOOLS, {}],
     [UPDATED, { uri: NOTE }],
   ]);
@@ -106,14 +106,14 @@ verifies('T8', 'receives changes of an SDK server in process, with and without s
 
 verifies('R6', 'subscribes to a legacy SDK server and receives its changes', async () => {
   const { serve, server, subscribed } = changingOldServer();
-  const { connection, heard } = await connected(connectInMemory(serve));
+  const { connection, received } = await connected(connectInMemory(serve));
   expect(connection.agreement.era).toBe('legacy');
   await connection.subscribe(NOTE, signal);
   expect([...subscribed]).toEqual([NOTE]);
   server.sendToolListChanged();
   await server.server.sendResourceUpdated({ uri: NOTE });
-  await until('both are heard', () => heard.length === 2);
-  expect(heard.map(([method]) => method)).toEqual([TOOLS, UPDATED]);
+  await until('both are received', () => received.length === 2);
+  expect(received.map(([method]) => method)).toEqual([TOOLS, UPDATED]);
   await connection.unsubscribe(NOTE, signal);
   expect([...subscribed]).toEqual([]);
 });

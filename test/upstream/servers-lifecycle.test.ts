@@ -60,7 +60,7 @@ verifies('T2', 'reports when a server is added, replaced and removed, and has no
     ['other', 'registered', 'disabled'],
     ['other', 'disabled', 'disabled'],
   ]);
-  const line = await servers.connect('demo', signal);
+  const connection = await servers.connect('demo', signal);
   published.length = 0;
   servers.update([over(second, { revision: '2' })]);
   expect(published.splice(0)).toEqual([
@@ -68,7 +68,7 @@ verifies('T2', 'reports when a server is added, replaced and removed, and has no
     ['other', 'closed', 'disabled'],
     ['demo', 'registered', 'pending'],
   ]);
-  await line.closed;
+  await connection.closed;
   time.pass(100_000);
   expect([servers.status().length, status()?.state, published]).toEqual([1, 'pending', []]);
   servers.update([over(second, { revision: '3', connect: off })]);
@@ -81,18 +81,18 @@ verifies('C13', 'ends a call in flight on its connection, and sends the next cal
   const answer = Promise.withResolvers<{ content: [] }>();
   const [first, second] = [tinyServer({ 'tools/call': () => answer.promise }), tinyServer()];
   const { servers, notes } = open([over(first)]);
-  const line = await servers.connect('demo', signal);
-  const sent = line.send(toolCall('slow'));
+  const connection = await servers.connect('demo', signal);
+  const sent = connection.send(toolCall('slow'));
   servers.update([over(second, { revision: '2' })]);
   expect(servers.ready('demo', toolCall('slow'))).toBeUndefined();
-  expect(await servers.connectionFor('demo', toolCall('slow'), signal)).not.toBe(line);
+  expect(await servers.connectionFor('demo', toolCall('slow'), signal)).not.toBe(connection);
   await first.lines[0]?.notify('notifications/message', { data: 'I am old.' });
   await second.lines[0]?.notify('notifications/message', { data: 'I am new.' });
   await until('the new one is heard', () => notes.length > 0);
   expect(notes).toEqual([['demo', 'notifications/message', { data: 'I am new.' }]]);
   answer.resolve({ content: [] });
   await expect(sent).resolves.toMatchObject({ kind: 'complete' });
-  await line.closed;
+  await connection.closed;
 });
 
 verifies('T5', 'retries the first connect of servers with autoConnect, without a caller', async () => {
@@ -133,12 +133,12 @@ verifies('T5', 'leaves no timer after close, in any state', async () => {
 verifies('T7', 'probes all servers every 30 s', async () => {
   const probed: string[] = [];
   const connect: Connect = async (options) => {
-    const line = await connectInMemory(tinyServer().serve)(options);
+    const connection = await connectInMemory(tinyServer().serve)(options);
     const probe = (until: AbortSignal) => {
       probed.push(options.server);
-      return line.probe(until);
+      return connection.probe(until);
     };
-    return { ...line, probe };
+    return { ...connection, probe };
   };
   const { servers, time } = open(['s0', 's1', 'idle'].map((name) => planOf({ name, connect })));
   await Promise.all(['s0', 's1'].map((name) => servers.connect(name, signal)));
@@ -186,9 +186,9 @@ verifies('T8', 'keeps a subscription over a reconnect and a replaced server', as
 verifies('T9', 'sends a notification of a program to a server', async () => {
   const tiny = tinyServer();
   const { servers } = open([over(tiny)]);
-  const said = { method: 'ide/opened', params: { file: 'a.ts' } };
-  await servers.notify('demo', said, signal);
-  await expect(servers.notify('none', said, signal)).rejects.toMatchObject({ code: 'NAME_UNKNOWN' });
+  const notification = { method: 'ide/opened', params: { file: 'a.ts' } };
+  await servers.notify('demo', notification, signal);
+  await expect(servers.notify('none', notification, signal)).rejects.toMatchObject({ code: 'NAME_UNKNOWN' });
   await until('it was heard', () => tiny.heard.length === 2);
   expect(tiny.heard).toEqual([
     ['notifications/initialized', {}],
@@ -199,15 +199,15 @@ verifies('T9', 'sends a notification of a program to a server', async () => {
 verifies('C13', 'closes the connections of replaced servers, private ones included', async () => {
   const [first, second] = [tinyServer({ 'tools/call': never }), tinyServer()];
   const { servers } = open([over(first)]);
-  const asked = toolCall('slow', {}, { capabilities: { ...NO_CAPABILITIES, form: true } });
-  const lines = [await servers.connect('demo', signal), await servers.connectionFor('demo', asked, signal)];
-  expect(new Set(lines).size).toBe(2);
-  const calls = lines.map((line) => line.send(toolCall('slow')));
+  const call = toolCall('slow', {}, { capabilities: { ...NO_CAPABILITIES, form: true } });
+  const connections = [await servers.connect('demo', signal), await servers.connectionFor('demo', call, signal)];
+  expect(new Set(connections).size).toBe(2);
+  const calls = connections.map((connection) => connection.send(toolCall('slow')));
   const ended = Promise.allSettled(calls);
   servers.update([over(second, { revision: '2' })]);
   await until('both are under way', () => count(first, 'tools/call') === 2);
   await servers.close();
-  await Promise.all(lines.map((line) => line.closed));
+  await Promise.all(connections.map((connection) => connection.closed));
   expect(await ended).toMatchObject([{ reason: { code: 'UPSTREAM_FAILED' } }, { reason: { code: 'UPSTREAM_FAILED' } }]);
 });
 

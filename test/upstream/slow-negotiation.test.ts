@@ -27,23 +27,23 @@ function slowServer(kind: Kind, startMs: number) {
     if (method === 'server/discover' && (kind === 'modern' || kind === 'dual')) return { result: MODERN };
     if (kind === 'strict') {
       ended = true;
-      line.onclose?.();
+      transport.onclose?.();
     }
     return kind === 'legacy' ? refused : undefined;
   }
 
-  const line: Transport = {
+  const transport: Transport = {
     start: async () => {},
     close: async () => {},
     async send({ id, method }: Message) {
       methods.push(String(method));
       void started.then(() => {
         const found = id === undefined || ended ? undefined : answer(String(method));
-        if (found && id !== undefined) line.onmessage?.({ jsonrpc: '2.0', id, ...found });
+        if (found && id !== undefined) transport.onmessage?.({ jsonrpc: '2.0', id, ...found });
       });
     },
   };
-  return { peer: new Peer(line, { server: 'slow' }), methods };
+  return { peer: new Peer(transport, { server: 'slow' }), methods };
 }
 
 async function agreed(kind: Kind, startMs: number, known?: Era) {

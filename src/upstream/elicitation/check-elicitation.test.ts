@@ -63,12 +63,12 @@ describe('rejected elicitations', () => {
     expect(findElicitationProblem(formWith(name, property))).toBeUndefined();
   });
 
-  const asking = (message: string, property: JsonObject) => ({ ...formWith('value', property), message });
+  const formWithMessage = (message: string, property: JsonObject) => ({ ...formWith('value', property), message });
 
   it.each(['Enter your password', 'Paste your GitHub token below', 'What is your PIN?', 'API keys, please'])(
     'T10: a form whose message names the secret: %s',
     (message) => {
-      expect(findElicitationProblem(asking(message, {}))).toContain('asks for a secret');
+      expect(findElicitationProblem(formWithMessage(message, {}))).toContain('asks for a secret');
     },
   );
 
@@ -78,7 +78,7 @@ describe('rejected elicitations', () => {
     ['Enter a name for the new API key', {}],
     ['The token has expired. Which account is it?', {}],
   ])('T10: accepts a message that only mentions a secret: %s', (message, property) => {
-    expect(findElicitationProblem(asking(message, property))).toBeUndefined();
+    expect(findElicitationProblem(formWithMessage(message, property))).toBeUndefined();
   });
 
   it.each<[string, unknown]>([

@@ -10,9 +10,11 @@ const FORM = { message: 'Which?', requestedSchema: { type: 'object', properties:
 const ALL: ClientCapabilities = { form: true, url: true, sampling: true, samplingTools: true, roots: true };
 
 /** A connection to a legacy server that sends a request during each call and returns the error it got. */
-async function asking(capabilities: ClientCapabilities, method: string, params: JsonObject) {
-  const ask = () => (tiny.lines[0] as Peer).request(method, params, { deadlineMs: 120_000 });
-  const tiny = tinyServer({ 'tools/call': () => ask().catch(({ code, message }: RpcError) => ({ code, message })) });
+async function connected(capabilities: ClientCapabilities, method: string, params: JsonObject) {
+  const request = () => (tiny.lines[0] as Peer).request(method, params, { deadlineMs: 120_000 });
+  const tiny = tinyServer({
+    'tools/call': () => request().catch(({ code, message }: RpcError) => ({ code, message })),
+  });
   const { signal } = new AbortController();
   return connectInMemory(tiny.serve)({
     server: 'demo',
@@ -43,11 +45,11 @@ it.each([
       message: `The user cannot be asked: their client does not support ${what}. Use a client that does.${how}`,
     };
     const nearly = { ...NO_CAPABILITIES, sampling: what === 'sampling with tools' };
-    for (const [line, capabilities] of [
+    for (const [declared, capabilities] of [
       [ALL, nearly],
       [NO_CAPABILITIES, NO_CAPABILITIES],
     ] as const) {
-      const connection = await asking(line, method, params);
+      const connection = await connected(declared, method, params);
       expect(await connection.send(toolCall('x', {}, { capabilities }))).toMatchObject({ value: refusal });
     }
   },

@@ -14,15 +14,15 @@ const NO_SUCH_METHOD = { code: -32601, message: 'What is that?' };
 class Pinged {
   readonly asked: string[] = [];
   ping: 'answers' | 'refuses' | 'is silent' = 'answers';
-  line: Transport | undefined;
-  readonly serve: Serve = async (line) => {
-    this.line = line;
-    line.onmessage = (message) => this.#receive(message as Message);
-    await line.start();
+  transport: Transport | undefined;
+  readonly serve: Serve = async (transport) => {
+    this.transport = transport;
+    transport.onmessage = (message) => this.#receive(message as Message);
+    await transport.start();
   };
 
   answer(answer: JsonObject): Promise<void> | undefined {
-    return this.line?.send({ jsonrpc: '2.0', ...answer });
+    return this.transport?.send({ jsonrpc: '2.0', ...answer });
   }
 
   #receive({ id, method }: Message): void {
@@ -118,17 +118,17 @@ it('ignores a probe whose connection was lost meanwhile', async () => {
   time.pass(30_000);
   const checked = server.check();
   await until('it is asked', () => far.asked.includes('ping'));
-  await far.line?.close();
+  await far.transport?.close();
   await checked;
   expect(server.status).toMatchObject({ state: 'pending', health: 'unknown' });
 });
 
 verifies('T7', 'closes a connection after four missed probes, and opens another', async () => {
   const { server, far, check, time } = await pinged();
-  const line = server.connection;
+  const connection = server.connection;
   far.ping = 'is silent';
   for (let n = 0; n < 4; n++) await check();
-  await line?.closed;
+  await connection?.closed;
   expect(server.status).toMatchObject({
     state: 'pending',
     attempt: [1, 3],
@@ -137,5 +137,5 @@ verifies('T7', 'closes a connection after four missed probes, and opens another'
   far.ping = 'answers';
   time.pass(10_000);
   await until('it is back', () => server.status.state === 'connected');
-  expect(server.connection).not.toBe(line);
+  expect(server.connection).not.toBe(connection);
 });

@@ -4,8 +4,8 @@ import type { Notification } from '../../core/records/notification.ts';
 import { notifications, requireCustom } from './notifications.ts';
 
 verifies('T9', 'passes a notification to every handler whose filter matches', () => {
-  const heard: string[] = [];
-  const note = (who: string) => (one: Notification) => void heard.push(`${who}: ${one.server} ${one.method}`);
+  const received: string[] = [];
+  const note = (who: string) => (one: Notification) => void received.push(`${who}: ${one.server} ${one.method}`);
   const bus = notifications();
   bus.on({}, note('all'));
   bus.on({ server: 'a' }, note('of a'));
@@ -14,7 +14,7 @@ verifies('T9', 'passes a notification to every handler whose filter matches', ()
   bus.publish('a', 'notifications/message', { level: 'info' });
   bus.publish('b', 'selection_changed', {});
   bus.publish('b', 'selection_changed_too', {});
-  expect(heard).toEqual([
+  expect(received).toEqual([
     'all: a notifications/message',
     'of a: a notifications/message',
     'logs: a notifications/message',
@@ -26,7 +26,7 @@ verifies('T9', 'passes a notification to every handler whose filter matches', ()
 
 verifies('T9', 'reports a handler that throws, and calls the others', async () => {
   const troubles: unknown[] = [];
-  const heard: unknown[] = [];
+  const received: unknown[] = [];
   const bus = notifications((thrown) => troubles.push(thrown));
   bus.on({}, () => {
     throw new Error('at once');
@@ -34,26 +34,26 @@ verifies('T9', 'reports a handler that throws, and calls the others', async () =
   bus.on({}, async () => {
     throw new Error('later');
   });
-  bus.on({}, ({ params }) => void heard.push(params));
+  bus.on({}, ({ params }) => void received.push(params));
   bus.publish('a', 'x', { at: 1 });
   bus.publish('a', 'x', { at: 2 });
-  expect(heard).toEqual([{ at: 1 }, { at: 2 }]);
+  expect(received).toEqual([{ at: 1 }, { at: 2 }]);
   await Promise.resolve();
   expect(troubles).toHaveLength(4);
 });
 
 it('calls a removed handler no more, also when a handler removes it', () => {
-  let heard = 0;
+  let received = 0;
   const bus = notifications();
   const stop = bus.on({}, () => {
-    heard++;
+    received++;
     stop();
-    bus.on({}, () => void heard++);
+    bus.on({}, () => void received++);
   });
   bus.publish('a', 'x', {});
-  expect(heard).toBe(1);
+  expect(received).toBe(1);
   bus.publish('a', 'x', {});
-  expect(heard).toBe(2);
+  expect(received).toBe(2);
 });
 
 verifies('T9', 'allows custom notifications, and rejects methods of MCP', () => {

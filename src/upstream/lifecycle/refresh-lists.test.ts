@@ -25,7 +25,7 @@ verifies('T8', 'fetches a list once after many changes', async () => {
   await server.connect(signal);
   names = ['a', 'b', 'c'];
   for (let n = 0; n < 1000; n++) await tiny.lines[0]?.notify(TOOLS);
-  await until('all were heard', () => notes.length === 1000);
+  await until('all were received', () => notes.length === 1000);
   time.pass(299);
   await settled();
   expect(count(tiny.asked, 'tools/list')).toBe(1);
@@ -42,7 +42,7 @@ verifies('T8', 'fetches a list after 2 s at most while changes go on', async () 
   await server.connect(signal);
   for (let n = 1; n <= 50; n++) {
     await tiny.lines[0]?.notify(TOOLS);
-    await until('it was heard', () => notes.length === n);
+    await until('it was received', () => notes.length === n);
     time.pass(100);
     await settled();
   }
@@ -65,9 +65,9 @@ verifies('T8', 'fetches once more after a fetch with many changes during it', as
   await server.connect(signal);
   first = false;
   const say = async () => {
-    const heard = notes.length;
+    const received = notes.length;
     await tiny.lines[0]?.notify(TOOLS);
-    await until('it was heard', () => notes.length > heard);
+    await until('it was received', () => notes.length > received);
     time.pass(3000);
     await settled();
   };
@@ -90,7 +90,7 @@ verifies('T8', 'fetches only the list that changed', async () => {
   await server.connect(signal);
   tiny.asked.length = 0;
   await tiny.lines[0]?.notify(RESOURCES);
-  await until('it was heard', () => notes.length === 1);
+  await until('it was received', () => notes.length === 1);
   time.pass(300);
   await until('both were asked for', () => tiny.asked.length === 2);
   expect([...tiny.asked].sort()).toEqual(['resources/list', 'resources/templates/list']);
@@ -104,7 +104,7 @@ verifies('T8', 'fetches a list again that changed during the connect', async () 
   const connecting = server.connect(signal);
   await until('it is being asked', () => tiny.asked.includes('tools/list'));
   await tiny.lines[0]?.notify(TOOLS);
-  await until('it was heard', () => notes.length === 1);
+  await until('it was received', () => notes.length === 1);
   list.resolve({ tools: [] });
   await connecting;
   expect(server.status.tools).toBe(0);
@@ -117,13 +117,13 @@ verifies('T8', 'fetches lists on the new connection after one dropped before a f
   const { server, time, notes } = serverOf(tiny);
   await server.connect(signal);
   await tiny.lines[0]?.notify(TOOLS);
-  await until('it was heard', () => notes.length === 1);
+  await until('it was received', () => notes.length === 1);
   await tiny.lines[0]?.close();
   await until('it has noticed', () => server.connection === undefined);
   await server.connect(signal);
   expect(time.timers()).toBe(0);
   await tiny.lines[1]?.notify(TOOLS);
-  await until('it was heard', () => notes.length === 2);
+  await until('it was received', () => notes.length === 2);
   time.pass(300);
   await until('it has refreshed', () => count(tiny.asked, 'tools/list') === 3);
 });
@@ -133,9 +133,9 @@ it('keeps the old list when a fetch fails, and reports the failure until the nex
   const tiny = tinyServer({ 'tools/list': () => (refuse ? Promise.reject(new Error('no')) : twoTools()) });
   const { server, time, notes } = serverOf(tiny);
   await server.connect(signal);
-  const change = async (heard: number) => {
+  const change = async (received: number) => {
     await tiny.lines[0]?.notify(TOOLS);
-    await until('it was heard', () => notes.length === heard);
+    await until('it was received', () => notes.length === received);
     time.pass(300);
   };
   refuse = true;
@@ -156,7 +156,7 @@ it('fetches nothing after close', async () => {
   const { server, time, notes } = serverOf(tiny);
   await server.connect(signal);
   await tiny.lines[0]?.notify(TOOLS);
-  await until('it was heard', () => notes.length === 1);
+  await until('it was received', () => notes.length === 1);
   expect(time.timers()).toBe(1);
   await server.close();
   expect(time.timers()).toBe(0);
@@ -169,9 +169,9 @@ verifies('T8', 'retries a failed fetch with growing delays, five times at most',
   const asked = () => count(tiny.asked, 'tools/list');
   await server.connect(signal);
   const change = async () => {
-    const heard = notes.length;
+    const received = notes.length;
     await tiny.lines[0]?.notify(TOOLS);
-    await until('it was heard', () => notes.length > heard);
+    await until('it was received', () => notes.length > received);
     time.pass(300);
     await until('it says so', () => server.status.reason !== undefined);
   };

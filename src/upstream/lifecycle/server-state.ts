@@ -33,7 +33,7 @@ export type ServerState =
   | { readonly state: 'closed' };
 
 export type StateEvent =
-  /** `disabled`: its entry says so. `barred`: its entry cannot be started as it is written. */
+  /** `disabled`: its entry has `enabled: false`. `barred`: its entry cannot be started as it is written. */
   | { readonly kind: 'disabled'; readonly error: HeddleError }
   | { readonly kind: 'barred'; readonly error: HeddleError }
   | { readonly kind: 'wanted'; readonly at: number }

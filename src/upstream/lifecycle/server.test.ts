@@ -167,8 +167,8 @@ const lists = { tools: [], resources: [], templates: [], prompts: [] };
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 verifies('T11', 'uses a cached era for 30 days, and keeps its date', async () => {
-  const remembered = { server: 'demo', capabilitySet: 0, signature: 'sig', era: 'legacy', lists, at: 0 } as const;
-  const { server, asked, memories, time } = serverOf(tinyServer(), { saved: [remembered], start: 30 * DAY_MS - 1 });
+  const cached = { server: 'demo', capabilitySet: 0, signature: 'sig', era: 'legacy', lists, at: 0 } as const;
+  const { server, asked, memories, time } = serverOf(tinyServer(), { saved: [cached], start: 30 * DAY_MS - 1 });
   await server.connect(signal);
   await server.disconnect();
   time.pass(1);
@@ -178,9 +178,9 @@ verifies('T11', 'uses a cached era for 30 days, and keeps its date', async () =>
 });
 
 verifies('T11', 'probes the era again when a connect with the cached era timed out', async () => {
-  const remembered = { server: 'demo', capabilitySet: 0, signature: 'sig', era: 'modern', lists, at: 0 } as const;
+  const cached = { server: 'demo', capabilitySet: 0, signature: 'sig', era: 'modern', lists, at: 0 } as const;
   const late = new UpstreamError('UPSTREAM_TIMEOUT', 'Nothing came.', { delivered: 'no' });
-  const { server, asked, time } = serverOf(tinyServer(), { saved: [remembered], connect: () => Promise.reject(late) });
+  const { server, asked, time } = serverOf(tinyServer(), { saved: [cached], connect: () => Promise.reject(late) });
   await expect(server.connect(signal)).rejects.toBe(late);
   time.pass(5000);
   await expect(server.connect(signal)).rejects.toBe(late);

@@ -18,7 +18,7 @@ afterEach(() => vi.useRealTimers());
 
 verifies('T10', 'returns an input request during a call as a result, with a ticket that resumes once', async () => {
   const { connection, resume } = await connectLegacyServer(async (server) => ({
-    said: [await requestFrom(server), await requestFrom(server)],
+    responses: [await requestFrom(server), await requestFrom(server)],
   }));
   const first = await connection.send(callWith());
   expect(first).toMatchObject({
@@ -29,7 +29,9 @@ verifies('T10', 'returns an input request during a call as a result, with a tick
   const second = await resume(resumed);
   expect(keysOf(second)).toEqual(['q2']);
   await expect(resume(resumed)).rejects.toMatchObject({ code: 'INPUT_INVALID' });
-  expect(await resume(continued(second, { q2: accept(2) }))).toMatchObject({ value: { said: [accept(1), accept(2)] } });
+  expect(await resume(continued(second, { q2: accept(2) }))).toMatchObject({
+    value: { responses: [accept(1), accept(2)] },
+  });
   expect([connection.inFlight(), connection.sendsUnrelatedRequests()]).toEqual([0, true]);
 });
 
@@ -54,7 +56,7 @@ verifies(
   'keeps an input request open after an invalid response, and returns the rest after some responses',
   async () => {
     const { connection, resume } = await connectLegacyServer(async (server) => ({
-      said: await Promise.all([requestFrom(server), requestFrom(server)]),
+      responses: await Promise.all([requestFrom(server), requestFrom(server)]),
     }));
     const required = await connection.send(callWith());
     expect(keysOf(required)).toEqual(['q1', 'q2']);
@@ -72,7 +74,7 @@ verifies(
     const rest = await resume(continued(required, { q2: accept(2), q9: accept(9) }));
     expect(keysOf(rest)).toEqual(['q1']);
     expect(await resume(continued(rest, { q1: { action: 'decline' } }))).toMatchObject({
-      value: { said: [{ action: 'decline' }, accept(2)] },
+      value: { responses: [{ action: 'decline' }, accept(2)] },
     });
   },
 );
@@ -209,11 +211,11 @@ verifies(
   'attributes an input request to the call of its stream, else to the oldest call without one',
   async () => {
     const { connection, resume } = await connectLegacyServer(async (server, { arguments: input }) => {
-      const said = await requestFrom(server, 'elicitation/create', {
+      const response = await requestFrom(server, 'elicitation/create', {
         ...FORM,
         message: String((input as JsonObject).name),
       });
-      return { name: (input as JsonObject).name, said };
+      return { name: (input as JsonObject).name, response };
     });
     const names = ['a', 'b', 'c'];
     const all = await Promise.all(names.map((name) => connection.send(callWith({ input: { name } }))));
@@ -222,7 +224,7 @@ verifies(
       resume(continued(one, { q1: accept(at) }, { input: { name: names[at] as string } })),
     );
     expect((await Promise.all(done)).map((one) => one.kind === 'complete' && one.value)).toEqual(
-      names.map((name, at) => ({ name, said: accept(at) })),
+      names.map((name, at) => ({ name, response: accept(at) })),
     );
   },
 );

@@ -10,11 +10,11 @@ import { connectInMemory } from '../transports/connect-in-memory.ts';
 import { connectionLog } from './connection-log.ts';
 
 verifies('P1', 'drops log messages without a call on a connection of several principals', () => {
-  const heard: string[] = [];
+  const received: string[] = [];
   const callOf = (id: string) =>
     aCall({
       caller: { id, roles: [], via: 'gateway' },
-      log: { level: 'debug', onMessage: ({ data }) => heard.push(`${id} ${data}`) },
+      log: { level: 'debug', onMessage: ({ data }) => received.push(`${id} ${data}`) },
     });
   const log = connectionLog();
   log.onNotification(LOG_MESSAGE, { data: 'before' });
@@ -25,7 +25,7 @@ verifies('P1', 'drops log messages without a call on a connection of several pri
   log.onNotification(LOG_MESSAGE, { data: 'whose?' });
   log.beforeCall(callOf('ada'));
   log.onNotification(LOG_MESSAGE, { data: 'whose?' });
-  expect(heard).toEqual(['ada hers']);
+  expect(received).toEqual(['ada hers']);
 });
 
 const LOGS = { ...HELLO, capabilities: { tools: {}, logging: {} } };
@@ -65,9 +65,9 @@ verifies('P1', 'sends logging/setLevel to a legacy server before the call', asyn
   const { tiny, levels } = quiet();
   const connection = await connected(tiny);
   const heardAt = async (level: string) => {
-    const heard: unknown[] = [];
-    await connection.send(toolCall('x', {}, { log: { level, onMessage: ({ data }) => heard.push(data) } }));
-    return heard;
+    const received: unknown[] = [];
+    await connection.send(toolCall('x', {}, { log: { level, onMessage: ({ data }) => received.push(data) } }));
+    return received;
   };
   await connection.send(toolCall('x'));
   expect(levels).toEqual([]);

@@ -5,50 +5,53 @@ import { listTtls } from './list-ttl.ts';
 
 function setting(capabilities: JsonObject, era: 'legacy' | 'modern' = 'modern') {
   let now = 0;
-  const heard: string[] = [];
+  const received: string[] = [];
   const agreement = { era, newest: era, protocolVersion: '', capabilities, serverInfo: {}, instructions: undefined };
-  const lives = listTtls({ agreement, onNotification: (method) => heard.push(method), clock: () => now });
-  return { lives, heard, pass: (ms: number) => (now += ms) };
+  const lives = listTtls({ agreement, onNotification: (method) => received.push(method), clock: () => now });
+  return { lives, received, pass: (ms: number) => (now += ms) };
 }
 
 verifies('R7', 'reports a list as changed when its ttlMs is over, and not before', () => {
-  const { lives, heard, pass } = setting({ tools: {}, resources: {} });
+  const { lives, received, pass } = setting({ tools: {}, resources: {} });
   lives.record('tools', 60_000);
   lives.record('resources', 90_000);
   lives.record('templates', 90_000);
   pass(59_999);
   lives.notifyExpired();
-  expect(heard).toEqual([]);
+  expect(received).toEqual([]);
   pass(1);
   lives.notifyExpired();
   lives.notifyExpired();
-  expect(heard).toEqual(['notifications/tools/list_changed']);
+  expect(received).toEqual(['notifications/tools/list_changed']);
   lives.record('tools', 60_000);
   pass(30_000);
   lives.notifyExpired();
-  expect(heard.slice(1)).toEqual(['notifications/resources/list_changed']);
+  expect(received.slice(1)).toEqual(['notifications/resources/list_changed']);
 });
 
 verifies('R7', 'reports a list at most every 5 s, also with a shorter ttlMs', () => {
-  const { lives, heard, pass } = setting({ prompts: {} });
+  const { lives, received, pass } = setting({ prompts: {} });
   lives.record('prompts', 0);
   for (let at = 0; at < 20; at++) {
     lives.notifyExpired();
     pass(1000);
   }
-  expect(heard).toHaveLength(3);
+  expect(received).toHaveLength(3);
 });
 
 verifies('R7', 'ignores ttlMs with listChanged notifications, and a missing ttlMs', () => {
-  for (const { lives, heard, pass } of [setting({ tools: { listChanged: true } }), setting({ tools: {} }, 'legacy')]) {
+  for (const { lives, received, pass } of [
+    setting({ tools: { listChanged: true } }),
+    setting({ tools: {} }, 'legacy'),
+  ]) {
     lives.record('tools', 1000);
     pass(1_000_000);
     lives.notifyExpired();
-    expect(heard).toEqual([]);
+    expect(received).toEqual([]);
   }
-  const { lives, heard, pass } = setting({ tools: {} });
+  const { lives, received, pass } = setting({ tools: {} });
   for (const ttlMs of [undefined, 'x', -1, Number.NaN]) lives.record('tools', ttlMs);
   pass(1_000_000);
   lives.notifyExpired();
-  expect(heard).toEqual([]);
+  expect(received).toEqual([]);
 });

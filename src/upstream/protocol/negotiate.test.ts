@@ -19,7 +19,7 @@ async function server(replies: Readonly<Record<string, Replies>>) {
     const times = asked.filter((one) => (one as unknown[])[0] === method).length;
     return Array.isArray(reply) ? reply[times - 1] : (reply as Reply | undefined);
   };
-  const line: Transport = {
+  const transport: Transport = {
     start: async () => {},
     close: async () => {},
     async send({ id, method, params }) {
@@ -34,10 +34,10 @@ async function server(replies: Readonly<Record<string, Replies>>) {
           : reply
             ? { result: reply }
             : { error: { code: -32601, message: 'no' } };
-      if (id !== undefined) line.onmessage?.({ jsonrpc: '2.0', id, ...outcome });
+      if (id !== undefined) transport.onmessage?.({ jsonrpc: '2.0', id, ...outcome });
     },
   };
-  const peer = new Peer(line, { server: 'demo' });
+  const peer = new Peer(transport, { server: 'demo' });
   await peer.start();
   const methods = () => asked.map((one) => (one as unknown[])[0]);
   return { peer, asked, methods };

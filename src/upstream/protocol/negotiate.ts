@@ -98,9 +98,9 @@ function startProbe(peer: Peer, options: NegotiateOptions): Probe {
 }
 
 /** Tests whether the promise settles within `ms`. */
-async function isSettledIn(ms: number, promise: Promise<unknown>, alarm: Timer): Promise<boolean> {
+async function isSettledIn(ms: number, promise: Promise<unknown>, timer: Timer): Promise<boolean> {
   const quiet = Promise.withResolvers<boolean>();
-  const cancel = alarm(ms, () => quiet.resolve(false));
+  const cancel = timer(ms, () => quiet.resolve(false));
   const settled = await Promise.race([promise.then(() => true), quiet.promise]);
   cancel();
   return settled;

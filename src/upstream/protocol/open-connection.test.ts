@@ -19,11 +19,11 @@ const base = (): ConnectOptions => ({
 });
 
 verifies('T1', 'connects an SDK server in process', async () => {
-  const connection = await connectInMemory(async (line) => {
+  const connection = await connectInMemory(async (transport) => {
     const server = new McpServer({ name: 'sdk', version: '1' });
     const inputSchema = { text: z.string() };
     server.registerTool('echo', { inputSchema }, ({ text }) => ({ content: [{ type: 'text', text }] }));
-    await server.connect(line as Transport as never);
+    await server.connect(transport as Transport as never);
   })({ ...base(), known: undefined });
   expect(connection.agreement).toMatchObject({ era: 'legacy', newest: 'legacy', serverInfo: { name: 'sdk' } });
   const result = await connection.send(toolCall('echo', { text: 'hi' }));
@@ -83,13 +83,13 @@ verifies('T8', 'sends no tools/list to a server without tools', async () => {
 
 verifies('T9', 'passes on notifications of the server, custom ones included', async () => {
   const tiny = tinyServer();
-  const heard: unknown[] = [];
-  const hear = (method: string, params: JsonObject) => heard.push([method, params]);
+  const received: unknown[] = [];
+  const hear = (method: string, params: JsonObject) => received.push([method, params]);
   const connection = await connectInMemory(tiny.serve)({ ...base(), onNotification: hear });
   await tiny.lines[0]?.notify('notifications/tools/list_changed');
   await tiny.lines[0]?.notify('x-editor/selection', { line: 3 });
   await new Promise(setImmediate);
-  expect(heard).toEqual([
+  expect(received).toEqual([
     ['notifications/tools/list_changed', {}],
     ['x-editor/selection', { line: 3 }],
   ]);
@@ -128,12 +128,12 @@ for (const [what, answers, code] of [
 
 it('closes a transport that does not start, and throws its error', async () => {
   let closed = 0;
-  const line: Transport = {
+  const transport: Transport = {
     start: () => Promise.reject(new Error('no cable')),
     send: async () => {},
     close: async () => void closed++,
   };
   const failure = { code: 'UPSTREAM_FAILED', cause: { message: 'no cable' } };
-  await expect(openConnection({ ...base(), transport: line })).rejects.toMatchObject(failure);
+  await expect(openConnection({ ...base(), transport })).rejects.toMatchObject(failure);
   expect(closed).toBe(1);
 });
