@@ -5,6 +5,7 @@ import { HeddleError } from '../core/errors.ts';
 import type { ServerEvent, ServerStatus } from '../core/records/server-status.ts';
 import { realTimer, repeatEvery, steadyClock, type Time } from '../core/time.ts';
 import type { Connection, ListKind } from './connection.ts';
+import { resumeSuspended } from './elicitation/resume-suspended.ts';
 import { suspendedCalls as openSuspendedCalls, type SuspendedCalls } from './elicitation/suspended-calls.ts';
 import { type ConnectionPool, connectionPool, type OwnedConnectionPool } from './lifecycle/connection-pool.ts';
 import { PROBE_EVERY_MS } from './lifecycle/health.ts';
@@ -13,7 +14,6 @@ import type { SoleUser } from './lifecycle/private-connections.ts';
 import { Server } from './lifecycle/server.ts';
 import type { ServerCache } from './lifecycle/server-cache.ts';
 import { type ServerSubscriptions, serverSubscriptions } from './lifecycle/subscriptions.ts';
-import { resumeSuspended } from './protocol/resume-suspended.ts';
 
 export interface ServersOptions extends Partial<Time> {
   readonly plans: readonly ServerPlan[];
