@@ -16,7 +16,7 @@ async function opened() {
   return { heddle, server, store: join(folder, 'home', 'heddle.sqlite') };
 }
 
-verifies('X1', 'a program lists and calls tools, and sees who answered and how', async () => {
+verifies('X1', 'lists and calls tools, and returns the provenance of each result', async () => {
   const { heddle } = await opened();
   expect((await heddle.tools()).map(({ name }) => name)).toContain('mcp__demo__say');
   const result = await heddle.call('demo.say', { words: 'hello' });
@@ -24,7 +24,7 @@ verifies('X1', 'a program lists and calls tools, and sees who answered and how',
   expect(result.latencyMs).toBeGreaterThan(0);
 });
 
-verifies('X1', 'arguments that JSON has no words for are refused, and no server hears of them', async () => {
+verifies('X1', 'rejects arguments that JSON cannot express, before any server receives them', async () => {
   const { heddle, server } = await opened();
   const round: Record<string, unknown> = {};
   round.round = round;
@@ -37,7 +37,7 @@ verifies('X1', 'arguments that JSON has no words for are refused, and no server 
   expect(server.calls).toMatchObject([{ arguments: { words: '1970-01-01T00:00:00.000Z' } }]);
 });
 
-verifies('X1', 'servers connect when they are first called, and not before', async () => {
+verifies('X1', 'connects servers at their first call, not before', async () => {
   const { heddle } = await opened();
   const states = async () => (await heddle.servers.list()).map(({ name, state }) => `${name} ${state}`);
   expect(await states()).toEqual(['demo pending', 'filesystem pending']);
@@ -47,7 +47,7 @@ verifies('X1', 'servers connect when they are first called, and not before', asy
 
 verifies(
   'G11',
-  'each call is judged and recorded as it was made, even when the program uses one object again',
+  'decides and records each call with its own arguments, even if the program reuses one object',
   async () => {
     const { heddle, store: location } = await opened();
     const input = { words: 'harmless' };
@@ -60,12 +60,12 @@ verifies(
     const store = await openStore({ location });
     const records = await store.audit.search({ limit: 10 });
     await store.close();
-    const said = records.filter(({ phase }) => phase === 'intent').map(({ detail }) => detail.arguments);
-    expect(said).toEqual([{ words: 'again' }, { words: 'harmless' }]);
+    const recorded = records.filter(({ phase }) => phase === 'intent').map(({ detail }) => detail.arguments);
+    expect(recorded).toEqual([{ words: 'again' }, { words: 'harmless' }]);
   },
 );
 
-verifies('X1', 'an SDK server is passed as it is, without a wrapper', async () => {
+verifies('X1', 'accepts an SDK server without a wrapper', async () => {
   const clock = new McpServer({ name: 'clock', version: '1.0.0' });
   clock.registerTool('now', {}, () => ({ content: [{ type: 'text', text: 'noon' }] }));
   const heddle = await temporaryHeddleClient({ servers: { clock } });
@@ -109,7 +109,7 @@ describe('the config option', () => {
     },
   );
 
-  verifies('X1', 'is the configuration when it is an object', async () => {
+  verifies('X1', 'takes an object as the whole configuration', async () => {
     const { open } = await folderWithConfig();
     const heddle = await open({ config: { permissions: { deny: ['mcp__filesystem'] } }, store: ':memory:' });
     expect((await heddle.tools()).map(({ name }) => name)).toEqual(['mcp__demo__say']);

@@ -52,12 +52,12 @@ export {
 export type {
   CompleteOptions,
   CompletionRef,
-  ListFilter,
   Prompt,
   ReadResult,
   Resource,
   ResourceApi,
   ResourceTemplate,
+  ServerFilter,
   Update,
 } from './library/resource-api.ts';
 export type { InProcessServer, InProcessTransport } from './upstream/lifecycle/programmatic-servers.ts';

@@ -15,7 +15,7 @@ const signal = new AbortController().signal;
 const ODD = join(import.meta.dirname, '../test/servers/odd-tools.mjs');
 const SILENT = join(import.meta.dirname, '../test/servers/broken-handshake.mjs');
 
-const by = (...roles: Role[]): Caller => ({ id: roles.join('-') || 'nobody', roles, via: 'library' });
+const by = (...roles: Role[]): Caller => ({ id: roles.join('-') || 'no-role', roles, via: 'library' });
 const callOf = (name: string, input: Call['input'] = {}): Call => ({
   id: crypto.randomUUID(),
   kind: 'tool',
@@ -28,7 +28,7 @@ const callOf = (name: string, input: Call['input'] = {}): Call => ({
 });
 
 describe('closing', () => {
-  it('twice is the same as once', async () => {
+  it('can be repeated', async () => {
     const heddle = await temporaryHeddle({ servers: { up: recordingServer({ do: () => text('') }) } });
     await heddle.dispatch(callOf('up.do'));
     await Promise.all([heddle.close(), heddle.close()]);
@@ -48,7 +48,7 @@ describe('closing', () => {
     expect(carriersOf(mark)).toEqual([]);
   });
 
-  verifies('T4', 'in the middle of a call fails that call, and ends what was started', async () => {
+  verifies('T4', 'during a call fails that call and ends its processes', async () => {
     const mark = `HEDDLE_OPEN=${process.pid}.middle`;
     const [name = '', value = ''] = mark.split('=');
     const heddle = await temporaryHeddle({
@@ -62,7 +62,7 @@ describe('closing', () => {
     expect(carriersOf(mark)).toEqual([]);
   });
 
-  verifies('T4', 'is final: a call that comes later is refused and starts nothing', async () => {
+  verifies('T4', 'is final: a later call is refused and starts nothing', async () => {
     const mark = `HEDDLE_OPEN=${process.pid}.later`;
     const [name = '', value = ''] = mark.split('=');
     const odd = { command: process.execPath, args: [ODD], env: { [name]: value } };
@@ -74,14 +74,14 @@ describe('closing', () => {
     expect(carriersOf(mark)).toEqual([]);
   });
 
-  it('ends those who listen for changes', async () => {
+  it('ends readers of changes', async () => {
     const heddle = await temporaryHeddle();
-    const heard: string[] = [];
+    const subjects: string[] = [];
     const changes = heddle.changes(by('owner'), signal);
     await heddle.servers.connect(by('owner'), 'filesystem', signal);
     await heddle.close();
-    for await (const { subject } of changes) heard.push(subject);
-    expect(heard).toContain('filesystem');
+    for await (const { subject } of changes) subjects.push(subject);
+    expect(subjects).toContain('filesystem');
   });
 });
 
@@ -98,7 +98,7 @@ describe('roles', () => {
     ['run the doctor', ['owner', 'operator'], (heddle: Heddle, who: Caller) => heddle.doctor(who, undefined, signal)],
     ['list servers', ['owner', 'operator', 'auditor'], (heddle: Heddle, who: Caller) => heddle.servers.list(who)],
     ['read statistics', ['owner', 'operator', 'auditor'], (heddle: Heddle, who: Caller) => heddle.traces.stats(who, 0)],
-  ])('P4: to %s takes one of %j', async (_, may, act) => {
+  ])('P4: to %s requires one of %j', async (_, may, act) => {
     const heddle = await temporaryHeddle();
     for (const role of ALL) {
       if (may.includes(role)) await act(heddle, by(role));
@@ -107,7 +107,7 @@ describe('roles', () => {
     await expect(act(heddle, by())).rejects.toMatchObject(denied);
   });
 
-  verifies('P4', 'are not needed to list and to call', async () => {
+  verifies('P4', 'are not needed to list and call tools', async () => {
     const heddle = await temporaryHeddle({ servers: { up: recordingServer({ do: () => text('yes') }) } });
     const { items } = await heddle.catalog.list(by('user'), {});
     expect(items.map(({ publicName }) => publicName)).toContain('mcp__up__do');
@@ -117,8 +117,8 @@ describe('roles', () => {
   });
 });
 
-describe('servers given by the program', () => {
-  verifies('T1', 'may be an SDK server in this process', async () => {
+describe('servers passed by the program', () => {
+  verifies('T1', 'can be SDK servers in this process', async () => {
     const server = new McpServer({ name: 'mine', version: '1' });
     server.registerTool('add', { inputSchema: z.object({ a: z.number(), b: z.number() }) }, ({ a, b }) => ({
       content: [{ type: 'text', text: String(a + b) }],
@@ -128,7 +128,7 @@ describe('servers given by the program', () => {
     await expect(heddle.dispatch(callOf('mine.add', { a: 'x' }))).rejects.toMatchObject({ code: 'INPUT_INVALID' });
   });
 
-  verifies('C5', 'win over configured ones of the same name, and a broken one is an error at once', async () => {
+  verifies('C5', 'win over configured ones of the same name, and fail at once if invalid', async () => {
     const folder = await temporaryFolder();
     await writeFile(join(folder, '.mcp.json'), JSON.stringify({ mcpServers: { up: { command: 'no-such-program' } } }));
     const heddle = await temporaryHeddle({ folder, servers: { up: recordingServer({ do: () => text('given') }) } });
@@ -138,7 +138,7 @@ describe('servers given by the program', () => {
     });
   });
 
-  verifies('C8', 'cannot pass for a built-in by taking its name', async () => {
+  verifies('C8', 'cannot get the privileges of a built-in by its name', async () => {
     const folder = await temporaryFolder();
     await writeFile(join(folder, 'heddle.json'), JSON.stringify({ mode: 'strict' }));
     const tools = { fs_read_file: () => text('mine') };
@@ -152,11 +152,11 @@ describe('servers given by the program', () => {
   });
 });
 
-describe('the configuration file that was asked for', () => {
+describe('the configFile option', () => {
   it.each([
     ['is not there', undefined, 'does not exist'],
     ['is broken', '{ "permissions": ', 'rules.json:1'],
-  ])('C10: stops everything when it %s: its rules would be missing', async (_, content, message) => {
+  ])('C10: fails to open when it %s: its rules would be missing', async (_, content, message) => {
     const folder = await temporaryFolder();
     if (content !== undefined) await writeFile(join(folder, 'rules.json'), content);
     await expect(temporaryHeddle({ folder, configFile: 'rules.json' })).rejects.toMatchObject({
@@ -165,25 +165,27 @@ describe('the configuration file that was asked for', () => {
     });
   });
 
-  it('C10: stops nothing when one entry of it is broken', async () => {
+  it('C10: opens when one entry of it is broken', async () => {
     const folder = await temporaryFolder();
     await writeFile(join(folder, 'rules.json'), JSON.stringify({ mcpServers: { bad: { comand: 'x' } } }));
-    const told: unknown[] = [];
+    const reported: unknown[] = [];
     const heddle = await temporaryHeddle({
       folder,
       configFile: 'rules.json',
-      onProblems: (problems) => told.push(...problems),
+      onProblems: (problems) => reported.push(...problems),
     });
     expect(await heddle.servers.list(by('owner'))).toMatchObject([
       { name: 'bad', state: 'failed' },
       { name: 'filesystem' },
     ]);
-    expect(told).toContainEqual(expect.objectContaining({ level: 'error', server: 'bad', fix: expect.any(String) }));
+    expect(reported).toContainEqual(
+      expect.objectContaining({ level: 'error', server: 'bad', fix: expect.any(String) }),
+    );
   });
 });
 
-describe('two Heddles on one store', () => {
-  verifies('G11', 'write at the same time, and the audit log of both is whole', async () => {
+describe('two Heddles with one store', () => {
+  verifies('G11', 'write at the same time, and keep the audit log intact', async () => {
     const folder = await temporaryFolder();
     const options = () => ({ servers: { up: recordingServer({ do: ({ n }) => text(String(n)) }) } });
     const [one, two] = await Promise.all([

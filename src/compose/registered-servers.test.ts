@@ -33,14 +33,14 @@ async function opened(options: OpenOptions = {}, files: Readonly<Record<string, 
 }
 
 const namesOf = async (heddle: HeddleClient) => (await heddle.servers.list()).map(({ name }) => name);
-const said = async (heddle: HeddleClient, name = 'new.say') => (await heddle.call(name)).value;
+const callResult = async (heddle: HeddleClient, name = 'new.say') => (await heddle.call(name)).value;
 
-describe('a server that is registered while running', () => {
-  verifies('R10', 'is called like any other, from this process or as a program of its own', async () => {
+describe('a server that is registered at run time', () => {
+  verifies('R10', 'is called like any other, in process or as a child process', async () => {
     const mark = `HEDDLE_REGISTERED=${process.pid}.program`;
     const { heddle } = await opened();
     expect(await heddle.servers.register('new', saying('hello'))).toMatchObject({ name: 'new', state: 'pending' });
-    expect(await said(heddle)).toEqual(text('hello'));
+    expect(await callResult(heddle)).toEqual(text('hello'));
     expect(await heddle.servers.register('odd', entryWith(mark))).toMatchObject({ scope: 'dynamic', state: 'pending' });
     expect((await heddle.call('odd.plain', { message: 'x' })).value).toMatchObject(text('x'));
     expect((await heddle.tools({ server: 'new' })).map(({ name }) => name)).toEqual(['mcp__new__say']);
@@ -48,7 +48,7 @@ describe('a server that is registered while running', () => {
     await until('its process is gone', () => carriersOf(mark).length === 0);
   });
 
-  verifies('R10', 'cannot take a name that is there, wherever it comes from', async () => {
+  verifies('R10', 'cannot take an existing name, whatever its scope', async () => {
     const config = { mcpServers: { written: { command: 'no-such-program' } } };
     const { heddle } = await opened({ servers: { given: saying('given') } }, { 'heddle.json': config });
     await heddle.servers.register('new', saying('first'));
@@ -56,18 +56,18 @@ describe('a server that is registered while running', () => {
       const taken = expect.objectContaining({ code: 'NAME_TAKEN', fault: 'caller' });
       await expect(heddle.servers.register(name, saying('second'))).rejects.toEqual(taken);
     }
-    expect(await said(heddle)).toEqual(text('first'));
-    expect(await said(heddle, 'given.say')).toEqual(text('given'));
+    expect(await callResult(heddle)).toEqual(text('first'));
+    expect(await callResult(heddle, 'given.say')).toEqual(text('given'));
   });
 
-  verifies('R10', 'is one of two that come at once under one name', async () => {
+  verifies('R10', 'wins alone when two are registered at once under one name', async () => {
     const { heddle } = await opened();
     const both = await Promise.allSettled(['a', 'b'].map((words) => heddle.servers.register('new', saying(words))));
     expect(both.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
-    expect(await said(heddle)).toEqual(text('a'));
+    expect(await callResult(heddle)).toEqual(text('a'));
   });
 
-  it('is refused when its entry or its name is broken, and leaves nothing behind', async () => {
+  it('is refused when its entry or its name is invalid, and leaves nothing behind', async () => {
     const { heddle } = await opened();
     const bad: readonly [string, JsonObject][] = [
       ['new', { comand: 'x' }],
@@ -81,32 +81,32 @@ describe('a server that is registered while running', () => {
     }
     expect(await namesOf(heddle)).toEqual(['filesystem']);
     await heddle.servers.register('new', saying('good'));
-    expect(await said(heddle)).toEqual(text('good'));
+    expect(await callResult(heddle)).toEqual(text('good'));
   });
 
-  verifies('C6', 'is refused where an organisation forbids it, unless it is the program’s own', async () => {
+  verifies('C6', 'is refused if an organisation forbids it, unless it is in process', async () => {
     const managed = { 'managed/managed-settings.json': { deniedServers: [{ serverName: 'new' }] } };
     const { heddle } = await opened({}, managed);
     await expect(heddle.servers.register('new', { command: 'x' })).rejects.toMatchObject({ code: 'SERVER_BLOCKED' });
     expect(await namesOf(heddle)).toEqual(['filesystem']);
     await expect(heddle.servers.unregister('new')).rejects.toMatchObject({ code: 'NAME_UNKNOWN' });
     await heddle.servers.register('new', saying('own'));
-    expect(await said(heddle)).toEqual(text('own'));
+    expect(await callResult(heddle)).toEqual(text('own'));
   });
 
-  verifies('R10', 'stays when files change, and wins over one of its name in them until it goes', async () => {
+  verifies('R10', 'survives changes of files, and wins over a server of its name in them', async () => {
     const { heddle, write } = await opened({ watch: true }, { 'heddle.json': {} });
     await heddle.servers.register('new', saying('registered'));
     await write('heddle.json', { mcpServers: { new: { command: 'no-such-program' }, other: { command: 'x' } } });
     await until('the file counts', async () => (await namesOf(heddle)).includes('other'));
-    expect(await said(heddle)).toEqual(text('registered'));
+    expect(await callResult(heddle)).toEqual(text('registered'));
     await heddle.servers.unregister('new');
     const status = (await heddle.servers.list()).find(({ name }) => name === 'new');
     expect(status).toMatchObject({ scope: 'project', transport: 'stdio' });
   });
 });
 
-it('files that were being read when a server came are read again with it', async () => {
+it('reads the files again when a server is registered during a read', async () => {
   const config = (servers: readonly ServerConfig[]) =>
     ({ servers: new Map(servers.map((one) => [one.name, one])) }) as unknown as Config;
   const slow = Promise.withResolvers<void>();
@@ -131,8 +131,8 @@ it('files that were being read when a server came are read again with it', async
   expect(readings).toEqual([[], ['new'], ['new']]);
 });
 
-describe('a registered server that changes or goes', () => {
-  verifies('R10', 'lets calls under way come to their end, and takes no others', async () => {
+describe('a registered server that is updated or unregistered', () => {
+  verifies('R10', 'finishes calls in flight and accepts no others', async () => {
     const { heddle } = await opened();
     const held = Promise.withResolvers<void>();
     const started = Promise.withResolvers<void>();
@@ -145,14 +145,14 @@ describe('a registered server that changes or goes', () => {
     const call = heddle.call('new.hold');
     await started.promise;
     await heddle.servers.update('new', saying('newer'));
-    expect(await said(heddle)).toEqual(text('newer'));
+    expect(await callResult(heddle)).toEqual(text('newer'));
     await heddle.servers.unregister('new');
-    await expect(said(heddle)).rejects.toMatchObject({ code: 'NAME_UNKNOWN' });
+    await expect(callResult(heddle)).rejects.toMatchObject({ code: 'NAME_UNKNOWN' });
     held.resolve();
     expect((await call).value).toEqual(text('late'));
   });
 
-  verifies('R10', 'has a new version where its definition changed, and only there', async () => {
+  verifies('R10', 'changes the digests of changed definitions only', async () => {
     const { heddle } = await opened();
     const digests = async () =>
       Object.fromEntries((await heddle.tools({ server: 'new' })).map((one) => [one.name, one.digest]));
@@ -169,20 +169,20 @@ describe('a registered server that changes or goes', () => {
     expect((await heddle.catalog.describe('new.say')).digest).toBe(after.mcp__new__say);
   });
 
-  verifies('R10', 'is heard of: registered when it comes, closed when it goes', async () => {
+  verifies('R10', 'publishes `registered` when it is added and `closed` when it is removed', async () => {
     const { heddle } = await opened();
     const abort = new AbortController();
     const changes = heddle.changes({ signal: abort.signal });
     await heddle.servers.register('new', saying('1'));
-    await said(heddle);
+    await callResult(heddle);
     await heddle.servers.update('new', saying('2'));
     await heddle.servers.unregister('new');
     abort.abort();
-    const heard: unknown[] = [];
+    const events: unknown[] = [];
     for await (const { kind, subject, detail } of changes) {
-      if (kind === 'server' && subject === 'new') heard.push(detail.event);
+      if (kind === 'server' && subject === 'new') events.push(detail.event);
     }
-    expect(heard.filter((event) => event === 'registered' || event === 'closed')).toEqual([
+    expect(events.filter((event) => event === 'registered' || event === 'closed')).toEqual([
       'registered',
       'closed',
       'registered',
@@ -190,20 +190,20 @@ describe('a registered server that changes or goes', () => {
     ]);
   });
 
-  it('can be no server that was not registered, and is kept when the change is refused', async () => {
+  it('rejects servers that were not registered, and keeps the old one when an update is refused', async () => {
     const { heddle } = await opened({ servers: { given: saying('given') } });
-    for (const name of ['given', 'filesystem', 'nobody']) {
+    for (const name of ['given', 'filesystem', 'unknown']) {
       await expect(heddle.servers.unregister(name)).rejects.toMatchObject({ code: 'NAME_UNKNOWN' });
       await expect(heddle.servers.update(name, saying('x'))).rejects.toMatchObject({ code: 'NAME_UNKNOWN' });
     }
     await heddle.servers.register('new', saying('kept'));
     await expect(heddle.servers.update('new', { comand: 'x' })).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
-    expect(await said(heddle)).toEqual(text('kept'));
+    expect(await callResult(heddle)).toEqual(text('kept'));
   });
 });
 
-describe('what is done to servers while running', () => {
-  verifies('R10', 'leaves a record of who did it and how it ended, without secrets', async () => {
+describe('administration of servers at run time', () => {
+  verifies('R10', 'writes audit records with caller and outcome, without secrets', async () => {
     const { heddle, store: location } = await opened();
     const entry = { command: 'no-such-program', env: { KEY: 'hunter2' }, args: ['--token', 'hunter2'] };
     await heddle.servers.register('new', entry);
@@ -228,7 +228,7 @@ describe('what is done to servers while running', () => {
     expect(JSON.stringify(records)).not.toContain('hunter2');
   });
 
-  verifies('P4', 'takes an owner or an operator', async () => {
+  verifies('P4', 'requires the role owner or operator', async () => {
     const heddle = await temporaryHeddle();
     const by = (role: Role): Caller => ({ id: role, roles: [role], via: 'console' });
     for (const role of ['approver', 'auditor', 'user'] as const) {
@@ -241,7 +241,7 @@ describe('what is done to servers while running', () => {
     await heddle.servers.unregister(by('owner'), 'new');
   });
 
-  it('ends with Heddle: nothing is started after it was closed', async () => {
+  it('starts nothing after Heddle was closed', async () => {
     const mark = `HEDDLE_REGISTERED=${process.pid}.closed`;
     const { heddle } = await opened();
     const late = heddle.servers.register('new', { ...entryWith(mark), autoConnect: true });

@@ -9,7 +9,7 @@ export interface CallToolResult extends JsonObject {
   readonly _meta?: JsonObject;
 }
 
-/** One part of a tool result or of a prompt message. */
+/** A part of a tool result or of a prompt message. */
 export type ContentBlock = TextContent | ImageContent | AudioContent | ResourceLink | EmbeddedResource;
 
 interface Content extends JsonObject {

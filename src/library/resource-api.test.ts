@@ -18,7 +18,7 @@ const NOTES: Readables = {
   complete: ({ argument }) => ({ completion: { values: [`${(argument as JsonObject).value}!`] } }),
 };
 
-describe.each(['legacy', 'modern'] as const)('a program, of a %s server,', (era) => {
+describe.each(['legacy', 'modern'] as const)('the library, with a %s server,', (era) => {
   const notes = () => readingServer({ ...NOTES, era });
 
   verifies('X1', 'lists and reads resources, by URI and by template', async () => {
@@ -44,7 +44,7 @@ describe.each(['legacy', 'modern'] as const)('a program, of a %s server,', (era)
     expect(server.requests.at(-1)).toMatchObject(['resources/read', { uri: 'note://two' }]);
   });
 
-  verifies('R6', 'gets prompts by their names, with arguments that fit', async () => {
+  verifies('R6', 'gets prompts by name, with valid arguments', async () => {
     const server = notes();
     const heddle = await opened({ notes: server });
     expect(await heddle.prompts()).toMatchObject([{ name: 'mcp__notes__greet', server: 'notes' }]);
@@ -76,71 +76,71 @@ describe.each(['legacy', 'modern'] as const)('a program, of a %s server,', (era)
     expect(server.requests.at(-1)?.[1]).toMatchObject({ ref: { type: 'ref/resource', uri: 'note://by-day/{day}' } });
   });
 
-  verifies('R6', 'follows a resource, which the server is asked for once, until nobody does', async () => {
+  verifies('R6', 'subscribes to a resource once, until the last subscriber ends', async () => {
     const server = notes();
     const heddle = await opened({ notes: server });
-    const told: string[] = [];
-    const endOne = await heddle.subscribe('note://one', ({ uri }) => void told.push(`one ${uri}`));
-    const endTwo = await heddle.subscribe('heddle://notes/note://one', ({ uri }) => void told.push(`two ${uri}`));
+    const updates: string[] = [];
+    const endOne = await heddle.subscribe('note://one', ({ uri }) => void updates.push(`one ${uri}`));
+    const endTwo = await heddle.subscribe('heddle://notes/note://one', ({ uri }) => void updates.push(`two ${uri}`));
     expect([...server.followed]).toEqual(['note://one']);
     server.update('note://one');
-    await until('both are told', () => told.length >= 2);
-    expect(told.sort()).toEqual(['one note://one', 'two heddle://notes/note://one']);
+    await until('both subscribers are notified', () => updates.length >= 2);
+    expect(updates.sort()).toEqual(['one note://one', 'two heddle://notes/note://one']);
     endOne();
     server.update('note://one');
-    await until('the other is told', () => told.length === 3);
-    expect(told.at(-1)).toBe('two heddle://notes/note://one');
+    await until('the other subscriber is notified', () => updates.length === 3);
+    expect(updates.at(-1)).toBe('two heddle://notes/note://one');
     endTwo();
-    await until('the server is told so', () => server.followed.size === 0);
+    await until('the server is unsubscribed', () => server.followed.size === 0);
   });
 });
 
-verifies('R6', 'a part of what is followed is told of, under its own URI', async () => {
+verifies('R6', 'passes updates of a sub-resource under its own URI', async () => {
   const server = readingServer(NOTES);
   const heddle = await opened({ notes: server });
-  const told: string[] = [];
-  await heddle.subscribe('heddle://notes/note://one', ({ uri }) => void told.push(uri));
+  const updates: string[] = [];
+  await heddle.subscribe('heddle://notes/note://one', ({ uri }) => void updates.push(uri));
   server.update('note://one/chapter/2');
   server.update('note://oneself');
   server.update('note://one');
-  await until('it is told', () => told.length === 2);
-  expect(told).toEqual(['heddle://notes/note://one/chapter/2', 'heddle://notes/note://one']);
-});
-
-verifies('R6', 'a server that cannot complete is not asked to, and suggests nothing', async () => {
-  const { complete: _, ...rest } = NOTES;
-  const server = readingServer(rest);
-  const heddle = await opened({ notes: server });
-  const { value } = await heddle.complete({ prompt: 'greet' }, { name: 'who', value: '' });
-  expect(value).toEqual({ completion: { values: [] } });
-  expect(server.count('completion/complete')).toBe(0);
+  await until('both updates arrive', () => updates.length === 2);
+  expect(updates).toEqual(['heddle://notes/note://one/chapter/2', 'heddle://notes/note://one']);
 });
 
 verifies(
   'R6',
-  'a URI of two servers is each read by its name, and alone only when it is said whose is meant',
+  'sends no completion request to a server without the capability, and returns no suggestions',
   async () => {
-    const [a, b] = [readingServer(NOTES), readingServer(NOTES)];
-    const heddle = await opened({ a, b });
-    const uris = (await heddle.resources()).map(({ uri }) => uri);
-    expect(uris).toEqual(['heddle://a/note://one', 'heddle://b/note://one']);
-    expect(await heddle.readResource(uris[1] as string)).toMatchObject({
-      server: 'b',
-      value: textAt('note://one', 'at note://one'),
-    });
-    await expect(heddle.readResource('note://one')).rejects.toMatchObject({
-      code: 'NAME_AMBIGUOUS',
-      details: { candidates: uris },
-    });
-    expect(await heddle.readResource('note://one', { preferredServer: 'b' })).toMatchObject({ server: 'b' });
-    expect(await heddle.readResource('note://by-day/x', { preferredServer: 'a' })).toMatchObject({ server: 'a' });
+    const { complete: _, ...rest } = NOTES;
+    const server = readingServer(rest);
+    const heddle = await opened({ notes: server });
+    const { value } = await heddle.complete({ prompt: 'greet' }, { name: 'who', value: '' });
+    expect(value).toEqual({ completion: { values: [] } });
+    expect(server.count('completion/complete')).toBe(0);
   },
 );
+
+verifies('R6', 'reads a URI of two servers by its qualified name only', async () => {
+  const [a, b] = [readingServer(NOTES), readingServer(NOTES)];
+  const heddle = await opened({ a, b });
+  const uris = (await heddle.resources()).map(({ uri }) => uri);
+  expect(uris).toEqual(['heddle://a/note://one', 'heddle://b/note://one']);
+  expect(await heddle.readResource(uris[1] as string)).toMatchObject({
+    server: 'b',
+    value: textAt('note://one', 'at note://one'),
+  });
+  await expect(heddle.readResource('note://one')).rejects.toMatchObject({
+    code: 'NAME_AMBIGUOUS',
+    details: { candidates: uris },
+  });
+  expect(await heddle.readResource('note://one', { preferredServer: 'b' })).toMatchObject({ server: 'b' });
+  expect(await heddle.readResource('note://by-day/x', { preferredServer: 'a' })).toMatchObject({ server: 'a' });
+});
 
 describe('rules', () => {
   const servers = () => ({ notes: readingServer(NOTES) });
 
-  verifies('G2', 'a rule that denies a server hides all it has, and says so of none of it', async () => {
+  verifies('G2', 'hides all entries of a denied server', async () => {
     const heddle = await opened(servers(), { permissions: { deny: ['mcp__notes'] } });
     expect(await heddle.resources()).toEqual([]);
     expect(await heddle.prompts()).toEqual([]);
@@ -151,7 +151,7 @@ describe('rules', () => {
     await expect(heddle.getPrompt('greet', { who: 'x' })).rejects.toMatchObject({ code: 'NAME_UNKNOWN' });
   });
 
-  verifies('G2', 'a rule for one URI denies it under every name', async () => {
+  verifies('G2', 'denies a URI under every name', async () => {
     const heddle = await opened(servers(), { permissions: { deny: ['note://one', 'mcp__notes__greet'] } });
     for (const uri of ['note://one', 'heddle://notes/note://one']) {
       await expect(heddle.readResource(uri)).rejects.toMatchObject({ code: 'NAME_UNKNOWN' });
@@ -160,7 +160,7 @@ describe('rules', () => {
     await heddle.readResource('note://by-day/x');
   });
 
-  verifies('G2', 'in mode strict reading asks, unless the server is allowed', async () => {
+  verifies('G2', 'requires approval for reads in mode strict, unless the server is allowed', async () => {
     const strict = await opened(servers(), { mode: 'strict' });
     await expect(strict.readResource('note://one')).rejects.toMatchObject({ code: 'APPROVAL_REQUIRED' });
     const open = await opened(servers(), { mode: 'strict', permissions: { allow: ['mcp__notes'] } });
@@ -168,13 +168,13 @@ describe('rules', () => {
   });
 });
 
-verifies('T10', 'a server that asks in the middle of a prompt or a read gets its answer', async () => {
-  const asks = async (line: Transport) => {
-    const peer: Peer = new Peer(line, {
+verifies('T10', 'answers an elicitation during a prompt or a read', async () => {
+  const serve = async (transport: Transport) => {
+    const peer: Peer = new Peer(transport, {
       server: 'Heddle',
       async answer(method, params) {
         if (method === 'initialize')
-          return { protocolVersion: params.protocolVersion ?? '', capabilities: ASKING, serverInfo: {} };
+          return { protocolVersion: params.protocolVersion ?? '', capabilities: CAPABILITIES, serverInfo: {} };
         if (method === 'prompts/list') return { prompts: [{ name: 'greet' }] };
         if (method === 'resources/list') return { resources: [{ uri: 'u:1', name: 'one' }] };
         if (method !== 'prompts/get' && method !== 'resources/read') return {};
@@ -184,14 +184,14 @@ verifies('T10', 'a server that asks in the middle of a prompt or a read gets its
     });
     await peer.start();
   };
-  const elicit = () => ({ action: 'accept', content: { name: 'Ada' } }) as const;
-  const heddle = await opened({ asking: { connect: asks } }, {}, { onElicitation: elicit });
+  const onElicitation = () => ({ action: 'accept', content: { name: 'Ada' } }) as const;
+  const heddle = await opened({ asking: { connect: serve } }, {}, { onElicitation });
   const answer = { action: 'accept', content: { name: 'Ada' } };
   expect((await heddle.getPrompt('greet')).value).toMatchObject({ answer });
   expect((await heddle.readResource('u:1')).value).toMatchObject({ answer });
 });
 
-const ASKING = { tools: {}, prompts: {}, resources: {} };
+const CAPABILITIES = { tools: {}, prompts: {}, resources: {} };
 const FORM = {
   message: 'Who?',
   requestedSchema: { type: 'object', properties: { name: { type: 'string' } } },

@@ -42,7 +42,7 @@ export type Update = JsonObject & { readonly uri: string };
 export type CompletionRef = { readonly prompt: string } | { readonly template: string };
 
 /** Limits a list to one server. `signal` ends the wait for servers never seen. */
-export interface ListFilter {
+export interface ServerFilter {
   readonly server?: string;
   readonly signal?: AbortSignal;
 }
@@ -55,8 +55,8 @@ export interface CompleteOptions extends CallOptions {
 /** Resources, prompts and completions. Every read passes the same stages as a tool call. */
 export interface ResourceApi {
   /** Lists resources. A URI that several servers have is listed as `heddle://<server>/<uri>`. */
-  resources(filter?: ListFilter): Promise<readonly Resource[]>;
-  resourceTemplates(filter?: ListFilter): Promise<readonly ResourceTemplate[]>;
+  resources(filter?: ServerFilter): Promise<readonly Resource[]>;
+  resourceTemplates(filter?: ServerFilter): Promise<readonly ResourceTemplate[]>;
   /**
    * Reads a URI that is listed, matches a template, or names its server as `heddle://<server>/<uri>`. Throws `HeddleError`.
    *
@@ -70,7 +70,7 @@ export interface ResourceApi {
     handler: (update: Update) => void | Promise<void>,
     options?: { readonly signal?: AbortSignal },
   ): Promise<() => void>;
-  prompts(filter?: ListFilter): Promise<readonly Prompt[]>;
+  prompts(filter?: ServerFilter): Promise<readonly Prompt[]>;
   /** Gets a prompt by public name, `server.prompt`, or its own name if only one server has it. */
   getPrompt(
     name: string,

@@ -29,7 +29,7 @@ verifies('L1', 'adds a command to the project, in a new heddle.json that editors
   expect(JSON.parse(schema.stdout)).toMatchObject({ $schema: 'https://json-schema.org/draft/2020-12/schema' });
 });
 
-verifies('C2', 'derives a name where none is given, makes it unique, and says it', async () => {
+verifies('C2', 'derives a name if none is given, makes it unique, and prints it', async () => {
   const desk = await deskWith({ 'project/heddle.json': { mcpServers: { example: TIME } } });
   const ran = await desk.heddle(['add', 'https://example.com/mcp', '--header', 'X-Zone: UTC', '--json']);
   expect(ran.stderr).toContain('called example-2');
@@ -46,7 +46,7 @@ verifies('C2', 'derives a name where none is given, makes it unique, and says it
   });
 });
 
-describe('where it goes', () => {
+describe('the target file', () => {
   const entry = JSON.stringify(TIME);
   it.each([
     ['the project’s heddle.json', {}, [], 'project', 'project/heddle.json'],
@@ -69,7 +69,7 @@ describe('where it goes', () => {
     expect(text.includes('$schema')).toBe(!expected.endsWith('.mcp.json') && !Object.hasOwn(files, expected));
   });
 
-  it('is the user’s alone below Heddle’s own folder', async () => {
+  it('is the user scope below Heddle’s own folder', async () => {
     const desk = await deskWith();
     await desk.heddle(['add', 'time', entry, '--scope', 'user']);
     expect((await stat(desk.path('home/heddle.json'))).mode & 0o777).toBe(0o600);
@@ -92,7 +92,7 @@ describe('pasted JSON', () => {
     expect(JSON.parse(ran.stdout).added).toEqual(names);
   });
 
-  it('may come from stdin or a file', async () => {
+  it('is read from stdin or a file', async () => {
     const desk = await deskWith({ 'project/servers.json': whole });
     expect(await desk.spawned(['add', '-'], JSON.stringify({ three: { command: 'c' } }))).toMatchObject({
       code: 0,
@@ -101,7 +101,7 @@ describe('pasted JSON', () => {
     expect(Object.keys(JSON.parse(await desk.read('project/heddle.json')).mcpServers)).toEqual(['three', 'one', 'two']);
   });
 
-  it('may be a server.json of the registry', async () => {
+  it('accepts a server.json of the registry', async () => {
     const server = {
       name: 'io.example/clock',
       description: 'Tells the time',
@@ -117,7 +117,7 @@ describe('pasted JSON', () => {
   });
 });
 
-describe('bad input is refused, with a word on what to do, and nothing is written:', () => {
+describe('refuses bad input with a fix, and writes nothing:', () => {
   it.each([
     [[], 2, 'No server to add was given'],
     [['time'], 2, 'neither a URL, nor JSON, nor a file'],
@@ -225,7 +225,7 @@ verifies('C9', 'moves secrets to the store with --secret, and the file names the
   expect((await desk.heddle(['secret', 'list'])).stdout).toContain('a.Authorization');
 });
 
-it('warns of a secret that goes into the file as plain text when nobody can be asked', async () => {
+it('without a terminal, warns of a secret that goes into the file as plain text', async () => {
   const desk = await deskWith();
   const key = 'ghp_0123456789abcdefghij';
   const ran = await desk.heddle(['add', 'a', '--env', `CREDENTIALS=${key}`, '--env', 'REF_TOKEN=${TOKEN}', '--', 'x']);
@@ -236,7 +236,7 @@ it('warns of a secret that goes into the file as plain text when nobody can be a
   expect(ran.stdout + ran.stderr).not.toContain(key);
 });
 
-it('loses neither of two servers that are added at the same time', async () => {
+it('keeps both of two servers that are added at the same time', async () => {
   const desk = await deskWith({ 'project/heddle.json': '{\n  "mcpServers": {}\n}\n' });
   const names = ['a', 'b', 'c', 'd'];
   const ran = await Promise.all(names.map((name) => desk.spawned(['add', name, '--', 'x'], '')));
@@ -244,7 +244,7 @@ it('loses neither of two servers that are added at the same time', async () => {
   expect(Object.keys(JSON.parse(await desk.read('project/heddle.json')).mcpServers).sort()).toEqual(names);
 });
 
-it('says when another file wins over the one that was written', async () => {
+it('prints a notice when another file wins over the written one', async () => {
   const desk = await deskWith({ 'project/heddle.json': { mcpServers: { a: { command: 'x' } } } });
   const ran = await desk.heddle(['add', 'a', '--scope', 'user', '--', 'y']);
   expect(ran).toMatchObject({

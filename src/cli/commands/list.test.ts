@@ -23,7 +23,7 @@ verifies('T2', 'shows untrusted servers as such, and the transport of an entry t
   expect((await heddle([])).stdout).toContain('demo (project, untrusted)');
 });
 
-verifies('C10', 'a list says when a broken file may have had more, and is shown all the same', async () => {
+verifies('C10', 'prints a list and a notice when a broken file may have had more entries', async () => {
   const { heddle, path } = await deskWith({
     'project/heddle.json': '{ "mcpServers": { "x": { "command": "node" } "y": 1 } }',
   });

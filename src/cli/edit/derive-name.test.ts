@@ -23,14 +23,14 @@ it.each([
   expect(nameOfCommand(command, args)).toBe(name);
 });
 
-verifies('C2', 'calls a remote server by the first label of its host', () => {
+verifies('C2', 'derives the name of a remote server from the first label of its host', () => {
   expect(nameOfUrl('https://notion.example.com/mcp')).toBe('notion');
   expect(nameOfUrl('http://localhost:8080/')).toBe('localhost');
   expect(nameOfUrl('http://127.0.0.1:1/')).toBe('127-0-0-1');
   expect(nameOfUrl('http://[::1]:1/')).toBe('1');
 });
 
-it('counts until a name is new', () => {
+it('appends the first number that makes a name unique', () => {
   expect(uniqueName('a', new Set(['b']))).toBe('a');
   expect(uniqueName('a', new Set(['a', 'a-2']))).toBe('a-3');
 });

@@ -33,7 +33,7 @@ it.each([
   expect(findInlineSecrets('srv', { command: 'x', env: { [key]: value } })).toEqual([]);
 });
 
-it('keeps the scheme of a header beside the reference', () => {
+it('keeps the scheme of a header before the reference', () => {
   const entry = { url: 'https://h/', headers: { Authorization: 'Bearer abc', Cookie: 'a=b', Accept: 'x' } };
   const found = findInlineSecrets('srv', entry);
   expect(found.map(({ value }) => value)).toEqual(['abc', 'a=b']);

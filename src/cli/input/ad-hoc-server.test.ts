@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { serverAt, splitCommand } from './ad-hoc-server.ts';
 
-describe('a server named on the command line', () => {
+describe('a server given on the command line', () => {
   it.each([
     ['npx -y @modelcontextprotocol/server-everything', 'server-everything'],
     ['npx @scope/server-time@1.2.3', 'server-time'],
@@ -26,7 +26,7 @@ describe('a server named on the command line', () => {
     expect(serverAt(url)).toEqual({ name, entry: { type: 'http', url } });
   });
 
-  it.each([['node x'], ['node x ::'], [':: tool'], ['']])('by %j is refused with an example', (words) => {
+  it.each([['node x'], ['node x ::'], [':: tool'], ['']])('refuses %j with an example', (words) => {
     expect(() => splitCommand(words.split(' '))).toThrow(expect.objectContaining({ code: 'USAGE_INVALID' }));
   });
 });

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { expect, it, onTestFinished } from 'vitest';
 import { diffText } from './print-diff.ts';
 
-it('says nothing of two equal texts', () => {
+it('is empty for two equal texts', () => {
   expect(diffText('a.json', 'x\n', 'x\n')).toBe('');
 });
 
@@ -32,15 +32,15 @@ it('shows the changed lines with three lines around them', () => {
   );
 });
 
-it('shows a new file as all added', () => {
+it('shows all lines of a new file as added', () => {
   expect(diffText('a.txt', '', '{}\n')).toBe('--- /dev/null\n+++ a.txt\n@@ -0,0 +1,1 @@\n+{}\n');
 });
 
-it('spells out control characters, so that a file cannot act on the terminal', () => {
+it('escapes control characters, so that a file cannot control the terminal', () => {
   expect(diffText('a.txt', '', '\u001b[2J\n')).toContain('+\\u{001b}[2J');
 });
 
-it('is a diff that `patch` applies, whatever the two texts', () => {
+it('produces a diff that `patch` applies, for any two texts', () => {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-diff-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, 'a.txt');

@@ -2,7 +2,7 @@ import { expect, onTestFinished, vi } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import { printResult } from './print-result.ts';
 
-verifies('L5', 'a part of a result that is named instead of shown takes one line', () => {
+verifies('L5', 'prints each content block without text as one line', () => {
   const written: string[] = [];
   const spy = vi.spyOn(process.stdout, 'write').mockImplementation((text) => written.push(String(text)) > 0);
   onTestFinished(() => spy.mockRestore());

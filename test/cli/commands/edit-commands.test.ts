@@ -17,7 +17,7 @@ const PROJECT = `{
 `;
 
 describe('remove', () => {
-  verifies('L1', 'takes a server out of the file that has it, and keeps the rest', async () => {
+  verifies('L1', 'removes a server from the file that has it, and keeps the rest', async () => {
     const desk = await deskWith({ 'project/heddle.json': PROJECT });
     const file = desk.path('project/heddle.json');
     expect(await desk.heddle(['remove', 'a'])).toEqual({
@@ -28,7 +28,7 @@ describe('remove', () => {
     expect(await desk.read('project/heddle.json')).toBe(PROJECT.replace('    "a": { "command": "x" }, // first\n', ''));
   });
 
-  it('takes it from the file in force first, and says what is in force then', async () => {
+  it('removes it from the active file first, and prints which file is active then', async () => {
     const mine = { mcpServers: { a: { command: 'mine' } } };
     const desk = await deskWith({ 'project/heddle.json': PROJECT, 'home/heddle.json': mine });
     const ran = await desk.heddle(['remove', 'a', '--json']);
@@ -38,7 +38,7 @@ describe('remove', () => {
     expect(JSON.parse(await desk.read('home/heddle.json'))).toEqual({ mcpServers: {} });
   });
 
-  it('works on a .mcp.json that is nothing but servers', async () => {
+  it('works on a .mcp.json without `mcpServers`', async () => {
     const desk = await deskWith({
       'project/.mcp.json': '{\n  "a": { "command": "x" },\n  "b": { "url": "http://b/" }\n}\n',
     });
@@ -56,9 +56,9 @@ describe('remove', () => {
   });
 });
 
-describe('a name that is not there', () => {
+describe('an unknown name', () => {
   const files = { 'project/heddle.json': { mcpServers: { github: { command: 'x' } } } };
-  it.each(['remove', 'enable', 'disable', 'get'])('gets a guess from %s', async (command) => {
+  it.each(['remove', 'enable', 'disable', 'get'])('gets a suggestion from %s', async (command) => {
     const desk = await deskWith(files);
     const ran = await desk.heddle([command, 'gihtub']);
     expect(ran).toMatchObject({ code: 2, stdout: '' });
@@ -66,7 +66,7 @@ describe('a name that is not there', () => {
     expect(ran.stderr).toContain('Did you mean `github`?');
   });
 
-  it.each(['remove', 'enable', 'disable', 'get'])('is asked for by %s', async (command) => {
+  it.each(['remove', 'enable', 'disable', 'get'])('is required by %s', async (command) => {
     const desk = await deskWith(files);
     expect(await desk.heddle([command])).toMatchObject({
       code: 2,
@@ -75,7 +75,7 @@ describe('a name that is not there', () => {
     expect(await desk.heddle([command, 'a', 'b'])).toMatchObject({ code: 2 });
   });
 
-  it('is told from one that another scope has, and from one that comes with Heddle', async () => {
+  it('is distinguished from one of another scope and from a built-in server', async () => {
     const desk = await deskWith(files);
     const elsewhere = await desk.heddle(['disable', 'github', '--scope', 'user']);
     expect(elsewhere).toMatchObject({ code: 2, stderr: expect.stringContaining(desk.path('project/heddle.json')) });
@@ -85,7 +85,7 @@ describe('a name that is not there', () => {
 });
 
 describe('enable and disable', () => {
-  verifies('C3', 'write `enabled` into the entry, and `list` obeys', async () => {
+  verifies('C3', 'write `enabled` into the entry, which `list` shows', async () => {
     const desk = await deskWith({ 'project/heddle.json': PROJECT });
     expect(await desk.heddle(['disable', 'a'])).toMatchObject({
       code: 0,
@@ -116,7 +116,7 @@ describe('enable and disable', () => {
 });
 
 describe('get', () => {
-  verifies('L1', 'shows a server as written and as in force, and no secret', async () => {
+  verifies('L1', 'shows a server as written and as active, without secrets', async () => {
     const desk = await deskWith({ 'project/heddle.json': PROJECT });
     const options = { env: { VARIABLE: SECRET } };
     const ran = await desk.heddle(['get', 'b', '--json'], options);
@@ -135,7 +135,7 @@ describe('get', () => {
     expect(ran.stdout + people.stdout).not.toContain(SECRET);
   });
 
-  it('shows a broken server with what is wrong', async () => {
+  it('shows the problem of a broken server', async () => {
     const desk = await deskWith({ 'project/heddle.json': PROJECT });
     const ran = await desk.heddle(['get', 'b', '--json']);
     expect(JSON.parse(ran.stdout)).toMatchObject({ inForce: null, problem: { code: 'VARIABLE_UNSET' } });
@@ -155,7 +155,7 @@ describe('config path', () => {
     expect((await desk.heddle(['config', 'path'])).stdout).toContain(`found   ${desk.path('project/heddle.json')}`);
   });
 
-  it('guesses a verb', async () => {
+  it('suggests a verb', async () => {
     const desk = await deskWith();
     const ran = await desk.heddle(['config', 'shema']);
     expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('Did you mean `heddle config schema`?') });
@@ -163,7 +163,7 @@ describe('config path', () => {
 });
 
 describe('secret', () => {
-  verifies('L3', 'takes a value from stdin, lists names and when, and shows no value anywhere', async () => {
+  verifies('L3', 'reads a value from stdin, lists names and dates, and never prints a value', async () => {
     const desk = await deskWith();
     const runs = [
       await desk.spawned(['secret', 'set', 'a.TOKEN'], `${SECRET}\n`),
@@ -201,7 +201,7 @@ describe('secret', () => {
     expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('is empty') });
   });
 
-  it('says that the key is wrong, and exits as for a configuration', async () => {
+  it('reports a wrong key with the exit code of a configuration error', async () => {
     const desk = await deskWith();
     await desk.spawned(['secret', 'set', 'a'], SECRET);
     const ran = await desk.spawned(['secret', 'set', 'a'], SECRET, { HEDDLE_SECRET_KEY: 'another' });
@@ -210,7 +210,7 @@ describe('secret', () => {
     expect(await desk.heddle(['secret', 'list'])).toMatchObject({ code: 3 });
   });
 
-  verifies('C9', 'is what `${secret:name}` stands for; without it that server alone fails', async () => {
+  verifies('C9', 'is the value of `${secret:name}`; without it only that server fails', async () => {
     const args = ['--plain', 'word ${secret:a.T}'];
     const servers = { a: { command: 'x', args, env: { T: '${secret:a.T}' } }, b: { command: 'y' } };
     const desk = await deskWith({ 'project/heddle.json': { mcpServers: servers } });

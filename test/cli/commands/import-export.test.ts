@@ -48,29 +48,33 @@ const CURSOR = {
 const HOME = 'home/.heddle/heddle.json';
 const DESK = 'home/.cursor/mcp.json';
 
-verifies('C12', 'import shows what every host has, compared with what is configured, and writes nothing', async () => {
-  const { heddle, path } = await machine({
-    [DESK]: CURSOR,
-    'project/.vscode/mcp.json': '{ "servers": { "time": { "type": "stdio", "command": "other" } } }',
-    'home/.codex/config.toml': '[mcp_servers.docs]\nurl = "https://mcp.example.com/mcp"\n',
-    'home/.gemini/settings.json': '{ broken',
-    'project/heddle.json': { mcpServers: { time: { type: 'stdio', command: 'uvx', args: ['mcp-server-time'] } } },
-  });
-  const { code, stdout, stderr } = heddle('import');
-  const rows = stdout.split('\n').map((line) => line.trim().split(/ {2,}/));
-  expect(rows).toContainEqual(['cursor', 'user', path(DESK), 'github', 'time']);
-  expect(rows).toContainEqual(['vscode', 'project', path('project/.vscode/mcp.json'), 'time']);
-  expect(rows).toContainEqual(['codex', 'user', path('home/.codex/config.toml'), 'docs']);
-  expect(stderr).toMatch(/\.gemini\/settings\.json:1:\d+: /);
-  expect(stdout).not.toContain('ghp_');
-  expect(code).toBe(0);
-  await expect(stat(path(HOME))).rejects.toThrow();
-  const { files } = JSON.parse(heddle('import', '--json').stdout);
-  const states = files.flatMap((one: { host: string; servers: { name: string; state: string }[] }) =>
-    one.servers.map(({ name, state }) => `${one.host} ${name} ${state}`),
-  );
-  expect(states).toEqual(expect.arrayContaining(['cursor github new', 'cursor time same', 'vscode time different']));
-});
+verifies(
+  'C12',
+  'import shows the servers of every host, compared with the configuration, and writes nothing',
+  async () => {
+    const { heddle, path } = await machine({
+      [DESK]: CURSOR,
+      'project/.vscode/mcp.json': '{ "servers": { "time": { "type": "stdio", "command": "other" } } }',
+      'home/.codex/config.toml': '[mcp_servers.docs]\nurl = "https://mcp.example.com/mcp"\n',
+      'home/.gemini/settings.json': '{ broken',
+      'project/heddle.json': { mcpServers: { time: { type: 'stdio', command: 'uvx', args: ['mcp-server-time'] } } },
+    });
+    const { code, stdout, stderr } = heddle('import');
+    const rows = stdout.split('\n').map((line) => line.trim().split(/ {2,}/));
+    expect(rows).toContainEqual(['cursor', 'user', path(DESK), 'github', 'time']);
+    expect(rows).toContainEqual(['vscode', 'project', path('project/.vscode/mcp.json'), 'time']);
+    expect(rows).toContainEqual(['codex', 'user', path('home/.codex/config.toml'), 'docs']);
+    expect(stderr).toMatch(/\.gemini\/settings\.json:1:\d+: /);
+    expect(stdout).not.toContain('ghp_');
+    expect(code).toBe(0);
+    await expect(stat(path(HOME))).rejects.toThrow();
+    const { files } = JSON.parse(heddle('import', '--json').stdout);
+    const states = files.flatMap((one: { host: string; servers: { name: string; state: string }[] }) =>
+      one.servers.map(({ name, state }) => `${one.host} ${name} ${state}`),
+    );
+    expect(states).toEqual(expect.arrayContaining(['cursor github new', 'cursor time same', 'vscode time different']));
+  },
+);
 
 verifies('C12', 'import of one host shows the change, and makes it with --write', async () => {
   const { heddle, path, text } = await machine({
@@ -98,7 +102,7 @@ verifies('C12', 'import of one host shows the change, and makes it with --write'
   expect(JSON.parse((await text(HOME)).replace('// mine', '')).mcpServers.time).toEqual(CURSOR.mcpServers.time);
 });
 
-verifies('C12', 'import writes into the scope that was asked for, and can read a file by name', async () => {
+verifies('C12', 'import writes into the given scope, and reads a given file', async () => {
   const { heddle, text, path } = await machine({ 'somewhere/x.json': CURSOR });
   expect(
     heddle('import', 'cursor', 'time', '--write', '--scope', 'project', '--file', path('somewhere/x.json')),
@@ -110,7 +114,7 @@ verifies('C12', 'import writes into the scope that was asked for, and can read a
   expect(Object.keys(JSON.parse(await text('project/.heddle/local.json')).mcpServers)).toEqual(['github', 'time']);
 });
 
-verifies('C12', 'import that keeps what is there does not say that it writes it', async () => {
+verifies('C12', 'import does not report servers that it keeps as written', async () => {
   const { heddle, path } = await machine({ [DESK]: CURSOR });
   expect(heddle('import', 'cursor', '--write').stderr).toContain('GITHUB_TOKEN looks like a secret');
   const again = heddle('import', 'cursor', '--write');
@@ -159,7 +163,7 @@ it.each([
   expect(stderr).toContain(fix);
 });
 
-it('import of a host whose only file is broken exits with the code of a broken file', async () => {
+it('import exits with code 3 if the only file of the host is broken', async () => {
   const { heddle } = await machine({ [DESK]: '{ "mcpServers": [] }' });
   expect(heddle('import', 'cursor')).toMatchObject({ code: 3, stderr: expect.stringContaining(':1:17: ') });
 });
@@ -190,7 +194,7 @@ verifies('C12', 'export shows a diff, writes after a backup, and rolls back', as
   await expect(stat(path(`${DESK}.heddle-backup`))).rejects.toThrow();
 });
 
-verifies('C12', 'a file that export began is gone after a rollback', async () => {
+verifies('C12', 'a rollback deletes a file that export created', async () => {
   const { heddle, text, path } = await machine({ [HOME]: { mcpServers: { a: { command: 'a' } } } });
   expect(heddle('export', 'vscode', '--scope', 'project', '--write', '--json')).toMatchObject({ code: 0 });
   expect(JSON.parse(await text('project/.vscode/mcp.json'))).toEqual({
@@ -200,7 +204,7 @@ verifies('C12', 'a file that export began is gone after a rollback', async () =>
   await expect(stat(path('project/.vscode/mcp.json'))).rejects.toThrow();
 });
 
-it('a private file stays private, and so does its copy', async () => {
+it('a private file and its backup stay private', async () => {
   const { heddle, path } = await machine({
     'home/.codex/config.toml': 'model = "m"\n',
     [HOME]: { mcpServers: { a: { command: 'a' } } },
@@ -212,7 +216,7 @@ it('a private file stays private, and so does its copy', async () => {
   }
 });
 
-it('export leaves a broken file alone and says where it breaks', async () => {
+it('export does not change a broken file, and reports the position of the error', async () => {
   const { heddle, text } = await machine({
     [DESK]: '{\n  "mcpServers" {}\n}',
     [HOME]: { mcpServers: { a: { command: 'a' } } },

@@ -3,10 +3,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import { verifies } from '../test/requirements.ts';
-import { sseServer } from '../test/servers/sse-servers.ts';
-import { temporaryFolder, temporaryHeddle } from '../test/temporary-heddle.ts';
-import type { Caller } from './core/call.ts';
+import type { Caller } from '../../src/core/call.ts';
+import { verifies } from '../requirements.ts';
+import { sseServer } from '../servers/sse-servers.ts';
+import { temporaryFolder, temporaryHeddle } from '../temporary-heddle.ts';
 
 const owner: Caller = { id: 'someone', roles: ['owner'], via: 'library' };
 
@@ -17,7 +17,7 @@ async function connect(entry: object, variables: Record<string, string>, cwd: st
   return heddle.servers.connect(owner, 'demo', new AbortController().signal);
 }
 
-verifies('T1', 'goes through the proxy of the environment it was given', async () => {
+verifies('T1', 'uses the proxy of the `env` option', async () => {
   const seen: string[] = [];
   const proxy = createServer((request, response) => {
     seen.push(String(request.url));
@@ -32,7 +32,7 @@ verifies('T1', 'goes through the proxy of the environment it was given', async (
   expect(seen).toEqual(['http://tools.invalid/mcp']);
 });
 
-verifies('T1', 'looks for the IDE that has its own folder open, not that of the process', async () => {
+verifies('T1', 'finds the IDE of the `cwd` option, not of the process', async () => {
   const server = await sseServer();
   onTestFinished(() => server.close());
   const cwd = await temporaryFolder();

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, vi } from 'vitest';
-import { verifies } from '../test/requirements.ts';
-import { recordingServer, text } from '../test/servers/recording-server.ts';
-import { temporaryHeddle } from '../test/temporary-heddle.ts';
-import { newCallId } from './core/call/call-id.ts';
-import type { Call, JsonObject } from './core/call.ts';
-import { gatewayUnderTest, openSession } from './gateway/fixtures.ts';
+import { newCallId } from '../../src/core/call/call-id.ts';
+import type { Call, JsonObject } from '../../src/core/call.ts';
+import { gatewayUnderTest, openSession } from '../../src/gateway/fixtures.ts';
+import { verifies } from '../requirements.ts';
+import { recordingServer, text } from '../servers/recording-server.ts';
+import { temporaryHeddle } from '../temporary-heddle.ts';
 
 const HOUR_MS = 60 * 60_000;
 
@@ -28,7 +28,7 @@ const callOf = (name: string): Call => ({
   signal: new AbortController().signal,
 });
 
-verifies('P1', 'a session outlives a step of the system clock', async () => {
+verifies('P1', 'a session survives a step of the system clock', async () => {
   const gateway = await gatewayUnderTest();
   const session = await openSession(gateway);
   stepClock(HOUR_MS);
@@ -51,7 +51,7 @@ verifies(
   },
 );
 
-verifies('R4', 'a step of the system clock sends no calls to a tool that is left alone', async () => {
+verifies('R4', 'a step of the system clock does not close a circuit breaker', async () => {
   const failing = recordingServer({ echo: () => new Promise(() => {}) }, () => ({
     annotations: { readOnlyHint: true },
   }));
