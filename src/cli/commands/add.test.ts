@@ -145,7 +145,7 @@ describe('refuses bad input with a fix, and writes nothing:', () => {
     [['{"a":{"command":"x","url":"http://h"}}'], 3, 'both `command` and `url`'],
     [['{"a":{"command":"x","env":{"__proto__":"y"}}}'], 2, '`__proto__` is not allowed'],
     [['n', '{"mcpServers":{"a":{"command":"x"},"b":{"command":"y"}}}'], 2, 'There are 2 servers, and one name'],
-    [['{"a":{"command":"x"},"b":{"command":"y"}}', '--env', 'A=B'], 2, 'which of the servers'],
+    [['{"a":{"command":"x"},"b":{"command":"y"}}', '--env', 'A=B'], 2, 'there are several servers'],
     [['a', '{"command":"${a b}"}'], 3, 'is not something Heddle expands'],
   ])('%j', async (words, code, said) => {
     const desk = await deskWith();

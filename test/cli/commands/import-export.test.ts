@@ -6,12 +6,12 @@ import { readConfig } from '../../../src/config/read-config.ts';
 import { runCommand } from '../../house/run-command.ts';
 import { verifies } from '../../requirements.ts';
 
-const HERE = import.meta.dirname;
+const CLI = join(import.meta.dirname, '../../../src/cli');
 const PROGRAM = `
-  import { readInput } from ${JSON.stringify(join(HERE, '../../../src/cli/command.ts'))};
-  import { printError } from ${JSON.stringify(join(HERE, '../../../src/cli/print/print-error.ts'))};
-  import { importServers } from ${JSON.stringify(join(HERE, 'import.ts'))};
-  import { exportServers } from ${JSON.stringify(join(HERE, 'export.ts'))};
+  import { readInput } from ${JSON.stringify(join(CLI, 'command.ts'))};
+  import { printError } from ${JSON.stringify(join(CLI, 'print/print-error.ts'))};
+  import { importServers } from ${JSON.stringify(join(CLI, 'commands/import.ts'))};
+  import { exportServers } from ${JSON.stringify(join(CLI, 'commands/export.ts'))};
   const [word, ...rest] = process.argv.slice(1);
   const command = word === 'import' ? importServers : exportServers;
   try { process.exitCode = await command.run(readInput(command, rest)); }
