@@ -110,7 +110,7 @@ export interface Untrusted {
 /** The merged configuration. */
 export interface Config {
   readonly projectFolder: string;
-  /** All files that were looked for, highest precedence first, missing ones included. */
+  /** All files of the search, highest precedence first, missing ones included. */
   readonly files: readonly SourceFile[];
   readonly servers: ReadonlyMap<string, ServerConfig>;
   readonly dropped: readonly DroppedServer[];

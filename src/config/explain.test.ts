@@ -179,8 +179,8 @@ describe('for any two files', () => {
     // Permissions are united: those of the first file are among those in force.
     if (path[0] === 'permissions') expect(row.value).toEqual(expect.arrayContaining(written as string[]));
     else expect(row.value).toEqual(unreadable ? 'strict' : written);
-    const place = { file: row.file, line: row.line, column: row.column };
-    expect(place).toEqual(document.locate(path, unreadable ? 'value' : 'name'));
+    const location = { file: row.file, line: row.line, column: row.column };
+    expect(location).toEqual(document.locate(path, unreadable ? 'value' : 'name'));
   }
 
   verifies('C7', 'shows the value in force and the location of one of its origins', () => {

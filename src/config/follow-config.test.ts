@@ -20,7 +20,7 @@ function follow(found: readonly string[], also: ReadonlyMap<string, string> = ne
   let states: ReadonlyMap<string, SourceFile['state']> = new Map(found.map((file) => [file, 'found']));
   let change = Promise.withResolvers<boolean>();
   const applied: string[] = [];
-  const said: string[] = [];
+  const messages: string[] = [];
   const config = (): Config => ({
     projectFolder: '/nowhere',
     files: [...states].map(([file, state]) => ({ file, scope: 'project', state })),
@@ -39,7 +39,7 @@ function follow(found: readonly string[], also: ReadonlyMap<string, string> = ne
     read: async () => config(),
     also,
     apply: (next) => applied.push(namesOf(next)),
-    onProblems: (problems) => said.push(...problems.map(({ message }) => message)),
+    onProblems: (problems) => messages.push(...problems.map(({ message }) => message)),
     graceMs: GRACE_MS,
   });
   /** Sets the states of the files; other files are no longer listed. */
@@ -50,23 +50,23 @@ function follow(found: readonly string[], also: ReadonlyMap<string, string> = ne
     resolve(true);
     await vi.advanceTimersByTimeAsync(0);
   }
-  return { becomes, applied, said, close };
+  return { becomes, applied, messages, close };
 }
 
 const stays = expect.stringContaining('the last good configuration stays in force for 5 s');
 
 verifies('C13', 'keeps the last good configuration for 5 s after a file vanished, with a warning', async () => {
-  const { becomes, applied, said, close } = follow([FILE]);
+  const { becomes, applied, messages, close } = follow([FILE]);
   await becomes({ [FILE]: 'absent' });
   await vi.advanceTimersByTimeAsync(GRACE_MS - 1);
-  expect([applied, said]).toEqual([[], [stays]]);
+  expect([applied, messages]).toEqual([[], [stays]]);
   await vi.advanceTimersByTimeAsync(1);
   expect(applied).toEqual(['']);
   close();
 });
 
 verifies('C13', 'applies a file that comes back within the grace period at once', async () => {
-  const { becomes, applied, said, close } = follow([FILE]);
+  const { becomes, applied, messages, close } = follow([FILE]);
   await becomes({ [FILE]: 'absent' });
   await vi.advanceTimersByTimeAsync(40);
   await becomes({ [FILE]: 'found' });
@@ -74,7 +74,7 @@ verifies('C13', 'applies a file that comes back within the grace period at once'
   await vi.advanceTimersByTimeAsync(2 * GRACE_MS);
   expect(applied).toEqual([FILE]);
   await becomes({ [FILE]: 'absent' });
-  expect([applied, said]).toEqual([[FILE], [stays, stays]]);
+  expect([applied, messages]).toEqual([[FILE], [stays, stays]]);
   close();
 });
 
@@ -93,9 +93,9 @@ it('does not start the grace period again when another file changes', async () =
 });
 
 it('grants the grace period to a file that is no longer listed, such as a plugin or heddle.json', async () => {
-  const { becomes, applied, said, close } = follow([FILE, OTHER]);
+  const { becomes, applied, messages, close } = follow([FILE, OTHER]);
   await becomes({ [OTHER]: 'found' });
-  expect([applied, said]).toEqual([[], [stays]]);
+  expect([applied, messages]).toEqual([[], [stays]]);
   await becomes({ [OTHER]: 'found', [FILE]: 'found' });
   expect(applied).toEqual([`${OTHER} ${FILE}`]);
   close();

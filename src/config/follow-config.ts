@@ -58,11 +58,14 @@ export function followConfig(options: FollowConfigOptions): { close(): void } {
       if (closed) return;
       const broken = config.files.filter(({ file, state }) => state === 'broken' && readable.has(file));
       const awaited = grace.awaited(vanishedFrom(config, readable));
-      const kept = [...broken.map(({ file }) => stillInForce(file)), ...awaited.map((file) => gone(file, graceMs))];
-      report([...config.problems, ...(kept.length > 0 ? kept : atNextStart(first, config))]);
-      if (kept.length === 0) readable = foundIn(config);
+      const warnings = [
+        ...broken.map(({ file }) => stillInForce(file)),
+        ...awaited.map((file) => vanished(file, graceMs)),
+      ];
+      report([...config.problems, ...(warnings.length > 0 ? warnings : atNextStart(first, config))]);
+      if (warnings.length === 0) readable = foundIn(config);
       watchFilesOf(config);
-      if (kept.length === 0) apply(config);
+      if (warnings.length === 0) apply(config);
     } catch (thrown) {
       report([unreadable(thrown)]);
     }
@@ -131,10 +134,10 @@ const stillInForce = (file: string): Problem => ({
   fix: 'Correct the file; it is read again automatically.',
 });
 
-const gone = (file: string, graceMs: number): Problem => ({
+const vanished = (file: string, graceMs: number): Problem => ({
   level: 'warn',
   code: 'CONFIG_INVALID',
-  message: `${file} is gone, or empty; the last good configuration stays in force for ${graceMs / 1000} s.`,
+  message: `${file} is missing or empty; the last good configuration stays in force for ${graceMs / 1000} s.`,
   fix: 'Put it back, or wait until its removal takes effect.',
 });
 

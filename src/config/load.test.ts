@@ -153,9 +153,9 @@ describe('the project folder', () => {
 
   it('may be missing: nothing is thrown', async () => {
     const machine = await machineWith({});
-    await mkdir(machine.path('gone'));
-    await rm(machine.path('gone'), { recursive: true });
-    await expect(machine.load({ cwd: machine.path('gone') })).resolves.toMatchObject({ problems: [] });
+    await mkdir(machine.path('removed'));
+    await rm(machine.path('removed'), { recursive: true });
+    await expect(machine.load({ cwd: machine.path('removed') })).resolves.toMatchObject({ problems: [] });
   });
 });
 

@@ -80,11 +80,11 @@ function withoutLoosening(layers: readonly Layer[]): { layers: readonly Layer[];
   const problems: Problem[] = [];
   const bound = layers.map((layer) => {
     if (layer.scope === 'enterprise') return layer;
-    const [loose = [], kept = []] = [true, false].map((wanted) =>
+    const [loose = [], strict = []] = [true, false].map((wanted) =>
       layer.settings.filter((setting) => loosens(setting) === wanted),
     );
     problems.push(...loose.map(ignored));
-    return { ...layer, settings: kept, connectors: [] };
+    return { ...layer, settings: strict, connectors: [] };
   });
   return { layers: bound, problems };
 }

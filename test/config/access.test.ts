@@ -34,7 +34,7 @@ describe('gateway credentials', () => {
     ],
     ['an unknown role', { apiKeys: [{ name: 'ci', sha256: SHA, roles: ['admin'] }] }, /must be one of `owner`/],
     ['no roles', { apiKeys: [{ name: 'ci', sha256: SHA, roles: [] }] }, /roles` must be at least 1/],
-    ['another word than none', { auth: 'off' }, /must be `"none"`, or an object with `issuer`/],
+    ['another text than none', { auth: 'off' }, /must be `"none"`, or an object with `issuer`/],
     [
       'an issuer without an audience',
       { auth: { issuer: 'https://a.example' } },
@@ -48,7 +48,7 @@ describe('gateway credentials', () => {
       /algorithms\[0\]` must be one of/,
     ],
     [
-      'a scope of two words',
+      'a scope with a space',
       { auth: { issuer: 'https://a.example', audience: 'x', scopes: { 'a b': 'user' } } },
       /must be a scope without spaces/,
     ],

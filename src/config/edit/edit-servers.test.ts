@@ -47,7 +47,7 @@ verifies('C1', 'adds a server after the last one, and keeps comments, order, ind
 `);
 });
 
-it('replaces a server in its place', () => {
+it('replaces a server without moving it', () => {
   const after = withServer(COMMENTED, 'github', { type: 'http', url: 'https://example.org/mcp' });
   expect(after).toBe(
     COMMENTED.replace(

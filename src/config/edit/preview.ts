@@ -49,6 +49,6 @@ function hiddenItem(item: Node, before: Node | undefined, secret: boolean): read
 }
 
 function hiddenLeaf(node: Node, shown: Json): readonly Hidden[] {
-  const kept = typeof node.value !== 'string' || REFERENCE.test(node.value) || shown === node.value;
-  return kept ? [] : [{ node, value: shown }];
+  const isShown = typeof node.value !== 'string' || REFERENCE.test(node.value) || shown === node.value;
+  return isShown ? [] : [{ node, value: shown }];
 }

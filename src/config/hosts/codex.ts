@@ -46,7 +46,7 @@ const variables: VariableKeys = {
     const bearer = bearerOf(signed.taken.Authorization ?? '');
     const names = Object.entries(sent.taken).map(([key, text]) => [key, soleVariable(text)]);
     return {
-      rest: { ...others, ...kept('env', env.rest), ...kept('headers', signed.rest) },
+      rest: { ...others, ...unlessEmpty('env', env.rest), ...unlessEmpty('headers', signed.rest) },
       named: {
         ...(Object.keys(env.taken).length > 0 && { env_vars: Object.keys(env.taken) }),
         ...(bearer !== undefined && { bearer_token_env_var: bearer }),
@@ -57,7 +57,7 @@ const variables: VariableKeys = {
 };
 
 const bearerOf = (text: string) => (text.startsWith(BEARER) ? soleVariable(text.slice(BEARER.length)) : undefined);
-const kept = (name: string, map: JsonObject): JsonObject => (Object.keys(map).length > 0 ? { [name]: map } : {});
+const unlessEmpty = (name: string, map: JsonObject): JsonObject => (Object.keys(map).length > 0 ? { [name]: map } : {});
 
 function divide(map: Json | undefined, test: (name: string, text: string) => boolean) {
   const texts = Object.entries(isObject(map) ? map : {}).map(([name, text]) => [name, String(text)] as const);

@@ -65,11 +65,11 @@ function set(text: string, path: Names, value: Json | undefined, eol: string): s
 function add(text: string, path: Names, value: Json, eol: string): string {
   const statements = tomlStatements(text);
   const parent = path.slice(0, -1);
-  const beside = statements.findLast((one) => isSame(one.table, parent)) ?? dottedBeside(statements, parent);
-  if (beside !== undefined && !isObject(value)) {
-    const line = `${keyText(path.slice(beside.table.length))} = ${inline(value)}`;
-    const end = lineEnd(text, beside.end);
-    const indent = /[ \t]*$/.exec(text.slice(0, beside.start))?.[0] ?? '';
+  const sibling = statements.findLast((one) => isSame(one.table, parent)) ?? dottedSibling(statements, parent);
+  if (sibling !== undefined && !isObject(value)) {
+    const line = `${keyText(path.slice(sibling.table.length))} = ${inline(value)}`;
+    const end = lineEnd(text, sibling.end);
+    const indent = /[ \t]*$/.exec(text.slice(0, sibling.start))?.[0] ?? '';
     return `${text.slice(0, end)}${eol}${indent}${line}${text.slice(end)}`;
   }
   const block = isObject(value)
@@ -79,7 +79,7 @@ function add(text: string, path: Names, value: Json, eol: string): string {
   return `${text}${gap}${block.join(eol)}${eol}`;
 }
 
-const dottedBeside = (statements: readonly TomlStatement[], parent: Names) =>
+const dottedSibling = (statements: readonly TomlStatement[], parent: Names) =>
   statements.findLast(
     ({ kind, path, table }) => kind === 'pair' && isUnder(path, parent) && table.length < parent.length,
   );

@@ -116,21 +116,22 @@ function noteOthers(members: JsonObject, { lenses, others = {}, title }: HostDia
 }
 
 function kindOf(found: JsonObject, type: Json | undefined, report: Report): string | undefined {
-  const word = typeof type === 'string' && Object.hasOwn(TRANSPORT_NAMES, type) ? TRANSPORT_NAMES[type] : undefined;
-  if (type !== undefined && word === undefined) {
+  const transport =
+    typeof type === 'string' && Object.hasOwn(TRANSPORT_NAMES, type) ? TRANSPORT_NAMES[type] : undefined;
+  if (type !== undefined && transport === undefined) {
     report.problem(`\`type\` is ${JSON.stringify(type)}, which is no transport Heddle knows.`, 'Correct it.', 'type');
     return undefined;
   }
   const { command, url } = found;
-  if (command !== undefined && url !== undefined && word === undefined) {
+  if (command !== undefined && url !== undefined && transport === undefined) {
     report.problem('There are both `command` and `url`.', 'Remove one of them.');
     return undefined;
   }
-  const kind = word ?? (command === undefined ? 'http' : 'stdio');
+  const kind = transport ?? (command === undefined ? 'http' : 'stdio');
   const missing = kind === 'stdio' ? command === undefined && 'command' : url === undefined && 'url';
   if (missing === false) return kind;
-  const either = word === undefined ? 'There is neither `command` nor `url`.' : `\`${missing}\` is missing.`;
-  report.problem(either, word === undefined ? 'Add one of them.' : 'Add it.');
+  const either = transport === undefined ? 'There is neither `command` nor `url`.' : `\`${missing}\` is missing.`;
+  report.problem(either, transport === undefined ? 'Add one of them.' : 'Add it.');
   return undefined;
 }
 

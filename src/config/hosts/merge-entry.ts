@@ -19,11 +19,11 @@ export function mergeEdits(
 ): readonly Edit[] {
   const { lenses, wrapped = [] } = dialect;
   const owned = [...new Set([...Object.keys(entry), ...lenses.map(({ host }) => host), ...wrapped])];
-  const kept = new Set(untranslated.map(pathText));
+  const protectedPaths = new Set(untranslated.map(pathText));
   return owned
     .filter((name) => !owned.some((other) => other.startsWith(`${name}.`)))
     .flatMap((name) => differences(name.split('.'), readDotted(current, name), readDotted(entry, name)))
-    .filter(({ path }) => !kept.has(pathText(path)));
+    .filter(({ path }) => !protectedPaths.has(pathText(path)));
 }
 
 /** Compares member by member, so that comments inside an object stay. */

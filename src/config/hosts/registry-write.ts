@@ -29,10 +29,10 @@ export function describeRegistryServer(servers: HostServers, root: JsonObject): 
     return { problem: `\`${name}\` cannot be described: ${described}`, fix: AS_PACKAGE, notes };
   noteUnknown(entry, { known: WRITTEN_FIELDS, title: 'a server.json', note });
   if (!entry.description) note('its `description` is empty; to publish it, write one.');
-  const kept = typeof root.name === 'string' && serverNameFor(root.name.split('/').at(-1) ?? '') === name;
-  if (!kept) note(`its name is \`local/${name}\`; to publish it, write your own namespace there.`);
+  const keepsName = typeof root.name === 'string' && serverNameFor(root.name.split('/').at(-1) ?? '') === name;
+  if (!keepsName) note(`its name is \`local/${name}\`; to publish it, write your own namespace there.`);
   return {
-    edits: [...heading(entry, kept ? undefined : `local/${name}`, root), ...transportEdits(type, described)],
+    edits: [...heading(entry, keepsName ? undefined : `local/${name}`, root), ...transportEdits(type, described)],
     notes,
   };
 }

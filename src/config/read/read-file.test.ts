@@ -33,7 +33,7 @@ verifies('C10', 'reports the line and column of a syntax error', async () => {
 it.each([
   ['nothing', ''],
   ['a list', '[]'],
-  ['a word', '"x"'],
+  ['a string', '"x"'],
   ['text after the object', '{} {}'],
   ['half an object', '{ "a": {'],
 ])('rejects a file with %s', async (_, content) => {

@@ -28,7 +28,7 @@ const ALL = Object.keys(USER.mcpServers);
 
 describe('the server lists of an organisation', () => {
   it.each<[string, object, readonly string[]]>([
-    ['nothing said allows all', {}, ALL],
+    ['no list allows all', {}, ALL],
     ['an empty list allows none', { allowedServers: [] }, []],
     ['a name allows', { allowedServers: [{ serverName: 'good' }, { serverName: 'shell' }] }, ['shell', 'good']],
     ['aliases count', { allowedMcpServers: [{ serverName: 'good' }] }, ['good']],
@@ -193,9 +193,9 @@ describe('the keys that the lists compare', () => {
       'user/.claude.json': { mcpServers: { user: entry } },
     });
     const env = { HEDDLE_MCP_SERVERS: JSON.stringify({ mcpServers: { envy: entry } }) };
-    const own = [...parseServers('command', { asked: evilCommand }), ...parseServers('dynamic', { late: evilUrl })];
+    const own = [...parseServers('command', { typed: evilCommand }), ...parseServers('dynamic', { late: evilUrl })];
     const config = await machine.load({ env, programmatic: own });
-    expect([...config.servers.keys()].toSorted()).toEqual(['asked', 'bundled', 'envy', 'late', 'plugged', 'user']);
+    expect([...config.servers.keys()].toSorted()).toEqual(['typed', 'bundled', 'envy', 'late', 'plugged', 'user']);
     expect(usable(config)).toEqual([]);
     expect(() => parseServers('dynamic', { both: entry })).toThrow('cannot be used');
   });
@@ -234,11 +234,11 @@ describe('managed-mcp.json', () => {
       'project/.mcp.json': { mcpServers: { theirs: stdio('x') } },
       'project/.heddle/plugins/p/.mcp.json': { plugged: stdio('x') },
     });
-    const own = [...parseServers('sdk', { own: stdio('x') }), ...parseServers('command', { asked: stdio('y') })];
+    const own = [...parseServers('sdk', { own: stdio('x') }), ...parseServers('command', { typed: stdio('y') })];
     const env = { ...ENV, HEDDLE_MCP_SERVERS: '{"envy":{"command":"x"}}' };
     const config = await machine.load({ programmatic: own, env });
     expect(usable(config)).toEqual(['ours', 'own']);
-    expect(config.servers.get('asked')?.problem?.code).toBe('SERVER_BLOCKED');
+    expect(config.servers.get('typed')?.problem?.code).toBe('SERVER_BLOCKED');
     expect(config.dropped.map(({ name }) => name).toSorted()).toEqual([...ALL, 'envy', 'plugged', 'theirs'].toSorted());
     expect(explain(config, 'theirs')[0]?.note).toContain('managed-mcp.json is the only source of servers');
   });

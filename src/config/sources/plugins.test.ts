@@ -87,9 +87,9 @@ verifies('C10', 'reports each invalid bundle and loads the others', async () => 
     code: 'VARIABLE_UNSET',
     message: 'The variable `HEDDLE_PLUGIN_UNSET_ZONE` is not set and has no default.',
   });
-  const said = problems.filter(({ server }) => server === undefined).map(({ at, message }) => [at?.file, message]);
+  const messages = problems.filter(({ server }) => server === undefined).map(({ at, message }) => [at?.file, message]);
   const file = (name: string) => machine.path(`user/.heddle/plugins/${name}.mcpb`);
-  expect(Object.fromEntries(said)).toEqual({
+  expect(Object.fromEntries(messages)).toEqual({
     [file('broken')]: expect.stringContaining('is not valid JSON'),
     [file('empty')]: expect.stringContaining('has no manifest.json'),
     [file('evil')]: expect.stringContaining('"../../evil", which is not a plain relative path'),

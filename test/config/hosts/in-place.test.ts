@@ -113,7 +113,7 @@ it.each([
   ['inline tables by name', '[mcp_servers]\nx = { command = "old", env = { A = "1" }, extra = 1 }\n'],
   ['dotted keys', 'mcp_servers.x.command = "old"\nmcp_servers.x.extra = 1\nmcp_servers.x.env.A = "1"\n'],
   ['quoted names', '[ "mcp_servers" . \'x\' ]\n"command" = """\nold"""\nextra = 1\n'],
-  ['long strings that end in quotes', '[mcp_servers.x]\nnote = """say "hi""""\ncommand = "old"\nextra = 1\n'],
+  ['multi-line strings that end in quotes', '[mcp_servers.x]\nnote = """say "hi""""\ncommand = "old"\nextra = 1\n'],
   ['lists of tables around it', '[[a]]\nb = 1\n[[a]]\nb = 2\n[mcp_servers.x]\ncommand = "old" # [x]\nextra = 1\n'],
   ['Windows line ends', '[mcp_servers.x]\r\ncommand = "old"\r\nextra = 1\r\n'],
 ])('edits TOML with %s', (_, before) => {

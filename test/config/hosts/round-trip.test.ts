@@ -17,7 +17,7 @@ const piece = fc.oneof(
 const isSound = (text: string) => !/[\0\r\n]/.test(text) && !/(?<!\$)\$\{(?![^}]*\})/.test(text);
 const text = fc.array(piece, { maxLength: 3 }).map((parts) => parts.join(''));
 const line = text.filter(isSound);
-const words = fc.array(fc.stringMatching(/^[a-z_]{1,8}$/), { maxLength: 3 });
+const names = fc.array(fc.stringMatching(/^[a-z_]{1,8}$/), { maxLength: 3 });
 const key = fc.oneof(fc.stringMatching(/^[A-Za-z_][A-Za-z0-9_]{0,7}$/), fc.constantFrom('A', 'TOKEN', 'x-y', 'a.b'));
 const map = fc.dictionary(key, fc.oneof(line, fc.constantFrom('${A}', '${TOKEN}', 'Bearer ${TOKEN}')), { maxKeys: 3 });
 const optional = { requiredKeys: [] as [] };
@@ -30,7 +30,7 @@ const treatment = {
   timeoutMs: fc.integer({ min: 1, max: 100_000 }),
   connectTimeoutMs: fc.integer({ min: 1, max: 100_000 }),
   permissions: fc.record(
-    { allowedTools: words, deniedTools: words, readPermission: fc.constantFrom('allow', 'ask') },
+    { allowedTools: names, deniedTools: names, readPermission: fc.constantFrom('allow', 'ask') },
     optional,
   ),
 };
@@ -53,7 +53,7 @@ const remote = fc.record(
     url: fc.constantFrom('https://a.example/mcp', 'https://${HOST}/mcp', 'https://a.example/{A}?x=$y'),
     headers: fc.dictionary(fc.constantFrom('Authorization', 'X-Key'), fc.oneof(line, fc.constant('Bearer ${TOKEN}'))),
     oauth: fc.record(
-      { clientId: fc.constantFrom('id', '${CLIENT}'), scopes: words.filter(({ length }) => length > 0) },
+      { clientId: fc.constantFrom('id', '${CLIENT}'), scopes: names.filter(({ length }) => length > 0) },
       { requiredKeys: ['clientId'] },
     ),
     ...treatment,
@@ -86,7 +86,7 @@ function check(host: HostName, ours: JsonObject, existing: string | undefined): 
     expect(exported.problems).toMatchObject([{ message: expect.stringContaining('cannot be described') }]);
     return false;
   }
-  if (back === undefined) throw new Error(`lost without a word: ${exported.text}`);
+  if (back === undefined) throw new Error(`lost without a note: ${exported.text}`);
   expect(imported.problems).toEqual([]);
   const found = new Map(leaves(meaning(back)));
   for (const [name, value] of leaves(meaning(ours))) {
