@@ -195,7 +195,7 @@ describe('the keys that the lists compare', () => {
     const env = { HEDDLE_MCP_SERVERS: JSON.stringify({ mcpServers: { envy: entry } }) };
     const own = [...parseServers('command', { typed: evilCommand }), ...parseServers('dynamic', { late: evilUrl })];
     const config = await machine.load({ env, programmatic: own });
-    expect([...config.servers.keys()].toSorted()).toEqual(['typed', 'bundled', 'envy', 'late', 'plugged', 'user']);
+    expect([...config.servers.keys()].toSorted()).toEqual(['bundled', 'envy', 'late', 'plugged', 'typed', 'user']);
     expect(usable(config)).toEqual([]);
     expect(() => parseServers('dynamic', { both: entry })).toThrow('cannot be used');
   });
