@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { ERRORS, type ErrorCode, HeddleError, UpstreamError } from './errors.ts';
 
-it('knows its own by a mark, so that two copies of Heddle agree', async () => {
+it('recognises errors of another copy of Heddle by their brand', async () => {
   const copy: typeof import('./errors.ts') = await import(`./errors.ts?${'copy'}`);
   const theirs = new copy.HeddleError('RATE_LIMITED', 'slow down');
   expect(theirs).not.toBeInstanceOf(HeddleError);
@@ -16,7 +16,7 @@ it.each([new Error('x'), 'text', null, undefined, { code: 'RATE_LIMITED' }, 7])(
   expect(error.message).not.toContain('x');
 });
 
-it('brings the fix of its code unless it has a better one', () => {
+it('has the fix of its code unless another is set', () => {
   expect(new HeddleError('NAME_UNKNOWN', 'none').fix).toBe(ERRORS.NAME_UNKNOWN.fix);
   expect(new HeddleError('NAME_UNKNOWN', 'none', { fix: 'Look.' }).fix).toBe('Look.');
   expect(new UpstreamError('UPSTREAM_FAILED', 'lost', { delivered: 'maybe' })).toMatchObject({
@@ -26,10 +26,7 @@ it('brings the fix of its code unless it has a better one', () => {
   });
 });
 
-it.each(Object.keys(ERRORS) as ErrorCode[])(
-  '%s says when it is raised and what to do, each in whole sentences',
-  (code) => {
-    expect(ERRORS[code].when).toMatch(/^\S.*\.$/);
-    expect(ERRORS[code].fix).toMatch(/^\S.*\.$/);
-  },
-);
+it.each(Object.keys(ERRORS) as ErrorCode[])('%s has whole sentences in `when` and `fix`', (code) => {
+  expect(ERRORS[code].when).toMatch(/^\S.*\.$/);
+  expect(ERRORS[code].fix).toMatch(/^\S.*\.$/);
+});

@@ -1,15 +1,15 @@
 import type { JsonObject } from './call.ts';
 
-/** Whose problem it is. Faces map faults to their own dialect; nothing else does. */
+/** The side that has to act. Front ends map faults to their protocol. */
 export type Fault = 'caller' | 'denied' | 'upstream' | 'internal';
 
 interface Row {
   readonly fault: Fault;
-  /** What `heddle` exits with. Scripts rely on these numbers. */
+  /** The exit code of `heddle`. Scripts rely on these numbers. */
   readonly exit: number;
-  /** When it is raised, for docs/errors.md. */
+  /** The case in which it is raised, for docs/errors.md. */
   readonly when: string;
-  /** What the reader does about it, when the error itself has no better advice. */
+  /** The default advice, for errors without a `fix` of their own. */
   readonly fix: string;
 }
 
@@ -42,8 +42,8 @@ export const ERRORS = {
   INPUT_INVALID: {
     fault: 'caller',
     exit: 2,
-    when: 'The arguments do not fit what the tool or prompt takes, or are not JSON.',
-    fix: 'Run `heddle describe <tool>` to see what it takes.',
+    when: 'The arguments do not match the schema of the tool or prompt, or are not JSON.',
+    fix: 'Run `heddle describe <tool>` to see its arguments.',
   },
   CONFIG_INVALID: {
     fault: 'caller',
@@ -78,7 +78,7 @@ export const ERRORS = {
   SERVER_UNTRUSTED: {
     fault: 'caller',
     exit: 3,
-    when: 'The server came with the project’s folder, and the user has not agreed to it, or it has changed since.',
+    when: 'The server comes from the project’s folder, and the user has not trusted it, or it has changed since.',
     fix: 'Look at its entry, then run `heddle trust` once, or pass --trust-project.',
   },
   SERVER_DISABLED: {
@@ -90,20 +90,20 @@ export const ERRORS = {
   AUTH_NEEDED: {
     fault: 'upstream',
     exit: 4,
-    when: 'The server answered 401: it wants a credential that Heddle does not have.',
+    when: 'The server answered 401: it requires a credential that Heddle does not have.',
     fix: 'Give the server an `Authorization` header in its `headers`.',
   },
   PERMISSION_DENIED: {
     fault: 'denied',
     exit: 5,
-    when: 'A permission rule forbids the call, or the person who was asked said no.',
-    fix: 'Change the rule the message names, or ask who maintains it.',
+    when: 'A permission rule forbids the call, or the user rejected it.',
+    fix: 'Change the rule that the message names, or ask the operator who maintains it.',
   },
   SERVER_BLOCKED: {
     fault: 'denied',
     exit: 5,
     when: 'The organisation’s managed settings do not allow the server.',
-    fix: 'Ask who manages this machine to allow it; `heddle config explain <server>` shows the line that decides.',
+    fix: 'Ask the administrator of this machine to allow it; `heddle config explain <server>` shows the line that decides.',
   },
   RATE_LIMITED: {
     fault: 'denied',
@@ -120,7 +120,7 @@ export const ERRORS = {
   APPROVAL_REQUIRED: {
     fault: 'denied',
     exit: 6,
-    when: 'The call needs a person to agree first.',
+    when: 'The call needs approval by a person.',
     fix: 'Run it by hand with `heddle call … --yes`, or add the tool to `permissions.allow`.',
   },
   UPSTREAM_TIMEOUT: {
@@ -132,14 +132,14 @@ export const ERRORS = {
   UPSTREAM_UNREACHABLE: {
     fault: 'upstream',
     exit: 8,
-    when: 'A server could not be started or reached. Nothing was asked of it.',
+    when: 'A server could not be started or reached. No request was sent.',
     fix: 'Run `heddle doctor <server>` to see why.',
   },
   UPSTREAM_FAILED: {
     fault: 'upstream',
     exit: 8,
     when: 'A server broke while it handled the call, and repeating the call is harmless.',
-    fix: 'Run `heddle doctor <server>` to see its last words.',
+    fix: 'Run `heddle doctor <server>` to see its last stderr output.',
   },
   UPSTREAM_REFUSED: {
     fault: 'upstream',
@@ -156,14 +156,14 @@ export const ERRORS = {
   OUTCOME_UNKNOWN: {
     fault: 'upstream',
     exit: 9,
-    when: 'The call reached the server and no answer came back. It may have happened. Heddle does not repeat it.',
-    fix: 'Look at the system the tool acts on before you call again.',
+    when: 'The call reached the server and no response came back. It may have had effects. Heddle does not repeat it.',
+    fix: 'Check the system that the tool acts on before you call again.',
   },
   CALL_CANCELLED: {
     fault: 'caller',
     exit: 130,
     when: 'The caller cancelled the call or went away.',
-    fix: 'If the tool changes things, look whether it has: a call that was sent may have taken effect.',
+    fix: 'Check the effects of the tool: a call that was sent may have taken effect.',
   },
   STORE_UNAVAILABLE: {
     fault: 'internal',
@@ -174,7 +174,7 @@ export const ERRORS = {
   INTERNAL: {
     fault: 'internal',
     exit: 70,
-    when: 'A mistake in Heddle itself.',
+    when: 'A bug in Heddle.',
     fix: 'Report it, with the output of `heddle doctor`.',
   },
 } as const satisfies Record<string, Row>;
@@ -182,7 +182,7 @@ export const ERRORS = {
 export type ErrorCode = keyof typeof ERRORS;
 
 interface HeddleErrorOptions {
-  /** One imperative sentence the reader can act on; default: the code's own. */
+  /** A single imperative sentence; defaults to the fix of the code. */
   readonly fix?: string;
   /** Facts for logs and programs. Never secrets, never tool output. */
   readonly details?: JsonObject;
@@ -214,7 +214,7 @@ export class HeddleError extends Error {
     return typeof value === 'object' && value !== null && BRAND in value;
   }
 
-  /** The only way an unknown thrown value becomes ours. Edges call it; stages do not. */
+  /** Converts any thrown value; only front ends and records call it. An unknown value becomes INTERNAL. */
   static from(thrown: unknown): HeddleError {
     if (HeddleError.is(thrown)) return thrown;
     return new HeddleError('INTERNAL', 'Heddle failed while handling this call.', { cause: thrown });
@@ -223,7 +223,7 @@ export class HeddleError extends Error {
 
 type UpstreamCode = Extract<ErrorCode, `UPSTREAM_${string}` | 'AUTH_NEEDED'>;
 
-/** An upstream broke. `delivered` decides whether trying another server is safe. */
+/** A failure of a server. `delivered` tells whether the call may have reached it, so whether failover is safe. */
 export class UpstreamError extends HeddleError {
   readonly delivered: 'no' | 'maybe';
 

@@ -10,7 +10,7 @@ const finite = (_key: string, value: unknown) =>
   typeof value === 'number' ? Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, value)) : value;
 const UNSAFE = ['9007199254740993', '-9223372036854775808', '18446744073709551615', '1e400', '-1E+400', '1.5e-400'];
 
-verifies('P1', 'numbers that JavaScript cannot hold are written back as they came, wherever they stand', () => {
+verifies('P1', 'writes numbers that JavaScript cannot hold back unchanged', () => {
   const integer = fc.bigInt({ min: -(10n ** 40n), max: 10n ** 40n }).map(String);
   const exponent = fc
     .tuple(fc.integer(), fc.integer({ min: 309, max: 9999 }))
@@ -126,7 +126,7 @@ verifies('P1', 'any text gives the values that a reviver gives, or the same erro
   );
 });
 
-verifies('P6', 'one long integer makes no value beside it cost more', () => {
+verifies('P6', 'one long integer does not slow down the parsing of other values', () => {
   const parse = vi.spyOn(JSON, 'parse');
   const exec = vi.spyOn(RegExp.prototype, 'exec');
   const indexOf = vi.spyOn(String.prototype, 'indexOf');
@@ -160,7 +160,7 @@ it('reads a long integer at any depth', () => {
   expect(JSON.stringify(value)).toBe('12345678901234567');
 });
 
-verifies('P1', 'ordinary values are parsed as ever', () => {
+verifies('P1', 'parses ordinary values like JSON.parse', () => {
   fc.assert(
     fc.property(fc.json(), (text) => {
       fc.pre(!text.includes('__proto__'));
@@ -175,12 +175,12 @@ verifies('P1', 'ordinary values are parsed as ever', () => {
   }
 });
 
-it('reads a number of a million digits without computing with it', () => {
+it('keeps a number of a million digits as text', () => {
   const text = `[${'7'.repeat(1_000_000)}]`;
   expect(JSON.stringify(exact(text))).toBe(text);
 });
 
-it('gives code that computes the nearest numbers, and the value itself when there is no raw one', () => {
+it('withPlainNumbers returns the nearest numbers, and the value itself without raw numbers', () => {
   const value = exact('{"a":[{"b":9007199254740993}],"c":1e400,"d":{"e":1}}') as Record<string, Json>;
   expect(withPlainNumbers(value)).toEqual({ a: [{ b: 9007199254740992 }], c: Number.MAX_VALUE, d: { e: 1 } });
   expect(isRawNumber(value.c)).toBe(true);
@@ -188,7 +188,7 @@ it('gives code that computes the nearest numbers, and the value itself when ther
   expect(withPlainNumbers(ordinary)).toBe(ordinary);
 });
 
-it('gives code that computes the nearest numbers in copies at any depth', () => {
+it('withPlainNumbers replaces raw numbers in copies at any depth', () => {
   const value = exact('{"a":9007199254740993,"b":{"c":[9007199254740993]}}') as Record<string, JsonObject>;
   const copy = { ...value, b: { ...value.b }, list: [{ value: { ...value } }] };
   const plain = { a: 9007199254740992, b: { c: [9007199254740992] } };

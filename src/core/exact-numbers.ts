@@ -117,7 +117,7 @@ function withRawNumbers(value: Json, sources: readonly string[]): Json {
   return root[0] as Json;
 }
 
-/** Tells whether JavaScript would write another number: 1.0 and 1 are the same, 2^53 + 1 and 2^53 are not. */
+/** Returns true if JavaScript would write another number: 1.0 and 1 are the same, 2^53 + 1 and 2^53 are not. */
 function isUnsafe(source: string): boolean {
   const value = Number(source);
   const written = String(value);

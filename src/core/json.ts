@@ -4,14 +4,14 @@ import { HeddleError } from './errors.ts';
 import { isRawNumber, parseExact } from './exact-numbers.ts';
 
 export interface JsonLimits {
-  /** Arrays and objects inside one another. */
+  /** The deepest nesting of arrays and objects. */
   readonly maxDepth?: number;
   readonly maxChars?: number;
-  /** `unique` also refuses a key that is written twice: what we check must be what the next reader sees. */
+  /** `unique` also refuses repeated keys: parsers differ in which of them they keep. */
   readonly keys?: 'unique' | 'any';
-  /** `exact` keeps numbers that JavaScript cannot hold as they are written, for those who only pass them on. */
+  /** `exact` keeps the text of numbers that JavaScript cannot hold, so that they pass through unchanged. */
   readonly numbers?: 'exact';
-  /** Different key names in one text, where keys are `unique`: each costs every later reader far more than a value. */
+  /** The most different key names in one text, with `unique` keys. Each name costs a parser more than a value. */
   readonly maxNames?: number;
 }
 
@@ -32,7 +32,7 @@ export function parseJson(text: string, limits: JsonLimits = {}): Json {
   const { maxDepth = MAX_DEPTH, maxChars = MAX_CHARS, maxNames = MAX_NAMES, keys = 'unique' } = limits;
   if (text.length > maxChars) throw refused(`it has ${text.length} characters, and ${maxChars} are allowed`);
   const written = keys === 'unique' ? countWrittenKeys(text) : undefined;
-  // Before it is parsed: that alone takes a microsecond for each new name.
+  // Checked before parsing, which takes 1 µs for each new name.
   if (written && written.count > maxNames && hasMoreNames(text, maxNames)) {
     throw refused(`it has more than ${maxNames} different keys`);
   }
@@ -42,7 +42,7 @@ export function parseJson(text: string, limits: JsonLimits = {}): Json {
   } catch (cause) {
     throw refused(cause instanceof Error ? cause.message : 'it cannot be parsed', cause);
   }
-  // Too short to be too deep: nothing to look for when keys may repeat.
+  // A text this short cannot be too deep.
   if (keys === 'any' && text.length <= 2 * maxDepth) return value;
   const kept = countKeys(value, 1, { maxDepth, refuseProto: keys === 'unique' });
   // A key written twice is kept once, so counting is enough. Not with escapes in keys: one may then be spelt in two ways,
@@ -57,7 +57,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** One text for one value, whatever order its keys were written in: the thing to hash. */
+/** Serialises a value with sorted keys, so that equal values have the same text and hash. */
 export function canonicalJson(value: Json | undefined): string {
   if (Array.isArray(value)) return `[${value.map((one: Json) => canonicalJson(one)).join(',')}]`;
   if (!isObject(value) || isRawNumber(value)) return JSON.stringify(value) ?? 'null';
@@ -68,23 +68,23 @@ export function canonicalJson(value: Json | undefined): string {
   return `{${parts.join(',')}}`;
 }
 
-interface Care {
+interface KeyLimits {
   readonly maxDepth: number;
   readonly refuseProto: boolean;
 }
 
-/** The keys of all objects in a value. Refuses what is too deep, and a key that would act on objects when copied. */
-function countKeys(value: Json, depth: number, care: Care): number {
+/** Counts the keys of all objects in a value. Refuses deep nesting, and `__proto__`, which would set a prototype when copied. */
+function countKeys(value: Json, depth: number, limits: KeyLimits): number {
   if (typeof value !== 'object' || value === null) return 0;
-  if (depth > care.maxDepth) throw refused(`it is nested deeper than ${care.maxDepth} levels`);
+  if (depth > limits.maxDepth) throw refused(`it is nested deeper than ${limits.maxDepth} levels`);
   let count = 0;
   if (Array.isArray(value)) {
-    for (const item of value) count += countKeys(item, depth + 1, care);
+    for (const item of value) count += countKeys(item, depth + 1, limits);
     return count;
   }
   for (const key in value) {
-    if (key === '__proto__' && care.refuseProto) throw refused('it has a key named __proto__');
-    count += 1 + countKeys((value as JsonObject)[key] as Json, depth + 1, care);
+    if (key === '__proto__' && limits.refuseProto) throw refused('it has a key named __proto__');
+    count += 1 + countKeys((value as JsonObject)[key] as Json, depth + 1, limits);
   }
   return count;
 }
@@ -111,7 +111,7 @@ function countWrittenKeys(text: string): WrittenKeys {
   return { count, hasEscapes };
 }
 
-/** Tells whether a text has more different keys than allowed. Two spellings of one key count as two. */
+/** Returns true if a text has more different keys than allowed. Two spellings of one key count as two. */
 function hasMoreNames(text: string, maxNames: number): boolean {
   const names = new Set<string>();
   for (let start = text.indexOf('"'); start >= 0 && names.size <= maxNames; ) {
@@ -123,14 +123,14 @@ function hasMoreNames(text: string, maxNames: number): boolean {
   return names.size > maxNames;
 }
 
-/** Whether the string that ends here is a key. */
+/** Returns true if a colon follows the string that ends here. */
 function isKey(text: string, end: number): boolean {
   let next = end + 1;
   while (text.charCodeAt(next) <= SPACE) next++;
   return text.charCodeAt(next) === COLON;
 }
 
-// By hand, not by a pattern: one that reads escapes overflows the stack on a long string.
+// Not a regular expression: one that reads escapes overflows the stack on a long string.
 function findRepeatedKey(text: string): string | undefined {
   const open: (Set<string> | undefined)[] = [];
   const names = new Map<string, string>(); // Each spelling is decoded once.
@@ -151,7 +151,7 @@ function findRepeatedKey(text: string): string | undefined {
 const isOpening = (code: number) => code === OPEN_OBJECT || code === OPEN_ARRAY;
 const isClosing = (code: number) => code === CLOSE_OBJECT || code === CLOSE_ARRAY;
 
-/** Adds a key to those of the innermost object; false when it was there already. */
+/** Adds a key to the innermost object. Returns false if the key is already there. */
 function isNew(key: string, open: (Set<string> | undefined)[]): boolean {
   const keys = open.at(-1);
   if (keys?.has(key)) return false;
@@ -168,8 +168,8 @@ function nameOf(spelling: string, names: Map<string, string>): string {
   return name;
 }
 
-const refused = (why: string, cause?: unknown) =>
-  new HeddleError('INPUT_INVALID', `The JSON cannot be accepted: ${why}.`, {
+const refused = (reason: string, cause?: unknown) =>
+  new HeddleError('INPUT_INVALID', `The JSON cannot be accepted: ${reason}.`, {
     cause,
     fix: 'Send one plain JSON value.',
   });

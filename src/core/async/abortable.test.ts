@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events';
 import { expect, it } from 'vitest';
 import { abortable } from './abortable.ts';
 
-it('gives what the other promise gives, and leaves no listener', async () => {
+it('settles like the promise and leaves no listener', async () => {
   const { signal } = new AbortController();
   await expect(abortable(Promise.resolve(7), signal)).resolves.toBe(7);
   await expect(abortable(Promise.reject(new Error('theirs')), signal)).rejects.toThrow('theirs');
@@ -10,7 +10,7 @@ it('gives what the other promise gives, and leaves no listener', async () => {
   expect(getEventListeners(signal, 'abort')).toHaveLength(0);
 });
 
-it('stops waiting when told to, while the thing itself goes on', async () => {
+it('rejects on abort while the work goes on', async () => {
   const abort = new AbortController();
   const work = Promise.withResolvers<string>();
   const [mine, theirs] = [abortable(work.promise, abort.signal), abortable(work.promise, new AbortController().signal)];
@@ -21,14 +21,14 @@ it('stops waiting when told to, while the thing itself goes on', async () => {
   await expect(theirs).resolves.toBe('done');
 });
 
-it('does not wait at all for who has gone already, and still hears the failure nobody else would', async () => {
-  const unheard: unknown[] = [];
-  const hear = (reason: unknown) => void unheard.push(reason);
-  process.on('unhandledRejection', hear);
+it('rejects at once with an aborted signal and handles a later rejection of the promise', async () => {
+  const unhandled: unknown[] = [];
+  const record = (reason: unknown) => void unhandled.push(reason);
+  process.on('unhandledRejection', record);
   const failing = Promise.withResolvers<never>();
   await expect(abortable(failing.promise, AbortSignal.abort())).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
   failing.reject(new Error('later'));
   await new Promise(setImmediate);
-  process.off('unhandledRejection', hear);
-  expect(unheard).toEqual([]);
+  process.off('unhandledRejection', record);
+  expect(unhandled).toEqual([]);
 });

@@ -1,9 +1,9 @@
 import { HeddleError } from '../errors.ts';
 
-/** Waits for something others wait for too: an abort ends this wait, not the thing itself. */
+/** Waits for a promise until the signal aborts. The work behind the promise goes on, since others may wait for it. */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   if (signal.aborted) {
-    promise.catch(() => {}); // Nobody else may be waiting, and a failure that nobody hears ends the process.
+    promise.catch(() => {}); // An unhandled rejection would end the process.
     return Promise.reject(cancelled());
   }
   return new Promise((resolve, reject) => {

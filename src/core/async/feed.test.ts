@@ -10,7 +10,7 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   return seen;
 }
 
-it('misses nothing that was published after `read`, even before the first look', async () => {
+it('returns every item published after `read`, also before the first `next`', async () => {
   const numbers = feed<number>();
   numbers.publish(0);
   const items = numbers.read(never());
@@ -24,7 +24,7 @@ it('misses nothing that was published after `read`, even before the first look',
   await expect(seen).resolves.toEqual([1, 2, 3, 4]);
 });
 
-it('gives every reader everything, at its own pace', async () => {
+it('gives every item to every reader at its own pace', async () => {
   const numbers = feed<number>();
   const [fast, slow] = [all(numbers.read(never())), numbers.read(never())];
   for (let number = 1; number <= 5; number++) {
@@ -36,7 +36,7 @@ it('gives every reader everything, at its own pace', async () => {
   await expect(all(slow)).resolves.toEqual([1, 2, 3, 4, 5]);
 });
 
-it('keeps only the newest for a reader that does not read', async () => {
+it('keeps the newest 1000 items for a reader that does not read', async () => {
   const numbers = feed<number>();
   const items = numbers.read(never());
   for (let number = 1; number <= 5000; number++) numbers.publish(number);
@@ -57,7 +57,7 @@ it('ends when the signal aborts, and leaves no listener on it', async () => {
   expect(getEventListeners(abort.signal, 'abort')).toHaveLength(0);
 });
 
-it('lets go of a reader that leaves its loop, or whose feed closes', async () => {
+it('releases a reader that leaves its loop or whose feed closes', async () => {
   const numbers = feed<number>();
   const { signal } = new AbortController();
   const [one, other] = [numbers.read(signal), all(numbers.read(signal))];
@@ -79,7 +79,7 @@ it('lets a reader leave while it waits', async () => {
   await expect(waiting).resolves.toMatchObject({ done: true });
 });
 
-it('loses what is expendable before anything else', async () => {
+it('drops expendable items first', async () => {
   const numbers = feed<number>((number) => number % 2 === 0);
   const items = numbers.read(never());
   for (let number = 1; number <= 1500; number++) numbers.publish(number);

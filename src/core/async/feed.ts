@@ -1,9 +1,9 @@
-/** One publisher, any number of readers, each at its own pace. */
+/** A publisher with any number of readers, each at its own pace. */
 export interface Feed<T> {
   publish(item: T): void;
   /**
-   * What is published from now on, until the signal aborts or the feed closes. A reader too slow loses the oldest, and
-   * first of all what is expendable. Only items that pass `isWanted` are read.
+   * Returns the items from now on that pass `isWanted`, until the signal aborts or the feed closes. A reader with more
+   * than 1000 unread items loses the first expendable one, else the oldest.
    */
   read(signal: AbortSignal, isWanted?: (item: T) => boolean): AsyncIterable<T>;
   close(): void;
@@ -44,7 +44,7 @@ export function feed<T>(isExpendable: (item: T) => boolean = () => false): Feed<
         wake.call();
       };
       if (open) {
-        // From this moment, not from the first `next()`: nothing in between is missed.
+        // Registered before the first `next()`, so that no item in between is lost.
         readers.add(read);
         closers.add(close);
         signal.addEventListener('abort', close, { once: true });

@@ -1,6 +1,6 @@
 /**
  * Lets at most `limit` tasks run at once; the others wait in order of arrival. A task that runs longer than `holdMs`
- * goes on without its place, so that a few that hang cannot stop the rest.
+ * releases its slot and goes on, so that hanging tasks cannot block the rest.
  */
 export function limiter(limit: number, holdMs?: number): <T>(task: () => Promise<T>) => Promise<T> {
   let running = 0;
@@ -9,7 +9,7 @@ export function limiter(limit: number, holdMs?: number): <T>(task: () => Promise
   function leave(): void {
     const next = waiting.shift();
     if (next)
-      next(); // The place is handed over, so nobody can slip in between.
+      next(); // The slot passes to the next task, so no new task can take it.
     else running--;
   }
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { newCallId } from './call-id.ts';
 
-it('makes UUIDs of version 7 that sort by the time they were made', () => {
+it('makes UUIDs of version 7 that sort by time', () => {
   const moment = fc.integer({ min: 0, max: 2 ** 48 - 1 });
   fc.assert(
     fc.property(moment, moment, (first, second) => {
@@ -15,6 +15,6 @@ it('makes UUIDs of version 7 that sort by the time they were made', () => {
   );
 });
 
-it('does not repeat itself within one millisecond', () => {
+it('makes no id twice within one millisecond', () => {
   expect(new Set(Array.from({ length: 10_000 }, () => newCallId(() => 1))).size).toBe(10_000);
 });

@@ -3,13 +3,13 @@ import type { Clock } from '../time.ts';
 let lastTime = Number.NaN;
 let lastWritten = '';
 
-/** A UUID of version 7: ids made later sort later, so that what is stored by them is written in order. */
+/** Returns a UUID of version 7. Later ids sort later, so the store writes them in order. */
 export function newCallId(clock: Clock = Date.now): string {
-  return `${written(clock())}-7${crypto.randomUUID().slice(15)}`;
+  return `${timePart(clock())}-7${crypto.randomUUID().slice(15)}`;
 }
 
-/** Under load many calls share a millisecond. */
-function written(time: number): string {
+/** Formats the time part. It is cached, since many calls share a millisecond under load. */
+function timePart(time: number): string {
   if (time === lastTime) return lastWritten;
   const digits = time.toString(16).padStart(12, '0');
   lastTime = time;

@@ -1,7 +1,7 @@
 import type { Caller, Role } from '../call.ts';
 import { HeddleError } from '../errors.ts';
 
-/** What a caller may be, the most powerful first. */
+/** All roles, the most powerful first. */
 export const ROLES = ['owner', 'operator', 'approver', 'auditor', 'user'] as const satisfies readonly Role[];
 
 /** Throws PERMISSION_DENIED unless the caller has one of these roles. */

@@ -4,21 +4,21 @@ import { withPlainNumbers } from '../exact-numbers.ts';
 import { isObject } from '../json.ts';
 import { fillForm, readForm } from './form.ts';
 
-/** The code of a request that the user has rejected; where it is ours, the limits speak for the user. */
+/** The JSON-RPC error code of a request that the user rejected; Heddle uses it when a limit rejects one. */
 export const REJECTED = -1;
 const ACTIONS: readonly unknown[] = ['accept', 'decline', 'cancel'];
 
-/** An answer as its server may see it. Throws INPUT_INVALID, which names what is wrong. */
-export function checkInputResponse(question: InputRequest, answer: InputResponse): InputResponse {
-  if (!isObject(answer)) throw malformed('it has to be an object');
-  if ('failed' in answer || question.method !== 'elicitation/create') return answer;
-  const { action, content = {} } = withPlainNumbers(answer);
+/** Checks a response and returns the fields that its server may get. Throws INPUT_INVALID. */
+export function checkInputResponse(request: InputRequest, response: InputResponse): InputResponse {
+  if (!isObject(response)) throw malformed('it has to be an object');
+  if ('failed' in response || request.method !== 'elicitation/create') return response;
+  const { action, content = {} } = withPlainNumbers(response);
   if (!ACTIONS.includes(action)) throw malformed('its `action` has to be accept, decline or cancel');
-  if (action !== 'accept' || question.params?.mode === 'url') return { action: action as string };
+  if (action !== 'accept' || request.params?.mode === 'url') return { action: action as string };
   if (!isObject(content)) throw malformed('its `content` has to be an object');
-  const fields = readForm(question.params?.requestedSchema);
+  const fields = readForm(request.params?.requestedSchema);
   return { action, content: typeof fields === 'string' ? content : fillForm(fields, content) };
 }
 
-const malformed = (why: string) =>
-  new HeddleError('INPUT_INVALID', `The answer cannot be passed on: ${why}.`, { fix: 'Answer again.' });
+const malformed = (reason: string) =>
+  new HeddleError('INPUT_INVALID', `The answer cannot be passed on: ${reason}.`, { fix: 'Answer again.' });

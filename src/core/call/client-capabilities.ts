@@ -1,6 +1,6 @@
 import type { ClientCapabilities, InputRequest, JsonObject } from '../call.ts';
 
-/** Of a user who cannot be asked anything. */
+/** The capabilities of a client that can handle no input request. */
 export const NO_CAPABILITIES: ClientCapabilities = {
   form: false,
   url: false,
@@ -9,7 +9,7 @@ export const NO_CAPABILITIES: ClientCapabilities = {
   roots: false,
 };
 
-/** Whether somebody with these abilities can be asked this. */
+/** Returns true if a client with these capabilities can handle an input request. */
 export function canHandle(capabilities: ClientCapabilities, { method, params = {} }: InputRequest): boolean {
   if (method === 'roots/list') return capabilities.roots;
   if (method === 'elicitation/create') return params.mode === 'url' ? capabilities.url : capabilities.form;
@@ -18,25 +18,25 @@ export function canHandle(capabilities: ClientCapabilities, { method, params = {
 
 const needsTools = ({ tools, toolChoice }: JsonObject) => tools !== undefined || toolChoice !== undefined;
 
-/** What a client has to support to be asked this, for people to read. */
+/** Returns the name of the capability that an input request needs, for messages. */
 export function requiredCapability({ method, params = {} }: InputRequest): string {
   if (method === 'roots/list') return 'roots';
   if (method === 'elicitation/create') return `elicitation by ${params.mode === 'url' ? 'URL' : 'form'}`;
   return needsTools(params) ? 'sampling with tools' : 'sampling';
 }
 
-/** What a program gives `openHeddle` to be asked this; undefined where it could not answer. */
+/** Returns the `openHeddle` callback that handles an input request; undefined if no callback can. */
 export function callbackFor({ method, params = {} }: InputRequest): string | undefined {
   if (method === 'roots/list') return 'roots';
   if (method === 'elicitation/create') return 'elicit';
   return needsTools(params) ? undefined : 'sample';
 }
 
-/** Whether there is anything at all that can be asked. */
+/** Returns true if the client can handle at least one kind of input request. */
 export const hasAnyCapability = (capabilities: ClientCapabilities): boolean =>
   capabilities.form || capabilities.url || capabilities.sampling || capabilities.roots;
 
-/** What both can be asked. */
+/** Returns the capabilities that both clients have. */
 export const sharedCapabilities = (one: ClientCapabilities, other: ClientCapabilities): ClientCapabilities => ({
   form: one.form && other.form,
   url: one.url && other.url,
@@ -45,7 +45,7 @@ export const sharedCapabilities = (one: ClientCapabilities, other: ClientCapabil
   roots: one.roots && other.roots,
 });
 
-/** One number for one set of abilities; 0 for none. */
+/** Encodes a capability set as a number; 0 means none. */
 export function capabilitiesKey(capabilities: ClientCapabilities | undefined): number {
   if (!capabilities) return 0;
   return (

@@ -1,9 +1,9 @@
 import type { JsonObject, ResolvedCall, Target } from '../call.ts';
 
-/** What a server itself calls a target. */
+/** Returns the name of a target at a server. */
 export const nameAt = ({ name, equivalents }: Target, server: string): string => equivalents?.get(server)?.name ?? name;
 
-/** Everything a target is called at a server: there, and by its configuration. The server cannot change the second. */
+/** Returns the names of a target at a server: the server's own and the configured one, which the server cannot change. */
 export function namesAt(target: Target, server: string): readonly string[] {
   const name = nameAt(target, server);
   const equivalent = target.equivalents?.get(server);
@@ -11,7 +11,7 @@ export function namesAt(target: Target, server: string): readonly string[] {
   return shown === name ? [name] : [name, shown];
 }
 
-/** The call as one of its servers understands it: under that server's own name, with its own names for the arguments. */
+/** Translates a call for one server of a pool: its own tool name and argument names. */
 export function callAt(call: ResolvedCall, server: string): ResolvedCall {
   const equivalent = call.target.equivalents?.get(server);
   if (!equivalent) return call;
@@ -22,7 +22,7 @@ export function callAt(call: ResolvedCall, server: string): ResolvedCall {
 function renamed(input: JsonObject, rename: Readonly<Record<string, string>>): JsonObject {
   const isRenamed = (key: string) => Object.hasOwn(rename, key);
   const keys = Object.keys(input);
-  // What is renamed wins over an argument that nobody described and that has the same name by chance.
+  // A renamed argument wins over an undeclared argument that has the same name.
   const ordered = [...keys.filter((key) => !isRenamed(key)), ...keys.filter(isRenamed)];
   return Object.fromEntries(ordered.map((key) => [isRenamed(key) ? rename[key] : key, input[key]]));
 }

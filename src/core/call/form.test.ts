@@ -9,7 +9,7 @@ const form = (properties: JsonObject, required: readonly string[] = []): readonl
   return fields;
 };
 
-it('reads choices in all four ways they are written', () => {
+it('reads choices from enum, enumNames, oneOf and anyOf', () => {
   const titled = [{ const: 'r', title: 'Red' }, { const: 'g' }];
   const fields = form({
     plain: { type: 'string', enum: ['r', 'g'] },
@@ -88,7 +88,7 @@ it.each(BAD)('T10: refuses for %j: %j, and names the field', (property, value) =
   );
 });
 
-verifies('T10', 'defaults are filled in, unknown fields dropped, and what is required has to be there', () => {
+verifies('T10', 'fills in defaults, drops unknown fields and requires the required ones', () => {
   const fields = form({ a: { type: 'integer', default: 4 }, b: { type: 'string' } }, ['a']);
   expect(fillForm(fields, { c: 1, __proto__: { b: 'x' } })).toEqual({ a: 4 });
   expect(() => fillForm(form({ toString: { type: 'string' } }, ['toString']), {})).toThrow('toString is missing');

@@ -2,16 +2,16 @@ import type { Json, JsonObject } from '../call.ts';
 import { HeddleError } from '../errors.ts';
 import { isObject } from '../json.ts';
 
-/** One thing a form asks for. */
+/** A field of an elicitation form. */
 export interface Field {
   readonly name: string;
   readonly title?: string;
   readonly description?: string;
   readonly required: boolean;
   readonly kind: 'text' | 'number' | 'integer' | 'boolean' | 'choice' | 'choices';
-  /** What may be chosen; empty for the kinds that are not a choice. */
+  /** The options of a choice; empty for other kinds. */
   readonly choices: readonly Choice[];
-  /** Of a text's length, a number, or how many are chosen. */
+  /** The bounds of a text's length, of a number, or of how many options are chosen. */
   readonly min?: number;
   readonly max?: number;
   readonly format?: string;
@@ -28,7 +28,7 @@ const MAX_CHOICES = 1000;
 const MAX_SCHEMA_CHARS = 65_536;
 const MAX_TEXT_CHARS = 65_536;
 
-/** The fields of the flat schema that MCP allows a form, in order; or what is wrong with it, in words. */
+/** Reads the fields of a form from the flat schema that MCP allows. Returns a message if the schema is invalid. */
 export function readForm(schema: unknown): readonly Field[] | string {
   if (!isObject(schema) || schema.type !== 'object' || !isObject(schema.properties)) {
     return 'its schema has to be an object with properties';
@@ -81,7 +81,7 @@ function boundsOf(kind: Field['kind'], property: JsonObject): readonly (Json | u
   return kind === 'choices' ? [property.minItems, property.maxItems] : [property.minimum, property.maximum];
 }
 
-/** Choices are written in four ways: with titles and without, in the words of two versions. */
+/** Reads the options of a choice. MCP versions write them as `enum`, `enum` with `enumNames`, `oneOf` or `anyOf`. */
 function choicesOf({ enum: values, enumNames, oneOf, anyOf }: JsonObject): readonly Choice[] {
   const titled = Array.isArray(oneOf) ? oneOf : Array.isArray(anyOf) ? anyOf : undefined;
   if (titled) {
@@ -98,10 +98,7 @@ function choicesOf({ enum: values, enumNames, oneOf, anyOf }: JsonObject): reado
 
 const textOr = (text: unknown, otherwise: string): string => (typeof text === 'string' ? text : otherwise);
 
-/**
- * What was filled in, as the server will get it: defaults where nothing was said, and nothing it did not ask for.
- * Throws INPUT_INVALID that names the field.
- */
+/** Returns the values of the form's own fields, with defaults for missing ones. Throws INPUT_INVALID with the field's name. */
 export function fillForm(fields: readonly Field[], content: JsonObject): JsonObject {
   return Object.fromEntries(
     fields.flatMap((field): (readonly [string, Json])[] => {
@@ -109,13 +106,13 @@ export function fillForm(fields: readonly Field[], content: JsonObject): JsonObj
       const value = given ?? field.default;
       if (value === undefined && !field.required) return [];
       const wrong = value === undefined ? 'is missing' : wrongValue(field, value);
-      if (wrong) throw badAnswer(field, wrong);
+      if (wrong) throw invalidField(field, wrong);
       return [[field.name, value as Json]];
     }),
   );
 }
 
-/** What is wrong with a value for a field, in words; undefined when nothing is. */
+/** Returns the reason why a value is invalid for a field, or undefined. */
 export function wrongValue(field: Field, value: Json): string | undefined {
   switch (field.kind) {
     case 'text':
@@ -169,7 +166,7 @@ const isDay = (text: string) => {
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text.slice(0, 10)); // Not the 31st of April.
 };
 
-/** What a format is called, and whether a text has it. */
+/** The name of each string format for messages, and its check. */
 const FORMATS: Readonly<Record<string, readonly [string, (text: string) => boolean]>> = {
   email: [
     'an e-mail address',
@@ -183,7 +180,7 @@ const FORMATS: Readonly<Record<string, readonly [string, (text: string) => boole
   ],
 };
 
-const badAnswer = ({ name }: Field, wrong: string) =>
+const invalidField = ({ name }: Field, wrong: string) =>
   new HeddleError('INPUT_INVALID', `The answer cannot be passed on: ${name} ${wrong}.`, {
     fix: `Answer again, with another ${name}.`,
     details: { field: name },

@@ -4,7 +4,7 @@ import { capabilitiesKey } from './client-capabilities.ts';
 /** The owner of a private connection: one principal, with one set of capabilities, on clients of one era. */
 export interface PrivateUser {
   readonly principal: string;
-  /** The capability set as `abilitiesKey` encodes it. */
+  /** The capability set as `capabilitiesKey` encodes it. */
   readonly capabilitySet: number;
   readonly era: 'legacy' | 'modern';
 }
@@ -12,7 +12,7 @@ export interface PrivateUser {
 /** The part of a call that decides which connection it uses. */
 export type ConnectionUser = Pick<Call, 'caller' | 'capabilities'>;
 
-/** The capabilities of the client behind a call, also where this kind of call is never asked anything. */
+/** Returns the client capabilities of a call, also for kinds of calls that get no input requests. */
 export const capabilitiesOfUser = ({
   caller,
   capabilities = caller.capabilities,
@@ -29,12 +29,12 @@ export const ownerOf = ({ caller, capabilities = caller.capabilities }: Connecti
 export const userKey = ({ principal, capabilitySet, era }: PrivateUser): string =>
   `${capabilitySet} ${era} ${principal}`;
 
-/** Tests whether a key of `userKey` is of this principal. */
+/** Returns true if a key of `userKey` belongs to this principal. */
 export const isKeyOf = (key: string, principal: string): boolean => key.replace(/^\S+ \S+ /, '') === principal;
 
 export const isSameUser = (one: PrivateUser, other: PrivateUser): boolean =>
   one.principal === other.principal && one.capabilitySet === other.capabilitySet && one.era === other.era;
 
-/** The owner that a caller's client would be. */
+/** Returns the key of the private user that a caller would be. */
 export const callerKey = (caller: Pick<Caller, 'id' | 'era'>, capabilities: ClientCapabilities | undefined): string =>
   userKey({ principal: caller.id, capabilitySet: capabilitiesKey(capabilities), era: caller.era ?? 'modern' });

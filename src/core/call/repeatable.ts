@@ -1,4 +1,4 @@
 import type { ResolvedCall } from '../call.ts';
 
-/** Whether doing it twice is the same as doing it once. */
+/** Returns true if calling twice has the same effect as calling once. */
 export const isRepeatable = ({ target }: ResolvedCall): boolean => target.facts.readOnly || target.facts.idempotent;

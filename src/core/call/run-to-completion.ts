@@ -17,143 +17,142 @@ import { isTaskPoll, MAX_TASK_MS } from './task.ts';
 export type InputRequests = Readonly<Record<string, InputRequest>>;
 export type CompleteResult = Extract<Result, { readonly kind: 'complete' }>;
 
-/** Puts questions to the user, in the words of a face. Throwing ends the call. */
-export type AskUser = (questions: InputRequests, server: string, signal: AbortSignal) => Promise<InputResponses>;
+/** Shows input requests to the user, in the way of the front end. An error ends the call. */
+export type AskUser = (inputRequests: InputRequests, server: string, signal: AbortSignal) => Promise<InputResponses>;
 
 export interface RunToCompletionOptions {
   readonly ask: AskUser;
-  /** What the call is of: it decides whether a call that was given up may have changed something. */
+  /** Looks up the target, which tells whether an abandoned call may have had effects. */
   readonly describe: (call: Call) => Promise<Target>;
-  /** Waits before a server is asked again that only asked for patience; an abort ends the wait. */
+  /** Waits before the next poll; an abort ends the wait. */
   readonly pause?: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly clock?: Clock;
 }
 
 const MAX_CONTINUATIONS = 8;
-const PATIENCE_MS = 250;
+const POLL_MS = 250;
 const CANCEL_MS = 1000;
-const MAX_MISHAPS = 3;
+const MAX_FAILED_POLLS = 3;
 const INVALID_PARAMS = -32602; // Like in wire/mcp.ts, which core does not import.
 const FAILURES: readonly string[] = ['UPSTREAM_FAILED', 'UPSTREAM_TIMEOUT', 'UPSTREAM_UNREACHABLE'];
 
 /**
- * Calls, asks the user whatever the server asks, and goes on with the answers, until the call is complete. A server
- * that goes on by itself is asked again and again; whoever leaves meanwhile tells it to stop.
+ * Dispatches a call and its continuations until it is complete. Input requests go to the user, and a task is polled. If
+ * the caller cancels or the call fails, a running task is cancelled.
  */
 export async function runToCompletion(
   dispatch: Handler,
   call: Call,
   options: RunToCompletionOptions,
 ): Promise<CompleteResult> {
-  // When we leave early, whatever waits for the next answer must not wait until its time is over.
-  const leaving = new AbortController();
-  const signal = AbortSignal.any([call.signal, leaving.signal]);
-  const standing: Standing = { round: { ...call, signal } };
+  // Aborted on failure, so that a suspended call does not wait for its timeout.
+  const failed = new AbortController();
+  const signal = AbortSignal.any([call.signal, failed.signal]);
+  const progress: CallProgress = { current: { ...call, signal } };
   try {
-    return await untilComplete(dispatch, standing.round, { ...options, standing });
+    return await untilComplete(dispatch, progress.current, { ...options, progress });
   } catch (thrown) {
-    leaving.abort();
-    const { round } = standing;
-    const { continuation: next } = round;
+    failed.abort();
+    const { current } = progress;
+    const { continuation: next } = current;
     if (next?.kind !== 'task' || hasEnded(thrown)) throw thrown;
-    if (isTaskPoll(round) && isUnknown(thrown)) throw await orUnknown(lost(call, thrown), options, { call, next });
-    await stop(dispatch, call, next);
+    if (isTaskPoll(current) && isUnknownTask(thrown))
+      throw await toOutcomeUnknown(lost(call, thrown), options, { call, next });
+    await cancelTask(dispatch, call, next);
     throw thrown;
   }
 }
 
-/** How a round ends that is not the last: with questions, or with none yet. */
+/** A result that is not complete. */
 interface Unfinished {
   readonly inputRequests?: InputRequests;
   readonly continuation: Continuation;
   readonly withdrawn?: AbortSignal;
 }
 
-/** Where a call has come to: the round that runs, or is about to. */
-interface Standing {
-  round: Call;
+/** The call or continuation that runs now or is dispatched next. */
+interface CallProgress {
+  current: Call;
 }
 
 async function untilComplete(
   dispatch: Handler,
   call: Call,
-  options: RunToCompletionOptions & { readonly standing: Standing },
+  options: RunToCompletionOptions & { readonly progress: CallProgress },
 ): Promise<CompleteResult> {
-  const { ask, standing } = options;
-  const waiting = poller(call, options);
-  // The acknowledgement of an answer may come before the task shows that it has it.
+  const { ask, progress } = options;
+  const polling = poller(call, options);
+  // A task may list an input request again after its response was acknowledged.
   const answered = new Set<string>();
-  for (let rounds = 0; rounds < MAX_CONTINUATIONS; ) {
-    const result = await waiting.lookedAt(dispatch, standing.round);
+  for (let continuations = 0; continuations < MAX_CONTINUATIONS; ) {
+    const result = await polling.dispatchOrRetry(dispatch, progress.current);
     if (result.kind === 'complete') return result;
     const { continuation } = result;
-    const questions = unanswered(result, answered);
-    const keys = Object.keys(questions);
-    if (keys.length > 0 || continuation.kind !== 'task') rounds++;
-    standing.round = { ...call, continuation };
-    if (keys.length === 0) await waiting.pause(continuation);
+    const inputRequests = unanswered(result, answered);
+    const keys = Object.keys(inputRequests);
+    if (keys.length > 0 || continuation.kind !== 'task') continuations++;
+    progress.current = { ...call, continuation };
+    if (keys.length === 0) await polling.pause(continuation);
     else {
-      const answers = await answersTo(questions, result, { ask, signal: call.signal });
-      if (answers) standing.round = { ...standing.round, inputResponses: answers };
+      const inputResponses = await responsesTo(inputRequests, result, { ask, signal: call.signal });
+      if (inputResponses) progress.current = { ...progress.current, inputResponses };
       for (const key of keys) answered.add(key);
-      waiting.begin();
+      polling.restartTimeout();
     }
   }
-  throw await orUnknown(tooManyContinuations(call), options, { call, next: standing.round.continuation });
+  throw await toOutcomeUnknown(tooManyContinuations(call), options, { call, next: progress.current.continuation });
 }
 
-/** What the user says; nothing when the server no longer wants to know, and goes on without. */
-async function answersTo(
-  questions: InputRequests,
-  { continuation: { server }, withdrawn: over }: Unfinished,
+/** Returns the responses of the user; undefined if the server withdraws its requests meanwhile. */
+async function responsesTo(
+  inputRequests: InputRequests,
+  { continuation: { server }, withdrawn }: Unfinished,
   { ask, signal }: Pick<RunToCompletionOptions, 'ask'> & { readonly signal: AbortSignal },
 ): Promise<InputResponses | undefined> {
-  if (!over) return abortable(ask(questions, server, signal), signal);
-  if (over.aborted) return undefined;
-  const either = AbortSignal.any([signal, over]);
+  if (!withdrawn) return abortable(ask(inputRequests, server, signal), signal);
+  if (withdrawn.aborted) return undefined;
+  const either = AbortSignal.any([signal, withdrawn]);
   try {
-    return await abortable(ask(questions, server, either), either);
+    return await abortable(ask(inputRequests, server, either), either);
   } catch (thrown) {
-    if (over.aborted && !signal.aborted) return undefined;
+    if (withdrawn.aborted && !signal.aborted) return undefined;
     throw thrown;
   }
 }
 
-/**
- * Waits before a server is asked again, and does not mind when it cannot be asked for a moment; throws once one that
- * goes on by itself has taken too long.
- */
+/** Waits between polls and tolerates three failed polls in a row. Throws UPSTREAM_TIMEOUT when a task takes too long. */
 function poller(call: Call, options: RunToCompletionOptions) {
   const { signal } = call;
   const { pause = pauseFor, clock = () => performance.now() } = options;
   const { timeoutMs: longestMs = MAX_TASK_MS } = call.options;
-  let until = clock() + longestMs;
-  let failed = 0;
+  let deadline = clock() + longestMs;
+  let failedPolls = 0;
   async function pauseBefore(next: Continuation): Promise<void> {
-    if (next.kind !== 'task') return abortable(pause(PATIENCE_MS, signal), signal);
-    if (clock() + next.pollMs > until) throw await orUnknown(tooLong(call, longestMs), options, { call, next });
+    if (next.kind !== 'task') return abortable(pause(POLL_MS, signal), signal);
+    if (clock() + next.pollMs > deadline)
+      throw await toOutcomeUnknown(tooLong(call, longestMs), options, { call, next });
     return abortable(pause(next.pollMs, signal), signal);
   }
   return {
-    async lookedAt(dispatch: Handler, round: Call): Promise<Result> {
+    async dispatchOrRetry(dispatch: Handler, current: Call): Promise<Result> {
       for (;;) {
         try {
-          const result = await dispatch(round);
-          failed = 0;
+          const result = await dispatch(current);
+          failedPolls = 0;
           return result;
         } catch (thrown) {
-          const { continuation: next } = round;
-          if (!next || !isTaskPoll(round) || !isFailure(thrown)) throw thrown;
-          // What it has said it would say again.
-          const isMishap = thrown.details.answered !== true && ++failed <= MAX_MISHAPS;
-          if (!isMishap) throw await orUnknown(thrown, options, { call, next });
+          const { continuation: next } = current;
+          if (!next || !isTaskPoll(current) || !isFailure(thrown)) throw thrown;
+          // A server that answered would answer the same again.
+          const mayRetry = thrown.details.answered !== true && ++failedPolls <= MAX_FAILED_POLLS;
+          if (!mayRetry) throw await toOutcomeUnknown(thrown, options, { call, next });
           await pauseBefore(next);
         }
       }
     },
-    /** The time begins anew: a person was asked in between. */
-    begin(): void {
-      until = clock() + longestMs;
+    /** Starts the timeout of the task again, after the user has responded. */
+    restartTimeout(): void {
+      deadline = clock() + longestMs;
     },
     pause: pauseBefore,
   };
@@ -162,51 +161,55 @@ function poller(call: Call, options: RunToCompletionOptions) {
 const isFailure = (thrown: unknown): thrown is UpstreamError =>
   thrown instanceof UpstreamError && FAILURES.includes(thrown.code);
 
-/** What the user is to be asked: of a task, a key means one question for as long as the task lives. */
+/** Returns the input requests without a response. A task uses each key for one request only. */
 function unanswered(result: Unfinished, answered: ReadonlySet<string>): InputRequests {
   const { inputRequests = {}, continuation } = result;
   if (continuation.kind !== 'task' || answered.size === 0) return inputRequests;
   return Object.fromEntries(Object.entries(inputRequests).filter(([key]) => !answered.has(key)));
 }
 
-/** Whether an error is how a task ended, and not that it could not be asked. */
+/** Returns true if the error is the end of the task, and not a failed poll. */
 const hasEnded = (thrown: unknown) => isRefusal(thrown) && thrown.details.task !== undefined;
 const isRefusal = (thrown: unknown): thrown is HeddleError =>
   HeddleError.is(thrown) && thrown.code === 'UPSTREAM_REFUSED';
 
-/** How a server says that it has no such task; one that knows no tasks at all says nothing of its own. */
-function isUnknown(thrown: unknown): thrown is HeddleError {
+/** Returns true if the server does not know the task: it answered -32602, or it does not support tasks. */
+function isUnknownTask(thrown: unknown): thrown is HeddleError {
   if (!isRefusal(thrown)) return false;
   const { rpc } = thrown.details;
   return !isObject(rpc) || rpc.code === INVALID_PARAMS;
 }
 
-/** Tells a server to stop what nobody waits for any more. Whether it does is its own business. */
-async function stop(dispatch: Handler, call: Call, { server, taskId, pollMs }: TaskContinuation): Promise<void> {
-  const from = { kind: 'task', server, taskId, pollMs, cancels: true } as const;
+/** Cancels the task of an abandoned call. Waits at most 1 s and ignores a failure. */
+async function cancelTask(dispatch: Handler, call: Call, { server, taskId, pollMs }: TaskContinuation): Promise<void> {
+  const continuation = { kind: 'task', server, taskId, pollMs, cancels: true } as const;
   const signal = AbortSignal.timeout(CANCEL_MS);
   const { onProgress: _, log: __, ...rest } = call;
-  await abortable(dispatch({ ...rest, signal, continuation: from }), signal).catch(() => {});
+  await abortable(dispatch({ ...rest, signal, continuation }), signal).catch(() => {});
 }
 
 function pauseFor(ms: number, signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, ms);
-  const hurry = () => {
+  const onAbort = () => {
     clearTimeout(timer);
     resolve();
   };
-  signal.addEventListener('abort', hurry, { once: true });
-  return promise.finally(() => signal.removeEventListener('abort', hurry));
+  signal.addEventListener('abort', onAbort, { once: true });
+  return promise.finally(() => signal.removeEventListener('abort', onAbort));
 }
 
-interface GivenUp {
+interface AbandonedCall {
   readonly call: Call;
   readonly next: Continuation | undefined;
 }
 
-/** Only tools change anything; what cannot be shown to be harmless may have. */
-async function orUnknown(failed: UpstreamError, { describe }: RunToCompletionOptions, { call, next }: GivenUp) {
+/** Converts a failure to OUTCOME_UNKNOWN, unless the target is known to be read-only or idempotent. */
+async function toOutcomeUnknown(
+  failed: UpstreamError,
+  { describe }: RunToCompletionOptions,
+  { call, next }: AbandonedCall,
+) {
   if (call.kind !== 'tool') return failed;
   const target = await abortable(describe(call), call.signal).catch(() => undefined);
   if (target !== undefined && (target.facts.readOnly || target.facts.idempotent)) return failed;
@@ -217,17 +220,21 @@ async function orUnknown(failed: UpstreamError, { describe }: RunToCompletionOpt
 }
 
 const tooManyContinuations = ({ name }: Call) =>
-  new UpstreamError('UPSTREAM_FAILED', `${name} asked ${MAX_CONTINUATIONS} times and still wants to know more.`, {
-    delivered: 'maybe',
-    fix: 'Look whether the call has had effects; give it what it asks for as arguments, if it takes them.',
-  });
+  new UpstreamError(
+    'UPSTREAM_FAILED',
+    `${name} requested input ${MAX_CONTINUATIONS} times and was still not complete.`,
+    {
+      delivered: 'maybe',
+      fix: 'Check whether the call had effects; send the requested input as arguments if the tool accepts them.',
+    },
+  );
 const tooLong = ({ name }: Call, longestMs: number) =>
-  new UpstreamError('UPSTREAM_TIMEOUT', `${name} was not done within ${longestMs} ms, and was told to stop.`, {
+  new UpstreamError('UPSTREAM_TIMEOUT', `${name} was not done within ${longestMs} ms and was cancelled.`, {
     delivered: 'maybe',
   });
 const lost = ({ name }: Call, cause: HeddleError) =>
   new UpstreamError('UPSTREAM_FAILED', `The server no longer knows the task of ${name}: ${cause.message}`, {
     delivered: 'maybe',
     cause,
-    fix: 'Look whether the call has had effects, then call again.',
+    fix: 'Check whether the call had effects, then call again.',
   });

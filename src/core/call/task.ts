@@ -1,12 +1,12 @@
 import type { Call } from '../call.ts';
 
-/** A round that only asks how far a server is: nothing is decided in it, and nothing given. */
+/** Returns true for a call that only polls a task (`tasks/get`), without input responses. */
 export const isTaskPoll = ({ continuation, inputResponses }: Call): boolean =>
   continuation?.kind === 'task' && continuation.cancels === undefined && inputResponses === undefined;
 
-/** How long a server may take that goes on by itself, unless the caller says so. */
+/** The longest time that a task may run if the caller sets no timeout. */
 export const MAX_TASK_MS = 600_000;
 
-/** A round that only tells a server to stop. */
+/** Returns true for a call that only cancels a task. */
 export const isTaskCancel = ({ continuation }: Call): boolean =>
   continuation?.kind === 'task' && continuation.cancels === true;

@@ -1,17 +1,17 @@
 import type { Role } from '../call.ts';
 
-/** A credential for one caller, as it is kept: whoever reads it cannot use it. */
+/** An API key of one caller. Only its hash is kept. */
 export interface ApiKey {
   /** The caller is known as `key:<name>`. */
   readonly name: string;
   /** SHA-256 of the key itself, as hex. */
   readonly sha256: string;
   readonly roles: readonly Role[];
-  /** The only profile it opens; all of the gateway when absent. */
+  /** The only profile it gives access to; absent means the whole gateway. */
   readonly profile?: string;
 }
 
-/** A key that the store keeps. */
+/** An API key in the store. */
 export interface StoredApiKey extends ApiKey {
   readonly createdAt: number;
 }

@@ -1,11 +1,11 @@
 import type { JsonObject } from '../call.ts';
 
-/** One thing worth knowing when something does not work. */
+/** A result of `heddle doctor` about one subject. */
 export interface Finding {
   readonly level: 'ok' | 'warn' | 'error';
   readonly subject: string;
   readonly message: string;
   readonly fix?: string;
-  /** The same for programs. */
+  /** The same information for programs. */
   readonly facts?: JsonObject;
 }

@@ -1,12 +1,12 @@
 import type { Target } from '../call.ts';
 
-/** One page of a list. `next` is the cursor of the page after it; absent on the last page. */
+/** A page of a list. `next` is the cursor of the page after it; absent on the last page. */
 export interface Page<T> {
   readonly items: readonly T[];
   readonly next?: string;
 }
 
-/** One match of a search. */
+/** A match of a search. */
 export interface Hit {
   readonly target: Target;
   /** Comparable only with the scores of the same search. */

@@ -1,4 +1,4 @@
-/** MCP's levels of logging, from what everybody can do without to what nobody can. */
+/** The log levels of MCP, the least severe first. */
 export const LOG_LEVELS: readonly unknown[] = [
   'debug',
   'info',

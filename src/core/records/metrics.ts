@@ -1,14 +1,14 @@
-/** How a server, or one of its tools, has done so far. */
+/** Counts and latency of the calls of a server or of one tool. */
 export type Metrics = {
-  /** Calls that were answered or failed; one that its caller gave up is neither. */
+  /** Calls with a result or a failure. A call that its caller cancelled does not count. */
   readonly totalCalls: number;
-  /** The part of them that was answered, from 0 to 1; 1 before the first call. */
+  /** The share of calls with a result, from 0 to 1; 1 before the first call. */
   readonly successRate: number;
-  /** Answers that say that the tool failed. They are answers all the same. */
+  /** Results with `isError`. They count as success. */
   readonly toolErrors: number;
-  /** Calls that the line, the protocol or the deadline ended. */
+  /** Calls that ended with a transport error, a protocol error or a timeout. */
   readonly errorCount: number;
-  /** A moving average over the answers, the newest counting for a tenth; 0 before the first. */
+  /** The moving average over the results, with weight 0.1 for the newest; 0 before the first. */
   readonly avgLatencyMs: number;
   /** In milliseconds since the epoch; 0 before the first call. */
   readonly lastCallTime: number;
@@ -16,6 +16,6 @@ export type Metrics = {
 
 export interface MetricsRow extends Metrics {
   readonly server: string;
-  /** As its server calls it; absent in the row of the server as a whole. */
+  /** The server's own name of the tool; absent in the row of the whole server. */
   readonly tool?: string;
 }

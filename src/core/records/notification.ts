@@ -1,14 +1,14 @@
 import type { JsonObject } from '../call.ts';
 
-/** What a server said of its own accord. */
+/** A notification that a server sent. */
 export interface Notification {
   readonly server: string;
   readonly method: string;
-  /** As the server wrote them. */
+  /** The params exactly as the server sent them. */
   readonly params: JsonObject;
 }
 
-/** Which notifications are wanted; all of them where nothing is said. */
+/** A filter of notifications; an absent field matches all. */
 export interface NotificationFilter {
   readonly server?: string;
   readonly method?: string;

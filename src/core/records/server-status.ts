@@ -2,39 +2,39 @@ import type { Caller, JsonObject } from '../call.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { Metrics } from './metrics.ts';
 
-/** How one configured server is doing. */
+/** The state of one configured server. */
 export interface ServerStatus {
   readonly name: string;
-  /** Where the entry was written: `project`, `user`, `builtin`, … */
+  /** The source of the entry: `project`, `user`, `builtin`, … */
   readonly scope: string;
   readonly transport: string;
   readonly state: 'disabled' | 'pending' | 'connected' | 'failed' | 'needs-auth';
   readonly reason?: string;
-  /** Of one that cannot be used: the code of what is wrong. */
+  /** The error code of a server that cannot be used. */
   readonly code?: ErrorCode;
   readonly fix?: string;
   /** Attempt n of m; 0 = not started. */
   readonly attempt: readonly [number, number];
-  /** When the next attempt is made by itself, in milliseconds since the epoch. */
+  /** The time of the next automatic attempt, in milliseconds since the epoch. */
   readonly retryAt?: number;
-  /** Of a failed server: from when on a call to it tries once more, in milliseconds since the epoch. */
+  /** For a failed server: the time from which a call tries to connect again, in milliseconds since the epoch. */
   readonly retryFrom?: number;
   readonly health: 'ok' | 'unhealthy' | 'unknown';
   readonly sandbox: 'enforced' | 'unsandboxed' | 'none';
-  /** How many of each it has, or had when it was last seen. */
+  /** The number of entries of each kind, now or at the last connection. */
   readonly tools?: number;
   readonly resources?: number;
   readonly templates?: number;
   readonly prompts?: number;
-  /** How its calls have ended so far, those of earlier runs included. */
+  /** The metrics of its calls, those of earlier processes included. */
   readonly metrics?: Metrics;
-  /** Lines opened for single users besides the common one. */
+  /** The number of private connections besides the shared one. */
   readonly privateConnections?: number;
-  /** Of a connected server: serverInfo, capabilities, instructions, protocolVersion, era, connectMs. */
+  /** For a connected server: serverInfo, capabilities, instructions, protocolVersion, era, connectMs. */
   readonly info?: JsonObject;
 }
 
-/** What can happen to a server: it came or went, it changed its state, or it said something. */
+/** The kinds of server events: registered or closed, a new state, or a notification. */
 export type ServerEvent =
   | 'registered'
   | ServerStatus['state']
@@ -88,5 +88,5 @@ export interface ConfigChange {
   readonly detail: { readonly problems: number };
 }
 
-/** The gateway itself, by identity: it reads the changes of all private users and sends each to its own clients. */
+/** The gateway as a caller, compared by identity. It reads the changes of all private users and forwards each to its clients. */
 export const ALL_CHANGES: Caller = { id: 'gateway', roles: [], via: 'gateway' };

@@ -23,6 +23,6 @@ it('prefers the nearest, and among equals the first', () => {
   expect(closest('tool', ['pool', 'cool'])).toBe('pool');
 });
 
-it('counts two swapped letters as one slip', () => {
+it('counts two swapped letters as one edit', () => {
   expect(closest('ulr', ['url'])).toBe('url');
 });

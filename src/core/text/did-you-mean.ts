@@ -1,6 +1,6 @@
 const LONGEST = 64;
 
-/** The candidate a person most likely meant by `word`, when one is near enough to be worth a guess. */
+/** Returns the candidate closest to `word`; undefined if more than a third of its letters differ. */
 export function closest(word: string, candidates: Iterable<string>): string | undefined {
   if (word.length === 0 || word.length > LONGEST) return undefined;
   const wanted = word.toLowerCase();
@@ -16,12 +16,12 @@ export function closest(word: string, candidates: Iterable<string>): string | un
   return best;
 }
 
-// A third of a word may be wrong; of very short words one letter, or everything would resemble everything.
+// A third of the letters may differ, and at least one.
 function allowedEdits(length: number): number {
   return Math.max(1, Math.floor(length / 3));
 }
 
-// Two neighbours swapped count once: the commonest slip of the fingers.
+// Counts two swapped neighbours as one edit.
 function editsBetween(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, column) => column);

@@ -4,8 +4,8 @@ const NOT_SEPARATORS = /[^/\\%?#:]/g;
 const SPECIAL = /^(?:file|https?|wss?|ftp):/i;
 
 /**
- * Says why servers may read a URI as another one; undefined when it is in normal form. Rules compare text, so such a URI
- * could pass a rule for one resource and be read as another.
+ * Returns the reason why servers may read a URI as another one; undefined for the normal form. Rules compare text, so
+ * an ambiguous URI could pass a rule for one resource and be read as another.
  */
 export function whyAmbiguous(uri: string): string | undefined {
   const plain = decoded(uri);
@@ -22,7 +22,7 @@ export function whyAmbiguous(uri: string): string | undefined {
   return hasNormalStart(uri) ? undefined : 'its scheme, host, port or user is not in normal form';
 }
 
-/** Lower-case scheme; for the schemes that URL parsers know, also the host and port as they would write them. */
+/** Returns true if the scheme is lower-case and, for schemes that URL parsers know, host and port are normal. */
 function hasNormalStart(uri: string): boolean {
   if (!SPECIAL.test(uri)) return !/^[a-z0-9+.-]*[A-Z][A-Za-z0-9+.-]*:/.test(uri);
   if (!URL.canParse(uri)) return false;
@@ -32,8 +32,8 @@ function hasNormalStart(uri: string): boolean {
 }
 
 /**
- * A URI, or a pattern of URIs, in the form in which rules that restrict compare it. It is the same for spellings that
- * some server or file system takes for one: encoded or not, upper or lower case, with doubled or trailing slashes.
+ * Folds a URI, or a pattern of URIs, for rules that restrict. Spellings that some server or file system treats as one
+ * fold to one text: encoded or not, upper or lower case, with doubled or trailing slashes.
  */
 export function foldUri(text: string): string {
   const plain = (decoded(text) ?? text)

@@ -5,7 +5,7 @@ import { bySpecificity, isMeant, parseUriTemplate, type UriTemplate } from './ur
 
 const template = (text: string) => parseUriTemplate(text) as UriTemplate;
 
-verifies('R6', 'a template knows the URIs it makes, with every operator of RFC 6570', () => {
+verifies('R6', 'a template matches its expansions, with every operator of RFC 6570', () => {
   const made: readonly [string, readonly string[], readonly string[]][] = [
     ['db://users/{id}', ['db://users/1', 'db://users/a%2Fb'], ['db://users/', 'db://users/1/2', 'db://user/1']],
     ['db://{table}/{id}/row', ['db://t/1/row'], ['db://t/row', 'db://t/1/rows', 'xdb://t/1/row']],
@@ -32,7 +32,7 @@ verifies('R6', 'a template knows the URIs it makes, with every operator of RFC 6
   }
 });
 
-it('reads nothing that is no template', () => {
+it('rejects invalid templates', () => {
   for (const text of [
     'a{',
     'a}',
@@ -50,7 +50,7 @@ it('reads nothing that is no template', () => {
   }
 });
 
-verifies('R6', 'no template and no URI make matching slow', async () => {
+verifies('R6', 'matches any template and URI in linear time', async () => {
   const hostile = [
     `x${'{+a}a'.repeat(10)}b`,
     `x${'{a}'.repeat(10)}!`,
@@ -64,13 +64,13 @@ verifies('R6', 'no template and no URI make matching slow', async () => {
   expect(template('x{+a}').matches(`x${'a'.repeat(3000)}`)).toBe(false);
 });
 
-it('prefers what says most, and is never undecided between different texts', () => {
+it('sorts by specificity, and never leaves different texts equal', () => {
   const order = ['a://b/c/{x}', 'a://b/{x}/c', 'a://b/{x}', 'a://b/{y}', '{+x}'];
   const sorted = [...order].reverse().map(template).sort(bySpecificity);
   expect(sorted.map(({ text }) => text)).toEqual(order);
 });
 
-verifies('G2', 'a rule for a folder of resources does not open what lies above it', () => {
+verifies('G2', 'a rule for a folder of resources does not match URIs above it', () => {
   expect(isMeant('file:///docs/a/b.md', 'file:///docs/{+path}')).toBe(true);
   for (const climbing of [
     '../secret',

@@ -1,19 +1,19 @@
 import { whyAmbiguous } from './uri-form.ts';
 
-/** A URI template (RFC 6570), read so that it can be asked which URIs it may have made. */
+/** A parsed URI template (RFC 6570) that can be matched against URIs. */
 export interface UriTemplate {
   readonly text: string;
-  /** What every such URI begins with. */
+  /** The literal text before the first expression. */
   readonly prefix: string;
-  /** How many characters of such a URI are given. */
+  /** The number of literal characters. */
   readonly literalChars: number;
-  /** How many variables it has: what a match costs. */
+  /** The number of variables, which determines the cost of a match. */
   readonly variables: number;
-  /** Whether some values of its variables make this URI. Time grows with the length of both, never faster. */
+  /** Returns true if the template can expand to this URI. The time is linear in the length of both. */
   matches(uri: string): boolean;
 }
 
-/** Where a match may stand: 1 at every place in the URI that can be reached. */
+/** The reachable positions of a match: 1 at each offset in the URI that can be reached. */
 type Places = Uint8Array;
 type Step = (uri: string, from: Places) => Places;
 
@@ -28,7 +28,7 @@ const MAX_URI_CHARS = 2048;
 const MAX_VARIABLES = 10;
 const VARIABLE = /^((?:[A-Za-z0-9_.]|%[0-9A-Fa-f]{2})+)(\*|:[1-9]\d{0,3})?$/;
 
-/** Reads a template; undefined when it is none, or larger than any that makes sense. */
+/** Parses a template. Returns undefined if it is invalid or exceeds the limits. */
 export function parseUriTemplate(text: string): UriTemplate | undefined {
   if (text.length > MAX_TEMPLATE_CHARS) return undefined;
   const parts = text.split(/\{([^{}]*)\}/); // Every second is an expression.
@@ -41,7 +41,7 @@ export function parseUriTemplate(text: string): UriTemplate | undefined {
   const [prefix = ''] = literals;
   const steps = literals.flatMap((literal, at): Step[] => {
     const expression = expressions[at];
-    return expression ? [given(literal), stepOf(expression)] : [given(literal)];
+    return expression ? [literalStep(literal), stepOf(expression)] : [literalStep(literal)];
   });
   return {
     text,
@@ -52,14 +52,14 @@ export function parseUriTemplate(text: string): UriTemplate | undefined {
   };
 }
 
-/** The most telling first: the longest beginning, then the most that is given; the text decides the rest. */
+/** Sorts the most specific template first: the longest prefix, then the most literal characters, then by text. */
 export function bySpecificity(one: UriTemplate, other: UriTemplate): number {
   const longer = other.prefix.length - one.prefix.length || other.literalChars - one.literalChars;
   if (longer !== 0 || one.text === other.text) return longer;
   return one.text < other.text ? -1 : 1;
 }
 
-/** Returns true if a URI is meant by a URI or a template of the configuration. An ambiguous URI has to be written as it is. */
+/** Returns true if a URI matches a configured URI or template. An ambiguous URI matches only its own text. */
 export function isMeant(uri: string, written: string): boolean {
   if (uri === written) return true;
   return written.includes('{') && whyAmbiguous(uri) === undefined && parseUriTemplate(written)?.matches(uri) === true;
@@ -86,7 +86,7 @@ function isReached(uri: string, steps: readonly Step[]): boolean {
   return places[uri.length] === 1;
 }
 
-const given =
+const literalStep =
   (literal: string): Step =>
   (uri, from) => {
     if (literal === '') return from;
@@ -111,7 +111,7 @@ function stepOf({ operator, names, exploded }: Expression): Step {
   return led(operator, pairs(names, { exploded, separator: '&' }));
 }
 
-/** One or more characters of a kind. */
+/** Matches one or more characters of a class. */
 const run =
   (allowed: RegExp): Step =>
   (uri, from) => {
@@ -124,11 +124,11 @@ const run =
     return to;
   };
 
-/** What has a character of its own before it is left out together with it when its variables are not set. */
+/** Matches an expression with a leading character. Both are absent if its variables are not set. */
 const led =
   (lead: string, step: Step): Step =>
   (uri, from) => {
-    const after = given(lead)(uri, from);
+    const after = literalStep(lead)(uri, from);
     const to = step(uri, after);
     for (let at = 0; at < to.length; at++) if (from[at] === 1 || after[at] === 1) to[at] = 1;
     return to;
@@ -139,10 +139,10 @@ interface Pairing {
   readonly separator: keyof typeof EQUALS;
 }
 
-// A parameter of a path that is empty is its name alone.
+// An empty path parameter is written without `=`.
 const EQUALS = { ';': '', '&': '=' };
 
-/** `name=value`, any number of them. Who explodes a variable brings names of its own. */
+/** Matches any number of `name=value` pairs. An exploded variable may have any names. */
 function pairs(names: readonly string[], { exploded, separator }: Pairing): Step {
   const begins = exploded ? [''] : names.map((name) => name + EQUALS[separator]);
   const endsOf = (uri: string, at: number) =>

@@ -20,7 +20,7 @@ it('leaves letters, tabs, newlines and whole emoji as they are', () => {
     expect(escapeUnseen(text)).toBe(text);
 });
 
-it('spells out joiners that are in no emoji, and the accents of a pile from the fifth', () => {
+it('escapes joiners outside emoji, and the fifth and later accents of a letter', () => {
   expect(escapeUnseen('a\u200d😀\u200d')).toBe('a\\u{200d}😀\\u{200d}');
   expect(escapeUnseen(`e${'\u0301'.repeat(6)}`)).toBe(`e${'\u0301'.repeat(4)}\\u{0301}\\u{0301}`);
 });

@@ -4,13 +4,13 @@ const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]
 const SHOWN_OR_UNSEEN =
   /\p{RGI_Emoji}|[[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]--[\t\n]]|(?<=\p{Mn}{4})\p{Mn}/gv;
 const PLAIN_ARGUMENT = /^[A-Za-z0-9_@%+=:,.\/\-]+$/v;
-// Also blanks that are no ordinary space: in a command they look like the end of an argument.
+// Includes blanks other than the ordinary space: in a command they look like the end of an argument.
 const NEEDS_ESCAPE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Mn}\u2800]|[\p{Zs}--[ ]]/gv;
 const SHORT_ESCAPES: Readonly<Record<string, string>> = { '\n': '\\n', '\t': '\\t', '\r': '\\r' };
 
 const codeOf = (character: string): string => (character.codePointAt(0) ?? 0).toString(16);
 
-/** Spells out characters that do not show or that act on a screen, except tab, newline and whole emoji. */
+/** Escapes invisible and control characters, except tab, newline and those in whole emoji. */
 export const escapeUnseen = (text: string): string =>
   text.replace(SHOWN_OR_UNSEEN, (found) =>
     [...found].length > 1 || !(UNSEEN.test(found) || /^\p{Mn}/u.test(found))
@@ -18,8 +18,8 @@ export const escapeUnseen = (text: string): string =>
       : `\\u{${codeOf(found).padStart(4, '0')}}`,
   );
 
-/** Writes a command as a POSIX shell would read it, on one line, with nothing in it that does not show. */
-export const quoteCommand = (words: readonly string[]): string => words.map(quoteArgument).join(' ');
+/** Quotes a command for a POSIX shell, on one line and without invisible characters. */
+export const quoteCommand = (args: readonly string[]): string => args.map(quoteArgument).join(' ');
 
 function quoteArgument(word: string): string {
   if (PLAIN_ARGUMENT.test(word)) return word;
@@ -33,7 +33,7 @@ function quoteArgument(word: string): string {
   return `$'${escaped}'`;
 }
 
-/** Escapes what does not show in the text of a JSON document. The document means the same. */
+/** Escapes invisible characters in a JSON text. The parsed value stays the same. */
 export const escapeJson = (text: string): string =>
   text.replace(SHOWN_OR_UNSEEN, (found) =>
     [...found].length > 1 || !UNSEEN.test(found)
