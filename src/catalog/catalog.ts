@@ -1,34 +1,34 @@
 import type { Target } from '../core/call.ts';
 
-/** Things that have public names. */
+/** Catalog entries by public name: tools or prompts. */
 export interface NameIndex {
   /** Sorted by public name. */
   readonly targets: readonly Target[];
-  /** By public name, or by `server.tool` as people write it when only one is written so. */
+  /** Finds an entry by public name, or by `server.tool` if only one entry is written so. */
   find(name: string): Target | undefined;
-  /** Every target that may be meant by a name which is not one target's alone: the tool's own, above all. */
+  /** Returns every entry that a name may mean: by `server.tool` or by the bare tool name. */
   called(name: string): readonly Target[];
-  /** How a person may write a target, the clearest first. */
+  /** Returns the names that `find` and `called` accept for a target, the clearest first. */
   spellings(target: Target): readonly [string, ...string[]];
 }
 
-/** Things that have URIs. */
+/** Catalog entries by URI: resources and templates. */
 export interface Resources {
   /** Sorted by URI. */
   readonly targets: readonly Target[];
   /** The templates, sorted. */
   readonly templates: readonly Target[];
-  /** What of the servers' lists could not be taken as it is. */
+  /** Problems of the servers' lists. */
   readonly problems: readonly string[];
-  /** What may be read at a URI, the most certain first; nothing tells those apart that come together. */
+  /** Returns the targets that a URI may mean, the most certain group first. Targets of one group are equally likely. */
   meanings(uri: string): Iterable<readonly Target[]>;
-  /** The templates of this very text, or else the resources of this URI. */
+  /** Returns the templates with this text, else the resources with this URI. */
   named(text: string): readonly Target[];
 }
 
-/** What there is to ask for, at one moment: the tools, and the rest. Replaced whole, never edited. */
+/** An immutable snapshot of all entries. A change replaces the whole snapshot. */
 export interface Catalog extends NameIndex {
-  /** What servers list that could not be taken as it is. */
+  /** Problems of the servers' lists. */
   readonly problems: readonly string[];
   readonly prompts: NameIndex;
   readonly resources: Resources;

@@ -16,7 +16,7 @@ const server = (more: Partial<ServerStatus>): ServerStatus => ({
 const ANYTHING = { resources: true, subscribe: true, prompts: true, completions: true };
 const NOTHING = { resources: false, subscribe: false, prompts: false, completions: false };
 
-verifies('P1', 'a connected server offers what it says, and nothing else', () => {
+verifies('P1', 'a connected server has the features of its capabilities only', () => {
   const capabilities = { tools: {}, resources: {}, completions: {} };
   const info = { capabilities };
   expect(featuresOf([server({ state: 'connected', info })])).toEqual({
@@ -33,7 +33,7 @@ verifies('P1', 'a connected server offers what it says, and nothing else', () =>
   });
 });
 
-verifies('P1', 'one that is not connected offers what it had, and one never seen may offer anything', () => {
+verifies('P1', 'an unconnected server has the features of its last lists, and a server never seen may have all', () => {
   const listed = { tools: 3, resources: 0, templates: 0, prompts: 0 };
   expect(featuresOf([server(listed)])).toEqual(NOTHING);
   expect(featuresOf([server({ ...listed, prompts: 1 })])).toEqual({ ...NOTHING, prompts: true, completions: true });

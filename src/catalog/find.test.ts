@@ -3,7 +3,7 @@ import { verifies } from '../../test/requirements.ts';
 import { findIn } from './find.ts';
 import { liveCatalog } from './live-catalog.ts';
 
-verifies('R6', 'a server cannot take reads from another by a template that says more', () => {
+verifies('R6', 'a server cannot take over reads of another by a more specific template', () => {
   const owners = new Map(['files', 'evil'].map((name) => [name, { entry: undefined, builtin: false }]));
   const by = (uriTemplate: string) => ({ uriTemplate, name: uriTemplate });
   const remembered = [

@@ -4,52 +4,52 @@ import { isObject } from '../core/json.ts';
 import type { Catalog, NameIndex, Resources } from './catalog.ts';
 import { ownUri } from './entries/own-uri.ts';
 
-type Sought = Pick<Call, 'kind' | 'name'> & Partial<Pick<Call, 'input' | 'options'>>;
+type Wanted = Pick<Call, 'kind' | 'name'> & Partial<Pick<Call, 'input' | 'options'>>;
 type Visible = (target: Target) => boolean;
 
-/** Whether what is called is named by a URI. */
-export const hasUri = ({ kind, input }: Sought): boolean =>
+/** Returns true if the call names its target by a URI. */
+export const hasUri = ({ kind, input }: Wanted): boolean =>
   kind === 'resource' || kind === 'subscription' || (kind === 'completion' && refersToResource(input));
 
 const refersToResource = (input: Call['input'] = {}) => isObject(input.ref) && input.ref.type === 'ref/resource';
 
-/** Where things of this kind have their names; a completion that is not of a resource is of a prompt. */
-export const nameIndexOf = (catalog: Catalog, { kind }: Sought): NameIndex =>
+/** Returns the index of a kind of entries. A completion without a resource reference is for a prompt. */
+export const nameIndexOf = (catalog: Catalog, { kind }: Wanted): NameIndex =>
   kind === 'tool' ? catalog : catalog.prompts;
 
-/** What a call is of, among what its caller may see. Throws NAME_AMBIGUOUS. */
-export function findIn(catalog: Catalog, sought: Sought, visible: Visible): Target | undefined {
-  if (!hasUri(sought)) return findNamed(nameIndexOf(catalog, sought), sought.name, visible);
-  if (sought.kind === 'completion') return theOne(sought, catalog.resources.named(sought.name).filter(visible));
-  return findResource(catalog.resources, sought, visible);
+/** Finds the target of a call among the entries that its caller may see. Throws NAME_AMBIGUOUS. */
+export function findIn(catalog: Catalog, wanted: Wanted, visible: Visible): Target | undefined {
+  if (!hasUri(wanted)) return findNamed(nameIndexOf(catalog, wanted), wanted.name, visible);
+  if (wanted.kind === 'completion') return theOne(wanted, catalog.resources.named(wanted.name).filter(visible));
+  return findResource(catalog.resources, wanted, visible);
 }
 
-function findNamed(shelf: NameIndex, name: string, visible: Visible): Target | undefined {
-  const exact = shelf.find(name);
+function findNamed(index: NameIndex, name: string, visible: Visible): Target | undefined {
+  const exact = index.find(name);
   if (exact) return visible(exact) ? exact : undefined;
-  const candidates = shelf.called(name).filter(visible);
+  const candidates = index.called(name).filter(visible);
   if (candidates.length > 1)
     throw ambiguous(
       name,
-      candidates.map((target) => shelf.spellings(target)[0]),
+      candidates.map((target) => index.spellings(target)[0]),
     );
   return candidates[0];
 }
 
-/** Who lists the URI has it; else whose templates fit. Of several servers none is guessed: any could take reads from another. */
-function findResource(resources: Resources, sought: Sought, visible: Visible): Target | undefined {
+/** Finds the server that lists a URI, else one whose template matches. With several servers it throws NAME_AMBIGUOUS. */
+function findResource(resources: Resources, wanted: Wanted, visible: Visible): Target | undefined {
   const byServer = new Map<string, Target>();
-  for (const [at, meant] of [...resources.meanings(sought.name)].entries()) {
+  for (const [at, meant] of [...resources.meanings(wanted.name)].entries()) {
     const seen = meant.filter((target) => target.invalid === undefined && visible(target));
     const isListed = at === 0;
-    if (isListed && seen.length > 0) return theOne(sought, seen);
+    if (isListed && seen.length > 0) return theOne(wanted, seen);
     for (const target of seen) if (!byServer.has(target.servers[0])) byServer.set(target.servers[0], target);
   }
-  return theOne(sought, [...byServer.values()]);
+  return theOne(wanted, [...byServer.values()]);
 }
 
-/** Of several that nothing else tells apart, the one of the server that was asked for. */
-function theOne({ name, options }: Sought, [first, ...others]: readonly Target[]): Target | undefined {
+/** Returns the only target, or that of the preferred server. Throws NAME_AMBIGUOUS otherwise. */
+function theOne({ name, options }: Wanted, [first, ...others]: readonly Target[]): Target | undefined {
   if (!first || others.length === 0) return first;
   const all = [first, ...others];
   const preferred = all.find(({ servers }) => servers[0] === options?.preferredServer);

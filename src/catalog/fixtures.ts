@@ -21,7 +21,7 @@ export interface World extends ListOptions {
   readonly servers: Servers;
   readonly catalog: LiveCatalog;
   readonly resolve: Resolve;
-  /** The servers that were started, in order, each as often as it was. */
+  /** The names of started servers, in order; a restarted server is repeated. */
   readonly started: readonly string[];
 }
 
@@ -31,7 +31,7 @@ export interface WorldOptions {
   readonly hides?: (target: Target) => boolean;
   readonly hidesServer?: (server: string) => boolean;
   readonly waitMs?: number;
-  /** How long a server that failed is left alone. */
+  /** The delay before a failed server is tried again. */
   readonly retryAfterMs?: number;
 }
 
@@ -48,7 +48,7 @@ export const tool = (name: string, more: JsonObject = {}): JsonObject => ({
   ...more,
 });
 
-/** The catalog of these servers, each with its tools and what its entry says. */
+/** Builds the catalog of these servers, each with its tools and its entry. */
 export function catalogOf(servers: Readonly<Record<string, readonly [readonly JsonObject[], SdkEntry?]>>): Catalog {
   const parts = Object.entries(servers).map(([name, [tools, entry]]) =>
     buildServerTools(name, tools, { entry, builtin: false }),
@@ -56,9 +56,9 @@ export function catalogOf(servers: Readonly<Record<string, readonly [readonly Js
   return buildCatalog(parts);
 }
 
-/** Real servers in this process behind a real catalog; closed when the test ends. */
+/** Opens in-process servers behind a real catalog; closed when the test ends. */
 export async function openWorld(
-  given: Readonly<Record<string, { connect: (line: Transport) => Promise<void> } | Connect>>,
+  given: Readonly<Record<string, { connect: (transport: Transport) => Promise<void> } | Connect>>,
   options: WorldOptions = {},
 ): Promise<World> {
   const started: string[] = [];
@@ -68,9 +68,9 @@ export async function openWorld(
   const servers = openServers({
     plans: Object.entries(given).map(([name, server]) => {
       const connect = typeof server === 'function' ? server : connectInMemory(server.connect);
-      return planOf(name, options.retryAfterMs ?? 0, (asked) => {
+      return planOf(name, options.retryAfterMs ?? 0, (options) => {
         started.push(name);
-        return connect(asked);
+        return connect(options);
       });
     }),
     cache: openServerCache({ saved: [], book: store.servers }),
@@ -90,12 +90,12 @@ export async function openWorld(
     visible: (_caller, target) => !options.hides?.(target),
     serverVisible: (_caller, server) => !options.hidesServer?.(server),
   };
-  const look = (caller: Caller, signal: AbortSignal) =>
+  const discover = (caller: Caller, signal: AbortSignal) =>
     startUnknownServers(view, caller, options.waitMs ?? 2000, signal);
-  return { ...view, started, resolve: resolver({ ...view, discover: look }) };
+  return { ...view, started, resolve: resolver({ ...view, discover }) };
 }
 
-/** Metrics that are kept nowhere. */
+/** Metrics without a store. */
 export const someMetrics = (): LiveMetrics =>
   openMetrics({ book: { all: async () => [], add: async () => {}, forget: async () => {} } });
 

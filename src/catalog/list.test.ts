@@ -28,7 +28,7 @@ function pages(world: World, limit: number, between: () => void = () => {}): str
   return seen;
 }
 
-verifies('R1', 'pages hold every visible tool once, in order, whatever their size', async () => {
+verifies('R1', 'pages of any size list every visible tool once, in order', async () => {
   const all = Array.from({ length: 25 }, (_, index) => `tool_${String(index).padStart(2, '0')}`);
   const remembered = [{ server: 'a', tools: all.map((name) => tool(name)) }];
   const world = await openWorld({ a: echo() }, { remembered, hides: ({ name }) => name.endsWith('3') });
@@ -36,7 +36,7 @@ verifies('R1', 'pages hold every visible tool once, in order, whatever their siz
   for (const limit of [1, 2, 7, 22, 23, 100]) expect(pages(world, limit)).toEqual(visible);
 });
 
-verifies('R1', 'a cursor stays good when the catalog changes between pages', async () => {
+verifies('R1', 'a cursor stays valid when the catalog changes between pages', async () => {
   const letters = [...'abcdefghijklmnopqrst'];
   const subset = fc.subarray(letters);
   const world = await openWorld({ a: echo() });
@@ -58,7 +58,7 @@ verifies('R1', 'a cursor stays good when the catalog changes between pages', asy
   );
 });
 
-verifies('R1', 'a cursor whose tool is gone goes on after its place', async () => {
+verifies('R1', 'a cursor whose tool is gone continues after its position', async () => {
   const world = await openWorld(
     { a: echo() },
     { remembered: [{ server: 'a', tools: ['a', 'b', 'c'].map((n) => tool(n)) }] },
@@ -69,34 +69,30 @@ verifies('R1', 'a cursor whose tool is gone goes on after its place', async () =
   expect(page.items.map(({ name }) => name)).toEqual(['c', 'd']);
 });
 
-verifies(
-  'G2',
-  'a page that is remembered is forgotten with the rules, the catalog and the caller it was made for',
-  async () => {
-    const tools = [tool('one'), tool('two')];
-    const world = await openWorld({ a: echo() }, { remembered: [{ server: 'a', tools }] });
-    let [rules, hidden] = [{}, 'none'];
-    const visible = (caller: Caller, { name }: Target) => caller.id !== grace.id && name !== hidden;
-    const view = { ...world, visible, rules: () => rules };
-    const seen = (caller: Caller) => pageOf(view, caller, { limit: 9 }).items.map(({ name }) => name);
-    const [first, again] = [pageOf(view, ada, { limit: 9 }), pageOf(view, ada, { limit: 9 })];
-    expect(again).toBe(first);
-    expect([seen(ada), seen(grace)]).toEqual([['one', 'two'], []]);
-    [rules, hidden] = [{}, 'one'];
-    expect(seen(ada)).toEqual(['two']);
-    world.catalog.update('a', [tool('three')]);
-    expect(seen(ada)).toEqual(['three']);
-  },
-);
+verifies('G2', 'a cached page is used only with the same rules, catalog and caller', async () => {
+  const tools = [tool('one'), tool('two')];
+  const world = await openWorld({ a: echo() }, { remembered: [{ server: 'a', tools }] });
+  let [rules, hidden] = [{}, 'none'];
+  const visible = (caller: Caller, { name }: Target) => caller.id !== grace.id && name !== hidden;
+  const view = { ...world, visible, rules: () => rules };
+  const seen = (caller: Caller) => pageOf(view, caller, { limit: 9 }).items.map(({ name }) => name);
+  const [first, again] = [pageOf(view, ada, { limit: 9 }), pageOf(view, ada, { limit: 9 })];
+  expect(again).toBe(first);
+  expect([seen(ada), seen(grace)]).toEqual([['one', 'two'], []]);
+  [rules, hidden] = [{}, 'one'];
+  expect(seen(ada)).toEqual(['two']);
+  world.catalog.update('a', [tool('three')]);
+  expect(seen(ada)).toEqual(['three']);
+});
 
-verifies('R1', 'what nobody can call is on a page only when it is asked for', async () => {
+verifies('R1', 'lists an invalid tool only with includeInvalid', async () => {
   const tools = [tool('bad', { inputSchema: false }), tool('good')];
   const world = await openWorld({ a: echo() }, { remembered: [{ server: 'a', tools }] });
   const seen = (includeInvalid: boolean) => pageOf(world, ada, { limit: 9, includeInvalid }).items.length;
   expect([seen(false), seen(true)]).toEqual([1, 2]);
 });
 
-verifies('T3', 'listing starts the servers that were never seen and leaves the others alone', async () => {
+verifies('T3', 'listing starts only the servers that were never seen', async () => {
   const remembered = [{ server: 'seen', tools: [tool('old')] }];
   const world = await openWorld({ seen: echo(), fresh: echo() }, { remembered });
   await startUnknownServers(world, ada, 2000, never);
@@ -104,7 +100,7 @@ verifies('T3', 'listing starts the servers that were never seen and leaves the o
   expect(names(world)).toEqual(['mcp__fresh__echo', 'mcp__seen__old']);
 });
 
-verifies('R1', 'a page is remembered, but not for a cursor that is longer than any a page ends with', async () => {
+verifies('R1', 'caches a page, but not for a very long cursor', async () => {
   const world = await openWorld({ a: echo() }, { remembered: [{ server: 'a', tools: [tool('one')] }] });
   const rules = {};
   const view = { ...world, rules: () => rules };
@@ -115,7 +111,7 @@ verifies('R1', 'a page is remembered, but not for a cursor that is longer than a
   expect([isRemembered('a'), isRemembered('a'.repeat(100_000))]).toEqual([true, false]);
 });
 
-verifies('R1', 'a page has at least one item, however few are asked for', async () => {
+verifies('R1', 'a page has at least one item, even with limit 0', async () => {
   const remembered = [{ server: 'a', tools: [tool('one'), tool('two')] }];
   const world = await openWorld({ a: echo() }, { remembered });
   for (const limit of [0, -1]) {
@@ -124,7 +120,7 @@ verifies('R1', 'a page has at least one item, however few are asked for', async 
   }
 });
 
-verifies('T3', 'a server that never answers holds listing up no longer than it may wait', async () => {
+verifies('T3', 'a server that never answers delays listing by waitMs at most', async () => {
   const silent = { connect: async () => {} };
   const world = await openWorld({ silent, quick: echo() });
   await within(1500, () => startUnknownServers(world, ada, 60, never));
@@ -132,7 +128,7 @@ verifies('T3', 'a server that never answers holds listing up no longer than it m
   expect(names(world)).toEqual(['mcp__quick__echo']);
 });
 
-verifies('T3', 'waits without end where no limit is given, and starts nothing where the limit is 0', async () => {
+verifies('T3', 'waits without limit for an infinite waitMs, and starts nothing for 0', async () => {
   const gate = Promise.withResolvers<void>();
   const slow: Connect = (options) => gate.promise.then(() => connectInMemory(echo().connect)(options));
   const world = await openWorld({ slow });
@@ -149,7 +145,7 @@ verifies('T3', 'waits without end where no limit is given, and starts nothing wh
   }
 });
 
-verifies('T3', 'a server that fails keeps none of the others from being listed', async () => {
+verifies('T3', 'a failing server does not keep the others from being listed', async () => {
   const broken = async () => {
     throw new Error('broken');
   };
@@ -158,7 +154,7 @@ verifies('T3', 'a server that fails keeps none of the others from being listed',
   expect(names(world)).toEqual(['mcp__quick__echo']);
 });
 
-verifies('T3', 'a server that failed before is tried again, and no caller waits for it a second time', async () => {
+verifies('T3', 'a server that failed before is tried again without waiting for it', async () => {
   let tries = 0;
   const flaky: Connect = ({ signal }) => {
     if (tries++ === 0) return Promise.reject(new Error('broken'));
@@ -170,13 +166,13 @@ verifies('T3', 'a server that failed before is tried again, and no caller waits 
   expect(tries).toBe(2);
 });
 
-verifies('G2', 'a server whose tools are all denied is not started to look', async () => {
+verifies('G2', 'a server whose tools are all denied is not started for listing', async () => {
   const world = await openWorld({ denied: echo(), quick: echo() }, { hidesServer: (server) => server === 'denied' });
   await startUnknownServers(world, ada, 2000, never);
   expect(world.started).toEqual(['quick']);
 });
 
-verifies('R7', 'whoever looks at the lists lets those be asked for again whose time is over', async () => {
+verifies('R7', 'listing refreshes the lists whose ttlMs is over', async () => {
   const world = await openWorld({ a: echo() });
   await world.servers.connect('a', never);
   let looked = 0;

@@ -10,16 +10,16 @@ export interface ListOptions {
   readonly servers: Servers;
   readonly visible: (caller: Caller, target: Target) => boolean;
   readonly serverVisible: (caller: Caller, server: string) => boolean;
-  /** What `visible` goes by: another object once it may answer otherwise. Without it no page is remembered. */
+  /** Returns an identity that changes with the results of `visible`. Without it no page is cached. */
   readonly rules?: () => object;
 }
 
 export interface PageQuery extends ListFilter {
-  /** Tools unless something else is said. */
+  /** Defaults to `tool`. */
   readonly kind?: TargetKind;
   readonly cursor?: string;
   readonly limit: number;
-  /** Also what nobody can call. */
+  /** Includes entries that are `invalid`. */
   readonly includeInvalid?: boolean;
 }
 
@@ -83,18 +83,18 @@ export async function startUnknownServers(
 
 const IGNORE = () => {};
 
-interface Remembered {
+interface CachedPages {
   readonly catalog: Catalog;
   readonly rules: object;
   readonly pages: Map<string, Page<Target>>;
 }
 
-// By the caller itself, not by its name: whatever a rule may ask about a caller is then the same.
-const remembered = new WeakMap<Caller, Remembered>();
-const MAX_REMEMBERED = 100;
+// Keyed by the caller object: rules may depend on any of its fields.
+const cachedPages = new WeakMap<Caller, CachedPages>();
+const MAX_PAGES = 100;
 const MAX_KEY_CHARS = 1024;
 
-/** One page of what the caller may see, after `cursor`. A cursor stays good when the catalog changes. */
+/** Returns a page of the entries that the caller may see, after `cursor`. A cursor stays valid when the catalog changes. */
 export function pageOf(options: ListOptions, caller: Caller, query: PageQuery): Page<Target> {
   const catalog = options.catalog.current(caller);
   const pages = pagesOf(catalog, options.rules?.(), caller);
@@ -103,19 +103,19 @@ export function pageOf(options: ListOptions, caller: Caller, query: PageQuery): 
   const known = pages?.get(key);
   if (known) return known;
   const page = pageAnew(options, caller, query);
-  // Cursors are the client's to choose.
+  // The client chooses the cursor, so a long key is not cached.
   if (!pages || key.length > MAX_KEY_CHARS) return page;
-  if (pages.size >= MAX_REMEMBERED) pages.clear();
+  if (pages.size >= MAX_PAGES) pages.clear();
   pages.set(key, page);
   return page;
 }
 
 function pagesOf(catalog: Catalog, rules: object | undefined, caller: Caller): Map<string, Page<Target>> | undefined {
   if (!rules) return undefined;
-  const known = remembered.get(caller);
+  const known = cachedPages.get(caller);
   if (known?.catalog === catalog && known.rules === rules) return known.pages;
   const pages = new Map<string, Page<Target>>();
-  remembered.set(caller, { catalog, rules, pages });
+  cachedPages.set(caller, { catalog, rules, pages });
   return pages;
 }
 
@@ -133,7 +133,7 @@ function pageAnew(options: ListOptions, caller: Caller, query: PageQuery): Page<
   return { items };
 }
 
-/** All there is of one kind, in order. */
+/** Returns all entries of one kind, sorted. */
 export function listAllTargets(catalog: Catalog, kind: TargetKind): readonly Target[] {
   if (kind === 'tool') return catalog.targets;
   if (kind === 'prompt') return catalog.prompts.targets;

@@ -14,7 +14,7 @@ function world(remembered: Parameters<typeof liveCatalog>[0]['remembered'] = [])
   return { catalog, told };
 }
 
-verifies('R1', 'a change replaces the snapshot whole and leaves the old one as it was', () => {
+verifies('R1', 'a change replaces the whole snapshot and does not edit the old one', () => {
   const { catalog } = world();
   catalog.update('a', [tool('one')]);
   const before = catalog.current();
@@ -25,7 +25,7 @@ verifies('R1', 'a change replaces the snapshot whole and leaves the old one as i
   expect(catalog.current().find('a.one')).toBeUndefined();
 });
 
-verifies('R1', 'an unchanged list tells nobody and keeps the snapshot', () => {
+verifies('R1', 'an unchanged list keeps the snapshot and calls no listener', () => {
   const { catalog, told } = world();
   catalog.update('a', [tool('one')]);
   const before = catalog.current();
@@ -36,27 +36,27 @@ verifies('R1', 'an unchanged list tells nobody and keeps the snapshot', () => {
   expect(told).toEqual([1, 1]);
 });
 
-verifies('T3', 'what was remembered is listed before its server is started, without a word', () => {
+verifies('T3', 'lists cached tools before their server is started, without a change event', () => {
   const { catalog, told } = world([{ server: 'a', tools: [tool('one')] }]);
   expect(catalog.current().find('a.one')).toBeDefined();
   expect([catalog.knows('a'), catalog.knows('b')]).toEqual([true, false]);
   expect(told).toEqual([]);
 });
 
-verifies('R1', 'a server that is not configured has no place in the catalog', () => {
+verifies('R1', 'ignores the list of a server that is not configured', () => {
   const { catalog, told } = world([{ server: 'gone', tools: [tool('one')] }]);
   catalog.update('stranger', [tool('two')]);
   expect(catalog.current().targets).toEqual([]);
   expect(told).toEqual([]);
 });
 
-verifies('R1', 'a server without tools is known all the same', () => {
+verifies('R1', 'a server with an empty tool list is known', () => {
   const { catalog } = world();
   catalog.update('a', []);
   expect(catalog.knows('a')).toBe(true);
 });
 
-verifies('T8', 'a list of one kind changes that kind alone, and its listeners hear which', () => {
+verifies('T8', 'a new list changes only its kind and reports it', () => {
   const owners = new Map([['a', { entry: undefined, builtin: false }]]);
   const told: string[] = [];
   const catalog = liveCatalog({ owners, remembered: [], onChange: (list) => told.push(list) });
@@ -79,7 +79,7 @@ verifies('T8', 'a list of one kind changes that kind alone, and its listeners he
   expect(told.slice(-2)).toEqual(['tools', 'resources']);
 });
 
-verifies('T3', 'resources and prompts that were remembered are there before their server is', () => {
+verifies('T3', 'lists cached resources and prompts before their server is started', () => {
   const { catalog } = world([
     { server: 'a', tools: [], resources: [{ uri: 'u:1', name: 'x' }], prompts: [{ name: 'greet' }] },
   ]);

@@ -14,17 +14,17 @@ import type { Owner } from './entries/facts.ts';
 import { type PrivateViews, privateViews } from './entries/private-views.ts';
 import { ServerLists } from './entries/server-lists.ts';
 
-/** What a server lists, each item as it was written. */
+/** The lists of a server, each item exactly as the server sent it. */
 export type Definitions = { readonly server: string; readonly tools: readonly JsonObject[] } & Lists;
 
-/** What a server lists to those who can be asked something, as `abilitiesKey` says it. */
+/** The tools that a server lists to clients with a capability set. */
 export interface CapabilityToolList {
   readonly server: string;
   readonly abilities: number;
   readonly tools: readonly JsonObject[];
 }
 
-/** The servers there are, and whose word their tools' facts rest on. */
+/** The configured servers, with the entry that determines the facts of their tools. */
 export type Owners = ReadonlyMap<string, { readonly entry: ServerEntry | undefined; readonly builtin: boolean }>;
 
 export const ownersOf = (configs: ReadonlyMap<string, Pick<ServerConfig, 'entry' | 'scope'>>): Owners =>
@@ -32,11 +32,11 @@ export const ownersOf = (configs: ReadonlyMap<string, Pick<ServerConfig, 'entry'
 
 export interface CatalogOptions {
   readonly owners: Owners;
-  /** What servers had when they were last seen, so that they are listed before they are started. */
+  /** The last known lists of servers, used before the servers are started. */
   readonly remembered: readonly Definitions[];
-  /** What they had for those who can be asked something. */
+  /** The last known tools by capability set. */
   readonly rememberedAble?: readonly CapabilityToolList[];
-  /** Told what is other than before, and for whom if not for everybody; templates are counted as resources. */
+  /** Called with each changed list, and its audience if not all callers see the change. Templates count as resources. */
   readonly onChange: (list: ChangedList, audience?: Audience) => void;
 }
 
@@ -53,15 +53,15 @@ export interface LiveCatalog {
   readonly privately: Pick<PrivateViews, 'put' | 'end'>;
   /** True when the tools of this server are known, from now or from an earlier time. */
   knows(server: string): boolean;
-  /** Takes a server's new list, of tools unless said. Only its part is worked out again. */
+  /** Replaces a list of a server, the tools by default. Only the entries of that server are built again. */
   update(server: string, items: readonly JsonObject[], kind?: ListKind): void;
-  /** Takes the tools that a server lists to those who can be asked this. */
+  /** Replaces the tools that a server lists to clients with a capability set. */
   updateAble(able: CapabilityToolList): void;
-  /** Takes new servers and new entries. What is not named any more is gone, what changed is worked out again. */
+  /** Applies a new configuration. Removed servers disappear, and changed ones are built again. */
   configure(owners: Owners): void;
 }
 
-/** What clients are told about when it changes. */
+/** The lists with `list_changed` notifications. */
 export type ChangedList = 'tools' | 'resources' | 'prompts';
 
 export const CHANGED_LIST_OF: Readonly<Record<ListKind, ChangedList>> = {
@@ -71,50 +71,50 @@ export const CHANGED_LIST_OF: Readonly<Record<ListKind, ChangedList>> = {
   prompts: 'prompts',
 };
 
-// Another command or address is another server: what the one had says nothing of the other.
+// An entry with another command or address is another server, so its old lists are dropped.
 const signature = (entry: ServerEntry | undefined) => entry && signatureOf(entry);
 
-/** Holds the one catalog there is, and replaces it when a list of a server, or its entry, changes. */
+/** Holds the current catalog and replaces it when a list or an entry of a server changes. */
 export function liveCatalog({ owners: first, remembered, rememberedAble = [], onChange }: CatalogOptions): LiveCatalog {
   const lists = new ServerLists();
-  const parts = new EntryLists();
+  const entries = new EntryLists();
   let owners = first;
   const views = privateViews({
-    parts,
+    parts: entries,
     ownerOf: (server) => owners.get(server),
-    shared: (server, kind, abilities) =>
-      kind === 'tools' ? [...lists.items(server, kind), ...lists.more(server, abilities)] : lists.items(server, kind),
+    shared: (server, kind, capabilitySet) => lists.itemsFor(server, kind, capabilitySet),
     onChange: (kind, user) => onChange(CHANGED_LIST_OF[kind], { user }),
   });
 
-  /** Works out again what of a server not everybody sees: as long as nobody knows what everybody sees, nothing. */
-  function putAble(server: string): void {
-    const able = lists.able(server);
+  /** Rebuilds the entries that only some capability sets see. It needs the shared tool list to be known. */
+  function rebuildCapabilityEntries(server: string): void {
+    const byCapability = lists.byCapability(server);
     const owner = owners.get(server);
-    if (able.size === 0 || !owner || !lists.has(server, 'tools')) return;
-    parts.putAble(server, capabilityEntries(server, { everybodys: lists.items(server, 'tools'), able }, owner));
+    if (byCapability.size === 0 || !owner || !lists.has(server, 'tools')) return;
+    const shared = lists.items(server, 'tools');
+    entries.putCapabilityEntries(server, capabilityEntries(server, { shared, byCapability }, owner));
   }
 
-  function takeAble({ server, abilities, tools }: CapabilityToolList): void {
-    lists.putAble(server, abilities, tools);
-    putAble(server);
+  function takeCapabilityTools({ server, abilities, tools }: CapabilityToolList): void {
+    lists.putCapabilityTools(server, abilities, tools);
+    rebuildCapabilityEntries(server);
   }
 
   function take(server: string, kind: ListKind, items: readonly JsonObject[]): boolean {
     const owner = owners.get(server);
     if (!owner || !lists.put(server, kind, items)) return false;
-    if (kind === 'tools') putAble(server);
-    return parts.put(server, { kind, items, owner });
+    if (kind === 'tools') rebuildCapabilityEntries(server);
+    return entries.put(server, { kind, items, owner });
   }
 
-  /** Works out a server again whose entry has changed, or forgets it. */
+  /** Rebuilds a server whose entry has changed, or removes it. */
   function renew(server: string, before: Owner | undefined): void {
     const owner = owners.get(server);
     if (!owner || signature(owner.entry) !== signature(before?.entry)) {
-      for (const known of [lists, parts, views]) known.forget(server);
+      for (const known of [lists, entries, views]) known.forget(server);
     } else if (!isDeepStrictEqual(owner, before)) {
-      for (const [kind, items] of lists.of(server)) parts.put(server, { kind, items, owner });
-      putAble(server);
+      for (const [kind, items] of lists.of(server)) entries.put(server, { kind, items, owner });
+      rebuildCapabilityEntries(server);
     }
   }
 
@@ -122,30 +122,30 @@ export function liveCatalog({ owners: first, remembered, rememberedAble = [], on
     for (const kind of LIST_KINDS) if (known[kind]) take(server, kind, known[kind]);
   }
 
-  for (const one of rememberedAble) takeAble(one);
+  for (const one of rememberedAble) takeCapabilityTools(one);
 
   return {
-    current: (caller) => (caller ? views.of(caller) : parts.catalog()),
+    current: (caller) => (caller ? views.of(caller) : entries.catalog()),
     privately: views,
     knows: (server) => lists.has(server, 'tools'),
     update(server, items, kind = 'tools') {
       const had = lists.items(server, kind).length;
       if (!take(server, kind, items)) return;
-      // Most servers have nothing but tools, and that is no news.
+      // An empty list of another kind that stays empty is not a change.
       if (kind === 'tools' || had > 0 || items.length > 0) onChange(CHANGED_LIST_OF[kind]);
     },
     updateAble(found) {
       const { server, abilities } = found;
-      const before = lists.more(server, abilities);
-      takeAble(found);
-      if (!isDeepStrictEqual(before, lists.more(server, abilities))) onChange('tools', { abilities });
+      const before = lists.additionalTools(server, abilities);
+      takeCapabilityTools(found);
+      if (!isDeepStrictEqual(before, lists.additionalTools(server, abilities))) onChange('tools', { abilities });
     },
     configure(next) {
       const before = owners;
-      const had = parts.lists();
+      const had = entries.lists();
       owners = next;
       for (const server of lists.servers()) renew(server, before.get(server));
-      for (const list of new Set<ChangedList>(['tools', ...had, ...parts.lists()])) onChange(list);
+      for (const list of new Set<ChangedList>(['tools', ...had, ...entries.lists()])) onChange(list);
     },
   };
 }

@@ -23,17 +23,13 @@ const unreachable = async () => {
   throw new UpstreamError('UPSTREAM_UNREACHABLE', 'It is not there.', { delivered: 'no' });
 };
 
-verifies(
-  'R2',
-  'a tool is found by public name, by server.tool, and by its bare name when it is the only one',
-  async () => {
-    const world = await openWorld({ a: has('echo', 'get__it'), b: has('other') });
-    for (const name of ['mcp__a__echo', 'a.echo', 'echo']) expect(await ask(world, name, grace)).toBe('mcp__a__echo');
-    expect(await ask(world, 'mcp__a__get__it')).toBe('mcp__a__get__it');
-  },
-);
+verifies('R2', 'finds a tool by public name, by server.tool, and by a unique bare name', async () => {
+  const world = await openWorld({ a: has('echo', 'get__it'), b: has('other') });
+  for (const name of ['mcp__a__echo', 'a.echo', 'echo']) expect(await ask(world, name, grace)).toBe('mcp__a__echo');
+  expect(await ask(world, 'mcp__a__get__it')).toBe('mcp__a__get__it');
+});
 
-verifies('R2', 'an ambiguous bare name lists the candidates, and each of them works', async () => {
+verifies('R2', 'an ambiguous bare name gives the candidates, and each of them resolves', async () => {
   const world = await openWorld({ a: has('echo'), b: has('echo'), c: has('other') });
   const error = await failure(world, 'echo', grace);
   expect(error).toMatchObject({ code: 'NAME_AMBIGUOUS', details: { candidates: ['a.echo', 'b.echo'] } });
@@ -41,7 +37,7 @@ verifies('R2', 'an ambiguous bare name lists the candidates, and each of them wo
   for (const name of ['a.echo', 'b.echo']) expect(await ask(world, name, grace)).toMatch(/__echo$/);
 });
 
-verifies('R2', 'the candidates of a pool and of a renamed tool are spelled as they are accepted', async () => {
+verifies('R2', 'gives the candidates of a pool and of a renamed tool as names that resolve', async () => {
   const entry = anEntry({ pool: 'p', tools: { echo: { rename: 'say' } } });
   const world = await openWorld({ a: has('echo'), b: has('echo') }, { entries: { a: entry, b: entry } });
   const { details } = await failure(world, 'say', grace);
@@ -50,12 +46,12 @@ verifies('R2', 'the candidates of a pool and of a renamed tool are spelled as th
   expect(found).toEqual(['mcp__a__say', 'mcp__b__say', 'mcp__p__say']);
 });
 
-verifies('R2', 'a bare name that one visible tool has is not ambiguous because of hidden ones', async () => {
+verifies('R2', 'hidden tools do not make a bare name ambiguous', async () => {
   const world = await openWorld({ a: has('echo'), b: has('echo') }, { hides: ({ servers }) => servers[0] === 'b' });
   expect(await ask(world, 'echo', grace)).toBe('mcp__a__echo');
 });
 
-verifies('G2', 'what does not exist and what may not be seen give the same error, byte for byte', async () => {
+verifies('G2', 'unknown and hidden names give exactly the same error', async () => {
   const hiding = await openWorld({ a: has('echo', 'secret') }, { hides: ({ name }) => name === 'secret' });
   const without = await openWorld({ a: has('echo') });
   for (const name of ['mcp__a__secret', 'a.secret', 'secret']) {
@@ -68,39 +64,39 @@ verifies('G2', 'what does not exist and what may not be seen give the same error
   }
 });
 
-verifies('G2', 'a denied server is not started, and looks as if it were not there', async () => {
+verifies('G2', 'a denied server is not started and looks unknown', async () => {
   const hiding = await openWorld({ a: has('echo') }, { hides: () => true, hidesServer: () => true });
   const without = await openWorld({});
   expect(inBytes(await failure(hiding, 'mcp__a__echo'))).toBe(inBytes(await failure(without, 'mcp__a__echo')));
   expect(hiding.started).toEqual([]);
 });
 
-verifies('R2', 'a near miss is answered with what was probably meant', async () => {
+verifies('R2', 'suggests the closest name for a misspelled one', async () => {
   const world = await openWorld({ a: has('create_issue') });
   expect((await failure(world, 'a.create_isue')).fix).toBe('Did you mean a.create_issue?');
 });
 
-verifies('T3', 'looking a name up starts only the server it belongs to, once', async () => {
+verifies('T3', 'resolving a name starts only its server, once', async () => {
   const world = await openWorld({ a: has('echo'), b: has('other'), c: has('third') });
   await Promise.all([ask(world, 'mcp__b__other'), ask(world, 'b.other')]);
   await ask(world, 'mcp__b__other');
   expect(world.started).toEqual(['b']);
 });
 
-verifies('T3', 'a remembered tool starts its server, and no other', async () => {
+verifies('T3', 'a cached tool starts its server and no other', async () => {
   const remembered = ['a', 'b'].map((server) => ({ server, tools: [tool(`of_${server}`)] }));
   const world = await openWorld({ a: has('of_a'), b: has('of_b') }, { remembered });
   expect(await ask(world, 'of_b')).toBe('mcp__b__of_b');
   expect(world.started).toEqual(['b']);
 });
 
-verifies('T3', 'a remembered tool that its server no longer has is unknown', async () => {
+verifies('T3', 'a cached tool that its server no longer lists is unknown', async () => {
   const world = await openWorld({ a: has('new') }, { remembered: [{ server: 'a', tools: [tool('old')] }] });
   expect(await failure(world, 'mcp__a__old')).toMatchObject({ code: 'NAME_UNKNOWN' });
   expect(world.started).toEqual(['a']);
 });
 
-verifies('T3', 'why a server could not be started is what its caller hears', async () => {
+verifies('T3', 'throws the error of a server that could not be started', async () => {
   const remembered = [{ server: 'a', tools: [tool('echo')] }];
   for (const options of [{}, { remembered }]) {
     const world = await openWorld({ a: unreachable }, options);
@@ -108,20 +104,20 @@ verifies('T3', 'why a server could not be started is what its caller hears', asy
   }
 });
 
-verifies('R3', 'a pool is there as long as one of its servers is', async () => {
+verifies('R3', 'a pool resolves while one of its servers is connected', async () => {
   const entry = anEntry({ pool: 'p' });
   const remembered = ['a', 'b'].map((server) => ({ server, tools: [tool('echo')] }));
   const options = { entries: { a: entry, b: entry }, remembered };
   expect(await ask(await openWorld({ a: unreachable, b: has('echo') }, options), 'mcp__p__echo')).toBe('mcp__p__echo');
 });
 
-verifies('R2', 'the longest server name that fits is the one that is started', async () => {
+verifies('R2', 'starts the server with the longest matching name', async () => {
   const world = await openWorld({ a: has('b__c'), a__b: has('d') });
   expect(await ask(world, 'mcp__a__b__d')).toBe('mcp__a__b__d');
   expect(world.started).toEqual(['a__b']);
 });
 
-verifies('R2', 'a program’s unknown name starts nothing; a person’s bare name looks everywhere', async () => {
+verifies('R2', 'an unknown name of a client starts nothing; a bare name of a user starts all servers', async () => {
   const world = await openWorld({ a: has('echo'), b: has('other') });
   expect(await failure(world, 'echo')).toMatchObject({ code: 'NAME_UNKNOWN' });
   expect(world.started).toEqual([]);
@@ -129,7 +125,7 @@ verifies('R2', 'a program’s unknown name starts nothing; a person’s bare nam
   expect([...world.started].sort()).toEqual(['a', 'b']);
 });
 
-verifies('T6', 'whoever gives up while a server starts is let go, and the start goes on', async () => {
+verifies('T6', 'an abort during the start of a server ends the wait, and the start goes on', async () => {
   const silent = { connect: async () => {} };
   const world = await openWorld({ silent });
   const abort = new AbortController();
@@ -142,7 +138,7 @@ verifies('T6', 'whoever gives up while a server starts is let go, and the start 
 const reading = (uris: readonly string[], prompts: readonly string[] = []) =>
   readingServer({ resources: uris.map((uri) => ({ uri, name: uri })), prompts: prompts.map((name) => ({ name })) });
 
-verifies('R6', 'a URI that nobody is known to have is looked for at those who were never seen', async () => {
+verifies('R6', 'an unknown URI starts the servers that were never seen', async () => {
   const world = await openWorld({ a: reading(['u:1']), b: reading(['u:2']) });
   const found = await world.resolve({ kind: 'resource', name: 'u:2', caller: ada, signal });
   expect(found).toMatchObject({ kind: 'resource', servers: ['b'] });
@@ -153,14 +149,14 @@ verifies('R6', 'a URI that nobody is known to have is looked for at those who we
   expect([...world.started].sort()).toEqual(['a', 'b']);
 });
 
-verifies('R6', 'a URI that says whose it is starts that server and no other', async () => {
+verifies('R6', 'a URI that names its server starts that server only', async () => {
   const world = await openWorld({ a: reading(['u:1']), b: reading(['u:1']) });
   const found = await world.resolve({ kind: 'resource', name: 'heddle://b/u:1', caller: ada, signal });
   expect(found).toMatchObject({ servers: ['b'], name: 'u:1' });
   expect(world.started).toEqual(['b']);
 });
 
-verifies('R6', 'what one server has alone in the eyes of a caller is theirs by its own URI', async () => {
+verifies('R6', 'a URI is not ambiguous if the caller sees it at one server only', async () => {
   const world = await openWorld(
     { a: reading(['u:1']), b: reading(['u:1']) },
     { hides: ({ servers }) => servers[0] === 'a' },
@@ -171,7 +167,7 @@ verifies('R6', 'what one server has alone in the eyes of a caller is theirs by i
   await expect(world.resolve(other)).rejects.toMatchObject({ code: 'NAME_UNKNOWN' });
 });
 
-verifies('R6', 'tools and prompts of one name do not get into each other’s way', async () => {
+verifies('R6', 'a tool and a prompt may have the same name', async () => {
   const world = await openWorld({ a: reading([], ['x']), b: has('x') });
   const prompt = await world.resolve({ kind: 'prompt', name: 'mcp__a__x', caller: ada, signal });
   expect(prompt).toMatchObject({ kind: 'prompt', publicName: 'mcp__a__x' });
@@ -181,7 +177,7 @@ verifies('R6', 'tools and prompts of one name do not get into each other’s way
   });
 });
 
-verifies('R1', 'a resource that is not valid is read by nobody', async () => {
+verifies('R1', 'an invalid resource does not resolve', async () => {
   const uri = `u:${'x'.repeat(9000)}`;
   const world = await openWorld({ a: reading([uri, 'u:1']) });
   await world.resolve({ kind: 'resource', name: 'u:1', caller: ada, signal });

@@ -10,43 +10,42 @@ import type { LiveCatalog } from './live-catalog.ts';
 export interface ResolveOptions {
   readonly catalog: LiveCatalog;
   readonly servers: Servers;
-  /** Makes known what is not known yet, waiting no longer than a person would. */
+  /** Starts servers whose entries are unknown, and waits for a limited time. */
   readonly discover: (caller: Caller, signal: AbortSignal) => Promise<void>;
   readonly visible: (caller: Caller, target: Target) => boolean;
   readonly serverVisible: (caller: Caller, server: string) => boolean;
 }
 
-/** As much of a call as says what it is of. */
+/** The fields of a call that determine its target. */
 export type Wanted = Pick<Call, 'kind' | 'name' | 'caller' | 'signal'> & Partial<Pick<Call, 'input' | 'options'>>;
 
-/** At once where nothing has to be started for it. */
+/** Returns synchronously if no server has to be started. */
 export type Resolve = (call: Wanted) => Target | Promise<Target>;
 
 /**
- * Looks a name up, starting the server it belongs to when that is needed. What
- * does not exist and what the caller may not see give the same error.
+ * Looks a name up and starts its server if needed. Unknown and hidden names give the same error.
  */
 export function resolver(options: ResolveOptions): Resolve {
   const { catalog, servers, visible, serverVisible } = options;
   const find = (call: Wanted) => findIn(catalog.current(call.caller), call, (target) => visible(call.caller, target));
 
-  /** Starts who may have what is called; gives back why that failed. */
+  /** Starts the servers that may have the target. Returns the error if that failed. */
   async function start(call: Wanted, known: Target | undefined): Promise<unknown> {
     const { caller, signal } = call;
     const owners = known?.servers ?? serversIn(call, servers).filter((server) => serverVisible(caller, server));
     if (owners.length > 0) return startOneOf(owners, servers, signal);
-    // A program has the names it was given; a person may know no more than the tool's own, and a URI names no server.
+    // Clients use listed names. Users may write a bare tool name, and a URI names no server.
     if (hasUri(call) || isTypedByPerson(caller)) await options.discover(caller, signal);
     return undefined;
   }
 
-  /** What everybody sees has no such name: what the caller alone is shown may. */
+  /** Looks among the tools that a server lists only to clients with the caller's capabilities. */
   async function findMore(call: Wanted): Promise<Target | undefined> {
     const { caller, signal } = call;
     const [server] = serversIn(call, servers);
     if (!caller.capabilities || server === undefined || call.kind !== 'tool' || !serverVisible(caller, server))
       return undefined;
-    await servers.discoverTools(server, { caller, capabilities: caller.capabilities }, signal).catch(() => {}); // Then there is no more.
+    await servers.discoverTools(server, { caller, capabilities: caller.capabilities }, signal).catch(() => {}); // Then there are no further tools.
     return find(call);
   }
 
@@ -64,12 +63,12 @@ export function resolver(options: ResolveOptions): Resolve {
   };
 }
 
-/** The call with its target: the one place where the one becomes the other. */
+/** Converts a call to a resolved call. It is the only place that does. */
 export function withTarget(call: Call, target: Target): ResolvedCall {
   return { ...call, target };
 }
 
-/** Why none of them could be started; undefined when one is there. */
+/** Connects the first server that can be reached. Returns the first error if none can. */
 async function startOneOf(names: readonly string[], servers: Servers, signal: AbortSignal): Promise<unknown> {
   let failure: unknown;
   for (const server of names) {
@@ -83,7 +82,7 @@ async function startOneOf(names: readonly string[], servers: Servers, signal: Ab
   return failure;
 }
 
-/** Which server a name belongs to when what it has is not known yet: the longest name that fits. A URI may be anybody's. */
+/** Returns the server that a name begins with, the longest if several match. A URI has none unless it names it. */
 function serversIn(call: Wanted, servers: Servers): readonly string[] {
   const { name } = call;
   const names = servers.status().map(({ name }) => name);
@@ -104,7 +103,7 @@ function visibleNames(
   return targets.filter((target) => visible(call.caller, target)).flatMap(spellings);
 }
 
-/** Says that a tool or prompt has none of these names. */
+/** Builds the error for an unknown tool or prompt, with the closest of the names. */
 export function unknownName({ kind, name }: Wanted, names: readonly string[]): HeddleError {
   const guess = closest(name, names);
   const list = kind === 'tool' ? 'tools' : 'prompts';
@@ -113,14 +112,15 @@ export function unknownName({ kind, name }: Wanted, names: readonly string[]): H
   });
 }
 
-/** The same for a resource that does not exist and one that is hidden: the reason depends on the URI alone. */
+/** Builds the error for an unknown or hidden resource. It depends on the URI alone, so it reveals nothing. */
 function unknownResource(uri: string): HeddleError {
-  const why = whyAmbiguous(serverAndUri(uri)?.uri ?? uri);
-  const refused = why && ` A URI that servers may read as another is refused where a rule names URIs: ${why}.`;
+  const ambiguity = whyAmbiguous(serverAndUri(uri)?.uri ?? uri);
+  const refused =
+    ambiguity && ` A URI that servers may read as another is refused where a rule names URIs: ${ambiguity}.`;
   return new HeddleError('NAME_UNKNOWN', `No server has the resource ${uri}.${refused ?? ''}`, {
-    fix: why
+    fix: ambiguity
       ? 'Write the URI in its normal form.'
-      : 'Ask for one that `heddle list resources` shows, or say whose it is: heddle://<server>/<uri>.',
+      : 'Ask for one that `heddle list resources` shows, or name its server: heddle://<server>/<uri>.',
     details: { uri },
   });
 }

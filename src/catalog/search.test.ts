@@ -35,7 +35,7 @@ function found(text: string, tools: Tools = TOOLS, limit = 10): readonly string[
 }
 
 describe('search', () => {
-  verifies('R6', 'puts what is named exactly so first, however it is written', () => {
+  verifies('R6', 'puts an exact name first, in any accepted spelling', () => {
     for (const name of ['github.create_issue', 'mcp__github__create_issue', 'CREATE_ISSUE', ' create_issue ']) {
       expect(found(name)[0], name).toBe('github.create_issue (exact name)');
     }
@@ -50,7 +50,7 @@ describe('search', () => {
     ]);
   });
 
-  verifies('R6', 'puts a tool named by just these words before those with more of them elsewhere', () => {
+  verifies('R6', 'puts a tool named by exactly these words before tools with more matches elsewhere', () => {
     expect(found('create issue')[0]).toBe('github.create_issue (name)');
     expect(found('create pull request')[0]).toBe('github.createPullRequest (name)');
     const tools = { issue: [said('create', '')], zeta: [said('create_issue', '')] };
@@ -76,15 +76,15 @@ describe('search', () => {
     expect(found('issues')[0]).toBe('github.list_issues (name)');
   });
 
-  it('finds words of languages that do not set them apart', () => {
+  it('finds words of languages without spaces', () => {
     expect(found('文件')).toEqual(['cn.read (description)']);
   });
 
-  it('finds nothing by nothing, and nothing that is not there', () => {
+  it('finds nothing for an empty text or an unknown word', () => {
     for (const text of ['', '   ', '!?', 'zebra']) expect(found(text)).toEqual([]);
   });
 
-  it('gives no more than it is asked for, and the same in any order of servers and tools', () => {
+  it('returns at most `limit` hits, independent of the order of servers and tools', () => {
     expect(found('search issue', TOOLS, 2)).toHaveLength(2);
     const turned = Object.fromEntries(
       Object.entries(TOOLS)
@@ -95,7 +95,7 @@ describe('search', () => {
   });
 });
 
-it('a text is read in the words people search by', () => {
+it('splits a text into search words', () => {
   expect(wordsOf('getFile_v2 HTTPServer über-setzen')).toEqual([
     'get',
     'file',

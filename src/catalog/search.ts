@@ -5,16 +5,16 @@ import type { Hit } from '../core/records/listing.ts';
 export interface SearchOptions {
   readonly text: string;
   readonly limit: number;
-  /** How a person may write a target. */
+  /** Returns the names that users may write for a target. */
   readonly spellings: (target: Target) => readonly string[];
 }
 
-// A word counts most where it stands in a name; whatever else there is to read counts less.
+// The weight of a word by the field that it stands in.
 const IN_NAME = 8;
 const IN_TITLE = 4;
 const IN_DESCRIPTION = 2;
 const IN_ARGUMENTS = 1;
-// Only the beginning of a word: `issue` finds `issues`, too, but after those that say `issue`.
+// The weight of a prefix match: `issue` also finds `issues`, but after `issue`.
 const IN_PART = 0.5;
 const EXACT_WORDS = 1_000;
 const EXACT_NAME = 1_000_000;
@@ -24,14 +24,13 @@ const MAX_WORDS = 20;
 const MAX_DESCRIPTION_CHARS = 2048;
 
 /**
- * The best matches for some words: first whatever is named exactly so, then by
- * words of the name, then of the description. A word that few have counts more
- * than one that many have. The same catalog gives the same answer every time.
+ * Returns the best matches of a text: exact names first, then words of the name, then of the description. A rare word
+ * counts more than a common one. The result is deterministic.
  */
 export function searchTargets(targets: readonly Target[], { text, limit, spellings }: SearchOptions): readonly Hit[] {
-  const asked = text.trim().slice(0, MAX_TEXT_CHARS).toLowerCase();
+  const query = text.trim().slice(0, MAX_TEXT_CHARS).toLowerCase();
   const words = [...new Set(wordsOf(text.slice(0, MAX_TEXT_CHARS)))].slice(0, MAX_WORDS);
-  if (asked === '') return [];
+  if (query === '') return [];
   const read = targets.map((target) => ({ target, weights: weightsOf(target, words) }));
   const rarity = words.map((_, at) => {
     const having = read.filter(({ weights }) => (weights[at]?.weight ?? 0) > 0).length;
@@ -39,17 +38,17 @@ export function searchTargets(targets: readonly Target[], { text, limit, spellin
   });
   const hits = read.flatMap(({ target, weights }): Hit[] => {
     const score = weights.reduce((sum, { weight }, at) => sum + weight * (rarity[at] ?? 0), 0);
-    if (spellings(target).some((name) => name.toLowerCase() === asked)) {
+    if (spellings(target).some((name) => name.toLowerCase() === query)) {
       return [{ target, score: EXACT_NAME + score, reason: 'exact name' }];
     }
     if (score === 0) return [];
-    const why = weights.some(({ named }) => named) ? 'name' : 'description';
-    return [{ target, score: saysExactly(target, words) ? EXACT_WORDS + score : score, reason: why }];
+    const reason = weights.some(({ named }) => named) ? 'name' : 'description';
+    return [{ target, score: isNamedExactly(target, words) ? EXACT_WORDS + score : score, reason }];
   });
   return hits.sort((a, b) => b.score - a.score || (a.target.publicName < b.target.publicName ? -1 : 1)).slice(0, limit);
 }
 
-/** A text in the words people search by: `getFile_v2` is `get`, `file`, `v2`. */
+/** Splits a text into lower-case search words: `getFile_v2` gives `get`, `file`, `v2`. */
 export function wordsOf(text: string): readonly string[] {
   return (
     text
@@ -61,7 +60,7 @@ export function wordsOf(text: string): readonly string[] {
   );
 }
 
-const saysExactly = ({ name }: Target, words: readonly string[]) => wordsOf(name).join(' ') === words.join(' ');
+const isNamedExactly = ({ name }: Target, words: readonly string[]) => wordsOf(name).join(' ') === words.join(' ');
 
 interface Weight {
   readonly weight: number;
@@ -70,36 +69,36 @@ interface Weight {
 
 const NONE: Weight = { weight: 0, named: false };
 
-interface Place {
+interface SearchField {
   readonly worth: number;
   readonly words: readonly string[];
 }
 
-// Reading thousands of descriptions takes a moment, and a target is the same object as long as it says the same.
-const known = new WeakMap<Target, readonly Place[]>();
+// Cached, since a target is the same object until its definition changes.
+const known = new WeakMap<Target, readonly SearchField[]>();
 
-/** Where a target has words, and what they are worth there. */
-function placesOf(target: Target): readonly Place[] {
+/** Returns the words of a target by field, with the weight of each field. */
+function fieldsOf(target: Target): readonly SearchField[] {
   const before = known.get(target);
   if (before) return before;
   const { name, servers, definition, facts } = target;
   const { title, description, inputSchema } = definition;
   const properties = isObject(inputSchema) && isObject(inputSchema.properties) ? inputSchema.properties : {};
-  const places = [
+  const fields = [
     { worth: IN_NAME, words: wordsOf(`${servers.join(' ')} ${name}`) },
     { worth: IN_TITLE, words: wordsOf(`${textOf(title)} ${facts.category}`) },
     { worth: IN_DESCRIPTION, words: wordsOf(textOf(description).slice(0, MAX_DESCRIPTION_CHARS)) },
     { worth: IN_ARGUMENTS, words: wordsOf(Object.keys(properties).join(' ')) },
   ];
-  known.set(target, places);
-  return places;
+  known.set(target, fields);
+  return fields;
 }
 
-/** What each word is worth for a target, in the order of the words. */
+/** Returns the weight of each query word for a target. */
 function weightsOf(target: Target, words: readonly string[]): readonly Weight[] {
-  const places = placesOf(target);
+  const fields = fieldsOf(target);
   return words.map((word) => {
-    const found = places.map(({ worth, words }) => ({
+    const found = fields.map(({ worth, words }) => ({
       weight: worth * shareOf(words, word),
       named: worth === IN_NAME,
     }));
@@ -112,7 +111,7 @@ function shareOf(read: readonly string[], word: string): number {
   return read.some((other) => isPart(other, word)) ? IN_PART : 0;
 }
 
-// Where words are not set apart by spaces, one is found anywhere in another.
+// Languages without spaces between words are matched anywhere in a text.
 const isPart = (other: string, word: string) =>
   (/^[a-z0-9]*$/.test(word) ? word.length > 2 && other.startsWith(word) : other.includes(word)) ||
   (other.length > 2 && word.length - other.length < 3 && word.startsWith(other));

@@ -7,7 +7,7 @@ interface Subject {
   readonly server?: string;
 }
 
-/** What a call is of, whichever way its name is written; where several servers could answer, none is named. */
+/** Returns the public name of a call's target, and its server unless it is a pool. */
 export function subjectOf(catalog: Catalog, call: Call): Subject | undefined {
   const target = findOnly(catalog, call);
   if (!target) return undefined;
@@ -19,6 +19,6 @@ function findOnly(catalog: Catalog, call: Call): Target | undefined {
   try {
     return findIn(catalog, call, () => true);
   } catch {
-    return undefined; // Of several, none.
+    return undefined; // The name is ambiguous.
   }
 }

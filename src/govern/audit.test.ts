@@ -41,14 +41,14 @@ for (const [end, [next, outcome, server]] of Object.entries(ENDS)) {
   });
 }
 
-verifies('G11', 'of a name that is longer than any real one only the beginning is recorded', async () => {
+verifies('G11', 'records only the beginning of a very long name', async () => {
   const store = await realStore();
   await audit(store.audit)(aCall({ name: 'x'.repeat(4_000_000) }), () => Promise.reject(refused)).catch(() => {});
   await expect.poll(store.phases).toEqual(['outcome']);
   expect((await store.audit.search({ limit: 1 }))[0]?.name).toBe(`${'x'.repeat(255)}…`);
 });
 
-verifies('G11', 'what was thrown comes out as it was thrown', async () => {
+verifies('G11', 'rethrows an error unchanged', async () => {
   const store = await realStore();
   await expect(audit(store.audit)(aCall(), () => Promise.reject(refused))).rejects.toBe(refused);
 });

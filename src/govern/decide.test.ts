@@ -28,7 +28,7 @@ const pooled = (name: string, facts: Partial<Facts> = {}) =>
 
 const EFFECTS = ['deny', 'ask', 'allow'] as const;
 
-verifies('G2', 'deny wins over ask, and ask over allow, wherever each is written', () => {
+verifies('G2', 'deny wins over ask, and ask over allow, in any list', () => {
   const globally = (one: string): Rules => ({ [one]: ['mcp__s__t'] });
   const atServer = (one: (typeof EFFECTS)[number]): ServerRules => ({ writePermission: one });
   for (const [rank, one] of EFFECTS.entries()) {
@@ -83,7 +83,7 @@ verifies('G2', 'a pool cannot be used to get around a rule of one of its servers
   expect(effect(denied, pooled('t'))).toBe('deny');
 });
 
-verifies('G2', 'a rule about a tool holds where it does the work of another', () => {
+verifies('G2', 'a rule about a tool holds when it stands in for another', () => {
   const equivalents = new Map([['b', { name: 'find', definition: {}, rename: {} }]]);
   const target = aTarget({ publicName: 'mcp__p__search', servers: ['a', 'b'], name: 'search', equivalents });
   const servers = (rules: ServerRules): Written => ({ mode: 'open', servers: { b: rules } });
@@ -102,7 +102,7 @@ verifies('G2', 'to allow a pool, the pool or all of its servers have to be allow
   expect(effect({ mode: 'strict', servers: { a: { allowedTools: ['t'] } } }, pooled('t'))).toBe('ask');
 });
 
-verifies('G2', 'with allowedTools, any other tool asks', () => {
+verifies('G2', 'a tool outside allowedTools needs approval', () => {
   const servers = { s: { allowedTools: ['read', 'both'], deniedTools: ['both'] } };
   expect(effect({ mode: 'strict', servers }, tool('s', 'read'))).toBe('allow');
   expect(effect({ mode: 'open', servers }, tool('s', 'other'))).toBe('ask');
@@ -111,13 +111,13 @@ verifies('G2', 'with allowedTools, any other tool asks', () => {
   expect(effect({ mode: 'open', servers: { s: { allowedTools: [] } } }, tool('s', 'read'))).toBe('ask');
 });
 
-verifies('G2', 'readPermission is for what is known to read only, writePermission for all else', () => {
+verifies('G2', 'readPermission applies to read-only tools, writePermission to all others', () => {
   const servers = { s: { readPermission: 'allow', writePermission: 'deny' } } as const;
   expect(effect({ mode: 'strict', servers }, tool('s', 't', { readOnly: true }))).toBe('allow');
   expect(effect({ mode: 'open', servers }, tool('s', 't'))).toBe('deny');
 });
 
-verifies('G2', 'where no rule matches, the mode decides', () => {
+verifies('G2', 'the mode decides if no rule matches', () => {
   const worries: readonly Partial<Facts>[] = [{ riskLevel: 'high' }, { destructive: true }, { requiresApproval: true }];
   for (const facts of worries) expect(effect({}, tool('s', 't', facts))).toBe('ask');
   for (const facts of [{}, { readOnly: true }]) {
@@ -127,7 +127,7 @@ verifies('G2', 'where no rule matches, the mode decides', () => {
   for (const facts of worries) expect(effect({ mode: 'open' }, tool('s', 't', facts), { password: 'x' })).toBe('allow');
 });
 
-verifies('G6', 'in mode guarded sensitive arguments ask, unless a rule has already allowed', () => {
+verifies('G6', 'in mode guarded sensitive arguments need approval, unless a rule allows the call', () => {
   expect(effect({}, tool('s', 't'), { apiKey: 'x' })).toBe('ask');
   expect(effect({}, tool('s', 't'), { name: 'x' })).toBe('allow');
   expect(effect({}, tool('s', 't', { readOnly: true }), { query: 'drop it' })).toBe('allow');
@@ -148,7 +148,7 @@ verifies('G2', 'built-in tools that only read are allowed in every mode, unless 
   expect(effect({ mode: 'strict' }, namesake)).toBe('ask');
 });
 
-verifies('G2', 'a decision names the rule, so that a person can find and change it', () => {
+verifies('G2', 'a decision names its rule', () => {
   expect(decide({ rules: { deny: ['mcp__s__*'] } }, tool('s', 't')).rule).toBe('permissions.deny: mcp__s__*');
   expect(decide({ servers: { s: { deniedTools: ['t'] } } }, tool('s', 't')).rule).toBe(
     'mcpServers.s.permissions.deniedTools',
@@ -212,7 +212,7 @@ const target = fc
 const input = fc.constantFrom({}, { token: 'x' }, { text: 'delete' });
 const strictness = (one: (typeof EFFECTS)[number]) => EFFECTS.length - EFFECTS.indexOf(one);
 
-verifies('G2', 'what is denied is denied with any input, so it is never shown', () => {
+verifies('G2', 'a target that is denied without input is denied with any input', () => {
   fc.assert(
     fc.property(written, target, input, (policy, target, input) => {
       const [shown, called] = [effect(policy, target), effect(policy, target, input)];
@@ -256,7 +256,7 @@ verifies('G2', 'a resource outside of a present allowedResources is denied, and 
   expect(effect({ mode: 'open', servers: { s: { allowedResources: [] } } }, tool('s', 't'))).toBe('allow');
 });
 
-verifies('G2', 'resources and prompts are read, and lists of tools say nothing of them', () => {
+verifies('G2', 'readPermission applies to resources and prompts, and tool lists do not', () => {
   const prompt = aTarget({
     kind: 'prompt',
     publicName: 'mcp__s__t',
@@ -274,13 +274,13 @@ verifies('G2', 'resources and prompts are read, and lists of tools say nothing o
   }
 });
 
-verifies('G2', 'a rule against a URI holds when a clash has given it another name, and a URI is no tool', () => {
+verifies('G2', 'a rule against a URI holds under its other name, and a tool rule matches no URI', () => {
   const renamed = { ...at('note://one'), publicName: 'heddle://s/note://one' };
   expect(effect({ mode: 'open', rules: { deny: ['note://one'] } }, renamed)).toBe('deny');
   expect(effect({ mode: 'strict', rules: { allow: ['mcp__git__status'] } }, at('mcp__git__status'))).toBe('ask');
 });
 
-verifies('G2', 'what a server shows only to some is denied to all others, whatever the rules say', () => {
+verifies('G2', 'a tool of some capability sets is denied to all others, whatever the rules say', () => {
   const form = { form: true, url: false, sampling: false, samplingTools: false, roots: false };
   const target = { ...tool('s', 't'), onlyFor: new Set([1]) };
   const allowed = decider(policyOf({ mode: 'open', rules: { allow: ['mcp__s__t'] } }));

@@ -18,7 +18,7 @@ const wrong = (kind: CallKind, input: JsonObject) => {
   }
 };
 
-verifies('R6', 'a prompt takes texts, and those it requires', () => {
+verifies('R6', 'a prompt accepts string arguments and requires the required ones', () => {
   expect(wrong('prompt', { who: 'Ada' })).toBeUndefined();
   expect(wrong('prompt', { who: 'Ada', more: 'x' })).toBeUndefined();
   const missing = 'The arguments of mcp__s__greet do not fit: who is missing.';
@@ -28,7 +28,7 @@ verifies('R6', 'a prompt takes texts, and those it requires', () => {
   });
 });
 
-verifies('R6', 'a completion is of a named argument, among others that are texts', () => {
+verifies('R6', 'a completion needs a named argument and string context arguments', () => {
   const argument = { name: 'who', value: 'A' };
   expect(wrong('completion', { argument })).toBeUndefined();
   expect(wrong('completion', { argument, context: { arguments: { how: 'so' } } })).toBeUndefined();

@@ -114,7 +114,7 @@ const anyProfile = fc.record(
   { requiredKeys: [] },
 );
 
-verifies('P2', 'a server of which a profile has a tool is never taken for one of which it has none', () => {
+verifies('P2', 'a server with a tool in a profile is never hidden from the profile', () => {
   fc.assert(
     fc.property(anyProfile, fc.constantFrom(...SERVERS), fc.constantFrom(...NAMES), (said, server, name) => {
       const given = profile(JSON.parse(JSON.stringify(said)));
@@ -124,7 +124,7 @@ verifies('P2', 'a server of which a profile has a tool is never taken for one of
   );
 });
 
-verifies('P2', 'a server that a profile cannot have anything of is hidden from it, and from no one else', () => {
+verifies('P2', 'a server without anything in a profile is hidden from that profile only', () => {
   const by = (name?: string): Caller => ({ id: 'x', roles: ['user'], via: 'gateway', ...(name && { profile: name }) });
   const profiles = {
     one: { servers: ['git'] },
@@ -183,7 +183,7 @@ describe('rules of a profile', () => {
     ]);
   });
 
-  verifies('P2', 'of one that does not exist deny everything', () => {
+  verifies('P2', 'of an unknown profile deny everything', () => {
     expect(effectOf(rule('allow'), undefined)).toBe('deny');
   });
 

@@ -32,7 +32,7 @@ const toolCall = (limit: RateLimit, name = 'echo') =>
   aCall({ target: aTarget({ publicName: `mcp__demo__${name}`, name, facts: { rateLimit: limit } }) });
 const from = (id: string, overrides: Partial<ResolvedCall> = {}) => aCall({ caller: { ...ada, id }, ...overrides });
 
-verifies('G5', 'a tool refuses past its calls, says how long to wait, and opens again after it', async () => {
+verifies('G5', 'refuses calls over the limit, returns the wait, and accepts calls after it', async () => {
   const { time, outcome, handle } = limited();
   const call = toolCall(per(2));
   expect([await outcome(call), await outcome(call)]).toEqual(['ok', 'ok']);
@@ -56,7 +56,7 @@ verifies('G5', 'a server has one window for all of its tools', async () => {
   expect(await outcome(aCall({ target: aTarget({ servers: ['other'] }) }))).toBe('ok');
 });
 
-verifies('G5', 'a caller has one window for everything, and none of another’s', async () => {
+verifies('G5', 'each caller has one window of its own for all calls', async () => {
   const { outcome } = limited({ perCaller: per(1) });
   expect([await outcome(from('ada')), await outcome(from('ada')), await outcome(from('bob'))]).toEqual([
     'ok',
@@ -65,7 +65,7 @@ verifies('G5', 'a caller has one window for everything, and none of another’s'
   ]);
 });
 
-verifies('G5', 'a call that is refused uses up nothing that others share', async () => {
+verifies('G5', 'a refused call counts for no shared limit', async () => {
   const { outcome } = limited({ perCaller: per(1), servers: new Map([['demo', per(3)]]) });
   const target = aTarget({ facts: { rateLimit: per(3) } });
   expect(await outcome(from('greedy', { target }))).toBe('ok');
@@ -73,12 +73,12 @@ verifies('G5', 'a call that is refused uses up nothing that others share', async
   expect([await outcome(from('bob', { target })), await outcome(from('eve', { target }))]).toEqual(['ok', 'ok']);
 });
 
-verifies('G5', 'nothing is limited that nobody limited', async () => {
+verifies('G5', 'limits nothing without a configured limit', async () => {
   const { outcome } = limited();
   for (let again = 0; again < 1000; again++) expect(await outcome(aCall())).toBe('ok');
 });
 
-verifies('G5', 'of ever new callers only so many are remembered, and whoever is busy stays counted', async () => {
+verifies('G5', 'keeps a bounded number of callers, and the busy ones stay counted', async () => {
   const { outcome } = limited({ perCaller: per(1, 1e9) });
   const callers = Array.from({ length: 12_000 }, (_, index) => `caller ${index}`);
   await outcome(from('busy'));
@@ -90,33 +90,29 @@ verifies('G5', 'of ever new callers only so many are remembered, and whoever is 
   expect(await outcome(from('caller 0'))).toBe('ok');
 });
 
-verifies('G5', 'a call that goes on after a question was counted when it began', async () => {
+verifies('G5', 'does not count a continuation', async () => {
   const { outcome } = limited({ perCaller: per(1) });
   const next = { kind: 'upstream', server: 'demo' } as const;
   expect([await outcome(from('ann')), await outcome(from('ann', { continuation: next }))]).toEqual(['ok', 'ok']);
   expect(await outcome(from('ann'))).toBe(1000);
 });
 
-verifies(
-  'G5',
-  'a call that goes on from the same question again is counted, at the server of a pool, too',
-  async () => {
-    const again = { kind: 'upstream', server: 'b', again: true } as const;
-    const own = limited({ perCaller: per(1) });
-    expect([
-      await own.outcome(from('ann', { continuation: again })),
-      await own.outcome(from('ann', { continuation: again })),
-    ]).toEqual(['ok', 1000]);
-    const { outcome } = limited({ servers: new Map([['b', per(1)]]) });
-    const target = aTarget({ publicName: 'mcp__p__t', servers: ['a', 'b'] });
-    expect([
-      await outcome(aCall({ target, continuation: again })),
-      await outcome(aCall({ target, continuation: again })),
-    ]).toEqual(['ok', 1000]);
-  },
-);
+verifies('G5', 'counts a requestState that is used again, also at the server of a pool', async () => {
+  const again = { kind: 'upstream', server: 'b', again: true } as const;
+  const own = limited({ perCaller: per(1) });
+  expect([
+    await own.outcome(from('ann', { continuation: again })),
+    await own.outcome(from('ann', { continuation: again })),
+  ]).toEqual(['ok', 1000]);
+  const { outcome } = limited({ servers: new Map([['b', per(1)]]) });
+  const target = aTarget({ publicName: 'mcp__p__t', servers: ['a', 'b'] });
+  expect([
+    await outcome(aCall({ target, continuation: again })),
+    await outcome(aCall({ target, continuation: again })),
+  ]).toEqual(['ok', 1000]);
+});
 
-verifies('G5', 'which server of a pool is counted is settled when it is asked, not before', async () => {
+verifies('G5', 'counts the server of a pool when it is called, not before', async () => {
   const time = { now: 1_000_000 };
   const limits = {
     servers: new Map([
@@ -160,7 +156,7 @@ function pooled(own: RateLimit) {
   return { time, counted, alone, together: aCall({ target }) };
 }
 
-verifies('G5', 'calls of a tool by itself and through its pool are counted together', () => {
+verifies('G5', 'counts direct calls of a tool and calls through its pool together', () => {
   const { counted, alone, together } = pooled(per(1));
   expect([counted.admit(alone), counted.admit(together)]).toEqual([undefined, undefined]);
   expect(counted.admitTo('a', together)).toMatchObject({
@@ -173,7 +169,7 @@ verifies('G5', 'calls of a tool by itself and through its pool are counted toget
   expect(other.counted.admit(other.alone)?.details.retryAfterMs).toBe(1000);
 });
 
-verifies('G5', 'a stricter limit of the pool does not open the window of a tool again', () => {
+verifies('G5', 'a stricter limit of the pool does not reset the window of a tool', () => {
   const { time, counted, alone, together } = pooled(per(1, 60_000));
   const quick = aCall({ target: { ...together.target, facts: { ...together.target.facts, rateLimit: per(1, 10) } } });
   expect(counted.admit(alone)).toBeUndefined();
@@ -185,7 +181,7 @@ verifies('G5', 'a stricter limit of the pool does not open the window of a tool 
   ]);
 });
 
-verifies('G5', 'where every server of a pool has used up the tool, nothing else is spent', () => {
+verifies('G5', 'counts nothing if every server of a pool is over its limit', () => {
   const { counted, alone, together } = pooled(per(1));
   const rateLimits = new Map([...(together.target.rateLimits ?? []), ['b', per(1, 400)]]);
   const call = aCall({ target: { ...together.target, rateLimits } });

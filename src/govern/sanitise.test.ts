@@ -6,7 +6,7 @@ import { sanitised } from './sanitise.ts';
 
 const clean = (input: JsonObject) => JSON.parse(JSON.stringify(sanitised(input)));
 
-verifies('V1', 'secrets by name are gone, in any case and at any depth', () => {
+verifies('V1', 'redacts values of secret names in any case and at any depth', () => {
   const names = [
     'password',
     'userPassword',
@@ -25,30 +25,30 @@ verifies('V1', 'secrets by name are gone, in any case and at any depth', () => {
   expect(clean({ name: 'ada', keyboard: 'qwerty' })).toEqual({ name: 'ada', keyboard: 'qwerty' });
 });
 
-verifies('V1', 'texts are cut at 200 characters and say so', () => {
+verifies('V1', 'cuts strings at 200 characters and marks them', () => {
   expect(clean({ text: 'x'.repeat(200) })).toEqual({ text: 'x'.repeat(200) });
   expect(clean({ text: 'x'.repeat(201) })).toEqual({ text: `${'x'.repeat(200)}...[truncated]` });
 });
 
-verifies('V1', 'all together stays within 4 KB and what it takes to say so', () => {
+verifies('V1', 'limits the total to 4 KB and marks the cut', () => {
   const many = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`key${index}`, 'x'.repeat(100)]));
   expect(clean({ small: 1 })).toEqual({ small: 1 });
   expect(clean(many)).toMatch(/^.{4096}\.\.\.\[truncated\]$/);
 });
 
-verifies('V1', 'what is nested very deep is not followed', () => {
+verifies('V1', 'stops at a depth of 8', () => {
   let deep: JsonObject = { end: true };
   for (let level = 0; level < 500; level++) deep = { in: deep };
   expect(JSON.stringify(sanitised(deep))).toContain('[deeper]');
 });
 
-verifies('V1', 'a key named __proto__ is a key like any other', () => {
+verifies('V1', 'keeps a key named __proto__ as an own key', () => {
   const kept = sanitised(JSON.parse('{"__proto__": {"polluted": true}, "a": 1}'));
   expect(JSON.stringify(kept)).toBe('{"__proto__":{"polluted":true},"a":1}');
   expect(({} as JsonObject).polluted).toBeUndefined();
 });
 
-verifies('V1', 'no value under a secret name survives, whatever surrounds it', () => {
+verifies('V1', 'no value of a secret name survives in any structure', () => {
   const wrapped = fc.letrec<{ tree: JsonObject }>((tie) => ({
     tree: fc.oneof(
       { depthSize: 'small' },

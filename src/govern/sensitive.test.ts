@@ -49,13 +49,13 @@ verifies('G6', 'names count for every tool, values only for one that may write',
   expect([found({ drop: 1 }, true), found({ drop: 1 }, false)]).toEqual([true, true]);
 });
 
-verifies('G6', 'what is nested in objects and lists is found, and what is no text is passed over', () => {
+verifies('G6', 'finds nested strings and ignores other values', () => {
   expect(found({ a: [{ b: [[{ apiKey: null }]] }] }, false)).toBe(true);
   expect(found({ a: [1, null, true, ['x', ['delete it']]] })).toBe(true);
   expect(found({ a: [1, null, true, ['x', ['keep it']]] })).toBe(false);
 });
 
-verifies('G6', 'a word after a very long text is found, without long looking', async () => {
+verifies('G6', 'finds a word after a very long text in time', async () => {
   await within(5000, () => {
     expect(found({ text: `${'monkey '.repeat(300_000)} delete` })).toBe(true);
     expect(found({ text: 'A'.repeat(3_000_000) })).toBe(false);

@@ -37,7 +37,7 @@ verifies('V1', 'every call leaves a span with its outcome and sanitised argument
   expect(span?.parentId).toBeUndefined();
 });
 
-verifies('V1', 'a span has what was said beside the arguments', async () => {
+verifies('V1', 'a span has the unknown parameters', async () => {
   const store = await realStore();
   const call = aCall({ extraParams: { force: true, secret: 'hunter2' } });
   await trace(store.traces, NOTHING)(call, async () => text('hi'));
@@ -46,7 +46,7 @@ verifies('V1', 'a span has what was said beside the arguments', async () => {
   expect(span?.attributes).toMatchObject({ parameters: { force: true, secret: '[REDACTED]' } });
 });
 
-verifies('V1', 'of a name that is longer than any real one only the beginning is kept', async () => {
+verifies('V1', 'a span has only the beginning of a very long name', async () => {
   const store = await realStore();
   const name = 'x'.repeat(4_000_000);
   const refuse = () => Promise.reject(new HeddleError('NAME_UNKNOWN', 'No.'));
@@ -58,11 +58,11 @@ verifies('V1', 'of a name that is longer than any real one only the beginning is
   expect(known).toMatchObject({ name: 'mcp__demo__echo', attributes: { written: `${'x'.repeat(255)}…` } });
 });
 
-verifies('V1', 'a call that fails leaves a span with the code it failed with', async () => {
+verifies('V1', 'a failed call leaves a span with its error code', async () => {
   expect(await spanOf({}, OWN, new HeddleError('RATE_LIMITED', 'Wait.'))).toMatchObject({ outcome: 'RATE_LIMITED' });
 });
 
-verifies('V1', 'however a name is written, its calls are counted under the public one and its server', async () => {
+verifies('V1', 'a span has the public name and the server for any spelling of the name', async () => {
   const subject: Subject = () => ({ name: 'mcp__demo__echo', server: 'other' });
   const ok = await spanOf({}, OWN, undefined, subject);
   expect(ok).toMatchObject({ name: 'mcp__demo__echo', server: 'demo', attributes: { written: 'demo.echo' } });
@@ -70,7 +70,7 @@ verifies('V1', 'however a name is written, its calls are counted under the publi
   expect(failed).toMatchObject({ name: 'mcp__demo__echo', server: 'other', outcome: 'UPSTREAM_TIMEOUT' });
 });
 
-verifies('V1', 'a caller that says which trace it is in finds the span there, under its own', async () => {
+verifies('V1', 'a span joins the trace of the caller’s traceparent', async () => {
   const span = await spanOf({ traceparent: `00-${TRACE}-${PARENT}-01` }, TRACE);
   expect(span).toMatchObject({ traceId: TRACE, parentId: PARENT });
 });
@@ -85,12 +85,12 @@ const BROKEN = [
   { a: 1 },
 ];
 for (const traceparent of BROKEN) {
-  verifies('V1', `a traceparent that is none is passed over: ${JSON.stringify(traceparent)}`, async () => {
+  verifies('V1', `ignores an invalid traceparent: ${JSON.stringify(traceparent)}`, async () => {
     expect((await spanOf({ traceparent }, OWN))?.parentId).toBeUndefined();
   });
 }
 
-verifies('V1', 'each round of a call that asks is a span of its own, below that of the first', async () => {
+verifies('V1', 'each continuation is a span below that of the first call', async () => {
   const store = await realStore();
   const stage = trace(store.traces, NOTHING, () => 9);
   await stage(aCall(), async () => text('hi'));

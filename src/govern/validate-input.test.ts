@@ -13,11 +13,11 @@ const send = (inputSchema: JsonObject | undefined, input: JsonObject) =>
 
 const attempt = (target: Target) => validated(aCall({ target })).catch((thrown: unknown) => thrown);
 
-verifies('G4', 'arguments that fit go on', async () => {
+verifies('G4', 'passes valid arguments on', async () => {
   await expect(send({ type: 'object', required: ['a'] }, { a: 1 })).resolves.toEqual(text('done'));
 });
 
-verifies('G4', 'arguments that do not fit stop, with path, expected, got and an example', async () => {
+verifies('G4', 'refuses invalid arguments with path, expected, actual and an example', async () => {
   const count = { type: 'object', properties: { n: { type: 'integer', minimum: 2 } }, required: ['n'] };
   const schema = { type: 'object', properties: { filter: count }, required: ['filter'] };
   await expect(send(schema, { filter: { n: 'two' } })).rejects.toMatchObject({
@@ -27,11 +27,11 @@ verifies('G4', 'arguments that do not fit stop, with path, expected, got and an 
   });
 });
 
-verifies('G4', 'a tool without a schema takes any object', async () => {
+verifies('G4', 'a tool without a schema accepts any object', async () => {
   await expect(send(undefined, { whatever: [1] })).resolves.toEqual(text('done'));
 });
 
-verifies('G4', 'a tool whose schema is broken cannot be called, as often as it is tried', async () => {
+verifies('G4', 'a tool with a broken schema is refused at every call', async () => {
   const target = aTarget({ definition: { name: 'echo', inputSchema: { type: 'strng' } } });
   const errors = [await attempt(target), await attempt(target)];
   expect(errors[0]).toMatchObject({ code: 'TOOL_INVALID' });
@@ -54,12 +54,12 @@ verifies('G4', 'a reference to another machine is refused, and nothing is fetche
   expect([told.status, requests]).toEqual([200, 1]);
 });
 
-verifies('G4', 'a definition that changes is checked by its new schema', async () => {
+verifies('G4', 'checks arguments by the new schema after a definition changes', async () => {
   await expect(send({ required: ['a'] }, {})).rejects.toMatchObject({ code: 'INPUT_INVALID' });
   await expect(send({ required: [] }, {})).resolves.toEqual(text('done'));
 });
 
-verifies('R1', 'a tool that was found invalid when it was listed is refused with the reason', async () => {
+verifies('R1', 'refuses an invalid tool with the reason', async () => {
   expect(await attempt(aTarget({ invalid: 'it has no name' }))).toMatchObject({
     code: 'TOOL_INVALID',
     message: 'mcp__demo__echo cannot be called: it has no name.',

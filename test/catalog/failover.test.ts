@@ -5,7 +5,7 @@ import { aCall, aTarget } from '../../src/core/fixtures.ts';
 import { verifies } from '../requirements.ts';
 import { answers, fails, hangs, openPool, times } from '../servers/scripted-pool.ts';
 
-verifies('R4', 'a tool that fails five times in a row is left alone for half a minute, then tried once', async () => {
+verifies('R4', 'a tool that fails five times in a row is refused for 30 s, then probed once', async () => {
   const { behaviours, asked, time, send, call, outcome } = openPool({ a: fails() });
   await times(5, outcome);
   await expect(send(call())).rejects.toMatchObject({
@@ -24,7 +24,7 @@ verifies('R4', 'a tool that fails five times in a row is left alone for half a m
   expect([await outcome(), await outcome()]).toEqual(['a', 'a']);
 });
 
-verifies('R4', 'of several callers only one is let through to try', async () => {
+verifies('R4', 'only one of several callers gets the probe', async () => {
   const { behaviours, asked, time, outcome } = openPool({ a: fails() });
   await times(5, outcome);
   time.pass(30_000);
@@ -37,7 +37,7 @@ verifies('R4', 'of several callers only one is let through to try', async () => 
   expect(asked).toHaveLength(6);
 });
 
-verifies('R4', 'calls that one lost connection failed count once, and a new connection is tried at once', async () => {
+verifies('R4', 'calls that one lost connection failed count once, and a new connection is probed at once', async () => {
   const { behaviours, connections, outcome } = openPool({ a: fails('maybe', { connectionLost: true }) });
   const crash = (calls: number) => Promise.all(Array.from({ length: calls }, () => outcome()));
   for (let crashes = 0; crashes < 5; crashes++) expect(new Set(await crash(9))).toEqual(new Set(['OUTCOME_UNKNOWN']));
@@ -47,39 +47,31 @@ verifies('R4', 'calls that one lost connection failed count once, and a new conn
   expect([await outcome(), await outcome()]).toEqual(['a', 'a']);
 });
 
-verifies(
-  'R4',
-  'a server that is left alone did nothing, so even a write goes to the next, and is no retry',
-  async () => {
-    const { asked, send, call } = openPool({ a: fails('maybe'), b: answers('b') });
-    await times(5, () => send(call()).catch(() => {}));
-    expect(asked).toEqual(['a', 'a', 'a', 'a', 'a']);
-    expect(await send(call())).toMatchObject({ from: { server: 'b', attempts: 1 } });
-  },
-);
+verifies('R4', 'a write fails over from a refused server without counting as a retry', async () => {
+  const { asked, send, call } = openPool({ a: fails('maybe'), b: answers('b') });
+  await times(5, () => send(call()).catch(() => {}));
+  expect(asked).toEqual(['a', 'a', 'a', 'a', 'a']);
+  expect(await send(call())).toMatchObject({ from: { server: 'b', attempts: 1 } });
+});
 
-verifies(
-  'R4',
-  'answers that are errors, refusals and calls that were given up never make a server be left alone',
-  async () => {
-    const refuses = fails('maybe', {}, 'UPSTREAM_REFUSED');
-    for (const behaviour of [answers('a', true), refuses]) {
-      const { asked, outcome } = openPool({ a: behaviour });
-      await times(9, outcome);
-      expect(asked).toHaveLength(9);
-    }
-    const { asked, outcome, call } = openPool({ a: hangs });
-    await times(9, async () => {
-      const abort = new AbortController();
-      const given = outcome(call({}, { signal: abort.signal }));
-      abort.abort();
-      expect(await given).toBe('CALL_CANCELLED');
-    });
+verifies('R4', 'results with isError, refusals and cancelled calls never open the breaker', async () => {
+  const refuses = fails('maybe', {}, 'UPSTREAM_REFUSED');
+  for (const behaviour of [answers('a', true), refuses]) {
+    const { asked, outcome } = openPool({ a: behaviour });
+    await times(9, outcome);
     expect(asked).toHaveLength(9);
-  },
-);
+  }
+  const { asked, outcome, call } = openPool({ a: hangs });
+  await times(9, async () => {
+    const abort = new AbortController();
+    const given = outcome(call({}, { signal: abort.signal }));
+    abort.abort();
+    expect(await given).toBe('CALL_CANCELLED');
+  });
+  expect(asked).toHaveLength(9);
+});
 
-verifies('R4', 'a server that says when to come back is left alone until then, with all its tools', async () => {
+verifies('R4', 'a server that sends retryAfterMs is refused until then, with all its tools', async () => {
   const { behaviours, asked, time, outcome, call } = openPool({
     a: fails('no', { retryAfterMs: 2000 }),
     b: answers('b'),
@@ -94,7 +86,7 @@ verifies('R4', 'a server that says when to come back is left alone until then, w
   expect(await outcome()).toBe('a');
 });
 
-verifies('R4', 'where all are left alone, the caller hears of the one that comes back first', async () => {
+verifies('R4', 'throws the refusal with the shortest wait if all servers are refused', async () => {
   const later = (retryAfterMs: number) => fails('no', { retryAfterMs });
   const { asked, send, call, outcome } = openPool({ a: later(9000), b: later(4000), c: later(7000) });
   await outcome();
@@ -102,29 +94,25 @@ verifies('R4', 'where all are left alone, the caller hears of the one that comes
   expect(asked).toEqual(['a', 'b', 'c']);
 });
 
-verifies(
-  'R4',
-  'when too much has been repeated, calls fail with the first server’s error and repeat nothing',
-  async () => {
-    const { behaviours, asked, outcome, time } = openPool({ a: fails(), b: answers('b') });
-    // An answer now and then, so that the breaker stays out of it.
-    const round = async () => {
-      behaviours.a = fails();
-      const ends = [await outcome(), await outcome()];
-      behaviours.a = answers('a');
-      await outcome();
-      return ends;
-    };
-    for (let done = 0; done < 5; done++) expect(await round()).toEqual(['b', 'b']);
-    asked.length = 0;
-    expect(await round()).toEqual(['UPSTREAM_FAILED', 'UPSTREAM_FAILED']);
-    expect(asked).toEqual(['a', 'a', 'a']);
-    time.pass(10_000);
-    expect(await round()).toEqual(['b', 'b']);
-  },
-);
+verifies('R4', 'calls fail with the first server’s error when the retry budget is spent', async () => {
+  const { behaviours, asked, outcome, time } = openPool({ a: fails(), b: answers('b') });
+  // An answer now and then, so that the breaker stays out of it.
+  const round = async () => {
+    behaviours.a = fails();
+    const ends = [await outcome(), await outcome()];
+    behaviours.a = answers('a');
+    await outcome();
+    return ends;
+  };
+  for (let done = 0; done < 5; done++) expect(await round()).toEqual(['b', 'b']);
+  asked.length = 0;
+  expect(await round()).toEqual(['UPSTREAM_FAILED', 'UPSTREAM_FAILED']);
+  expect(asked).toEqual(['a', 'a', 'a']);
+  time.pass(10_000);
+  expect(await round()).toEqual(['b', 'b']);
+});
 
-verifies('R5', 'every server that was asked is counted; whoever gave up is not', async () => {
+verifies('R5', 'counts every server that was called, but no cancelled call', async () => {
   const { metrics, outcome, call, behaviours } = openPool({ a: fails(), b: answers('b', true) });
   await outcome();
   const aborted = AbortSignal.abort();
@@ -139,7 +127,7 @@ verifies('R5', 'every server that was asked is counted; whoever gave up is not',
   expect(metrics.server('a').lastCallTime).toBe(1_000_000);
 });
 
-verifies('R5', 'a refusal is a failure of the protocol, a question is no end', async () => {
+verifies('R5', 'counts a refusal as an error, and an input request not at all', async () => {
   const refuses = fails('maybe', {}, 'UPSTREAM_REFUSED');
   const { metrics, outcome, behaviours } = openPool({ a: refuses });
   await outcome();
@@ -152,33 +140,29 @@ verifies('R5', 'a refusal is a failure of the protocol, a question is no end', a
   expect(metrics.server('a')).toMatchObject({ totalCalls: 1, errorCount: 1 });
 });
 
-verifies('R5', 'what is read is counted for its server, not by its name', async () => {
+verifies('R5', 'counts reads for their server, not by name', async () => {
   const { metrics, outcome, call } = openPool({ a: answers('a') });
   await outcome(call({}, { kind: 'resource' }));
   expect(metrics.rows()).toMatchObject([{ server: 'a', totalCalls: 1 }]);
 });
 
-verifies(
-  'G5',
-  'a server of a pool that has used up its calls is passed over, and whoever is asked is counted',
-  async () => {
-    const counted: string[] = [];
-    const admitTo = (server: string) => {
-      const used = counted.filter((one) => one === server).length;
-      if (used >= 2)
-        return new HeddleError('RATE_LIMITED', `${server} has used up its calls.`, { details: { retryAfterMs: 5 } });
-      counted.push(server);
-      return undefined;
-    };
-    const { outcome } = openPool({ a: answers('a'), b: answers('b') }, { admitTo });
-    const ends: string[] = [];
-    await times(5, async () => ends.push(await outcome()));
-    expect(ends).toEqual(['a', 'a', 'b', 'b', 'RATE_LIMITED']);
-    expect(counted).toEqual(['a', 'a', 'b', 'b']);
-  },
-);
+verifies('G5', 'skips a server of a pool that is over its rate limit, and counts the called server', async () => {
+  const counted: string[] = [];
+  const admitTo = (server: string) => {
+    const used = counted.filter((one) => one === server).length;
+    if (used >= 2)
+      return new HeddleError('RATE_LIMITED', `${server} has used up its calls.`, { details: { retryAfterMs: 5 } });
+    counted.push(server);
+    return undefined;
+  };
+  const { outcome } = openPool({ a: answers('a'), b: answers('b') }, { admitTo });
+  const ends: string[] = [];
+  await times(5, async () => ends.push(await outcome()));
+  expect(ends).toEqual(['a', 'a', 'b', 'b', 'RATE_LIMITED']);
+  expect(counted).toEqual(['a', 'a', 'b', 'b']);
+});
 
-verifies('R3', 'arguments are renamed for the server that calls them otherwise, and for no other', async () => {
+verifies('R3', 'renames arguments only for the server with other argument names', async () => {
   const { send, heard, behaviours } = openPool({ a: answers('a'), b: answers('b') });
   const definition = { name: 'find', inputSchema: { type: 'object', properties: { q: {} } } };
   const equivalents = new Map([['b', { name: 'find', definition, rename: { query: 'q', q: 'query' } }]]);
@@ -196,7 +180,7 @@ verifies('R3', 'arguments are renamed for the server that calls them otherwise, 
   expect(heard[2]?.target).toMatchObject({ publicName: 'mcp__p__search', definition });
 });
 
-verifies('R4', 'another server of the same name is not left alone for what the one before did', async () => {
+verifies('R4', 'another server of the same name starts with a closed breaker', async () => {
   const isNow = (signature: string) => [{ name: 'a', signature }];
   for (const failing of [fails(), fails('no', { retryAfterMs: 60_000 })]) {
     const { behaviours, metrics, outcome } = openPool({ a: failing });
@@ -211,7 +195,7 @@ verifies('R4', 'another server of the same name is not left alone for what the o
   }
 });
 
-verifies('R5', 'a call that its server goes on with by itself is counted once, with all the time it took', async () => {
+verifies('R5', 'counts a task once, with its whole duration', async () => {
   const next = { kind: 'task', server: 'a', taskId: 't1', pollMs: 1000 } as const;
   const working = async (): Promise<Result> => ({ kind: 'working', task: {}, continuation: next });
   for (const [ends, counted] of [
@@ -232,7 +216,7 @@ verifies('R5', 'a call that its server goes on with by itself is counted once, w
   }
 });
 
-verifies('R5', 'a task that was told to stop is not counted as answered', async () => {
+verifies('R5', 'does not count a cancelled task', async () => {
   const next = { kind: 'task', server: 'a', taskId: 't1', pollMs: 1000 } as const;
   const { behaviours, metrics, outcome, call } = openPool({
     a: async () => ({ kind: 'working', task: {}, continuation: next }),

@@ -99,7 +99,7 @@ function expectHonest({ call, outcome, acted }: Ended): void {
 
 verifies(
   'R4',
-  'however servers fail, no write is done twice and every call has one honest answer',
+  'no write is done twice and every call has one correct result, however servers fail',
   async () => {
     await fc.assert(
       fc.asyncProperty(schedule, doors, async (rounds, open) => {

@@ -17,7 +17,7 @@ const effect = ({ mode, rules = {}, servers = {} }: Written, target: Target) =>
 const shownAsDelete = (publicName: string, servers: [string, ...string[]] = ['fs'], group = 'fs') =>
   aTarget({ publicName, servers, name: 'rm', group, shownAs: 'delete' });
 
-verifies('G2', 'a rule by the name that configuration gave a tool holds, whatever else its server lists', () => {
+verifies('G2', 'a rule by the configured name of a tool holds, whatever else its server lists', () => {
   for (const target of [shownAsDelete('mcp__fs__delete'), shownAsDelete('mcp__fs__delete_0123abcd')]) {
     expect(effect({ mode: 'open', rules: { deny: ['mcp__fs__delete'] } }, target)).toBe('deny');
     expect(effect({ mode: 'open', rules: { ask: ['mcp__fs__delete'] } }, target)).toBe('ask');
@@ -25,7 +25,7 @@ verifies('G2', 'a rule by the name that configuration gave a tool holds, whateve
   }
 });
 
-verifies('G2', 'a rule by the name that configuration gave a tool holds for its pool, too', () => {
+verifies('G2', 'a rule by the configured name of a tool holds for its pool', () => {
   const target = shownAsDelete('mcp__p__delete_0123abcd', ['fs', 'nas'], 'p');
   for (const pattern of ['mcp__fs__delete', 'mcp__nas__delete', 'mcp__p__delete', 'mcp__p']) {
     expect([pattern, effect({ mode: 'open', rules: { deny: [pattern] } }, target)]).toEqual([pattern, 'deny']);
@@ -43,17 +43,21 @@ verifies('G2', 'a pool is allowed with the tools that configuration renames', ()
 
 const split = aTarget({ publicName: 'mcp__a__b__c', servers: ['a'], name: 'b__c', group: 'a', shownAs: 'b__c' });
 
-verifies('G2', 'what is allowed by name is of the server with the longest name that fits, though it be away', () => {
-  const among = (groups: readonly string[], effect = 'allow') =>
-    decides({ mode: 'strict', permissions: { [effect]: ['mcp__a__b__c'] }, groups: new Set(groups) })(ada, split)
-      .effect;
-  expect([among(['a', 'a__b']), among(['a', 'x__b']), among(['a'])]).toEqual(['ask', 'allow', 'allow']);
-  expect([among(['a', 'a__b'], 'deny'), among(['a', 'a__b'], 'ask')]).toEqual(['deny', 'ask']);
-  const servers = new Map([['a', { allowedTools: ['b__c'] }]]);
-  expect(decides({ mode: 'strict', servers, groups: new Set(['a', 'a__b']) })(ada, split).effect).toBe('allow');
-});
+verifies(
+  'G2',
+  'an allow rule by name means the server with the longest matching name, even if it is not connected',
+  () => {
+    const among = (groups: readonly string[], effect = 'allow') =>
+      decides({ mode: 'strict', permissions: { [effect]: ['mcp__a__b__c'] }, groups: new Set(groups) })(ada, split)
+        .effect;
+    expect([among(['a', 'a__b']), among(['a', 'x__b']), among(['a'])]).toEqual(['ask', 'allow', 'allow']);
+    expect([among(['a', 'a__b'], 'deny'), among(['a', 'a__b'], 'ask')]).toEqual(['deny', 'ask']);
+    const servers = new Map([['a', { allowedTools: ['b__c'] }]]);
+    expect(decides({ mode: 'strict', servers, groups: new Set(['a', 'a__b']) })(ada, split).effect).toBe('allow');
+  },
+);
 
-verifies('G2', 'the same holds for what a profile allows', () => {
+verifies('G2', 'an allow rule of a profile means the server with the longest matching name', () => {
   const written = { profiles: { p: { permissions: { allow: ['mcp__a__b__c'] } } } };
   const profiles = new Map(Object.entries(configSchema.parse(written).profiles)) as NonNullable<Policy['profiles']>;
   const among = (...groups: readonly string[]) =>

@@ -48,7 +48,7 @@ for (const [where, files] of Object.entries({
   'nothing is configured': note,
   'a server is': { ...note, ...written },
 })) {
-  verifies('Q5', `where ${where}, a call of a built-in tool loads nothing that it does not need`, () => {
+  verifies('Q5', `a call of a built-in tool loads no unneeded module when ${where}`, () => {
     const loaded = loadedBy(call, files);
     expect(loaded.filter((url) => UNNEEDED.some((one) => one.test(url)))).toEqual([]);
     expect(loaded.some((url) => url.endsWith('/src/builtin/filesystem/read-file.ts'))).toBe(true);

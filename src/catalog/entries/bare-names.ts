@@ -5,14 +5,13 @@ import { isLegal, nameAll } from './naming.ts';
 
 export interface BareNames {
   readonly byName: ReadonlyMap<string, Target>;
-  /** Who could not have its bare name, and because of whom; by their public names. */
+  /** Messages about tools that keep their public names. */
   readonly problems: readonly string[];
 }
 
 /**
- * The same tools under their own names, without their servers'. Where two want
- * one name, or names that look alike, both keep their public names and a problem
- * says so: none is hidden, and none takes the other's place.
+ * Names tools by their bare names, without the server. If two bare names are the same or look alike, both tools keep
+ * their public names, and a problem reports it.
  */
 export function bareNames(targets: readonly Target[]): BareNames {
   const bareOf = (target: Target) => catalogEntryOf(target).tool.shownAs;

@@ -53,7 +53,7 @@ verifies('R2', 'every tool has exactly one public name, no two share one, and al
   );
 });
 
-verifies('G2', 'a tool is known by its configured name, too, when its server lists another of that name', () => {
+verifies('G2', 'a renamed tool keeps its configured name if its server lists another tool with that name', () => {
   const entry = anEntry({ tools: { rm: { rename: 'delete' } } });
   const { targets } = catalogOf({ fs: [[tool('rm'), tool('delete')], entry] });
   expect(targets.map(({ publicName }) => publicName)).not.toContain('mcp__fs__delete');
@@ -84,13 +84,13 @@ verifies('R2', 'the same servers and tools in any order give the same names and 
   );
 });
 
-verifies('R2', '__ inside either part works, and both sides of a collision get a suffix', () => {
+verifies('R2', 'accepts __ in server and tool names, and suffixes both sides of a collision', () => {
   const catalog = catalogOf({ a: [[tool('b__c'), tool('x__y')]], a__b: [[tool('c')]] });
   const [one, other] = [distinctName('a', 'b__c'), distinctName('a__b', 'c')];
   expect(origins(catalog)).toEqual({ [one]: ['a', 'b__c'], [other]: ['a__b', 'c'], mcp__a__x__y: ['a', 'x__y'] });
 });
 
-verifies('R2', 'no tool takes over a name by looking like the suffixed name of another', () => {
+verifies('R2', 'no tool takes over the suffixed name of another', () => {
   const wanted = distinctName('a__b', 'c');
   const forged = wanted.slice('mcp__a__'.length);
   const catalog = catalogOf({ a: [[tool('b__c'), tool(forged)]], a__b: [[tool('c')]] });
@@ -106,7 +106,7 @@ verifies('R2', 'a pool named like one of its servers hides none of its tools', (
   expect(catalog.called('search.find').map(({ servers }) => servers.length)).toEqual([1, 2]);
 });
 
-verifies('R2', 'a tool is renamed or hidden where configuration says so, and keeps its own name upstream', () => {
+verifies('R2', 'renames and hides tools by configuration, and keeps the server’s own name for calls', () => {
   const entry = anEntry({ tools: { old: { rename: 'new' }, secret: { hidden: true } } });
   const catalog = catalogOf({ s: [[tool('old'), tool('secret'), tool('plain')], entry] });
   expect(namesOf(catalog)).toEqual(['mcp__s__new', 'mcp__s__plain']);
@@ -115,7 +115,7 @@ verifies('R2', 'a tool is renamed or hidden where configuration says so, and kee
   expect(catalog.find('s.secret')).toBeUndefined();
 });
 
-verifies('R2', 'names that can be taken for one another are flagged on both sides, and each still has its own', () => {
+verifies('R2', 'flags both of two look-alike names', () => {
   const catalog = catalogOf({ github: [[tool('get_issue')]], gіthub: [[tool('get_lssue')]], other: [[tool('x')]] });
   const [plain, forged] = ['mcp__github__get_issue', distinctName('gіthub', 'get_lssue')];
   expect(Object.fromEntries(flagged(catalog))).toEqual({
@@ -125,7 +125,7 @@ verifies('R2', 'names that can be taken for one another are flagged on both side
   });
 });
 
-verifies('R2', 'collisions, and names made to look like a changed one, are flagged', () => {
+verifies('R2', 'flags collisions and names that imitate a changed name', () => {
   const changed = distinctName('s', 'get.user');
   const catalog = catalogOf({ s: [[tool('get.user'), tool(changed.slice('mcp__s__'.length))]] });
   expect(catalog.find(changed)).toMatchObject({ name: 'get.user' });
@@ -134,21 +134,21 @@ verifies('R2', 'collisions, and names made to look like a changed one, are flagg
   expect(meeting.targets.map(({ flags }) => flags.length)).toEqual([1, 1]);
 });
 
-verifies('R2', 'a crowd of look-alikes has one flag each', () => {
+verifies('R2', 'each of many look-alikes has one flag', () => {
   const crowd = Array.from({ length: 50 }, (_, index) => tool(`t${'\u200b'.repeat(index)}`));
   for (const { flags } of catalogOf({ s: [crowd] }).targets) {
     expect(flags.filter((flag) => flag.startsWith('looks-like: '))).toHaveLength(1);
   }
 });
 
-verifies('R2', 'a name that cannot be shown is flagged, and a person is told the public one alone', () => {
+verifies('R2', 'flags an unprintable name and spells it by its public name only', () => {
   const catalog = catalogOf({ s: [[tool('do\u001b[2Jit')]] });
   const [target] = catalog.targets;
   expect(target).toMatchObject({ name: 'do\u001b[2Jit', flags: ['unprintable'] });
   expect(target && catalog.spellings(target)).toEqual([target?.publicName]);
 });
 
-verifies('R1', 'a change in one server keeps every other target, the very object', () => {
+verifies('R1', 'a change of one server keeps the target objects of all others', () => {
   const [one, two] = ['a', 'b'].map((server) =>
     buildServerTools(server, [tool('x'), tool('y')], { entry: undefined, builtin: false }),
   );
@@ -159,14 +159,14 @@ verifies('R1', 'a change in one server keeps every other target, the very object
   expect(after.find('b.x')).toBeUndefined();
 });
 
-verifies('R1', 'a target is flagged once a look-alike comes, and no longer when it is gone', () => {
+verifies('R1', 'a target is flagged while a look-alike exists', () => {
   const owner = { entry: undefined, builtin: false };
   const [known, alike] = [buildServerTools('a', [tool('list')], owner), buildServerTools('а', [tool('list')], owner)];
   const flagsWith = (...others: ServerTools[]) => buildCatalog([known, ...others]).find('a.list')?.flags.length;
   expect([flagsWith(), flagsWith(alike), flagsWith()]).toEqual([0, 1, 0]);
 });
 
-verifies('R3', 'a pool is worked out again only when one of its servers changes', () => {
+verifies('R3', 'rebuilds a pool only when one of its servers changes', () => {
   const owner = { entry: anEntry({ pool: 'p' }), builtin: false };
   const [a, b, c] = ['a', 'b', 'c'].map((server) => buildServerTools(server, [tool('x')], owner)) as [
     ServerTools,
@@ -179,7 +179,7 @@ verifies('R3', 'a pool is worked out again only when one of its servers changes'
   expect(buildCatalog([a, b, c]).find('p.x')?.servers).toEqual(['a', 'b', 'c']);
 });
 
-verifies('R3', 'a pool offers what its servers have in common, best priority first, then by name', () => {
+verifies('R3', 'a pool has the common tools of its servers, sorted by priority and name', () => {
   const at = (priority: number) => anEntry({ pool: 'p', priority });
   const odd: JsonObject = { inputSchema: { type: 'object', required: ['q'] } };
   const catalog = catalogOf({
@@ -193,7 +193,7 @@ verifies('R3', 'a pool offers what its servers have in common, best priority fir
   expect(catalog.find('mcp__p__only')).toBeUndefined();
 });
 
-verifies('R3', 'schemas that differ in the order of their keys are equal', () => {
+verifies('R3', 'ignores the key order of schemas when it pools tools', () => {
   const one = tool('find', { inputSchema: { type: 'object', required: ['q'] } });
   const other = tool('find', { inputSchema: { required: ['q'], type: 'object' } });
   const entry = anEntry({ pool: 'p' });
@@ -222,7 +222,7 @@ verifies('R3', 'a pooled tool has the strictest facts of its servers', () => {
   });
 });
 
-verifies('R10', 'the digest of a tool does not depend on the order of its keys, and changes with its words', () => {
+verifies('R10', 'the digest of a tool ignores key order and changes with the definition', () => {
   const digest = (definition: JsonObject) => catalogOf({ s: [[definition]] }).targets[0]?.digest;
   const one = digest({ name: 'a', description: 'x', inputSchema: { type: 'object', title: 't' } });
   expect(digest({ inputSchema: { title: 't', type: 'object' }, description: 'x', name: 'a' })).toBe(one);

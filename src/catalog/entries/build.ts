@@ -8,55 +8,59 @@ import { poolEntries } from './pool-entries.ts';
 import { buildResources } from './resources.ts';
 import type { ServerTools } from './server-tools.ts';
 
-/** What there is beside tools. */
+/** The parts of a catalog besides the shared tools. */
 export interface Others {
   readonly prompts: NameIndex;
   readonly resources: Resources;
-  /** Tools that not everybody is shown. */
-  readonly able: readonly CatalogEntry[];
-  /** What of the servers' prompts could not be taken as it is. */
+  /** Tools that only some capability sets see. */
+  readonly byCapability: readonly CatalogEntry[];
+  /** Problems of the servers' prompts. */
   readonly problems: readonly string[];
 }
 
 /**
- * Puts the parts together. The same parts give the same names in whatever order
- * they come; what a part had worked out already is not worked out again.
+ * Builds a catalog. The names do not depend on the order of the servers, and built parts are reused.
  */
 export function buildCatalog(
   parts: readonly ServerTools[],
-  { prompts = buildNameIndex([]), resources = buildResources([]), able = [], problems = [] }: Partial<Others> = {},
+  {
+    prompts = buildNameIndex([]),
+    resources = buildResources([]),
+    byCapability = [],
+    problems = [],
+  }: Partial<Others> = {},
 ): Catalog {
-  const tools = buildTools(parts, able);
+  const tools = buildTools(parts, byCapability);
   return { ...tools, problems: [...tools.problems, ...resources.problems, ...problems], prompts, resources };
 }
 
-/** The tools of all servers, and what of their lists could not be taken as it is. */
+/** The tools of all servers, and the problems of their lists. */
 export interface Tools extends NameIndex {
   readonly problems: readonly string[];
 }
 
-export function buildTools(parts: readonly ServerTools[], able: readonly CatalogEntry[]): Tools {
+export function buildTools(parts: readonly ServerTools[], byCapability: readonly CatalogEntry[]): Tools {
   const ordered = [...parts].sort((a, b) => (a.server < b.server ? -1 : 1));
   const pools = poolEntries(ordered);
-  const offers = [...ordered.flatMap((part) => part.entries), ...pools.entries];
+  const entries = [...ordered.flatMap((part) => part.entries), ...pools.entries];
   return {
-    ...buildNameIndex(offers, able),
+    ...buildNameIndex(entries, byCapability),
     problems: [...ordered.flatMap((part) => part.problems), ...pools.problems],
   };
 }
 
-/** Gives every offer its name. What everybody sees is called the same whatever `others` there are for some. */
-export function buildNameIndex(offers: readonly CatalogEntry[], others: readonly CatalogEntry[] = []): NameIndex {
-  const named = nameAll(offers, spelled);
+/** Names every entry. The names of shared entries do not depend on `others`, which only some clients see. */
+export function buildNameIndex(entries: readonly CatalogEntry[], others: readonly CatalogEntry[] = []): NameIndex {
+  const named = nameAll(entries, spelled);
   const flags = flagsOf(named);
   const byName = new Map<string, Target>();
-  for (const [name, offer] of named) byName.set(name, offer.as(name, flags.get(offer) ?? []));
-  for (const [name, target] of besides(named, others)) byName.set(name, target);
+  for (const [name, entry] of named) byName.set(name, entry.as(name, flags.get(entry) ?? []));
+  for (const [name, target] of nameOthers(named, others)) byName.set(name, target);
   const targets = [...byName.values()].sort((a, b) => (a.publicName < b.publicName ? -1 : 1));
 
   let written: ReadonlyMap<string, readonly Target[]> | undefined;
   function called(name: string): readonly Target[] {
-    written ??= byWritten(targets); // Only people write so; programs use public names.
+    written ??= byWritten(targets); // Only users write so; clients use public names.
     return written.get(name) ?? [];
   }
   function find(name: string): Target | undefined {
@@ -78,25 +82,25 @@ export function buildNameIndex(offers: readonly CatalogEntry[], others: readonly
   };
 }
 
-/** Offers that come after others: they give way to these, which hear nothing of them. */
-function besides(
+/** Names the entries that only some clients see, without changing the names of the others. */
+function nameOthers(
   named: ReadonlyMap<string, CatalogEntry>,
   others: readonly CatalogEntry[],
 ): readonly (readonly [string, Target])[] {
   if (others.length === 0) return [];
-  const free = (offer: CatalogEntry, level: number): string => {
+  const free = (entry: CatalogEntry, level: number): string => {
     let left = level;
     for (let at = 0; ; at++) {
-      const name = spelled(offer, at);
+      const name = spelled(entry, at);
       if (!named.has(name) && left-- === 0) return name;
     }
   };
   const more = nameAll(others, free);
   const flags = flagsOf(new Map([...named, ...more]));
-  return [...more].map(([name, offer]) => [name, offer.as(name, flags.get(offer) ?? [])]);
+  return [...more].map(([name, entry]) => [name, entry.as(name, flags.get(entry) ?? [])]);
 }
 
-/** By `server.tool` and by the bare tool. */
+/** Indexes targets by `server.tool` and by the bare tool name. */
 function byWritten(targets: readonly Target[]): ReadonlyMap<string, readonly Target[]> {
   const found = new Map<string, Target[]>();
   for (const target of targets) {

@@ -8,34 +8,34 @@ import { capabilityEntries } from './capability-entries.ts';
 import { buildServerTools } from './server-tools.ts';
 
 const owner = { entry: undefined, builtin: false };
-const offersOf = (able: Readonly<Record<number, readonly JsonObject[]>>, everybodys: readonly JsonObject[] = []) => {
-  const lists = new Map(Object.entries(able).map(([key, tools]) => [Number(key), tools]));
-  return capabilityEntries('up', { everybodys, able: lists }, owner);
+const entriesOf = (tools: Readonly<Record<number, readonly JsonObject[]>>, shared: readonly JsonObject[] = []) => {
+  const byCapability = new Map(Object.entries(tools).map(([key, listed]) => [Number(key), listed]));
+  return capabilityEntries('up', { shared, byCapability }, owner);
 };
-const shown = (offers: ReturnType<typeof offersOf>) =>
-  offers.map(({ tool: { name, onlyFor } }) => [name, ...(onlyFor ?? [])]);
+const shown = (entries: ReturnType<typeof entriesOf>) =>
+  entries.map(({ tool: { name, onlyFor } }) => [name, ...(onlyFor ?? [])]);
 
-it('only what not everybody is shown is for some, and the same tool is one for all of them', () => {
+it('restricts only the tools missing from the shared list, one entry per definition', () => {
   const all = tool('all');
-  expect(shown(offersOf({ 1: [all, tool('a')], 3: [all, tool('a'), tool('b')] }, [all]))).toEqual([
+  expect(shown(entriesOf({ 1: [all, tool('a')], 3: [all, tool('a'), tool('b')] }, [all]))).toEqual([
     ['a', 1, 3],
     ['b', 3],
   ]);
 });
 
-it('a tool that is another for others is not taken for theirs', () => {
+it('keeps tools with one name and different definitions apart', () => {
   const other = tool('a', { description: 'Other.' });
-  expect(shown(offersOf({ 1: [tool('a')], 2: [other] }))).toEqual([
+  expect(shown(entriesOf({ 1: [tool('a')], 2: [other] }))).toEqual([
     ['a', 1],
     ['a', 2],
   ]);
 });
 
-verifies('R2', 'what everybody sees keeps its names and flags whatever some are shown besides', () => {
+verifies('R2', 'shared tools keep their names and flags whatever some clients see in addition', () => {
   const parts = [buildServerTools('up__x', [tool('do'), tool('l1st')], owner)];
   const alone = buildCatalog(parts);
-  const able = offersOf({ 1: [tool('x__do'), tool('x__list')] });
-  const together = buildCatalog(parts, { able });
+  const byCapability = entriesOf({ 1: [tool('x__do'), tool('x__list')] });
+  const together = buildCatalog(parts, { byCapability });
   for (const target of alone.targets) expect(together.find(target.publicName)).toBe(target);
   const others = together.targets.filter(({ onlyFor }) => onlyFor);
   expect(others.map(({ name, flags }) => [name, flags])).toEqual([
@@ -51,7 +51,7 @@ function live(changes: unknown[] = []) {
 }
 const namesIn = (catalog: ReturnType<typeof live>) => catalog.current().targets.map(({ name }) => name);
 
-it('a change for some is told as theirs, and only when they see another thing', () => {
+it('reports a change of capability tools to their audience, and only if they changed', () => {
   const changes: unknown[] = [];
   const catalog = live(changes);
   catalog.update('up', [tool('all')]);
@@ -62,7 +62,7 @@ it('a change for some is told as theirs, and only when they see another thing', 
   expect(namesIn(catalog)).toEqual(['a', 'all']);
 });
 
-it('what some are shown waits for what everybody is, and is no more once everybody is shown it', () => {
+it('lists capability tools after the shared list is known, and drops those that become shared', () => {
   const catalog = live();
   catalog.updateAble({ server: 'up', abilities: 1, tools: [tool('all'), tool('a')] });
   expect(namesIn(catalog)).toEqual([]);
@@ -75,7 +75,7 @@ it('what some are shown waits for what everybody is, and is no more once everybo
   ]);
 });
 
-it('a new entry holds for it, and another server of the name has none of it', () => {
+it('applies a new entry to capability tools, and drops them for another server of the name', () => {
   const catalog = live();
   catalog.update('up', []);
   catalog.updateAble({ server: 'up', abilities: 1, tools: [tool('a')] });

@@ -42,7 +42,7 @@ for (const [what, [inputSchema, why]] of Object.entries(BROKEN)) {
   });
 }
 
-verifies('R1', 'a tool is invalid whose name is empty or endless', () => {
+verifies('R1', 'a tool with an empty or very long name is invalid', () => {
   expect(checkTool({ name: '' })).toBe('it has no name');
   expect(checkTool({ name: 'x'.repeat(257) })).toContain('longer than 256');
   expect(checkTool({ name: 'x'.repeat(256) })).toBeUndefined();

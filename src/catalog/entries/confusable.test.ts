@@ -17,12 +17,12 @@ for (const alike of ALIKE) {
   });
 }
 
-verifies('R2', 'names that differ at a glance have skeletons that differ', () => {
+verifies('R2', 'clearly different names have different skeletons', () => {
   const names = ['create_issue', 'create_issues', 'delete_issue', 'getUser', 'get_user', '日本', '日本語'];
   expect(new Set(names.map(skeleton)).size).toBe(names.length);
 });
 
-verifies('R2', 'whatever a name is, and however long, it has a skeleton, and so does that', () => {
+verifies('R2', 'every name has a skeleton, and the skeleton of a skeleton is itself', () => {
   const anything = fc.string({ unit: fc.oneof(fc.string({ unit: 'binary', maxLength: 1 }), fc.constant('\ud800')) });
   fc.assert(
     fc.property(anything, (name) => skeleton(skeleton(name)) === skeleton(name)),
@@ -31,7 +31,7 @@ verifies('R2', 'whatever a name is, and however long, it has a skeleton, and so 
   expect(skeleton('x'.repeat(1_000_000)).length).toBeLessThan(1000);
 });
 
-verifies('R2', 'a name with characters that do not show is known as such', () => {
+verifies('R2', 'recognises a name with invisible characters as unprintable', () => {
   expect(['a\u0000', 'a\u001b[2J', 'a\u202eb', 'a\u200bb', '\ud800'].map(isUnprintable)).not.toContain(false);
   expect(['plain', 'größe', '日本', '👍'].map(isUnprintable)).not.toContain(true);
 });

@@ -1,5 +1,5 @@
-// For each Latin letter what looks like it elsewhere: Cyrillic, Greek, Armenian, and stray Latin. What Unicode itself
-// calls compatible (full width, mathematical, superscript) is not here: normalising does that.
+// For each Latin letter its look-alikes: Cyrillic, Greek, Armenian and rare Latin. Compatibility characters (full width,
+// mathematical, superscript) are not here, since NFKD maps them.
 const LOOKS_LIKE: Readonly<Record<string, string>> = {
   a: 'аαɑ',
   b: 'вβʙ',
@@ -55,15 +55,15 @@ const LOOKS_LIKE: Readonly<Record<string, string>> = {
 };
 const LATIN = new Map(Object.entries(LOOKS_LIKE).flatMap(([latin, others]) => [...others].map((one) => [one, latin])));
 
-// Far more than anybody reads; a server may send far more than that.
+// Bounds the time, since a server may send names of any length.
 const MAX_CHARS = 256;
 const IS_PLAIN = /^[\x20-\x7e]*$/;
-// Accents, and what leaves no mark on a screen: zero-width and control characters, variation selectors, tags.
+// Accents and invisible characters: zero-width and control characters, variation selectors, tags.
 const UNSEEN = /[\p{M}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 
-/** What a name looks like at a glance: names with one skeleton are easily taken for each other. */
+/** Returns the skeleton of a name. Names with the same skeleton look alike. */
 export function skeleton(name: string): string {
-  // Lower case first: the small form of a letter may be in the table where the great one is not.
+  // Twice: the lower-case form of a letter may be in the table while the upper-case one is not.
   return inLatin(inLatin(name.slice(0, MAX_CHARS)).toLowerCase())
     .replace(/[il1|!]/g, 'l')
     .replaceAll('0', 'o')
@@ -78,5 +78,5 @@ function inLatin(name: string): string {
   return Array.from(seen, (character) => LATIN.get(character) ?? character).join('');
 }
 
-/** Whether a name has characters that act on a screen or do not show, so that a person cannot be told to write it. */
+/** Returns true if a name has control or invisible characters, so that a user cannot type it. */
 export const isUnprintable = (name: string): boolean => /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(name);

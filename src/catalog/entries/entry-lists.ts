@@ -14,69 +14,69 @@ interface Listed {
   readonly owner: Owner;
 }
 
-/** The lists of all servers, each worked out when it comes, and the catalog they make, put together when it is wanted. */
+/** The entries of all servers. Each list is built when it arrives, and the catalog when it is first read. */
 export class EntryLists {
   readonly #tools = new Map<string, ServerTools>();
-  readonly #able = new Map<string, readonly CatalogEntry[]>();
+  readonly #byCapability = new Map<string, readonly CatalogEntry[]>();
   readonly #prompts = new Map<string, PromptEntries>();
   readonly #resources = new Map<string, ServerResources>();
   readonly #templates = new Map<string, ServerResources>();
-  // A change of one kind leaves the others as they are.
+  // A change of one kind keeps the indexes of the others.
   #catalog: Catalog | undefined;
-  #toolShelf: Tools | undefined;
-  #promptShelf: NameIndex | undefined;
-  #resourceShelf: Resources | undefined;
+  #toolIndex: Tools | undefined;
+  #promptIndex: NameIndex | undefined;
+  #resourceIndex: Resources | undefined;
 
-  /** The same lists, with all that was worked out of them: what is put there does not change these. */
+  /** Returns an independent copy that shares the built entries. */
   copy(): EntryLists {
     const copied = new EntryLists();
     copied.#catalog = this.catalog();
-    for (const [server, part] of this.#tools) copied.#tools.set(server, part);
-    for (const [server, offers] of this.#able) copied.#able.set(server, offers);
+    for (const [server, tools] of this.#tools) copied.#tools.set(server, tools);
+    for (const [server, entries] of this.#byCapability) copied.#byCapability.set(server, entries);
     for (const [server, prompts] of this.#prompts) copied.#prompts.set(server, prompts);
-    for (const [server, holdings] of this.#resources) copied.#resources.set(server, holdings);
-    for (const [server, holdings] of this.#templates) copied.#templates.set(server, holdings);
-    copied.#toolShelf = this.#toolShelf;
-    copied.#promptShelf = this.#promptShelf;
-    copied.#resourceShelf = this.#resourceShelf;
+    for (const [server, resources] of this.#resources) copied.#resources.set(server, resources);
+    for (const [server, templates] of this.#templates) copied.#templates.set(server, templates);
+    copied.#toolIndex = this.#toolIndex;
+    copied.#promptIndex = this.#promptIndex;
+    copied.#resourceIndex = this.#resourceIndex;
     return copied;
   }
 
-  /** Always true: there is another catalog now. */
+  /** Replaces a list of a server. Returns true, since the catalog changes. */
   put(server: string, { kind, items, owner }: Listed): true {
     this.#catalog = undefined;
     if (kind === 'tools') {
       this.#tools.set(server, buildServerTools(server, items, owner));
-      this.#toolShelf = undefined;
+      this.#toolIndex = undefined;
     } else if (kind === 'prompts') {
       this.#prompts.set(server, promptEntries(server, items, owner));
-      this.#promptShelf = undefined;
+      this.#promptIndex = undefined;
     } else {
       const one = kind === 'templates' ? 'template' : 'resource';
-      const holdings = serverResourcesOf({ kind: one, server, definitions: items }, owner);
-      (kind === 'templates' ? this.#templates : this.#resources).set(server, holdings);
-      this.#resourceShelf = undefined;
+      const resources = serverResourcesOf({ kind: one, server, definitions: items }, owner);
+      (kind === 'templates' ? this.#templates : this.#resources).set(server, resources);
+      this.#resourceIndex = undefined;
     }
     return true;
   }
 
-  /** Tools of a server that not everybody is shown. */
-  putAble(server: string, offers: readonly CatalogEntry[]): void {
+  /** Replaces the tools of a server that only some capability sets see. */
+  putCapabilityEntries(server: string, entries: readonly CatalogEntry[]): void {
     this.#catalog = undefined;
-    this.#toolShelf = undefined;
-    this.#able.set(server, offers);
+    this.#toolIndex = undefined;
+    this.#byCapability.set(server, entries);
   }
 
   forget(server: string): void {
-    for (const lists of [this.#tools, this.#able, this.#prompts, this.#resources, this.#templates])
+    for (const lists of [this.#tools, this.#byCapability, this.#prompts, this.#resources, this.#templates])
       lists.delete(server);
     this.#catalog = undefined;
-    this.#toolShelf = undefined;
-    this.#promptShelf = undefined;
-    this.#resourceShelf = undefined;
+    this.#toolIndex = undefined;
+    this.#promptIndex = undefined;
+    this.#resourceIndex = undefined;
   }
 
-  /** What there is any of, beside tools. */
+  /** Returns the kinds besides tools that have entries. */
   lists(): readonly ('resources' | 'prompts')[] {
     const { prompts, resources } = this.catalog();
     const hasResources = resources.targets.length + resources.templates.length > 0;
@@ -89,20 +89,20 @@ export class EntryLists {
   catalog(): Catalog {
     if (this.#catalog) return this.#catalog;
     const prompts = inOrder(this.#prompts);
-    this.#promptShelf ??= buildNameIndex(prompts.flatMap(({ entries }) => entries));
-    this.#resourceShelf ??= buildResources([...inOrder(this.#resources), ...inOrder(this.#templates)]);
-    this.#toolShelf ??= buildTools([...this.#tools.values()], inOrder(this.#able).flat());
-    const { problems } = this.#resourceShelf;
+    this.#promptIndex ??= buildNameIndex(prompts.flatMap(({ entries }) => entries));
+    this.#resourceIndex ??= buildResources([...inOrder(this.#resources), ...inOrder(this.#templates)]);
+    this.#toolIndex ??= buildTools([...this.#tools.values()], inOrder(this.#byCapability).flat());
+    const { problems } = this.#resourceIndex;
     this.#catalog = {
-      ...this.#toolShelf,
-      prompts: this.#promptShelf,
-      resources: this.#resourceShelf,
-      problems: [...this.#toolShelf.problems, ...problems, ...prompts.flatMap((one) => one.problems)],
+      ...this.#toolIndex,
+      prompts: this.#promptIndex,
+      resources: this.#resourceIndex,
+      problems: [...this.#toolIndex.problems, ...problems, ...prompts.flatMap((one) => one.problems)],
     };
     return this.#catalog;
   }
 }
 
-/** By server, so that none comes first because it was there first. */
+/** Returns the values sorted by server, so that the order of arrival does not matter. */
 const inOrder = <T>(byServer: ReadonlyMap<string, T>): readonly T[] =>
-  [...byServer].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, part]) => part);
+  [...byServer].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value);

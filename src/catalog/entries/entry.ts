@@ -5,23 +5,23 @@ import { checkPrompt, checkTool } from './check-definition.ts';
 import { isUnprintable, skeleton } from './confusable.ts';
 import { distinctName, publicName } from './naming.ts';
 
-/** A tool, or a prompt, which is named the same way. */
+/** A tool or a prompt of a server; both are named the same way. */
 export interface ToolEntry {
   readonly kind: 'tool' | 'prompt';
   readonly name: string;
-  /** The last part of the public name; another than `name` where configuration renames it. */
+  /** The last part of the public name; differs from `name` if the configuration renames it. */
   readonly shownAs: string;
   readonly definition: JsonObject;
   readonly facts: Facts;
-  /** The server lists other tools of this name, too, and nobody can know which of them it will run. */
+  /** The server lists different definitions under this name, so it is unknown which one it would run. */
   readonly contradicted: boolean;
-  /** Its server shows it only to those who can be asked this, as `abilitiesKey` says it. */
+  /** The client capability sets that may see this tool, as `capabilitiesKey` numbers. */
   readonly onlyFor?: ReadonlySet<number>;
-  /** Which tool of the pool it does the work of, where configuration says so. */
+  /** The tool of the pool that it replaces, if configured. */
   readonly standsFor?: StandsFor | undefined;
-  /** Of a pool's tool: the servers that know it otherwise. */
+  /** For a tool of a pool: the equivalents at servers that name it differently. */
   readonly equivalents?: ReadonlyMap<string, Equivalent>;
-  /** Of a pool's tool: what limits it at each server. */
+  /** For a tool of a pool: its rate limit at each server. */
   readonly rateLimits?: ReadonlyMap<string, RateLimit>;
 }
 
@@ -30,19 +30,19 @@ export interface StandsFor {
   readonly rename: Readonly<Record<string, string>>;
 }
 
-/** A tool in one place of the catalog. Kept as long as its server does not change, and its target with it. */
+/** A tool or prompt in the catalog. The entry and its target are kept until the server changes. */
 export interface CatalogEntry {
   /** The middle of the public name: a server or a pool. */
   readonly group: string;
   readonly servers: readonly [string, ...string[]];
   readonly tool: ToolEntry;
-  /** Its public name unless it meets another. */
+  /** The public name, unless it collides with another. */
   readonly name: string;
-  /** As a person writes it. */
+  /** The form `server.tool`. */
   readonly written: string;
-  /** What it looks like at a glance. */
+  /** The skeletons of its names, for finding look-alikes. */
   readonly looks: readonly string[];
-  /** The same object for the same name and flags: what others remember of a target stays good. */
+  /** Returns the target. It is the same object for the same name and flags, so that caches keyed by it stay valid. */
   as(name: string, flags: readonly string[]): Target;
 }
 
@@ -50,7 +50,7 @@ const contradictory = (kind: string) => `its server lists more than one ${kind} 
 const CHECKS = { tool: checkTool, prompt: checkPrompt };
 const NO_FLAGS: readonly string[] = [];
 const UNPRINTABLE: readonly string[] = ['unprintable'];
-const offers = new WeakMap<Target, CatalogEntry>();
+const entries = new WeakMap<Target, CatalogEntry>();
 
 export function makeEntry({ group, servers, tool }: Pick<CatalogEntry, 'group' | 'servers' | 'tool'>): CatalogEntry {
   const plain = `mcp__${group}__${tool.shownAs}`;
@@ -58,7 +58,7 @@ export function makeEntry({ group, servers, tool }: Pick<CatalogEntry, 'group' |
   const facets = lazily(tool);
   const always = isUnprintable(tool.shownAs) ? UNPRINTABLE : NO_FLAGS;
   let last: Target | undefined;
-  const offer: CatalogEntry = {
+  const entry: CatalogEntry = {
     group,
     servers,
     tool,
@@ -68,28 +68,28 @@ export function makeEntry({ group, servers, tool }: Pick<CatalogEntry, 'group' |
     as(publicName, found) {
       const flags = found.length === 0 ? always : [...always, ...found];
       if (last?.publicName === publicName && isSame(last.flags, flags)) return last;
-      last = toTarget({ offer, publicName, flags, facets });
-      offers.set(last, offer);
+      last = toTarget({ entry, publicName, flags, facets });
+      entries.set(last, entry);
       return last;
     },
   };
-  return offer;
+  return entry;
 }
 
-/** A name that had to be changed can be mistaken for what it was and for what it became. */
+/** Returns the skeletons of the plain and the changed name; a look-alike may imitate either. */
 function looksOf(plain: string, name: string): readonly string[] {
-  const look = skeleton(plain);
-  const changed = name === plain ? look : skeleton(name);
-  return look === changed ? [look] : [look, changed];
+  const original = skeleton(plain);
+  const changed = name === plain ? original : skeleton(name);
+  return original === changed ? [original] : [original, changed];
 }
 
 const isSame = (some: readonly string[], others: readonly string[]) =>
   some === others || (some.length === others.length && some.every((flag, index) => flag === others[index]));
 
-/** The offer that a target was made from. */
-export const catalogEntryOf = (target: Target): CatalogEntry => offers.get(target) as CatalogEntry;
+/** Returns the entry that a target was made from. */
+export const catalogEntryOf = (target: Target): CatalogEntry => entries.get(target) as CatalogEntry;
 
-/** How an offer is named after it has met others `level` times. */
+/** Returns the name of an entry after `level` collisions. */
 export function spelled({ group, servers, tool, name }: CatalogEntry, level: number): string {
   if (level === 0) return name;
   if (level === 1) return distinctName(group, tool.shownAs);
@@ -101,7 +101,7 @@ interface Facets {
   invalid(): string | undefined;
 }
 
-/** Worked out when first asked for: most tools of a large catalog are never called. */
+/** Computes digest and validity on first use: most tools of a large catalog are never called. */
 function lazily({ kind, definition, contradicted }: ToolEntry): Facets {
   let digest: string | undefined;
   let checked: { readonly invalid: string | undefined } | undefined;
@@ -117,14 +117,14 @@ function lazily({ kind, definition, contradicted }: ToolEntry): Facets {
   };
 }
 
-interface Making {
-  readonly offer: CatalogEntry;
+interface TargetOptions {
+  readonly entry: CatalogEntry;
   readonly publicName: string;
   readonly flags: readonly string[];
   readonly facets: Facets;
 }
 
-function toTarget({ offer: { group, servers, tool }, publicName, flags, facets }: Making): Target {
+function toTarget({ entry: { group, servers, tool }, publicName, flags, facets }: TargetOptions): Target {
   return {
     kind: tool.kind,
     publicName,

@@ -89,7 +89,7 @@ for (const [what, said, entry, expected] of CASES) {
   });
 }
 
-verifies('C4', 'facts of the wrong kind are no facts', () => {
+verifies('C4', 'ignores facts of the wrong type', () => {
   const said = own({ category: 7, timeout: -1, rateLimit: { maxCalls: 'many', windowMs: 1 }, requiresApproval: 'no' });
   expect(factsOf(tool('t', said), { entry: trusted, builtin: false })).toEqual(plainFacts);
   expect(
@@ -97,12 +97,12 @@ verifies('C4', 'facts of the wrong kind are no facts', () => {
   ).toEqual(plainFacts);
 });
 
-verifies('R8', 'annotations of a built-in are believed, since it is ours', () => {
+verifies('R8', 'trusts the annotations of built-in tools', () => {
   const facts = factsOf(tool('t', hints({ readOnlyHint: true })), { entry: untrusted, builtin: true });
   expect(facts).toMatchObject({ builtin: true, readOnly: true, riskLevel: 'low' });
 });
 
-verifies('C4', 'tools named like parts of every object are tools like any other', () => {
+verifies('C4', 'handles tools named like members of Object.prototype', () => {
   const names = ['constructor', '__proto__', 'toString', 'hasOwnProperty'];
   const catalog = catalogOf({ s: [names.map((name) => tool(name)), anEntry()] });
   expect(catalog.targets.map(({ name }) => name).sort()).toEqual([...names].sort());

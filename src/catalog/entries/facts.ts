@@ -2,7 +2,7 @@ import type { ServerEntry } from '../../config/schema/schema.ts';
 import type { Facts, JsonObject, RateLimit } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 
-/** Whose word a fact rests on. */
+/** The configuration that determines the facts of a server's tools. */
 export interface Owner {
   readonly entry: ServerEntry | undefined;
   readonly builtin: boolean;
@@ -13,14 +13,14 @@ type Risk = (typeof RISKS)[number];
 type ToolSettings = NonNullable<ServerEntry['tools'][string]>;
 const DEFAULT_TIMEOUT_MS = 30_000;
 
-/** What configuration says of one tool of a server. */
+/** Returns the configured settings of one tool of a server. */
 export function settingsOf(entry: ServerEntry | undefined, tool: string): ToolSettings {
   return entry && Object.hasOwn(entry.tools, tool) ? (entry.tools[tool] ?? {}) : {};
 }
 
 /**
- * What Heddle holds to be true of a tool. Configuration wins over the server's
- * word, and a server that is not trusted can only make itself stricter.
+ * Determines the facts of a tool. Configuration wins over the server's annotations, and an untrusted server can only
+ * make its tools stricter.
  */
 export function factsOf(definition: JsonObject, { entry, builtin }: Owner): Facts {
   const trusted = builtin || entry?.trusted === true;
@@ -48,7 +48,7 @@ export function factsOf(definition: JsonObject, { entry, builtin }: Owner): Fact
   };
 }
 
-/** What is held of resources and prompts: the protocol has them only to be read. */
+/** Returns the facts of resources and prompts, which are read-only in MCP. */
 export function readingFacts({ entry, builtin }: Owner): Facts {
   return {
     category: entry?.category ?? 'uncategorized',
@@ -64,7 +64,7 @@ export function readingFacts({ entry, builtin }: Owner): Facts {
   };
 }
 
-/** Of several servers that answer for one another: the most careful reading of each. */
+/** Returns the strictest value of each fact over the tools of a pool. */
 export function strictest(all: readonly [Facts, ...Facts[]]): Facts {
   const [first] = all;
   const timeouts = all.flatMap(({ timeoutMs }) => timeoutMs ?? []);
@@ -86,8 +86,8 @@ export function strictest(all: readonly [Facts, ...Facts[]]): Facts {
   };
 }
 
-function ownRisk(said: unknown, derived: Risk, trusted: boolean): Risk {
-  const risk = RISKS.find((one) => one === said);
+function ownRisk(claimed: unknown, derived: Risk, trusted: boolean): Risk {
+  const risk = RISKS.find((one) => one === claimed);
   if (!risk) return derived;
   return trusted ? risk : stricterRisk(risk, derived);
 }
@@ -100,13 +100,13 @@ const stricterRisk = (one: Risk, other: Risk): Risk => (RISKS.indexOf(one) > RIS
 const slower = (one: RateLimit, other: RateLimit): RateLimit =>
   one.maxCalls / one.windowMs <= other.maxCalls / other.windowMs ? one : other;
 
-function ownTimeout(said: unknown, trusted: boolean, serverMs = DEFAULT_TIMEOUT_MS): number | undefined {
-  if (typeof said !== 'number' || !(said > 0)) return undefined;
-  return trusted ? said : Math.min(said, serverMs);
+function ownTimeout(claimed: unknown, trusted: boolean, serverMs = DEFAULT_TIMEOUT_MS): number | undefined {
+  if (typeof claimed !== 'number' || !(claimed > 0)) return undefined;
+  return trusted ? claimed : Math.min(claimed, serverMs);
 }
 
-function ownRateLimit(said: unknown): RateLimit | undefined {
-  const { maxCalls, windowMs } = object(said);
+function ownRateLimit(claimed: unknown): RateLimit | undefined {
+  const { maxCalls, windowMs } = object(claimed);
   const valid = typeof maxCalls === 'number' && typeof windowMs === 'number' && maxCalls > 0 && windowMs > 0;
   return valid ? { maxCalls, windowMs } : undefined;
 }

@@ -1,31 +1,29 @@
 import type { JsonObject } from '../../core/call.ts';
 
-// Beyond it a list is a mistake or an attack, and working it out would hold up everybody.
+// A longer list is a mistake or an attack, and building it would block the process.
 const MAX_LISTED = 10_000;
 
 export interface Limit {
   readonly server: string;
-  /** What it lists: `tools`. */
+  /** The kind of list for messages: `tools`. */
   readonly what: string;
   readonly max?: number;
 }
 
-/** What of a server's list is taken. */
+/** The part of a server's list that is used. */
 export interface LimitedList {
-  /** By name; those of one name together. */
+  /** Grouped by name. */
   readonly items: readonly (readonly [string, readonly JsonObject[]])[];
   readonly problems: readonly string[];
 }
 
-/** As many as make sense: the first by name, or the server's order would decide. */
+/** Limits a list to the first items by name, so that the server's order does not matter. */
 export function limitList(byName: ReadonlyMap<string, readonly JsonObject[]>, limit: Limit): LimitedList {
   const { server, what, max = MAX_LISTED } = limit;
   const all = [...byName];
   if (all.length <= max) return { items: all, problems: [] };
   return {
     items: all.sort(([a], [b]) => (a < b ? -1 : 1)).slice(0, max),
-    problems: [
-      `${server} lists ${all.length} ${what}; the first ${max} by name are used, the others do not exist here.`,
-    ],
+    problems: [`${server} lists ${all.length} ${what}; the first ${max} by name are used, the others are ignored.`],
   };
 }

@@ -6,7 +6,7 @@ import { distinctName, nameAll, publicName } from './naming.ts';
 const LEGAL = /^[A-Za-z0-9_-]{1,64}$/;
 const anyText = fc.string({ unit: 'binary', maxLength: 100 });
 
-verifies('R2', 'a plain name is mcp__server__tool as it stands', () => {
+verifies('R2', 'a plain name is mcp__server__tool', () => {
   expect(publicName('github', 'create_issue')).toBe('mcp__github__create_issue');
 });
 
@@ -16,12 +16,12 @@ verifies('R2', 'a name of exactly 64 characters stays, and one of 65 ends in a s
   expect(publicName('a', `${fits}x`)).toMatch(/^mcp__a__x+_[0-9a-f]{8}$/);
 });
 
-verifies('R2', 'a character that is not allowed becomes a dash, and the suffix says so', () => {
+verifies('R2', 'replaces an illegal character by a dash and adds a suffix', () => {
   expect(publicName('a', 'get.user')).toMatch(/^mcp__a__get-user_[0-9a-f]{8}$/);
   expect(publicName('a', 'größe👍')).toMatch(/^mcp__a__gr--e-_[0-9a-f]{8}$/);
 });
 
-verifies('R2', 'whatever a server calls itself and its tools, the name is legal', () => {
+verifies('R2', 'the public name is legal for any server and tool name', () => {
   fc.assert(
     fc.property(anyText, anyText, (server, tool) => {
       expect(publicName(server, tool)).toMatch(LEGAL);
@@ -31,13 +31,13 @@ verifies('R2', 'whatever a server calls itself and its tools, the name is legal'
   );
 });
 
-verifies('R2', 'the suffix tells apart what looks the same once it is made legal', () => {
+verifies('R2', 'the suffix distinguishes names that become the same', () => {
   const alike = ['a.b', 'a b', 'a/b', 'aéb', 'a\ud800b', 'a\ud801b', 'a\0b'];
   expect(new Set(alike.map((tool) => publicName('s', tool))).size).toBe(alike.length);
   expect(distinctName('a\0', 'b')).not.toBe(distinctName('a', '\0b'));
 });
 
-verifies('R2', 'whoever was first at a name gives way to one that had to come further, and only it', () => {
+verifies('R2', 'an item at a lower level yields its name to one at a higher level', () => {
   const wishes = { far: ['x', 'y', 'n'], near: ['x', 'y', 'z'], first: ['n', 'other'] };
   const items = Object.values(wishes);
   const named = nameAll(items, (wish, level) => wish[level] ?? `${wish[0]}${level}`);

@@ -3,31 +3,30 @@ import { createHash } from 'node:crypto';
 const MAX_CHARS = 64;
 const SUFFIX_CHARS = 8;
 
-/** The name a tool has for everybody outside: `mcp__server__tool`, with a suffix where it had to be changed. */
+/** Returns the public name `mcp__server__tool`, with a hash suffix if characters or the length had to change. */
 export function publicName(server: string, tool: string): string {
   const plain = `mcp__${server}__${tool}`;
   return isLegal(plain) ? plain : distinctName(server, tool);
 }
 
-/** The same with a suffix in any case. `more` tells apart what has server and tool in common. */
+/** Returns the public name with a hash suffix. `more` distinguishes entries with the same server and tool. */
 export function distinctName(server: string, tool: string, ...more: readonly string[]): string {
-  // Cut before and after: a character that becomes a dash has two units at most.
+  // Cut before replacing as well: a replaced character has at most two UTF-16 units.
   const safe = `mcp__${server}__${tool}`.slice(0, 2 * MAX_CHARS).replace(/[^A-Za-z0-9_-]/gu, '-');
   return `${safe.slice(0, MAX_CHARS - SUFFIX_CHARS - 1)}_${fingerprint([server, tool, ...more])}`;
 }
 
-/** What every client accepts: those that allow 128 characters, too. */
+/** Returns true if every client accepts the name: at most 64 of A-Z, a-z, 0-9, _ and -. */
 export const isLegal = (name: string): boolean => name.length <= MAX_CHARS && /^[A-Za-z0-9_-]+$/.test(name);
 
-// As JSON, where every text has a spelling of its own: half a surrogate pair, too, and whatever would separate parts.
+// JSON, so that lone surrogates and separators cannot make two lists equal.
 const fingerprint = (parts: readonly string[]) =>
   createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, SUFFIX_CHARS);
 
 /**
- * One name for each item, spelled at the lowest level at which nobody else wants
- * it. Those that meet all go on to the next level, so none depends on who came
- * first; and one that meets somebody further on gives way to it, so nobody can
- * take a name over by looking like it. Looks again only at those that met.
+ * Gives each item a unique name at the lowest level without a collision. All items that collide move to the next level,
+ * so the order does not matter. An item at a lower level yields to one at a higher level, so no item can take over the
+ * suffixed name of another.
  */
 export function nameAll<T>(items: readonly T[], spell: (item: T, level: number) => string): ReadonlyMap<string, T> {
   const holders = new Map<string, T>();

@@ -13,7 +13,7 @@ const takes = (name: string, properties: readonly string[], required: readonly s
   });
 const standsFor = (other: string, rename: JsonObject = {}) => ({ equivalent: { tool: other, rename } });
 
-verifies('R3', 'a tool that configuration calls equivalent is pooled, however it and its arguments are called', () => {
+verifies('R3', 'pools a configured equivalent with another name and other argument names', () => {
   const find = takes('find', ['q', 'limit'], ['q']);
   const catalog = catalogOf({
     a: [[takes('search', ['query', 'limit'], ['query'])], entry()],
@@ -30,7 +30,7 @@ verifies('R3', 'a tool that configuration calls equivalent is pooled, however it
   ]);
 });
 
-verifies('G2', 'a tool of a pool is known by what configuration calls it, in the pool and at each server', () => {
+verifies('G2', 'a tool of a pool has its configured name in the pool and at each server', () => {
   const catalog = catalogOf({
     a: [[takes('search', ['query'])], entry({ search: { rename: 'look' } })],
     b: [[takes('find', ['query'])], entry({ find: { ...standsFor('look'), rename: 'seek' } })],
@@ -40,7 +40,7 @@ verifies('G2', 'a tool of a pool is known by what configuration calls it, in the
   expect(target?.equivalents?.get('b')).toMatchObject({ name: 'find', shownAs: 'seek' });
 });
 
-verifies('R3', 'equivalents join those that are the same already, and the strictest facts hold for all', () => {
+verifies('R3', 'equivalents join the pooled tools, with the strictest facts of all', () => {
   const search = takes('search', ['query']);
   const safe = { readOnly: true, hedgeAfterMs: 40 };
   const catalog = catalogOf({
@@ -54,14 +54,14 @@ verifies('R3', 'equivalents join those that are the same already, and the strict
   });
 });
 
-verifies('G5', 'a tool of a pool knows what limits it at each server', () => {
+verifies('G5', 'a tool of a pool has the rate limit of each server', () => {
   const rateLimit = { maxCalls: 1, windowMs: 1000 };
   const search = takes('search', ['query']);
   const catalog = catalogOf({ a: [[search], entry({ search: { rateLimit } })], b: [[search], entry()] });
   expect([...(catalog.find('mcp__p__search')?.rateLimits ?? [])]).toEqual([['a', rateLimit]]);
 });
 
-verifies('R3', 'where tools of one name differ, the most preferred server’s is the one that is meant', () => {
+verifies('R3', 'an equivalent joins the tool of the most preferred server if tools of one name differ', () => {
   const servers = (priority: number) => ({
     a: [[takes('search', ['query'])], entry()] as const,
     b: [[takes('search', ['text'])], entry({}, { priority })] as const,
@@ -79,7 +79,7 @@ const WRONG: readonly [why: string, rename: JsonObject, properties: readonly str
     ['nobody would give it its argument key', {}, ['query', 'key'], ['key']],
   ];
 for (const [why, rename, properties, required] of WRONG) {
-  verifies('R3', `what cannot be equivalent is not pooled, and it is said why: ${why}`, () => {
+  verifies('R3', `does not pool a tool that cannot be equivalent: ${why}`, () => {
     const { find, problems } = catalogOf({
       a: [[takes('search', ['query', 'limit'])], entry()],
       b: [[takes('find', properties, required)], entry({ find: standsFor('search', rename) })],
@@ -90,7 +90,7 @@ for (const [why, rename, properties, required] of WRONG) {
   });
 }
 
-verifies('R3', 'a server stands in with one tool; what nobody offers cannot be stood in for', () => {
+verifies('R3', 'each server stands in with one tool, and only for a tool that exists', () => {
   const other = entry({ one: standsFor('search'), two: standsFor('search'), three: standsFor('nothing') });
   const { find, problems } = catalogOf({
     a: [[tool('search')], entry()],

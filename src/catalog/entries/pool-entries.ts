@@ -7,38 +7,38 @@ import { cannot, type Member, standInsFor } from './stand-ins.ts';
 
 export interface PoolEntries {
   readonly entries: readonly CatalogEntry[];
-  /** What configuration says of pools and cannot be done. */
+  /** Configured equivalents that cannot be used. */
   readonly problems: readonly string[];
 }
 
 const NONE: PoolEntries = { entries: [], problems: [] };
-// By the first server of a pool, for as long as all of them stay as they are.
+// Cached by the first server of a pool, until one of its servers changes.
 const known = new WeakMap<ServerTools, { readonly parts: readonly ServerTools[]; readonly found: PoolEntries }>();
 
 /**
- * What servers of one pool have in common: the same tool with the same input, and what configuration says is
- * equivalent to it. Others that differ stay apart.
+ * Builds the entries of pools: tools with the same name and input schema, and configured equivalents. Other tools are
+ * not pooled.
  */
 export function poolEntries(parts: readonly ServerTools[]): PoolEntries {
   const pools = Map.groupBy(
     parts.filter(({ pool }) => pool),
     ({ pool }) => pool as string,
   );
-  const found = [...pools].map(([pool, members]) => offersOf(pool, members.sort(byPreference)));
-  return together(found);
+  const found = [...pools].map(([pool, members]) => entriesOf(pool, members.sort(byPreference)));
+  return merge(found);
 }
 
-function offersOf(pool: string, parts: readonly ServerTools[]): PoolEntries {
+function entriesOf(pool: string, parts: readonly ServerTools[]): PoolEntries {
   const [first] = parts;
   if (!first || parts.length < 2) return NONE;
   const before = known.get(first);
   if (before && isSame(before.parts, parts)) return before.found;
-  const found = offersAnew(pool, parts);
+  const found = buildEntries(pool, parts);
   known.set(first, { parts, found });
   return found;
 }
 
-function offersAnew(pool: string, parts: readonly ServerTools[]): PoolEntries {
+function buildEntries(pool: string, parts: readonly ServerTools[]): PoolEntries {
   const members = parts.flatMap((part) => part.tools.map((tool): Member => ({ part, tool })));
   const usable = members.filter(({ tool }) => !tool.contradicted && checkTool(tool.definition) === undefined);
   const originals = usable.filter(({ tool }) => !tool.standsFor);
@@ -49,18 +49,18 @@ function offersAnew(pool: string, parts: readonly ServerTools[]): PoolEntries {
   const groups = Map.groupBy(originals, ({ tool }) =>
     JSON.stringify([tool.shownAs, tool.name, canonicalJson(tool.definition.inputSchema)]),
   );
-  // The most preferred server comes first, so where tools of one name differ its own is the one that is meant.
+  // If tools of one name differ, an equivalent joins that of the most preferred server, which comes first.
   const each = [...groups.values()].map((group) => {
     const [{ tool }] = group as [Member];
     const configured = standing.get(tool.shownAs) ?? [];
     standing.delete(tool.shownAs);
-    return inCommon(pool, group, configured);
+    return pooledEntry(pool, group, configured);
   });
-  const unmet = [...standing.values()].flat().map((member) => cannot(member, 'no other server of the pool offers it'));
-  return together([...each, { entries: [], problems: unmet }]);
+  const unmatched = [...standing.values()].flat().map((member) => cannot(member, 'no other server of the pool has it'));
+  return merge([...each, { entries: [], problems: unmatched }]);
 }
 
-function inCommon(pool: string, group: readonly Member[], configured: readonly Member[]): PoolEntries {
+function pooledEntry(pool: string, group: readonly Member[], configured: readonly Member[]): PoolEntries {
   const [first] = group as [Member];
   const { members, equivalents, problems } = standInsFor(group as [Member], configured);
   const all = [...group, ...members].sort((a, b) => byPreference(a.part, b.part));
@@ -79,7 +79,7 @@ function inCommon(pool: string, group: readonly Member[], configured: readonly M
   return { entries: [makeEntry({ group: pool, servers, tool })], problems };
 }
 
-const together = (found: readonly PoolEntries[]): PoolEntries => ({
+const merge = (found: readonly PoolEntries[]): PoolEntries => ({
   entries: found.flatMap(({ entries }) => entries),
   problems: found.flatMap(({ problems }) => problems),
 });

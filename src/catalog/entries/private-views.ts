@@ -19,7 +19,7 @@ export interface PrivateViewsOptions {
   readonly parts: EntryLists;
   readonly ownerOf: (server: string) => Owner | undefined;
   /** The list of a server that clients with these capabilities see without a private connection. */
-  readonly shared: (server: string, kind: ListKind, abilities: number) => readonly JsonObject[];
+  readonly shared: (server: string, kind: ListKind, capabilities: number) => readonly JsonObject[];
   readonly onChange: (kind: ListKind, user: PrivateUser) => void;
 }
 
@@ -32,7 +32,7 @@ interface View {
 
 /** The catalogs of users with private connections: their own lists take the place of the shared ones. */
 export interface PrivateViews {
-  /** The catalog of a caller; the shared one where all lists are the same. */
+  /** Returns the catalog of a caller; the shared one if all lists are the same. */
   of(caller: Caller): Catalog;
   put(listing: PrivateListing): void;
   /** Forgets the lists of a private connection that is gone. */
@@ -51,7 +51,7 @@ export function privateViews({ parts, ownerOf, shared, onChange }: PrivateViewsO
       for (const [kind, items] of lists) {
         if (!owner || isSame(items, shared(server, kind, user.capabilitySet))) continue;
         own ??= parts.copy();
-        if (kind === 'tools') own.putAble(server, []);
+        if (kind === 'tools') own.putCapabilityEntries(server, []);
         own.put(server, { kind, items, owner });
       }
     }

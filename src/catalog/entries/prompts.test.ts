@@ -10,7 +10,7 @@ const shelf = (servers: Readonly<Record<string, readonly object[]>>) =>
     Object.entries(servers).flatMap(([server, prompts]) => promptEntries(server, prompts as never, NOBODY).entries),
   );
 
-verifies('R2', 'prompts are named like tools, and told apart like them', () => {
+verifies('R2', 'prompts are named like tools', () => {
   const { targets, find, called } = shelf({
     a: [{ name: 'greet' }, { name: 'grüßen' }],
     a__b: [{ name: 'c' }],
@@ -26,7 +26,7 @@ verifies('R2', 'prompts are named like tools, and told apart like them', () => {
   expect(called('greet')).toHaveLength(2);
 });
 
-verifies('R1', 'a prompt that cannot be used is shown with the reason', () => {
+verifies('R1', 'an invalid prompt has a reason', () => {
   const prompts = [
     { name: '' },
     { name: 'unnamed', arguments: [{}] },
@@ -45,7 +45,7 @@ verifies('R1', 'a prompt that cannot be used is shown with the reason', () => {
   });
 });
 
-verifies('R2', 'of an absurdly long list a part is used, whatever it is of, and that is said', () => {
+verifies('R2', 'limits a very long list of any kind and reports it', () => {
   const catalog = liveCatalog({ owners: new Map([['huge', NOBODY]]), remembered: [], onChange: () => {} });
   const many = <T>(item: (index: number) => T) => Array.from({ length: 20_000 }, (_, index) => item(index));
   const names = many((index) => ({ name: `p${index}` }));

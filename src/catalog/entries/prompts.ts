@@ -6,9 +6,9 @@ import { oneOf } from './server-tools.ts';
 
 /** The prompts of one server. */
 export interface PromptEntries {
-  /** Named like its tools. */
+  /** Named like tools. */
   readonly entries: readonly CatalogEntry[];
-  /** What of the server's list could not be taken as it is. */
+  /** Problems of the server's list. */
   readonly problems: readonly string[];
 }
 
@@ -16,7 +16,7 @@ export function promptEntries(server: string, definitions: readonly JsonObject[]
   const facts = readingFacts(owner);
   const byName = Map.groupBy(definitions, ({ name }) => String(name));
   const { items, problems } = limitList(byName, { server, what: 'prompts' });
-  const offers = items.map(([name, same]) => {
+  const entries = items.map(([name, same]) => {
     const [definition, contradicted] = oneOf(same);
     const tool = {
       kind: 'prompt',
@@ -29,5 +29,5 @@ export function promptEntries(server: string, definitions: readonly JsonObject[]
     } as const;
     return makeEntry({ group: server, servers: [server], tool });
   });
-  return { entries: offers, problems };
+  return { entries, problems };
 }

@@ -25,19 +25,19 @@ const meant = (resources: Resources, uri: string) =>
   [...resources.meanings(uri)].map(owners).filter(({ length }) => length > 0);
 
 describe('URIs', () => {
-  verifies('R6', 'one that only one server has stays as it is', () => {
+  verifies('R6', 'a URI of one server keeps its name', () => {
     const resources = resourcesOf({ a: [[at('file:///x')]], b: [[at('file:///y')]] });
     expect(names(resources.targets)).toEqual(['file:///x', 'file:///y']);
     expect(meant(resources, 'file:///x')).toEqual([['a file:///x']]);
   });
 
-  verifies('R6', 'one that is longer than any a server may list is nothing, even where its server is named', () => {
+  verifies('R6', 'a URI above the length limit has no meaning, even with its server named', () => {
     const resources = resourcesOf({ a: [[at('file:///x')], [by('{+any}')]] });
     expect(meant(resources, `heddle://a/${'x'.repeat(8192)}`)).toHaveLength(1);
     expect(meant(resources, `heddle://a/${'x'.repeat(8193)}`)).toEqual([]);
   });
 
-  verifies('R6', 'those that several servers have are told apart by the name of the server, both of them', () => {
+  verifies('R6', 'a URI of several servers is named with each server', () => {
     const resources = resourcesOf({ a: [[at('file:///x?q#f')]], b: [[at('file:///x?q#f')]] });
     expect(names(resources.targets)).toEqual(['heddle://a/file:///x?q#f', 'heddle://b/file:///x?q#f']);
     for (const { publicName, name } of resources.targets) {
@@ -48,7 +48,7 @@ describe('URIs', () => {
     expect(meant(resources, 'file:///x?q#f')).toEqual([['a file:///x?q#f', 'b file:///x?q#f']]);
   });
 
-  verifies('R6', 'a server cannot take over the name of another by listing it', () => {
+  verifies('R6', 'a server cannot take over a heddle:// URI of another by listing it', () => {
     const resources = resourcesOf({ a: [[at('note:1')]], evil: [[at('heddle://a/note:1'), at('heddle://a/note:2')]] });
     expect(names(resources.targets)).toEqual([
       'heddle://evil/heddle://a/note:1',
@@ -60,7 +60,7 @@ describe('URIs', () => {
     expect(meant(resources, 'heddle://evil/heddle://a/note:1')[0]).toEqual(['evil heddle://a/note:1']);
   });
 
-  verifies('R6', 'have the same names whoever comes first, and no two the same', () => {
+  verifies('R6', 'URI names are unique and independent of the order of servers', () => {
     const uri = fc.oneof(fc.constantFrom('u:1', 'u:2', 'heddle://a/u:1', 'heddle://a/heddle://b/u:1'), fc.webUrl());
     const lists = fc.record({ a: fc.array(uri), b: fc.array(uri), c: fc.array(uri) });
     fc.assert(
@@ -77,7 +77,7 @@ describe('URIs', () => {
     );
   });
 
-  verifies('R6', 'one that a server does not list is read there only when the server is named', () => {
+  verifies('R6', 'an unlisted URI is read at a server only if the URI names it', () => {
     const resources = resourcesOf({ a: [[at('u:1')]], empty: [[]] });
     expect(meant(resources, 'u:2')).toEqual([]);
     expect(meant(resources, 'heddle://a/u:2')).toEqual([['a u:2']]);
@@ -87,7 +87,7 @@ describe('URIs', () => {
 });
 
 describe('templates', () => {
-  verifies('R6', 'are tried when nobody lists the URI, the one that says most first', () => {
+  verifies('R6', 'are tried for an unlisted URI, the most specific first', () => {
     const resources = resourcesOf({
       a: [[at('db://users/7')], [by('db://{+rest}')]],
       b: [[], [by('db://users/{id}'), by('db://{table}/{id}')]],
@@ -100,7 +100,7 @@ describe('templates', () => {
     expect(found.digest).toBe(resources.templates.find(({ name }) => name === 'db://users/{id}')?.digest);
   });
 
-  verifies('R6', 'that several servers have are told apart, and expand to what they stand for', () => {
+  verifies('R6', 'of several servers are named with the server and match their expansions', () => {
     const resources = resourcesOf({ a: [[], [by('db://{id}')]], b: [[], [by('db://{id}')]] });
     expect(names(resources.templates)).toEqual(['heddle://a/db://{id}', 'heddle://b/db://{id}']);
     expect(meant(resources, 'heddle://b/db://a%2Fb')[0]).toEqual(['b db://a%2Fb']);
@@ -109,7 +109,7 @@ describe('templates', () => {
     expect(owners(resources.named('db://{id}'))).toEqual(['a db://{id}', 'b db://{id}']);
   });
 
-  verifies('R1', 'one that cannot be read is shown to people and used for nothing', () => {
+  verifies('R1', 'an invalid template is listed to users and never matched', () => {
     const resources = resourcesOf({ a: [[at('')], [by('db://{'), by('db://{id}')]] });
     expect(resources.templates.map(({ name, invalid }) => [name, invalid])).toEqual([
       ['db://{', 'its template cannot be read'],
@@ -119,7 +119,7 @@ describe('templates', () => {
     expect(meant(resources, 'db://{')).toEqual([['a db://{']]);
   });
 
-  verifies('R1', 'with too many variables in all are cut as well, for each is tried', () => {
+  verifies('R1', 'are limited by their total number of variables', () => {
     const ten = '{+a}{+b}{+c}{+d}{+e}{+f}{+g}{+h}{+i}{+j}';
     const many = Array.from({ length: 500 }, (_, n) => by(`${ten}${String(n).padStart(3, '0')}`));
     const resources = resourcesOf({ a: [[], [...many].reverse()], b: [[], [by('u:{id}')]] });
@@ -129,7 +129,7 @@ describe('templates', () => {
     expect(resources.problems).toEqual(['a lists templates with more than 500 variables; the last 450 are not used.']);
   });
 
-  verifies('R1', 'too many are cut in an order of their own, and somebody hears of it', () => {
+  verifies('R1', 'above the limit are cut in sorted order, with a problem', () => {
     const many = Array.from({ length: 600 }, (_, n) => by(`t${String(n).padStart(3, '0')}://{id}`));
     const build = (list: readonly JsonObject[]) => resourcesOf({ a: [[], list] });
     const resources = build(many);
@@ -138,14 +138,14 @@ describe('templates', () => {
   });
 });
 
-verifies('R1', 'a server that lists one URI twice has it once, whichever it lists first', () => {
+verifies('R1', 'a URI listed twice by a server is one resource, independent of order', () => {
   const [one, other] = [at('u:1', { title: 'one' }), at('u:1', { title: 'other' })];
   const build = (list: readonly JsonObject[]) => resourcesOf({ a: [list] }).targets;
   expect(build([one, other])).toHaveLength(1);
   expect(build([one, other])[0]?.definition).toEqual(build([other, one])[0]?.definition);
 });
 
-verifies('R1', 'a change of one server leaves the targets of the others as they are', () => {
+verifies('R1', 'a change of one server keeps the target objects of the others', () => {
   const stays = serverResourcesOf({ kind: 'resource', server: 'a', definitions: [at('u:1')] }, NOBODY);
   const comes = serverResourcesOf({ kind: 'resource', server: 'b', definitions: [at('u:2')] }, NOBODY);
   const [before] = buildResources([stays]).targets;

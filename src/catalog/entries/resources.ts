@@ -9,13 +9,13 @@ import { limitList } from './limit-list.ts';
 import { ownUri, serverAndUri } from './own-uri.ts';
 import { oneOf } from './server-tools.ts';
 
-/** A resource or a template of one server. Kept as long as the server does not change it, and its target with it. */
+/** A resource or template of one server. The entry and its target are kept until the server changes them. */
 export interface ResourceEntry {
   readonly server: string;
-  /** The URI, or the template, as the server writes it. */
+  /** The URI or URI template as the server sent it. */
   readonly text: string;
   readonly template: UriTemplate | undefined;
-  /** The same object for the same name. */
+  /** Returns the target, the same object for the same name. */
   as(publicName: string): Target;
 }
 
@@ -25,13 +25,13 @@ export interface ServerResources {
   readonly server: string;
   readonly entries: readonly ResourceEntry[];
   readonly problems: readonly string[];
-  /** What is at a URI that the server does not list. */
-  unlisted(uri: string, asked: string): Target;
+  /** Returns a target for a URI that the server does not list. */
+  unlisted(uri: string, publicName: string): Target;
 }
 
-/** No resource has a longer URI. */
+/** The longest URI that is accepted. */
 export const MAX_URI_CHARS = 8192;
-// Each may have to be tried for a URI that nobody lists.
+// Each template may have to be tried for an unlisted URI.
 const MAX_TEMPLATES = 500;
 const MAX_VARIABLES = 500;
 const UNPRINTABLE: readonly string[] = ['unprintable'];
@@ -43,7 +43,7 @@ export interface Listed {
   readonly definitions: readonly JsonObject[];
 }
 
-/** Takes a list of a server as it wrote it. */
+/** Builds the resources or templates of one server's list. */
 export function serverResourcesOf({ kind, server, definitions }: Listed, owner: Owner): ServerResources {
   const facts = readingFacts(owner);
   const key = kind === 'template' ? 'uriTemplate' : 'uri';
@@ -56,7 +56,7 @@ export function serverResourcesOf({ kind, server, definitions }: Listed, owner: 
   const all = items.map(([text, same]): ResourceEntry => {
     const [definition] = oneOf(same);
     const template = kind === 'template' ? parseUriTemplate(text) : undefined;
-    const invalid = complaint(kind, text, template);
+    const invalid = findProblem(kind, text, template);
     let last: Target | undefined;
     return {
       server,
@@ -68,21 +68,21 @@ export function serverResourcesOf({ kind, server, definitions }: Listed, owner: 
       },
     };
   });
-  const holdings = kind === 'template' ? affordable(all) : all;
-  const left = all.length - holdings.length;
+  const entries = kind === 'template' ? withinVariableLimit(all) : all;
+  const left = all.length - entries.length;
   const tooMuch = `${server} lists templates with more than ${MAX_VARIABLES} variables; the last ${left} are not used.`;
   return {
     kind,
     server,
-    entries: holdings,
+    entries,
     problems: left > 0 ? [...problems, tooMuch] : problems,
     unlisted: (uri, publicName) =>
       make({ kind: 'resource', publicName, name: uri, definition: { uri, name: uri }, invalid: undefined }),
   };
 }
 
-/** Each variable is tried for a URI that nobody lists: the first by text that have no more than make sense. */
-function affordable(all: readonly ResourceEntry[]): readonly ResourceEntry[] {
+/** Returns the first templates by text that have at most 500 variables together, since each is tried for an unlisted URI. */
+function withinVariableLimit(all: readonly ResourceEntry[]): readonly ResourceEntry[] {
   let variables = 0;
   const ordered = [...all].sort((a, b) => (a.text < b.text ? -1 : 1));
   const end = ordered.findIndex(({ template }) => {
@@ -92,7 +92,11 @@ function affordable(all: readonly ResourceEntry[]): readonly ResourceEntry[] {
   return end === -1 ? all : ordered.slice(0, end);
 }
 
-function complaint(kind: ServerResources['kind'], text: string, template: UriTemplate | undefined): string | undefined {
+function findProblem(
+  kind: ServerResources['kind'],
+  text: string,
+  template: UriTemplate | undefined,
+): string | undefined {
   if (text === '') return 'it has no URI';
   if (text.length > MAX_URI_CHARS) return `its URI is longer than ${MAX_URI_CHARS} characters`;
   return kind === 'template' && !template ? 'its template cannot be read' : undefined;
@@ -110,14 +114,14 @@ function toTarget(target: Omit<Target, 'digest'>): Target {
 }
 
 /**
- * Puts the lists of all servers together. A URI stays as it is as long as only
- * one server has it; those of several are each said with their server's name.
+ * Merges the lists of all servers. A URI of one server keeps its name. A URI of several servers is named
+ * `heddle://<server>/<uri>`.
  */
 export function buildResources(lists: readonly ServerResources[]): Resources {
   const resources = nameApart(lists.filter(({ kind }) => kind === 'resource'));
   const templates = nameApart(lists.filter(({ kind }) => kind === 'template'));
-  const readable = templates.all.filter(({ holding }) => holding.template !== undefined).sort(inTurn);
-  const matching = [...Map.groupBy(readable, ({ holding }) => holding.text).values()];
+  const readable = templates.all.filter(({ entry }) => entry.template !== undefined).sort(bySpecificityAndServer);
+  const matching = [...Map.groupBy(readable, ({ entry }) => entry.text).values()];
 
   function* meanings(uri: string): Generator<readonly Target[]> {
     const own = serverAndUri(uri);
@@ -129,20 +133,20 @@ export function buildResources(lists: readonly ServerResources[]): Resources {
     }
   }
 
-  function* meaningsAt(server: string, uri: string, asked: string): Generator<readonly Target[]> {
-    const here = ({ holding }: Named) => holding.server === server;
+  function* meaningsAt(server: string, uri: string, publicName: string): Generator<readonly Target[]> {
+    const here = ({ entry }: Named) => entry.server === server;
     yield resources
       .at(uri)
       .filter(here)
       .map(({ target }) => target);
     yield* made(
       uri,
-      asked,
+      publicName,
       matching.map((same) => same.filter(here)),
     );
-    // Servers need not list what they have, and tools point at it: whoever names the server is not guessing.
+    // Servers need not list all resources. A URI that names its server is read there even if it is unlisted.
     const list = lists.find((one) => one.server === server && one.entries.length > 0);
-    if (list) yield [list.unlisted(uri, asked)];
+    if (list) yield [list.unlisted(uri, publicName)];
   }
 
   return {
@@ -153,17 +157,17 @@ export function buildResources(lists: readonly ServerResources[]): Resources {
     named(text) {
       const { server, uri } = serverAndUri(text) ?? { server: undefined, uri: text };
       const found = templates.at(uri).length > 0 ? templates.at(uri) : resources.at(uri);
-      return found.flatMap(({ holding, target }) => (server === undefined || holding.server === server ? target : []));
+      return found.flatMap(({ entry, target }) => (server === undefined || entry.server === server ? target : []));
     },
   };
 }
 
 interface Named {
-  readonly holding: ResourceEntry;
+  readonly entry: ResourceEntry;
   readonly target: Target;
 }
 
-/** Those that have a text in common, under names that tell them apart. */
+/** Names the entries. Those with the same text get their server's name in the URI. */
 function nameApart(lists: readonly ServerResources[]): { all: Named[]; at(text: string): readonly Named[] } {
   const byText = Map.groupBy(
     lists.flatMap(({ entries }) => entries),
@@ -171,28 +175,28 @@ function nameApart(lists: readonly ServerResources[]): { all: Named[]; at(text: 
   );
   const named = new Map<string, readonly Named[]>();
   for (const [text, same] of byText) {
-    // What looks like one of ours could be taken for another server's.
+    // A URI that begins with heddle:// could imitate that of another server.
     const apart = same.length > 1 || serverAndUri(text) !== undefined;
     named.set(
       text,
-      same.map((holding) => ({ holding, target: holding.as(apart ? ownUri(holding.server, text) : text) })),
+      same.map((entry) => ({ entry, target: entry.as(apart ? ownUri(entry.server, text) : text) })),
     );
   }
   return { all: [...named.values()].flat(), at: (text) => named.get(text) ?? [] };
 }
 
-/** What the templates make of a URI, the most telling first; the same template of several servers together. */
-function* made(uri: string, asked: string, matching: readonly (readonly Named[])[]): Generator<readonly Target[]> {
+/** Returns the targets of the templates that match a URI, the most specific first; equal templates are one group. */
+function* made(uri: string, publicName: string, matching: readonly (readonly Named[])[]): Generator<readonly Target[]> {
   for (const same of matching) {
-    if (same[0]?.holding.template?.matches(uri)) yield same.map(({ target }) => readThrough(target, uri, asked));
+    if (same[0]?.entry.template?.matches(uri)) yield same.map(({ target }) => readThrough(target, uri, publicName));
   }
 }
 
-/** The resource that a template stands for at this URI. */
-const readThrough = (template: Target, uri: string, asked: string): Target =>
-  toTarget({ ...template, kind: 'resource', publicName: asked, name: uri });
+/** Returns the resource that a template gives at this URI. */
+const readThrough = (template: Target, uri: string, publicName: string): Target =>
+  toTarget({ ...template, kind: 'resource', publicName, name: uri });
 
-const inTurn = ({ holding: one }: Named, { holding: other }: Named) =>
+const bySpecificityAndServer = ({ entry: one }: Named, { entry: other }: Named) =>
   bySpecificity(one.template as UriTemplate, other.template as UriTemplate) || (one.server < other.server ? -1 : 1);
 
 const byName = (a: Target, b: Target) => (a.publicName < b.publicName ? -1 : 1);

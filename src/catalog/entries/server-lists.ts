@@ -3,18 +3,18 @@ import type { JsonObject } from '../../core/call.ts';
 import type { ListKind } from '../../upstream/connection.ts';
 import { beyond, type CapabilityTools } from './capability-entries.ts';
 
-interface Taken {
-  /** The hash of the list's JSON, which would be as large as the list itself. */
+interface StoredList {
+  /** The hash of the list's JSON; the JSON would be as large as the list. */
   readonly hash: string;
   readonly items: readonly JsonObject[];
 }
 
 const NONE: CapabilityTools = new Map();
 
-/** The lists of all servers as they were written: those of shared connections, and tools by capability set. */
+/** The lists of all servers as they were sent: those of shared connections, and tools by capability set. */
 export class ServerLists {
-  readonly #lists = new Map<string, Map<ListKind, Taken>>();
-  readonly #able = new Map<string, Map<number, readonly JsonObject[]>>();
+  readonly #lists = new Map<string, Map<ListKind, StoredList>>();
+  readonly #byCapability = new Map<string, Map<number, readonly JsonObject[]>>();
 
   servers(): readonly string[] {
     return [...this.#lists.keys()];
@@ -32,31 +32,37 @@ export class ServerLists {
     return [...(this.#lists.get(server) ?? [])].map(([kind, { items }]) => [kind, items]);
   }
 
-  /** Takes a list; false when it is the one before. */
+  /** Replaces a list. Returns false if it did not change. */
   put(server: string, kind: ListKind, items: readonly JsonObject[]): boolean {
-    const own = this.#lists.get(server) ?? new Map<ListKind, Taken>();
+    const own = this.#lists.get(server) ?? new Map<ListKind, StoredList>();
     const hash = createHash('sha256').update(JSON.stringify(items)).digest('base64url');
     if (own.get(kind)?.hash === hash) return false;
     this.#lists.set(server, own.set(kind, { hash, items }));
     return true;
   }
 
-  /** The tools that new connections list, by the capabilities they declare. */
-  able(server: string): CapabilityTools {
-    return this.#able.get(server) ?? NONE;
+  /** Returns the tools of a server by capability set. */
+  byCapability(server: string): CapabilityTools {
+    return this.#byCapability.get(server) ?? NONE;
   }
 
-  putAble(server: string, abilities: number, tools: readonly JsonObject[]): void {
-    this.#able.set(server, (this.#able.get(server) ?? new Map()).set(abilities, tools));
+  putCapabilityTools(server: string, capabilities: number, tools: readonly JsonObject[]): void {
+    this.#byCapability.set(server, (this.#byCapability.get(server) ?? new Map()).set(capabilities, tools));
   }
 
-  /** The tools that clients with these capabilities see beside those of the shared connection. */
-  more(server: string, abilities: number): readonly JsonObject[] {
-    return beyond(this.items(server, 'tools'), this.able(server).get(abilities) ?? []);
+  /** Returns the list that clients with these capabilities see on the shared connection. */
+  itemsFor(server: string, kind: ListKind, capabilities: number): readonly JsonObject[] {
+    const shared = this.items(server, kind);
+    return kind === 'tools' ? [...shared, ...this.additionalTools(server, capabilities)] : shared;
+  }
+
+  /** Returns the tools that clients with these capabilities see in addition to the shared list. */
+  additionalTools(server: string, capabilities: number): readonly JsonObject[] {
+    return beyond(this.items(server, 'tools'), this.byCapability(server).get(capabilities) ?? []);
   }
 
   forget(server: string): void {
     this.#lists.delete(server);
-    this.#able.delete(server);
+    this.#byCapability.delete(server);
   }
 }

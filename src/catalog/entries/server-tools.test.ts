@@ -4,12 +4,12 @@ import { anEntry, catalogOf, tool } from '../fixtures.ts';
 import { buildCatalog } from './build.ts';
 import { buildServerTools } from './server-tools.ts';
 
-verifies('R1', 'a tool that is listed twice in the same words is one tool', () => {
+verifies('R1', 'two equal definitions of one name are one tool', () => {
   const [echo] = catalogOf({ s: [[tool('echo', { title: 'a' }), { title: 'a', ...tool('echo') }]] }).targets;
   expect(echo).toMatchObject({ name: 'echo', invalid: undefined });
 });
 
-verifies('R1', 'two tools of one name are one that nobody can call, and the others stay usable', () => {
+verifies('R1', 'two different definitions of one name are one invalid tool', () => {
   const [a, b] = [tool('echo', { title: 'a' }), tool('echo', { title: 'b' })];
   for (const list of [
     [a, b, tool('fine')],
@@ -22,7 +22,7 @@ verifies('R1', 'two tools of one name are one that nobody can call, and the othe
   }
 });
 
-verifies('R3', 'what nobody can call is not in a pool', () => {
+verifies('R3', 'an invalid tool is not in a pool', () => {
   const entry = anEntry({ pool: 'p' });
   const tools = [tool('bad', { inputSchema: { $ref: 'https://example.com/' } }), tool('good')];
   const catalog = catalogOf({ a: [tools, entry], b: [tools, entry] });
@@ -30,7 +30,7 @@ verifies('R3', 'what nobody can call is not in a pool', () => {
   expect(catalog.find('p.good')).toBeDefined();
 });
 
-verifies('R1', 'of 100 000 tools the first 10 000 by name are there, and a problem says so', () => {
+verifies('R1', 'lists the first 10 000 of 100 000 tools by name and reports a problem', () => {
   const tools = Array.from({ length: 100_000 }, (_, index) => tool(`tool_${String(index).padStart(6, '0')}`));
   const owner = { entry: undefined, builtin: false };
   const catalog = buildCatalog([

@@ -5,15 +5,15 @@ import { type CatalogEntry, makeEntry, type ToolEntry } from './entry.ts';
 import { factsOf, settingsOf } from './facts.ts';
 import { limitList } from './limit-list.ts';
 
-/** The tools of one server, worked out once and shared by every catalog until they change. */
+/** The tools of one server, built once and shared by every catalog until they change. */
 export interface ServerTools {
   readonly server: string;
   readonly pool: string | undefined;
   readonly priority: number;
   readonly tools: readonly ToolEntry[];
-  /** What of the server's list could not be taken as it is. */
+  /** Problems of the server's list. */
   readonly problems: readonly string[];
-  /** In the order of their names, so that a catalog of many parts is all but sorted already. */
+  /** Sorted by name, so that sorting the whole catalog is cheap. */
   readonly entries: readonly CatalogEntry[];
 }
 
@@ -32,18 +32,18 @@ export function buildServerTools(
     const facts = factsOf(definition, owner);
     return [{ kind: 'tool', name, shownAs: rename ?? name, definition, facts, contradicted, standsFor }];
   });
-  const offers = tools.map((tool) => makeEntry({ group: server, servers: [server], tool }));
+  const entries = tools.map((tool) => makeEntry({ group: server, servers: [server], tool }));
   return {
     server,
     pool: entry?.pool,
     priority: entry?.priority ?? 0,
     problems,
     tools,
-    entries: offers.sort((a, b) => (a.name < b.name ? -1 : 1)),
+    entries: entries.sort((a, b) => (a.name < b.name ? -1 : 1)),
   };
 }
 
-/** Of definitions that share a name: one, not depending on their order, and whether another says something else. */
+/** Picks one of the definitions with one name, independent of their order. The flag is true if they differ. */
 export function oneOf(same: readonly JsonObject[]): readonly [JsonObject, boolean] {
   const [first] = same as [JsonObject];
   if (same.length === 1) return [first, false];

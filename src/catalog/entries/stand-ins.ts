@@ -3,7 +3,7 @@ import { isObject } from '../../core/json.ts';
 import type { StandsFor, ToolEntry } from './entry.ts';
 import type { ServerTools } from './server-tools.ts';
 
-/** One tool of one server of a pool. */
+/** A tool of one server of a pool. */
 export interface Member {
   readonly part: ServerTools;
   readonly tool: ToolEntry;
@@ -11,13 +11,13 @@ export interface Member {
 
 export interface StandIns {
   readonly members: readonly Member[];
-  /** By the server: how the same is asked for there. */
+  /** By server: the equivalent tool there. */
   readonly equivalents: ReadonlyMap<string, Equivalent>;
-  /** Which of those that were configured cannot stand in, and why. */
+  /** Configured tools that cannot stand in, with the reason. */
   readonly problems: readonly string[];
 }
 
-/** Of the tools that are to do the work of another: those that can, one for each server. */
+/** Selects the configured equivalents that can replace the tool, at most one for each server. */
 export function standInsFor(group: readonly [Member, ...Member[]], configured: readonly Member[]): StandIns {
   const [{ tool: original }] = group;
   const taken = new Set(group.map(({ part }) => part.server));
@@ -39,11 +39,11 @@ export function standInsFor(group: readonly [Member, ...Member[]], configured: r
   return { members, equivalents: new Map(equivalents), problems };
 }
 
-/** Why configuration asks for what cannot be. */
-export const cannot = ({ part, tool }: Member, why: string): string =>
-  `${part.server}.${tool.name} cannot stand in for ${tool.standsFor?.tool} in the pool ${part.pool}: ${why}.`;
+/** Builds the message about an equivalent that cannot be used. */
+export const cannot = ({ part, tool }: Member, reason: string): string =>
+  `${part.server}.${tool.name} cannot stand in for ${tool.standsFor?.tool} in the pool ${part.pool}: ${reason}.`;
 
-/** Whether arguments for the one, renamed, can be arguments for the other. What they mean is for people to know. */
+/** Returns the reason why renamed arguments of one tool cannot be arguments of the other. */
 function misfit(original: ToolEntry, other: ToolEntry, rename: StandsFor['rename']): string | undefined {
   const [ours, theirs] = [propertiesOf(original), propertiesOf(other)];
   const renames = Object.entries(rename);
@@ -51,10 +51,10 @@ function misfit(original: ToolEntry, other: ToolEntry, rename: StandsFor['rename
   if (unknown !== undefined) return `${original.shownAs} has no argument ${unknown}`;
   const missing = renames.find(([, to]) => !theirs.has(to))?.[1];
   if (missing !== undefined) return `it has no argument ${missing}`;
-  const given = [...ours].map((name) => (Object.hasOwn(rename, name) ? rename[name] : name));
-  if (new Set(given).size < given.length) return 'two arguments would have the same name';
-  const required = namesIn(other.definition, 'required').find((name) => !given.includes(name));
-  return required === undefined ? undefined : `nobody would give it its argument ${required}`;
+  const passed = [...ours].map((name) => (Object.hasOwn(rename, name) ? rename[name] : name));
+  if (new Set(passed).size < passed.length) return 'two arguments would have the same name';
+  const required = namesIn(other.definition, 'required').find((name) => !passed.includes(name));
+  return required === undefined ? undefined : `its required argument ${required} would be missing`;
 }
 
 const renameOf = ({ standsFor }: ToolEntry) => (standsFor as StandsFor).rename;

@@ -18,16 +18,16 @@ export interface AttemptOptions {
   readonly wallClock: Clock;
 }
 
-/** What came of asking one server. `mayGoOn`: asking another cannot do anything twice, or twice is harmless. */
+/** The result of one attempt. `mayGoOn` is true if another server may be called: the call had no effect or is repeatable. */
 export type Tried = { readonly result: Result } | { readonly failure: unknown; readonly mayGoOn: boolean };
 
-/** Asks one server at a time, and learns from how that ends whom to leave alone. */
+/** Sends calls to single servers, and updates metrics and breakers from their ends. */
 export interface Attempts {
-  /** A pass, or why the server is left alone for now: then it certainly did nothing. A pass is used or given back. */
+  /** Returns a pass, or the error that refuses the call before it is sent. A pass must be used or released by `leave`. */
   enter(server: string, call: ResolvedCall): BreakerPass | UpstreamError;
   leave(server: string, call: ResolvedCall, pass: BreakerPass): void;
   send(server: string, call: ResolvedCall, pass: BreakerPass): Promise<Tried>;
-  /** Goes on with a call that waits in an open request. */
+  /** Continues a suspended call, whose request is still open. */
   resume(server: string, call: ResolvedCall): Promise<Tried>;
 }
 
@@ -38,7 +38,7 @@ interface Attempted {
   readonly losses: number;
 }
 
-/** How a call ended, as far as it says something about the server: `left` says nothing. */
+/** The end of a call as the breaker counts it. `left` does not count. */
 type Ended = 'answered' | 'failed' | 'lost' | 'left';
 
 type End = { readonly result: Result } | { readonly thrown: unknown; readonly sent: boolean };
@@ -47,18 +47,18 @@ export function attempts({ servers, metrics, clock, wallClock }: AttemptOptions)
   const { identityOf } = metrics;
   const breaker = breakers({ clock, identityOf, connectionsTo: servers.connectionsTo });
   const counts = callCounts(clock, wallClock);
-  // Servers that said when to come back.
+  // The time from which a server that sent `retryAfterMs` may be called again.
   const resting = new Map<string, number>();
 
   function restMs(server: string): number {
     if (resting.size === 0) return 0;
-    const who = identityOf(server);
-    const left = (resting.get(who) ?? 0) - clock();
-    if (left < 0) resting.delete(who);
+    const identity = identityOf(server);
+    const left = (resting.get(identity) ?? 0) - clock();
+    if (left < 0) resting.delete(identity);
     return left;
   }
 
-  /** What an end says of the server. Whoever gave up, or could not have been sent at all, says nothing. */
+  /** Counts an end and classifies it. A cancelled call, or one that was not sent, is `left`. */
   function judge(server: string, call: ResolvedCall, end: End): Ended {
     const tally = () => metrics.of(server, laneOf(call, server));
     if ('result' in end) {
@@ -70,7 +70,7 @@ export function attempts({ servers, metrics, clock, wallClock }: AttemptOptions)
     const { retryAfterMs } = thrown.details;
     counts.failed(call, thrown, tally);
     if (typeof retryAfterMs === 'number') resting.set(identityOf(server), clock() + retryAfterMs);
-    // One that cannot be connected has a delay of its own, and so has one that says when to come back.
+    // A failed connection and a `retryAfterMs` have delays of their own.
     if (!sent || typeof retryAfterMs === 'number') return 'left';
     if (thrown.code === 'UPSTREAM_REFUSED') return 'answered';
     return thrown.details.connectionLost === true ? 'lost' : 'failed';
@@ -88,25 +88,25 @@ export function attempts({ servers, metrics, clock, wallClock }: AttemptOptions)
   return {
     enter(server, call) {
       const rest = restMs(server);
-      if (rest > 0) return leftAlone(server, rest, 'it asked to be called later');
+      if (rest > 0) return refusedFor(server, rest, 'it asked to be called later');
       const pass = breaker.enter(server, laneOf(call, server));
       if (typeof pass === 'string') return pass;
-      return leftAlone(server, pass, `${nameFor(call)} failed there again and again`);
+      return refusedFor(server, pass, `${nameFor(call)} failed there five times in a row`);
     },
     leave: (server, call, pass) => breaker.left(server, laneOf(call, server), pass),
     send(server, call, pass) {
       const there = callAt(call, server);
       const losses = breaker.losses();
       const over = (end: End) => conclusion(server, there, { end, pass, losses });
-      return ask(servers, server, there).then((end) =>
-        // The line has closed itself by now, so a new one is opened.
-        'thrown' in end && isSessionGone(end.thrown) ? ask(servers, server, there).then(over) : over(end),
+      return sendTo(servers, server, there).then((end) =>
+        // The connection has closed itself, so this opens a new one.
+        'thrown' in end && isSessionGone(end.thrown) ? sendTo(servers, server, there).then(over) : over(end),
       );
     },
     async resume(server, call) {
       const there = callAt(call, server);
       const end = await servers.resume(there).then(answered, failed);
-      // The call was sent in an earlier round: before any loss that is counted by now.
+      // The call was sent before any loss that is counted now.
       return conclusion(server, there, { end, pass: 'in', losses: 0 });
     },
   };
@@ -115,13 +115,13 @@ export function attempts({ servers, metrics, clock, wallClock }: AttemptOptions)
 const answered = (result: Result): End => ({ result });
 const failed = (thrown: unknown): End => ({ thrown, sent: true });
 
-// Every call comes this way: where a line is ready, a chain costs it less than an async function.
-function ask(servers: AttemptOptions['servers'], server: string, call: ResolvedCall): Promise<End> {
+// Hot path: with a ready connection, a promise chain costs less than an async function.
+function sendTo(servers: AttemptOptions['servers'], server: string, call: ResolvedCall): Promise<End> {
   const ready = servers.ready(server, call);
-  return ready ? ready.send(call).then(answered, failed) : connectAndAsk(servers, server, call);
+  return ready ? ready.send(call).then(answered, failed) : connectAndSend(servers, server, call);
 }
 
-async function connectAndAsk(servers: AttemptOptions['servers'], server: string, call: ResolvedCall): Promise<End> {
+async function connectAndSend(servers: AttemptOptions['servers'], server: string, call: ResolvedCall): Promise<End> {
   let connection: Connection;
   try {
     connection = await servers.connectionFor(server, call, call.signal);
@@ -134,16 +134,16 @@ async function connectAndAsk(servers: AttemptOptions['servers'], server: string,
 function conclude(server: string, call: ResolvedCall, end: End): Tried {
   if ('result' in end) return end;
   const { thrown, sent } = end;
-  // It was not asked yet, so it did not act, whatever went wrong.
+  // The call was not sent, so it had no effect.
   if (!sent) return { failure: thrown, mayGoOn: !call.signal.aborted };
-  return { failure: honest(call, server, thrown), mayGoOn: mayTryNext(call, thrown) };
+  return { failure: toOutcomeUnknown(call, server, thrown), mayGoOn: mayTryNext(call, thrown) };
 }
 
-/** What is counted together: a tool, or all else that a server is asked for, which may have any number of names. */
+/** Returns the key of breakers and metrics: the tool, or '' for all other calls, which may have any number of names. */
 const laneOf = ({ kind, target }: ResolvedCall, server: string): string =>
   kind === 'tool' ? nameAt(target, server) : '';
 
-/** The server has forgotten our session, and said so instead of acting. */
+/** Returns true if the server rejected the call because the session is unknown. */
 const isSessionGone = (thrown: unknown): boolean =>
   thrown instanceof UpstreamError && thrown.delivered === 'no' && thrown.details.sessionGone === true;
 
@@ -152,8 +152,8 @@ function mayTryNext(call: ResolvedCall, thrown: unknown): boolean {
   return thrown.delivered === 'no' || isRepeatable(call);
 }
 
-/** A failure after the call was sent is not "failed": nobody knows, and the caller has to. */
-function honest(call: ResolvedCall, server: string, thrown: unknown): unknown {
+/** Converts a failure after sending to OUTCOME_UNKNOWN, unless the call is repeatable or a task poll. */
+function toOutcomeUnknown(call: ResolvedCall, server: string, thrown: unknown): unknown {
   const unknown = thrown instanceof UpstreamError && thrown.delivered === 'maybe' && thrown.code !== 'UPSTREAM_REFUSED';
   if (!unknown || isRepeatable(call) || isTaskPoll(call)) return thrown;
   return new HeddleError(
@@ -163,11 +163,11 @@ function honest(call: ResolvedCall, server: string, thrown: unknown): unknown {
   );
 }
 
-function leftAlone(server: string, waitMs: number, why: string): UpstreamError {
+function refusedFor(server: string, waitMs: number, reason: string): UpstreamError {
   const retryAfterMs = Math.ceil(waitMs);
-  return new UpstreamError('UPSTREAM_UNREACHABLE', `${server} is left alone for now: ${why}.`, {
+  return new UpstreamError('UPSTREAM_UNREACHABLE', `${server} is not called for now: ${reason}.`, {
     delivered: 'no',
     details: { server, retryAfterMs },
-    fix: `Call again in ${Math.ceil(retryAfterMs / 1000)} s; \`heddle doctor ${server}\` shows how it is.`,
+    fix: `Call again in ${Math.ceil(retryAfterMs / 1000)} s; \`heddle doctor ${server}\` shows its state.`,
   });
 }

@@ -17,7 +17,7 @@ function lose(breaker: Breakers, calls: number): void {
   for (const pass of passes) breaker.failed('a', 't', { pass, lostSince });
 }
 
-verifies('R4', 'the fifth failure in a row closes the way for half a minute, to that tool of that server alone', () => {
+verifies('R4', 'the fifth failure in a row opens the breaker of that tool and server for 30 s', () => {
   const breaker = opened();
   fail(breaker, 4);
   expect(breaker.enter('a', 't')).toBe('in');
@@ -28,7 +28,7 @@ verifies('R4', 'the fifth failure in a row closes the way for half a minute, to 
   expect([breaker.enter('b', 't'), breaker.enter('a', 'u')]).toEqual(['in', 'in']);
 });
 
-verifies('R4', 'an answer between failures begins the count anew, what says nothing does not', () => {
+verifies('R4', 'a result resets the failure count, a cancelled call does not', () => {
   const breaker = opened();
   fail(breaker, 4);
   breaker.answered('a', 't');
@@ -39,7 +39,7 @@ verifies('R4', 'an answer between failures begins the count anew, what says noth
   expect(breaker.enter('a', 't')).toBe(30_000);
 });
 
-verifies('R4', 'after that time one may try, and its fate decides for all', () => {
+verifies('R4', 'after 30 s one probe decides for all calls', () => {
   const breaker = opened();
   fail(breaker, 5);
   at.now += 30_000;
@@ -54,7 +54,7 @@ verifies('R4', 'after that time one may try, and its fate decides for all', () =
   expect([breaker.enter('a', 't'), breaker.enter('a', 't')]).toEqual(['in', 'in']);
 });
 
-verifies('R4', 'calls that were under way when it closed neither prolong it nor let a second one try', () => {
+verifies('R4', 'calls in flight when the breaker opened neither extend it nor allow a second probe', () => {
   const breaker = opened();
   fail(breaker, 5);
   at.now += 10_000;
@@ -67,7 +67,7 @@ verifies('R4', 'calls that were under way when it closed neither prolong it nor 
   expect(breaker.enter('a', 't')).toBe(1000);
 });
 
-verifies('R4', 'names that run into each other are told apart', () => {
+verifies('R4', 'distinguishes server and tool names that concatenate to the same text', () => {
   const breaker = opened();
   for (let time = 0; time < 5; time++) breaker.failed('a b', 'c', { pass: 'in' });
   expect([breaker.enter('a b', 'c'), breaker.enter('a', 'b c')]).toEqual([30_000, 'in']);
@@ -81,7 +81,7 @@ verifies('R4', 'a lost connection is one failure, however many calls were in fli
   expect(breaker.enter('a', 't')).toBe(30_000);
 });
 
-verifies('R4', 'connections lost one after the other count each, other failures between them too', () => {
+verifies('R4', 'counts each of several lost connections, and other failures between them', () => {
   const breaker = opened();
   lose(breaker, 1);
   lose(breaker, 1);
@@ -90,7 +90,7 @@ verifies('R4', 'connections lost one after the other count each, other failures 
   expect(breaker.enter('a', 't')).toBe(30_000);
 });
 
-verifies('R4', 'each new connection lets one call try at once', () => {
+verifies('R4', 'each new connection allows one probe at once', () => {
   const breaker = opened();
   for (let crash = 0; crash < 5; crash++) lose(breaker, 2);
   expect(breaker.enter('a', 't')).toBe(30_000);

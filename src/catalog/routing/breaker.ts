@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/time.ts';
 
-/** How a call got past: as any other, or as the one that finds out whether things are better now. */
+/** The kind of admission: a normal call, or the single probe of a half-open breaker. */
 export type BreakerPass = 'in' | 'probe';
 
 /** A failed call, as the breaker counts it. */
@@ -10,7 +10,7 @@ export interface Failure {
   readonly lostSince?: number | undefined;
 }
 
-/** Keeps calls away from tools that fail whenever they are called, for each server and tool apart. */
+/** A circuit breaker for each tool of each server. */
 export interface Breakers {
   /** Returns a pass, or for how many milliseconds the tool is refused. Each pass ends in one of the calls below. */
   enter(server: string, tool: string): BreakerPass | number;
@@ -33,7 +33,7 @@ export interface BreakersOptions {
 
 interface Breaker {
   failures: number;
-  /** From when on one may try; undefined while all may. */
+  /** The time from which a probe is allowed; undefined while the breaker is closed. */
   triesAt: number | undefined;
   probing: boolean;
   /** The value of `connectionsTo` when it opened. */
@@ -44,11 +44,11 @@ interface Breaker {
 
 const FAILURES_TO_OPEN = 5;
 const OPEN_MS = 30_000;
-// Nobody knows how long the one takes that is trying.
+// The wait that is reported while a probe runs; its duration is unknown.
 const PROBE_MS = 1000;
 
 export function breakers({ clock, identityOf, connectionsTo }: BreakersOptions): Breakers {
-  // Only of what failed last, so that where all is well nothing is looked up.
+  // Only tools whose last call failed, so that no lookup is needed while all is well.
   const failing = new Map<string, Breaker>();
   let losses = 0;
 
@@ -95,8 +95,8 @@ export function breakers({ clock, identityOf, connectionsTo }: BreakersOptions):
       if (lostSince !== undefined) breaker.lastLoss = ++losses;
       breaker.failures++;
       // Calls that were in flight when it opened do not extend the refusal.
-      const isNews = pass === 'probe' || breaker.triesAt === undefined;
-      if (!isNews || breaker.failures < FAILURES_TO_OPEN) return;
+      const mayOpen = pass === 'probe' || breaker.triesAt === undefined;
+      if (!mayOpen || breaker.failures < FAILURES_TO_OPEN) return;
       breaker.triesAt = clock() + OPEN_MS;
       breaker.connections = connectionsTo(server);
     },

@@ -28,25 +28,25 @@ function order(servers: Readonly<Record<string, Server>>, options: RoutingOption
   }).join('');
 }
 
-verifies('R3', 'the priority decides first, then who answers more often, then who is faster', () => {
+verifies('R3', 'sorts by priority, then success rate, then latency', () => {
   expect(order({ a: {}, b: { priority: 1, rate: 0, ms: 900 } })).toBe('ba');
   expect(order({ a: { rate: 0.9, ms: 1 }, b: { rate: 0.96, ms: 900 } })).toBe('ba');
   expect(order({ a: { ms: 20 }, b: { ms: 10 } })).toBe('ba');
   expect(order({ a: {}, b: {}, c: {} })).toBe('abc');
 });
 
-verifies('R3', 'success rates within five points are the same; those further off are not', () => {
+verifies('R3', 'treats success rates within 0.05 as equal', () => {
   expect(order({ a: { rate: 1, ms: 20 }, b: { rate: 0.95, ms: 10 } })).toBe('ba');
   expect(order({ a: { rate: 1, ms: 20 }, b: { rate: 0.949, ms: 10 } })).toBe('ab');
   // b is near both of the others, which are far from each other: the best is what counts.
   expect(order({ a: { rate: 0.9, ms: 1 }, b: { rate: 0.96, ms: 2 }, c: { rate: 1, ms: 3 } })).toBe('bca');
 });
 
-verifies('R3', 'one that was never measured is tried before one that is slower than nothing', () => {
+verifies('R3', 'prefers a server without measurements to a slower one', () => {
   expect(order({ a: { ms: 5 }, b: { ms: 0 } })).toBe('ba');
 });
 
-verifies('R3', 'those that are ready come before those not started, and both before those in trouble', () => {
+verifies('R3', 'sorts connected servers before unstarted ones, and both before unhealthy ones', () => {
   const servers = {
     a: { health: 'unhealthy', priority: 9 },
     b: { state: 'pending', priority: 8 },
@@ -56,7 +56,7 @@ verifies('R3', 'those that are ready come before those not started, and both bef
   expect(order(servers)).toBe('cbad');
 });
 
-verifies('R3', 'one that failed is asked only after its delay, one that is off or wants a sign-in never', () => {
+verifies('R3', 'calls a failed server only after its delay, and a disabled or needs-auth server never', () => {
   const failed = (more: Server = {}) => order({ a: { state: 'failed', ...more }, b: { state: 'pending' } });
   expect(failed()).toBe('b');
   expect(failed({ retryFrom: NOW + 1 })).toBe('b');
@@ -65,14 +65,14 @@ verifies('R3', 'one that failed is asked only after its delay, one that is off o
   expect(order({ a: { state: 'disabled' }, b: { state: 'needs-auth' } })).toBe('a');
 });
 
-verifies('R3', 'the preferred server is asked first if it can be asked at all', () => {
+verifies('R3', 'calls the preferred server first if it is usable', () => {
   expect(order({ a: {}, b: { health: 'unhealthy' }, c: {} }, { preferredServer: 'b' })).toBe('bac');
   expect(order({ a: {}, b: { state: 'failed' } }, { preferredServer: 'b' })).toBe('a');
   expect(order({ a: {}, b: {} }, { preferredServer: 'z' })).toBe('ab');
   expect(order({ a: {}, b: {} }, { preferredServer: 'b', failover: false })).toBe('b');
 });
 
-verifies('R3', 'where there is one server there is nothing to choose', () => {
+verifies('R3', 'returns the only server without ranking', () => {
   const target = aTarget({ servers: ['only'] });
   const never = () => {
     throw new Error('Nobody asks.');

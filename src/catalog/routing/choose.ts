@@ -6,9 +6,9 @@ import type { Tally } from './tally.ts';
 
 export interface ChooseOptions {
   readonly statusOf: (server: string) => ServerStatus | undefined;
-  /** How a server has done with a tool of that name. */
+  /** Returns the metrics of a tool at a server. */
   readonly metricsOf: (server: string, tool: string) => Pick<Tally, 'recentRate' | 'avgLatencyMs'>;
-  /** What its entry says; higher is asked first. */
+  /** Returns the configured priority; higher is called first. */
   readonly priorityOf: (server: string) => number;
   readonly clock: Clock;
   /** The clock of the metrics. */
@@ -23,23 +23,22 @@ interface Candidate {
   readonly latencyMs: number;
 }
 
-// A little more than the five points that do not matter: 1 - 0.95 is.
+// Slightly more than 0.05, since 1 - 0.95 is more than 0.05 in floating point.
 const ALIKE = 0.05 + 1e-9;
 
 /**
- * The servers to ask, one after the other. Those that are ready come before those
- * that have to be started, and both before those in trouble; among them the
- * configured priority decides, then who answers more often, then who is faster.
+ * Returns the servers of a pool in the order in which they are called. Connected servers come before unstarted ones,
+ * and both before unhealthy ones. Then the priority decides, then the success rate, then the latency.
  */
 export function inOrder(call: ResolvedCall, options: ChooseOptions): readonly string[] {
-  const { target, options: wishes } = call;
+  const { target, options: routing } = call;
   if (target.servers.length === 1) return target.servers;
   const ranked = rank(candidates(call, options));
-  const preferred = ranked.find((server) => server === wishes.preferredServer);
+  const preferred = ranked.find((server) => server === routing.preferredServer);
   const names = preferred === undefined ? ranked : [preferred, ...ranked.filter((server) => server !== preferred)];
-  // Where none is of use, the first says why.
+  // If none is usable, the first one gives the error.
   if (names.length === 0) return target.servers.slice(0, 1);
-  return wishes.failover === false ? names.slice(0, 1) : names;
+  return routing.failover === false ? names.slice(0, 1) : names;
 }
 
 function candidates({ target }: ResolvedCall, options: ChooseOptions): readonly Candidate[] {
@@ -53,7 +52,7 @@ function candidates({ target }: ResolvedCall, options: ChooseOptions): readonly 
   });
 }
 
-/** Undefined for what is not asked at all. */
+/** Returns the tier of a server; undefined if it must not be called. */
 function tierOf(status: ServerStatus | undefined, now: number): number | undefined {
   if (status?.state === 'connected') return status.health === 'unhealthy' ? 2 : 0;
   if (status?.state === 'pending') return 1;
@@ -63,7 +62,7 @@ function tierOf(status: ServerStatus | undefined, now: number): number | undefin
 
 function rank(all: readonly Candidate[]): readonly string[] {
   const byRate = [...all].sort((a, b) => a.tier - b.tier || b.priority - a.priority || b.rate - a.rate);
-  // "Differs by more than" is no order: each is compared with the best it is not far from.
+  // "Differs by more than 0.05" is not transitive, so each rate is compared with the best of its band.
   const bands: Candidate[][] = [];
   for (const candidate of byRate) {
     const band = bands.at(-1);

@@ -5,7 +5,7 @@ import type { UpstreamError } from '../../core/errors.ts';
 import type { Clock } from '../../core/time.ts';
 import type { Tally } from './tally.ts';
 
-/** Counts how calls end. One that its server goes on with by itself counts once, with all the time it took. */
+/** Counts the ends of calls. A task counts once, with its whole duration. */
 export interface CallCounts {
   answered(call: ResolvedCall, result: Result, tally: () => Tally): void;
   failed(call: ResolvedCall, thrown: UpstreamError, tally: () => Tally): void;
@@ -20,7 +20,7 @@ export function callCounts(clock: Clock, wallClock: Clock): CallCounts {
     begun.set(id, clock());
   }
 
-  /** How long a task took; undefined of one that began elsewhere, was counted already, or was told to stop. */
+  /** Returns the duration of a task; undefined if it began in another process, was counted already, or was cancelled. */
   function end(call: ResolvedCall): number | undefined {
     const at = begun.get(call.id);
     begun.delete(call.id);
@@ -29,14 +29,14 @@ export function callCounts(clock: Clock, wallClock: Clock): CallCounts {
 
   return {
     answered(call, result, tally) {
-      const isRound = call.continuation?.kind === 'task';
-      if (result.kind === 'working' && !isRound) begin(call);
+      const isTask = call.continuation?.kind === 'task';
+      if (result.kind === 'working' && !isTask) begin(call);
       if (result.kind !== 'complete') return;
-      const tookMs = isRound ? end(call) : result.provenance.latencyMs;
+      const tookMs = isTask ? end(call) : result.provenance.latencyMs;
       if (tookMs !== undefined) tally().answered(tookMs, result.isError, wallClock());
     },
     failed(call, { details }, tally) {
-      // That a task could not be looked at says nothing of how the call went.
+      // A failed poll is not the end of the task.
       const isEnd = call.continuation?.kind !== 'task' || (details.task !== undefined && end(call) !== undefined);
       if (isEnd) tally().failed(wallClock());
     },

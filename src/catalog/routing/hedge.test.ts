@@ -8,7 +8,7 @@ const HEDGED = { readOnly: true, hedgeAfterMs: 50 } as const;
 
 verifies(
   'R4',
-  'a second server is asked when the first takes long; the first answer wins, the other is called off',
+  'calls a second server after the delay; the first result wins and the other call is cancelled',
   async () => {
     const { send, call, asked, heard, time, metrics } = openPool({ a: hangs, b: answers('b') });
     const reported: unknown[] = [];
@@ -26,14 +26,14 @@ verifies(
   },
 );
 
-verifies('R4', 'a first server that answers in time is the only one asked', async () => {
+verifies('R4', 'calls only the first server if it answers in time', async () => {
   const { send, call, asked, time } = openPool({ a: answers('a'), b: answers('b') });
   expect(await send(call(HEDGED))).toMatchObject({ from: { server: 'a', attempts: 1 } });
   time.pass(1000);
   expect([asked, time.timers()]).toEqual([['a'], 0]);
 });
 
-verifies('R4', 'of two that are asked, a failure waits for the other; when both fail the next is asked', async () => {
+verifies('R4', 'after one of two hedged calls fails, waits for the other; if both fail, calls the next', async () => {
   const first = Promise.withResolvers<Result>();
   const { outcome, call, asked, time } = openPool({ a: () => first.promise, b: fails('maybe'), c: answers('c') });
   const end = outcome(call(HEDGED));
@@ -44,7 +44,7 @@ verifies('R4', 'of two that are asked, a failure waits for the other; when both 
   expect(asked).toEqual(['a', 'b', 'c']);
 });
 
-verifies('R4', 'only what may be repeated is hedged, and never without failover', async () => {
+verifies('R4', 'hedges only repeatable calls, and never without failover', async () => {
   const cautious = async (facts: Partial<Facts>, failover: boolean) => {
     const { send, call, asked, time } = openPool({ a: hangs, b: answers('b') });
     const abort = new AbortController();
@@ -57,7 +57,7 @@ verifies('R4', 'only what may be repeated is hedged, and never without failover'
   expect(await cautious(HEDGED, false)).toEqual(['CALL_CANCELLED', ['a']]);
 });
 
-verifies('T6', 'a cancelled call is called off at both servers', async () => {
+verifies('T6', 'cancels a hedged call at both servers', async () => {
   const { send, call, heard, time } = openPool({ a: hangs, b: hangs });
   const abort = new AbortController();
   const end = send(call(HEDGED, { signal: abort.signal }));

@@ -5,22 +5,22 @@ import type { Tried } from './attempt.ts';
 export interface HedgeOptions {
   readonly call: ResolvedCall;
   readonly first: (call: ResolvedCall) => Promise<Tried>;
-  /** Asked when the first has not answered in time; undefined when there is nobody else. */
+  /** Returns the attempt at another server; undefined if there is none. */
   readonly second: () => ((call: ResolvedCall) => Promise<Tried>) | undefined;
   readonly afterMs: number;
-  readonly alarm: Timer;
+  readonly timer: Timer;
 }
 
-/** Asks another server besides one that takes long. Whoever settles the matter first wins, the other is called off. */
-export function hedge({ call, first, second, afterMs, alarm }: HedgeOptions): Promise<Tried> {
+/** Calls a second server if the first has no result after `afterMs`. The first result wins, and the other call is cancelled. */
+export function hedge({ call, first, second, afterMs, timer }: HedgeOptions): Promise<Tried> {
   const { promise, resolve, reject } = Promise.withResolvers<Tried>();
   const running = new Set<AbortController>();
 
-  function begin(ask: (call: ResolvedCall) => Promise<Tried>, asked: ResolvedCall): void {
+  function begin(attempt: (call: ResolvedCall) => Promise<Tried>, sent: ResolvedCall): void {
     const abort = new AbortController();
     running.add(abort);
     const signal = AbortSignal.any([call.signal, abort.signal]);
-    ask({ ...asked, signal }).then((tried) => {
+    attempt({ ...sent, signal }).then((tried) => {
       running.delete(abort);
       const settles = 'result' in tried || !tried.mayGoOn;
       if (!settles && running.size > 0) return;
@@ -30,10 +30,10 @@ export function hedge({ call, first, second, afterMs, alarm }: HedgeOptions): Pr
     }, reject);
   }
 
-  const cancel = alarm(afterMs, () => {
-    const ask = second();
-    const { onProgress: _, ...silent } = call; // Two that tell how far they are would tell of going back.
-    if (ask) begin(ask, silent);
+  const cancel = timer(afterMs, () => {
+    const attempt = second();
+    const { onProgress: _, ...silent } = call; // Progress of two servers would not be monotonic.
+    if (attempt) begin(attempt, silent);
   });
   begin(first, call);
   return promise;

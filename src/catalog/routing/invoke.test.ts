@@ -44,27 +44,27 @@ const fails = (code: HeddleError['code']) => async () => {
   throw new HeddleError(code, 'It cannot be.');
 };
 
-verifies('R4', 'the first server answers, and the other is left alone', async () => {
+verifies('R4', 'calls only the first server if it answers', async () => {
   const { send, acted, started } = await openPool();
   expect(from(await send(asked({})))).toEqual(['a', 1]);
   expect([acted, started]).toEqual([['a'], ['a']]);
 });
 
-verifies('R4', 'a write moves on when the first server certainly did not act', async () => {
+verifies('R4', 'fails over a write that was not delivered', async () => {
   const { send, acted } = await openPool();
   expect(from(await send(asked({ a: 'not-delivered' })))).toEqual(['b', 2]);
   expect(acted).toEqual(['b']);
 });
 
 for (const code of ['UPSTREAM_UNREACHABLE', 'SERVER_DISABLED', 'AUTH_NEEDED', 'CONFIG_INVALID'] as const) {
-  verifies('R4', `a write moves on when the first server cannot be connected: ${code}`, async () => {
+  verifies('R4', `fails over a write if the first server cannot be connected: ${code}`, async () => {
     const { send, acted } = await openPool({ a: fails(code) });
     expect(from(await send(asked({})))).toEqual(['b', 2]);
     expect(acted).toEqual(['b']);
   });
 }
 
-verifies('R4', 'a handshake that broke leaves no doubt about a call that was never sent', async () => {
+verifies('R4', 'fails over after a broken handshake, since the call was not sent', async () => {
   const broken = async () => {
     throw new UpstreamError('UPSTREAM_TIMEOUT', 'It did not shake hands.', { delivered: 'maybe' });
   };
@@ -74,7 +74,7 @@ verifies('R4', 'a handshake that broke leaves no doubt about a call that was nev
 });
 
 for (const fault of ['dies-before-acting', 'dies-after-acting', 'hangs-after-acting'] as const) {
-  verifies('R4', `a write that may have happened is not repeated, and says so: ${fault}`, async () => {
+  verifies('R4', `ends a write that may have happened with OUTCOME_UNKNOWN: ${fault}`, async () => {
     const { send, acted, started } = await openPool();
     const error = await send(asked({ a: fault, timeoutMs: 500 })).catch((thrown) => thrown);
     expect(error).toMatchObject({ code: 'OUTCOME_UNKNOWN', details: { server: 'a' } });
@@ -84,14 +84,14 @@ for (const fault of ['dies-before-acting', 'dies-after-acting', 'hangs-after-act
   });
 
   for (const facts of [{ readOnly: true }, { idempotent: true }]) {
-    verifies('R4', `what is ${Object.keys(facts)} is repeated elsewhere: ${fault}`, async () => {
+    verifies('R4', `repeats a call that is ${Object.keys(facts)} at another server: ${fault}`, async () => {
       const { send } = await openPool();
       expect(from(await send(asked({ a: fault, timeoutMs: 500, facts })))).toEqual(['b', 2]);
     });
   }
 }
 
-verifies('R4', 'a read that fails everywhere keeps its own error, since asking again is harmless', async () => {
+verifies('R4', 'a read that fails at all servers throws the server’s error', async () => {
   const { send } = await openPool();
   const lost = send(asked({ a: 'dies-after-acting', b: 'dies-after-acting', facts: { readOnly: true } }));
   await expect(lost).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' });
@@ -101,40 +101,40 @@ verifies('R4', 'a read that fails everywhere keeps its own error, since asking a
   await expect(late).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
 });
 
-verifies('R4', 'a write that is passed on and then lost is unknown too', async () => {
+verifies('R4', 'a write that is lost after failover is OUTCOME_UNKNOWN', async () => {
   const { send } = await openPool();
   const lost = send(asked({ a: 'not-delivered', b: 'dies-after-acting' }));
   await expect(lost).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN', details: { server: 'b' } });
 });
 
-verifies('R4', 'a server that answers no is final, in its own words, even for a read', async () => {
+verifies('R4', 'does not fail over after a refusal, even for a read', async () => {
   const { send, acted } = await openPool();
   const refused = send(asked({ a: 'refuses', facts: { readOnly: true } }));
   await expect(refused).rejects.toMatchObject({ code: 'UPSTREAM_REFUSED', message: 'It does not want to.' });
   expect(acted).toEqual([]);
 });
 
-verifies('R4', 'a tool that answers with an error has answered', async () => {
+verifies('R4', 'does not fail over after a result with isError', async () => {
   const { send, acted } = await openPool();
   expect(await send(asked({ a: 'tool-error' }))).toMatchObject({ isError: true, from: { server: 'a' } });
   expect(acted).toEqual(['a']);
 });
 
-verifies('R3', 'the preferred server is asked first; an unknown preference changes nothing', async () => {
+verifies('R3', 'calls the preferred server first and ignores an unknown preference', async () => {
   const { send } = await openPool();
   expect(from(await send(asked({ preferredServer: 'b' })))).toEqual(['b', 1]);
   expect(from(await send(asked({ preferredServer: 'b', b: 'not-delivered' })))).toEqual(['a', 2]);
   expect(from(await send(asked({ preferredServer: 'z' })))).toEqual(['a', 1]);
 });
 
-verifies('R4', 'without failover one server is asked, and no other', async () => {
+verifies('R4', 'calls one server only with failover: false', async () => {
   const { send, started } = await openPool();
   const failed = send(asked({ failover: false, a: 'not-delivered' }));
   await expect(failed).rejects.toMatchObject({ code: 'UPSTREAM_FAILED', delivered: 'no' });
   expect(started).toEqual(['a']);
 });
 
-verifies('T6', 'a cancelled call is not passed on', async () => {
+verifies('T6', 'does not fail over a cancelled call', async () => {
   const { send, started, acted } = await openPool();
   const abort = new AbortController();
   const call = asked({ a: 'hangs-after-acting', facts: { readOnly: true }, signal: abort.signal });
@@ -147,7 +147,7 @@ verifies('T6', 'a cancelled call is not passed on', async () => {
 
 const NEXT = { kind: 'upstream', server: 'b', state: 's' } as const;
 
-verifies('T10', 'a call that goes on stays with the server that asked, whatever happens to it there', async () => {
+verifies('T10', 'sends a continuation only to its server', async () => {
   const { send, started } = await openPool();
   expect(from(await send({ ...asked({ preferredServer: 'a' }), continuation: NEXT }))).toEqual(['b', 1]);
   const failed = send({ ...asked({ b: 'not-delivered' }), continuation: NEXT });
@@ -180,7 +180,7 @@ function failing(...errors: readonly UpstreamError[]) {
 const gone = (delivered: 'no' | 'maybe') =>
   new UpstreamError('UPSTREAM_FAILED', 'The session is gone.', { delivered, details: { sessionGone: true } });
 
-verifies('T5', 'a session that is gone is begun anew, and the call repeated once', async () => {
+verifies('T5', 'repeats a call once after a lost session', async () => {
   const once = failing(gone('no'));
   expect(from(await once.send(asked({ preferredServer: 'a', failover: false })))).toEqual(['a', 1]);
   expect(once.tries).toEqual(['a', 'a']);
@@ -191,13 +191,13 @@ verifies('T5', 'a session that is gone is begun anew, and the call repeated once
   expect(unsure.tries).toHaveLength(1);
 });
 
-verifies('T7', 'a server that is not well is asked last, unless it is preferred', async () => {
+verifies('T7', 'calls an unhealthy server last, unless it is preferred', async () => {
   const { send } = failing();
   expect(from(await send(asked({})))).toEqual(['b', 1]);
   expect(from(await send(asked({ preferredServer: 'a' })))).toEqual(['a', 1]);
 });
 
-verifies('R4', 'what a user said to one server of a pool reaches no other', async () => {
+verifies('R4', 'sends input responses to no other server of a pool', async () => {
   const heard: (readonly [string, unknown])[] = [];
   const listening = (name: string): Connect => {
     const connect = faultyServer({ name, onAct() {} });

@@ -14,30 +14,28 @@ import { retryBudget } from './retry-budget.ts';
 export interface InvokeOptions {
   readonly servers: Pick<Servers, 'ready' | 'connectionFor' | 'resume' | 'statusOf' | 'connectionsTo'>;
   readonly metrics: LiveMetrics;
-  /** Within a pool, higher is asked first. */
+  /** Returns the priority in a pool; higher is called first. */
   readonly priorityOf?: (server: string) => number;
-  /** Counts a call to one server of a pool, or says why it may not have it. */
+  /** Counts a call to one server of a pool, or returns the error that refuses it. */
   readonly admitTo?: (server: string, call: ResolvedCall) => HeddleError | undefined;
   readonly clock?: Clock;
-  /** Dates the counts of calls, which outlive this process. */
+  /** The clock of the metrics, which outlive this process. */
   readonly wallClock?: Clock;
-  readonly alarm?: Timer;
+  readonly timer?: Timer;
 }
 
 /**
- * The innermost handler: sends the call to the first server that will take it.
- * Moves on to the next only when the failed one certainly did not act, or when
- * acting twice is harmless. What may have happened is never repeated. A call
- * that goes on after a question stays with the server that asked.
+ * Builds the innermost handler, which sends a call to the first server that accepts it. It fails over only if the call
+ * had no effect or is repeatable. A continuation stays with its server.
  */
 export function invoke(options: InvokeOptions): Handler<ResolvedCall> {
   const { servers, metrics, priorityOf = () => 0, admitTo = () => undefined } = options;
-  const { clock = steadyClock, wallClock = Date.now, alarm = realTimer } = options;
+  const { clock = steadyClock, wallClock = Date.now, timer = realTimer } = options;
   const budget = retryBudget(clock);
   const attempt = attempts({ servers, metrics, clock, wallClock });
   const choosing = { statusOf: servers.statusOf, metricsOf: metrics.tool, priorityOf, clock, wallClock };
 
-  function askOnly(server: string, call: ResolvedCall): Promise<Result> {
+  function callOnly(server: string, call: ResolvedCall): Promise<Result> {
     const pass = attempt.enter(server, call);
     return typeof pass === 'string' ? attempt.send(server, call, pass).then(resultOf) : Promise.reject(pass);
   }
@@ -50,62 +48,62 @@ export function invoke(options: InvokeOptions): Handler<ResolvedCall> {
     return refused ?? pass;
   }
 
-  /** The next that may be asked. Whoever is left alone did nothing, and is passed over. */
-  function enterNext(queue: Queue, call: ResolvedCall): Ask | undefined {
+  /** Returns the attempt at the next server that accepts the call. Refused servers are skipped. */
+  function enterNext(queue: Queue, call: ResolvedCall): Attempt | undefined {
     for (;;) {
       const server = queue.names[queue.at++];
       if (server === undefined) return undefined;
       const pass = enter(server, call);
-      if (typeof pass === 'string') return (round) => attempt.send(server, round, pass);
+      if (typeof pass === 'string') return (sent) => attempt.send(server, sent, pass);
       queue.refused = sooner(queue.refused, pass);
     }
   }
 
-  async function askOneOf(names: readonly string[], call: ResolvedCall): Promise<Result> {
+  async function callOneOf(names: readonly string[], call: ResolvedCall): Promise<Result> {
     const queue: Queue = { names, at: 0, refused: undefined };
-    let asked = 0;
+    let attempted = 0;
     let failure: unknown;
 
-    function next(): Ask | undefined {
-      if (asked > 0 && budget.isSpent()) return undefined;
-      const ask = enterNext(queue, call);
-      if (ask && asked++ > 0) budget.take();
-      return ask;
+    function next(): Attempt | undefined {
+      if (attempted > 0 && budget.isSpent()) return undefined;
+      const found = enterNext(queue, call);
+      if (found && attempted++ > 0) budget.take();
+      return found;
     }
 
     const { hedgeAfterMs: afterMs } = call.target.facts;
     for (let first = next(); first; first = next()) {
       const isHedged = afterMs !== undefined && isRepeatable(call);
-      const tried = await (isHedged ? hedge({ call, first, second: next, afterMs, alarm }) : first(call));
-      if ('result' in tried) return numbered(tried.result, asked);
+      const tried = await (isHedged ? hedge({ call, first, second: next, afterMs, timer }) : first(call));
+      if ('result' in tried) return numbered(tried.result, attempted);
       failure = tried.failure;
       if (!tried.mayGoOn) break;
     }
     throw failure ?? queue.refused;
   }
 
-  async function goOn(call: ResolvedCall, { kind, server }: Continuation): Promise<Result> {
+  async function continueAt(call: ResolvedCall, { kind, server }: Continuation): Promise<Result> {
     if (!call.target.servers.includes(server)) throw goneElsewhere(call, server);
     return resultOf(await (kind === 'suspended' ? attempt.resume(server, call) : attempt.send(server, call, 'in')));
   }
 
   return function invoke(call) {
-    if (call.continuation) return goOn(call, call.continuation);
+    if (call.continuation) return continueAt(call, call.continuation);
     budget.count();
     const { servers } = call.target;
-    if (servers.length === 1) return askOnly(servers[0], call);
-    return askOneOf(inOrder(call, choosing), call.inputResponses ? unanswered(call) : call);
+    if (servers.length === 1) return callOnly(servers[0], call);
+    return callOneOf(inOrder(call, choosing), call.inputResponses ? withoutResponses(call) : call);
   };
 }
 
-/** Which of several servers asked is not known, and none of the others may hear what a user told one. */
-function unanswered({ inputResponses: _, ...call }: ResolvedCall): ResolvedCall {
+/** Removes the input responses: the server that requested them is unknown, and no other server may get them. */
+function withoutResponses({ inputResponses: _, ...call }: ResolvedCall): ResolvedCall {
   return call;
 }
 
-type Ask = (call: ResolvedCall) => Promise<Tried>;
+type Attempt = (call: ResolvedCall) => Promise<Tried>;
 
-/** Servers that wait to be asked, and why those were passed over that cannot be now. */
+/** The servers that are left to call, and the refusal with the shortest wait. */
 interface Queue {
   readonly names: readonly string[];
   at: number;
@@ -120,7 +118,7 @@ function resultOf(tried: Tried): Result {
 const numbered = (result: Result, attempts: number): Result =>
   attempts === 1 || result.kind !== 'complete' ? result : { ...result, provenance: { ...result.provenance, attempts } };
 
-/** Where nobody can be asked, the caller hears of the one that can be asked first. */
+/** Returns the refusal with the shorter wait. */
 function sooner(known: HeddleError | undefined, other: HeddleError): HeddleError {
   return known && waitOf(known) <= waitOf(other) ? known : other;
 }
@@ -128,6 +126,6 @@ function sooner(known: HeddleError | undefined, other: HeddleError): HeddleError
 const waitOf = ({ details }: HeddleError) => Number(details.retryAfterMs ?? Number.POSITIVE_INFINITY);
 
 const goneElsewhere = (call: ResolvedCall, server: string) =>
-  new HeddleError('INPUT_INVALID', `${nameFor(call)} no longer belongs to ${server}, which asked.`, {
-    fix: 'Look whether the call has had effects, then call again.',
+  new HeddleError('INPUT_INVALID', `${nameFor(call)} no longer belongs to ${server}, which requested the input.`, {
+    fix: 'Check whether the call had effects, then call again.',
   });

@@ -18,18 +18,18 @@ function bookOf(saved: readonly SavedMetrics[] = []) {
     },
   };
   const time = fakeTime();
-  return { added, forgotten, failures, time, metrics: openMetrics({ book, saved, alarm: time.timer }) };
+  return { added, forgotten, failures, time, metrics: openMetrics({ book, saved, timer: time.timer }) };
 }
 
 const NEW = { totalCalls: 0, successRate: 1, toolErrors: 0, errorCount: 0, avgLatencyMs: 0, lastCallTime: 0 };
 
-verifies('R5', 'before the first call the success rate is 1, and nothing is listed for having been looked at', () => {
+verifies('R5', 'the success rate before the first call is 1, and reading creates no row', () => {
   const { metrics } = bookOf();
   expect([metrics.server('a'), metrics.tool('a', 't')]).toMatchObject([NEW, { ...NEW, successRate: 1 }]);
   expect(metrics.rows()).toEqual([]);
 });
 
-verifies('R5', 'failures lower the success rate; answers that are errors are counted apart', () => {
+verifies('R5', 'failures lower the success rate; results with isError are counted separately', () => {
   const { metrics } = bookOf();
   const tally = metrics.of('a', 't');
   tally.answered(10, false, 1);
@@ -47,7 +47,7 @@ verifies('R5', 'failures lower the success rate; answers that are errors are cou
   expect(metrics.server('a')).toEqual(whole);
 });
 
-verifies('R5', 'the first answer sets the latency, each further one moves it by a tenth; failures do not', () => {
+verifies('R5', 'the first result sets the latency, later results move it by a tenth, failures do not', () => {
   const tally = bookOf().metrics.of('a', 't');
   tally.failed(1);
   tally.answered(100, false, 2);
@@ -57,42 +57,38 @@ verifies('R5', 'the first answer sets the latency, each further one moves it by 
   expect(tally.avgLatencyMs).toBe(110);
 });
 
-verifies('R5', 'what is no tool counts for its server alone', () => {
+verifies('R5', 'counts calls without a tool for the server only', () => {
   const { metrics } = bookOf();
   metrics.of('a', '').answered(1, false, 1);
   expect(metrics.rows()).toMatchObject([{ server: 'a', totalCalls: 1 }]);
 });
 
-verifies(
-  'R5',
-  'what was counted since the last time is written ten seconds after the first of it, all at once',
-  async () => {
-    const { metrics, added, time } = bookOf();
-    metrics.of('a', 't').answered(4, false, 1);
-    time.pass(9_999);
-    metrics.of('b', 't').failed(2);
-    await metrics.close();
-    expect(time.timers()).toBe(0);
-    metrics.of('a', 't').answered(4, true, 3);
-    time.pass(10_000);
-    await expect.poll(() => added.length).toBe(2);
-    await metrics.close();
-    const [first, second, ...more] = added;
-    expect(first?.map(({ server, tool, totalCalls }) => [server, tool, totalCalls])).toEqual([
-      ['a', '', 1],
-      ['a', 't', 1],
-      ['b', '', 1],
-      ['b', 't', 1],
-    ]);
-    expect(second).toMatchObject([
-      { server: 'a', tool: '', totalCalls: 1, toolErrors: 1, errorCount: 0, avgLatencyMs: 4, lastCallTime: 3 },
-      { server: 'a', tool: 't', totalCalls: 1, toolErrors: 1, errorCount: 0 },
-    ]);
-    expect(more).toEqual([]);
-  },
-);
+verifies('R5', 'writes all new counts 10 s after the first of them', async () => {
+  const { metrics, added, time } = bookOf();
+  metrics.of('a', 't').answered(4, false, 1);
+  time.pass(9_999);
+  metrics.of('b', 't').failed(2);
+  await metrics.close();
+  expect(time.timers()).toBe(0);
+  metrics.of('a', 't').answered(4, true, 3);
+  time.pass(10_000);
+  await expect.poll(() => added.length).toBe(2);
+  await metrics.close();
+  const [first, second, ...more] = added;
+  expect(first?.map(({ server, tool, totalCalls }) => [server, tool, totalCalls])).toEqual([
+    ['a', '', 1],
+    ['a', 't', 1],
+    ['b', '', 1],
+    ['b', 't', 1],
+  ]);
+  expect(second).toMatchObject([
+    { server: 'a', tool: '', totalCalls: 1, toolErrors: 1, errorCount: 0, avgLatencyMs: 4, lastCallTime: 3 },
+    { server: 'a', tool: 't', totalCalls: 1, toolErrors: 1, errorCount: 0 },
+  ]);
+  expect(more).toEqual([]);
+});
 
-verifies('R5', 'what could not be written is written the next time', async () => {
+verifies('R5', 'writes counts again after a failed write', async () => {
   const { metrics, added, failures } = bookOf();
   metrics.of('a', 't').failed(1);
   failures.push(new Error('The disk is full.'));
@@ -108,7 +104,7 @@ verifies('R5', 'what could not be written is written the next time', async () =>
   ]);
 });
 
-verifies('R5', 'a new run goes on from what was saved, and adds only what is its own', async () => {
+verifies('R5', 'a new process continues from the saved counts and adds only its own', async () => {
   const saved = { server: 'a', totalCalls: 9, toolErrors: 1, errorCount: 3, avgLatencyMs: 100, lastCallTime: 5 };
   const { metrics, added } = bookOf([
     { ...saved, tool: '' },
@@ -122,7 +118,7 @@ verifies('R5', 'a new run goes on from what was saved, and adds only what is its
   expect(added).toMatchObject([[own, { tool: 't', ...own }]]);
 });
 
-verifies('R3', 'the rate that choosing goes by follows the newest calls, and forgives with time', () => {
+verifies('R3', 'the recent rate follows the newest calls and recovers with time', () => {
   const tally = bookOf().metrics.of('a', 't');
   for (let at = 0; at < 5; at++) tally.failed(at);
   expect(tally.recentRate(5)).toBeCloseTo(0.9 ** 5, 3);
@@ -134,14 +130,14 @@ verifies('R3', 'the rate that choosing goes by follows the newest calls, and for
   expect(tally.recentRate(51 + 300_000)).toBeCloseTo(0.95, 2);
 });
 
-verifies('R3', 'what was saved long ago is shown, but nobody is passed over for it', () => {
+verifies('R3', 'old failures are shown, but do not affect the recent rate', () => {
   const saved = { server: 'a', tool: 't', totalCalls: 50, toolErrors: 0, errorCount: 5, avgLatencyMs: 1 };
   const tool = bookOf([{ ...saved, lastCallTime: 1000 }]).metrics.tool('a', 't');
   expect([tool.successRate, tool.recentRate(1000)]).toEqual([0.9, expect.closeTo(0.9)]);
   expect(tool.recentRate(1000 + 3_600_000)).toBeGreaterThan(0.999);
 });
 
-verifies('R5', 'of a server that is another now nothing is known, here and in the store', async () => {
+verifies('R5', 'drops the metrics of a name that means another server, also in the store', async () => {
   const { metrics, forgotten, added } = bookOf();
   metrics.meet(['a', 'b'].map((name) => ({ name, signature: name })));
   metrics.of('a', 't').failed(1);

@@ -5,33 +5,33 @@ import { Tally } from './tally.ts';
 
 export interface MetricsOptions {
   readonly book: MetricsBook;
-  /** What the book held at the start. */
+  /** The rows of the store at the start. */
   readonly saved?: readonly SavedMetrics[];
-  /** The servers there are at the start. */
+  /** The servers at the start. */
   readonly present?: readonly Present[];
-  readonly alarm?: Timer;
+  readonly timer?: Timer;
 }
 
-/** Who is behind a name: another command or address is another server. */
+/** A server name with the signature of its command or address, which identifies the server. */
 interface Present {
   readonly name: string;
   readonly signature: string;
 }
 
-/** How every server and every tool is doing: in memory, and from time to time in the store. */
+/** The metrics of all servers and tools: in memory, and written to the store every 10 s. */
 export interface LiveMetrics {
-  /** Of one tool of one server, which is counted with it; of the server alone when `tool` is empty. */
+  /** Returns the tally of a tool, or of the server if `tool` is empty. A tool's counts also go to its server. */
   of(server: string, tool: string): Tally;
-  /** The same to look at only: what was never called is not counted from now on. */
+  /** Returns the tally of a tool for reading, without creating one. */
   tool(server: string, name: string): Pick<Tally, keyof Metrics | 'recentRate'>;
   server(name: string): Metrics;
-  /** By server: first as a whole, then its tools. */
+  /** Returns all rows by server: first the server, then its tools. */
   rows(): readonly MetricsRow[];
-  /** Takes the servers there are now. Of another server with the name of one before nothing is known. */
+  /** Updates the servers. The metrics of a name that now means another server are dropped. */
   meet(present: readonly Present[]): void;
-  /** Another one as soon as another server has the name. */
+  /** Returns another value as soon as another server has the name. */
   identityOf(server: string): string;
-  /** Writes what is not in the store yet. */
+  /** Writes the remaining counts to the store. */
   close(): Promise<void>;
 }
 
@@ -42,7 +42,7 @@ interface ServerTallies {
 
 const SAVE_AFTER_MS = 10_000;
 
-export function openMetrics({ book, saved = [], present = [], alarm = realTimer }: MetricsOptions): LiveMetrics {
+export function openMetrics({ book, saved = [], present = [], timer = realTimer }: MetricsOptions): LiveMetrics {
   const servers = new Map<string, ServerTallies>();
   const written = new Map<Tally, SavedMetrics>();
   const identities = identitiesOf(present, forget);
@@ -68,22 +68,22 @@ export function openMetrics({ book, saved = [], present = [], alarm = realTimer 
 
   function forget(server: string): void {
     if (!servers.delete(server)) return;
-    writing = writing.then(() => book.forget(server)).catch(() => {}); // It is then only remembered too long.
+    writing = writing.then(() => book.forget(server)).catch(() => {}); // The row then only stays too long.
   }
 
   function saveSoon(): void {
-    cancel ??= alarm(SAVE_AFTER_MS, save);
+    cancel ??= timer(SAVE_AFTER_MS, save);
   }
 
   function save(): void {
     cancel?.();
     cancel = undefined;
-    writing = writing.then(write).catch(() => {}); // Nothing is lost by it: the next time brings it, too.
+    writing = writing.then(write).catch(() => {}); // The next save writes the same counts.
   }
 
-  /** Adds what was counted since the last time: others may count in the same store. */
+  /** Adds the counts since the last save; other processes may use the same store. */
   async function write(): Promise<void> {
-    const now = entries(servers).map(([tally, place]) => [tally, { ...place, ...tally.snapshot() }] as const);
+    const now = entries(servers).map(([tally, key]) => [tally, { ...key, ...tally.snapshot() }] as const);
     const changed = now.filter(([tally, { totalCalls }]) => totalCalls !== (written.get(tally)?.totalCalls ?? 0));
     if (changed.length === 0) return;
     await book.add(changed.map(([tally, counted]) => since(written.get(tally), counted)));
@@ -129,9 +129,9 @@ function identitiesOf(
 
 const UNCALLED = new Tally(() => {});
 
-type Place = Pick<SavedMetrics, 'server' | 'tool'>;
+type MetricsKey = Pick<SavedMetrics, 'server' | 'tool'>;
 
-const entries = (servers: ReadonlyMap<string, ServerTallies>): readonly (readonly [Tally, Place])[] =>
+const entries = (servers: ReadonlyMap<string, ServerTallies>): readonly (readonly [Tally, MetricsKey])[] =>
   sorted(servers).flatMap(([server, { whole, tools }]) => [
     [whole, { server, tool: '' }] as const,
     ...sorted(tools).map(([tool, tally]) => [tally, { server, tool }] as const),

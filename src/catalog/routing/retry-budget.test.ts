@@ -19,7 +19,7 @@ function budgeted(now = 0) {
   };
 }
 
-verifies('R4', 'ten attempts may be repeated within ten seconds, however few calls there are', () => {
+verifies('R4', 'allows 10 retries within 10 s for any number of calls', () => {
   const { time, spend } = budgeted();
   expect([spend(), spend()]).toEqual([10, 0]);
   time.now = 9_999;
@@ -28,7 +28,7 @@ verifies('R4', 'ten attempts may be repeated within ten seconds, however few cal
   expect(spend()).toBe(10);
 });
 
-verifies('R4', 'a fifth of the calls of the last ten seconds may be repeated', () => {
+verifies('R4', 'allows retries for a fifth of the calls of the last 10 s', () => {
   const { time, count, spend } = budgeted();
   count(100);
   expect(spend()).toBe(20);
@@ -41,7 +41,7 @@ verifies('R4', 'a fifth of the calls of the last ten seconds may be repeated', (
   expect(spend()).toBe(10);
 });
 
-verifies('R4', 'a clock that is set back stops nobody', () => {
+verifies('R4', 'allows retries after the clock was set back', () => {
   const { time, spend } = budgeted(1_000_000);
   expect(spend()).toBe(10);
   time.now = 3_000;

@@ -1,12 +1,12 @@
 import type { Clock } from '../../core/time.ts';
 
-/** Keeps repeated calls from burying servers that are in trouble already. */
+/** Limits retries, so that they do not overload failing servers. */
 export interface RetryBudget {
-  /** Somebody calls. */
+  /** Counts a call. */
   count(): void;
-  /** Whether no further attempt may be made for now. */
+  /** Returns true if no retry is allowed now. */
   isSpent(): boolean;
-  /** One is made. */
+  /** Counts a retry. */
   take(): void;
 }
 
@@ -16,19 +16,19 @@ const SLICE_MS = WINDOW_MS / SLICES;
 const SHARE = 0.2;
 const AT_LEAST = 10;
 
-/** Of the calls of the last ten seconds a fifth may be repeated, and ten in any case. */
+/** Allows retries for 20 % of the calls of the last 10 s, and at least 10. */
 export function retryBudget(clock: Clock): RetryBudget {
   const calls = new Uint32Array(SLICES);
   const retries = new Uint32Array(SLICES);
   let current = Math.floor(clock() / SLICE_MS);
 
-  /** The slice of now, once those are emptied that have come round since the last time. */
+  /** Returns the current slice, after clearing those that have expired. */
   function sliceOfNow(): number {
     const now = Math.floor(clock() / SLICE_MS);
     if (now - current >= SLICES || now < current) {
       calls.fill(0);
       retries.fill(0);
-      current = now; // Also when the clock was set back: what it had counted is forgotten.
+      current = now; // Also when the clock was set back.
     }
     for (; current < now; current++) {
       calls[(current + 1) % SLICES] = 0;

@@ -2,10 +2,10 @@ import type { Metrics } from '../../core/records/metrics.ts';
 import type { SavedMetrics } from '../../store/metrics-book.ts';
 
 const NEWEST_COUNTS = 0.1;
-// After that time without a call half of what failed is forgiven, or who is never asked could never do better.
+// Failures lose half of their weight in this time, so that a server that is never called can recover.
 const HALF_LIFE_MS = 5 * 60_000;
 
-/** Counts how the calls of one tool end, and with them those of its server. */
+/** Counts the ends of the calls of one tool, and adds them to its server. */
 export class Tally implements Metrics {
   readonly #server: Tally | undefined;
   readonly #onCount: () => void;
@@ -25,7 +25,7 @@ export class Tally implements Metrics {
     return this.totalCalls === 0 ? 1 : 1 - this.errorCount / this.totalCalls;
   }
 
-  /** The rate that choosing goes by: the newest call counts for a tenth of it, and what failed is forgiven with time. */
+  /** Returns the success rate for routing: the newest call has weight 0.1, and failures decay with time. */
   recentRate(now: number): number {
     return 1 - this.#failingAt(now);
   }
@@ -44,13 +44,13 @@ export class Tally implements Metrics {
     this.#server?.failed(at);
   }
 
-  /** Goes on from what was counted in an earlier time. */
+  /** Continues from the saved counts of an earlier process. */
   restore({ totalCalls, toolErrors, errorCount, avgLatencyMs, lastCallTime }: SavedMetrics): void {
     Object.assign(this, { totalCalls, toolErrors, errorCount, avgLatencyMs, lastCallTime });
     this.#failing = 1 - this.successRate;
   }
 
-  /** As it is now, for others to keep. */
+  /** Returns the current values as a plain object. */
   snapshot(): Metrics {
     const { totalCalls, successRate, toolErrors, errorCount, avgLatencyMs, lastCallTime } = this;
     return { totalCalls, successRate, toolErrors, errorCount, avgLatencyMs, lastCallTime };
