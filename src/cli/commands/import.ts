@@ -158,9 +158,9 @@ async function take(wanted: readonly Candidate[], { target, project, report, inp
   const first = requireJson(file, await readTextFile(file));
   const kept = chosen.filter((one) => isKept(one, first)).map(({ name }) => name);
   const taken = chosen.filter(({ name }) => !kept.includes(name));
-  const servers = await settleSecrets(taken, file, effective); // Nothing is said of secrets that go nowhere.
+  const servers = await settleSecrets(taken, file, effective); // Only for servers that are written.
   const edit = (before: string): string => {
-    if (servers.length === 0) return before; // A file that would get nothing is not begun.
+    if (servers.length === 0) return before; // Creates no file without servers.
     const start = before.trim() === '' ? emptyFile() : before;
     // Another process may have added one of them since the first read.
     const fresh = servers.filter((one) => !isKept(one, before));
