@@ -4,10 +4,10 @@ import { until } from '../../test/until.ts';
 import type { Continuation, JsonObject, ResolvedCall } from '../core/call.ts';
 import { aTarget } from '../core/fixtures.ts';
 import { RpcError } from '../wire/json-rpc.ts';
-import { resumeSuspended } from './elicitation/resume-suspended.ts';
 import { openServerRequests } from './elicitation/server-requests.ts';
 import { suspendedCalls } from './elicitation/suspended-calls.ts';
 import { HELLO, never, type TinyAnswer, tinyServer, toolCall } from './fixtures.ts';
+import { resumeSuspended } from './protocol/resume-suspended.ts';
 import { connectInMemory } from './transports/connect-in-memory.ts';
 
 const CAPABILITIES = { form: true, url: true, sampling: false, samplingTools: false, roots: false };

@@ -1,11 +1,10 @@
 import { limiter } from '../core/async/limiter.ts';
 import type { PrivateUser } from '../core/call/private-user.ts';
-import type { JsonObject, ResolvedCall, Result } from '../core/call.ts';
+import type { JsonObject } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import type { ServerEvent, ServerStatus } from '../core/records/server-status.ts';
 import { realTimer, repeatEvery, steadyClock, type Time } from '../core/time.ts';
 import type { Connection, ListKind } from './connection.ts';
-import { resumeSuspended } from './elicitation/resume-suspended.ts';
 import { suspendedCalls as openSuspendedCalls, type SuspendedCalls } from './elicitation/suspended-calls.ts';
 import { type ConnectionPool, connectionPool, type OwnedConnectionPool } from './lifecycle/connection-pool.ts';
 import { PROBE_EVERY_MS } from './lifecycle/health.ts';
@@ -53,8 +52,6 @@ export interface Servers extends ConnectionPool {
   connected(name: string): Connection | undefined;
   /** Returns how many connections to the server were opened so far, private ones included. */
   connectionsTo(name: string): number;
-  /** Continues a suspended call with the input responses of `call`. Throws INPUT_INVALID for an unknown ticket. */
-  resume(call: ResolvedCall): Promise<Result>;
   /** Closes all connections to a server. The next call connects it again. */
   disconnect(name: string): Promise<void>;
   /** Tells a server something, connecting it when needed. */
@@ -95,7 +92,8 @@ export function openServers(options: ServersOptions): Servers {
     }
   }
 
-  const pool = connectionPool({ cache, user, clock, find, using, onOpened: opened.count, closing: closing.signal });
+  const own = { cache, suspendedCalls, user, clock, find, using };
+  const pool = connectionPool({ ...own, onOpened: opened.count, closing: closing.signal });
   const retiring = retirement(pool);
   const stopChecks = repeatEvery(timer, PROBE_EVERY_MS, () => {
     for (const server of servers.values()) {
@@ -113,7 +111,6 @@ export function openServers(options: ServersOptions): Servers {
     statusOf: (name) => servers.get(name)?.status,
     connected: (name) => servers.get(name)?.connection,
     connect,
-    resume: (call) => resumeSuspended(suspendedCalls, call),
     connectionsTo: opened.of,
     disconnect: (name) => endAll(pool, servers.get(name), (server) => server.disconnect()),
     notify: async (name, { method, params }, signal) => (await connect(name, signal)).notify(method, params, signal),

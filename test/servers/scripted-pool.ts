@@ -4,9 +4,9 @@ import type { Facts, ResolvedCall, Result } from '../../src/core/call.ts';
 import { HeddleError, UpstreamError } from '../../src/core/errors.ts';
 import { aCall, aStatus, aTarget } from '../../src/core/fixtures.ts';
 import type { Connection } from '../../src/upstream/connection.ts';
-import { resumeSuspended } from '../../src/upstream/elicitation/resume-suspended.ts';
 import { suspendedCalls } from '../../src/upstream/elicitation/suspended-calls.ts';
 import { fakeTime } from '../../src/upstream/fixtures.ts';
+import { resumeSuspended } from '../../src/upstream/protocol/resume-suspended.ts';
 
 export type Behaviour = (call: ResolvedCall) => Promise<Result>;
 

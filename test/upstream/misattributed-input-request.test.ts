@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
 import type { ClientCapabilities, JsonObject, Result } from '../../src/core/call.ts';
-import { resumeSuspended } from '../../src/upstream/elicitation/resume-suspended.ts';
 import { openServerRequests } from '../../src/upstream/elicitation/server-requests.ts';
 import { suspendedCalls } from '../../src/upstream/elicitation/suspended-calls.ts';
 import { tinyServer, toolCall } from '../../src/upstream/fixtures.ts';
+import { resumeSuspended } from '../../src/upstream/protocol/resume-suspended.ts';
 import { connectInMemory } from '../../src/upstream/transports/connect-in-memory.ts';
 import type { Peer } from '../../src/wire/peer.ts';
 import { verifies } from '../requirements.ts';

@@ -1,9 +1,11 @@
 import { abortable } from '../../core/async/abortable.ts';
 import { capabilitiesKey } from '../../core/call/client-capabilities.ts';
 import { type ConnectionUser, ownerOf, type PrivateUser } from '../../core/call/private-user.ts';
-import type { Caller } from '../../core/call.ts';
+import type { Caller, ResolvedCall, Result } from '../../core/call.ts';
 import type { Clock } from '../../core/time.ts';
 import type { Connection } from '../connection.ts';
+import type { SuspendedCalls } from '../elicitation/suspended-calls.ts';
+import { resumeSuspended } from '../protocol/resume-suspended.ts';
 import { PrivateConnections, type SoleUser, takesAnother } from './private-connections.ts';
 import type { Server } from './server.ts';
 import type { ServerCache } from './server-cache.ts';
@@ -25,6 +27,8 @@ export interface ConnectionPool {
   ready(name: string, call: ConnectionUser): Connection | undefined;
   /** Returns the connection that this call may use; opens one when there is none. */
   connectionFor(name: string, call: ConnectionUser, signal: AbortSignal): Promise<Connection>;
+  /** Continues a suspended call with the input responses of `call`. Throws INPUT_INVALID for an unknown ticket. */
+  resume(call: ResolvedCall): Promise<Result>;
   /** Returns the open shared connection, if this call uses it. */
   shared(name: string, call: ConnectionUser): Connection | undefined;
   /** Connects a server; returns whose private connection a call uses, or undefined for the shared one. */
@@ -55,6 +59,7 @@ export interface OwnedConnectionPool extends ConnectionPool {
 
 export interface ConnectionPoolOptions {
   readonly cache: ServerCache;
+  readonly suspendedCalls: SuspendedCalls;
   readonly user: SoleUser | undefined;
   readonly clock: Clock;
   readonly find: (name: string) => Server | undefined;
@@ -67,7 +72,7 @@ export interface ConnectionPoolOptions {
 }
 
 export function connectionPool(options: ConnectionPoolOptions): OwnedConnectionPool {
-  const { cache, user: only, clock, find, using, onOpened, closing } = options;
+  const { cache, suspendedCalls, user: only, clock, find, using, onOpened, closing } = options;
   const privates = new PrivateConnections({ clock, onOpened });
 
   /** Decides for every call: the shared connection if the user belongs there, else a private one. */
@@ -91,6 +96,7 @@ export function connectionPool(options: ConnectionPoolOptions): OwnedConnectionP
 
   return {
     connectionFor,
+    resume: (call) => resumeSuspended(suspendedCalls, call),
     ready(name, call) {
       const server = find(name);
       return server && readyOn(server, call);

@@ -7,11 +7,11 @@ import { METHOD_NOT_FOUND } from '../../wire/mcp.ts';
 import type { Peer } from '../../wire/peer.ts';
 import { completeResult, errorResult, requestOf, requestOptionsOf } from '../call-request.ts';
 import { LegacyCall } from '../elicitation/legacy-call.ts';
-import { resultOrSuspend } from '../elicitation/resume-suspended.ts';
 import { isInputRequest, type ServerRequests, unsupported } from '../elicitation/server-requests.ts';
 import { hasAccepted, requiredUrls, type UrlElicitations, urlElicitations } from '../elicitation/url-elicitation.ts';
 import { toFailure } from '../failure.ts';
 import { beginTask, isOnlyTask, type LegacyTask, relatedTask } from '../legacy-task.ts';
+import { resultOrSuspend } from './resume-suspended.ts';
 import { type RunningCall, type RunningCalls, runningCalls } from './running-calls.ts';
 
 export interface ProtocolCallsOptions {

@@ -1,10 +1,10 @@
 import type { ClientCapabilities, InputResponses, JsonObject, ResolvedCall, Result } from '../../core/call.ts';
 import type { Peer } from '../../wire/peer.ts';
-import { resumeSuspended } from '../elicitation/resume-suspended.ts';
 import { openServerRequests } from '../elicitation/server-requests.ts';
 import { type SuspendedCallsOptions, suspendedCalls } from '../elicitation/suspended-calls.ts';
 import { type TinyAnswer, tinyServer, toolCall } from '../fixtures.ts';
 import { connectInMemory } from '../transports/connect-in-memory.ts';
+import { resumeSuspended } from './resume-suspended.ts';
 
 export const ALL: ClientCapabilities = { form: true, url: true, sampling: true, samplingTools: false, roots: true };
 export const FORM = { message: 'Which?', requestedSchema: { type: 'object', properties: { n: { type: 'integer' } } } };

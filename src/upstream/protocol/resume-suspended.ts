@@ -1,9 +1,9 @@
 import type { ResolvedCall, Result } from '../../core/call.ts';
 import { completeResult } from '../call-request.ts';
+import type { LegacyCall } from '../elicitation/legacy-call.ts';
+import type { SuspendedCalls } from '../elicitation/suspended-calls.ts';
 import { toFailure } from '../failure.ts';
 import { withoutTask } from '../legacy-task.ts';
-import type { LegacyCall } from './legacy-call.ts';
-import type { SuspendedCalls } from './suspended-calls.ts';
 
 /** Continues the suspended call of a ticket, on whichever connection it waits. */
 export async function resumeSuspended(suspendedCalls: SuspendedCalls, call: ResolvedCall): Promise<Result> {
