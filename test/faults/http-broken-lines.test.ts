@@ -48,7 +48,7 @@ verifies('T5', 'closes the line after three network failures in a row, whatever 
   faults.push(cutInBody, (response) => void response.destroy(), cutInBody);
   for (const _ of faults.slice()) await expect(act()).rejects.toMatchObject({ delivered: 'maybe' });
   await peer.closed;
-  expect(line.ending()).toMatch(/^3 network failures in a row \(\w+\)\.$/);
+  expect(line.closeReason()).toMatch(/^3 network failures in a row \(\w+\)\.$/);
 });
 
 verifies('T5', 'closes the line after three failures to reach a server that has gone', async () => {

@@ -52,11 +52,11 @@ const KINDS: readonly [string, string, (options: Options) => Transport][] = [
 ];
 
 for (const [kind, hello, open] of KINDS) {
-  const connect = async (tellMs = 60_000) => {
+  const connect = async (acceptMs = 60_000) => {
     const server = await deafServer(hello);
     const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
     onTestFinished(() => dispatcher.destroy());
-    const peer = new Peer(open({ server: 'demo', url: server.url, dispatcher, tellMs }), { server: 'demo' });
+    const peer = new Peer(open({ server: 'demo', url: server.url, dispatcher, acceptMs }), { server: 'demo' });
     onTestFinished(() => peer.close());
     await peer.start();
     return { ...server, peer };

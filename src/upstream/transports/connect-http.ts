@@ -12,6 +12,6 @@ export function connectHttp(entry: RemoteEntry, pool: HttpPool): Connect {
     const { headers, maxMessageBytes } = entry;
     const line = new HttpClientTransport({ server: options.server, url, dispatcher, headers, maxMessageBytes });
     const onLegacyVersion = (version: string) => line.setProtocolVersion(version);
-    return openConnection({ ...options, transport: line, onLegacyVersion, stderrTail: () => line.ending() });
+    return openConnection({ ...options, transport: line, onLegacyVersion, stderrTail: () => line.closeReason() });
   };
 }

@@ -20,6 +20,12 @@ export function connectSse({ url: address, headers, maxMessageBytes }: RemoteAdd
     });
     const onLegacyVersion = (version: string) => line.setProtocolVersion(version);
     // The transport is older than discovery: there is nothing to find out.
-    return openConnection({ ...options, known, transport: line, onLegacyVersion, stderrTail: () => line.ending() });
+    return openConnection({
+      ...options,
+      known,
+      transport: line,
+      onLegacyVersion,
+      stderrTail: () => line.closeReason(),
+    });
   };
 }

@@ -19,6 +19,6 @@ export function connectWs({ url, headers, maxMessageBytes }: RemoteAddress): Con
       upgradeMs: timeoutMs,
       maxMessageBytes,
     });
-    return openConnection({ ...options, transport: line, stderrTail: () => line.ending() });
+    return openConnection({ ...options, transport: line, stderrTail: () => line.closeReason() });
   };
 }

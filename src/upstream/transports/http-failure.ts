@@ -97,7 +97,7 @@ function foundInstead(asked: number, { start, unread, responseId, isEventStream 
 }
 
 /** What a refusal says to this request, if anything. Servers put a JSON-RPC error into a 400 or 404. */
-export function answerIn({ text }: ResponseHead, asked: number): JsonObject | undefined {
+export function errorResponseIn({ text }: ResponseHead, asked: number): JsonObject | undefined {
   try {
     const answer = parseJson(text, { keys: 'any', numbers: 'exact' });
     return isObject(answer) && answer.id === asked && answer.error !== undefined ? answer : undefined;
@@ -105,6 +105,9 @@ export function answerIn({ text }: ResponseHead, asked: number): JsonObject | un
     return undefined;
   }
 }
+
+/** The close reason of a transport whose server answered that it no longer has the session. */
+export const SESSION_LOST = 'It no longer knew the session.';
 
 /** The server has forgotten the session. Nothing was done: a new line may ask once more. */
 export function toSessionGone(server: string, status: number): UpstreamError {

@@ -2,13 +2,12 @@ import type { Dispatcher } from 'undici';
 import type { JsonObject } from '../../core/call.ts';
 import { UpstreamError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
-import type { Message, SendOptions, Transport } from '../../wire/json-rpc.ts';
-import { answeredStreams } from './answered-streams.ts';
+import type { Message, SendOptions } from '../../wire/json-rpc.ts';
 import { MAX_MESSAGE_BYTES } from './bad-message.ts';
-import { failureStreak } from './failure-streak.ts';
 import { HttpExchange, type Purpose, type ResponseHead, type Sending } from './http-exchange.ts';
 import {
-  answerIn,
+  errorResponseIn,
+  SESSION_LOST,
   toNoResponse,
   toRefusal,
   toSessionGone,
@@ -17,109 +16,94 @@ import {
 } from './http-failure.ts';
 import { keepGetStream } from './http-get-stream.ts';
 import { headersOfBody } from './http-headers.ts';
+import { type HttpAddress, type HttpSender, httpSender, toHttpAddress } from './http-sender.ts';
+import { RemoteTransport } from './remote-transport.ts';
 import { requestWaits } from './request-waits.ts';
-import { type UnansweredPosts, unansweredPosts } from './unanswered-posts.ts';
 
 type Headers = Record<string, string>;
 
 export interface HttpTransportOptions {
   readonly server: string;
   readonly url: URL;
-  /** Shared by all lines. Give it `headersTimeout: 0, bodyTimeout: 0`: deadlines are the wire's. */
+  /** Shared by all transports. It needs `headersTimeout: 0, bodyTimeout: 0`: the peer has the deadlines. */
   readonly dispatcher: Dispatcher;
   readonly headers?: Readonly<Headers>;
-  /** Asked before every exchange, so that a refreshed token is used at once. */
+  /** Called before every exchange, so that a refreshed token is used at once. */
   readonly authorize?: () => Promise<Readonly<Headers>>;
   readonly maxMessageBytes?: number | undefined;
-  /** How long it waits at least before it opens a stream again. */
+  /** Shortest delay before a stream is opened again. */
   readonly retryMs?: number;
-  /** How long the server may take to accept a message that it does not answer. */
-  readonly tellMs?: number | undefined;
+  /** Longest wait for the server to accept a message without a response; 15 s by default. */
+  readonly acceptMs?: number | undefined;
 }
 
 const RETRY_MS = 1000;
 const MAX_RESUMES = 3;
-const GOODBYE_MS = 2000;
-const FORGOTTEN_MS = 1000;
-const FORGOTTEN = 'It no longer knew the session.';
+const DELETE_MS = 2000;
+const SESSION_LOST_MS = 1000;
 const SESSION_NOT_FOUND = -32001;
 
 /** Streamable HTTP in both eras, one POST per message; for legacy servers also the GET stream and resumption. */
-export class HttpClientTransport implements Transport {
+export class HttpClientTransport extends RemoteTransport {
   readonly hasPerRequestStream = true;
-  onmessage: Transport['onmessage'];
-  onclose: Transport['onclose'];
-  onerror: Transport['onerror'];
-  onlost: Transport['onlost'];
   sessionId?: string | undefined;
   readonly #options: HttpTransportOptions;
-  readonly #path: string;
   readonly #open = new Map<number, HttpExchange>();
-  /** All that has a socket. */
-  readonly #sent = new Set<HttpExchange>();
-  readonly #answered = answeredStreams();
-  readonly #posts: UnansweredPosts;
+  readonly #address: HttpAddress;
+  readonly #sender: HttpSender;
   readonly #closing = new AbortController();
-  #version: string | undefined;
   readonly #waits = requestWaits();
-  readonly #failures = failureStreak((reason) => this.#end(reason));
-  #forgotten = false;
-  #ending = '';
+  #isSessionLost = false;
 
   constructor(options: HttpTransportOptions) {
+    super(options.server);
     this.#options = options;
-    this.#path = options.url.pathname + options.url.search;
-    this.#posts = unansweredPosts(options.server, options.tellMs);
+    this.#address = toHttpAddress(options.url);
+    this.#sender = httpSender({ ...options, onFailureStreak: (reason) => this.closeWith(reason) });
   }
 
   async start(): Promise<void> {}
 
-  /** Legacy only: a modern message names its version itself. */
-  setProtocolVersion(version: string): void {
-    this.#version = version;
-  }
-
-  /** Why the line closed by itself; empty when it did not. */
-  ending(): string {
-    return this.#ending;
-  }
-
-  /** Settles when the server has accepted the message; the answer comes by `onmessage`. */
+  /** Settles when the server has accepted the message. The response arrives by `onmessage`. */
   send(message: Message, options: SendOptions = {}): Promise<void> {
     const { id, method = '', params } = message as { id?: number; method?: string; params?: JsonObject };
-    if (this.#forgotten) return Promise.reject(toSessionGone(this.#options.server, 404));
+    if (this.#isSessionLost) return Promise.reject(toSessionGone(this.#options.server, 404));
     const sending: Sending = {
       method: 'POST',
       body: JSON.stringify(message),
       headers: { ...headersOfBody(method, params), ...options.headers, 'content-type': 'application/json' },
     };
-    if (id === undefined || method === '') return this.#tell(sending, method, options.signal);
-    return this.#ask(id, sending, { ...options, opensSession: method === 'initialize' });
+    if (id === undefined || method === '') return this.#sendUnanswered(sending, method, options.signal);
+    return this.#request(id, sending, { ...options, opensSession: method === 'initialize' });
   }
 
-  async #tell(sending: Sending, method: string, signal: AbortSignal | undefined): Promise<void> {
+  async #sendUnanswered(sending: Sending, method: string, signal: AbortSignal | undefined): Promise<void> {
     const exchange = this.#exchange(undefined);
-    const head = await this.#posts.send({ exchange, dispatch: () => this.#dispatch(exchange, sending), signal });
+    const head = await this.#sender.sendUnanswered({
+      exchange,
+      dispatch: () => this.#dispatch(exchange, sending),
+      signal,
+    });
     if (!head.ok) return this.#refused(head, undefined);
-    this.#failures.end();
+    this.#sender.succeeded();
     if (method === 'notifications/initialized') void this.#listen();
   }
 
-  // Every call comes this way: a chain costs it less than an async function.
-  #ask(id: number, sending: Sending, options: SendOptions & Purpose): Promise<void> {
+  // Hot path: a promise chain costs less than an async function.
+  #request(id: number, sending: Sending, options: SendOptions & Purpose): Promise<void> {
     const { deadlineMs = 0, repeatable = false, onRequestStreamEnd } = options;
     const deadlineAt = performance.now() + deadlineMs;
     const exchange = this.#exchange(id, options);
-    const asked = this.#dispatch(exchange, sending).then((head) => {
+    const sent = this.#dispatch(exchange, sending).then((head) => {
       const waitMs = waitBeforeRetry(head, { deadlineAt, repeatable });
       if (waitMs === undefined)
         return head.ok ? this.#follow(exchange, id, onRequestStreamEnd) : this.#refused(head, id);
       return this.#waits.wait(id, waitMs).then(() => {
         if (!this.#open.has(id)) throw new Error('abandoned while it waited');
-        return this.#ask(id, sending, { ...options, deadlineMs: 0 }); // Once.
+        return this.#request(id, sending, { ...options, deadlineMs: 0 }); // Retries once.
       });
     });
-    return asked.catch((error) => {
+    return sent.catch((error) => {
       this.#settle(id);
       throw error;
     });
@@ -131,26 +115,23 @@ export class HttpClientTransport implements Transport {
     this.#waits.end(id);
   }
 
-  async close(): Promise<void> {
-    if (this.#closing.signal.aborted) return;
+  protected release(): void {
     this.#closing.abort();
     for (const id of this.#open.keys()) this.abandon(id);
-    this.#posts.close();
-    for (const exchange of this.#sent) exchange.abort();
-    if (this.sessionId) this.#sayGoodbye();
-    this.onclose?.();
+    this.#sender.close();
+    if (this.sessionId) this.#deleteSession();
   }
 
-  // A courtesy: nobody waits for the answer, and a server that gives none is left alone.
-  #sayGoodbye(): void {
+  // close() does not wait for the response. The DELETE is aborted after 2 s.
+  #deleteSession(): void {
     const exchange = this.#exchange(undefined);
-    const timer = setTimeout(() => exchange.abort(), GOODBYE_MS).unref();
+    const timer = setTimeout(() => exchange.abort(), DELETE_MS).unref();
     const done = () => clearTimeout(timer);
     this.#dispatch(exchange, { method: 'DELETE' }).then(done, done);
   }
 
-  /** Registered before anything is awaited, so that a call abandoned meanwhile is never sent. */
-  #exchange(asked: number | undefined, { opensSession, resumes }: Purpose = {}): HttpExchange {
+  /** Registers the exchange before anything is awaited, so that a call abandoned meanwhile is never sent. */
+  #exchange(requestId: number | undefined, { opensSession, resumes }: Purpose = {}): HttpExchange {
     const exchange: HttpExchange = new HttpExchange({
       server: this.#options.server,
       maxMessageBytes: this.#options.maxMessageBytes ?? MAX_MESSAGE_BYTES,
@@ -162,25 +143,22 @@ export class HttpClientTransport implements Transport {
         if (opensSession) this.sessionId = headers['mcp-session-id'] as string | undefined;
       },
       onMessage: (message) => {
-        this.#failures.end();
+        this.#sender.succeeded();
         for (const one of Array.isArray(message) ? message : [message]) {
           const answered = this.#answeredBy(one);
           if (answered === exchange && resumes) exchange.abort();
-          else if (answered) this.#answered.add(answered);
+          else if (answered) this.#sender.answered(answered);
         }
-        this.onmessage?.(message as Message, { relatedRequestId: asked });
+        this.onmessage?.(message as Message, { relatedRequestId: requestId });
       },
-      onEnd: () => {
-        this.#sent.delete(exchange);
-        this.#answered.delete(exchange);
-      },
+      onEnd: () => this.#sender.ended(exchange),
     });
-    if (asked !== undefined) this.#open.set(asked, exchange);
+    if (requestId !== undefined) this.#open.set(requestId, exchange);
     if (opensSession) this.sessionId = undefined;
     return exchange;
   }
 
-  /** The request that a message settles. The answer may come on another stream than the one its request opened. */
+  /** Settles the request that a message answers and returns its exchange. A response may arrive on another stream. */
   #answeredBy(message: unknown): HttpExchange | undefined {
     if (!isObject(message) || message.method || typeof message.id !== 'number') return undefined;
     const exchange = this.#open.get(message.id);
@@ -191,57 +169,56 @@ export class HttpClientTransport implements Transport {
   #dispatch(exchange: HttpExchange, sending: Sending): Promise<ResponseHead> {
     const { authorize } = this.#options;
     return authorize
-      ? authorize().then((shown) => this.#hand(exchange, sending, shown))
+      ? authorize().then((credential) => this.#hand(exchange, sending, credential))
       : this.#hand(exchange, sending);
   }
 
-  #hand(exchange: HttpExchange, { method, body, headers }: Sending, shown?: Readonly<Headers>): Promise<ResponseHead> {
-    const { server, url, dispatcher } = this.#options;
-    const all: Headers = { ...this.#options.headers, ...shown };
+  #hand(
+    exchange: HttpExchange,
+    { method, body, headers }: Sending,
+    credential?: Readonly<Headers>,
+  ): Promise<ResponseHead> {
+    const all: Headers = { ...this.#options.headers, ...credential };
     all.accept = 'application/json, text/event-stream';
     if (this.sessionId) all['mcp-session-id'] = this.sessionId;
-    if (this.#version) all['mcp-protocol-version'] = this.#version;
+    if (this.protocolVersion) all['mcp-protocol-version'] = this.protocolVersion;
     Object.assign(all, headers);
-    const { origin } = url;
-    const isTooLate = this.#closing.signal.aborted && method !== 'DELETE';
-    if (exchange.aborted || isTooLate) {
-      return Promise.reject(toTransportFailure(server, new Error('abandoned before it was sent')));
+    if (exchange.aborted || (this.isClosed && method !== 'DELETE')) {
+      return Promise.reject(toTransportFailure(this.server, new Error('abandoned before it was sent')));
     }
-    // Said here again, because a pool behind a proxy does not pass on what its agent was told.
-    const patient = { headersTimeout: 0, bodyTimeout: 0 };
-    this.#sent.add(exchange);
-    try {
-      dispatcher.dispatch({ origin, path: this.#path, method, headers: all, body: body ?? null, ...patient }, exchange);
-    } catch (error) {
-      exchange.onResponseError(undefined, error as Error);
-    }
-    return exchange.head.catch((error) => {
-      this.#failures.count(error);
-      throw toTransportFailure(server, error);
-    });
+    return this.#sender.send(exchange, { method, address: this.#address, headers: all, body });
   }
 
-  // Nearly always the answer has come when the exchange ends, and there is nothing to do.
-  #follow(exchange: HttpExchange, id: number, unanswered: SendOptions['onRequestStreamEnd']): void {
+  // Nearly always the response has arrived when the exchange ends.
+  #follow(exchange: HttpExchange, id: number, onStreamEnd: SendOptions['onRequestStreamEnd']): void {
     exchange.ended.then(() => {
-      if (this.#open.has(id)) void this.#goOn(exchange, id, unanswered);
+      if (this.#open.has(id)) void this.#resumeUntilAnswered(exchange, id, onStreamEnd);
     });
   }
 
-  /** Waits until the request is answered, resuming a legacy stream that broke; else says that no answer will come. */
-  async #goOn(first: HttpExchange, id: number, unanswered: SendOptions['onRequestStreamEnd']): Promise<void> {
+  /** Waits for the response and resumes a broken legacy stream up to 3 times. Then reports that none will come. */
+  async #resumeUntilAnswered(
+    first: HttpExchange,
+    id: number,
+    onStreamEnd: SendOptions['onRequestStreamEnd'],
+  ): Promise<void> {
     let exchange = first;
     let error: Error | undefined;
     for (let resumes = 0; ; resumes++) {
       error = await exchange.ended;
       if (!this.#open.has(id)) return;
       if (error) {
-        this.#failures.count(error);
+        this.#sender.countFailure(error);
         this.onerror?.(error);
       }
       const { lastEventId, retryMs = this.#options.retryMs ?? RETRY_MS } = exchange;
-      // Modern lines have no version of their own, and no resumption. What was too large would be so again.
-      if (!this.#version || error instanceof UpstreamError || lastEventId === undefined || resumes === MAX_RESUMES)
+      // Modern streams cannot be resumed, and a message over the size limit would be too large again.
+      if (
+        !this.protocolVersion ||
+        error instanceof UpstreamError ||
+        lastEventId === undefined ||
+        resumes === MAX_RESUMES
+      )
         break;
       await this.#waits.wait(id, retryMs);
       if (!this.#open.has(id)) return;
@@ -250,7 +227,7 @@ export class HttpClientTransport implements Transport {
       exchange = next;
     }
     this.#settle(id);
-    unanswered?.(toNoResponse(this.#options.server, id, exchange, error));
+    onStreamEnd?.(toNoResponse(this.#options.server, id, exchange, error));
   }
 
   #resume(exchange: HttpExchange, lastEventId: string | undefined): Promise<ResponseHead | undefined> {
@@ -269,35 +246,30 @@ export class HttpClientTransport implements Transport {
     return keepGetStream({ open, retryMs: this.#options.retryMs ?? RETRY_MS, signal: this.#closing.signal });
   }
 
-  #refused(head: ResponseHead, asked: number | undefined): void {
+  #refused(head: ResponseHead, requestId: number | undefined): void {
     const { server, url } = this.#options;
-    this.#failures.end();
-    if (asked !== undefined) this.#settle(asked);
-    const answer = asked === undefined ? undefined : answerIn(head, asked);
-    const isGone = !answer || (isObject(answer.error) && answer.error.code === SESSION_NOT_FOUND);
-    if (head.status === 404 && (this.sessionId || this.#forgotten) && isGone) {
+    this.#sender.succeeded();
+    if (requestId !== undefined) this.#settle(requestId);
+    const response = requestId === undefined ? undefined : errorResponseIn(head, requestId);
+    const isGone = !response || (isObject(response.error) && response.error.code === SESSION_NOT_FOUND);
+    if (head.status === 404 && (this.sessionId || this.#isSessionLost) && isGone) {
       this.#loseSession();
       throw toSessionGone(server, head.status);
     }
-    if (!answer) throw toRefusal(server, head, url);
-    this.onmessage?.(answer, { relatedRequestId: asked });
+    if (!response) throw toRefusal(server, head, url);
+    this.onmessage?.(response, { relatedRequestId: requestId });
   }
 
   #settle(id: number): void {
     this.#open.delete(id);
-    if (this.#forgotten && this.#open.size === 0) setImmediate(() => this.#end(FORGOTTEN));
+    if (this.#isSessionLost && this.#open.size === 0) setImmediate(() => this.closeWith(SESSION_LOST));
   }
 
-  // A session begins with a handshake: on a new line. Calls under way get a moment to hear the same for themselves.
+  // A new session needs a new connection. Requests in flight get 1 s to receive their own 404.
   #loseSession(): void {
-    if (this.#forgotten) return;
-    this.#forgotten = true;
+    if (this.#isSessionLost) return;
+    this.#isSessionLost = true;
     this.sessionId = undefined;
-    setTimeout(() => this.#end(FORGOTTEN), this.#open.size === 0 ? 0 : FORGOTTEN_MS);
-  }
-
-  #end(reason: string): void {
-    this.#ending ||= reason;
-    void this.close();
+    setTimeout(() => this.closeWith(SESSION_LOST), this.#open.size === 0 ? 0 : SESSION_LOST_MS);
   }
 }

@@ -86,7 +86,7 @@ verifies('T5', 'fails its calls at once and closes when the stream ends', async 
   for (const stream of streams) stream.end();
   await expect(answer).rejects.toMatchObject({ code: 'UPSTREAM_FAILED', delivered: 'maybe' });
   await peer.closed;
-  expect(line.ending()).toBe('It ended its stream.');
+  expect(line.closeReason()).toBe('It ended its stream.');
 });
 
 it('does not open the stream again by itself', async () => {
@@ -165,5 +165,5 @@ verifies('F3', 'closes on a message larger than the limit', async () => {
   await peer.start();
   await expect(ask('tools/call')).rejects.toMatchObject({ code: 'UPSTREAM_FAILED', delivered: 'maybe' });
   await peer.closed;
-  expect(line.ending()).toContain('1024 bytes');
+  expect(line.closeReason()).toContain('1024 bytes');
 });

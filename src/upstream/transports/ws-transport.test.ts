@@ -71,7 +71,7 @@ verifies('T5', 'ends a line whose server no longer answers pings', async () => {
   await peer.start();
   await expect(ask('tools/call')).rejects.toMatchObject({ code: 'UPSTREAM_FAILED', delivered: 'maybe' });
   await peer.closed;
-  expect(line.ending()).toBe('It did not answer a ping within 20 ms.');
+  expect(line.closeReason()).toBe('It did not answer a ping within 20 ms.');
 });
 
 it('keeps a silent line whose server answers pings', async () => {
@@ -93,7 +93,7 @@ verifies('F3', 'closes on a message larger than the limit, and says so', async (
   await peer.start();
   await expect(ask('tools/call')).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' });
   await peer.closed;
-  expect(line.ending()).toBe('It sent a message of more than 1024 bytes, the limit: raise its `maxMessageBytes`.');
+  expect(line.closeReason()).toBe('It sent a message of more than 1024 bytes, the limit: raise its `maxMessageBytes`.');
 });
 
 verifies('F3', 'passes over what is no message, and goes on', async () => {
