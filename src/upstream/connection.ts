@@ -4,10 +4,10 @@ import type { Era, ProtocolVersion } from '../wire/mcp.ts';
 import type { DroppedCounts } from '../wire/peer.ts';
 import type { ServerRequests } from './elicitation/server-requests.ts';
 
-/** What a server can be asked to list. */
+/** The lists that a server may have. */
 export type ListKind = 'tools' | 'resources' | 'templates' | 'prompts';
 
-/** The capability by which a server says that it has such a list. */
+/** The server capability that declares each list. */
 export const CAPABILITY_OF: Readonly<Record<ListKind, string>> = {
   tools: 'tools',
   resources: 'resources',
@@ -26,36 +26,36 @@ export interface Agreement {
   readonly instructions: string | undefined;
 }
 
-/** One open line to one MCP server. Closed once, never reopened: open a new one. */
+/** An open connection to one MCP server. It closes once; a new connection is a new object. */
 export interface Connection {
   readonly server: string;
   readonly agreement: Agreement;
-  /** One round of a call: the answer, verbatim, or what the server asks first. Throws UpstreamError when the line fails it. */
+  /** Sends a call. Returns the verbatim result or the input requests of the server. Throws UpstreamError. */
   send(call: ResolvedCall): Promise<Result>;
-  /** All pages of one list, each item as the server wrote it; empty when the server has no such thing. */
+  /** Returns all pages of one list, with verbatim items; empty when the server does not declare the list. */
   list(kind: ListKind, signal: AbortSignal): Promise<readonly JsonObject[]>;
-  /** Whoever looks at the lists says so: those whose time is over are then heard of as changed. */
+  /** Reports every list whose TTL has expired as changed. Called whenever the lists are used. */
   refreshExpiredLists(): void;
-  /** A question so cheap that only a server in trouble does not answer it. */
+  /** Sends a cheap request. Rejects when the server does not answer it. */
   probe(signal: AbortSignal): Promise<void>;
-  /** Asks to be told when a resource changes; heard as `notifications/resources/updated`. */
+  /** Subscribes to a resource. Changes arrive as `notifications/resources/updated`. */
   subscribe(uri: string, signal: AbortSignal): Promise<void>;
   unsubscribe(uri: string, signal: AbortSignal): Promise<void>;
   notify(method: string, params: JsonObject, signal: AbortSignal): Promise<void>;
-  /** True once the server has asked something without saying during which call: then only one call at a time is certain. */
+  /** True once the server has sent a request without a related call. Only one call at a time is certain then. */
   sendsUnrelatedRequests(): boolean;
-  /** True once a call was sent: lists may then be of this session alone. */
+  /** True once a call was sent. Lists may then be specific to this session. */
   hasSentCall(): boolean;
-  /** How many requests wait for their answer, those parked behind a question included. */
+  /** Returns the number of requests without a response, suspended calls included. */
   inFlight(): number;
   close(): Promise<void>;
-  /** Lets what is under way come to its end, then closes. */
+  /** Waits for the requests in flight, then closes. */
   drain(): Promise<void>;
-  /** Settles when the line drops, for whatever reason. Never rejects. */
+  /** Settles when the connection ends, for any reason. Never rejects. */
   readonly closed: Promise<void>;
-  /** How many of its messages nobody was waiting for. */
+  /** Returns the counts of unexpected messages. */
   dropped(): DroppedCounts;
-  /** What the server said last on stderr, where it has one. */
+  /** Returns the end of the server's stderr, or why a remote connection closed. */
   stderrTail(): string;
 }
 
@@ -65,19 +65,19 @@ export interface ConnectOptions {
   readonly known: Era | undefined;
   /** Deadline of the handshake and of each request for a list; 15 s unless given. */
   readonly timeoutMs?: number;
-  /** The only version to speak, where the entry of the server fixes one. */
+  /** The only protocol version to use, if the server entry sets one. */
   readonly protocol?: ProtocolVersion | undefined;
-  /** What the server is told that the user can be asked. */
+  /** The client capabilities that the server is given. */
   readonly capabilities: ClientCapabilities;
-  /** Every notification that belongs to no call: changed lists and resources, log lines, and whatever else it says. */
+  /** Receives every notification without a related call: changed lists and resources, log messages and others. */
   readonly onNotification: (method: string, params: JsonObject) => void;
-  /** Told of something that is wrong with the server although its line holds, such as a message too long to read. */
+  /** Called for a fault that leaves the connection open, such as a message over the size limit. */
   readonly onTrouble?: (reason: string) => void;
-  /** Shared by the lines of one Heddle; a line that shares with nobody has its own. */
+  /** Shared by all connections of one Heddle. A connection without it makes its own. */
   readonly serverRequests?: ServerRequests;
-  /** Told when a call was answered with the wish for a credential. */
+  /** Called when the server answered a call with HTTP 401. */
   readonly onAuthNeeded?: (error: HeddleError) => void;
 }
 
-/** Opens a new line each time it is called. */
+/** Opens a new connection each time it is called. */
 export type Connect = (options: ConnectOptions) => Promise<Connection>;

@@ -4,23 +4,23 @@ import { Peer, type PeerOptions } from './peer.ts';
 
 export interface Talk {
   readonly peer: Peer;
-  readonly line: Transport;
-  /** What the peer has sent so far. */
+  readonly transport: Transport;
+  /** The messages that the peer has sent. */
   readonly sent: JsonObject[];
-  /** What the far end says; anything at all. */
-  say(message: unknown): void;
+  /** Delivers a message of the far end; any value. */
+  receive(message: unknown): void;
 }
 
-/** A peer on a line whose far end is the test. */
+/** Opens a peer on a transport whose far end is the test. */
 export async function talk(options: Partial<PeerOptions> = {}, traits: Partial<Transport> = {}): Promise<Talk> {
   const sent: JsonObject[] = [];
-  const line: Transport = {
+  const transport: Transport = {
     start: async () => {},
     send: async (message) => void sent.push(message),
-    close: async () => line.onclose?.(),
+    close: async () => transport.onclose?.(),
     ...traits,
   };
-  const peer = new Peer(line, { server: 'demo', ...options });
+  const peer = new Peer(transport, { server: 'demo', ...options });
   await peer.start();
-  return { peer, line, sent, say: (message) => line.onmessage?.(message as Message) };
+  return { peer, transport, sent, receive: (message) => transport.onmessage?.(message as Message) };
 }

@@ -1,8 +1,8 @@
 const MANY = 1000;
 
 /**
- * Bytes that arrive in pieces and are wanted whole. Whoever sends byte by byte must not cost a hundred bytes of memory for
- * each: many small pieces become one.
+ * Collects bytes that arrive in pieces. A Buffer costs about 100 bytes of memory, also for one byte.
+ * Therefore every 1000 pieces are joined into one.
  */
 export class GatheredBytes {
   #parts: Buffer[] = [];
@@ -15,18 +15,18 @@ export class GatheredBytes {
 
   add(piece: Buffer): void {
     this.#length += piece.length;
-    // Only the newest are joined: copying the older ones again each time would be quadratic.
+    // Only the newest pieces are joined. Copying the older ones again would be quadratic.
     if (this.#parts.push(piece) - this.#joined < MANY) return;
     this.#parts.push(join(this.#parts.splice(this.#joined)));
     this.#joined = this.#parts.length;
   }
 
-  /** How they begin: at most this many. */
+  /** Returns the first bytes, at most this many. */
   head(bytes: number): Buffer {
     return (this.#parts[0] ?? Buffer.alloc(0)).subarray(0, bytes);
   }
 
-  /** All of them; afterwards there are none. */
+  /** Returns all bytes and empties the collection. */
   take(): Buffer {
     const [first] = this.#parts;
     const whole = first && this.#parts.length === 1 ? first : Buffer.concat(this.#parts, this.#length);
@@ -41,7 +41,7 @@ export class GatheredBytes {
   }
 }
 
-/** In memory of its own: what shares some would keep the rest of it alive. */
+/** Joins pieces in memory of their own. A pooled Buffer would keep its whole pool alive. */
 function join(parts: readonly Buffer[]): Buffer {
   const whole = Buffer.allocUnsafeSlow(parts.reduce((sum, { length }) => sum + length, 0));
   let at = 0;

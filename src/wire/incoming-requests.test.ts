@@ -14,11 +14,11 @@ it('answers what the server asks, and keeps quiet once that was cancelled', asyn
     params.slow
       ? new Promise<JsonObject>((resolve) => signal.addEventListener('abort', () => resolve({})))
       : Promise.resolve({ roots: [] });
-  const { sent, say } = await talk({ answer });
-  say(request('r1', 'roots/list'));
-  say(request('r2', 'ping'));
-  say(request('r3', 'sampling/createMessage', { slow: true }));
-  say({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'r3' } });
+  const { sent, receive } = await talk({ answer });
+  receive(request('r1', 'roots/list'));
+  receive(request('r2', 'ping'));
+  receive(request('r3', 'sampling/createMessage', { slow: true }));
+  receive({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'r3' } });
   await turn();
   expect(sent.map(({ id, result }) => [id, result])).toEqual([
     ['r2', {}],
@@ -29,14 +29,14 @@ it('answers what the server asks, and keeps quiet once that was cancelled', asyn
 it('refuses an id that is still in use, takes it again afterwards, and keeps 1 and "1" apart', async () => {
   const first = Promise.withResolvers<JsonObject>();
   const answers = [first.promise, Promise.resolve({ text: true }), Promise.resolve({ again: true })];
-  const { sent, say } = await talk({ answer: () => answers.shift() as Promise<JsonObject> });
-  say(request(1, 'roots/list'));
-  say(request(1, 'roots/list'));
-  say(request('1', 'roots/list'));
+  const { sent, receive } = await talk({ answer: () => answers.shift() as Promise<JsonObject> });
+  receive(request(1, 'roots/list'));
+  receive(request(1, 'roots/list'));
+  receive(request('1', 'roots/list'));
   await turn();
   first.resolve({ first: true });
   await turn();
-  say(request(1, 'roots/list'));
+  receive(request(1, 'roots/list'));
   await turn();
   expect(sent).toMatchObject([
     { id: 1, error: { code: -32600, message: 'The id 1 is still in use.' } },
@@ -52,8 +52,8 @@ verifies('T4', 'answers a request with an id over 2^53 under exactly that id, an
       if (params.slow) signal.addEventListener('abort', () => resolve({}));
       else resolve({ roots: [] });
     });
-  const { peer, sent, say } = await talk({ answer });
-  const hear = (text: string) => say(parseJson(text, { numbers: 'exact' }));
+  const { peer, sent, receive } = await talk({ answer });
+  const hear = (text: string) => receive(parseJson(text, { numbers: 'exact' }));
   hear('{"jsonrpc":"2.0","id":9007199254740993,"method":"roots/list","params":{"slow":true}}');
   hear('{"jsonrpc":"2.0","id":9007199254740993,"method":"roots/list"}');
   hear('{"jsonrpc":"2.0","id":"9007199254740993","method":"roots/list"}');
@@ -74,9 +74,9 @@ it('refuses with the words of an RpcError, and hides any other mistake', async (
     if (method === 'refused') throw new RpcError(-32602, 'No.', { why: 1 });
     throw new Error('the password is hunter2');
   };
-  const { sent, say } = await talk({ answer, trouble: (error) => troubles.push(error) });
-  say(request(1, 'refused'));
-  say(request(2, 'broken'));
+  const { sent, receive } = await talk({ answer, trouble: (error) => troubles.push(error) });
+  receive(request(1, 'refused'));
+  receive(request(2, 'broken'));
   await turn();
   expect(sent[0]).toEqual({ jsonrpc: '2.0', id: 1, error: { code: -32602, message: 'No.', data: { why: 1 } } });
   expect(sent[1]).toMatchObject({ id: 2, error: { code: -32603 } });
@@ -85,8 +85,8 @@ it('refuses with the words of an RpcError, and hides any other mistake', async (
 });
 
 it('knows no method but ping when nobody answers', async () => {
-  const { sent, say } = await talk();
-  say(request(1, 'sampling/createMessage'));
+  const { sent, receive } = await talk();
+  receive(request(1, 'sampling/createMessage'));
   await turn();
   expect(sent).toMatchObject([{ id: 1, error: { code: -32601 } }]);
 });
@@ -97,8 +97,8 @@ it('ends what it is answering when the line drops', async () => {
     asked.resolve(one);
     return new Promise<JsonObject>(() => {});
   };
-  const { peer, say } = await talk({ answer });
-  say(request(1, 'roots/list'));
+  const { peer, receive } = await talk({ answer });
+  receive(request(1, 'roots/list'));
   const { signal } = await asked.promise;
   await peer.close();
   expect(signal.aborted).toBe(true);
@@ -106,9 +106,12 @@ it('ends what it is answering when the line drops', async () => {
 
 it('hands on every notification, and on whose stream it came', async () => {
   const heard: unknown[] = [];
-  const { line } = await talk({ onNotification: (...all) => heard.push(all) });
-  line.onmessage?.({ jsonrpc: '2.0', method: 'notifications/message', params: { data: 1 } }, { relatedRequestId: 4 });
-  line.onmessage?.({ jsonrpc: '2.0', method: 'x-vendor/thing' });
+  const { transport } = await talk({ onNotification: (...all) => heard.push(all) });
+  transport.onmessage?.(
+    { jsonrpc: '2.0', method: 'notifications/message', params: { data: 1 } },
+    { relatedRequestId: 4 },
+  );
+  transport.onmessage?.({ jsonrpc: '2.0', method: 'x-vendor/thing' });
   expect(heard).toEqual([
     ['notifications/message', { data: 1 }, 4],
     ['x-vendor/thing', {}, undefined],

@@ -14,15 +14,15 @@ export const isRequestId = (id: unknown): id is RequestId =>
 /** Returns a map key: each raw number is an object of its own, even when two are the same id. */
 const keyOf = (id: RequestId) => (typeof id === 'object' ? BigInt(id.rawJSON) : id);
 
-/** A request of the other side, as the one who answers sees it. */
+/** The context in which a request of the other side is answered. */
 export interface IncomingRequest {
   readonly id: RequestId;
   readonly signal: AbortSignal;
-  /** Our request id, when the line knows on whose stream the question came. */
+  /** Our request id, if the transport knows on whose stream the request arrived. */
   readonly relatedRequestId: number | undefined;
 }
 
-/** A request of the other side, as it came. */
+/** A request of the other side, as received. */
 export interface ReceivedRequest {
   readonly id: RequestId;
   readonly method: string;
@@ -31,9 +31,9 @@ export interface ReceivedRequest {
 }
 
 export interface IncomingRequestOptions {
-  /** Answers what the other side asks. Throw an `RpcError` to refuse. */
-  readonly answer?: (method: string, params: JsonObject, asked: IncomingRequest) => Promise<JsonObject>;
-  /** Faults that belong to no request of ours: garbage, broken streams, answers that threw. */
+  /** Answers a request. Throws an `RpcError` to refuse it. */
+  readonly answer?: (method: string, params: JsonObject, request: IncomingRequest) => Promise<JsonObject>;
+  /** Receives faults without a request of ours: invalid messages, broken streams, handlers that threw. */
   readonly trouble?: (error: Error) => void;
 }
 
@@ -43,7 +43,7 @@ export const toIdInUse = (id: RequestId): Message => {
   return { jsonrpc: '2.0', id, error: { code: INVALID_REQUEST, message } };
 };
 
-/** The half of a JSON-RPC peer that answers: `ping` by itself, the rest by `answer`. */
+/** Answers the requests of the other side: `ping` directly, the rest by `answer`. */
 export class IncomingRequests {
   readonly #options: IncomingRequestOptions;
   readonly #send: (message: Message) => Promise<void>;
@@ -57,14 +57,14 @@ export class IncomingRequests {
   async answer({ id, method, params, relatedRequestId }: ReceivedRequest): Promise<void> {
     const key = keyOf(id);
     if (this.#running.has(key)) {
-      return this.#say(toIdInUse(id));
+      return this.#reply(toIdInUse(id));
     }
     const abort = new AbortController();
     this.#running.set(key, abort);
     const outcome = await this.#outcome(method, params, { id, signal: abort.signal, relatedRequestId });
     this.#running.delete(key);
-    if (abort.signal.aborted) return; // Whoever cancelled no longer wants the answer.
-    await this.#say({ jsonrpc: '2.0', id, ...outcome });
+    if (abort.signal.aborted) return; // A cancelled request gets no response.
+    await this.#reply({ jsonrpc: '2.0', id, ...outcome });
   }
 
   cancel(id: unknown): void {
@@ -75,15 +75,15 @@ export class IncomingRequests {
     for (const abort of this.#running.values()) abort.abort();
   }
 
-  #say(message: Message): Promise<void> {
+  #reply(message: Message): Promise<void> {
     return this.#send(message).catch((error) => this.#options.trouble?.(error));
   }
 
-  async #outcome(method: string, params: JsonObject, asked: IncomingRequest): Promise<JsonObject> {
+  async #outcome(method: string, params: JsonObject, request: IncomingRequest): Promise<JsonObject> {
     if (method === 'ping') return { result: {} };
     try {
       if (!this.#options.answer) throw new RpcError(METHOD_NOT_FOUND, `${method} is not supported.`);
-      return { result: await this.#options.answer(method, params, asked) };
+      return { result: await this.#options.answer(method, params, request) };
     } catch (thrown) {
       if (thrown instanceof RpcError) return { error: thrown.toError() };
       this.#options.trouble?.(thrown instanceof Error ? thrown : new Error(String(thrown)));

@@ -7,17 +7,16 @@ import { INTERNAL_ERROR } from './mcp.ts';
 export type Message = JsonObject;
 
 /**
- * One line between two peers, whatever carries it. The shape is the SDK's
- * `Transport`, plus what it lacks: dropping a single request's stream by id,
- * and saying on whose stream a message came.
+ * Carries JSON-RPC messages between two peers. It has the members of the SDK's `Transport`.
+ * In addition it can abandon one request by id and name the request on whose stream a message arrived.
  */
 export interface Transport {
   onmessage?: ((message: Message, origin?: MessageOrigin) => void) | undefined;
   onclose?: (() => void) | undefined;
   onerror?: ((error: Error) => void) | undefined;
-  /** The answer to one of our requests came, but cannot be had. */
+  /** Called for a response that arrived but cannot be read. */
   onlost?: ((id: number, error: Error) => void) | undefined;
-  /** Each request has its own stream, so an answer can fail to come without the line being lost. */
+  /** True when each request has its own stream, so that a response can be lost while the transport stays open. */
   readonly hasPerRequestStream?: boolean;
   start(): Promise<void>;
   send(message: Message, options?: SendOptions): Promise<void>;
@@ -26,24 +25,24 @@ export interface Transport {
 }
 
 export interface MessageOrigin {
-  /** Our request id, when the line knows on whose stream the message came. */
+  /** Our request id, if the transport knows on whose stream the message arrived. */
   readonly relatedRequestId?: number | undefined;
 }
 
 export interface SendOptions {
   /** Called when the stream of a request ended without its response, with what came instead. */
   readonly onRequestStreamEnd?: (reason?: Error) => void;
-  /** Further headers for this message, where the line has any. */
+  /** Further HTTP headers for this message. Other transports ignore them. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** How long the answer is waited for: a line that was told to come back later does so only within that. */
+  /** The deadline of the response. A transport retries after `Retry-After` only within it. */
   readonly deadlineMs?: number;
-  /** Whether asking twice is the same as asking once. */
+  /** True when the request may be sent twice. */
   readonly repeatable?: boolean;
-  /** Ends the wait for a message to be accepted that nobody answers. Requests are given up by `abandon`. */
+  /** Ends the wait for the acceptance of a notification or response. Requests are ended by `abandon`. */
   readonly signal?: AbortSignal;
 }
 
-/** The peer understood the request and answered with an error. Its words pass through unharmed. */
+/** A JSON-RPC error response. Its code, message and data pass through unchanged. */
 export class RpcError extends Error {
   readonly code: number;
   readonly data: Json | undefined;
@@ -73,7 +72,7 @@ export class RpcError extends Error {
 /** The error for a response that has neither a result object nor an error. Its request may have been carried out. */
 export function toInvalidResponse(server: string, method: string, { result, error }: Message): UpstreamError {
   const isBoth = isObject(result) && isObject(error);
-  const found = isBoth ? 'both a result and an error' : `the result ${shown(result)} and no error`;
+  const found = isBoth ? 'both a result and an error' : `the result ${preview(result)} and no error`;
   const message = `${server} answered ${method} with an invalid JSON-RPC response: it has ${found}.`;
   return new UpstreamError('UPSTREAM_FAILED', message, {
     delivered: 'maybe',
@@ -82,4 +81,4 @@ export function toInvalidResponse(server: string, method: string, { result, erro
   });
 }
 
-const shown = (value: Json | undefined) => (value === undefined ? '(none)' : JSON.stringify(value).slice(0, 100));
+const preview = (value: Json | undefined) => (value === undefined ? '(none)' : JSON.stringify(value).slice(0, 100));

@@ -3,16 +3,16 @@ import { withPlainNumbers } from '../core/exact-numbers.ts';
 import { isObject } from '../core/json.ts';
 import type { Message, Transport } from './json-rpc.ts';
 
-/** Two lines that are each other's far end, in one process. Delivers on a microtask; closing either closes both. */
+/** Returns two connected in-process transports. Messages arrive on a microtask; closing one closes both. */
 export function linkedPair(): readonly [Transport, Transport] {
-  const left = new LinkedLine();
-  const right = new LinkedLine();
+  const left = new LinkedTransport();
+  const right = new LinkedTransport();
   left.link(right);
   right.link(left);
   return [left, right];
 }
 
-/** A server in process computes with the arguments it is given. */
+/** Converts raw numbers in the arguments to plain numbers, because an in-process server computes with them. */
 function withPlainArguments(message: Message): Message {
   const { params } = message;
   const input = isObject(params) ? params.arguments : undefined;
@@ -20,15 +20,15 @@ function withPlainArguments(message: Message): Message {
   return plain === input ? message : { ...message, params: { ...(params as JsonObject), arguments: plain } };
 }
 
-class LinkedLine implements Transport {
+class LinkedTransport implements Transport {
   onmessage: Transport['onmessage'];
   onclose: Transport['onclose'];
   onerror: Transport['onerror'];
-  #far: LinkedLine | undefined;
+  #far: LinkedTransport | undefined;
   #waiting: Message[] | undefined = [];
   #closed = false;
 
-  link(far: LinkedLine): void {
+  link(far: LinkedTransport): void {
     this.#far = far;
   }
 
@@ -39,7 +39,7 @@ class LinkedLine implements Transport {
   }
 
   async send(message: Message): Promise<void> {
-    if (this.#closed) throw new Error('The line is closed.');
+    if (this.#closed) throw new Error('The transport is closed.');
     if (this.#far) this.#far.#receive(withPlainArguments(message));
   }
 
@@ -47,7 +47,7 @@ class LinkedLine implements Transport {
     if (this.#closed) return;
     this.#closed = true;
     this.onclose?.();
-    await Promise.resolve(); // What was sent before is delivered first, as on a pipe.
+    await Promise.resolve(); // Earlier messages are delivered first, as on a pipe.
     await this.#far?.close();
   }
 

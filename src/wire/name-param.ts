@@ -9,7 +9,7 @@ const NAMED_BY: Readonly<Record<string, string>> = {
   'tasks/cancel': 'taskId',
 };
 
-/** What a 2026-07-28 request is about, as its `Mcp-Name` header says it; undefined for those that have none. */
+/** Returns the value of the `Mcp-Name` header of a 2026-07-28 request; undefined for methods without one. */
 export function nameParamOf(method: string, params: JsonObject | undefined): string | undefined {
   const field = Object.hasOwn(NAMED_BY, method) ? NAMED_BY[method] : undefined;
   const name = field && params?.[field];

@@ -14,20 +14,20 @@ const ownTime = () => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 
 afterEach(() => vi.useRealTimers());
 
 it('returns the result exactly as the server wrote it, unknown fields and content included', async () => {
-  const { peer, say } = await talk();
+  const { peer, receive } = await talk();
   const answer = peer.request('tools/call', { name: 'scan' }, soon);
   const result = { content: [{ type: 'hologram', depth: 3 }], vendor: { a: [1] } };
-  say({ jsonrpc: '2.0', id: 1, result, extra: true });
+  receive({ jsonrpc: '2.0', id: 1, result, extra: true });
   await expect(answer).resolves.toBe(result);
 });
 
 it('passes an error of the server on with its code, words and data', async () => {
-  const { peer, say } = await talk();
+  const { peer, receive } = await talk();
   const answer = peer.request('tools/call', {}, soon);
-  say({ jsonrpc: '2.0', id: 1, error: { code: -32042, message: 'Sign in first.', data: { url: 'https://x' } } });
+  receive({ jsonrpc: '2.0', id: 1, error: { code: -32042, message: 'Sign in first.', data: { url: 'https://x' } } });
   await expect(answer).rejects.toMatchObject({ code: -32042, message: 'Sign in first.', data: { url: 'https://x' } });
   const broken = peer.request('tools/call', {}, soon);
-  say({ jsonrpc: '2.0', id: 2, error: 'no' });
+  receive({ jsonrpc: '2.0', id: 2, error: 'no' });
   await expect(broken).rejects.toMatchObject({ name: 'RpcError', code: -32603 });
 });
 
@@ -45,34 +45,34 @@ it('fails a request that its line cannot even take, and forgets it', async () =>
 });
 
 verifies('F3', 'numbers its own requests and drops what nobody waits for, by kind', async () => {
-  const { peer, sent, say } = await talk();
+  const { peer, sent, receive } = await talk();
   const answers = [peer.request('a', {}, soon), peer.request('b', {}, soon)];
   expect(sent.map(({ id }) => id)).toEqual([1, 2]);
-  for (const id of [2, 1, 1, 7, 0, -1, 1.5, 'x', null]) say({ jsonrpc: '2.0', id, result: { id } });
-  for (const noise of [{ jsonrpc: '2.0', id: 2 }, { id: 2, result: 'text' }, 'noise', null, 7]) say(noise);
-  say({ jsonrpc: '2.0', id: {}, method: 'ping' });
+  for (const id of [2, 1, 1, 7, 0, -1, 1.5, 'x', null]) receive({ jsonrpc: '2.0', id, result: { id } });
+  for (const noise of [{ jsonrpc: '2.0', id: 2 }, { id: 2, result: 'text' }, 'noise', null, 7]) receive(noise);
+  receive({ jsonrpc: '2.0', id: {}, method: 'ping' });
   await expect(Promise.all(answers)).resolves.toEqual([{ id: 1 }, { id: 2 }]);
   expect(peer.dropped).toEqual({ stale: 2, unknown: 5, malformed: 6 });
 });
 
 it('reads a batch as the messages it holds', async () => {
-  const { peer, say } = await talk();
+  const { peer, receive } = await talk();
   const answers = [peer.request('a', {}, soon), peer.request('b', {}, soon)];
-  say([{ jsonrpc: '2.0', id: 2, result: { b: 1 } }, 'noise', { jsonrpc: '2.0', id: 1, result: { a: 1 } }]);
+  receive([{ jsonrpc: '2.0', id: 2, result: { b: 1 } }, 'noise', { jsonrpc: '2.0', id: 1, result: { a: 1 } }]);
   await expect(Promise.all(answers)).resolves.toEqual([{ a: 1 }, { b: 1 }]);
   expect(peer.dropped.malformed).toBe(1);
 });
 
 verifies('T6', 'cancels upstream when the deadline passes, and ignores the late answer', async () => {
   ownTime();
-  const { peer, sent, say } = await talk();
+  const { peer, sent, receive } = await talk();
   const answer = peer.request('tools/call', {}, { deadlineMs: 50 });
   vi.advanceTimersByTime(49);
   expect(sent).toHaveLength(1);
   vi.advanceTimersByTime(1);
   await expect(answer).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT', delivered: 'maybe' });
   expect(sent[1]).toMatchObject({ method: 'notifications/cancelled', params: { requestId: 1 } });
-  say({ jsonrpc: '2.0', id: 1, result: {} });
+  receive({ jsonrpc: '2.0', id: 1, result: {} });
   expect(peer.dropped.stale).toBe(1);
   expect(vi.getTimerCount()).toBe(0);
 });
@@ -82,17 +82,17 @@ verifies(
   'hands the late answer to whoever has to undo it, and cancels upstream only when none comes',
   async () => {
     ownTime();
-    const { peer, sent, say } = await talk();
+    const { peer, sent, receive } = await talk();
     const late: JsonObject[] = [];
     const ask = { deadlineMs: 50, onLate: (result: JsonObject) => void late.push(result) };
     const given = [peer.request('tools/call', {}, ask), peer.request('tools/call', {}, ask)];
     vi.advanceTimersByTime(50);
     for (const answer of given) await expect(answer).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
-    say({ jsonrpc: '2.0', id: 1, result: { task: 1 } });
+    receive({ jsonrpc: '2.0', id: 1, result: { task: 1 } });
     expect([late, sent.length]).toEqual([[{ task: 1 }], 2]);
     vi.advanceTimersByTime(5000);
     expect(sent.slice(2)).toMatchObject([{ method: 'notifications/cancelled', params: { requestId: 2 } }]);
-    say({ jsonrpc: '2.0', id: 2, result: {} });
+    receive({ jsonrpc: '2.0', id: 2, result: {} });
     expect([late.length, peer.dropped.stale, vi.getTimerCount()]).toEqual([1, 1, 0]);
     await peer.idle();
   },
@@ -100,16 +100,16 @@ verifies(
 
 verifies('T6', 'waits as long as it was told, even when that is longer than a timer can count', async () => {
   ownTime();
-  const { peer, say } = await talk();
+  const { peer, receive } = await talk();
   const answer = peer.request('tools/call', {}, { deadlineMs: 3_000_000_000 });
   vi.advanceTimersByTime(60_000);
-  say({ jsonrpc: '2.0', id: 1, result: { patient: true } });
+  receive({ jsonrpc: '2.0', id: 1, result: { patient: true } });
   await expect(answer).resolves.toEqual({ patient: true });
 });
 
 verifies('T6', 'lets progress extend the deadline, but not past the longest time', async () => {
   ownTime();
-  const { peer, sent, say } = await talk();
+  const { peer, sent, receive } = await talk();
   const seen: unknown[] = [];
   const onProgress = ({ progress }: JsonObject) => void seen.push(progress);
   const ask: RequestOptions = { deadlineMs: 50, longestMs: 120, onProgress };
@@ -118,7 +118,7 @@ verifies('T6', 'lets progress extend the deadline, but not past the longest time
   const failed = expect(answer).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
   for (let at = 40; at <= 120; at += 40) {
     vi.advanceTimersByTime(40);
-    say({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken: 1, progress: at } });
+    receive({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken: 1, progress: at } });
   }
   await failed;
   expect(seen).toEqual([40, 80]);
@@ -127,13 +127,13 @@ verifies('T6', 'lets progress extend the deadline, but not past the longest time
 
 it('does not let a listener to progress that throws harm the line', async () => {
   const troubles: Error[] = [];
-  const { peer, say } = await talk({ trouble: (error) => troubles.push(error) });
+  const { peer, receive } = await talk({ trouble: (error) => troubles.push(error) });
   const onProgress = () => {
     throw new Error('theirs');
   };
   const answer = peer.request('tools/call', {}, { ...soon, onProgress });
-  say({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken: 1, progress: 1 } });
-  say({ jsonrpc: '2.0', id: 1, result: { done: true } });
+  receive({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken: 1, progress: 1 } });
+  receive({ jsonrpc: '2.0', id: 1, result: { done: true } });
   await expect(answer).resolves.toEqual({ done: true });
   expect(troubles).toMatchObject([{ message: 'theirs' }]);
 });
@@ -201,24 +201,24 @@ it('fails a request alone when it cannot be sent, or when its own stream ends', 
     if (method === 'unsendable') throw new Error('no way');
     if (options?.onRequestStreamEnd) ends.push(options.onRequestStreamEnd);
   };
-  const { peer, say } = await talk({}, { send, hasPerRequestStream: true });
+  const { peer, receive } = await talk({}, { send, hasPerRequestStream: true });
   await expect(peer.request('unsendable', {}, soon)).rejects.toThrow('no way');
   const [one, other] = [peer.request('one', {}, soon), peer.request('other', {}, soon)];
   ends[0]?.();
   await expect(one).rejects.toMatchObject({ code: 'UPSTREAM_FAILED', delivered: 'maybe' });
-  say({ jsonrpc: '2.0', id: 3, result: { ok: true } });
+  receive({ jsonrpc: '2.0', id: 3, result: { ok: true } });
   await expect(other).resolves.toEqual({ ok: true });
 });
 
 verifies('T6', `leaves no timer and no listener behind after ${CALLS} calls`, async () => {
   ownTime();
-  const { peer, say } = await talk();
+  const { peer, receive } = await talk();
   const { signal } = new AbortController();
   const ask: RequestOptions = { ...soon, signal, onProgress: () => {} };
   for (let id = 1; id <= CALLS; id++) {
     const answer = peer.request('tools/call', {}, ask);
     if (id === CALLS) expect([getEventListeners(signal, 'abort').length, vi.getTimerCount()]).toEqual([1, 1]);
-    say({ jsonrpc: '2.0', id, [id % 3 ? 'result' : 'error']: {} });
+    receive({ jsonrpc: '2.0', id, [id % 3 ? 'result' : 'error']: {} });
     if (id % 3 === 0 || id % 1000 === 0) await answer.catch(() => {});
   }
   expect([getEventListeners(signal, 'abort').length, vi.getTimerCount()]).toEqual([0, 0]);
@@ -235,14 +235,14 @@ verifies('T6', 'never keeps the process alive by a timer', async () => {
 
 verifies('T6', 'progress extends the deadline up to the longest there is, and not a moment longer', async () => {
   ownTime();
-  const { peer, say } = await talk();
+  const { peer, receive } = await talk();
   const answer = peer.request('tools/call', {}, { deadlineMs: 60, longestMs: 100, onProgress: () => {} });
   const failing = expect(answer).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
   let ended = false;
   answer.catch(() => (ended = true));
   const at = async (ms: number) => {
     await vi.advanceTimersByTimeAsync(ms);
-    say({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken: 1, progress: 1 } });
+    receive({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken: 1, progress: 1 } });
   };
   await at(50);
   await at(45);
@@ -254,7 +254,7 @@ verifies('T6', 'progress extends the deadline up to the longest there is, and no
 
 verifies('T6', 'a request that is held has no deadline, and goes on under another', async () => {
   ownTime();
-  const { peer, sent, say } = await talk();
+  const { peer, sent, receive } = await talk();
   const first = new AbortController();
   const second = new AbortController();
   const reports: unknown[] = [];
@@ -263,11 +263,11 @@ verifies('T6', 'a request that is held has no deadline, and goes on under anothe
   const answer = peer.request('tools/call', {}, ask);
   const progress = { jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken: 1, progress: 1 } };
   peer.hold(1);
-  say(progress);
+  receive(progress);
   vi.advanceTimersByTime(10_000);
   const onGivenUp = (promise: Promise<void>) => (told = promise);
   peer.resume(1, { deadlineMs: 50, signal: second.signal, onProgress: () => reports.push('second'), onGivenUp });
-  say(progress);
+  receive(progress);
   first.abort();
   expect(getEventListeners(first.signal, 'abort')).toHaveLength(0);
   vi.advanceTimersByTime(49);
@@ -280,7 +280,7 @@ verifies('T6', 'a request that is held has no deadline, and goes on under anothe
   peer.resume(1, soon);
 });
 
-it('says in one request what the line does not say in the others, to modern servers only', async () => {
+it('overrides members of the envelope for one request, for modern servers only', async () => {
   const { peer, sent } = await talk();
   const ask = { ...soon, envelope: { extra: 1 } };
   void peer.request('a', {}, ask);

@@ -7,66 +7,66 @@ import { type Message, RpcError, type Transport, toInvalidResponse } from './jso
 import type { RequestOptions } from './request-options.ts';
 
 export interface PeerOptions extends IncomingRequestOptions {
-  /** Who is at the other end, for error messages. */
+  /** The name of the other side in error messages. */
   readonly server: string;
-  /** `askedBy` is our request id when the line knows on whose stream the notification came. */
-  readonly onNotification?: (method: string, params: JsonObject, askedBy: number | undefined) => void;
+  /** `relatedRequestId` is our request id, if the transport knows on whose stream the notification arrived. */
+  readonly onNotification?: (method: string, params: JsonObject, relatedRequestId: number | undefined) => void;
 }
 
-interface Asking {
+interface Settlers {
   readonly method: string;
   readonly resolve: (result: JsonObject) => void;
   readonly reject: (error: Error) => void;
 }
 
-interface Pending extends Asking {
-  readonly ask: RequestOptions;
+interface Pending extends Settlers {
+  readonly options: RequestOptions;
   readonly lastMoment: number;
   readonly giveUp: () => void;
   readonly onAbort: (() => void) | undefined;
   timer: NodeJS.Timeout;
-  /** Its clock stands still. */
-  held: boolean;
+  /** True while the deadline does not run. */
+  isPaused: boolean;
 }
 
-/** Messages nobody was waiting for. `stale`: answered twice, or after we gave up. */
+/** Counts of unexpected messages. `stale`: a second response, or a response after the request was given up. */
 export interface DroppedCounts {
   readonly malformed: number;
   readonly unknown: number;
   readonly stale: number;
 }
 
-// A timer told to wait longer fires at once.
+// A timer with a longer delay fires at once.
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 const LATE_MS = 5000;
 
-/** One JSON-RPC conversation over one line. Results come back exactly as the other side wrote them. */
+/** A JSON-RPC peer over one transport. Results are returned exactly as the other side wrote them. */
 export class Peer {
   readonly #dropped = { malformed: 0, unknown: 0, stale: 0 };
-  /** Settles when the line is gone, for whatever reason. Never rejects. */
+  /** Settles when the transport has closed, for any reason. Never rejects. */
   readonly closed: Promise<void>;
-  readonly #line: Transport;
+  readonly #transport: Transport;
   readonly #options: PeerOptions;
-  readonly #answering: IncomingRequests;
+  readonly #incoming: IncomingRequests;
   readonly #pending = new Map<number, Pending>();
   #whenIdle: PromiseWithResolvers<void> | undefined;
   #envelope: JsonObject | undefined;
   #lastId = 0;
   #down = false;
 
-  constructor(line: Transport, options: PeerOptions) {
-    this.#line = line;
+  constructor(transport: Transport, options: PeerOptions) {
+    this.#transport = transport;
     this.#options = options;
-    this.#answering = new IncomingRequests(options, (message) => line.send(message));
+    this.#incoming = new IncomingRequests(options, (message) => transport.send(message));
     this.closed = new Promise((resolve) => {
-      line.onclose = () => {
+      transport.onclose = () => {
         this.#lose();
         resolve();
       };
     });
-    line.onerror = (error) => options.trouble?.(error);
-    line.onlost = (id, error) => this.#take(id)?.reject(error);
-    line.onmessage = (message, origin) => this.#receive(message, origin?.relatedRequestId);
+    transport.onerror = (error) => options.trouble?.(error);
+    transport.onlost = (id, error) => this.#take(id)?.reject(error);
+    transport.onmessage = (message, origin) => this.#receive(message, origin?.relatedRequestId);
   }
 
   get dropped(): DroppedCounts {
@@ -74,14 +74,14 @@ export class Peer {
   }
 
   start(): Promise<void> {
-    return this.#line.start();
+    return this.#transport.start();
   }
 
   close(): Promise<void> {
-    return this.#line.close();
+    return this.#transport.close();
   }
 
-  /** Settles when nothing is under way any more. */
+  /** Settles when no request is in flight. */
   async idle(): Promise<void> {
     while (this.#pending.size > 0) {
       this.#whenIdle ??= Promise.withResolvers<void>();
@@ -89,90 +89,90 @@ export class Peer {
     }
   }
 
-  /** From now on every message carries this envelope, and cancelling closes the stream where there is one. */
+  /** Switches to the modern era: every message carries this envelope, and cancelling closes the request's stream. */
   speakModern(envelope: JsonObject): void {
     this.#envelope = envelope;
   }
 
-  request(method: string, params: JsonObject, ask: RequestOptions): Promise<JsonObject> {
+  request(method: string, params: JsonObject, options: RequestOptions): Promise<JsonObject> {
     const { server } = this.#options;
     if (this.#down) return Promise.reject(lost(server, 'no'));
-    if (ask.signal?.aborted) return Promise.reject(cancelled(server));
+    if (options.signal?.aborted) return Promise.reject(cancelled(server));
     const id = ++this.#lastId;
     const { promise, resolve, reject } = Promise.withResolvers<JsonObject>();
-    this.#pending.set(id, this.#watch(id, ask, { method, resolve, reject }));
-    ask.onId?.(id);
+    this.#pending.set(id, this.#watch(id, options, { method, resolve, reject }));
+    options.onId?.(id);
 
-    const message = { jsonrpc: '2.0', id, method, params: this.#withMeta(params, ask, id) };
+    const message = { jsonrpc: '2.0', id, method, params: this.#withMeta(params, options, id) };
     const fail = (error: Error) => this.#take(id)?.reject(error);
-    const { headers, deadlineMs, repeatable = method !== 'tools/call' } = ask;
-    const options = this.#line.hasPerRequestStream
+    const { headers, deadlineMs, repeatable = method !== 'tools/call' } = options;
+    const sendOptions = this.#transport.hasPerRequestStream
       ? {
-          onRequestStreamEnd: (why?: Error) => fail(why ?? lost(server, 'maybe')),
+          onRequestStreamEnd: (reason?: Error) => fail(reason ?? lost(server, 'maybe')),
           deadlineMs,
           repeatable,
           ...(headers && { headers }),
         }
       : undefined;
     try {
-      this.#line.send(message, options).catch(fail);
+      this.#transport.send(message, sendOptions).catch(fail);
     } catch (thrown) {
-      fail(thrown as Error); // What cannot be written as JSON.
+      fail(thrown as Error); // The message cannot be written as JSON.
     }
     return promise;
   }
 
-  /** Stops the clock of a request: the other side waits for a person. Its signal still ends it. */
+  /** Pauses the deadline of a request, because the other side waits for a user. Its signal still ends it. */
   hold(id: number): void {
     const entry = this.#pending.get(id);
     if (!entry) return;
     clearTimeout(entry.timer);
-    entry.held = true;
+    entry.isPaused = true;
   }
 
-  /** Goes on with a request that was held, under another deadline, signal and progress listener. */
-  resume(id: number, ask: RequestOptions): void {
+  /** Resumes a paused request with another deadline, signal and progress listener. */
+  resume(id: number, options: RequestOptions): void {
     const entry = this.#pending.get(id);
     if (!entry) return;
     this.#unwatch(entry);
-    if (ask.signal?.aborted) this.#giveUp(id, cancelled(this.#options.server));
-    else this.#pending.set(id, this.#watch(id, ask, entry));
+    if (options.signal?.aborted) this.#giveUp(id, cancelled(this.#options.server));
+    else this.#pending.set(id, this.#watch(id, options, entry));
   }
 
-  /** Gives up on a request that is still under way, and says so to the other side. */
+  /** Gives up a request in flight and sends `notifications/cancelled`. */
   cancel(id: number, error: Error): void {
     this.#giveUp(id, error);
   }
 
-  /** Settles when the line has taken it. An abort ends the wait; whether it was heard is then unknown. */
+  /** Settles when the transport has accepted the notification. After an abort its delivery is unknown. */
   notify(method: string, params: JsonObject = {}, signal?: AbortSignal): Promise<void> {
     const message = { jsonrpc: '2.0', method, params: this.#withMeta(params) };
-    if (!signal) return this.#line.send(message);
+    if (!signal) return this.#transport.send(message);
     if (signal.aborted) return Promise.reject(cancelled(this.#options.server));
-    return abortable(this.#line.send(message, { signal }), signal);
+    return abortable(this.#transport.send(message, { signal }), signal);
   }
 
-  #watch(id: number, ask: RequestOptions, { method, resolve, reject }: Asking): Pending {
+  #watch(id: number, options: RequestOptions, { method, resolve, reject }: Settlers): Pending {
     const { server } = this.#options;
-    const onAbort = ask.signal && (() => this.#giveUp(id, cancelled(server)));
-    if (onAbort) ask.signal?.addEventListener('abort', onAbort, { once: true });
-    const giveUp = () => this.#giveUp(id, late(server, ask.deadlineMs));
-    const timer = setTimeout(giveUp, Math.min(ask.deadlineMs, LONGEST_TIMER_MS)).unref();
-    const lastMoment = ask.onProgress ? performance.now() + (ask.longestMs ?? ask.deadlineMs) : 0;
-    return { method, resolve, reject, ask, timer, lastMoment, giveUp, held: false, onAbort };
+    const onAbort = options.signal && (() => this.#giveUp(id, cancelled(server)));
+    if (onAbort) options.signal?.addEventListener('abort', onAbort, { once: true });
+    const giveUp = () => this.#giveUp(id, late(server, options.deadlineMs));
+    const timer = setTimeout(giveUp, Math.min(options.deadlineMs, LONGEST_TIMER_MS)).unref();
+    const lastMoment = options.onProgress ? performance.now() + (options.longestMs ?? options.deadlineMs) : 0;
+    return { method, resolve, reject, options, timer, lastMoment, giveUp, isPaused: false, onAbort };
   }
 
-  #unwatch({ timer, onAbort, ask }: Pending): void {
+  #unwatch({ timer, onAbort, options }: Pending): void {
     clearTimeout(timer);
-    if (onAbort) ask.signal?.removeEventListener('abort', onAbort);
+    if (onAbort) options.signal?.removeEventListener('abort', onAbort);
   }
 
-  // Ours win over the caller's: a forwarded token or envelope would speak for somebody else.
-  #withMeta(params: JsonObject, ask?: RequestOptions, id?: number): JsonObject {
+  // Our envelope and token override the caller's: forwarded ones would belong to another connection.
+  #withMeta(params: JsonObject, options?: RequestOptions, id?: number): JsonObject {
     const envelope = this.#envelope;
-    const progressToken = ask?.onProgress && ask.progressOf === undefined ? id : undefined;
+    const progressToken = options?.onProgress && options.progressOf === undefined ? id : undefined;
     if (!envelope && progressToken === undefined) return params;
-    const meta = { ...(params._meta as JsonObject | undefined), ...envelope, ...(envelope && ask?.envelope) };
+    const meta = { ...(params._meta as JsonObject | undefined), ...envelope, ...(envelope && options?.envelope) };
     return { ...params, _meta: progressToken === undefined ? meta : { ...meta, progressToken } };
   }
 
@@ -192,30 +192,30 @@ export class Peer {
     const entry = this.#take(id);
     if (!entry) return;
     entry.reject(error);
-    const { onLate } = entry.ask;
+    const { onLate } = entry.options;
     if (onLate) {
       this.#pending.set(id, this.#watch(id, { deadlineMs: LATE_MS }, { ...entry, resolve: onLate, reject() {} }));
       return;
     }
-    const closesStream = this.#envelope !== undefined && this.#line.hasPerRequestStream === true;
-    // The protocol forbids cancelling `initialize`: whoever gives up on that closes the line.
-    const told =
+    const closesStream = this.#envelope !== undefined && this.#transport.hasPerRequestStream === true;
+    // MCP forbids cancelling `initialize`. The caller closes the connection instead.
+    const sent =
       closesStream || entry.method === 'initialize'
         ? Promise.resolve()
         : this.notify('notifications/cancelled', { requestId: id, reason: error.message }).catch(() => {});
-    this.#line.abandon?.(id);
-    entry.ask.onGivenUp?.(told);
+    this.#transport.abandon?.(id);
+    entry.options.onGivenUp?.(sent);
   }
 
   #lose(): void {
     this.#down = true;
-    this.#answering.close();
+    this.#incoming.close();
     for (const id of [...this.#pending.keys()]) this.#take(id)?.reject(lost(this.#options.server, 'maybe'));
   }
 
-  #receive(message: Message | readonly Message[], askedBy: number | undefined): void {
+  #receive(message: Message | readonly Message[], relatedRequestId: number | undefined): void {
     if (Array.isArray(message)) {
-      for (const one of message) this.#receive(one, askedBy); // 2025-03-26 allowed batches.
+      for (const one of message) this.#receive(one, relatedRequestId); // A batch of 2025-03-26.
     } else if (!isObject(message)) {
       this.#dropped.malformed++;
     } else if (typeof message.method !== 'string') {
@@ -223,8 +223,8 @@ export class Peer {
     } else {
       const params = isObject(message.params) ? message.params : {};
       const { id, method } = message;
-      if (id === undefined) this.#hear(method, params, askedBy);
-      else if (isRequestId(id)) void this.#answering.answer({ id, method, params, relatedRequestId: askedBy });
+      if (id === undefined) this.#notified(method, params, relatedRequestId);
+      else if (isRequestId(id)) void this.#incoming.answer({ id, method, params, relatedRequestId });
       else this.#dropped.malformed++;
     }
   }
@@ -245,45 +245,45 @@ export class Peer {
     return typeof id === 'number' && id >= 1 && id <= this.#lastId;
   }
 
-  #hear(method: string, params: JsonObject, askedBy: number | undefined): void {
+  #notified(method: string, params: JsonObject, relatedRequestId: number | undefined): void {
     if (method === 'notifications/progress') this.#progress(params);
     else {
-      if (method === 'notifications/cancelled') this.#answering.cancel(params.requestId);
-      if (askedBy !== undefined) this.#pending.get(askedBy)?.ask.onNotification?.(method, params);
-      this.#options.onNotification?.(method, params, askedBy);
+      if (method === 'notifications/cancelled') this.#incoming.cancel(params.requestId);
+      if (relatedRequestId !== undefined) this.#pending.get(relatedRequestId)?.options.onNotification?.(method, params);
+      this.#options.onNotification?.(method, params, relatedRequestId);
     }
   }
 
-  /** Silence begins anew, but never lasts past the last moment. */
+  /** Restarts the deadline after progress, up to `longestMs`. */
   #extend(entry: Pending): void {
-    const { ask, timer, lastMoment, giveUp, held } = entry;
-    if (held) return;
+    const { options, timer, lastMoment, giveUp, isPaused } = entry;
+    if (isPaused) return;
     const left = lastMoment - performance.now();
-    if (left >= ask.deadlineMs) timer.refresh();
+    if (left >= options.deadlineMs) timer.refresh();
     else {
       clearTimeout(timer);
       entry.timer = setTimeout(giveUp, Math.max(left, 0)).unref();
     }
   }
 
-  #goingOn(token: unknown): Pending | undefined {
+  #continuing(token: unknown): Pending | undefined {
     if (typeof token !== 'number') return undefined;
-    for (const entry of this.#pending.values()) if (entry.ask.progressOf === token) return entry;
+    for (const entry of this.#pending.values()) if (entry.options.progressOf === token) return entry;
     return undefined;
   }
 
   #progress(params: JsonObject): void {
     const token = params.progressToken as number;
-    const entry = this.#pending.get(token) ?? this.#goingOn(token);
-    if (!entry?.ask.onProgress) {
+    const entry = this.#pending.get(token) ?? this.#continuing(token);
+    if (!entry?.options.onProgress) {
       this.#dropped.stale++;
       return;
     }
     this.#extend(entry);
     try {
-      entry.ask.onProgress(params);
+      entry.options.onProgress(params);
     } catch (thrown) {
-      // The listener belongs to whoever called; the line carries the calls of others too.
+      // The listener belongs to one caller; the connection also carries calls of others.
       this.#options.trouble?.(thrown instanceof Error ? thrown : new Error(String(thrown)));
     }
   }
@@ -293,7 +293,7 @@ const late = (server: string, deadlineMs: number) =>
   new UpstreamError('UPSTREAM_TIMEOUT', `${server} did not answer within ${deadlineMs} ms.`, { delivered: 'maybe' });
 const cancelled = (server: string) => new HeddleError('CALL_CANCELLED', `The call to ${server} was cancelled.`);
 const lost = (server: string, delivered: 'no' | 'maybe') =>
-  new UpstreamError('UPSTREAM_FAILED', `The line to ${server} was lost.`, {
+  new UpstreamError('UPSTREAM_FAILED', `The connection to ${server} was lost.`, {
     delivered,
     details: { connectionLost: true },
   });

@@ -1,27 +1,27 @@
 import type { JsonObject } from '../core/call.ts';
 
-/** How long a request waits for its answer, and who is told what meanwhile. */
+/** The deadline of a request and the callbacks while it is in flight. */
 export interface RequestOptions {
-  /** Silence longer than this fails the request. */
+  /** The request fails after this time without a response or progress. */
   readonly deadlineMs: number;
-  /** Progress restarts the deadline, but never past this; default: the deadline itself. */
+  /** Progress restarts the deadline up to this limit; default: the deadline itself. */
   readonly longestMs?: number;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((progress: JsonObject) => void) | undefined;
-  /** The request whose token is used for progress: one that was answered, and goes on in this one. */
+  /** The id of an answered request that this one continues. Its token is used for progress. */
   readonly progressOf?: number | undefined;
-  /** Told what the other side says on the stream of this request, where the line knows. */
+  /** Receives notifications on the stream of this request, if the transport has one per request. */
   readonly onNotification?: ((method: string, params: JsonObject) => void) | undefined;
-  /** Said in the envelope of this request instead of what the line says; only modern servers see it. */
+  /** Overrides members of the `_meta` envelope for this request; modern servers only. */
   readonly envelope?: JsonObject | undefined;
-  /** Further headers, where the line has any. */
+  /** Further HTTP headers. Other transports ignore them. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Whether it may be sent a second time; what is no call of a tool may, unless said. */
+  /** True when it may be sent twice. Default: true for every method but `tools/call`. */
   readonly repeatable?: boolean;
-  /** Told the id of the request before it is sent. */
+  /** Receives the id of the request before it is sent. */
   readonly onId?: ((id: number) => void) | undefined;
-  /** Told when we gave up on the request, with a promise that the other side has been told, too. */
-  readonly onGivenUp?: ((told: Promise<void>) => void) | undefined;
-  /** Told the answer that comes soon after we gave up; only when none does, the other side is told that we did. */
+  /** Called when the request is given up, with a promise that settles when the cancellation has been sent. */
+  readonly onGivenUp?: ((cancelled: Promise<void>) => void) | undefined;
+  /** Receives a response within 5 s after the deadline. Without one the request is then cancelled. */
   readonly onLate?: ((result: JsonObject) => void) | undefined;
 }

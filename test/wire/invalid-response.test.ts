@@ -4,7 +4,7 @@ import { talk } from '../../src/wire/fixtures.ts';
 import { verifies } from '../requirements.ts';
 
 verifies('T6', 'an invalid response fails its request at once and names what came back', async () => {
-  const { peer, say } = await talk();
+  const { peer, receive } = await talk();
   const error = { code: -32000, message: 'no' };
   const invalid: [JsonObject, string][] = [
     [{ result: null }, 'the result null and no error'],
@@ -16,7 +16,7 @@ verifies('T6', 'an invalid response fails its request at once and names what cam
   ];
   for (const [at, [body, found]] of invalid.entries()) {
     const answer = peer.request('tools/call', {}, { deadlineMs: 1_000_000_000 });
-    say({ jsonrpc: '2.0', id: at + 1, ...body });
+    receive({ jsonrpc: '2.0', id: at + 1, ...body });
     await expect(answer).rejects.toMatchObject({
       code: 'UPSTREAM_FAILED',
       delivered: 'maybe',
@@ -27,10 +27,10 @@ verifies('T6', 'an invalid response fails its request at once and names what cam
 });
 
 verifies('T6', 'a null beside the result or the error of an older server is ignored', async () => {
-  const { peer, say } = await talk();
+  const { peer, receive } = await talk();
   const answers = [peer.request('a', {}, { deadlineMs: 120_000 }), peer.request('b', {}, { deadlineMs: 120_000 })];
-  say({ jsonrpc: '2.0', id: 1, result: { a: 1 }, error: null });
-  say({ jsonrpc: '2.0', id: 2, result: null, error: { code: -32000, message: 'no' } });
+  receive({ jsonrpc: '2.0', id: 1, result: { a: 1 }, error: null });
+  receive({ jsonrpc: '2.0', id: 2, result: null, error: { code: -32000, message: 'no' } });
   await expect(answers[0]).resolves.toEqual({ a: 1 });
   await expect(answers[1]).rejects.toMatchObject({ name: 'RpcError', code: -32000 });
 });

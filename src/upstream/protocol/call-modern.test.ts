@@ -24,9 +24,9 @@ async function modern(answers: readonly (JsonObject | number)[], roots: readonly
     sent.push(message.params as JsonObject);
     headers.push(options?.headers);
     const outcome = typeof answer === 'number' ? { error: { code: answer, message: 'no' } } : { result: answer };
-    say({ jsonrpc: '2.0', id: message.id, ...outcome });
+    receive({ jsonrpc: '2.0', id: message.id, ...outcome });
   };
-  const { peer, say } = await talk({}, { hasPerRequestStream: true, send });
+  const { peer, receive } = await talk({}, { hasPerRequestStream: true, send });
   peer.speakModern({ [CAPABILITIES]: {} });
   const serverRequests = openServerRequests({
     suspendedCalls: suspendedCalls(),
