@@ -1,11 +1,11 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
 
-/** Where an IP address leads: the internet, this machine, the network around it, or nowhere a fetch has any business. */
+/** The network of an IP address: internet, this machine, private network, or one that is never fetched from. */
 export type AddressKind = 'public' | 'loopback' | 'private' | 'refused';
 
 type Family = 'ipv4' | 'ipv6';
 
-// Metadata services of cloud providers hand out credentials to whoever asks, so they come before the private ranges.
+// Metadata services of cloud providers give credentials to every caller, so they come before the private ranges.
 const METADATA = subnets(['100.100.100.200/32', '168.63.129.16/32', '169.254.0.0/16', 'fd00:ec2::254/128']);
 const LOOPBACK = subnets(['127.0.0.0/8', '::1/128']);
 const PRIVATE = subnets(['10.0.0.0/8', '100.64.0.0/10', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7']);
@@ -24,12 +24,12 @@ const GLOBAL_IPV6 = subnets(['2000::/3']);
 const SPECIAL_IPV6 = subnets(['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20']);
 const NAT64 = subnets(['64:ff9b::/96']);
 
-/** Tells what kind of address this is; anything that is not certainly one of the others is `refused`. */
+/** Returns the kind of an address; `refused` unless it is certainly one of the others. */
 export function addressKind(address: string): AddressKind {
   if (isIPv4(address)) return kindOfIpv4(address);
   if (!isIPv6(address) || address.includes('%')) return 'refused';
   const groups = groupsOf(address);
-  // A mapped address is an IPv4 one in disguise. No name server has a reason to answer with it.
+  // An IPv4-mapped address could hide a private IPv4 address. No name server needs to return one.
   if (groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff) return 'refused';
   if (NAT64.check(address, 'ipv6')) return kindOfIpv4(lastAsIpv4(groups)) === 'public' ? 'public' : 'refused';
   if (METADATA.check(address, 'ipv6')) return 'refused';

@@ -7,23 +7,23 @@ import { type AddressKind, addressKind } from './address-kind.ts';
 export interface GuardedFetchOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
-  /** Whether this machine may be asked; over plain http too then. */
+  /** Allows loopback addresses, also over plain http. */
   readonly allowLoopback?: boolean;
-  /** Whether the network around this machine may be asked: right for an address that a person wrote down. */
+  /** Allows private addresses. Set it only for a URL that a user wrote. */
   readonly allowPrivate?: boolean;
   readonly timeoutMs?: number;
   readonly maxBytes?: number;
-  /** All addresses of a host. */
+  /** Returns all addresses of a host. */
   readonly resolve?: (host: string) => Promise<readonly string[]>;
 }
 
-export interface GuardedAnswer {
+export interface GuardedResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
 }
 
-/** One request on the way to the answer. */
+/** A request in a chain of redirects. */
 export interface Hop {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
@@ -35,8 +35,8 @@ const MAX_BYTES = 1024 * 1024;
 const MAX_REDIRECTS = 3;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
-/** Gets a document from an address that may have been named by a stranger: https, public addresses, small and soon. */
-export async function guardedFetch(address: string, options: GuardedFetchOptions = {}): Promise<GuardedAnswer> {
+/** Fetches a document from an untrusted URL: only https and public addresses, with limits of size and time. */
+export async function guardedFetch(address: string, options: GuardedFetchOptions = {}): Promise<GuardedResponse> {
   const timeout = AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS);
   const signal = options.signal ? AbortSignal.any([options.signal, timeout]) : timeout;
   const first = firstHop(address, options);
@@ -53,12 +53,12 @@ export async function guardedFetch(address: string, options: GuardedFetchOptions
   }
 }
 
-async function follow(first: Hop, options: GuardedFetchOptions, signal: AbortSignal): Promise<GuardedAnswer> {
+async function follow(first: Hop, options: GuardedFetchOptions, signal: AbortSignal): Promise<GuardedResponse> {
   const { resolve = resolveAll, maxBytes = MAX_BYTES } = options;
   let hop = first;
   for (let redirects = 0; ; redirects++) {
     const addresses = await checkedAddresses(hop, resolve, signal);
-    const answer = await ask(hop, addresses, { signal, maxBytes });
+    const answer = await sendRequest(hop, addresses, { signal, maxBytes });
     if (typeof answer !== 'string') return answer;
     if (redirects === MAX_REDIRECTS) throw refused(hop.url, `redirects more than ${MAX_REDIRECTS} times`);
     hop = redirected({ ...hop, allowed: new Set(addresses.map(addressKind)) }, answer);
@@ -78,8 +78,8 @@ function firstHop(address: string, { headers = {}, allowLoopback, allowPrivate }
 }
 
 /**
- * Where a redirect leads. From a public address never inward, from https never to http, and to another
- * origin without any header of the caller's: which of them are credentials only the caller knows.
+ * Returns the next request of a redirect. A public address never redirects to a private one, nor https to http.
+ * Another origin receives none of the caller's headers, because any of them may be a credential.
  */
 export function redirected({ url, headers, allowed }: Hop, location: string): Hop {
   if (!URL.canParse(location, url.href)) throw refused(url, 'redirects to something that is not a URL');
@@ -94,7 +94,7 @@ function checkedUrl(url: URL): URL {
   return url;
 }
 
-/** Every address has to be allowed: of a mixed answer the next attempt could pick the other one. */
+/** Resolves the host. Every address must be allowed, because a later attempt could use any of them. */
 async function checkedAddresses(
   { url, allowed }: Hop,
   resolve: (host: string) => Promise<readonly string[]>,
@@ -114,13 +114,13 @@ const PLACES: Readonly<Record<AddressKind, string>> = {
   public: 'a public address',
   loopback: 'an address of this machine',
   private: 'an address of a private network',
-  refused: 'a special address that nothing is fetched from',
+  refused: 'a special address',
 };
 
 const resolveAll = async (host: string): Promise<readonly string[]> =>
   (await lookup(host, { all: true })).map(({ address }) => address);
 
-// A name server that never answers cannot be cancelled, only left alone.
+// A DNS lookup cannot be cancelled.
 function until<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
   signal.throwIfAborted();
   return new Promise((resolve, reject) => {
@@ -135,10 +135,10 @@ interface Limits {
   readonly maxBytes: number;
 }
 
-/** The answer, or where it redirects to. */
-async function ask(hop: Hop, addresses: readonly string[], limits: Limits): Promise<GuardedAnswer | string> {
+/** Sends the request. Returns the response or the `Location` of a redirect. */
+async function sendRequest(hop: Hop, addresses: readonly string[], limits: Limits): Promise<GuardedResponse | string> {
   const { Agent, request } = await import('undici');
-  // The sockets use what was checked; asking the name server again could bring another answer.
+  // The sockets use the checked addresses. A second lookup could return others.
   const agent = new Agent({ connect: { lookup: pinned(addresses) } });
   try {
     const { signal } = limits;
@@ -177,10 +177,14 @@ async function bodyOf({ body }: Dispatcher.ResponseData, url: URL, maxBytes: num
   return Buffer.concat(chunks);
 }
 
-function refused(url: URL, why: string): HeddleError {
-  return new HeddleError('UPSTREAM_UNREACHABLE', `${url.host || url.protocol} ${why}, so nothing is fetched from it.`, {
-    fix: 'Use an https address that can be reached publicly and answers directly.',
-  });
+function refused(url: URL, reason: string): HeddleError {
+  return new HeddleError(
+    'UPSTREAM_UNREACHABLE',
+    `${url.host || url.protocol} ${reason}, so nothing is fetched from it.`,
+    {
+      fix: 'Use an https address that can be reached publicly and answers directly.',
+    },
+  );
 }
 
 function codeOf(thrown: unknown): string {

@@ -1,7 +1,7 @@
 import type { Finding } from '../core/records/finding.ts';
 import type { PidNamespace } from './pid-namespace.ts';
 
-/** Says what keeps the processes of a local server from outliving it here. */
+/** Reports how the processes of a local server are ended with it on this machine. */
 export function examineEnclosure(namespace: PidNamespace): Finding {
   const subject = 'processes';
   if ('enter' in namespace) {
@@ -10,17 +10,17 @@ export function examineEnclosure(namespace: PidNamespace): Finding {
     const message = `each local server has a pid namespace of its own, so nothing it starts outlives it${price}`;
     return { level: 'ok', subject, message, facts: { enclosure: 'pid-namespace', userNamespace } };
   }
-  const { why, fix } = namespace;
-  const message = `held by process group and mark, but by no pid namespace, because ${why}; ${ESCAPE}`;
-  // Where nothing can be done about it there is nothing to warn of.
-  return { level: fix ? 'warn' : 'ok', subject, message, ...(fix && { fix }), facts: { enclosure: 'group', why } };
+  const { reason, fix } = namespace;
+  const message = `ended by process group and mark, but by no pid namespace, because ${reason}; ${ESCAPE}`;
+  // No warning without a fix.
+  return { level: fix ? 'warn' : 'ok', subject, message, ...(fix && { fix }), facts: { enclosure: 'group', reason } };
 }
 
 const ESCAPE = 'only a program that leaves its session and clears its variables could outlive its server';
 const USER_PRICE =
   '; sudo does not work in it, nor ssh where its settings lie in ssh_config.d (HEDDLE_PID_NAMESPACE=off does without)';
 
-/** Says what Heddle itself runs on. */
+/** Reports the Node version and platform. */
 export const examineNode = (): Finding => ({
   level: 'ok',
   subject: 'node',

@@ -1,2 +1,2 @@
-/** The variable in which each child carries our mark; whatever it starts, wherever it hides, inherits it. */
+/** The environment variable with our mark. Every descendant of a child inherits it. */
 export const MARK = 'HEDDLE_LINE';

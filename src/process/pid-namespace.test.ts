@@ -21,9 +21,9 @@ const linux: Probe = { platform: 'linux', env: {}, uid: 1000, sysctl: async () =
 
 describe('the probe', () => {
   for (const [what, probe, expected] of [
-    ['the system is not Linux', { platform: 'darwin' }, { why: 'only Linux has pid namespaces' }],
+    ['the system is not Linux', { platform: 'darwin' }, { reason: 'only Linux has pid namespaces' }],
     ['unshare is missing', { path: '/nowhere' }, { fix: 'Install the package util-linux.' }],
-    ['it is not wanted', { env: { HEDDLE_PID_NAMESPACE: 'off' } }, { why: 'HEDDLE_PID_NAMESPACE=off says so' }],
+    ['it is not wanted', { env: { HEDDLE_PID_NAMESPACE: 'off' } }, { reason: 'HEDDLE_PID_NAMESPACE=off is set' }],
   ] as const) {
     verifies('T4', `says when ${what}`, async () => {
       expect(await probePidNamespace({ ...linux, ...probe })).toMatchObject(expected);
@@ -40,7 +40,7 @@ describe('the probe', () => {
       const settings: Record<string, string> = probe;
       const sysctl = async (name: string) => settings[name];
       const found = await probePidNamespace({ ...linux, path: unshareThat(script), sysctl });
-      expect(found).toMatchObject({ why: expect.any(String), fix: expect.stringMatching(expected) });
+      expect(found).toMatchObject({ reason: expect.any(String), fix: expect.stringMatching(expected) });
     });
   }
 
@@ -66,7 +66,7 @@ it('goes without where a shell would lose a variable', () => {
   const namespace: PidNamespace = { enter: ['unshare'] };
   expect(entering(namespace, { PATH: '/bin', _x1: '' })).toEqual(['unshare']);
   expect(entering(namespace, { 'npm_config_//host/:_authToken': 'secret' })).toEqual([]);
-  expect(entering({ why: 'no' }, {})).toEqual([]);
+  expect(entering({ reason: 'no' }, {})).toEqual([]);
 });
 
 const here = await probePidNamespace();

@@ -5,26 +5,26 @@ import { findProgram } from './find-program.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** How to start a program in a pid namespace of its own, which nothing it starts can leave; or why that cannot be done here. */
+/** The command prefix that starts a program in its own pid namespace, or why namespaces are unavailable. */
 export type PidNamespace =
   | { readonly enter: readonly [string, ...string[]] }
-  | { readonly why: string; readonly fix?: string };
+  | { readonly reason: string; readonly fix?: string };
 
 export interface Probe {
   readonly platform?: NodeJS.Platform;
   readonly uid?: number | undefined;
   readonly env?: Environment;
-  /** Where `unshare` is looked for. */
+  /** The folders in which `unshare` is searched. */
   readonly path?: string;
-  /** Reads a setting of the kernel; undefined where there is none. */
+  /** Reads a kernel setting; undefined when it does not exist. */
   readonly sysctl?: (name: string) => Promise<string | undefined>;
 }
 
 /**
- * The first process of the namespace; the namespace ends with it. It is not the server itself, because the first process
- * is deaf to signals it has no handler for and inherits orphans it would never bury. Nor is it the server's parent, because
- * many servers take a parent numbered 0 or 1 to mean that theirs has died. Once asked to end, it stays until the server's
- * children have left too; a server that ends by itself takes them along at once.
+ * The first process of the namespace; the namespace ends with it. The server cannot be the first process: pid 1 ignores
+ * signals without a handler and has to reap orphans. The subshell between them is the server's parent, because many
+ * servers take a parent pid of 0 or 1 as the death of their parent. After SIGINT or SIGTERM it waits for the server's
+ * children. When the server ends by itself, its children end at once.
  */
 const INIT = `
 unset PWD OLDPWD SHLVL
@@ -36,21 +36,21 @@ while [ "$asked" ] && kill -s 0 -- -1 2>/dev/null; do sleep 0.01; done
 exit $code
 `;
 const PROBE_MS = 5000;
-// Never the user's PATH: below `npx` it begins with a folder of the project, whose programs nobody has agreed to.
+// Not the user's PATH: below `npx` it begins with a project folder, whose programs the user has not trusted.
 const SYSTEM = '/usr/bin:/bin:/usr/sbin:/sbin:/run/current-system/sw/bin';
 const SWITCH = 'HEDDLE_PID_NAMESPACE';
 const SHELL_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const run = promisify(execFile);
 
-/** Tries it once, with a program that does nothing. */
+/** Tests namespaces with a program that does nothing. */
 export async function probePidNamespace(probe: Probe = {}): Promise<PidNamespace> {
   const { platform = process.platform, uid = process.geteuid?.(), env = process.env } = probe;
   const { path = SYSTEM, sysctl = readSysctl } = probe;
-  if (platform !== 'linux') return { why: 'only Linux has pid namespaces' };
-  if (env[SWITCH] === 'off') return { why: `${SWITCH}=off says so`, fix: `Unset ${SWITCH}.` };
+  if (platform !== 'linux') return { reason: 'only Linux has pid namespaces' };
+  if (env[SWITCH] === 'off') return { reason: `${SWITCH}=off is set`, fix: `Unset ${SWITCH}.` };
   const unshare = await findProgram('unshare', { path });
-  if (!('file' in unshare)) return { why: 'the program unshare is missing', fix: 'Install the package util-linux.' };
-  let complaint = '';
+  if (!('file' in unshare)) return { reason: 'the program unshare is missing', fix: 'Install the package util-linux.' };
+  let stderr = '';
   for (const own of uid === 0 ? [[], USER] : [USER]) {
     const enter = [unshare.file, ...own, ...PID, '/bin/sh', '-c', INIT, 'heddle-init'] as const;
     const [command, ...args] = [...enter, ':'] as const;
@@ -58,26 +58,26 @@ export async function probePidNamespace(probe: Probe = {}): Promise<PidNamespace
       await run(command, args, { timeout: PROBE_MS, killSignal: 'SIGKILL', env: {}, cwd: '/' });
       return { enter: enter as unknown as readonly [string, ...string[]] };
     } catch (thrown) {
-      complaint = String((thrown as { stderr?: string }).stderr ?? thrown).trim();
+      stderr = String((thrown as { stderr?: string }).stderr ?? thrown).trim();
     }
   }
-  return lackOf(complaint, uid, sysctl);
+  return lackOf(stderr, uid, sysctl);
 }
 
-/** What to put before a command. Nothing where there is no namespace, or where a variable could not pass through a shell. */
+/** Returns the command prefix. Empty without namespaces, or when a shell would drop a variable of the environment. */
 export function entering(namespace: PidNamespace, env: Readonly<Record<string, string>>): readonly string[] {
   return 'enter' in namespace && unpassable(env) === undefined ? namespace.enter : [];
 }
 
-/** The first variable that a shell would not hand on, because it is no name for one. */
+/** Returns the first variable that a shell drops because of its name. */
 export const unpassable = (env: Readonly<Record<string, string>>): string | undefined =>
   Object.keys(env).find((name) => !SHELL_NAME.test(name));
 
-// Its own /proc: in ours the numbers it knows mean other processes. What is mounted outside later still appears inside.
+// It has its own /proc, because pids differ inside. Later mounts outside still appear inside.
 const PID = ['--pid', '--fork', '--kill-child', '--mount-proc', '--propagation', 'slave', '--'];
 const USER = ['--user', '--map-current-user'];
 
-/** Settings that forbid it to people without privileges: name, the value that does, the one that does not. */
+/** Kernel settings that forbid namespaces to unprivileged users: name, forbidding value, allowing value. */
 const FORBIDDING = [
   ['user.max_user_namespaces', '0', '10000'],
   ['user.max_pid_namespaces', '0', '10000'],
@@ -86,20 +86,23 @@ const FORBIDDING = [
 ] as const;
 
 async function lackOf(
-  complaint: string,
+  stderr: string,
   uid: number | undefined,
   sysctl: NonNullable<Probe['sysctl']>,
 ): Promise<PidNamespace> {
-  if (/unrecognized option|invalid option/i.test(complaint)) {
-    return { why: 'unshare is too old', fix: 'Install the package util-linux, 2.34 or newer.' };
+  if (/unrecognized option|invalid option/i.test(stderr)) {
+    return { reason: 'unshare is too old', fix: 'Install the package util-linux, 2.34 or newer.' };
   }
   for (const [name, forbidding, allowing] of FORBIDDING) {
     if ((await sysctl(name)) !== forbidding) continue;
-    return { why: `the kernel is set to ${name}=${forbidding}`, fix: `Run \`sudo sysctl ${name}=${allowing}\`.` };
+    return { reason: `the kernel is set to ${name}=${forbidding}`, fix: `Run \`sudo sysctl ${name}=${allowing}\`.` };
   }
-  const who = uid === 0 ? 'this container' : 'this user';
-  const why = `${who} may not make one${complaint && ` (${complaint.split('\n')[0]})`}`;
-  return { why, fix: 'In a container, add the capability SYS_ADMIN; or leave it so: groups and marks still hold.' };
+  const subject = uid === 0 ? 'this container' : 'this user';
+  const reason = `${subject} may not make one${stderr && ` (${stderr.split('\n')[0]})`}`;
+  return {
+    reason,
+    fix: 'In a container, add the capability SYS_ADMIN; without it, process groups and marks still end the processes.',
+  };
 }
 
 const readSysctl = (name: string): Promise<string | undefined> =>

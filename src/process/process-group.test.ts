@@ -4,7 +4,7 @@ import { verifies } from '../../test/requirements.ts';
 import { until } from '../../test/until.ts';
 import { startGroup } from './process-group.ts';
 
-verifies('T4', 'does not wait for ever for a process whose end nobody tells', async () => {
+verifies('T4', 'ends its wait for a process whose exit event never arrives', async () => {
   const env = { PATH: process.env.PATH ?? '' };
   const group = startGroup({ command: '/bin/sleep', args: ['60'], env, mark: `unheard-${process.pid}` });
   // As when the kernel cannot let go of it: whatever becomes of the process, its exit is never told.

@@ -22,7 +22,7 @@ it('kills the groups it was told of when it closes, and none that it was told to
   process.kill(second, 'SIGKILL');
 });
 
-it('starts again when somebody kills it, and still knows whom it guards', async () => {
+it('restarts after a kill and still watches the same processes', async () => {
   const watchdog = openWatchdog();
   const mark = watchdog.mark();
   const pid = sleeper();
@@ -50,10 +50,10 @@ it('starts one shell for many children, none before the first, and none is left 
 
 it('asks once whether children can be enclosed, and not before anybody wants to know', async () => {
   let probes = 0;
-  const watchdog = openWatchdog({ WHO: 'us' }, async ({ env } = {}) => ({ why: `probe ${++probes} for ${env?.WHO}` }));
+  const watchdog = openWatchdog({ WHO: 'us' }, async ({ env } = {}) => ({ reason: `probe ${++probes} for ${env?.WHO}` }));
   expect(probes).toBe(0);
   const answers = await Promise.all([watchdog.enclosure(), watchdog.enclosure()]);
-  expect(answers).toEqual([{ why: 'probe 1 for us' }, { why: 'probe 1 for us' }]);
+  expect(answers).toEqual([{ reason: 'probe 1 for us' }, { reason: 'probe 1 for us' }]);
   watchdog.close();
 });
 

@@ -84,7 +84,7 @@ it('refuses with the words of an RpcError, and hides any other mistake', async (
   expect(troubles).toMatchObject([{ message: 'the password is hunter2' }]);
 });
 
-it('knows no method but ping when nobody answers', async () => {
+it('answers only ping without an `answer` option', async () => {
   const { sent, receive } = await talk();
   receive(request(1, 'sampling/createMessage'));
   await turn();

@@ -44,7 +44,7 @@ it('fails a request that its line cannot even take, and forgets it', async () =>
   await peer.idle();
 });
 
-verifies('F3', 'numbers its own requests and drops what nobody waits for, by kind', async () => {
+verifies('F3', 'numbers its requests and counts unexpected messages by kind', async () => {
   const { peer, sent, receive } = await talk();
   const answers = [peer.request('a', {}, soon), peer.request('b', {}, soon)];
   expect(sent.map(({ id }) => id)).toEqual([1, 2]);
@@ -79,7 +79,7 @@ verifies('T6', 'cancels upstream when the deadline passes, and ignores the late 
 
 verifies(
   'T6',
-  'hands the late answer to whoever has to undo it, and cancels upstream only when none comes',
+  'passes a late response to `onLate` and cancels only without one',
   async () => {
     ownTime();
     const { peer, sent, receive } = await talk();
@@ -182,7 +182,7 @@ it('puts its own envelope over the one of the caller', async () => {
 
 verifies(
   'T5',
-  'fails every pending call at once when the line drops, and says that later ones never left',
+  'fails every pending request when the transport closes, and marks later ones as not delivered',
   async () => {
     const { peer } = await talk();
     const lost = { code: 'UPSTREAM_FAILED', delivered: 'maybe' };

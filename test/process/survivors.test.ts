@@ -38,7 +38,7 @@ const HOLDER = `
 `;
 
 const here = await probePidNamespace();
-const ways: [string, PidNamespace][] = [['group and mark', { why: 'not wanted' }]];
+const ways: [string, PidNamespace][] = [['group and mark', { reason: 'not wanted' }]];
 if ('enter' in here) ways.push(['a pid namespace', here]);
 
 function newTag(): string {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { HeddleError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { Clock } from '../../core/time.ts';
-import { type GuardedAnswer, guardedFetch } from '../../egress/guarded-fetch.ts';
+import { type GuardedResponse, guardedFetch } from '../../egress/guarded-fetch.ts';
 import { replaceFile } from '../../files/edit-file.ts';
 import type { Problem } from '../config.ts';
 
@@ -106,7 +106,7 @@ async function refresh(
   }
 }
 
-function send({ url, token }: RemoteRequest, remote: Remote, more: Record<string, string>): Promise<GuardedAnswer> {
+function send({ url, token }: RemoteRequest, remote: Remote, more: Record<string, string>): Promise<GuardedResponse> {
   const { timeoutMs, signal } = remote;
   return guardedFetch(url, {
     headers: { accept: 'application/json', ...more, ...(token !== undefined && { authorization: `Bearer ${token}` }) },
@@ -118,7 +118,7 @@ function send({ url, token }: RemoteRequest, remote: Remote, more: Record<string
   });
 }
 
-function toCached({ status, headers, body }: GuardedAnswer, request: RemoteRequest, askedAt: number): CachedDocument {
+function toCached({ status, headers, body }: GuardedResponse, request: RemoteRequest, askedAt: number): CachedDocument {
   const host = new URL(request.url).host;
   if (status === 401 || status === 403)
     throw new HeddleError(UNREACHABLE, `${host} does not accept the token (${status}).`);

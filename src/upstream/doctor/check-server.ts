@@ -5,29 +5,29 @@ import type { Servers } from '../servers.ts';
 
 const MAX_QUOTE_CHARS = 200;
 
-/** Connects one server and tells in one line how that went. Throws NAME_UNKNOWN when there is none of that name. */
+/** Connects one server and reports the outcome in one line. Throws NAME_UNKNOWN when it is not configured. */
 export async function checkServer(servers: Servers, name: string, signal: AbortSignal): Promise<Finding> {
-  const { status, lastWords } = await connectAndList(servers, name, signal);
+  const { status, stderrLines } = await connectAndList(servers, name, signal);
   const finding = connectVerdict(status);
   if (status.state !== 'connected') return finding;
   const { tools = 0 } = status;
-  const quote = lastWords.at(-1) ? `; it last said on stderr: ${lastWords.at(-1)}` : '';
+  const quote = stderrLines.at(-1) ? `; the end of its stderr: ${stderrLines.at(-1)}` : '';
   return { ...finding, message: `${finding.message}, ${count(tools, 'tool')}${quote}` };
 }
 
-/** Connects it; the state it is in afterwards, whatever came of that, the last it said on stderr, by line, and what of its messages was of no use. */
+/** Connects a server. Returns its status afterwards, the lines at the end of its stderr, and the counts of unexpected messages. */
 export async function connectAndList(servers: Servers, name: string, signal: AbortSignal) {
   const statusNow = () => servers.status().find((one) => one.name === name);
   const connection = await servers.connect(name, signal).catch((thrown) => {
     if (!statusNow()) throw thrown;
-    return undefined; // The status says why it failed, and quotes it.
+    return undefined; // The status has the reason.
   });
   const lines = (connection?.stderrTail() ?? '').split('\n').map((line) => line.trim().slice(0, MAX_QUOTE_CHARS));
-  const lastWords = lines.filter((line) => line !== '');
-  return { status: statusNow() as ServerStatus, lastWords, dropped: connection?.dropped() };
+  const stderrLines = lines.filter((line) => line !== '');
+  return { status: statusNow() as ServerStatus, stderrLines, dropped: connection?.dropped() };
 }
 
-/** How a server is, in one line. */
+/** Describes the status of a server in one line. */
 export function connectVerdict({ name, state, reason, fix, health, info }: ServerStatus): Finding {
   const subject = `server ${name}`;
   const facts = { state, health, ...(reason !== undefined && { reason }) };

@@ -12,7 +12,7 @@ const owner: Caller = { id: 'someone', roles: ['owner'], via: 'library' };
 const script = (name: string) => join(import.meta.dirname, '../../../test/servers', name);
 const odd = { command: process.execPath, args: [script('odd-tools.mjs')] };
 
-/** What the doctor finds about one server, or about everything, by subject. */
+/** Returns the findings of the doctor about one server, or about all, by subject. */
 async function examine(entry: object | undefined, variables = {}): Promise<ReadonlyMap<string, Finding>> {
   const env = { PATH: process.env.PATH, ...variables };
   const heddle = await temporaryHeddle({ env, servers: entry ? { demo: entry as never } : {} });
@@ -20,7 +20,7 @@ async function examine(entry: object | undefined, variables = {}): Promise<Reado
   return new Map(findings.map((finding) => [finding.subject, finding]));
 }
 
-/** An HTTP server that gives everybody the same answer. */
+/** Starts an HTTP server that answers every request with this status. */
 async function answering(status: number): Promise<string> {
   const server = createServer((_, response) => response.writeHead(status).end());
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -28,7 +28,7 @@ async function answering(status: number): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
 }
 
-verifies('T4', 'tells all about a local server that works', async () => {
+verifies('T4', 'reports all findings about a working local server', async () => {
   const found = await examine(odd);
   expect([...found.values()].map(({ level }) => level)).not.toContain('error');
   expect(found.get('server demo')).toMatchObject({
@@ -43,7 +43,7 @@ verifies('T4', 'tells all about a local server that works', async () => {
   expect(found.get('processes')?.facts).toHaveProperty('enclosure');
 });
 
-verifies('T4', 'tells of messages that nobody was waiting for', async () => {
+verifies('T4', 'reports the counts of unexpected messages', async () => {
   const odds = 'console.log(`[1]`);console.log(`{"jsonrpc":"2.0","id":77,"result":{}}`);';
   const found = await examine({ command: process.execPath, args: ['-e', `${odds}import('${odd.args[0]}')`] });
   expect(found.get('messages')).toMatchObject({

@@ -22,13 +22,13 @@ export interface Examination {
   readonly configOf: (name: string) => ServerConfig | undefined;
 }
 
-/** Connects one server and tells all there is to know about it. Throws NAME_UNKNOWN when there is none of that name. */
+/** Connects one server and reports all findings about it. Throws NAME_UNKNOWN when it is not configured. */
 export async function inspectServer(
   { servers, watchdog, env, configOf }: Examination,
   name: string,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
-  const { status, lastWords, dropped } = await connectAndList(servers, name, signal);
+  const { status, stderrLines, dropped } = await connectAndList(servers, name, signal);
   const entry = configOf(name)?.entry;
   const isUp = status.state === 'connected';
   const way =
@@ -42,7 +42,7 @@ export async function inspectServer(
     ...way,
     ...(isUp ? agreedWith(status) : []),
     ...useless(dropped),
-    ...quoted(lastWords),
+    ...quoted(stderrLines),
   ];
 }
 
@@ -58,7 +58,7 @@ async function wayToProcess(
     watchdog.enclosure(),
   ]);
   const odd = 'enter' in namespace ? unpassable(variables) : undefined;
-  const held = odd === undefined ? namespace : { why: `the variable ${odd} could not pass through a shell` };
+  const enclosure = odd === undefined ? namespace : { reason: `a shell would drop the variable ${odd}` };
   const subject = 'command';
   const fix = 'Correct `command`, give its full path, or install that program.';
   const nowhere = command.includes('/')
@@ -68,9 +68,9 @@ async function wayToProcess(
     'file' in found
       ? { level: 'ok', subject, message: `${command} is ${found.file}, started in ${cwd}`, facts: { ...found, cwd } }
       : 'forbidden' in found
-        ? { level: 'error', subject, message: `${found.forbidden} is no program that may be run`, fix }
+        ? { level: 'error', subject, message: `${found.forbidden} is not executable`, fix }
         : { level: 'error', subject, message: nowhere, fix };
-  return [program, examineEnclosure(held)];
+  return [program, examineEnclosure(enclosure)];
 }
 
 async function wayToAddress(
@@ -98,7 +98,7 @@ function signIn({ headers, oauth }: RemoteEntry, state: ServerStatus['state'], f
   const given = Object.keys(headers).find((name) => /^authorization$|key$|token$/i.test(name));
   const shown = oauth ? 'oauth is configured' : given ? `the header ${given} is sent` : 'no credential is configured';
   if (state === 'needs-auth') {
-    const message = `the server wants a credential it accepts; ${shown}`;
+    const message = `the server requires another credential; ${shown}`;
     return { level: 'error', subject, message, ...(fix !== undefined && { fix }), facts: { needed: true } };
   }
   return { level: 'ok', subject, message: state === 'connected' ? `${shown}, and that is enough` : shown };
@@ -131,7 +131,7 @@ function useless(dropped: DroppedCounts | undefined): readonly Finding[] {
   const { malformed, unknown, stale } = dropped ?? { malformed: 0, unknown: 0, stale: 0 };
   const all = malformed + unknown + stale;
   if (all === 0) return [];
-  // Late answers are nobody's fault: whoever asked had stopped waiting.
+  // Late responses are no fault: their requests had been given up.
   const level = malformed + unknown > 0 ? 'warn' : 'ok';
   const message = `${all} of no use: ${malformed} malformed, ${unknown} answering nothing that was asked, ${stale} too late`;
   return [{ level, subject: 'messages', message, facts: { malformed, unknown, stale } }];

@@ -5,14 +5,14 @@ const REACH_MS = 3000;
 export interface Reach {
   readonly host: string;
   readonly port: number;
-  /** How long it took; undefined when nothing answered. */
+  /** Duration of the connect; undefined when it failed. */
   readonly ms?: number;
   readonly reason?: string;
 }
 
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'ws:': 80, 'https:': 443, 'wss:': 443 };
 
-/** Whether anything listens where a URL points to. Says nothing to it. */
+/** Tests whether the host and port of a URL accept a connection. Sends nothing. */
 export function reach(url: URL, signal: AbortSignal): Promise<Reach> {
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const port = Number(url.port) || (DEFAULT_PORTS[url.protocol] ?? 443);

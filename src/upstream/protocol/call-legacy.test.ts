@@ -127,7 +127,7 @@ verifies('T10', 'sends the cancel notification before it answers the open input 
     sent.push(message);
     if (message.method === 'notifications/cancelled') await taken.promise; // Like a POST that has no response yet.
   };
-  const { peer, say } = await talk({ answer: (...all) => calls.answer(...all) }, { send });
+  const { peer, receive } = await talk({ answer: (...all) => calls.answer(...all) }, { send });
   const serverRequests = openServerRequests({
     suspendedCalls: suspendedCalls(),
     roots: () => [],
@@ -136,7 +136,7 @@ verifies('T10', 'sends the cancel notification before it answers the open input 
   const calls = legacyCalls({ peer, server: 'demo', capabilities: ALL, serverRequests });
   const abort = new AbortController();
   const sending = calls.send(callWith({ signal: abort.signal }));
-  say({ jsonrpc: '2.0', id: 'theirs', method: 'elicitation/create', params: FORM });
+  receive({ jsonrpc: '2.0', id: 'theirs', method: 'elicitation/create', params: FORM });
   await sending;
   abort.abort();
   await turn();

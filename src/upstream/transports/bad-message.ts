@@ -4,19 +4,19 @@ import { HeddleError, UpstreamError } from '../../core/errors.ts';
 export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 const EDGE_CHARS = 512;
 const MAX_QUOTE_CHARS = 300;
-// Servers write the id of a response first, or last, as the SDKs do. A request has a method before its end.
+// Servers write the id of a response first or, as the SDKs do, last.
 const RESPONSE_START =
   /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?(?:"id"\s*:\s*(\d+)\s*,\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?)?"(?:result|error)"\s*:/;
 const ID_AT_END = /,\s*"id"\s*:\s*(\d+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$/;
 
-/** Finds the request id of a response that was not parsed, by how the text begins and ends. */
+/** Finds the request id of an unparsed response in the beginning and end of its text. */
 export function answeredId(head: string, tail = head): number | undefined {
   const start = RESPONSE_START.exec(head.slice(0, EDGE_CHARS));
   const id = start && (start[1] ?? ID_AT_END.exec(tail.slice(-EDGE_CHARS))?.[1]);
   return id ? Number(id) : undefined;
 }
 
-/** The error for a message over the limit. The server has answered, so it may have done what it was asked. */
+/** The error for a message over the limit. The server has answered, so it may have carried out the request. */
 export function tooLarge(server: string, limit: number, bytes?: number): UpstreamError {
   const size = bytes === undefined ? `more than ${limit} bytes, which is` : `${bytes} bytes; ${limit} is`;
   return new UpstreamError('UPSTREAM_FAILED', `${server} sent a message of ${size} the limit.`, {
@@ -41,7 +41,7 @@ export function unreadable(server: string, cause: unknown): UpstreamError {
 
 export const whyUnreadable = (cause: unknown): string => quoted(HeddleError.from(cause).message);
 
-/** Foreign text on one line, shortened, without control characters. */
+/** Returns foreign text on one line, shortened to 300 characters, without control characters. */
 export const quoted = (text: string): string =>
   text
     .replace(/[\s\p{Cc}]+/gu, ' ')

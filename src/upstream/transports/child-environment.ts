@@ -1,7 +1,6 @@
 /**
- * What a local server may see of ours without being told: where programs and
- * folders are, how to speak to people, and how this machine reaches the network.
- * Nothing that makes a program load code, and no credentials but a proxy's own.
+ * The variables of our environment that every local server receives: paths, language, certificates and proxies.
+ * None of them makes a program load code. None holds credentials, except those in a proxy URL.
  */
 const PASSED_ON = [
   ...['HOME', 'LOGNAME', 'PATH', 'SHELL', 'TMPDIR', 'USER'],
@@ -10,7 +9,7 @@ const PASSED_ON = [
   ...['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'no_proxy'],
 ];
 
-/** The environment of a local server: a safe part of ours, then its own entries. */
+/** Returns the environment of a local server: the variables above, then those of its entry. */
 export function childEnvironment(
   ours: Readonly<Record<string, string | undefined>>,
   own: Readonly<Record<string, string>>,
@@ -18,7 +17,7 @@ export function childEnvironment(
   const environment: Record<string, string> = {};
   for (const name of PASSED_ON) {
     const value = ours[name];
-    // A shell function smuggled in as a variable would run in the child's shell.
+    // Bash would run a variable that begins with `()` as a function.
     if (value !== undefined && !value.startsWith('()')) environment[name] = value;
   }
   return { ...environment, ...own };

@@ -58,7 +58,7 @@ for (const [kind, open, era, protocolVersion, name] of KINDS) {
     const tools = await connection.list('tools', new AbortController().signal);
     expect(tools.map((tool) => tool.name)).toEqual(['echo']);
     const result = await connection.send(toolCall('echo', { text: 'é✓' }));
-    expect(result).toMatchObject({ kind: 'complete', isError: false, from: { server: 'demo', attempts: 1 } });
+    expect(result).toMatchObject({ kind: 'complete', isError: false, provenance: { server: 'demo', attempts: 1 } });
     expect(result).toMatchObject({ value: { content: [{ type: 'text', text: 'é✓' }] } });
   });
 

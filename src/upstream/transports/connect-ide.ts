@@ -11,13 +11,13 @@ import { findIde, type Ide } from './ide-lockfile.ts';
 export interface IdeContext {
   readonly pool: HttpPool;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The folder that the IDE has to have open. */
+  /** The folder that the IDE must have open. */
   readonly workspace: string;
 }
 
 const TOKEN_HEADER = 'X-Claude-Code-Ide-Authorization';
 
-/** Speaks MCP to the IDE that has the workspace open. It is looked for at each connect: a restarted IDE is elsewhere. */
+/** Connects to the IDE that has the workspace open. Each connect searches again, because a restart changes the port. */
 export function connectIde(entry: RemoteEntry, { pool, env, workspace }: IdeContext): Connect {
   const transport = entry.type === 'ws-ide' ? 'ws' : 'sse';
   const lockFolder = lockFolderOf(entry, env);
@@ -31,7 +31,7 @@ export function connectIde(entry: RemoteEntry, { pool, env, workspace }: IdeCont
   };
 }
 
-/** Always on this machine, whatever the entry or the lockfile says. */
+/** Returns the URL of the IDE, always on 127.0.0.1. */
 function addressOf({ port }: Ide, { type, url }: RemoteEntry): string {
   const { pathname, search } = new URL(url);
   if (type === 'ws-ide') return `ws://127.0.0.1:${port}${pathname}${search}`;
@@ -50,8 +50,8 @@ function noIde(
   search: { readonly lockFolder: string; readonly workspace: string; readonly port: number | undefined },
 ): UpstreamError {
   const { lockFolder, workspace, port } = search;
-  const which = port === undefined ? 'No running IDE' : `No running IDE on port ${port}`;
-  const message = `${which} has ${workspace} open, as far as ${lockFolder} says, so ${server} is not there.`;
+  const subject = port === undefined ? 'No running IDE' : `No running IDE on port ${port}`;
+  const message = `${subject} has ${workspace} open according to ${lockFolder}, so ${server} cannot be reached.`;
   return new UpstreamError('UPSTREAM_UNREACHABLE', message, {
     delivered: 'no',
     details: { server, lockFolder, workspace },

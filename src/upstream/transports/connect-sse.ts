@@ -3,13 +3,13 @@ import { openConnection } from '../protocol/open-connection.ts';
 import type { RemoteAddress } from './connect-ws.ts';
 import type { HttpPool } from './http-pool.ts';
 
-/** Speaks MCP to a remote server over HTTP+SSE, as the protocol had it in 2024. */
+/** Connects to a remote server over HTTP+SSE of 2024-11-05. */
 export function connectSse({ url: address, headers, maxMessageBytes }: RemoteAddress, pool: HttpPool): Connect {
   return async function connectSse(options) {
     const { server, signal, known = 'legacy', timeoutMs } = options;
     const url = new URL(address);
     const [{ SseClientTransport }, dispatcher] = await Promise.all([import('./sse-transport.ts'), pool.agent(url)]);
-    const line = new SseClientTransport({
+    const transport = new SseClientTransport({
       server,
       url,
       dispatcher,
@@ -18,14 +18,14 @@ export function connectSse({ url: address, headers, maxMessageBytes }: RemoteAdd
       endpointMs: timeoutMs,
       maxMessageBytes,
     });
-    const onLegacyVersion = (version: string) => line.setProtocolVersion(version);
-    // The transport is older than discovery: there is nothing to find out.
+    const onLegacyVersion = (version: string) => transport.setProtocolVersion(version);
+    // This transport exists only in the legacy era, so no probe is needed.
     return openConnection({
       ...options,
       known,
-      transport: line,
+      transport,
       onLegacyVersion,
-      stderrTail: () => line.closeReason(),
+      stderrTail: () => transport.closeReason(),
     });
   };
 }

@@ -10,11 +10,11 @@ import { StdioClientTransport } from './stdio-transport.ts';
 const MAX_QUOTE_CHARS = 400;
 const BY_HAND = 'Run its command by hand to see what it prints';
 
-/** Starts a local MCP server as a child process and speaks MCP over its pipes. */
+/** Starts a local server as a child process and connects over its pipes. */
 export function connectStdio(entry: StdioEntry, watchdog: Watchdog, env = process.env): Connect {
   return async function connectStdio(options) {
     const { command, args, cwd } = entry;
-    const line = new StdioClientTransport({
+    const transport = new StdioClientTransport({
       server: options.server,
       watchdog,
       command,
@@ -27,26 +27,26 @@ export function connectStdio(entry: StdioEntry, watchdog: Watchdog, env = proces
     try {
       return await openConnection({
         ...options,
-        transport: line,
-        stderrTail: () => line.stderr(),
-        ending: () => line.ending(),
+        transport,
+        stderrTail: () => transport.stderr(),
+        ending: () => transport.ending(),
       });
     } catch (thrown) {
-      throw explained(options.server, HeddleError.from(thrown), line);
+      throw explained(options.server, HeddleError.from(thrown), transport);
     }
   };
 }
 
-/** A handshake that failed, with all that the process let us know: how it ended, what it printed. */
-function explained(server: string, error: HeddleError, line: StdioClientTransport): HeddleError {
-  const died = error.code === 'UPSTREAM_FAILED' ? line.ending() : undefined;
+/** Adds to a failed handshake how the process ended and what it printed. */
+function explained(server: string, error: HeddleError, transport: StdioClientTransport): HeddleError {
+  const died = error.code === 'UPSTREAM_FAILED' ? transport.ending() : undefined;
   const silent = error.code === 'UPSTREAM_TIMEOUT';
   if (!died && !silent) return error;
-  const { garbage } = line.counts;
+  const { garbage } = transport.counts;
   const facts = [
     died ? `${server} ended before it was ready: ${died}.` : `${server} started, but: ${error.message}`,
     garbage > 0 && `It printed ${garbage} ${garbage === 1 ? 'line' : 'lines'} that are not JSON.`,
-    quoted(line.stderr()),
+    quoted(transport.stderr()),
   ];
   return new UpstreamError('UPSTREAM_UNREACHABLE', facts.filter(Boolean).join(' '), {
     delivered: 'no',
@@ -57,5 +57,5 @@ function explained(server: string, error: HeddleError, line: StdioClientTranspor
 
 function quoted(stderr: string): string {
   const text = stderr.trim().replace(/\s+/g, ' ');
-  return text && `Its last words: ${text.slice(-MAX_QUOTE_CHARS)}`;
+  return text && `The end of its stderr: ${text.slice(-MAX_QUOTE_CHARS)}`;
 }

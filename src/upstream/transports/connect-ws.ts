@@ -5,13 +5,13 @@ import { openConnection } from '../protocol/open-connection.ts';
 /** The fields of a remote entry that every transport uses. */
 export type RemoteAddress = Pick<RemoteEntry, 'url' | 'headers' | 'maxMessageBytes'>;
 
-/** Speaks MCP to a remote server over one WebSocket. */
+/** Connects to a remote server over a WebSocket. */
 export function connectWs({ url, headers, maxMessageBytes }: RemoteAddress): Connect {
   return async function connectWs(options) {
     const { server, signal, timeoutMs } = options;
-    // Loaded on first use: few have such a server.
+    // Loaded on first use, because few configurations have such a server.
     const { WsClientTransport } = await import('./ws-transport.ts');
-    const line = new WsClientTransport({
+    const transport = new WsClientTransport({
       server,
       url: new URL(url),
       headers,
@@ -19,6 +19,6 @@ export function connectWs({ url, headers, maxMessageBytes }: RemoteAddress): Con
       upgradeMs: timeoutMs,
       maxMessageBytes,
     });
-    return openConnection({ ...options, transport: line, stderrTail: () => line.closeReason() });
+    return openConnection({ ...options, transport, stderrTail: () => transport.closeReason() });
   };
 }

@@ -9,7 +9,7 @@ export interface ResponseHead {
   readonly ok: boolean;
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** The body of a refusal, shortened; empty when `ok`. */
+  /** The body of a response with an error status, shortened; empty when `ok`. */
   readonly text: string;
 }
 
@@ -21,34 +21,34 @@ export interface Sending {
 
 export interface Purpose {
   readonly opensSession?: boolean;
-  /** A stream that was opened for one answer, and that a server may leave open after it. */
+  /** True for a stream that was resumed for one response. The server may leave it open after that. */
   readonly resumes?: boolean;
 }
 
 export interface HttpExchangeOptions {
   readonly server: string;
   readonly maxMessageBytes: number;
-  /** Called before the first message, so that what the headers say is known by then. */
+  /** Receives the headers before the first message. */
   readonly onAccepted?: ((headers: ResponseHead['headers']) => void) | undefined;
   readonly onMessage: (message: unknown) => void;
   /** Called for a response in an event stream that cannot be parsed. */
   readonly onUnreadable?: (id: number, error: Error) => void;
-  /** Events of a stream that are no messages. */
+  /** Receives events of a stream that are not messages. */
   readonly onEvent?: (event: string, data: string) => void;
-  /** Called once when it is over, however it ended: its socket is then no longer in use. */
+  /** Called once when the exchange has ended in any way and its socket is free. */
   readonly onEnd?: () => void;
 }
 
 const MAX_ERROR_CHARS = 64 * 1024;
 
-/** One HTTP exchange, read as it arrives: JSON whole, server-sent events one by one. */
+/** Reads one HTTP response as it arrives: JSON as a whole, server-sent events one by one. */
 export class HttpExchange implements Dispatcher.DispatchHandler {
-  /** Rejects only when the server was not heard at all. */
+  /** Rejects only when no response arrived. */
   readonly head: Promise<ResponseHead>;
   /** The failure that cut the body short, if any. Never rejects. */
   readonly ended: Promise<Error | undefined>;
   messages = 0;
-  /** The reason why the last message that could not be parsed could not. */
+  /** The parse error of the last unreadable message. */
   unread: string | undefined;
   /** The id of the last response in it. */
   responseId: unknown;
@@ -69,10 +69,10 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
     this.#options = options;
     this.head = this.#head.promise;
     this.ended = this.#ended.promise;
-    this.head.catch(() => {}); // Whoever only waits for the end learns of the failure there.
+    this.head.catch(() => {}); // `ended` reports the failure, too.
   }
 
-  /** The status and the headers, once they have come. */
+  /** The status and headers, once they have arrived. */
   get start(): Omit<ResponseHead, 'text'> | undefined {
     return this.#start;
   }
@@ -131,10 +131,10 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
     this.#decoder = new TextDecoder();
     this.#parser = createParser({
       onId: (id) => {
-        if (id) this.lastEventId = id; // Also of an event without data, which is never told.
+        if (id) this.lastEventId = id; // Events without data have ids, too, but cause no `onEvent`.
       },
       onEvent: ({ data, event = 'message' }) => {
-        this.#bytes = 0; // The limit is per message; a stream may live for days.
+        this.#bytes = 0; // The limit is per message, because a stream may stay open for days.
         if (event !== 'message') this.#options.onEvent?.(event, data);
         else if (data !== '') this.#deliver(data);
       },
@@ -152,7 +152,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
       this.unread = whyUnreadable(thrown);
       const id = this.#parser && answeredId(text);
       if (id !== undefined) this.#options.onUnreadable?.(id, unreadable(this.#options.server, thrown));
-      return; // Without an id the request fails at the end of the exchange.
+      return; // Without an id the request fails when the exchange ends.
     }
     this.messages++;
     if (isObject(message) && message.method === undefined) this.responseId = message.id;

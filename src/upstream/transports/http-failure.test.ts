@@ -35,7 +35,7 @@ it.each([
 it.each([
   ['CERT_HAS_EXPIRED', /certificate has expired/],
   ['ERR_TLS_CERT_ALTNAME_INVALID', /certificate is for another name/],
-  ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', /somebody this machine does not know/],
+  ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', /issuer that this machine does not trust/],
   ['ERR_SSL_WRONG_VERSION_NUMBER', /does not speak TLS/],
 ])('says what is wrong with the secure line: %s', (code, message) => {
   const failure = toTransportFailure('demo', Object.assign(new Error('x'), { code }));

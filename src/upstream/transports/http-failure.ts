@@ -5,7 +5,7 @@ import { quoted } from './bad-message.ts';
 import type { HttpExchange, ResponseHead } from './http-exchange.ts';
 import { certificateProblem } from './tls-failure.ts';
 
-// Failures that happen before a byte of the request leaves.
+// Failures before any byte of the request was sent.
 const UNSENT = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -14,16 +14,16 @@ const UNSENT = new Set([
   'ENETUNREACH',
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
-// What makes a line worth replacing when it goes on. A call given up by us is no such thing.
+// Network failures. Three in a row close the connection.
 const TERMINAL = new Set([...UNSENT, 'ECONNRESET', 'ECONNABORTED', 'ETIMEDOUT', 'EPIPE', 'UND_ERR_SOCKET']);
-// What says that the request was not even looked at. Any other refusal may have come after it was carried out.
+// Statuses of requests that were not carried out. With any other status the request may have been.
 const NOT_DONE = new Set([307, 308, 400, 401, 403, 404, 405, 406, 413, 415, 429]);
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 const MAX_RETRY_AFTER_MS = 60_000;
 
 type Coded = Error & { readonly code?: string };
 
-/** The server was not heard at all. */
+/** The error for a request without any response. */
 export function toTransportFailure(server: string, cause: Coded): UpstreamError {
   const { code = '' } = cause;
   const certificate = certificateProblem(server, cause);
@@ -35,17 +35,17 @@ export function toTransportFailure(server: string, cause: Coded): UpstreamError 
         details: { server, code, connectionLost: true },
         fix: `Check that the server runs and that \`url\` of ${server} is right.`,
       })
-    : new UpstreamError('UPSTREAM_FAILED', `The line to ${server} was lost (${cause.message}).`, {
+    : new UpstreamError('UPSTREAM_FAILED', `The connection to ${server} was lost (${cause.message}).`, {
         delivered: 'maybe',
         cause,
         details: { server, ...(code && { code }), connectionLost: true },
       });
 }
 
-/** Whether the network failed, rather than the server's answer or our patience. */
+/** Returns true for a failure of the network. A bad response or an abort is none. */
 export const isTerminal = (error: Coded): boolean => TERMINAL.has(error.code ?? '');
 
-/** The server answered with an HTTP status instead of a message. `status` and `challenge` tell what to do about it. */
+/** The error for an HTTP error status. `details` has the status, `WWW-Authenticate` and `Retry-After`. */
 export function toRefusal(server: string, { status, headers, text }: ResponseHead, url: URL): UpstreamError {
   const retryAfterMs = wantedWait({ status, headers });
   const [challenge, retryAfter] = [one(headers['www-authenticate']), one(headers['retry-after'])];
@@ -67,14 +67,14 @@ export function toRefusal(server: string, { status, headers, text }: ResponseHea
 }
 
 /** The error for a request whose exchange ended without its response; it names what came instead. */
-export function toNoResponse(server: string, asked: number, exchange: HttpExchange, cause?: Error): UpstreamError {
+export function toNoResponse(server: string, requestId: number, exchange: HttpExchange, cause?: Error): UpstreamError {
   if (cause instanceof UpstreamError) return cause;
   const { unread, responseId, isEventStream } = exchange;
   const isCutShort = cause !== undefined || (isEventStream && unread === undefined && responseId === undefined);
   const [message, fix] = cause
-    ? [`The line to ${server} was lost (${cause.message}).`, undefined]
+    ? [`The connection to ${server} was lost (${cause.message}).`, undefined]
     : [
-        `${server} ${foundInstead(asked, exchange)}.`,
+        `${server} ${foundInstead(requestId, exchange)}.`,
         `Check that \`url\` of ${server} is the address of an MCP server.`,
       ];
   return new UpstreamError('UPSTREAM_FAILED', message, {
@@ -85,9 +85,10 @@ export function toNoResponse(server: string, asked: number, exchange: HttpExchan
   });
 }
 
-function foundInstead(asked: number, { start, unread, responseId, isEventStream }: HttpExchange): string {
+function foundInstead(requestId: number, { start, unread, responseId, isEventStream }: HttpExchange): string {
   const { status = 0, headers = {} } = start ?? {};
-  if (responseId !== undefined) return `answered request ${asked} with the id ${quoted(JSON.stringify(responseId))}`;
+  if (responseId !== undefined)
+    return `answered request ${requestId} with the id ${quoted(JSON.stringify(responseId))}`;
   if (unread === undefined) {
     return isEventStream ? 'ended its event stream without a response' : `answered HTTP ${status} without a response`;
   }
@@ -96,11 +97,11 @@ function foundInstead(asked: number, { start, unread, responseId, isEventStream 
   return `answered HTTP ${status} (${kind}) with something other than a JSON-RPC response. ${unread.replace(/\.$/, '')}`;
 }
 
-/** What a refusal says to this request, if anything. Servers put a JSON-RPC error into a 400 or 404. */
-export function errorResponseIn({ text }: ResponseHead, asked: number): JsonObject | undefined {
+/** Returns the JSON-RPC error for this request in the body of an HTTP error. Servers send one with a 400 or 404. */
+export function errorResponseIn({ text }: ResponseHead, requestId: number): JsonObject | undefined {
   try {
     const answer = parseJson(text, { keys: 'any', numbers: 'exact' });
-    return isObject(answer) && answer.id === asked && answer.error !== undefined ? answer : undefined;
+    return isObject(answer) && answer.id === requestId && answer.error !== undefined ? answer : undefined;
   } catch {
     return undefined;
   }
@@ -109,19 +110,19 @@ export function errorResponseIn({ text }: ResponseHead, asked: number): JsonObje
 /** The close reason of a transport whose server answered that it no longer has the session. */
 export const SESSION_LOST = 'It no longer knew the session.';
 
-/** The server has forgotten the session. Nothing was done: a new line may ask once more. */
+/** The error for a lost session. Nothing was carried out, so the call may be repeated on a new connection. */
 export function toSessionGone(server: string, status: number): UpstreamError {
   const message = `${server} no longer knows the session (HTTP ${status}).`;
   return new UpstreamError('UPSTREAM_FAILED', message, {
     delivered: 'no',
     details: { server, status, sessionGone: true },
-    fix: 'Call again: a new session is begun by itself.',
+    fix: 'Call again: Heddle opens a new session.',
   });
 }
 
 /**
- * How long the server wants a request to wait before it comes again, if that is over before the deadline.
- * A 503 may be a proxy's word for a server that has acted: only what may be done twice comes again.
+ * Returns the delay of `Retry-After` for 429 and 503, if it ends before the deadline.
+ * A proxy may send 503 after the server has acted, so a 503 is retried only for repeatable requests.
  */
 export function waitBeforeRetry(
   head: ResponseHead,
@@ -135,15 +136,15 @@ export function waitBeforeRetry(
 const wantedWait = ({ status, headers }: Pick<ResponseHead, 'status' | 'headers'>): number | undefined =>
   status === 429 || status === 503 ? waitOf(one(headers['retry-after'])) : undefined;
 
-/** `Retry-After` in milliseconds: seconds or a date, at least 0 and at most a minute. */
+/** Parses `Retry-After` (seconds or a date) to milliseconds between 0 and one minute. */
 export function waitOf(retryAfter: string | undefined, now = Date.now()): number | undefined {
   if (retryAfter === undefined) return undefined;
-  const isDate = /^[a-z]/i.test(retryAfter); // Anything else that looks like a date to JavaScript is none in HTTP.
+  const isDate = /^[a-z]/i.test(retryAfter); // HTTP dates begin with the day's name. Date.parse accepts more.
   const ms = isDate ? Date.parse(retryAfter) - now : /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1000 : Number.NaN;
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS);
 }
 
-// Without its query, where servers put what is secret.
+// Omits the query, which may hold secrets.
 function redirectTarget(location: string | undefined, from: URL): string | undefined {
   if (location === undefined || !URL.canParse(location, from.href)) return undefined;
   const to = new URL(location, from);

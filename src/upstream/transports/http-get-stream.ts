@@ -1,33 +1,33 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { HttpExchange, ResponseHead } from './http-exchange.ts';
 
-/** A stream that was asked for; its head is undefined when it could not be opened. */
+/** A requested stream; `head` is undefined when it could not be opened. */
 export interface OpenedStream {
   readonly stream: HttpExchange;
   readonly head: ResponseHead | undefined;
 }
 
 export interface GetStreamOptions {
-  /** Opens it, where the server knows how from after the last event that was heard. */
+  /** Opens the stream after the last event that was received. */
   readonly open: (lastEventId: string | undefined) => Promise<OpenedStream>;
-  /** How long it waits at least before it is opened again. */
+  /** Shortest delay before the stream is opened again. */
   readonly retryMs: number;
   readonly signal: AbortSignal;
 }
 
 const MAX_RETRY_MS = 30_000;
 
-/** Keeps the stream open on which a legacy server speaks unasked. Backs off while it brings nothing. */
+/** Keeps the GET stream of a legacy server open. The delay doubles up to 30 s while no message arrives. */
 export async function keepGetStream({ open, retryMs, signal }: GetStreamOptions): Promise<void> {
   let lastEventId: string | undefined;
   for (let idle = 0; !signal.aborted; idle++) {
     const { stream, head } = await open(lastEventId);
-    if (head && !head.ok && head.status < 500) return; // 405: this server has none.
+    if (head && !head.ok && head.status < 500) return; // 405: the server has no GET stream.
     if (head?.ok && !stream.isEventStream) return;
     if (head?.ok) await stream.ended;
     if (stream.messages > 0) idle = 0;
     lastEventId = stream.lastEventId ?? lastEventId;
-    // A server may want more time than that, but not less: it could keep us busy for ever.
+    // The server's `retry` can lengthen the delay, but not shorten it.
     const delay = Math.max(stream.retryMs ?? 0, retryMs) * 2 ** idle;
     await wait(Math.min(delay, MAX_RETRY_MS), undefined, { signal, ref: false }).catch(() => {});
   }

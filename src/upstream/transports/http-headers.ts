@@ -3,7 +3,7 @@ import { headerValue } from '../../core/text/header-value.ts';
 import { META } from '../../wire/mcp.ts';
 import { nameParamOf } from '../../wire/name-param.ts';
 
-/** The headers a 2026-07-28 server checks against the body. A message without an envelope gets none. */
+/** Returns the headers that a 2026-07-28 server compares with the body; none for a legacy message. */
 export function headersOfBody(method: string, params: JsonObject | undefined): Record<string, string> {
   const version = (params?._meta as JsonObject | undefined)?.[META.protocolVersion];
   if (typeof version !== 'string') return {};

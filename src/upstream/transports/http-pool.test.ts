@@ -90,7 +90,7 @@ it('goes straight to this machine', async () => {
 it('goes straight to what NO_PROXY names', async () => {
   const { port } = await target();
   const { address, seen } = await proxyTo(port);
-  const url = 'http://tools.invalid/mcp'; // A name that nobody can have: only a proxy would find something there.
+  const url = 'http://tools.invalid/mcp'; // A reserved name: only a proxy can resolve it.
   const agent = await poolOf({ HTTP_PROXY: address, NO_PROXY: '.invalid' }).agent(new URL(url));
   await expect(send(url, agent)).rejects.toMatchObject({ code: 'UPSTREAM_UNREACHABLE' });
   expect(seen).toEqual([]);

@@ -2,18 +2,18 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import { HeddleError } from '../../core/errors.ts';
 
-/** The sockets to all remote servers. Nothing is loaded before the first of them is needed. */
+/** The sockets to all remote servers. undici is loaded with the first request. */
 export interface HttpPool {
-  /** Goes through the proxy that the environment names, except to this machine. */
+  /** Returns the dispatcher for a URL: through the proxy of the environment, except for loopback addresses. */
   agent(url: URL): Promise<Dispatcher>;
   close(): Promise<void>;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-const GOODBYE_MS = 300;
-// Deadlines are the peer's: a stream may be silent for days.
-const PATIENT = { headersTimeout: 0, bodyTimeout: 0, pipelining: 1 } as const;
+const CLOSE_MS = 300;
+// The peer has the deadlines. A stream may be silent for days.
+const NO_TIMEOUTS = { headersTimeout: 0, bodyTimeout: 0, pipelining: 1 } as const;
 
 export function httpPool(env: Environment = process.env): HttpPool {
   const proxies = { httpProxy: proxyOf(env, 'http_proxy'), httpsProxy: proxyOf(env, 'https_proxy') };
@@ -25,19 +25,19 @@ export function httpPool(env: Environment = process.env): HttpPool {
         proxied ??= openProxied({ ...proxies, noProxy: env.no_proxy ?? env.NO_PROXY ?? '' });
         return proxied;
       }
-      direct ??= import('undici').then(({ Agent }) => new Agent(PATIENT));
+      direct ??= import('undici').then(({ Agent }) => new Agent(NO_TIMEOUTS));
       return direct;
     },
     async close() {
       const open = (await Promise.all([direct, proxied?.catch(() => undefined)])).filter((one) => one !== undefined);
-      // What was said last, the goodbye to a session, gets a moment to leave.
-      await Promise.race([Promise.all(open.map((one) => one.close())), wait(GOODBYE_MS, undefined, { ref: false })]);
+      // The DELETE of a session gets 300 ms.
+      await Promise.race([Promise.all(open.map((one) => one.close())), wait(CLOSE_MS, undefined, { ref: false })]);
       await Promise.all(open.map((one) => one.destroy()));
     },
   };
 }
 
-/** Whether a host is this machine, whatever a name server would say. */
+/** Returns true for the loopback names and addresses, without DNS. */
 export function isLoopback(hostname: string): boolean {
   return /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])\.?$/i.test(hostname);
 }
@@ -49,16 +49,16 @@ async function openProxied(options: {
 }): Promise<Dispatcher> {
   const { EnvHttpProxyAgent } = await import('undici');
   try {
-    return new EnvHttpProxyAgent({ ...PATIENT, ...options });
+    return new EnvHttpProxyAgent({ ...NO_TIMEOUTS, ...options });
   } catch (cause) {
-    throw new HeddleError('CONFIG_INVALID', 'The proxy that HTTP_PROXY or HTTPS_PROXY names is no address.', {
+    throw new HeddleError('CONFIG_INVALID', 'The proxy that HTTP_PROXY or HTTPS_PROXY names is not a URL.', {
       fix: 'Write it as `http://host:port`.',
       cause,
     });
   }
 }
 
-// An empty text, not undefined: else undici looks into the environment of the process.
+// An empty string, because undici reads the process environment for undefined.
 function proxyOf(env: Environment, name: string): string {
   const written = env[name] || env[name.toUpperCase()] || '';
   return written === '' || written.includes('://') ? written : `http://${written}`;

@@ -131,7 +131,7 @@ it.each([
   await expect(ask('tools/call')).rejects.toMatchObject({ code: 'UPSTREAM_FAILED', delivered: 'maybe' });
 });
 
-it('says that nothing happened when nobody listens there', async () => {
+it('reports `delivered: no` when the connection is refused', async () => {
   const { server, ask } = await serve(() => {});
   await server.close();
   const failure = { code: 'UPSTREAM_UNREACHABLE', delivered: 'no', message: 'demo cannot be reached (ECONNREFUSED).' };

@@ -4,7 +4,7 @@ import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import type { Json } from '../../core/call.ts';
 import { isObject, parseJson } from '../../core/json.ts';
 
-/** A running IDE that offers itself as an MCP server on this machine. */
+/** A running IDE with an MCP server on this machine. */
 export interface Ide {
   readonly port: number;
   readonly name: string;
@@ -12,10 +12,10 @@ export interface Ide {
 }
 
 export interface IdeSearch {
-  /** Where each IDE leaves a file named after its port. */
+  /** The folder with one `<port>.lock` file per IDE. */
   readonly lockFolder: string;
   readonly transport: 'sse' | 'ws';
-  /** What has to be open in it. */
+  /** The folder that the IDE must have open. */
   readonly workspace: string;
   readonly port?: number | undefined;
   readonly isAlive?: (pid: number) => boolean;
@@ -32,10 +32,10 @@ const MAX_DEPTH = 8;
 const MAX_FOLDERS = 100;
 const MAX_NAME_CHARS = 60;
 const MAX_TOKEN_CHARS = 4096;
-// A link could lead anywhere, and a pipe would never end.
+// No links, which could lead anywhere, and no waiting on pipes.
 const CAREFULLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** The IDE that was started last among those that have the workspace open. Whatever a lockfile claims is checked. */
+/** Finds the IDE with the workspace open that started last. All values of a lockfile are checked. */
 export async function findIde(search: IdeSearch): Promise<Ide | undefined> {
   const { lockFolder, transport, workspace, port, isAlive = isRunning } = search;
   const names = await readdir(lockFolder).catch(() => []);
@@ -70,7 +70,7 @@ async function readLockfile(
       if (!stat.isFile()) throw new Error('not a file');
       return stat;
     });
-    // Whoever else can write there could have our calls sent to a program of theirs.
+    // A file of another user could direct calls to a program of that user.
     const foreign = process.getuid !== undefined && uid !== process.getuid();
     if (foreign || size > MAX_BYTES) return undefined;
     const { buffer, bytesRead } = await file.read(Buffer.alloc(MAX_BYTES), 0, MAX_BYTES, 0);
@@ -78,7 +78,7 @@ async function readLockfile(
     const lockfile = checked(content, port);
     return lockfile && { ...lockfile, changedAt };
   } catch {
-    return undefined; // Half written, gone meanwhile, or nothing of ours: as if it were not there.
+    return undefined; // Incomplete, deleted or invalid files are ignored.
   } finally {
     await file?.close();
   }
@@ -93,11 +93,11 @@ function checked(content: Json, port: number): Lockfile | undefined {
   const token = authToken === undefined || authToken === '' ? undefined : authToken;
   if (token !== undefined && !isToken(token)) return undefined;
   const name = typeof ideName === 'string' ? ideName.replace(/[^\p{L}\p{N} ._-]/gu, '').slice(0, MAX_NAME_CHARS) : '';
-  // Older IDEs name no transport, and speak SSE.
+  // Older IDEs name no transport and use SSE.
   return { port, pid, name, folders, token, transport: transport === 'ws' ? 'ws' : 'sse' };
 }
 
-/** Printable and in one line: else it could add a header of its own. */
+/** Returns true for printable text on one line. Other text could add an HTTP header. */
 const isToken = (value: Json): value is string =>
   typeof value === 'string' && value.length <= MAX_TOKEN_CHARS && /^[\x21-\x7e]+$/.test(value);
 
@@ -111,6 +111,6 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (thrown) {
-    return (thrown as NodeJS.ErrnoException).code === 'EPERM'; // It lives, and belongs to somebody else.
+    return (thrown as NodeJS.ErrnoException).code === 'EPERM'; // The process exists and belongs to another user.
   }
 }

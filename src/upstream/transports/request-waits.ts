@@ -1,6 +1,6 @@
-/** Waits on behalf of single requests. Until one ends a call is under way, so it may keep the process alive. */
+/** Delays of single requests. They keep the process alive, because a call is in flight. */
 export interface RequestWaits {
-  /** Settles after so long, or when the request is given up. */
+  /** Settles after the delay, or when the request is given up. */
   wait(id: number, ms: number): Promise<void>;
   end(id: number): void;
 }

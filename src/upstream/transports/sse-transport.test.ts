@@ -100,7 +100,7 @@ it('does not open the stream again by itself', async () => {
 
 it.each([
   ['another origin', 'http://127.0.0.1:1/messages', /sent to http:\/\/127\.0\.0\.1:1,/],
-  ['another scheme', 'file:///etc/passwd', /not where it is/],
+  ['another scheme', 'file:///etc/passwd', /not its own origin/],
   ['no address', 'http://[', /no address at all/],
 ])('sends nothing to an endpoint of %s', async (_, endpoint, message) => {
   const { url, requests } = await serve(event('endpoint', endpoint));

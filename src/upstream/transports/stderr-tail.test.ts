@@ -8,7 +8,7 @@ it('keeps the end of what was said, however it was cut', () => {
       const words = stderrTail(bytes);
       const chunks = parts.map((part) => Buffer.from(part.replaceAll(/[^\x20-\x7e]/g, '.')));
       const all = Buffer.concat(chunks).toString();
-      for (const chunk of chunks) words.hear(Buffer.from(chunk));
+      for (const chunk of chunks) words.add(Buffer.from(chunk));
       expect(words.text()).toBe(all.slice(-bytes));
     }),
   );

@@ -1,28 +1,28 @@
 import { release } from '../../wire/line-framer.ts';
 
 export interface StderrTail {
-  hear(chunk: Buffer): void;
+  add(chunk: Buffer): void;
   text(): string;
 }
 
-/** Keeps the end of whatever a stream says, in one piece of memory that is never replaced. */
+/** Keeps the last bytes of a stream in one fixed buffer. */
 export function stderrTail(bytes: number): StderrTail {
   let ring: Buffer | undefined;
-  let heard = 0;
+  let received = 0;
   return {
-    hear(chunk) {
+    add(chunk) {
       ring ??= Buffer.allocUnsafeSlow(bytes);
       const tail = chunk.subarray(-bytes);
-      heard += chunk.length - tail.length;
-      const place = heard % bytes;
+      received += chunk.length - tail.length;
+      const place = received % bytes;
       const fitting = tail.copy(ring, place);
       tail.copy(ring, 0, fitting);
-      heard += tail.length;
+      received += tail.length;
       release(chunk);
     },
     text() {
-      if (!ring || heard <= bytes) return ring?.toString('utf8', 0, heard) ?? '';
-      const place = heard % bytes;
+      if (!ring || received <= bytes) return ring?.toString('utf8', 0, received) ?? '';
+      const place = received % bytes;
       return Buffer.concat([ring.subarray(place), ring.subarray(0, place)]).toString('utf8');
     },
   };

@@ -182,7 +182,7 @@ verifies('F1', 'fails what is pending at once when the child dies, and says that
   expect(line.ending()).toBe('it was ended by SIGKILL');
   const kill = vi.spyOn(process, 'kill');
   await peer.close();
-  expect(kill).not.toHaveBeenCalled(); // By now its process id may be somebody else's.
+  expect(kill).not.toHaveBeenCalled(); // The process id may be reused by now.
   kill.mockRestore();
   await expect(ask('again')).rejects.toMatchObject({ delivered: 'no' });
   await expect(line.send({})).rejects.toMatchObject({ code: 'UPSTREAM_UNREACHABLE', delivered: 'no' });

@@ -15,10 +15,10 @@ export interface StdioTransportOptions extends Omit<Program, 'mark' | 'enter'> {
   readonly watchdog: Watchdog;
   /** A longer line is refused; the call it answers fails at once. */
   readonly maxLineBytes?: number | undefined;
-  /** How much may wait for a child that does not read. */
+  /** Largest queue for a child that does not read its stdin; 64 Mi characters by default. */
   readonly maxQueuedChars?: number;
   readonly stderrBytes?: number;
-  /** Told what a server does that one in good health does not. */
+  /** Called for a fault that leaves the connection open. */
   readonly onTrouble?: ((reason: string) => void) | undefined;
 }
 
@@ -26,7 +26,7 @@ const MIB = 1024 * 1024;
 const DRAIN_MS = 50;
 const SENT = Promise.resolve();
 
-/** A child process as an MCP line: one message per line of text, written once per turn of the event loop. */
+/** A child process as a transport: one message per line, written once per turn of the event loop. */
 export class StdioClientTransport implements Transport {
   onmessage: Transport['onmessage'];
   onclose: Transport['onclose'];
@@ -34,19 +34,19 @@ export class StdioClientTransport implements Transport {
   onlost: Transport['onlost'];
   readonly counts = { garbage: 0, oversized: 0 };
   readonly #options: StdioTransportOptions;
-  readonly #lastWords: StderrTail;
+  readonly #stderrTail: StderrTail;
   #group: ProcessGroup | undefined;
   #outgoing = '';
   #scheduled = false;
   #blocked = false;
   #closing: Promise<void> | undefined;
   #down = true;
-  /** Whether whoever waits for the overlong line that is coming in knows already. */
+  /** True when the request of the incoming overlong line has already failed. */
   #refused = false;
 
   constructor(options: StdioTransportOptions) {
     this.#options = options;
-    this.#lastWords = stderrTail(options.stderrBytes ?? 64 * 1024);
+    this.#stderrTail = stderrTail(options.stderrBytes ?? 64 * 1024);
   }
 
   async start(): Promise<void> {
@@ -61,7 +61,7 @@ export class StdioClientTransport implements Transport {
     this.#group = group;
     this.#down = false;
     this.#listen(group);
-    // What the child wrote before it died is still in the pipe; a survivor holding that pipe must not keep us.
+    // Output that the child wrote before its end is still in the pipe. A surviving grandchild may keep the pipe open.
     const drained = new Promise((resolve) => group.child.once('close', resolve));
     group.exited.then(() => Promise.race([drained, after(DRAIN_MS)])).then(() => this.#drop());
     if (this.#closing) await group.end();
@@ -79,7 +79,7 @@ export class StdioClientTransport implements Transport {
   #queue(message: Message): void {
     const { server, maxQueuedChars = 64 * MIB } = this.#options;
     if (this.#down || this.#closing) throw unreachable(server, 'its process has ended');
-    if (this.#outgoing.length > maxQueuedChars) throw unreachable(server, 'it does not read what it is sent');
+    if (this.#outgoing.length > maxQueuedChars) throw unreachable(server, 'it does not read its stdin');
     this.#outgoing += `${JSON.stringify(message)}\n`;
     if (this.#scheduled) return;
     this.#scheduled = true;
@@ -91,16 +91,16 @@ export class StdioClientTransport implements Transport {
       this.#flush();
       this.#closing ??= this.#group.end().then(() => this.#drop());
     }
-    this.#closing ??= Promise.resolve(); // Its process id may be somebody else's by now.
+    this.#closing ??= Promise.resolve(); // The process has ended, and its id may be reused.
     return this.#closing;
   }
 
-  /** The last words of the child on stderr. */
+  /** Returns the end of the child's stderr. */
   stderr(): string {
-    return this.#lastWords.text();
+    return this.#stderrTail.text();
   }
 
-  /** How the child ended, in words; undefined while it runs. */
+  /** Describes how the child ended; undefined while it runs. */
   ending(): string | undefined {
     const ending = this.#group?.ending();
     if (!ending) return undefined;
@@ -126,12 +126,12 @@ export class StdioClientTransport implements Transport {
       },
     });
     child.stdout.on('data', push);
-    child.stderr.on('data', this.#lastWords.hear);
+    child.stderr.on('data', this.#stderrTail.add);
     child.stdin.on('drain', () => {
       this.#blocked = false;
       this.#flush();
     });
-    // EPIPE and the like arrive here as events; unheard they would end Heddle. The exit says the rest.
+    // EPIPE arrives here as an event. Without a listener it would end Heddle. The exit is handled above.
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on('error', () => {});
   }
 
@@ -156,7 +156,7 @@ export class StdioClientTransport implements Transport {
     this.#refused = this.#fail(answeredId(head, ''), error);
   }
 
-  /** Fails the request that an unusable message answers, if the message says which. */
+  /** Fails the request of an unusable response, if its id is known. */
   #fail(id: number | undefined, error: Error): boolean {
     if (id !== undefined) this.onlost?.(id, error);
     return id !== undefined;
@@ -171,14 +171,14 @@ export class StdioClientTransport implements Transport {
   }
 }
 
-/** Looked for before it is started: what starts it in a namespace could not say in our words that it is not there. */
+/** Finds the program before the start. In a namespace, `unshare` would fail without a clear message. */
 async function fileOf({ server, command, cwd, env }: StdioTransportOptions): Promise<string> {
   const found = await findProgram(command, { path: env.PATH, cwd });
   if ('file' in found) return found.file;
   const folderless = cwd !== undefined && !existsSync(cwd);
   const missing = folderless ? `its folder ${cwd} does not exist` : `its command \`${command}\` does not exist`;
-  const why = 'forbidden' in found ? `${found.forbidden} is no program that may be run` : missing;
-  throw unreachable(server, why, { fix: `Correct \`command\` of ${server}, or install that program.` });
+  const reason = 'forbidden' in found ? `${found.forbidden} is not executable` : missing;
+  throw unreachable(server, reason, { fix: `Correct \`command\` of ${server}, or install that program.` });
 }
 
 function spawned({ child }: ProcessGroup, { server, command, cwd }: StdioTransportOptions): Promise<void> {
@@ -186,15 +186,15 @@ function spawned({ child }: ProcessGroup, { server, command, cwd }: StdioTranspo
     child.once('spawn', resolve);
     child.once('error', (cause) => {
       const folderless = cwd !== undefined && !existsSync(cwd);
-      const why = folderless ? `its folder ${cwd} does not exist` : `\`${command}\` could not be started`;
-      reject(unreachable(server, why, { cause, fix: `Correct \`command\` of ${server}, or install that program.` }));
+      const reason = folderless ? `its folder ${cwd} does not exist` : `\`${command}\` could not be started`;
+      reject(unreachable(server, reason, { cause, fix: `Correct \`command\` of ${server}, or install that program.` }));
     });
   });
 }
 
 const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-const unreachable = (server: string, why: string, options: { cause?: unknown; fix?: string } = {}) =>
-  new UpstreamError('UPSTREAM_UNREACHABLE', `${server} cannot be reached: ${why}.`, {
+const unreachable = (server: string, reason: string, options: { cause?: unknown; fix?: string } = {}) =>
+  new UpstreamError('UPSTREAM_UNREACHABLE', `${server} cannot be reached: ${reason}.`, {
     delivered: 'no',
     fix: `Run \`heddle doctor ${server}\` to see why.`,
     ...options,

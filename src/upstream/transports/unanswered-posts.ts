@@ -9,9 +9,9 @@ export interface Post {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Messages that nobody answers, notifications and our own answers: so nobody else would ever give up on them. */
+/** POSTs of messages without a response: notifications and our responses. No request deadline ends them. */
 export interface UnansweredPosts {
-  /** Settles when the server has accepted the message, or has not done so in time. */
+  /** Settles when the server has accepted the message. Rejects after 15 s. */
   send(post: Post): Promise<ResponseHead>;
   /** Gives up on all of them. */
   close(): void;
@@ -23,11 +23,11 @@ const MAX_WAITING = 1000;
 
 export function unansweredPosts(server: string, ms = POST_MS): UnansweredPosts {
   const limited = limiter(MAX_AT_ONCE);
-  const underWay = new Set<(error: Error) => void>();
+  const inFlight = new Set<(error: Error) => void>();
 
   function send({ exchange, dispatch, signal }: Post): Promise<ResponseHead> {
     if (signal?.aborted) return Promise.reject(cancelled(server));
-    if (underWay.size >= MAX_AT_ONCE + MAX_WAITING) return Promise.reject(stuck(server));
+    if (inFlight.size >= MAX_AT_ONCE + MAX_WAITING) return Promise.reject(stuck(server));
     const head = Promise.withResolvers<ResponseHead>();
     const over = Promise.withResolvers<void>();
     const giveUp = (error: Error) => {
@@ -37,19 +37,19 @@ export function unansweredPosts(server: string, ms = POST_MS): UnansweredPosts {
     };
     const onAbort = () => giveUp(cancelled(server));
     const timer = setTimeout(() => giveUp(late(server, ms)), ms).unref();
-    underWay.add(giveUp);
+    inFlight.add(giveUp);
     signal?.addEventListener('abort', onAbort, { once: true });
     const post = async () => {
       try {
         head.resolve(await dispatch());
-        await exchange.ended; // Until its body has ended, too, it has a socket.
+        await exchange.ended; // It holds a socket until its body has ended.
       } catch (thrown) {
         head.reject(thrown);
       }
     };
     void limited(() => (exchange.aborted ? over.promise : Promise.race([post(), over.promise]))).then(() => {
       clearTimeout(timer);
-      underWay.delete(giveUp);
+      inFlight.delete(giveUp);
       signal?.removeEventListener('abort', onAbort);
     });
     return head.promise;
@@ -58,15 +58,15 @@ export function unansweredPosts(server: string, ms = POST_MS): UnansweredPosts {
   return {
     send,
     close() {
-      for (const giveUp of underWay) giveUp(toTransportFailure(server, new Error('it was closed')));
+      for (const giveUp of inFlight) giveUp(toTransportFailure(server, new Error('it was closed')));
     },
   };
 }
 
 const cancelled = (server: string) => new HeddleError('CALL_CANCELLED', `The message to ${server} was cancelled.`);
 const late = (server: string, ms: number) =>
-  new UpstreamError('UPSTREAM_TIMEOUT', `${server} did not take a message within ${ms} ms.`, { delivered: 'maybe' });
+  new UpstreamError('UPSTREAM_TIMEOUT', `${server} did not accept a message within ${ms} ms.`, { delivered: 'maybe' });
 const stuck = (server: string) =>
-  new UpstreamError('UPSTREAM_FAILED', `${server} does not take its messages: too many wait already.`, {
+  new UpstreamError('UPSTREAM_FAILED', `${server} does not accept messages: more than 1000 are waiting.`, {
     delivered: 'no',
   });

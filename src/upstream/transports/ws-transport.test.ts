@@ -144,7 +144,7 @@ it('says that a server does not speak MCP', async () => {
   });
 });
 
-it('names failures as HTTP does: nobody there, and a certificate nobody signed', async () => {
+it('names failures as HTTP does: connection refused and self-signed certificate', async () => {
   const { url, close } = await listenWs(() => {});
   await close();
   const refused = { code: 'UPSTREAM_UNREACHABLE', delivered: 'no', message: expect.stringContaining('ECONNREFUSED') };

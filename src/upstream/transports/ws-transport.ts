@@ -29,7 +29,7 @@ const TOO_BIG = 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH';
 
 type CodedError = Error & { readonly code?: string };
 
-/** One WebSocket with the subprotocol `mcp`; each text frame is a message. */
+/** A WebSocket with the subprotocol `mcp`. Each text frame is a message. */
 export class WsClientTransport extends RemoteTransport {
   readonly #options: WsTransportOptions;
   #socket: WebSocket | undefined;
