@@ -128,7 +128,7 @@ verifies('F4', 'gives nothing to an address that a redirect names', async () => 
   expect(requests).toEqual([]);
 });
 
-verifies('T1', 'does not speak to a server whose certificate nobody has signed, and says so', async () => {
+verifies('T1', 'refuses a server with a self-signed certificate and names the problem', async () => {
   let requests = 0;
   const server = createServer(selfSigned(), (_, response) => {
     requests++;

@@ -56,7 +56,7 @@ verifies('T4', 'reports the counts of unexpected messages', async () => {
 for (const [what, entry, message] of [
   ['is in no folder', { command: 'no-such-program' }, /^no-such-program is in none of these folders: \//],
   ['is not where it is said to be', { command: '/no/program' }, /^there is no \/no\/program$/],
-  ['may not be run', { command: '/etc/passwd' }, /^\/etc\/passwd is no program that may be run$/],
+  ['may not be run', { command: '/etc/passwd' }, /^\/etc\/passwd is not executable$/],
 ] as const) {
   verifies('T2', `says that a command ${what}`, async () => {
     const found = await examine(entry);
@@ -87,7 +87,7 @@ verifies('T4', 'says for which server a pid namespace cannot be had, and why', a
   expect(found.get('server demo')?.level).toBe('ok');
   expect(found.get('processes')?.facts).toMatchObject({ enclosure: 'group' });
   const off = await examine(odd, { HEDDLE_PID_NAMESPACE: 'off' });
-  expect(off.get('processes')).toMatchObject({ message: expect.stringContaining('HEDDLE_PID_NAMESPACE=off says so') });
+  expect(off.get('processes')).toMatchObject({ message: expect.stringContaining('HEDDLE_PID_NAMESPACE=off is set') });
 });
 
 verifies('T4', 'says in general what holds processes here', async () => {

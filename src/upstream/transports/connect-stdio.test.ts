@@ -78,7 +78,7 @@ verifies('T2', 'says how a server ended that dies in the handshake, and what it 
   await expect(connect(['dies'])).rejects.toMatchObject({
     code: 'UPSTREAM_UNREACHABLE',
     delivered: 'no',
-    message: 'odd ended before it was ready: it exited with code 3. Its last words: cannot find the license file',
+    message: 'odd ended before it was ready: it exited with code 3. The end of its stderr: cannot find the license file',
     fix: expect.stringContaining('by hand'),
   });
 });
@@ -92,7 +92,7 @@ it('leaves no process behind when the handshake is given up', async () => {
   await until('all of it is gone', () => carriersOf(log).length === 0);
 });
 
-verifies('F1', 'tells a call that its server died, and keeps its last words', async () => {
+verifies('F1', 'tells a call that its server died, and keeps the end of its stderr', async () => {
   const connection = await connect([]);
   await expect(connection.send(toolCall('exit'))).rejects.toMatchObject({
     code: 'UPSTREAM_FAILED',

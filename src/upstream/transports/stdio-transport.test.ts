@@ -198,7 +198,7 @@ it('still hears the last answer of a child that ends right after it', async () =
 for (const [what, options, message] of [
   ['a program', { command: 'no-such-program' }, /its command `no-such-program` does not exist/],
   ['a folder', { cwd: '/no/such/folder' }, /its folder \/no\/such\/folder does not exist/],
-  ['the right to start it', { command: '/etc/passwd' }, /\/etc\/passwd is no program that may be run/],
+  ['the right to start it', { command: '/etc/passwd' }, /\/etc\/passwd is not executable/],
 ] as const) {
   verifies('T4', `says plainly that ${what} is missing`, async () => {
     const line = new StdioClientTransport({ server: 'demo', watchdog, command: process.execPath, env: {}, ...options });
