@@ -50,7 +50,9 @@ it('starts one shell for many children, none before the first, and none is left 
 
 it('asks once whether children can be enclosed, and not before anybody wants to know', async () => {
   let probes = 0;
-  const watchdog = openWatchdog({ WHO: 'us' }, async ({ env } = {}) => ({ reason: `probe ${++probes} for ${env?.WHO}` }));
+  const watchdog = openWatchdog({ WHO: 'us' }, async ({ env } = {}) => ({
+    reason: `probe ${++probes} for ${env?.WHO}`,
+  }));
   expect(probes).toBe(0);
   const answers = await Promise.all([watchdog.enclosure(), watchdog.enclosure()]);
   expect(answers).toEqual([{ reason: 'probe 1 for us' }, { reason: 'probe 1 for us' }]);

@@ -77,26 +77,22 @@ verifies('T6', 'cancels upstream when the deadline passes, and ignores the late 
   expect(vi.getTimerCount()).toBe(0);
 });
 
-verifies(
-  'T6',
-  'passes a late response to `onLate` and cancels only without one',
-  async () => {
-    ownTime();
-    const { peer, sent, receive } = await talk();
-    const late: JsonObject[] = [];
-    const ask = { deadlineMs: 50, onLate: (result: JsonObject) => void late.push(result) };
-    const given = [peer.request('tools/call', {}, ask), peer.request('tools/call', {}, ask)];
-    vi.advanceTimersByTime(50);
-    for (const answer of given) await expect(answer).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
-    receive({ jsonrpc: '2.0', id: 1, result: { task: 1 } });
-    expect([late, sent.length]).toEqual([[{ task: 1 }], 2]);
-    vi.advanceTimersByTime(5000);
-    expect(sent.slice(2)).toMatchObject([{ method: 'notifications/cancelled', params: { requestId: 2 } }]);
-    receive({ jsonrpc: '2.0', id: 2, result: {} });
-    expect([late.length, peer.dropped.stale, vi.getTimerCount()]).toEqual([1, 1, 0]);
-    await peer.idle();
-  },
-);
+verifies('T6', 'passes a late response to `onLate` and cancels only without one', async () => {
+  ownTime();
+  const { peer, sent, receive } = await talk();
+  const late: JsonObject[] = [];
+  const ask = { deadlineMs: 50, onLate: (result: JsonObject) => void late.push(result) };
+  const given = [peer.request('tools/call', {}, ask), peer.request('tools/call', {}, ask)];
+  vi.advanceTimersByTime(50);
+  for (const answer of given) await expect(answer).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
+  receive({ jsonrpc: '2.0', id: 1, result: { task: 1 } });
+  expect([late, sent.length]).toEqual([[{ task: 1 }], 2]);
+  vi.advanceTimersByTime(5000);
+  expect(sent.slice(2)).toMatchObject([{ method: 'notifications/cancelled', params: { requestId: 2 } }]);
+  receive({ jsonrpc: '2.0', id: 2, result: {} });
+  expect([late.length, peer.dropped.stale, vi.getTimerCount()]).toEqual([1, 1, 0]);
+  await peer.idle();
+});
 
 verifies('T6', 'waits as long as it was told, even when that is longer than a timer can count', async () => {
   ownTime();
