@@ -176,7 +176,7 @@ verifies('R7', 'listing refreshes the lists whose ttlMs is over', async () => {
   const world = await openWorld({ a: echo() });
   await world.servers.connect('a', never);
   let looked = 0;
-  const connected = () => ({ freshen: () => looked++ }) as never;
+  const connected = () => ({ refreshExpiredLists: () => looked++ }) as never;
   await startUnknownServers({ ...world, servers: { ...world.servers, connected } }, ada, 0, never);
   expect(looked).toBe(1);
 });

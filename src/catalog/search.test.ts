@@ -16,7 +16,7 @@ const TOOLS: Tools = {
     said('search', 'Finds code. Searching for an issue is done elsewhere.'),
   ],
   mail: [
-    said('send', 'Sends a message to one person. May create an issue for whoever reads it.', {
+    said('send', 'Sends a message to one person. May create an issue for any reader of it.', {
       inputSchema: { type: 'object', properties: { recipient: { type: 'string' } } },
     }),
     said('search', 'Looks through messages.', { title: 'Find mail' }),

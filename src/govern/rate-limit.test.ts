@@ -132,7 +132,7 @@ verifies('G5', 'counts the server of a pool when it is called, not before', asyn
   await handle(call);
   expect([counted.admitTo('a', call), counted.admitTo('a', call)?.details.retryAfterMs]).toEqual([undefined, 1000]);
   expect(counted.admitTo('unlimited', call)).toBeUndefined();
-  // Nobody is left to ask: the caller is not charged for it, and hears of the first that comes back.
+  // No server is left: the call is not counted, and the refusal has the shortest wait.
   for (let again = 0; again < 9; again++) {
     await expect(handle(call)).rejects.toMatchObject({ code: 'RATE_LIMITED', details: { retryAfterMs: 400 } });
   }

@@ -11,7 +11,7 @@ verifies('R4', 'a tool that fails five times in a row is refused for 30 s, then 
   await expect(send(call())).rejects.toMatchObject({
     code: 'UPSTREAM_UNREACHABLE',
     delivered: 'no',
-    message: 'a is left alone for now: mcp__p__t failed there again and again.',
+    message: 'a is not called for now: mcp__p__t failed there five times in a row.',
     details: { server: 'a', retryAfterMs: 30_000 },
     fix: expect.stringContaining('Call again in 30 s'),
   });
@@ -51,7 +51,7 @@ verifies('R4', 'a write fails over from a refused server without counting as a r
   const { asked, send, call } = openPool({ a: fails('maybe'), b: answers('b') });
   await times(5, () => send(call()).catch(() => {}));
   expect(asked).toEqual(['a', 'a', 'a', 'a', 'a']);
-  expect(await send(call())).toMatchObject({ from: { server: 'b', attempts: 1 } });
+  expect(await send(call())).toMatchObject({ provenance: { server: 'b', attempts: 1 } });
 });
 
 verifies('R4', 'results with isError, refusals and cancelled calls never open the breaker', async () => {
@@ -170,7 +170,7 @@ verifies('R3', 'renames arguments only for the server with other argument names'
   const call = aCall({ target, input: { query: 'x', limit: 3 } });
   await send(call);
   behaviours.a = fails();
-  expect(await send(call)).toMatchObject({ from: { server: 'b', attempts: 2 } });
+  expect(await send(call)).toMatchObject({ provenance: { server: 'b', attempts: 2 } });
   const told = heard.map(({ target, input }) => [target.name, input]);
   const [asWritten, renamed] = [
     ['search', { query: 'x', limit: 3 }],

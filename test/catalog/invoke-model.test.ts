@@ -10,7 +10,7 @@ import { FAULTS, faultyServer } from '../servers/faulty-server.ts';
 
 const SERVERS = ['a', 'b', 'c'] as const;
 const RUNS = process.env.HEDDLE_TEST_SCALE === 'full' ? 2000 : 200;
-// Certainly not done: nobody was asked, or whoever was asked said no.
+// Certainly not done: no server was called, or the server refused.
 const UNDONE = ['UPSTREAM_UNREACHABLE', 'UPSTREAM_FAILED', 'UPSTREAM_REFUSED', 'RATE_LIMITED'];
 
 const fault = fc.constantFrom(...FAULTS);

@@ -76,7 +76,7 @@ const WRONG: readonly [why: string, rename: JsonObject, properties: readonly str
     ['search has no argument words', { words: 'q' }, ['q']],
     ['it has no argument q', { query: 'q' }, ['text']],
     ['two arguments would have the same name', { query: 'limit' }, ['limit']],
-    ['nobody would give it its argument key', {}, ['query', 'key'], ['key']],
+    ['its required argument key would be missing', {}, ['query', 'key'], ['key']],
   ];
 for (const [why, rename, properties, required] of WRONG) {
   verifies('R3', `does not pool a tool that cannot be equivalent: ${why}`, () => {
@@ -99,6 +99,6 @@ verifies('R3', 'each server stands in with one tool, and only for a tool that ex
   expect(find('mcp__p__search')?.equivalents?.get('b')?.name).toBe('one');
   expect(problems).toEqual([
     'b.two cannot stand in for search in the pool p: b has another tool for it.',
-    'b.three cannot stand in for nothing in the pool p: no other server of the pool offers it.',
+    'b.three cannot stand in for nothing in the pool p: no other server of the pool has it.',
   ]);
 });

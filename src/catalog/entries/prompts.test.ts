@@ -4,10 +4,10 @@ import { liveCatalog } from '../live-catalog.ts';
 import { buildNameIndex } from './build.ts';
 import { promptEntries } from './prompts.ts';
 
-const NOBODY = { entry: undefined, builtin: false };
+const NO_ENTRY = { entry: undefined, builtin: false };
 const shelf = (servers: Readonly<Record<string, readonly object[]>>) =>
   buildNameIndex(
-    Object.entries(servers).flatMap(([server, prompts]) => promptEntries(server, prompts as never, NOBODY).entries),
+    Object.entries(servers).flatMap(([server, prompts]) => promptEntries(server, prompts as never, NO_ENTRY).entries),
   );
 
 verifies('R2', 'prompts are named like tools', () => {
@@ -39,14 +39,14 @@ verifies('R1', 'an invalid prompt has a reason', () => {
   expect(reasons).toEqual({
     '': 'it has no name',
     unnamed: 'one of its arguments has no name',
-    'no list': 'its arguments are no list of a sane length',
+    'no list': 'its arguments are not a list of at most 1000',
     twice: 'its server lists more than one prompt of this name, and they differ',
     fine: undefined,
   });
 });
 
 verifies('R2', 'limits a very long list of any kind and reports it', () => {
-  const catalog = liveCatalog({ owners: new Map([['huge', NOBODY]]), remembered: [], onChange: () => {} });
+  const catalog = liveCatalog({ owners: new Map([['huge', NO_ENTRY]]), remembered: [], onChange: () => {} });
   const many = <T>(item: (index: number) => T) => Array.from({ length: 20_000 }, (_, index) => item(index));
   const names = many((index) => ({ name: `p${index}` }));
   catalog.update('huge', names, 'prompts');

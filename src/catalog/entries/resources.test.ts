@@ -5,7 +5,7 @@ import type { JsonObject, Target } from '../../core/call.ts';
 import type { Resources } from '../catalog.ts';
 import { buildResources, serverResourcesOf } from './resources.ts';
 
-const NOBODY = { entry: undefined, builtin: false };
+const NO_ENTRY = { entry: undefined, builtin: false };
 const at = (uri: string, more: JsonObject = {}): JsonObject => ({ uri, name: uri, ...more });
 const by = (uriTemplate: string): JsonObject => ({ uriTemplate, name: uriTemplate });
 
@@ -13,8 +13,8 @@ type Has = readonly [readonly JsonObject[], (readonly JsonObject[])?];
 
 function resourcesOf(servers: Readonly<Record<string, Has>>): Resources {
   const lists = Object.entries(servers).flatMap(([server, [resources, templates = []]]) => [
-    serverResourcesOf({ kind: 'resource', server, definitions: resources }, NOBODY),
-    serverResourcesOf({ kind: 'template', server, definitions: templates }, NOBODY),
+    serverResourcesOf({ kind: 'resource', server, definitions: resources }, NO_ENTRY),
+    serverResourcesOf({ kind: 'template', server, definitions: templates }, NO_ENTRY),
   ]);
   return buildResources(lists);
 }
@@ -82,7 +82,7 @@ describe('URIs', () => {
     expect(meant(resources, 'u:2')).toEqual([]);
     expect(meant(resources, 'heddle://a/u:2')).toEqual([['a u:2']]);
     expect(meant(resources, 'heddle://empty/u:2')).toEqual([]);
-    expect(meant(resources, 'heddle://nobody/u:2')).toEqual([]);
+    expect(meant(resources, 'heddle://missing/u:2')).toEqual([]);
   });
 });
 
@@ -146,8 +146,8 @@ verifies('R1', 'a URI listed twice by a server is one resource, independent of o
 });
 
 verifies('R1', 'a change of one server keeps the target objects of the others', () => {
-  const stays = serverResourcesOf({ kind: 'resource', server: 'a', definitions: [at('u:1')] }, NOBODY);
-  const comes = serverResourcesOf({ kind: 'resource', server: 'b', definitions: [at('u:2')] }, NOBODY);
+  const stays = serverResourcesOf({ kind: 'resource', server: 'a', definitions: [at('u:1')] }, NO_ENTRY);
+  const comes = serverResourcesOf({ kind: 'resource', server: 'b', definitions: [at('u:2')] }, NO_ENTRY);
   const [before] = buildResources([stays]).targets;
   expect(buildResources([comes, stays]).targets[0]).toBe(before);
 });

@@ -75,7 +75,7 @@ verifies('R3', 'calls the preferred server first if it is usable', () => {
 verifies('R3', 'returns the only server without ranking', () => {
   const target = aTarget({ servers: ['only'] });
   const never = () => {
-    throw new Error('Nobody asks.');
+    throw new Error('Not called.');
   };
   const options = { statusOf: never, metricsOf: never, priorityOf: never, clock: never, wallClock: never };
   expect(inOrder(aCall({ target }), options)).toBe(target.servers);

@@ -16,7 +16,7 @@ verifies(
     time.pass(49);
     expect(asked).toEqual(['a']);
     time.pass(1);
-    expect(await sent).toMatchObject({ from: { server: 'b', attempts: 2 } });
+    expect(await sent).toMatchObject({ provenance: { server: 'b', attempts: 2 } });
     expect(heard.map(({ signal, onProgress }) => [signal.aborted, onProgress !== undefined])).toEqual([
       [true, true],
       [false, false],
@@ -28,7 +28,7 @@ verifies(
 
 verifies('R4', 'calls only the first server if it answers in time', async () => {
   const { send, call, asked, time } = openPool({ a: answers('a'), b: answers('b') });
-  expect(await send(call(HEDGED))).toMatchObject({ from: { server: 'a', attempts: 1 } });
+  expect(await send(call(HEDGED))).toMatchObject({ provenance: { server: 'a', attempts: 1 } });
   time.pass(1000);
   expect([asked, time.timers()]).toEqual([['a'], 0]);
 });

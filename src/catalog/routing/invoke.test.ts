@@ -116,7 +116,7 @@ verifies('R4', 'does not fail over after a refusal, even for a read', async () =
 
 verifies('R4', 'does not fail over after a result with isError', async () => {
   const { send, acted } = await openPool();
-  expect(await send(asked({ a: 'tool-error' }))).toMatchObject({ isError: true, from: { server: 'a' } });
+  expect(await send(asked({ a: 'tool-error' }))).toMatchObject({ isError: true, provenance: { server: 'a' } });
   expect(acted).toEqual(['a']);
 });
 
