@@ -29,7 +29,7 @@ export const REQUIREMENTS = {
   C14: { does: 'heddle.json has one documented top level, and `{}` is a good configuration.', done: false },
 
   // Connections
-  T1: { does: 'stdio, Streamable HTTP, SSE, WebSocket, in process and IDE lines are one Connection.', done: true },
+  T1: { does: 'stdio, Streamable HTTP, SSE, WebSocket, in-process and IDE transports are one Connection.', done: true },
   T2: { does: 'Each server has a state with a reason, listed without starting anything.', done: true },
   T3: { does: 'Servers start when needed, time out on their own, and never hold up one another.', done: true },
   T4: { does: 'A stdio server lives in its own process group, and none of that group outlives Heddle.', done: true },
