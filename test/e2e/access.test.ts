@@ -16,7 +16,7 @@ async function ping(url: string, token?: string): Promise<number> {
 }
 
 describe('heddle key', () => {
-  verifies('P4', 'makes a key, shows it once, and a running gateway refuses it as soon as it is revoked', async () => {
+  verifies('P4', 'creates a key and shows it once; a running gateway refuses it once it is revoked', async () => {
     const { up, heddle, home } = project();
     const { url } = await up();
     const made = await heddle(['key', 'create', 'ci']);
@@ -31,7 +31,7 @@ describe('heddle key', () => {
     expect(readFileSync(join(home, 'heddle.sqlite')).includes(key)).toBe(false);
   });
 
-  verifies('P4', 'takes roles and a profile, and says what is wrong with others', async () => {
+  verifies('P4', 'accepts roles and a profile, and names what is invalid', async () => {
     const { heddle } = project({ 'heddle.json': { profiles: { files: {} } } });
     const roles = ['--role', 'user', '--role', 'approver'];
     const made = await heddle(['key', 'create', 'desk', ...roles, '--profile', 'files', '--json']);
@@ -44,9 +44,9 @@ describe('heddle key', () => {
       [['crate', 'x'], 'Did you mean `heddle key create`?'],
       [['create'], 'takes one name'],
     ];
-    for (const [words, said] of refused) {
-      const { code, stderr, stdout } = await heddle(['key', ...words]);
-      expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining(said)]);
+    for (const [args, message] of refused) {
+      const { code, stderr, stdout } = await heddle(['key', ...args]);
+      expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining(message)]);
     }
   });
 });
@@ -54,7 +54,7 @@ describe('heddle key', () => {
 describe('heddle up', () => {
   const profiles = { some: { servers: ['odd'], tools: ['plain'], naming: 'bare' }, open: { auth: 'none' } };
 
-  verifies('P2', '--profile serves one profile at /mcp, to a real client under its own names', async () => {
+  verifies('P2', '--profile serves one profile at /mcp with the names of the profile', async () => {
     const { up, heddle } = project({ 'heddle.json': { mcpServers: { odd }, profiles } });
     const { url, token } = await up(['--port', '0', '--profile', 'some']);
     for (const [, connect] of SDK_CLIENTS) {
@@ -68,7 +68,7 @@ describe('heddle up', () => {
     expect([refused.code, refused.stderr]).toEqual([3, expect.stringContaining('Did you mean --profile some?')]);
   });
 
-  verifies('P4', 'does not listen elsewhere for people it does not know', async () => {
+  verifies('P4', 'refuses to listen on another host without authentication', async () => {
     const { heddle, folder } = project({ 'heddle.json': { gateway: { host: '0.0.0.0', port: 0 }, profiles } });
     const { code, stderr } = await heddle(['up']);
     expect([code, stderr]).toEqual([
@@ -79,7 +79,7 @@ describe('heddle up', () => {
     expect((await heddle(['up', '--port', '0', '--trust-project'])).stderr).toContain('`gateway.auth` is "none"');
   });
 
-  verifies('P4', 'takes keys and profiles of its configuration in and out while it runs', async () => {
+  verifies('P4', 'applies changed keys and profiles of the configuration while it runs', async () => {
     const key = 'hk_from-the-configuration';
     const sha256 = createHash('sha256').update(key).digest('hex');
     const { up, folder, heddle } = project({ 'heddle.json': {} });
@@ -88,9 +88,9 @@ describe('heddle up', () => {
     const write = (config: object) => writeFileSync(join(folder, 'heddle.json'), JSON.stringify(config));
     write({ gateway: { apiKeys: [{ name: 'ci', sha256, profile: 'p' }] }, profiles: { p: {} } });
     expect((await heddle(['trust', '--yes'])).code).toBe(0);
-    await until('the key opens', async () => (await ping(`${url}/p`, key)) === 200);
+    await until('the key is accepted', async () => (await ping(`${url}/p`, key)) === 200);
     write({});
-    await until('the key opens nothing', async () => (await ping(url, key)) === 401);
+    await until('the key is refused', async () => (await ping(url, key)) === 401);
   });
 });
 

@@ -26,12 +26,12 @@ const BROKEN = {
   missing: { command: 'no-such-program-anywhere' },
   silent: broken('silent'),
 };
-// All at once, so that the patience with one is not added to the patience with another.
+// All connect at once, so that the timeouts do not add up.
 const connect = { localConcurrency: 10 };
 const CONFIG = { 'heddle.json': { mcpServers: { ...BROKEN, odd }, connect } };
 
 describe('servers that do not work', () => {
-  verifies('T2', 'are each shown as failed, with the reason and what to do; the others are connected', async () => {
+  verifies('T2', 'are listed as failed with reason and fix, and the others are connected', async () => {
     const { heddle } = project(CONFIG);
     const { code, stdout, stderr } = await heddle(['list', 'servers', '--check', '--json']);
     const servers = JSON.parse(stdout) as Status[];
@@ -58,11 +58,11 @@ describe('servers that do not work', () => {
     await until('no process is left', () => carriersOf(`HEDDLE_E2E=${MARK}`).length === 0);
   });
 
-  verifies('T3', 'keep none of the others from the list, which names them', async () => {
-    const impatient = Object.fromEntries(
+  verifies('T3', 'are named by the list, which has the tools of the others', async () => {
+    const quick = Object.fromEntries(
       Object.entries(BROKEN).map(([name, entry]) => [name, { ...entry, connectTimeoutMs: 3000 }]),
     );
-    const { heddle } = project({ 'heddle.json': { mcpServers: { ...impatient, odd }, connect } });
+    const { heddle } = project({ 'heddle.json': { mcpServers: { ...quick, odd }, connect } });
     const { code, stdout, stderr } = await heddle(['list', 'tools', '--json']);
     const names = (JSON.parse(stdout) as { name: string }[]).map(({ name }) => name);
     expect([code, names]).toEqual([0, expect.arrayContaining(['mcp__odd__echo', 'mcp__filesystem__fs_read_file'])]);
@@ -70,7 +70,7 @@ describe('servers that do not work', () => {
     expect(stderr).toContain('silent failed: silent started, but: silent did not answer the handshake within 3000 ms.');
   });
 
-  verifies('T3', 'do not keep a call to another server from its answer', async () => {
+  verifies('T3', 'do not affect a call to another server', async () => {
     const { heddle } = project(CONFIG);
     expect(await heddle(['call', 'odd.plain', 'message=works'])).toEqual({ code: 0, stdout: 'works\n', stderr: '' });
     const failed = await heddle(['call', 'exits.anything']);

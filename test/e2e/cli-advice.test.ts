@@ -11,44 +11,36 @@ const ODD = { command: process.execPath, args: [join(SERVERS, 'odd-tools.mjs')] 
 const written = (more: object, entry: object = {}) =>
   project({ 'heddle.json': JSON.stringify({ mcpServers: { odd: { ...ODD, ...entry } }, ...more }, null, 1) });
 
-/** The line of heddle.json on which a key stands. */
+/** Returns the line number of a key in heddle.json. */
 const lineOf = (more: object, key: string, entry: object = {}) =>
   JSON.stringify({ mcpServers: { odd: { ...ODD, ...entry } }, ...more }, null, 1)
     .split('\n')
     .findIndex((line) => line.includes(`"${key}"`)) + 1;
 
-verifies(
-  'L5',
-  'what asks names the rule to take away, and where it is written: to allow it would not help',
-  async () => {
-    const more = { permissions: { ask: ['mcp__odd__plain'] } };
-    const { code, stderr } = await written(more).heddle(['call', 'odd.plain', 'message=x']);
-    expect(code).toBe(6);
-    expect(stderr).toContain('or take mcp__odd__plain out of `permissions.ask`.');
-    expect(stderr).toContain(`heddle.json:${lineOf(more, 'ask')}.`);
-    expect(stderr).not.toContain('permissions.allow');
-  },
-);
+verifies('L5', 'an APPROVAL_REQUIRED error names the `ask` rule and its file and line', async () => {
+  const more = { permissions: { ask: ['mcp__odd__plain'] } };
+  const { code, stderr } = await written(more).heddle(['call', 'odd.plain', 'message=x']);
+  expect(code).toBe(6);
+  expect(stderr).toContain('or take mcp__odd__plain out of `permissions.ask`.');
+  expect(stderr).toContain(`heddle.json:${lineOf(more, 'ask')}.`);
+  expect(stderr).not.toContain('permissions.allow');
+});
 
-verifies(
-  'L5',
-  'the owner at the command line hears which rule hides a tool; a program hears nothing of it',
-  async () => {
-    const more = { permissions: { deny: ['mcp__odd__fail'] } };
-    const { heddle, folder, env } = written(more);
-    const { code, stderr } = await heddle(['call', 'odd.fail']);
-    expect(code).toBe(2);
-    expect(stderr).toContain('odd.fail is hidden. The rule mcp__odd__fail says deny.');
-    expect(stderr).toContain('Take mcp__odd__fail out of `permissions.deny` to have it back.');
-    expect(stderr).toContain(`heddle.json:${lineOf(more, 'deny')}.`);
-    await using program = await openHeddle({ cwd: folder, env });
-    const refused = await program.call('odd.fail').catch((thrown) => thrown);
-    expect(refused).toMatchObject({ code: 'NAME_UNKNOWN', message: 'Nothing is named odd.fail.' });
-    expect(JSON.stringify([refused.fix, refused.details])).not.toMatch(/deny|rule/);
-  },
-);
+verifies('L5', 'names the rule that hides a tool to the CLI user, but not to a program', async () => {
+  const more = { permissions: { deny: ['mcp__odd__fail'] } };
+  const { heddle, folder, env } = written(more);
+  const { code, stderr } = await heddle(['call', 'odd.fail']);
+  expect(code).toBe(2);
+  expect(stderr).toContain('odd.fail is hidden. The rule mcp__odd__fail says deny.');
+  expect(stderr).toContain('Take mcp__odd__fail out of `permissions.deny` to have it back.');
+  expect(stderr).toContain(`heddle.json:${lineOf(more, 'deny')}.`);
+  await using program = await openHeddle({ cwd: folder, env });
+  const refused = await program.call('odd.fail').catch((thrown) => thrown);
+  expect(refused).toMatchObject({ code: 'NAME_UNKNOWN', message: 'Nothing is named odd.fail.' });
+  expect(JSON.stringify([refused.fix, refused.details])).not.toMatch(/deny|rule/);
+});
 
-it('says so when all of a server is hidden, or its own entry hides a tool', async () => {
+it('names a rule that hides a whole server, and an entry that hides a tool', async () => {
   const all = await written({ permissions: { deny: ['mcp__odd'] } }).heddle(['call', 'odd.fail']);
   expect(all.stderr).toContain('odd.fail is hidden. All entries of odd are denied.');
   const entry = { permissions: { deniedTools: ['fail'] } };
@@ -57,7 +49,7 @@ it('says so when all of a server is hidden, or its own entry hides a tool', asyn
   expect(own.stderr).toContain(`heddle.json:${lineOf({}, 'deniedTools', entry)}.`);
 });
 
-verifies('L5', 'a server that is named by its command alone says itself what it has', async () => {
+verifies('L5', 'names the tools of an ad-hoc server for an unknown tool', async () => {
   const { heddle } = project({});
   const odd = ['call', '--', ODD.command, ...ODD.args, '::'];
   expect((await heddle([...odd, 'plan'])).stderr).toContain('no tool named plan.\n  fix: Did you mean plain?');
@@ -67,14 +59,14 @@ verifies('L5', 'a server that is named by its command alone says itself what it 
   expect(stderr).not.toContain('heddle list');
 });
 
-it('says how to call the tools of a server when that is named alone', async () => {
+it('suggests `list tools` when only a server is named', async () => {
   const { code, stderr } = await written({}).heddle(['call', 'odd']);
   expect(code).toBe(2);
   expect(stderr).toContain('odd is a server, not a tool.');
   expect(stderr).toContain('heddle list tools --server odd');
 });
 
-/** An HTTP server that answers everything alike; gives its address and the headers it was sent. */
+/** Starts an HTTP server that answers every request with this status and records the authorization headers. */
 async function answering(status: number) {
   const seen: (string | undefined)[] = [];
   const server = createServer((request, response) => {
@@ -86,7 +78,7 @@ async function answering(status: number) {
   return { seen, port: (server.address() as AddressInfo).port, close: () => server.close() };
 }
 
-verifies('L2', 'a URL on the command line takes headers, and its errors speak of the command line', async () => {
+verifies('L2', 'accepts --header for a URL, and its errors suggest --header', async () => {
   const { port, seen } = await answering(401);
   const { heddle } = project();
   const url = `http://127.0.0.1:${port}/mcp`;
@@ -98,7 +90,7 @@ verifies('L2', 'a URL on the command line takes headers, and its errors speak of
   expect([configured.code, configured.stderr]).toEqual([2, expect.stringContaining('called by its URL')]);
 });
 
-verifies('L5', 'nothing that listens at a URL is reported with its port', async () => {
+verifies('L5', 'names host and port when nothing listens at the URL', async () => {
   const { port, close } = await answering(200);
   await new Promise((closed) => close().once('close', closed));
   const { code, stderr } = await project().heddle(['call', `http://localhost:${port}/mcp`, 'echo']);

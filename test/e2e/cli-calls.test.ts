@@ -16,10 +16,14 @@ describe('heddle call', () => {
     ['its own name', ['echo', 'message=hi', 'times:=2'], HI],
     ['options before it', ['--timeout', '9000', 'odd.echo', 'message=hi', 'times:=2'], HI],
     ['arguments in JSON', ['odd.echo', '--args', JSON.stringify(HI)], HI],
-    ['JSON, and words that win over it', ['odd.echo', 'times:=3', '--args', JSON.stringify(HI)], { ...HI, times: 3 }],
+    [
+      'JSON, and arguments that override it',
+      ['odd.echo', 'times:=3', '--args', JSON.stringify(HI)],
+      { ...HI, times: 3 },
+    ],
     ['arguments in a file', ['odd.echo', '--args', '@input.json'], HI],
     ['arguments on stdin', ['odd.echo', '--args', '-'], HI],
-    ['text that looks like more', ['odd.echo', 'message=a=b:=c\nd'], { message: 'a=b:=c\nd' }],
+    ['text that looks like an argument', ['odd.echo', 'message=a=b:=c\nd'], { message: 'a=b:=c\nd' }],
     ['an empty text', ['odd.echo', 'message='], { message: '' }],
     [
       'JSON of every kind',
@@ -33,7 +37,7 @@ describe('heddle call', () => {
     expect(JSON.parse(stdout)).toEqual(expected);
   });
 
-  verifies('L2', 'starts a server that nobody configured, for one call', async () => {
+  verifies('L2', 'starts an ad-hoc server for one call', async () => {
     const { heddle } = project();
     const outcome = await heddle(['call', '--', process.execPath, ODD, '::', 'plain', 'message=hi']);
     expect(outcome).toEqual({ code: 0, stdout: 'hi\n', stderr: '' });
@@ -41,7 +45,7 @@ describe('heddle call', () => {
     expect(JSON.parse(json.stdout)).toEqual(text('hi'));
   });
 
-  verifies('L2', 'calls a server by its address', async () => {
+  verifies('L2', 'calls a server by its URL', async () => {
     const { gatewayUnderTest } = await import('../../src/gateway/fixtures.ts');
     const open = { authenticate: () => ({ id: 'anyone', roles: ['user' as const], via: 'gateway' as const }) };
     const { url } = await gatewayUnderTest({ servers: { up: recordingServer({ do: () => text('there') }) }, ...open });
@@ -49,7 +53,7 @@ describe('heddle call', () => {
     expect(outcome).toEqual({ code: 0, stdout: 'there\n', stderr: '' });
   });
 
-  verifies('L3', 'prints the answer and nothing else on stdout, an error of the tool on stderr', async () => {
+  verifies('L3', 'prints only the result on stdout, and an error of the tool on stderr', async () => {
     const { heddle } = project(CONFIG);
     expect(await heddle(['call', 'odd.fail'])).toEqual({ code: 1, stdout: '', stderr: '  | It did not work.\n' });
     const json = await heddle(['call', 'odd.fail', '--json']);
@@ -59,7 +63,7 @@ describe('heddle call', () => {
   });
 });
 
-describe('what heddle call does not understand', () => {
+describe('heddle call with invalid arguments', () => {
   it.each([
     ['a word that is no argument', ['odd.echo', 'hi'], 'hi is not an argument'],
     ['JSON that is none', ['odd.echo', 'message:=hi'], 'the value of message is not JSON'],
@@ -75,7 +79,7 @@ describe('what heddle call does not understand', () => {
       '--timeout has to be a whole number',
     ],
     ['input that does not fit', ['odd.echo', 'times:=1'], 'message'],
-  ])('L5: %s is named, with what to write instead', async (_, args, message) => {
+  ])('L5: names %s and a fix', async (_, args, message) => {
     const { code, stdout, stderr } = await project(CONFIG).heddle(['call', ...args]);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain(message);

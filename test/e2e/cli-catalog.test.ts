@@ -26,7 +26,7 @@ const serving = (lists: object) => ({
 const wiki = { ...serving(LISTS), category: 'notes', tools: { write: { category: 'danger' } } };
 const CONFIG = { 'heddle.json': { mcpServers: { wiki } } };
 
-/** A table as its columns, cut where two spaces part them. */
+/** Splits a printed table into cells at two or more spaces. */
 const rowsOf = (stdout: string) =>
   stdout
     .trimEnd()
@@ -34,9 +34,9 @@ const rowsOf = (stdout: string) =>
     .map((line) => line.split(/ {2,}/));
 
 describe('list', () => {
-  verifies('L1', 'shows what one server has, of each kind, in words and as JSON', async () => {
+  verifies('L1', 'shows the entries of one server, of each kind, as text and as JSON', async () => {
     const { heddle } = project(CONFIG);
-    const list = async (...words: string[]) => rowsOf((await heddle(['list', ...words, '--server', 'wiki'])).stdout);
+    const list = async (...args: string[]) => rowsOf((await heddle(['list', ...args, '--server', 'wiki'])).stdout);
     const [head, ...tools] = await list('tools');
     expect(head).toEqual(['TOOL', 'CATEGORY', 'DESCRIPTION']);
     expect(tools.map((row) => row.slice(0, 2))).toEqual([
@@ -62,7 +62,7 @@ describe('list', () => {
     ]);
   });
 
-  verifies('R6', 'shows the categories, and what is in one', async () => {
+  verifies('R6', 'shows the categories, and the tools of one', async () => {
     const { heddle } = project(CONFIG);
     expect(rowsOf((await heddle(['list', 'categories'])).stdout)).toEqual([
       ['CATEGORY', 'TOOLS', 'SERVERS'],
@@ -74,7 +74,7 @@ describe('list', () => {
     expect(JSON.parse(found.stdout)).toMatchObject([{ name: 'mcp__wiki__write', facts: { category: 'danger' } }]);
   });
 
-  verifies('R1', 'has a column for what is wrong with tools, and one for flags, where there is something', async () => {
+  verifies('R1', 'has the columns INVALID and FLAGS if some tool has a value', async () => {
     const broken = serving({ tools: [{ name: 'read', inputSchema: 7 }, { name: 'reacl' }, { name: 'reacI' }] });
     const { heddle } = project({ 'heddle.json': { mcpServers: { broken } } });
     const [head, ...rows] = rowsOf((await heddle(['list', 'tools', '--server', 'broken'])).stdout);
@@ -83,7 +83,7 @@ describe('list', () => {
     expect(rows).toContainEqual(['mcp__broken__reacl', 'looks-like: mcp__broken__reacI']);
   });
 
-  it('L3: says on stderr that there is nothing, and whose things are missing', async () => {
+  it('L3: reports an empty list and failed servers on stderr', async () => {
     const { heddle } = project({ 'heddle.json': { mcpServers: { gone: { command: 'no-such-program' } } } });
     const ran = await heddle(['list', 'prompts']);
     expect([ran.code, ran.stdout]).toEqual([0, '']);
@@ -92,7 +92,7 @@ describe('list', () => {
 });
 
 describe('describe', () => {
-  verifies('R8', 'shows a tool whole: its description, version, facts and schema', async () => {
+  verifies('R8', 'shows description, version, facts and schema of a tool', async () => {
     const { heddle } = project(CONFIG);
     const { stdout } = await heddle(['describe', 'wiki.write']);
     expect(stdout).toContain('Writes. The end.');
@@ -102,18 +102,18 @@ describe('describe', () => {
 
   verifies('R6', 'finds prompts by name, and resources and templates by URI', async () => {
     const { heddle } = project(CONFIG);
-    const said = async (name: string) => (await heddle(['describe', name])).stdout;
-    expect(await said('wiki.sum-up')).toMatch(/a prompt: .*\n {2}page: required; Which one\.\n {2}tone\n$/s);
-    expect(await said('page://one')).toMatch(/a resource: one\n.*\ntype {5}text\/plain\nsize {5}7 bytes\n$/s);
-    expect(await said('page://{id}')).toContain('a template: any\n');
-    expect(await said('page://two')).toMatch(/^page:\/\/two\na resource: any\n/);
+    const output = async (name: string) => (await heddle(['describe', name])).stdout;
+    expect(await output('wiki.sum-up')).toMatch(/a prompt: .*\n {2}page: required; Which one\.\n {2}tone\n$/s);
+    expect(await output('page://one')).toMatch(/a resource: one\n.*\ntype {5}text\/plain\nsize {5}7 bytes\n$/s);
+    expect(await output('page://{id}')).toContain('a template: any\n');
+    expect(await output('page://two')).toMatch(/^page:\/\/two\na resource: any\n/);
     const json = await heddle(['describe', 'sum-up', '--json']);
     expect(JSON.parse(json.stdout)).toMatchObject({ kind: 'prompt', definition: LISTS.prompts[0] });
   });
 });
 
 describe('search', () => {
-  verifies('L1', 'finds by words, the best first, as many as asked for', async () => {
+  verifies('L1', 'finds tools by keywords, best first, up to --limit', async () => {
     const { heddle } = project(CONFIG);
     const { stdout } = await heddle(['search', 'write', 'page']);
     expect(rowsOf(stdout).map((row) => row.slice(0, 2))).toEqual([
@@ -128,7 +128,7 @@ describe('search', () => {
 });
 
 describe('stats', () => {
-  verifies('V1', 'shows how calls have ended, per tool and per server, however they were written', async () => {
+  verifies('V1', 'shows call results per tool and per server, for every form of the name', async () => {
     const { heddle } = project({ 'heddle.json': { mcpServers: { wiki }, permissions: { ask: ['mcp__wiki__write'] } } });
     for (const name of ['wiki.read', 'mcp__wiki__read', 'read']) await heddle(['call', name]);
     for (const name of ['no.such', 'wiki.write']) await heddle(['call', name]);
@@ -146,7 +146,7 @@ describe('stats', () => {
     ]);
   });
 
-  verifies('R5', 'shows beside it what a running gateway goes by', async () => {
+  verifies('R5', 'shows the live statistics of a running gateway', async () => {
     const { heddle, up } = project(CONFIG);
     const { url, token } = await up();
     const params = { name: 'mcp__wiki__read', arguments: {} };
@@ -161,7 +161,7 @@ describe('stats', () => {
     expect((await heddle(['stats'])).stdout).toMatch(/ NOW\nwiki [^\n]* 100 % ok, [\d.]+ m?s\n/);
   });
 
-  it('L3: says on stderr that there were no calls', async () => {
+  it('L3: reports on stderr that there were no calls', async () => {
     const { heddle } = project();
     expect(await heddle(['stats', '--since', '2w'])).toEqual({
       code: 0,

@@ -68,20 +68,20 @@ const EXITS: readonly (readonly [string, number, string, readonly string[], Retu
 ];
 
 describe('the exit code of heddle call', () => {
-  it.each(EXITS)('L4: after %s is %i', async (_, exit, said, args, files) => {
+  it.each(EXITS)('L4: after %s is %i', async (_, exit, message, args, files) => {
     const { code, stdout, stderr } = await project(files).heddle(['call', ...args]);
-    expect([code, stderr]).toEqual([exit, expect.stringContaining(said)]);
+    expect([code, stderr]).toEqual([exit, expect.stringContaining(message)]);
     if (exit !== 0) expect(stdout).toBe('');
     if (exit > 1) expect(stderr).toMatch(/^error \w+: .+\n {2}fix: .+\n$/s);
   });
 
-  verifies('L4', 'is 0 when the person agrees to a call that needs approval', async () => {
+  verifies('L4', 'is 0 when the user approves a call with --yes', async () => {
     const { heddle } = project(configured({}, { permissions: { ask: ['mcp__odd'] } }));
     const { code, stdout } = await heddle(['call', 'odd.plain', 'message=agreed', '--yes']);
     expect([code, stdout]).toEqual([0, 'agreed\n']);
   });
 
-  verifies('L4', 'is 4 when the server wants a sign-in', async () => {
+  verifies('L4', 'is 4 when the server requires authentication', async () => {
     const server = createServer((_, response) => void response.writeHead(401).end());
     await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
     onTestFinished(() => void server.close());
@@ -90,12 +90,12 @@ describe('the exit code of heddle call', () => {
     expect([code, stderr]).toEqual([4, expect.stringContaining('AUTH_NEEDED')]);
   });
 
-  verifies('L4', 'is 5 for a call with effects that cannot be audited, while reading goes on', async () => {
+  verifies('L4', 'is 5 for a call with effects that cannot be audited, and 0 for a read-only call', async () => {
     const { heddle, home } = project(configured({ tools: { plain: { readOnly: true } } }));
     await heddle(['call', 'odd.plain', 'message=first']);
     const database = new DatabaseSync(join(home, 'heddle.sqlite'));
     onTestFinished(() => database.close());
-    database.exec('BEGIN IMMEDIATE'); // As another process does that never ends its transaction.
+    database.exec('BEGIN IMMEDIATE'); // Like another process with an open transaction.
     const [writing, reading] = await Promise.all([
       heddle(['call', 'odd.echo', 'message=x']),
       heddle(['call', 'odd.plain', 'message=x']),
@@ -104,7 +104,7 @@ describe('the exit code of heddle call', () => {
     expect([reading.code, reading.stdout]).toEqual([0, 'x\n']);
   });
 
-  verifies('L4', 'is 70 when Heddle itself cannot work', async () => {
+  verifies('L4', 'is 70 when the store cannot be opened', async () => {
     const files = project({ file: '' });
     const { code, stderr } = await files.heddle(['call', 'filesystem.fs_list_directory'], {
       env: { HEDDLE_HOME: join(files.folder, 'file') },

@@ -6,16 +6,16 @@ import { terminal } from './terminal.ts';
 
 const PID = { command: process.execPath, args: [join(SERVERS, 'pid-server.mjs')] };
 
-verifies('G2', 'a person who says no to a call hears that it was not made, not how to agree', async () => {
-  const asking = project({ 'heddle.json': { mcpServers: { demo: PID }, permissions: { ask: ['mcp__demo'] } } });
-  const { type, ended, screen } = await terminal(asking, ['call', 'demo.who']);
+verifies('G2', 'tells a user who declines a call that it was not made, and not how to approve', async () => {
+  const approving = project({ 'heddle.json': { mcpServers: { demo: PID }, permissions: { ask: ['mcp__demo'] } } });
+  const { type, ended, screen } = await terminal(approving, ['call', 'demo.who']);
   await type('Run it? [y/N]', 'n');
   expect(await ended()).toBe(5);
   expect(screen()).toContain('You said no, so demo.who was not called.');
   expect(screen()).not.toContain('--yes');
 });
 
-verifies('C11', 'a person who says no to trusting is not told to say yes', async () => {
+verifies('C11', 'does not suggest trusting to a user who has declined', async () => {
   const strange = project({ 'heddle.json': { mcpServers: { demo: PID } } }, { trusted: false });
   const { type, ended, screen } = await terminal(strange, ['trust']);
   await type('Trust all of this? [y/N]', '');

@@ -35,7 +35,7 @@ describe('every read command', () => {
     expect(json.stdout.trimEnd()).not.toContain('\n');
   });
 
-  verifies('L3', 'puts its errors on stderr, as JSON when that was asked for', async () => {
+  verifies('L3', 'prints errors on stderr, as JSON with --json', async () => {
     const { code, stdout, stderr } = await project().heddle(['describe', 'no.tool', '--json']);
     expect([code, stdout]).toEqual([2, '']);
     expect(JSON.parse(stderr)).toMatchObject({
@@ -44,7 +44,7 @@ describe('every read command', () => {
   });
 });
 
-describe('the words of a command line', () => {
+describe('a command line', () => {
   it.each([
     [['lst'], 'Did you mean `heddle list`?'],
     [['docter'], 'Did you mean `heddle doctor`?'],
@@ -68,31 +68,31 @@ describe('the words of a command line', () => {
     [['config', 'explian'], 'heddle config explain'],
     [['doctor', 'a', 'b'], '--help'],
     [['up', '--port', '70000'], '--help'],
-  ])('L3: %j is refused with the next step: %s', async (args, fix) => {
+  ])('L3: %j is refused with the fix %s', async (args, fix) => {
     const { code, stdout, stderr } = await project(CONFIG).heddle(args);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain('  fix: ');
     expect(stderr).toContain(fix);
   });
 
-  it.each(COMMANDS)('L5: the help of %s has its usage and an example of it', async (command) => {
+  it.each(COMMANDS)('L5: the help of %s has usage and example', async (command) => {
     const { heddle } = project();
-    const asked = await heddle([command, '--help']);
-    expect([asked.code, asked.stderr]).toEqual([0, '']);
-    expect(asked.stdout).toMatch(
+    const help = await heddle([command, '--help']);
+    expect([help.code, help.stderr]).toEqual([0, '']);
+    expect(help.stdout).toMatch(
       new RegExp(`Usage: heddle ${command}[^]*\n {2}--config FILE[^]*Examples?:\n {2}.*${command}`),
     );
-    expect(await heddle(['help', command])).toEqual(asked);
+    expect(await heddle(['help', command])).toEqual(help);
     expect((await heddle(['--help'])).stdout).toContain(`heddle ${command}`);
   });
 
-  verifies('L1', 'include --version', async () => {
+  verifies('L1', 'accepts --version', async () => {
     expect((await project().heddle(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 });
 
 describe('output', () => {
-  verifies('L3', 'has colours only where they are asked for', async () => {
+  verifies('L3', 'has colours only with FORCE_COLOR or a terminal', async () => {
     const { heddle } = project(CONFIG);
     const paint = '\u001b[';
     for (const args of [['doctor'], ['list', 'tools'], ['describe', 'odd.echo'], ['lst']]) {
@@ -104,7 +104,7 @@ describe('output', () => {
     }
   });
 
-  verifies('L3', 'may be cut short by its reader', async () => {
+  verifies('L3', 'may be closed early by its reader', async () => {
     const { folder, env } = project({ big: 'x'.repeat(3_000_000) });
     const args = [BIN, 'call', 'filesystem.fs_read_file', 'path=big'];
     const child = spawn(process.execPath, args, { cwd: folder, env });
@@ -116,15 +116,15 @@ describe('output', () => {
     expect([child.exitCode, await stderr]).toEqual([0, '']);
   });
 
-  verifies('L3', 'of a tool is not asked about when there is nobody to ask', async () => {
+  verifies('L3', 'of a tool that needs approval is an error without a terminal', async () => {
     const { heddle } = project({ 'heddle.json': { mcpServers: { odd }, mode: 'strict' } });
     const { code, stderr } = await heddle(['call', 'odd.echo', 'message=x'], { stdin: 'y\n' });
     expect([code, stderr]).toEqual([6, expect.stringContaining('APPROVAL_REQUIRED')]);
   });
 });
 
-describe('what is wrong with the configuration', () => {
-  verifies('C7', 'and what is right, is explained with its place', async () => {
+describe('the configuration', () => {
+  verifies('C7', 'is explained with file and line', async () => {
     const { heddle, folder } = project({
       'heddle.json': '{\n  "gateway": { "port": 8123 },\n  "mcpServers": { "a": { "command": "x" } }\n}',
       '.mcp.json': '{ "mcpServers": { "a": { "command": "y" } } }',
@@ -138,14 +138,14 @@ describe('what is wrong with the configuration', () => {
     expect((await heddle(['config', 'explain', 'nothing'])).code).toBe(2);
   });
 
-  verifies('C10', 'is said on stderr by a call, which goes on', async () => {
+  verifies('C10', 'with an error is reported on stderr, and the call continues', async () => {
     const { heddle, folder } = project({ 'heddle.json': '{ "permissions": }', '.mcp.json': { mcpServers: { odd } } });
     const { code, stdout, stderr } = await heddle(['call', 'odd.plain', 'message=x']);
     expect([code, stdout]).toEqual([0, 'x\n']);
     expect(stderr).toContain(`config error: ${join(folder, 'heddle.json')}:1:18`);
   });
 
-  verifies('L4', 'and every broken server makes doctor exit with 1 and say what to do', async () => {
+  verifies('L4', 'with an error, or a broken server, makes doctor exit with 1 and print a fix', async () => {
     const { heddle } = project({ 'heddle.json': { mcpServers: { odd, bad: { command: 'no-such-program' } } } });
     const { code, stdout } = await heddle(['doctor', '--json']);
     expect(code).toBe(1);

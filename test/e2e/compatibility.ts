@@ -3,7 +3,7 @@ import type { DATED_SERVERS } from '../servers/dated-servers.ts';
 
 export type ServerName = keyof typeof DATED_SERVERS;
 
-/** What a server of some version may want of its user, since when, and what it is called in the documentation. */
+/** The input requests that a server may send, with their first version and their name in the documentation. */
 const QUESTIONS: Readonly<Record<string, { readonly since: string; readonly called: string; readonly needs: string }>> =
   {
     form: { since: '2025-06-18', called: 'forms', needs: 'elicitation by form' },
@@ -21,10 +21,10 @@ const PLACES: Readonly<Record<ClientName | ServerName, string>> = {
 
 export const WORKS = 'works';
 
-/** What becomes of a feature between these two: it works, or these are words that whoever called reads. */
+/** Returns the outcome of a feature between two versions: it works, or the caller gets an error like this. */
 export function expected(feature: string, client: ClientName, server: ServerName): string | RegExp {
   const { since = '', needs = '' } = QUESTIONS[feature] ?? {};
-  if (server < since) return /Nothing is named .* Did you mean/; // Its version cannot ask, so it has no such tool.
+  if (server < since) return /Nothing is named .* Did you mean/; // Its version has no such request, so it lacks the tool.
   return client < since ? new RegExp(`does not support ${needs}\\. Use .* that does\\.`) : WORKS;
 }
 

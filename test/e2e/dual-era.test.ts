@@ -34,7 +34,7 @@ describe.each(['SDK 1.32', 'SDK 2.4 with a session'] as const)('%s on a server o
 
   verifies('P3', 'does the same through `heddle serve --stdio`', async () => {
     const { folder, env, heddle } = project({ '.mcp.json': { mcpServers: { up: DUAL } } });
-    await heddle(['--version']); // Agrees to the project.
+    await heddle(['--version']); // Trusts the project.
     const args = [BIN, 'serve', '--stdio'];
     const client = await open(name, { transport: 'stdio', command: process.execPath, args, cwd: folder, env });
     expect(await said(client, 'elicit')).toContain('Ann Example');
@@ -58,7 +58,7 @@ verifies('P3', 'a modern client, and one without capabilities, share the modern 
   expect(eras).toEqual(['modern', 'legacy', 'modern', 'modern']);
 });
 
-verifies('C2', '`protocol` fixes the version in which a server is spoken to', async () => {
+verifies('C2', '`protocol` fixes the protocol version of a server', async () => {
   const eraOf = async (entry: object, name: ClientName) => said(await (await gateway({ up: entry }))(name), 'era');
   expect(await eraOf({ ...DUAL, protocol: '2026-07-28' }, 'SDK 1.32')).toContain('modern');
   expect(await eraOf({ ...DUAL, protocol: '2025-06-18' }, 'SDK 2.4 in the modern era')).toContain('legacy');

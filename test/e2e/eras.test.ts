@@ -38,15 +38,15 @@ interface Cell {
   readonly level?: 'debug' | 'warning' | undefined;
 }
 
-/** A client of one era in front of a server of another; what its user is asked is written down. */
+/** Connects a client of one era to a server of another and records the input requests. */
 async function meeting({ client: era, over, server, capabilities, level }: Cell, user: User = answering) {
   const config = { sampling: { maxCalls: 10, windowMs: 60_000, maxTokens: 500 } };
   const { heddle, url } = await gatewayUnderTest({ servers: { demo: server }, config });
-  const asked: [string, Known][] = [];
+  const inputRequests: [string, Known][] = [];
   const logs: unknown[] = [];
   const visited: string[] = [];
   const noting: User = (method, params, signal) => {
-    asked.push([method, params]);
+    inputRequests.push([method, params]);
     return user(method, params, signal);
   };
   const way = over === 'HTTP' ? { url, token: TOKEN } : streamsTo(heddle);
@@ -59,7 +59,7 @@ async function meeting({ client: era, over, server, capabilities, level }: Cell,
   });
   onTestFinished(() => client.close());
   const call = async (tool: string) => client.call(`mcp__demo__${tool}`);
-  return { heddle, client, call, asked, logs, visited };
+  return { heddle, client, call, inputRequests, logs, visited };
 }
 
 function streamsTo(heddle: Parameters<typeof serveStdio>[0]['heddle']): Way {
@@ -77,7 +77,7 @@ const answering: User = (method, params) => {
   return ANN;
 };
 
-function said({ content }: Known): unknown {
+function textIn({ content }: Known): unknown {
   const [{ text = '' } = {}] = content as { text?: string }[];
   try {
     return JSON.parse(text);
@@ -94,19 +94,19 @@ const UPSTREAMS = (['legacy', 'modern'] as const).flatMap((era) =>
 const CELLS = CLIENTS.flatMap((client) => UPSTREAMS.map((server) => ({ ...client, ...server })));
 
 describe.each(CELLS)('a $client client over $over of a $era server over $carrier', ({ client, over, era, carrier }) => {
-  /** A modern server gives its questions names of its own, and gets the answers under them. */
+  /** A modern server names its input requests and gets the responses by name. */
   const named = (name: string, answer: unknown) => (era === 'modern' ? { [name]: answer } : answer);
 
-  verifies('P3', 'is asked whatever the server wants to know, and the answers reach it', async () => {
-    const { call, asked } = await meeting({ client, over, server: await entryOf(era, carrier) });
-    expect(said(await call('book'))).toEqual(named('who', ANN));
-    expect(said(await call('visit'))).toEqual(named('page', { action: 'accept' }));
-    expect(said(await call('write'))).toEqual(named('poem', POEM));
-    expect(said(await call('where'))).toEqual(named('roots', ROOTS));
-    expect(said(await call('twice'))).toEqual([ANN, ANN]);
-    expect(said(await call('both'))).toEqual(era === 'modern' ? { left: ANN, right: ANN } : [ANN, ANN]);
-    const words = asked.map(([method, { message }]) => message ?? method);
-    expect(words.slice(0, 6)).toEqual([
+  verifies('P3', 'gets all kinds of input requests, and the responses reach the server', async () => {
+    const { call, inputRequests } = await meeting({ client, over, server: await entryOf(era, carrier) });
+    expect(textIn(await call('book'))).toEqual(named('who', ANN));
+    expect(textIn(await call('visit'))).toEqual(named('page', { action: 'accept' }));
+    expect(textIn(await call('write'))).toEqual(named('poem', POEM));
+    expect(textIn(await call('where'))).toEqual(named('roots', ROOTS));
+    expect(textIn(await call('twice'))).toEqual([ANN, ANN]);
+    expect(textIn(await call('both'))).toEqual(era === 'modern' ? { left: ANN, right: ANN } : [ANN, ANN]);
+    const messages = inputRequests.map(([method, { message }]) => message ?? method);
+    expect(messages.slice(0, 6)).toEqual([
       'Who is travelling?',
       'Sign in.',
       'sampling/createMessage',
@@ -114,49 +114,54 @@ describe.each(CELLS)('a $client client over $over of a $era server over $carrier
       'First?',
       'Second?',
     ]);
-    expect(words.slice(6).toSorted()).toEqual(['Left?', 'Right?']);
-    expect(asked[2]?.[1].maxTokens).toBe(500);
-    // Legacy clients know a visit by its id; modern ones are not told of any.
-    expect(typeof asked[1]?.[1].elicitationId).toBe(client === 'legacy' ? 'string' : 'undefined');
+    expect(messages.slice(6).toSorted()).toEqual(['Left?', 'Right?']);
+    expect(inputRequests[2]?.[1].maxTokens).toBe(500);
+    // Only legacy clients get an elicitationId.
+    expect(typeof inputRequests[1]?.[1].elicitationId).toBe(client === 'legacy' ? 'string' : 'undefined');
   });
 
-  verifies('P3', 'may decline and cancel, and the server hears which', async () => {
+  verifies('P3', 'may decline and cancel, and the server gets the action', async () => {
     const actions = ['decline', 'cancel'];
     const user: User = () => ({ action: String(actions.shift()) });
     const { call } = await meeting({ client, over, server: await entryOf(era, carrier) }, user);
-    expect(said(await call('twice'))).toEqual([{ action: 'decline' }, { action: 'cancel' }]);
+    expect(textIn(await call('twice'))).toEqual([{ action: 'decline' }, { action: 'cancel' }]);
   });
 
-  verifies('P1', 'hears what the server logs from its level on, and nothing when it names none', async () => {
+  verifies('P1', 'gets log messages of the server from its level on, and none without a level', async () => {
     const server = await entryOf(era, carrier);
-    const heard = async (level?: 'debug' | 'warning') => {
+    const logsAt = async (level?: 'debug' | 'warning') => {
       const { call, logs } = await meeting({ client, over, server, capabilities: {}, level });
-      expect(said(await call('chatter'))).toBe('done');
+      expect(textIn(await call('chatter'))).toBe('done');
       return logs;
     };
-    expect(await heard('debug')).toEqual(['a debug', 'a warning']);
-    expect(await heard('warning')).toEqual(['a warning']);
-    expect(await heard()).toEqual([]);
+    expect(await logsAt('debug')).toEqual(['a debug', 'a warning']);
+    expect(await logsAt('warning')).toEqual(['a warning']);
+    expect(await logsAt()).toEqual([]);
   });
 
-  verifies('P3', 'that can be asked nothing is asked nothing', async () => {
-    const { call, asked } = await meeting({ client, over, server: await entryOf(era, carrier), capabilities: {} });
+  verifies('P3', 'without capabilities gets no input requests', async () => {
+    const { call, inputRequests } = await meeting({
+      client,
+      over,
+      server: await entryOf(era, carrier),
+      capabilities: {},
+    });
     const outcome = await call('book').then(
       (result) => result.isError,
       (error) => error.code,
     );
     expect(outcome).toBe(client === 'modern' && era === 'modern' ? -32021 : true);
-    expect(asked).toEqual([]);
+    expect(inputRequests).toEqual([]);
   });
 
-  verifies('P3', 'gets its own answers, however many calls are asked about at once', async () => {
+  verifies('P3', 'gives concurrent calls their own responses', async () => {
     const seen = new Set<unknown>();
     const user: User = (_method, { message }) => {
       seen.add(message);
       return { ...ANN, content: { ...ANN.content, name: String(message) } };
     };
     const { call } = await meeting({ client, over, server: await entryOf(era, carrier) }, user);
-    const results = (await Promise.all([call('twice'), call('both'), call('book')])).map(said);
+    const results = (await Promise.all([call('twice'), call('both'), call('book')])).map(textIn);
     const names = JSON.stringify(results).match(/(?<="name":")[^"]*/g);
     expect(names?.toSorted()).toEqual(['First?', 'Left?', 'Right?', 'Second?', 'Who is travelling?']);
     expect(seen.size).toBe(5);
@@ -164,7 +169,7 @@ describe.each(CELLS)('a $client client over $over of a $era server over $carrier
 });
 
 describe.each(CLIENTS)('a $client client over $over', ({ client, over }) => {
-  verifies('P3', 'that cancels while its user is asked leaves neither call nor question behind', async () => {
+  verifies('P3', 'that cancels during an input request cancels the request and the call', async () => {
     const cancelled: string[] = [];
     const server = await askingSessionServer(cancelled);
     onTestFinished(() => server.close());
@@ -179,48 +184,44 @@ describe.each(CLIENTS)('a $client client over $over', ({ client, over }) => {
     const meet = await meeting({ client, over, server: { type: 'http', url: server.url } }, user);
     const abort = new AbortController();
     const refused = expect(meet.client.call('mcp__demo__book', { signal: abort.signal })).rejects.toBeDefined();
-    await until('the user is asked', () => meet.asked.length === 1);
+    await until('the input request has come', () => meet.inputRequests.length === 1);
     abort.abort();
     await refused;
     if (client === 'legacy') {
-      await until('the server hears of it', () => cancelled.length === 1);
-      await until('the question is withdrawn', () => withdrawn);
+      await until('the call is cancelled at the server', () => cancelled.length === 1);
+      await until('the input request is cancelled', () => withdrawn);
       return;
     }
-    // Between two rounds there is nothing to cancel: the server waits for the answer until its time is over, or we go.
+    // Between two requests there is nothing to cancel: the call stays suspended until its time is over or Heddle closes.
     expect(cancelled).toEqual([]);
     await meet.heddle.close();
-    await until('the server hears of it', () => cancelled.length === 1);
+    await until('the call is cancelled at the server', () => cancelled.length === 1);
   });
 });
 
 describe.each(CLIENTS.filter(({ client }) => client === 'legacy'))('a legacy client over $over', ({ client, over }) => {
   verifies(
     'P3',
-    'hears in the server’s own words that pages have to be visited first, and when they were, and calls again itself',
+    'gets the -32042 error and the completion notification of the server, and calls again itself',
     async () => {
-      const { call, asked, visited } = await meeting({ client, over, server: await entryOf('legacy', 'HTTP') });
+      const { call, inputRequests, visited } = await meeting({ client, over, server: await entryOf('legacy', 'HTTP') });
       const error = await call('gated').catch((thrown) => thrown);
       expect(error).toMatchObject({
         code: -32042,
         data: { elicitations: [{ mode: 'url', message: 'Sign in first.', elicitationId: expect.any(String) }] },
       });
-      expect(asked).toEqual([]);
+      expect(inputRequests).toEqual([]);
       await until('the page is visited', () => visited.length > 0);
       expect(visited).toEqual([error.data.elicitations[0].elicitationId]);
-      expect(said(await call('gated'))).toBe('opened');
+      expect(textIn(await call('gated'))).toBe('opened');
     },
   );
 
-  verifies(
-    'P3',
-    'waits with a server that only asks for patience, and not for ever with one that never ends',
-    async () => {
-      const { call } = await meeting({ client, over, server: await entryOf('modern', 'HTTP') });
-      expect(said(await call('patience'))).toBe('wait');
-      expect(await call('endless')).toMatchObject({ isError: true });
-      const plain = await meeting({ client, over, server: await entryOf('modern', 'HTTP'), capabilities: {} });
-      expect(said(await plain.call('patience'))).toBe('wait');
-    },
-  );
+  verifies('P3', 'waits for a server that asks to be called again, up to a limit', async () => {
+    const { call } = await meeting({ client, over, server: await entryOf('modern', 'HTTP') });
+    expect(textIn(await call('patience'))).toBe('wait');
+    expect(await call('endless')).toMatchObject({ isError: true });
+    const plain = await meeting({ client, over, server: await entryOf('modern', 'HTTP'), capabilities: {} });
+    expect(textIn(await plain.call('patience'))).toBe('wait');
+  });
 });

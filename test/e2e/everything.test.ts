@@ -9,7 +9,7 @@ import { project, SERVERS } from './heddle-command.ts';
 
 type Input = Readonly<Record<string, unknown>>;
 
-/** Every tool of the reference server, and something sensible to say to it. */
+/** Every tool of the reference server with valid arguments. */
 const CALLS: readonly (readonly [string, Input])[] = [
   ['echo', { message: 'hällo ✓' }],
   ['get-annotated-message', { messageType: 'error', includeImage: true }],
@@ -22,32 +22,32 @@ const CALLS: readonly (readonly [string, Input])[] = [
   ['get-tiny-image', {}],
   ['gzip-file-as-resource', { data: 'data:text/plain,hello', outputType: 'resource' }],
   ['toggle-simulated-logging', {}],
-  ['toggle-simulated-logging', {}], // Twice: on, and off again.
+  ['toggle-simulated-logging', {}], // Switches it off again.
   ['toggle-subscriber-updates', {}],
   ['toggle-subscriber-updates', {}],
   ['trigger-long-running-operation', { duration: 0.05, steps: 2 }],
 ];
-/** Works only as a task, which none of these clients asks for, and Heddle does for them: see tasks.test.ts. */
+/** Works only as a task, which Heddle runs for these clients: see tasks.test.ts. */
 const ONLY_TASK = 'simulate-research-query';
 
-/** Takes out what differs between any two connections or moments; everything else has to be the same. */
+/** Removes values that differ between any two connections or times. All others have to be equal. */
 function comparable(name: string, result: Input): unknown {
   const { resultType: _, _meta, ...rest } = result;
   const meta = Object.entries(_meta ?? {}).filter(([key]) => !key.startsWith('io.modelcontextprotocol/'));
   const text = JSON.stringify({ ...rest, ...(meta.length > 0 && { _meta: Object.fromEntries(meta) }) })
-    .replaceAll(/\d{1,2}:\d\d:\d\d [AP]M/g, 'a time of day') // Resources say when they were made.
+    .replaceAll(/\d{1,2}:\d\d:\d\d [AP]M/g, 'a time of day') // Resources contain their creation time.
     .replaceAll(/mcp__(stdio|http)__/g, '')
-    .replaceAll(/for session (undefined|[0-9a-f-]{36})/g, 'for some session'); // Ours is not the other's.
+    .replaceAll(/for session (undefined|[0-9a-f-]{36})/g, 'for some session'); // The session ids differ.
   const value = JSON.parse(text);
-  // Blobs are made when they are asked for, and say so inside their base64.
+  // Blobs are created per request and contain the time in their base64.
   for (const { resource } of value.content)
     if (resource?.blob && name !== 'gzip-file-as-resource') resource.blob = 'a blob';
-  // The environment is the one that whoever started the server gave it: a few safe names here, others there.
+  // The environment differs: Heddle passes only a few safe variables.
   if (name === 'get-env') value.content[0].text = typeof JSON.parse(value.content[0].text).PATH;
   return value;
 }
 
-const answerOf = (client: SdkClient, name: string, input: Input): Promise<Input> =>
+const resultOf = (client: SdkClient, name: string, input: Input): Promise<Input> =>
   client.call(name, input).catch(({ code, message }) => ({ content: [], error: { code, message } }));
 
 let http: HttpEverything;
@@ -67,10 +67,10 @@ async function open(connect: (place: Place) => Promise<SdkClient>, place: Place)
   return client;
 }
 
-/** The server as it is, behind no gateway. It speaks the older protocol only, so a client of that era asks. */
+/** Connects to the server without a gateway. The server is legacy, so a legacy client is used. */
 function openDirect(name: string, server: string): Promise<SdkClient> {
-  const speaker = SDK_CLIENTS.find(([one]) => one === name && one !== 'SDK 2.4 without sessions') ?? SDK_CLIENTS[0];
-  return open((speaker as (typeof SDK_CLIENTS)[number])[1], (direct[server] as () => Place)());
+  const entry = SDK_CLIENTS.find(([one]) => one === name && one !== 'SDK 2.4 without sessions') ?? SDK_CLIENTS[0];
+  return open((entry as (typeof SDK_CLIENTS)[number])[1], (direct[server] as () => Place)());
 }
 
 async function openBehind(connect: (place: Place) => Promise<SdkClient>) {
@@ -83,7 +83,7 @@ async function openBehind(connect: (place: Place) => Promise<SdkClient>) {
   const servers = { stdio, http: { type: 'http', url: http.tappedUrl } };
   writeFileSync(join(folder, '.mcp.json'), JSON.stringify({ mcpServers: servers }));
   const { url, token } = await up();
-  const heard: Record<string, () => string> = {
+  const received: Record<string, () => string> = {
     stdio: () => (existsSync(tapped) ? readFileSync(tapped, 'utf8') : ''),
     http: http.heard,
   };
@@ -92,13 +92,13 @@ async function openBehind(connect: (place: Place) => Promise<SdkClient>) {
   const isListed = (names: readonly string[]) =>
     Object.keys(servers).every((one) => names.includes(`mcp__${one}__echo`));
   await until('both servers are listed', async () => isListed((await client.list()).map(({ name }) => String(name))));
-  return { client, heard };
+  return { client, received };
 }
 
-describe.each(SDK_CLIENTS)('%s, with the reference server behind heddle up,', (name, connect) => {
-  const bare = ({ name: _, execution: __, ...rest }: Input) => rest; // `execution` is unknown to the newer protocol.
+describe.each(SDK_CLIENTS)('%s, with the reference server behind heddle up', (name, connect) => {
+  const bare = ({ name: _, execution: __, ...rest }: Input) => rest; // 2026-07-28 has no `execution`.
 
-  verifies('P1', 'sees every tool, and gets from every tool what a direct connection gets', async () => {
+  verifies('P1', 'gets the tools and results of a direct connection', async () => {
     const { client } = await openBehind(connect);
     const listed = await client.list();
     for (const server of ['stdio', 'http']) {
@@ -110,27 +110,27 @@ describe.each(SDK_CLIENTS)('%s, with the reference server behind heddle up,', (n
         expect([tool.name, same && bare(same)]).toEqual([tool.name, bare(tool)]);
       }
       for (const [tool, input] of CALLS) {
-        const through = await answerOf(client, `mcp__${server}__${tool}`, input);
-        const straight = await answerOf(other, tool, input);
+        const through = await resultOf(client, `mcp__${server}__${tool}`, input);
+        const straight = await resultOf(other, tool, input);
         expect([server, tool, comparable(tool, through)]).toEqual([server, tool, comparable(tool, straight)]);
       }
     }
   });
 
-  verifies('P1', 'hears the progress of a long operation, and its cancellation reaches the server', async () => {
-    const { client, heard } = await openBehind(connect);
+  verifies('P1', 'gets the progress of a long operation, and its cancellation reaches the server', async () => {
+    const { client, received } = await openBehind(connect);
     for (const server of ['stdio', 'http']) {
       const tool = `mcp__${server}__trigger-long-running-operation`;
       const steps: unknown[] = [];
       const onprogress = (step: unknown) => void steps.push(step);
       await client.call(tool, { duration: 0.3, steps: 3 }, { onprogress });
       expect(steps).toEqual([1, 2, 3].map((progress) => ({ progress, total: 3 })));
-      const before = (heard[server] as () => string)().split('notifications/cancelled').length;
+      const before = (received[server] as () => string)().split('notifications/cancelled').length;
       const abort = new AbortController();
       const watching = { signal: abort.signal, onprogress: () => abort.abort() };
       await expect(client.call(tool, { duration: 60, steps: 600 }, watching)).rejects.toBeDefined();
-      const cancelled = () => (heard[server] as () => string)().split('notifications/cancelled').length > before;
-      await until(`${server} is told that the call is cancelled`, cancelled);
+      const cancelled = () => (received[server] as () => string)().split('notifications/cancelled').length > before;
+      await until(`${server} has the cancellation`, cancelled);
       expect(await client.call(`mcp__${server}__get-sum`, { a: 1, b: 1 })).toMatchObject({
         content: [{ type: 'text' }],
       });

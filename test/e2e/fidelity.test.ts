@@ -13,7 +13,7 @@ type Carrier = 'stdio' | 'HTTP';
 type Method = keyof typeof RESULTS;
 
 const numRuns = process.env.HEDDLE_TEST_SCALE === 'full' ? 300 : 60;
-/** A counterexample is made smaller for as long as this. */
+/** Longest time to shrink a counterexample. */
 const RUNS = { numRuns, interruptAfterTimeLimit: 60_000 };
 vi.setConfig({ testTimeout: 200_000 });
 const RESERVED = 'io.modelcontextprotocol/';
@@ -30,19 +30,19 @@ async function entryOf(era: Era, carrier: Carrier): Promise<JsonObject> {
   return { type: 'http', url: server.url };
 }
 
-/** Sends one request as a client of this era; gives all that comes back, the answer last. */
+/** Sends one request as a client of this era and resolves with all messages, the response last. */
 type Send = (method: string, params: JsonObject) => Promise<readonly JsonObject[]>;
 
 async function clientOf(era: Era, gateway: GatewayUnderTest): Promise<Send> {
   const session = era === 'legacy' ? await openSession(gateway) : {};
   if (era === 'legacy') await gateway.post({ id: 1, method: 'logging/setLevel', params: { level: 'debug' } }, session);
   return async (method, { _meta = {}, ...params }) => {
-    const said = { ...(_meta as JsonObject), ...(era === 'modern' && { [`${RESERVED}logLevel`]: 'debug' }) };
-    const [message, headers] = modern(method, { ...params, _meta: said });
+    const sentMeta = { ...(_meta as JsonObject), ...(era === 'modern' && { [`${RESERVED}logLevel`]: 'debug' }) };
+    const [message, headers] = modern(method, { ...params, _meta: sentMeta });
     const named = typeof params.uri === 'string' ? { 'mcp-name': params.uri } : {};
     const { text } = await (era === 'modern'
       ? gateway.post(message, { ...headers, ...named })
-      : gateway.post({ id: 2, method, params: { ...params, _meta: said } }, session));
+      : gateway.post({ id: 2, method, params: { ...params, _meta: sentMeta } }, session));
     const events = text.split('\n').filter((line) => line.startsWith('data: {'));
     return (events.length > 0 ? events.map((line) => line.slice('data: '.length)) : [text]).map((one) =>
       JSON.parse(one),
@@ -55,68 +55,68 @@ const meeting = async (client: Era, era: Era, carrier: Carrier) =>
     client,
     await gatewayUnderTest({
       servers: { up: await entryOf(era, carrier) },
-      config: { permissions: { allow: ['mcp__up'] } }, // Some of it looks sensitive, as anything may.
+      config: { permissions: { allow: ['mcp__up'] } }, // Random results may look sensitive.
     }),
   );
 
-/** Has the server say this as the answer to a request of this kind. */
-async function say(send: Send, method: Method, script: Script): Promise<readonly JsonObject[]> {
+/** Makes the server return this for a request of this method. */
+async function respondWith(send: Send, method: Method, script: Script): Promise<readonly JsonObject[]> {
   const given = { arguments: { said: toText(script) }, _meta: { progressToken: 'mine' } };
   if (method !== 'resources/read') return send(method, { name: 'mcp__up__say', ...given });
-  await send('tools/call', { name: 'mcp__up__keep', ...given }); // Too long for a URI.
+  await send('tools/call', { name: 'mcp__up__keep', ...given }); // The script is too long for a URI.
   return send(method, { uri: `${MIRROR_URI}kept` });
 }
 
-/** Without what is between each of the two sides and us. */
+/** Removes the reserved `_meta` keys. */
 function unreserved({ _meta, ...rest }: JsonObject): JsonObject {
   if (!isObject(_meta)) return { ...rest, ...(_meta !== undefined && { _meta }) };
   const kept = Object.entries(_meta).filter(([key]) => !key.startsWith(RESERVED));
   return kept.length === 0 ? rest : { ...rest, _meta: Object.fromEntries(kept) };
 }
 
-/** What the newer protocol says of every answer. */
-const OF_ERA: readonly string[] = ['resultType', 'ttlMs', 'cacheScope'];
+/** Result fields that only 2026-07-28 has. */
+const MODERN_FIELDS: readonly string[] = ['resultType', 'ttlMs', 'cacheScope'];
 const withoutEra = (result: JsonObject): JsonObject =>
-  Object.fromEntries(Object.entries(unreserved(result)).filter(([key]) => !OF_ERA.includes(key)));
+  Object.fromEntries(Object.entries(unreserved(result)).filter(([key]) => !MODERN_FIELDS.includes(key)));
 
-/** As a reader would find it, whatever the order of keys. */
+/** Serializes a value independently of the order of keys. */
 const read = (value: JsonObject): string => canonicalJson(JSON.parse(JSON.stringify(value)));
 
-/** Requests that are answered with what was heard, by their method. */
-const hearing = (input: JsonObject): Readonly<Record<string, JsonObject>> => ({
+/** Requests that are answered with the received parameters, by method. */
+const echoRequests = (input: JsonObject): Readonly<Record<string, JsonObject>> => ({
   'tools/call': { name: 'mcp__up__hear', arguments: input },
   'prompts/get': { name: 'mcp__up__hear', arguments: { said: JSON.stringify(input) } },
   'resources/read': { uri: `${MIRROR_URI}hear` },
 });
-/** Whoever says nothing in arguments or in `_meta` may as well not say it. */
-const spoken = (params: JsonObject): JsonObject => {
+/** Removes empty `arguments` and `_meta`, which mean the same as none. */
+const withoutEmpty = (params: JsonObject): JsonObject => {
   const { arguments: input, ...rest } = unreserved(params);
   return isObject(input) && Object.keys(input).length > 0 ? { ...rest, arguments: input } : rest;
 };
 const anything = fc.dictionary(fc.string(), json, { maxKeys: 4, noNullPrototype: true });
-/** Of the parameters only those that no version has a meaning for. */
+/** Keeps only parameters that no protocol version defines. */
 const KNOWN = ['name', 'uri', 'arguments', '_meta', 'task', 'inputResponses', 'requestState', 'taskId'];
 const beside = fc.dictionary(
   fc.string().filter((key) => !KNOWN.includes(key)),
   json,
   { maxKeys: 3, noNullPrototype: true },
 );
-/** What clients may send: one key is refused, because it would act on objects that are copied. */
+/** Values that clients may send. `__proto__` is refused, because it would change copied objects. */
 const acceptable = (some: fc.Arbitrary<JsonObject>) =>
   some.filter((value) => !JSON.stringify(value).includes('"__proto__"'));
 
 describe.each(CELLS)('from a $era server over $carrier to a $client client', ({ client, era, carrier }) => {
-  verifies('P1', 'results of every kind come out as they went in', async () => {
+  verifies('P1', 'passes results of every kind unchanged', async () => {
     const send = await meeting(client, era, carrier);
     for (const method of Object.keys(RESULTS) as Method[]) {
       await fc.assert(
         fc.asyncProperty(RESULTS[method], async (result) => {
-          const [answer] = await say(send, method, { before: [], result });
+          const [answer] = await respondWith(send, method, { before: [], result });
           const got = answer?.result as JsonObject;
           expect(got).toBeDefined();
           expect(read(withoutEra(got))).toBe(read(unreserved(result)));
           expect(Object.keys(got._meta ?? {}).filter((key) => key.startsWith(RESERVED))).toEqual([]);
-          const added = OF_ERA.filter((key) => key in got);
+          const added = MODERN_FIELDS.filter((key) => key in got);
           expect(added.length > 0).toBe(client === 'modern');
         }),
         RUNS,
@@ -124,7 +124,7 @@ describe.each(CELLS)('from a $era server over $carrier to a $client client', ({ 
     }
   });
 
-  verifies('P1', 'progress and logs come out as they went in, in their order', async () => {
+  verifies('P1', 'passes progress and log messages unchanged and in order', async () => {
     const send = await meeting(client, era, carrier);
     const notice = fc.oneof(
       progress.map((params) => ({ method: 'notifications/progress', params })),
@@ -132,7 +132,7 @@ describe.each(CELLS)('from a $era server over $carrier to a $client client', ({ 
     );
     await fc.assert(
       fc.asyncProperty(fc.array(notice, { minLength: 1, maxLength: 5 }), async (before) => {
-        const heard = await say(send, 'tools/call', { before, result: { content: [] } });
+        const heard = await respondWith(send, 'tools/call', { before, result: { content: [] } });
         const expected = before.map(({ method, params }) =>
           method === 'notifications/progress'
             ? { method, params: { ...params, progressToken: 'mine' } }
@@ -146,16 +146,16 @@ describe.each(CELLS)('from a $era server over $carrier to a $client client', ({ 
     );
   });
 
-  verifies('P1', 'what a client says reaches the server as it was said, what nobody knows yet included', async () => {
+  verifies('P1', 'passes the parameters of a client unchanged, unknown ones included', async () => {
     const send = await meeting(client, era, carrier);
     await fc.assert(
       fc.asyncProperty(acceptable(anything), acceptable(vendorMeta), acceptable(beside), async (input, _meta, more) => {
-        for (const [method, own] of Object.entries(hearing(input))) {
+        for (const [method, own] of Object.entries(echoRequests(input))) {
           const said = { ...more, ...own, _meta };
           const [answer] = await send(method, said);
           const { heard } = (answer?.result ?? {}) as { heard: JsonObject };
           const expected = 'name' in own ? { ...said, name: 'hear' } : said;
-          expect(read(spoken(heard))).toBe(read(spoken(expected)));
+          expect(read(withoutEmpty(heard))).toBe(read(withoutEmpty(expected)));
         }
       }),
       RUNS,

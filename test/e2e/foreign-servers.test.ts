@@ -8,7 +8,7 @@ import { temporaryHeddleClient } from '../temporary-heddle.ts';
 
 const PACKAGES = join(import.meta.dirname, '../../node_modules');
 
-/** Somebody else's server, started by its file: what `npx` would run. */
+/** Opens a published server by its file, like `npx` does. */
 async function opened(name: string, file: string, more: { args?: readonly string[]; env?: Record<string, string> }) {
   const { args = [], env = {} } = more;
   const entry = { command: process.execPath, args: [join(PACKAGES, file), ...args], env, trusted: true };
@@ -33,7 +33,7 @@ verifies('T1', 'reads files through the reference filesystem server', async () =
   expect(value.content).toEqual([{ type: 'text', text: 'warp and weft' }]);
 });
 
-verifies('T1', 'keeps a graph through the reference memory server', async () => {
+verifies('T1', 'stores a graph through the reference memory server', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-memory-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, 'memory.jsonl');
@@ -48,14 +48,10 @@ verifies('T1', 'keeps a graph through the reference memory server', async () => 
   expect(readFileSync(file, 'utf8')).toContain('has heddles');
 });
 
-verifies(
-  'T1',
-  'shakes hands with a browser server by others, and lists its tools without starting a browser',
-  async () => {
-    const heddle = await opened('devtools', 'chrome-devtools-mcp/build/src/bin/chrome-devtools-mcp.js', {
-      args: ['--no-usage-statistics', '--no-performance-crux'],
-      env: { CI: '1' },
-    });
-    expect(await toolsOf(heddle, 'devtools')).toEqual(expect.arrayContaining(['navigate_page', 'take_snapshot']));
-  },
-);
+verifies('T1', 'connects to chrome-devtools-mcp and lists its tools without starting a browser', async () => {
+  const heddle = await opened('devtools', 'chrome-devtools-mcp/build/src/bin/chrome-devtools-mcp.js', {
+    args: ['--no-usage-statistics', '--no-performance-crux'],
+    env: { CI: '1' },
+  });
+  expect(await toolsOf(heddle, 'devtools')).toEqual(expect.arrayContaining(['navigate_page', 'take_snapshot']));
+});

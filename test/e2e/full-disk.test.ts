@@ -5,7 +5,7 @@ import { describe, expect } from 'vitest';
 import { verifies } from '../requirements.ts';
 import { BIN, type Outcome, type Project, project } from './heddle-command.ts';
 
-/** Runs a command whose files may not grow beyond so many blocks: each further write fails, as it does on a full disk. */
+/** Runs a command with a limit on file size in blocks: further writes fail like on a full disk. */
 function heddleWithin(blocks: number, { folder, env }: Project, args: readonly string[]): Promise<Outcome> {
   const limited = ['-c', `ulimit -f ${blocks}; exec "$0" "$@"`, process.execPath, BIN, ...args];
   return new Promise((resolve) => {
@@ -15,8 +15,8 @@ function heddleWithin(blocks: number, { folder, env }: Project, args: readonly s
   });
 }
 
-describe('where nothing more can be written', () => {
-  verifies('F7', 'a start says where, why and what to do', async () => {
+describe('on a full disk', () => {
+  verifies('F7', 'the start fails with path, reason and fix', async () => {
     const here = project();
     mkdirSync(here.home, { recursive: true });
     const { code, stdout, stderr } = await heddleWithin(0, here, ['list', 'tools']);
@@ -27,7 +27,7 @@ describe('where nothing more can be written', () => {
     expect(stderr).not.toContain('disk I/O error');
   });
 
-  verifies('F7', 'the doctor says so of a store that can still be opened', async () => {
+  verifies('F7', 'doctor reports a store that opens but cannot be written', async () => {
     const here = project();
     const well = JSON.parse((await here.heddle(['doctor', '--json'])).stdout);
     const place = join(here.home, 'heddle.sqlite');

@@ -12,7 +12,7 @@ import { until } from '../until.ts';
 
 export const ROOT = join(import.meta.dirname, '..', '..');
 export const BIN = join(ROOT, 'bin', 'heddle');
-/** The folder of tiny servers. */
+/** The folder of the test servers. */
 export const SERVERS = join(ROOT, 'test', 'servers');
 
 export interface Outcome {
@@ -24,7 +24,7 @@ export interface Outcome {
 interface RunOptions {
   readonly stdin?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Done to the running command. */
+  /** Called with the running child process. */
   readonly meanwhile?: (child: ChildProcess) => Promise<void>;
 }
 
@@ -33,23 +33,23 @@ export interface RunningUp {
   readonly token: string;
   readonly pid: number;
   readonly stderr: () => string;
-  /** Ctrl-C, and how it ended. */
+  /** Sends SIGINT and resolves with the outcome. */
   stop(): Promise<number | null>;
 }
 
-/** A folder with files in it, and a Heddle that knows only that folder and a home of its own. */
+/** A folder with files, and a Heddle with that folder and a home of its own. */
 export interface Project {
   readonly folder: string;
   readonly home: string;
   readonly env: Readonly<Record<string, string>>;
   heddle(args: readonly string[], options?: RunOptions): Promise<Outcome>;
-  /** `heddle up --json`, once it is ready. */
+  /** Starts `heddle up --json` and resolves once it is ready. */
   up(args?: readonly string[], env?: Readonly<Record<string, string>>): Promise<RunningUp>;
 }
 
 /**
- * Makes a project from files: path → text, or what becomes JSON. It is gone when the test ends, and all it started.
- * Its user has agreed to what is in it, unless the test is about that.
+ * Creates a project from files: path → text or JSON value. It is removed with all its processes when the test ends.
+ * The user trusts it, unless `trusted` is false.
  */
 export function project(
   files: Readonly<Record<string, string | object>> = {},
@@ -92,7 +92,7 @@ export function project(
   };
 }
 
-/** What `heddle trust --yes` does, without the time it takes to start. */
+/** Trusts a project like `heddle trust --yes`, without starting a process. */
 async function trustAll(cwd: string, env: Readonly<Record<string, string>>): Promise<void> {
   const { projectFolder, untrusted } = await readConfig({ cwd, env });
   if (untrusted.length === 0) return;

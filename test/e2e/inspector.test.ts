@@ -7,7 +7,7 @@ import { verifies } from '../requirements.ts';
 import { EVERYTHING } from '../servers/everything.ts';
 import { BIN, project, ROOT, type RunningUp } from './heddle-command.ts';
 
-/** It looks for its own package.json from the folder it is started in. */
+/** The inspector looks for its own package.json from its working directory. */
 const INSPECTOR = join(ROOT, 'node_modules/@modelcontextprotocol/inspector-cli/build');
 const run = promisify(execFile);
 
@@ -18,7 +18,7 @@ async function inspectAt(place: readonly string[], request: readonly string[], e
   return JSON.parse(stdout) as Answer;
 }
 
-/** What the inspector prints of one request to a running gateway. */
+/** Returns the output of the inspector for one request to a running gateway. */
 function inspect({ url, token }: RunningUp, transport: 'http' | 'sse', request: readonly string[]) {
   const place = transport === 'sse' ? url.replace('/mcp', '/sse') : url;
   return inspectAt([place, '--transport', transport], [...request, '--header', `Authorization: Bearer ${token}`]);
@@ -30,7 +30,7 @@ const SUM = ['--tool-name', 'mcp__all__get-sum', '--tool-arg', 'a=2', 'b=40'];
 const SUMMED = { content: [{ type: 'text', text: 'The sum of 2 and 40 is 42.' }] };
 
 describe('the inspector', () => {
-  verifies('P1', 'lists, calls, reads and gets what the reference server has', async () => {
+  verifies('P1', 'lists tools, calls a tool, reads a resource and gets a prompt', async () => {
     const running = await project({ 'heddle.json': everything }).up();
     const ask = (...request: string[]) => inspect(running, 'http', ['--method', ...request]);
     const { tools = [] } = await ask('tools/list');
@@ -57,7 +57,7 @@ describe('the inspector', () => {
   verifies('P1', 'calls over stdio, when it starts Heddle itself', async () => {
     const { folder, env, heddle } = project({ 'heddle.json': everything });
     await heddle(['trust', '--yes']);
-    // In a file: the inspector takes every option on its command line for one of its own.
+    // A file is used, because the inspector takes all options on its command line as its own.
     const script = join(folder, 'serve.sh');
     writeFileSync(script, `cd '${folder}' && exec '${process.execPath}' '${BIN}' serve --stdio`);
     expect(await inspectAt(['sh', script], ['--method', 'tools/call', ...SUM], env)).toEqual(SUMMED);

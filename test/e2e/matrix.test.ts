@@ -15,11 +15,11 @@ const SERVERS = Object.keys(DATED_SERVERS) as ServerName[];
 
 type Known = Readonly<Record<string, unknown>>;
 
-/** One client and one server, met through the gateway. */
+/** One client and one server, connected through the gateway. */
 interface Meeting {
   readonly client: DatedClient;
   readonly server: DatedServer;
-  /** What the gateway calls something of this server. */
+  /** Returns the public name of an entry of this server. */
   readonly named: (name: string) => string;
 }
 
@@ -31,12 +31,12 @@ function textIn({ content, isError }: Known): string {
   return text;
 }
 
-const asks =
+const elicits =
   (tool: keyof Answers, method: string): Probe =>
   async ({ client, named }) => {
     const before = client.asked.length;
-    const said = textIn(await client.call(named(tool)));
-    expect(JSON.parse(said)).toEqual(client.answers[tool]);
+    const text = textIn(await client.call(named(tool)));
+    expect(JSON.parse(text)).toEqual(client.answers[tool]);
     expect(client.asked.slice(before)).toContain(method);
   };
 
@@ -45,10 +45,10 @@ const PROBES = {
     expect(textIn(await client.call(named('echo'), { text: 'hällo ✓' }))).toBe('hällo ✓');
   },
   progress: async ({ client, named }: Meeting) => {
-    const heard: unknown[] = [];
-    const result = await client.call(named('count'), {}, { onprogress: (one) => heard.push(one) });
+    const received: unknown[] = [];
+    const result = await client.call(named('count'), {}, { onprogress: (one) => received.push(one) });
     expect(textIn(result)).toBe('counted');
-    expect(heard).toEqual([1, 2, 3].map((progress) => ({ progress, total: 3 })));
+    expect(received).toEqual([1, 2, 3].map((progress) => ({ progress, total: 3 })));
   },
   cancel: async ({ client, server, named }: Meeting) => {
     const [running, before] = [server.running.length, server.cancelled.length];
@@ -57,23 +57,23 @@ const PROBES = {
     await until('the server has the call', () => server.running.length > running);
     abort.abort();
     await refused;
-    await until('the server hears of it', () => server.cancelled.length > before);
+    await until('the call is cancelled at the server', () => server.cancelled.length > before);
   },
-  form: asks('form', 'elicitation/create'),
-  url: asks('url', 'elicitation/create'),
-  sampling: asks('sample', 'sampling/createMessage'),
+  form: elicits('form', 'elicitation/create'),
+  url: elicits('url', 'elicitation/create'),
+  sampling: elicits('sample', 'sampling/createMessage'),
   subscription: async ({ client, server }: Meeting) => {
-    let told = 0;
-    const stop = await client.follow(server.uri, () => told++);
+    let notifications = 0;
+    const stop = await client.follow(server.uri, () => notifications++);
     server.touch();
-    await until('the client is told', () => told === 1);
+    await until('the client has the notification', () => notifications === 1);
     await stop();
   },
   list_changed: async ({ client, server, named }: Meeting) => {
-    let told = 0;
-    await client.onToolsChanged(() => told++);
+    let notifications = 0;
+    await client.onToolsChanged(() => notifications++);
     const name = named(server.grow());
-    await until('the client is told', () => told > 0);
+    await until('the client has the notification', () => notifications > 0);
     expect(await client.list()).toContain(name);
   },
   prompts: async ({ client, named }: Meeting) => {
@@ -95,29 +95,29 @@ async function outcomeOf(probe: Probe, meeting: Meeting): Promise<string> {
   }
 }
 
-/** Whoever comes is who their token says. */
+/** Takes the token as the caller id. */
 const byName: Authenticate = ({ headers }) => {
   const id = /^Bearer ([\w-]+)$/.exec(headers.authorization ?? '')?.[1];
   return id === undefined ? undefined : { id, roles: ['user'], via: 'gateway' };
 };
 
-const plainly = (name: string) => name.replace(' ', '-');
+const withDash = (name: string) => name.replace(' ', '-');
 
-/** One gateway with a server of every version behind it. */
-async function mixedEstate() {
+/** Opens a gateway with a server of every version. */
+async function gatewayWithAllVersions() {
   const servers = new Map<ServerName, DatedServer>();
   for (const version of SERVERS) {
     const server = await DATED_SERVERS[version]();
     onTestFinished(() => server.close());
     servers.set(version, server);
   }
-  const entries = Object.fromEntries([...servers].map(([version, { entry }]) => [`v${plainly(version)}`, entry]));
+  const entries = Object.fromEntries([...servers].map(([version, { entry }]) => [`v${withDash(version)}`, entry]));
   const { port } = await gatewayUnderTest({ servers: entries, authenticate: byName });
   async function meetings(name: ClientName): Promise<ReadonlyMap<ServerName, Meeting>> {
-    const client = await DATED_CLIENTS[name]({ port, token: plainly(name) });
+    const client = await DATED_CLIENTS[name]({ port, token: withDash(name) });
     onTestFinished(() => client.close());
     const meet = ([version, server]: [ServerName, DatedServer]) =>
-      [version, { client, server, named: (one: string) => `mcp__v${plainly(version)}__${one}` }] as const;
+      [version, { client, server, named: (one: string) => `mcp__v${withDash(version)}__${one}` }] as const;
     return new Map([...servers].map(meet));
   }
   return { meetings };
@@ -133,29 +133,29 @@ async function outcomes(meetings: ReadonlyMap<ServerName, Meeting>): Promise<Rec
   return found;
 }
 
-/** What `outcomes` has to be. */
+/** Returns the expected outcomes. */
 const expectedBy = (client: ClientName) =>
   Object.fromEntries(
     SERVERS.map((server) => {
       const cell = Object.keys(PROBES).map((feature) => {
-        const words = expected(feature, client, server);
-        return [feature, typeof words === 'string' ? words : expect.stringMatching(words)];
+        const outcome = expected(feature, client, server);
+        return [feature, typeof outcome === 'string' ? outcome : expect.stringMatching(outcome)];
       });
       return [server, Object.fromEntries(cell)];
     }),
   );
 
 describe.each(CLIENTS)('a client of %s', (name) => {
-  verifies('P3', 'gets from servers of every version whatever both of them know, and is told of the rest', async () => {
-    const { meetings } = await mixedEstate();
+  verifies('P3', 'uses every feature that both versions have, and gets an error for the others', async () => {
+    const { meetings } = await gatewayWithAllVersions();
     const met = await meetings(name);
     for (const { client } of met.values()) expect(client.version).toBe(name.slice(0, 10));
     expect(await outcomes(met)).toEqual(expectedBy(name));
   });
 });
 
-verifies('P3', 'clients and servers of all versions talk at once, and nobody gets another’s answer', async () => {
-  const { meetings } = await mixedEstate();
+verifies('P3', 'concurrent clients and servers of all versions get their own results', async () => {
+  const { meetings } = await gatewayWithAllVersions();
   const features = ['call', 'form', 'url', 'sampling', 'prompts'] as const;
   const met = await Promise.all(CLIENTS.map(async (name) => [name, await meetings(name)] as const));
   const one = async (name: ClientName, [server, meeting]: [ServerName, Meeting]) => {
@@ -166,7 +166,7 @@ verifies('P3', 'clients and servers of all versions talk at once, and nobody get
   await Promise.all(met.flatMap(([name, all]) => [...all].map((meeting) => one(name, meeting))));
 });
 
-verifies('P3', 'the documentation says the same', async () => {
+verifies('P3', 'docs/compatibility.md has the same table', async () => {
   const page = await readFile(join(ROOT, 'docs', 'compatibility.md'), 'utf8');
   expect(page).toContain(compatibilityTable(CLIENTS, SERVERS));
 });

@@ -8,7 +8,7 @@ const takes = (...names: string[]) => ({
   inputSchema: { type: 'object', properties: Object.fromEntries(names.map((name) => [name, { type: 'string' }])) },
 });
 
-/** Two servers of one pool in this program, each with what its entry says. */
+/** Opens Heddle with two in-process servers of one pool, each with its entry. */
 async function opened(entries: { readonly left?: JsonObject; readonly right?: JsonObject } = {}, folder?: string) {
   const cwd = folder ?? (await temporaryFolder());
   const left = recordingServer({ search: () => text('left') }, () => takes('query'));
@@ -32,7 +32,7 @@ const search = (heddle: HeddleClient, options = {}) => heddle.call('mcp__web__se
 const metricsOf = async (heddle: HeddleClient, server: string) =>
   (await heddle.servers.list()).find(({ name }) => name === server)?.metrics;
 
-verifies('R3', 'the server of highest priority answers for the pool, in its own words', async () => {
+verifies('R3', 'calls the pool server with the highest priority and passes its result unchanged', async () => {
   const { heddle, left, right } = await opened({ right: { priority: 1 } });
   expect((await heddle.tools()).find(({ name }) => name === 'mcp__web__search')?.servers).toEqual(['right', 'left']);
   expect((await search(heddle)).server).toBe('right');
@@ -41,7 +41,7 @@ verifies('R3', 'the server of highest priority answers for the pool, in its own 
   expect(left.calls).toMatchObject([{ name: 'search', arguments: { query: 'looms' } }]);
 });
 
-verifies('G5', 'a server of a pool that has used up its calls leaves them to the others', async () => {
+verifies('G5', 'calls another server of the pool when one has reached its rate limit', async () => {
   const limits = { maxCalls: 1, windowMs: 600_000 };
   const { heddle } = await opened({ left: { limits, priority: 1 }, right: { limits } });
   expect([(await search(heddle)).server, (await search(heddle)).server]).toEqual(['left', 'right']);
@@ -49,7 +49,7 @@ verifies('G5', 'a server of a pool that has used up its calls leaves them to the
   await expect(heddle.call('mcp__left__search', {})).rejects.toMatchObject({ code: 'RATE_LIMITED' });
 });
 
-verifies('R5', 'how servers have done is shown with them, and known again after a restart', async () => {
+verifies('R5', 'shows the call statistics of servers, also after a restart', async () => {
   const { heddle, folder } = await opened({ left: { priority: 1 } });
   await search(heddle);
   await search(heddle);

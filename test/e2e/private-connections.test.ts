@@ -44,7 +44,7 @@ verifies(
 
     await ann.call('mcp__up__gzip-file-as-resource', GZIP);
     await ann.call('mcp__up__toggle-subscriber-updates');
-    await until('ann is told', () => ann.received.resourceLists > 0 && ann.received.updated.length > 0);
+    await until('ann has the notifications', () => ann.received.resourceLists > 0 && ann.received.updated.length > 0);
     expect(await urisOf(ann)).toContain(OWN);
     expect((await ann.read(OWN)).contents).toHaveLength(1);
 
@@ -80,7 +80,7 @@ verifies(
       '.mcp.json': { mcpServers: { up: { command: 'sh', args: ['-c', script] } } },
       'heddle.json': { builtins: { filesystem: { enabled: false } } },
     });
-    await heddle(['--version']); // Agrees to the project.
+    await heddle(['--version']); // Trusts the project.
     const args = [BIN, 'serve', '--stdio'];
     const client = await open({ transport: 'stdio', command: process.execPath, args, cwd: folder, env });
     const listed = async () => (await client.tools()).map(({ name }) => name);

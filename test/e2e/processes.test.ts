@@ -24,7 +24,7 @@ interface Place {
   run(...args: string[]): ChildProcess;
 }
 
-/** An empty home and project whose one server ignores signals and has two deaf children, one of them in its own session. */
+/** An empty home and project. Its server ignores signals and has two such children, one in a session of its own. */
 async function stubbornPlace(...ways: string[]): Promise<Place> {
   const folder = await mkdtemp(join(tmpdir(), 'heddle-'));
   closers.push(() => rm(folder, { recursive: true, force: true }));
@@ -49,7 +49,7 @@ async function outputOf(child: ChildProcess): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** What a tool of the server said, which is JSON in a text. */
+/** Parses the JSON in the text result of a tool. */
 const saidIn = (result: unknown): unknown =>
   JSON.parse((result as { content: { text: string }[] }).content[0]?.text ?? '');
 
@@ -87,19 +87,19 @@ async function up(place: Place): Promise<Gateway> {
   return { child, pid, call };
 }
 
-/** The server, its children and the mark they carry, all running. */
+/** Starts the server and its children and returns the mark in their environment. */
 async function familyOf({ call }: Gateway) {
   const own = (await call('family')) as number[];
   const { HEDDLE_LINE: mark = '' } = (await call('environment')) as { HEDDLE_LINE?: string };
   const pids = hostPids(own, `HEDDLE_LINE=${mark}`);
   expect(pids.map(alive)).toEqual(own.map(() => true));
-  await until('a watchdog guards them', () => watchdogsOf(mark).length === 1);
+  await until('a watchdog runs', () => watchdogsOf(mark).length === 1);
   return { pids, mark };
 }
 
 const left = (place: Place, mark: string) => [...carriersOf(`TEST_PLACE=${place.folder}`), ...watchdogsOf(mark)];
 
-verifies('T4', 'leaves nothing of a stubborn server alive when `heddle call` has ended', async () => {
+verifies('T4', 'leaves no process of a server that ignores signals after `heddle call`', async () => {
   const place = await stubbornPlace();
   const child = place.run('call', 'odd.family');
   const exited = once(child, 'exit');
@@ -110,19 +110,19 @@ verifies('T4', 'leaves nothing of a stubborn server alive when `heddle call` has
 });
 
 for (const whom of ['the gateway', 'its whole process group']) {
-  verifies('T4', `leaves nothing alive when ${whom} is killed with SIGKILL`, async () => {
+  verifies('T4', `leaves no process after SIGKILL to ${whom}`, async () => {
     const place = await stubbornPlace();
     const gateway = await up(place);
     const { pids, mark } = await familyOf(gateway);
     expect(gateway.pid).toBe(gateway.child.pid);
     process.kill(whom === 'the gateway' ? gateway.pid : -gateway.pid, 'SIGKILL');
-    await until('all of the family are gone', () => !pids.some(alive));
+    await until('server and children are gone', () => !pids.some(alive));
     await until('the watchdog is gone too', () => left(place, mark).length === 0);
   });
 }
 
 if ('enter' in (await probePidNamespace())) {
-  verifies('T4', 'leaves not even a daemon without variables alive when the gateway is killed', async () => {
+  verifies('T4', 'leaves no daemon without the marked environment after the gateway is killed', async () => {
     const place = await stubbornPlace('escaping');
     const { pid, call } = await up(place);
     await call('family');
@@ -134,12 +134,12 @@ if ('enter' in (await probePidNamespace())) {
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  verifies('L6', `ends the gateway on ${signal}, and leaves nothing`, async () => {
+  verifies('L6', `ends the gateway on ${signal} and leaves no process`, async () => {
     const place = await stubbornPlace();
     const gateway = await up(place);
     const { mark } = await familyOf(gateway);
     await within(1000, async () => {
-      process.kill(-gateway.pid, signal); // As a terminal does it: to all that it started.
+      process.kill(-gateway.pid, signal); // Like a terminal: to the whole process group.
       await once(gateway.child, 'exit');
     });
     await until('nothing is left', () => left(place, mark).length === 0);

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../src/core/call.ts';
 
 type Some<T> = fc.Arbitrary<T>;
 
-/** Text of every kind: empty, of any script, with what breaks lines and frames, with half a character. */
+/** Text of every kind: empty, any script, line breaks and frame delimiters, half of a surrogate pair. */
 const text: Some<string> = fc.oneof(
   fc.string({ unit: 'grapheme' }),
   fc.string({ unit: 'binary' }),
@@ -47,7 +47,7 @@ export const json: Some<Json> = fc.letrec<{ value: Json }>((tie) => ({
   ),
 })).value;
 
-/** Fields that no protocol knows, beside those that it does. */
+/** Fields that no protocol version defines. */
 const unknownBeside = (...known: string[]): Some<JsonObject> =>
   fc.dictionary(
     key.filter((name) => !known.includes(name)),
@@ -55,22 +55,22 @@ const unknownBeside = (...known: string[]): Some<JsonObject> =>
     { maxKeys: 3, noNullPrototype: true },
   );
 
-/** An object with these fields, or with part of them, and with others. */
+/** An object with these fields, or some of them, and unknown ones. */
 function open(fields: Record<string, Some<Json>>, required: readonly string[]): Some<JsonObject> {
   const known = fc.record(fields, { requiredKeys: [...required] }) as Some<JsonObject>;
-  // What the newer protocol has for itself may be set on the way, and so is not unknown.
+  // Fields of 2026-07-28 may be set by the gateway, so they are not unknown.
   const ours = ['resultType', 'ttlMs', 'cacheScope', 'inputRequests', 'requestState'];
   return fc.tuple(known, unknownBeside(...Object.keys(fields), ...ours)).map(([some, more]) => ({ ...more, ...some }));
 }
 
-/** What vendors write: not what is reserved for the protocol. */
+/** `_meta` keys of vendors, without those that MCP reserves. */
 export const vendorMeta: Some<JsonObject> = fc.dictionary(
   fc.tuple(fc.constantFrom('example.com/', 'com.example/', '', 'x-'), text).map(([prefix, name]) => prefix + name),
   json,
   { maxKeys: 3, noNullPrototype: true },
 );
 
-/** What servers write of a whole result: also what is between them and whoever asked. */
+/** `_meta` of a whole result, reserved keys included. */
 const resultMeta: Some<JsonObject> = fc
   .tuple(vendorMeta, fc.dictionary(fc.constantFrom('serverInfo', 'subscriptionId'), json, { noNullPrototype: true }))
   .map(([own, reserved]) => ({
@@ -91,7 +91,7 @@ const block: Some<JsonObject> = fc.oneof(
   open({ type: type('audio'), data: fc.base64String(), mimeType: text, ...marked }, ['type', 'data', 'mimeType']),
   open({ type: type('resource_link'), uri: text, name: text, ...marked }, ['type', 'uri', 'name']),
   open({ type: type('resource'), resource, ...marked }, ['type', 'resource']),
-  open({ type: text, ...marked }, ['type']), // Of a type that is still to come.
+  open({ type: text, ...marked }, ['type']), // A future content type.
 );
 const some = (one: Some<Json>): Some<Json> => fc.array(one, { maxLength: 3 });
 const object = unknownBeside();
@@ -111,7 +111,7 @@ export const RESULTS = {
   ),
 } as const satisfies Record<string, Some<JsonObject>>;
 
-/** What a server says of its progress, its token aside. */
+/** A progress notification without its token. */
 export const progress = open({ progress: number, total: number, message: text, _meta: vendorMeta }, [
   'progress',
 ]).filter((said) => said.progressToken === undefined);

@@ -21,7 +21,7 @@ const write = (servers: object) => writeFileSync(file, JSON.stringify({ mcpServe
 const names = async () => (await heddle.servers.list()).map(({ name }) => name);
 const settings = () => ({ cwd: folder, env: { ...process.env, HEDDLE_HOME: join(folder, 'home') } });
 
-/** The mark of the process that answers: another start has another. */
+/** Returns the id of the answering process, which is different after a restart. */
 async function who(server: string, input = {}): Promise<string> {
   const { value } = await heddle.call(`${server}.who`, input);
   return text(value);
@@ -44,7 +44,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-verifies('C13', 'edits restart only what they change, and no call to anything else fails', async () => {
+verifies('C13', 'restarts only the servers that an edit changes, and no call to another server fails', async () => {
   const steady = await who('steady');
   const seen = new Set([await who('changing')]);
   let loading = true;
@@ -54,7 +54,7 @@ verifies('C13', 'edits restart only what they change, and no call to anything el
   })();
   for (let edit = 1; edit <= EDITS; edit++) {
     const before = seen.size;
-    // Editors either write over a file or rename a new one into its place.
+    // Editors overwrite a file or rename a new one over it.
     const text = JSON.stringify({ mcpServers: { steady: entry('steady'), changing: entry(edit) } });
     if (edit % 2 === 0) writeFileSync(file, text);
     else {
@@ -67,29 +67,29 @@ verifies('C13', 'edits restart only what they change, and no call to anything el
   await load;
   expect(calls).toBeGreaterThan(0);
   expect(seen.size).toBe(EDITS + 1);
-  await until('no earlier one is left', () => [...seen].filter(runs).length === 1);
+  await until('no earlier process is left', () => [...seen].filter(runs).length === 1);
 });
 
-verifies('C13', 'a call under way comes to its end on the server it began with', async () => {
+verifies('C13', 'a call in flight ends on the server where it began', async () => {
   const first = await who('changing');
   const gate = join(folder, 'gate');
   const waiting = who('changing', { after: gate });
   write({ steady: entry('steady'), changing: entry('next') });
-  await until('the new one answers', async () => (await who('changing')) !== first);
+  await until('the new process answers', async () => (await who('changing')) !== first);
   expect(runs(first)).toBe(true);
   writeFileSync(gate, '');
   expect(await waiting).toBe(first);
-  await until('the old one is gone', () => !runs(first));
+  await until('the old process is gone', () => !runs(first));
 });
 
-verifies('C13', 'servers come and go, and clients are told', async () => {
+verifies('C13', 'added and removed servers are announced to clients', async () => {
   const told: string[] = [];
   const ended = new AbortController();
   const listening = (async () => {
     for await (const { kind } of heddle.changes({ signal: ended.signal })) told.push(kind);
   })();
   write({ changing: entry(0), added: entry('added') });
-  await until('the new ones are there', async () => (await names()).includes('added'));
+  await until('the new tools are listed', async () => (await names()).includes('added'));
   expect(await names()).not.toContain('steady');
   await expect(who('added')).resolves.toMatch(/./);
   await expect(who('steady')).rejects.toMatchObject({ code: 'NAME_UNKNOWN' });
@@ -98,22 +98,22 @@ verifies('C13', 'servers come and go, and clients are told', async () => {
   await listening;
 });
 
-verifies('C13', 'a file that becomes unreadable keeps the last good configuration, and says so', async () => {
+verifies('C13', 'an invalid file keeps the last valid configuration and is reported', async () => {
   const steady = await who('steady');
   writeFileSync(file, '{ "mcpServers": { "ste');
-  await until('it is noticed', () => problems.length > 0);
+  await until('the problem is reported', () => problems.length > 0);
   expect(problems.map(({ message }) => message).join(' ')).toMatch(/is not valid JSON.*last good configuration/s);
   expect(await who('steady')).toBe(steady);
   write({ steady: entry('steady') });
-  await until('it is mended', async () => !(await names()).includes('changing'));
+  await until('the valid file is applied', async () => !(await names()).includes('changing'));
   expect(await who('steady')).toBe(steady);
 });
 
-verifies('C13', 'rules change for calls that come after', async () => {
+verifies('C13', 'changed permissions apply to later calls', async () => {
   await who('steady');
   const text = { mcpServers: { steady: entry('steady') }, permissions: { deny: ['mcp__steady'] } };
   writeFileSync(file, JSON.stringify(text));
-  await until('it is denied', () =>
+  await until('the call is denied', () =>
     who('steady').then(
       () => false,
       ({ code }) => code === 'NAME_UNKNOWN',

@@ -34,23 +34,19 @@ for (const [type, transport] of [
   });
 }
 
-verifies(
-  'T1',
-  'lists and calls an SDK server over a WebSocket, and finds it again after the line dropped',
-  async () => {
-    const server = await wsServer();
-    onTestFinished(() => server.close());
-    const heddle = await open({ type: 'ws', url: server.url });
-    await expect(heddle.call('up.echo', { text: 'one' })).resolves.toMatchObject(said('one'));
-    for (const socket of server.sockets) socket.terminate();
-    await until('the line is open again', () => server.upgrades.length === 2);
-    await expect(heddle.call('up.echo', { text: 'two' })).resolves.toMatchObject(said('two'));
-    await heddle.close();
-    await until('no socket is left', () => server.sockets.size === 0);
-  },
-);
+verifies('T1', 'lists and calls an SDK server over WebSocket, and reconnects after the socket closed', async () => {
+  const server = await wsServer();
+  onTestFinished(() => server.close());
+  const heddle = await open({ type: 'ws', url: server.url });
+  await expect(heddle.call('up.echo', { text: 'one' })).resolves.toMatchObject(said('one'));
+  for (const socket of server.sockets) socket.terminate();
+  await until('the connection is open again', () => server.upgrades.length === 2);
+  await expect(heddle.call('up.echo', { text: 'two' })).resolves.toMatchObject(said('two'));
+  await heddle.close();
+  await until('no socket is left', () => server.sockets.size === 0);
+});
 
-verifies('T5', 'fails a call over SSE at once when the stream drops, and opens another by itself', async () => {
+verifies('T5', 'fails a call over SSE at once when the stream closes, and reconnects', async () => {
   const server = await sseServer();
   onTestFinished(() => server.close());
   const heddle = await open({ type: 'sse', url: server.url });

@@ -10,7 +10,7 @@ import { project, SERVERS } from './heddle-command.ts';
 
 const ODD = join(SERVERS, 'odd-stdio-server.mjs');
 
-/** Heddle with one real child; what it says, and the processes that were ever started. */
+/** Opens Heddle with one child process; returns its changes and the number of starts. */
 async function opened(entry: object) {
   const folder = await temporaryFolder();
   const log = join(folder, 'starts');
@@ -32,14 +32,17 @@ const statusOf = async (heddle: HeddleClient): Promise<ServerStatus> => {
   return found;
 };
 
-verifies('T2', 'a program hears all that happens to a server, from its first start to its end', async () => {
+verifies('T2', 'a program gets every state change of a server', async () => {
   const { heddle, told, over, starts, running, events } = await opened({ reconnect: { delayMs: 20 } });
   expect(await statusOf(heddle)).toMatchObject({ state: 'pending', attempt: [0, 1], health: 'unknown' });
   await heddle.call('odd.echo');
   expect(events()).toEqual(['pending', 'list-changed', 'connected']);
   expect(told.find(({ detail }) => detail.event === 'list-changed')?.detail).toMatchObject({ list: 'tools', tools: 5 });
   await expect(heddle.call('odd.exit')).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
-  await until('it is back', async () => starts() === 2 && (await statusOf(heddle)).state === 'connected');
+  await until(
+    'the server is connected again',
+    async () => starts() === 2 && (await statusOf(heddle)).state === 'connected',
+  );
   expect(events().slice(3)).toEqual(['disconnected', 'pending', 'pending', 'connected']);
   expect(told.find(({ detail }) => detail.event === 'disconnected')?.detail).toMatchObject({
     attempt: [1, 3],
@@ -52,16 +55,16 @@ verifies('T2', 'a program hears all that happens to a server, from its first sta
   expect(running()).toBe(0);
 });
 
-verifies('F1', 'a server that ends with every call is given up in the end, and no process is left', async () => {
+verifies('F1', 'a server that exits on every call becomes failed, and no process is left', async () => {
   const { heddle, running, events } = await opened({ reconnect: { maxAttempts: 2, delayMs: 20 } });
   const failed = { code: expect.stringMatching(/^(UPSTREAM_|OUTCOME_)/) };
-  await until('it is given up', async () => {
+  await until('the server has failed', async () => {
     await expect(heddle.call('odd.exit')).rejects.toMatchObject(failed);
     return (await statusOf(heddle)).state === 'failed';
   });
   expect(await statusOf(heddle)).toMatchObject({ attempt: [2, 2], reason: 'The connection to odd dropped.' });
   expect(events().filter((event) => event === 'connected')).toHaveLength(3);
-  await until('none is left', () => running() === 0);
+  await until('no process is left', () => running() === 0);
 });
 
 verifies('T2', 'listing servers shows the state of each and starts none', async () => {

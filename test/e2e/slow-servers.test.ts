@@ -9,7 +9,7 @@ import { terminal } from './terminal.ts';
 const TOOL = { name: 'read', description: 'Reads a page.', inputSchema: { type: 'object' } };
 const LISTED = JSON.stringify({ tools: [TOOL] });
 
-/** A project with one server that writes `started`, and begins to read its input once there is a file `gate`. */
+/** A project with one server that writes `started` and reads its input once the file `gate` exists. */
 function gated() {
   const wait = ': > started; until [ -e gate ]; do sleep 0.05; done; exec "$@"';
   const args = ['-c', wait, 'sh', process.execPath, join(SERVERS, 'listing-server.mjs'), LISTED];
@@ -28,7 +28,7 @@ interface Row {
 
 const missingIn = (stdout: string) => (JSON.parse(stdout) as Row[]).filter(({ kind }) => kind === 'missing');
 
-verifies('T3', 'a list names the server it waits for on a terminal, and has its tools', async () => {
+verifies('T3', 'a list names the server that it waits for on a terminal, and has its tools', async () => {
   const world = gated();
   const { screen, ended } = await terminal(world, ['list', 'tools']);
   await until('the server is named', () => screen().includes('Starting slow'));
@@ -37,9 +37,9 @@ verifies('T3', 'a list names the server it waits for on a terminal, and has its 
   expect(screen()).toMatch(/mcp__slow__read +Reads a page\./);
 });
 
-verifies('T3', 'a server that was listed once is listed at once, and not started for it', async () => {
+verifies('T3', 'lists a known server from the cache without starting it', async () => {
   const world = gated();
-  const open = () => until('it has started', world.hasStarted).then(world.open);
+  const open = () => until('the server has started', world.hasStarted).then(world.open);
   const first = await world.heddle(['list', 'tools', '--json'], { meanwhile: open });
   const second = await world.heddle(['list', 'tools', '--json', '--no-wait']);
   expect(first).toMatchObject({ code: 0, stdout: expect.stringContaining('mcp__slow__read') });
@@ -47,7 +47,7 @@ verifies('T3', 'a server that was listed once is listed at once, and not started
   expect(second).toEqual(first);
 });
 
-verifies('L3', '--no-wait starts no server, and says which are missing: on stderr, and to a script', async () => {
+verifies('L3', '--no-wait starts no server and names the missing ones on stderr and in JSON', async () => {
   const world = gated();
   const missing = { kind: 'missing', server: 'slow', state: 'pending', reason: 'It was never connected.' };
   const fix = 'Run the command again without --no-wait.';
@@ -66,7 +66,7 @@ verifies('L3', '--no-wait starts no server, and says which are missing: on stder
   expect(world.hasStarted()).toBe(false);
 });
 
-verifies('L3', 'a script sees which servers failed, and why', async () => {
+verifies('L3', 'JSON output has the failed servers and the reasons', async () => {
   const gone = { command: 'no-such-program' };
   const { heddle } = project({ 'heddle.json': { mcpServers: { gone, other: { ...gone, enabled: false } } } });
   const { code, stdout, stderr } = await heddle(['list', 'tools', '--json']);

@@ -25,23 +25,23 @@ async function server(odd?: (value: JsonObject) => JsonObject): Promise<TaskServ
 const opened = (demo: JsonObject, options: OpenOptions = {}): Promise<HeddleClient> =>
   temporaryHeddleClient({ env: process.env, servers: { demo }, ...options });
 
-interface Said {
+interface TextResult {
   readonly isError: boolean;
   readonly text: string;
 }
 
-/** Somebody who knows nothing of tasks. */
-interface Waiting {
-  call(tool: string, input?: JsonObject, signal?: AbortSignal): Promise<Said>;
+/** A client without tasks. */
+interface TasklessClient {
+  call(tool: string, input?: JsonObject, signal?: AbortSignal): Promise<TextResult>;
 }
 
-type Answers = (message: string) => JsonObject;
+type Responses = (message: string) => JsonObject;
 
-const named: Answers = (message) => ({ action: 'accept', content: { name: message } });
+const named: Responses = (message) => ({ action: 'accept', content: { name: message } });
 
 const textOf = (value: unknown) => String((value as { content: { text: string }[] }).content[0]?.text);
 
-const WAITING: Readonly<Record<string, (up: TaskServer, answers: Answers) => Promise<Waiting>>> = {
+const CLIENTS: Readonly<Record<string, (up: TaskServer, answers: Responses) => Promise<TasklessClient>>> = {
   async 'a program'(up, answers) {
     const elicit = ({ message }: { message: string }) => answers(message) as { action: 'accept' };
     const heddle = await opened({ type: 'http', url: up.url }, { onElicitation: elicit });
@@ -52,7 +52,7 @@ const WAITING: Readonly<Record<string, (up: TaskServer, answers: Answers) => Pro
       },
     };
   },
-  async 'a client of the older era'(up, answers) {
+  async 'a legacy client'(up, answers) {
     const gateway = await gatewayUnderTest({ servers: { demo: { type: 'http', url: up.url } } });
     const user: User = (_method, { message }) => answers(String(message)) as never;
     const client: AskableClient = await ASKABLE_CLIENTS.legacy({ url: gateway.url, token: TOKEN }, { user });
@@ -66,61 +66,61 @@ const WAITING: Readonly<Record<string, (up: TaskServer, answers: Answers) => Pro
   },
 };
 
-describe.each(Object.keys(WAITING))('%s', (who) => {
-  const waiting = async (answers: Answers = named) => {
+describe.each(Object.keys(CLIENTS))('%s', (who) => {
+  const waiting = async (answers: Responses = named) => {
     const up = await server();
-    return { up, ...(await (WAITING[who] as (typeof WAITING)[string])(up, answers)) };
+    return { up, ...(await (CLIENTS[who] as (typeof CLIENTS)[string])(up, answers)) };
   };
 
-  verifies('P3', 'gets the result of a task as if it had waited for it', async () => {
+  verifies('P3', 'gets the result of a task like that of a call', async () => {
     const { up, call } = await waiting();
     expect(await call('slow')).toEqual({ isError: false, text: '"done"' });
     expect([up.count('tools/call'), up.count('tasks/get')]).toEqual([1, 1]);
   });
 
-  verifies('P3', 'hears of a tool that failed in its own words', async () => {
+  verifies('P3', 'gets an error result of the tool unchanged', async () => {
     const { call } = await waiting();
     expect(await call('complains')).toEqual({ isError: true, text: '"no luck"' });
   });
 
-  verifies('P3', 'hears of a task that broke in the words of the server', async () => {
+  verifies('P3', 'gets the error of a failed task from the server', async () => {
     const { call } = await waiting();
     await expect(call('breaks')).rejects.toMatchObject({ message: expect.stringContaining('It broke.') });
   });
 
-  verifies('P3', 'is asked what a task asks, one after the other or at once, and each once', async () => {
-    const asked: string[] = [];
+  verifies('P3', 'gets each input request of a task once, sequential or concurrent', async () => {
+    const messages: string[] = [];
     const { up, call } = await waiting((message) => {
-      asked.push(message);
+      messages.push(message);
       return named(message);
     });
     expect((await call('asks')).text).toBe(JSON.stringify({ who: named('Who?') }));
     expect((await call('asks_twice')).text).toContain('Second?');
     expect((await call('asks_both')).text).toBe(JSON.stringify({ left: named('Left?'), right: named('Right?') }));
-    expect(asked).toEqual(['Who?', 'First?', 'Second?', 'Left?', 'Right?']);
+    expect(messages).toEqual(['Who?', 'First?', 'Second?', 'Left?', 'Right?']);
     expect(up.count('tasks/update')).toBe(4);
   });
 
-  verifies('P3', 'that leaves stops the task, and nothing else', async () => {
+  verifies('P3', 'that cancels its call cancels the task', async () => {
     const { up, call } = await waiting();
-    const leave = new AbortController();
-    const left = call('endless', {}, leave.signal).catch(() => 'left');
-    await until('it is looked after', () => up.count('tasks/get') > 0);
-    leave.abort();
+    const abort = new AbortController();
+    const left = call('endless', {}, abort.signal).catch(() => 'left');
+    await until('the task is polled', () => up.count('tasks/get') > 0);
+    abort.abort();
     expect(await left).toBe('left');
-    await until('the server is told', () => up.count('tasks/cancel') === 1);
+    await until('the server has the cancellation', () => up.count('tasks/cancel') === 1);
     expect(up.count('notifications/cancelled')).toBe(0);
   });
 });
 
-verifies('P3', 'what a task asks that nobody can be asked stops it', async () => {
+verifies('P3', 'cancels a task whose input request the caller does not support', async () => {
   const up = await server();
   const heddle = await opened({ type: 'http', url: up.url });
   await expect(heddle.call('demo.asks')).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
   expect([up.count('tasks/get'), up.count('tasks/cancel')]).toEqual([1, 1]);
 });
 
-verifies('P3', 'a task that takes longer than its caller would wait is stopped', async () => {
+verifies('P3', 'cancels a task that takes longer than the timeout of the call', async () => {
   const up = await server();
   const heddle = await opened({ type: 'http', url: up.url });
   await expect(heddle.call('demo.endless', {}, { timeoutMs: 300 })).rejects.toMatchObject({
@@ -130,7 +130,7 @@ verifies('P3', 'a task that takes longer than its caller would wait is stopped',
   expect(up.count('tasks/cancel')).toBe(1);
 });
 
-verifies('P3', 'a server that is killed while its task runs leaves the outcome unknown', async () => {
+verifies('P3', 'a server that dies during a task is OUTCOME_UNKNOWN', async () => {
   const heddle = await opened({ command: process.execPath, args: [join(SERVERS, 'task-server.ts')] });
   await expect(heddle.call('demo.dies')).rejects.toMatchObject({
     code: 'OUTCOME_UNKNOWN',
@@ -139,7 +139,7 @@ verifies('P3', 'a server that is killed while its task runs leaves the outcome u
 });
 
 describe.each(['stdio', 'http'] as const)(
-  'a tool of the reference server that works only as a task, over %s,',
+  'a tool of the reference server that works only as a task, over %s',
   (over) => {
     const entry = async (): Promise<JsonObject> => {
       if (over === 'stdio') return { command: process.execPath, args: [EVERYTHING, 'stdio'] };
@@ -148,7 +148,7 @@ describe.each(['stdio', 'http'] as const)(
       return { type: 'http', url: everything.url };
     };
 
-    verifies('P3', 'is called as one, asks while it runs, and answers', async () => {
+    verifies('P3', 'is called as a task, elicits and returns its result', async () => {
       const elicit = () => ({ action: 'accept', content: { interpretation: 'snake' } }) as const;
       const heddle = await opened(await entry(), { onElicitation: elicit });
       const { value } = await heddle.call('demo.simulate-research-query', { topic: 'python', ambiguous: true });
@@ -158,20 +158,26 @@ describe.each(['stdio', 'http'] as const)(
   },
 );
 
-verifies('P3', 'a long call of a server without tasks becomes one, and cancelling it reaches the server', async () => {
-  const tapped = join(mkdtempSync(join(tmpdir(), 'heddle-tapped-')), 'said');
-  onTestFinished(() => rmSync(dirname(tapped), { recursive: true, force: true }));
-  const args = [join(SERVERS, 'wiretap.mjs'), tapped, process.execPath, EVERYTHING];
-  const gateway = await gatewayUnderTest({
-    servers: { demo: { command: process.execPath, args } },
-    gateway: { gatewayTasks: { afterMs: 100 } },
-  });
-  const { call, ask, get, stands } = taskClient(gateway);
-  const tool = 'trigger-long-running-operation';
-  const quick = (await call(tool, { duration: 0.5, steps: 2 })).result;
-  expect(textOf((await stands(quick.taskId, 'completed')).result)).toContain('completed');
-  const taskId = String((await call(tool, { duration: 60, steps: 2 })).result.taskId);
-  await ask('tasks/cancel', { taskId });
-  expect(await get(taskId)).toMatchObject({ status: 'cancelled' });
-  await until('the server is told', () => readFileSync(tapped, 'utf8').includes('notifications/cancelled'));
-});
+verifies(
+  'P3',
+  'a long call of a server without tasks becomes a gateway task, and its cancellation reaches the server',
+  async () => {
+    const tapped = join(mkdtempSync(join(tmpdir(), 'heddle-tapped-')), 'said');
+    onTestFinished(() => rmSync(dirname(tapped), { recursive: true, force: true }));
+    const args = [join(SERVERS, 'wiretap.mjs'), tapped, process.execPath, EVERYTHING];
+    const gateway = await gatewayUnderTest({
+      servers: { demo: { command: process.execPath, args } },
+      gateway: { gatewayTasks: { afterMs: 100 } },
+    });
+    const { call, ask, get, stands } = taskClient(gateway);
+    const tool = 'trigger-long-running-operation';
+    const quick = (await call(tool, { duration: 0.5, steps: 2 })).result;
+    expect(textOf((await stands(quick.taskId, 'completed')).result)).toContain('completed');
+    const taskId = String((await call(tool, { duration: 60, steps: 2 })).result.taskId);
+    await ask('tasks/cancel', { taskId });
+    expect(await get(taskId)).toMatchObject({ status: 'cancelled' });
+    await until('the server has the cancellation', () =>
+      readFileSync(tapped, 'utf8').includes('notifications/cancelled'),
+    );
+  },
+);

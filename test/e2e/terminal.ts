@@ -7,23 +7,23 @@ import { until } from '../until.ts';
 import { BIN, type Project } from './heddle-command.ts';
 
 export interface Terminal {
-  /** All that was shown so far, without colours. */
+  /** Returns the whole output without colours. */
   readonly screen: () => string;
   /** Waits for a prompt, then types a line. */
   type(after: string, line: string): Promise<void>;
-  /** Ends it from outside. */
+  /** Sends a signal to the command. */
   interrupt(name: NodeJS.Signals): void;
-  /** Its exit code. */
+  /** Resolves with the exit code. */
   ended(): Promise<number | null>;
 }
 
-/** A command in a terminal of its own, of this size where one is given. It ends with the test. */
+/** Starts a command in a terminal. It ends with the test. */
 export async function terminal(
   { folder, env, heddle }: Project,
   args: readonly string[],
   size?: { readonly rows: number; readonly cols: number },
 ): Promise<Terminal> {
-  await heddle(['--version']); // Whereby the project is trusted.
+  await heddle(['--version']); // Trusts the project.
   const quoted = [process.execPath, BIN, ...args].map((word) => `'${word}'`).join(' ');
   const sized = size ? `stty rows ${size.rows} cols ${size.cols}; ${quoted}` : quoted;
   const child: ChildProcess = spawn('script', ['-qefc', sized, '/dev/null'], { cwd: folder, env: { ...env } });

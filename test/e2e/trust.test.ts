@@ -10,7 +10,7 @@ import { project, SERVERS } from './heddle-command.ts';
 const entry = (...args: string[]) => ({ command: process.execPath, args: [join(SERVERS, 'pid-server.mjs'), ...args] });
 const strange = (files: Record<string, object>) => project(files, { trusted: false });
 
-verifies('C11', 'a server that came with the project does not start before the user has agreed', async () => {
+verifies('C11', 'a server of a project does not start before the user has trusted it', async () => {
   const mark = 'started';
   const command = `require('fs').writeFileSync(${JSON.stringify(mark)}, '')`;
   const { heddle, folder } = strange({
@@ -26,7 +26,7 @@ verifies('C11', 'a server that came with the project does not start before the u
   expect(existsSync(join(folder, mark))).toBe(false);
 });
 
-verifies('C11', 'is asked about once, and again when what it would run has changed', async () => {
+verifies('C11', 'prompts once, and again when the command has changed', async () => {
   const { heddle, folder, home } = strange({ 'heddle.json': { mcpServers: { one: entry(), two: entry() } } });
   expect(await heddle(['trust'])).toMatchObject({ code: 3, stderr: expect.stringContaining('--yes') });
   expect(await heddle(['trust', 'one', '--yes'])).toMatchObject({ code: 0 });
@@ -45,7 +45,7 @@ verifies('C11', 'is asked about once, and again when what it would run has chang
 
 verifies(
   'C11',
-  'what was asked for by name is trusted: a file, a flag, the command line, one’s own words',
+  'trusts what the user names: --config, --trust-project, an ad-hoc command, user configuration',
   async () => {
     const files = { 'heddle.json': { mcpServers: { one: entry() } } };
     const { heddle } = strange(files);
@@ -59,7 +59,7 @@ verifies(
   },
 );
 
-verifies('C11', 'a program that embeds Heddle gets the project’s servers only when it says so', async () => {
+verifies('C11', 'a program gets the servers of a project only with trustProject', async () => {
   const { folder, env } = strange({ '.mcp.json': { one: entry() } });
   const careful = await openHeddle({ cwd: folder, env });
   await expect(careful.call('one.who')).rejects.toMatchObject({ code: 'SERVER_UNTRUSTED' });
@@ -69,7 +69,7 @@ verifies('C11', 'a program that embeds Heddle gets the project’s servers only 
   await trusting.close();
 });
 
-it('lets an untrusted project make Heddle stricter, never looser', async () => {
+it('applies stricter permissions of an untrusted project, and no looser ones', async () => {
   const settings = { mode: 'open', permissions: { allow: ['mcp__x'], deny: ['mcp__y'] }, gateway: { host: '0.0.0.0' } };
   const { heddle } = strange({ 'heddle.json': settings });
   const effective = async (key: string) => {
@@ -85,25 +85,21 @@ it('lets an untrusted project make Heddle stricter, never looser', async () => {
   expect(await effective('mode')).toBe('open');
 });
 
-verifies(
-  'C11',
-  'what is asked about is shown whole: the program that would run, and all that goes with it',
-  async () => {
-    const spoof = {
-      type: 'stdio',
-      command: 'sh',
-      args: ['-c', 'evil'],
-      url: 'https://docs.example',
-      env: { NODE_OPTIONS: '-r x' },
-    };
-    const { heddle } = strange({ '.mcp.json': { mcpServers: { docs: spoof } } });
-    const { stdout } = await heddle(['trust']);
-    expect(stdout).toContain('server docs would run sh -c evil\n');
-    expect(stdout).toContain('env: {"NODE_OPTIONS":"-r x"}');
-  },
-);
+verifies('C11', 'the trust prompt shows the whole command with environment and arguments', async () => {
+  const spoof = {
+    type: 'stdio',
+    command: 'sh',
+    args: ['-c', 'evil'],
+    url: 'https://docs.example',
+    env: { NODE_OPTIONS: '-r x' },
+  };
+  const { heddle } = strange({ '.mcp.json': { mcpServers: { docs: spoof } } });
+  const { stdout } = await heddle(['trust']);
+  expect(stdout).toContain('server docs would run sh -c evil\n');
+  expect(stdout).toContain('env: {"NODE_OPTIONS":"-r x"}');
+});
 
-verifies('C11', 'a running gateway notices what is trusted, and what no longer is', async () => {
+verifies('C11', 'a running gateway applies trust and its revocation', async () => {
   const { heddle, up } = strange({ '.mcp.json': { mcpServers: { one: entry() } } });
   const { url, token, stderr } = await up();
   const code = async () => {
@@ -114,13 +110,13 @@ verifies('C11', 'a running gateway notices what is trusted, and what no longer i
   };
   expect(await code()).toBe('[SERVER_UNTRUSTED]');
   await heddle(['trust', '--yes']);
-  await until('it may start', async () => /^[0-9a-f]/.test(String(await code())));
-  await until('it says so', () => stderr().endsWith('The configuration was read again and is in force.\n'));
+  await until('the server may start', async () => /^[0-9a-f]/.test(String(await code())));
+  await until('the reload is reported', () => stderr().endsWith('The configuration was read again and is in force.\n'));
   await heddle(['trust', '--forget']);
-  await until('it may not', async () => (await code()) === '[SERVER_UNTRUSTED]');
+  await until('the server is refused', async () => (await code()) === '[SERVER_UNTRUSTED]');
 });
 
-it('a bundle is trusted by its content, and not unpacked before', async () => {
+it('trusts a bundle by its content and does not unpack it before', async () => {
   const manifest = (script: string) => ({
     name: 'packed',
     server: { type: 'node', entry_point: script, mcp_config: { command: 'node', args: [`\${__dirname}/${script}`] } },
@@ -143,7 +139,7 @@ it('a bundle is trusted by its content, and not unpacked before', async () => {
   expect(await heddle(['call', 'packed.who'])).toMatchObject({ code: 2 });
 });
 
-it('a book that was tampered with agrees to nothing', async () => {
+it('a changed trust file trusts nothing', async () => {
   const { heddle, home } = strange({ '.mcp.json': { one: entry() } });
   await heddle(['trust', '--yes']);
   const file = join(home, 'trust.json');

@@ -8,11 +8,11 @@ import { Peer } from '../../src/wire/peer.ts';
 import { verifies } from '../requirements.ts';
 import { text } from '../servers/recording-server.ts';
 
-/** Lists exactly this, and answers every call with its name. */
-function lister(tools: readonly JsonObject[]) {
+/** A server that lists these definitions and answers each call with the tool name. */
+function listingServer(tools: readonly JsonObject[]) {
   return {
-    async connect(line: ConstructorParameters<typeof Peer>[0]) {
-      const peer = new Peer(line, {
+    async connect(transport: ConstructorParameters<typeof Peer>[0]) {
+      const peer = new Peer(transport, {
         server: 'Heddle',
         async answer(method, params) {
           const serverInfo = { name: 'bad', version: '1' };
@@ -44,8 +44,8 @@ const TOOLS: readonly JsonObject[] = [
 ];
 const USABLE = ['fine', 'none', 'anything', 'tree', 'e\u001b[2Jrase'];
 
-async function world() {
-  const gateway = await gatewayUnderTest({ servers: { bad: lister(TOOLS) }, config: { mode: 'open' } });
+async function openGatewayAndClient() {
+  const gateway = await gatewayUnderTest({ servers: { bad: listingServer(TOOLS) }, config: { mode: 'open' } });
   const client = new Client({ name: 'strict', version: '1' });
   const requestInit = { headers: { authorization: `Bearer ${TOKEN}` } };
   await client.connect(new StreamableHTTPClientTransport(new URL(gateway.url), { requestInit }) as never);
@@ -54,33 +54,33 @@ async function world() {
   return { gateway, client, targets: items.filter(({ servers }) => servers[0] === 'bad') };
 }
 
-verifies('R1', 'bad definitions are shown with the reason, and the rest of the server works', async () => {
-  const { client, targets } = await world();
+verifies('R1', 'shows invalid definitions with the reason, and serves the other tools', async () => {
+  const { client, targets } = await openGatewayAndClient();
   const usable = targets.filter(({ invalid }) => invalid === undefined);
   expect(usable.map(({ name }) => name).sort()).toEqual([...USABLE].sort());
   expect(targets).toHaveLength(10);
   const { tools } = await client.listTools();
-  const offered = tools.map(({ name }) => name).filter((name) => name.startsWith('mcp__bad__'));
-  expect(offered.sort()).toEqual(usable.map(({ publicName }) => publicName).sort());
+  const listed = tools.map(({ name }) => name).filter((name) => name.startsWith('mcp__bad__'));
+  expect(listed.sort()).toEqual(usable.map(({ publicName }) => publicName).sort());
   for (const { publicName, name } of usable) {
     expect(await client.callTool({ name: publicName, arguments: {} })).toMatchObject(text(name));
   }
 });
 
-verifies('R1', 'a tool whose definition is bad is not callable, and says why', async () => {
-  const { client, targets } = await world();
+verifies('R1', 'refuses to call a tool with an invalid definition and gives the reason', async () => {
+  const { client, targets } = await openGatewayAndClient();
   const broken = targets.filter(({ invalid }) => invalid !== undefined);
   expect(broken.map(({ name }) => name).sort()).toEqual(['huge', 'loop', 'remote', 'text', 'twice']);
   for (const { publicName, invalid } of broken) {
-    const answer = await client.callTool({ name: publicName, arguments: {} });
-    expect(answer.isError).toBe(true);
-    expect(answer.content).toMatchObject([{ text: expect.stringContaining(String(invalid)) }]);
+    const result = await client.callTool({ name: publicName, arguments: {} });
+    expect(result.isError).toBe(true);
+    expect(result.content).toMatchObject([{ text: expect.stringContaining(String(invalid)) }]);
   }
 });
 
-verifies('R1', 'a list beyond the limit is said by doctor', async () => {
+verifies('R1', 'reports a list over the limit in doctor', async () => {
   const tools = Array.from({ length: 10_001 }, (_, index) => ({ name: `t${index}` }));
-  const { heddle } = await gatewayUnderTest({ servers: { huge: lister(tools) } });
+  const { heddle } = await gatewayUnderTest({ servers: { huge: listingServer(tools) } });
   await heddle.catalog.list(OWNER, { waitMs: 15_000 });
   const findings = await heddle.doctor(OWNER, undefined, new AbortController().signal);
   const message = expect.stringContaining('huge lists 10001 tools');

@@ -24,29 +24,32 @@ const callIn = (gateway: GatewayUnderTest, era: string, params: JsonObject = cal
 describe.each(['legacy', 'modern'])('in the %s era', (era) => {
   const serving = (result: JsonObject) => gatewayUnderTest({ servers: { up: recordingServer({ do: () => result }) } });
 
-  verifies('P1', 'a result keeps unknown fields and content types, and nothing is added', async () => {
+  verifies('P1', 'passes unknown fields and content types of a result, and adds nothing', async () => {
     const { json } = await callIn(await serving(STRANGE), era);
     const expected = era === 'modern' ? { resultType: 'complete', ...STRANGE } : STRANGE;
     expect(json).toEqual({ jsonrpc: '2.0', id: 1, result: JSON.parse(JSON.stringify(expected)) });
   });
 
-  verifies('P1', 'a word of the newer protocol does not reach an older client', async () => {
+  verifies('P1', 'removes resultType for a legacy client', async () => {
     const { json } = await callIn(await serving({ resultType: 'complete', content: [] }), era);
     expect(json.result).toEqual(era === 'modern' ? { resultType: 'complete', content: [] } : { content: [] });
   });
 
-  verifies('P1', 'what a server says to us alone goes no further, and the rest of its `_meta` does', async () => {
-    const ours = { 'io.modelcontextprotocol/serverInfo': { name: 'up' }, 'io.modelcontextprotocol/subscriptionId': 7 };
+  verifies('P1', 'removes reserved keys from `_meta` of a result and passes the others', async () => {
+    const reserved = {
+      'io.modelcontextprotocol/serverInfo': { name: 'up' },
+      'io.modelcontextprotocol/subscriptionId': 7,
+    };
     const own = { 'example.com/a': 1, 'io.modelcontextprotocol': 2 };
-    const mixed = await callIn(await serving({ content: [], _meta: { ...own, ...ours } }), era);
+    const mixed = await callIn(await serving({ content: [], _meta: { ...own, ...reserved } }), era);
     expect((mixed.json.result as JsonObject)._meta).toEqual(own);
-    const { json } = await callIn(await serving({ content: [], _meta: ours }), era);
+    const { json } = await callIn(await serving({ content: [], _meta: reserved }), era);
     expect(json.result).not.toHaveProperty('_meta');
   });
 
   verifies(
     'P1',
-    'structured content that is no object is one to an older client, which would refuse the rest',
+    'wraps structured content that is no object for a legacy client, which would reject the result',
     async () => {
       for (const structuredContent of [[1, 'two'], 'text', 0, null]) {
         const { json } = await callIn(await serving({ content: [], structuredContent }), era);
@@ -57,7 +60,7 @@ describe.each(['legacy', 'modern'])('in the %s era', (era) => {
     },
   );
 
-  verifies('P1', 'a tool is listed as its server wrote it, but for the name', async () => {
+  verifies('P1', 'lists a tool as its server defines it, except for the name', async () => {
     const definition = {
       title: 'Do',
       inputSchema: { type: 'object', 'x-odd': [1] },
@@ -75,28 +78,28 @@ describe.each(['legacy', 'modern'])('in the %s era', (era) => {
     expect(rest).toEqual(era === 'modern' ? { resultType: 'complete', ttlMs: 0, cacheScope: 'private' } : {});
   });
 
+  verifies('P1', 'passes unknown parameters to the server, but not those between client and gateway', async () => {
+    const server = recordingServer({ do: () => ({}) });
+    const gateway = await gatewayUnderTest({ servers: { up: server } });
+    const between = { task: { ttl: 1 }, taskId: 't', inputResponses: {} };
+    await callIn(gateway, era, { ...call.params, future: { yes: [1] }, ...between });
+    expect(server.calls).toEqual([{ name: 'do', arguments: {}, future: { yes: [1] } }]);
+  });
+
   verifies(
     'P1',
-    'a parameter that nobody knows reaches the server, one that is between the client and us does not',
+    'passes `_meta` of the client to the server, but not its reserved keys and progress token',
     async () => {
       const server = recordingServer({ do: () => ({}) });
       const gateway = await gatewayUnderTest({ servers: { up: server } });
-      const ours = { task: { ttl: 1 }, taskId: 't', inputResponses: {} };
-      await callIn(gateway, era, { ...call.params, future: { yes: [1] }, ...ours });
-      expect(server.calls).toEqual([{ name: 'do', arguments: {}, future: { yes: [1] } }]);
+      const _meta = { 'example.com/tenant': 'a', progressToken: 'mine', 'io.modelcontextprotocol/logLevel': 'debug' };
+      await callIn(gateway, era, { ...call.params, _meta });
+      const received = server.calls[0]?._meta as JsonObject;
+      expect(received).toMatchObject({ 'example.com/tenant': 'a' });
+      expect(received.progressToken).not.toBe('mine');
+      expect(Object.keys(received).filter((key) => key.startsWith('io.modelcontextprotocol/'))).toEqual([]);
     },
   );
-
-  verifies('P1', 'what the client says in `_meta` reaches the server, what is between it and us does not', async () => {
-    const server = recordingServer({ do: () => ({}) });
-    const gateway = await gatewayUnderTest({ servers: { up: server } });
-    const _meta = { 'example.com/tenant': 'a', progressToken: 'mine', 'io.modelcontextprotocol/logLevel': 'debug' };
-    await callIn(gateway, era, { ...call.params, _meta });
-    const heard = server.calls[0]?._meta as JsonObject;
-    expect(heard).toMatchObject({ 'example.com/tenant': 'a' });
-    expect(heard.progressToken).not.toBe('mine');
-    expect(Object.keys(heard).filter((key) => key.startsWith('io.modelcontextprotocol/'))).toEqual([]);
-  });
 });
 
 const DATA: readonly (Json | undefined)[] = [
@@ -112,19 +115,19 @@ const DATA: readonly (Json | undefined)[] = [
   { a: { b: null } },
 ];
 
-describe('the protocol error of a server', () => {
-  it.each(DATA.map((data) => [JSON.stringify(data) ?? 'no data', data] as const))('with %s passes', async (_, data) => {
+describe('the JSON-RPC error of a server', () => {
+  it.each(DATA.map((data) => [JSON.stringify(data) ?? 'no data', data] as const))('passes with %s', async (_, data) => {
     const refuse = () => {
-      throw new RpcError(-12345, 'Its own words: "ü"\n', data);
+      throw new RpcError(-12345, 'Its own message: "ü"\n', data);
     };
     const { post } = await gatewayUnderTest({ servers: { up: recordingServer({ do: refuse }) } });
     const { json, status } = await post(call);
-    const error = { code: -12345, message: 'Its own words: "ü"\n', ...(data !== undefined && { data }) };
+    const error = { code: -12345, message: 'Its own message: "ü"\n', ...(data !== undefined && { data }) };
     expect([status, json]).toEqual([200, { jsonrpc: '2.0', id: 1, error }]);
   });
 });
 
-verifies('P6', 'an unknown method is not found; one that only the server does not know is its answer', async () => {
+verifies('P6', 'answers an unknown method with 404, and passes the -32601 of a server with 200', async () => {
   const refuse = () => {
     throw new RpcError(-32601, 'Not here');
   };
@@ -136,12 +139,12 @@ verifies('P6', 'an unknown method is not found; one that only the server does no
   });
 });
 
-describe('a failure of ours', () => {
+describe('a failure of Heddle', () => {
   it.each([
-    ['an argument that does not fit', 'INPUT_INVALID', { name: 'mcp__up__typed', arguments: { n: 'x' } }, {}],
-    ['a denied tool that is only its server’s to call', 'NAME_UNKNOWN', { name: 'mcp__up__do' }, { deny: ['mcp__up'] }],
+    ['an invalid argument', 'INPUT_INVALID', { name: 'mcp__up__typed', arguments: { n: 'x' } }, {}],
+    ['a denied tool', 'NAME_UNKNOWN', { name: 'mcp__up__do' }, { deny: ['mcp__up'] }],
     ['a tool that needs approval', 'APPROVAL_REQUIRED', { name: 'mcp__up__do' }, { ask: ['mcp__up__do'] }],
-  ])('%s says %s', async (_, code, params, permissions) => {
+  ])('%s is answered with %s', async (_, code, params, permissions) => {
     const schema = { type: 'object', properties: { n: { type: 'number' } } };
     const server = recordingServer({ do: () => ({}), typed: () => ({}) }, () => ({ inputSchema: schema }));
     const { post } = await gatewayUnderTest({ servers: { up: server }, config: { permissions } });
@@ -153,7 +156,7 @@ describe('a failure of ours', () => {
     expect(server.calls).toEqual([]);
   });
 
-  it('in the middle of Heddle says no more than that it failed', async () => {
+  it('hides the message of an internal error', async () => {
     const { post, heddle } = await gatewayUnderTest({ servers: { up: recordingServer({ do: () => ({}) }) } });
     Object.assign(heddle, { dispatch: () => Promise.reject(new Error('/secret/path exploded')) });
     const { json, text } = await post(call);

@@ -26,7 +26,7 @@ async function opened(setting: Setting = {}, odd?: (value: JsonObject) => JsonOb
 const flipped = (id: string) => `${id.slice(0, -9)}${id.at(-9) === 'A' ? 'B' : 'A'}${id.slice(-8)}`;
 
 describe('a task of a server', () => {
-  verifies('P3', 'reaches a client that knows tasks, and is asked for until it is done', async () => {
+  verifies('P3', 'is passed to a client with the tasks extension, which polls it to its end', async () => {
     const { call, get, stands, up } = await opened();
     const { result } = await call('slow', { ms: 100, label: 'far' });
     expect(result).toEqual({
@@ -45,26 +45,22 @@ describe('a task of a server', () => {
     expect(await get(result.taskId)).toEqual(done);
   });
 
-  verifies(
-    'P1',
-    'tells what its server says to us alone to nobody, neither of the task nor of its result',
-    async () => {
-      const _meta = { 'io.modelcontextprotocol/serverInfo': { name: 'up' }, 'example.com/a': 1 };
-      const marked = (value: JsonObject) => ({
-        ...value,
-        ...(isObject(value.result) && { result: { ...value.result, _meta } }),
-        _meta,
-      });
-      const { call, stands } = await opened({}, marked);
-      const { result } = await call('slow');
-      const done = await stands(result.taskId, 'completed');
-      const own = { _meta: { 'example.com/a': 1 } };
-      expect([result._meta, done]).toMatchObject([own._meta, { ...own, result: own }]);
-      expect(JSON.stringify([result, done])).not.toContain('serverInfo');
-    },
-  );
+  verifies('P1', 'has no reserved `_meta` keys, and neither has its result', async () => {
+    const _meta = { 'io.modelcontextprotocol/serverInfo': { name: 'up' }, 'example.com/a': 1 };
+    const marked = (value: JsonObject) => ({
+      ...value,
+      ...(isObject(value.result) && { result: { ...value.result, _meta } }),
+      _meta,
+    });
+    const { call, stands } = await opened({}, marked);
+    const { result } = await call('slow');
+    const done = await stands(result.taskId, 'completed');
+    const own = { _meta: { 'example.com/a': 1 } };
+    expect([result._meta, done]).toMatchObject([own._meta, { ...own, result: own }]);
+    expect(JSON.stringify([result, done])).not.toContain('serverInfo');
+  });
 
-  verifies('P3', 'that fails says so as its server does', async () => {
+  verifies('P3', 'passes the failure of the server', async () => {
     const { call, stands } = await opened();
     const complains = await stands((await call('complains')).result.taskId, 'completed');
     expect(complains.result).toMatchObject({ isError: true });
@@ -73,29 +69,29 @@ describe('a task of a server', () => {
     expect(broken).not.toHaveProperty('result');
   });
 
-  verifies('P3', 'asks through its id, and takes answers one by one', async () => {
-    const { call, ask, stands } = await opened();
+  verifies('P3', 'shows its input requests and takes responses one by one', async () => {
+    const { call, send, stands } = await opened();
     const { taskId = '' } = (await call('asks_both')).result;
-    const asking = await stands(taskId, 'input_required');
-    expect(asking.inputRequests).toMatchObject({ left: { method: 'elicitation/create' }, right: {} });
-    const answer = (inputResponses: JsonObject) => ask('tasks/update', { taskId, inputResponses });
-    expect((await answer({ left: ANN, stray: ANN })).result).toEqual({ resultType: 'complete' });
+    const waiting = await stands(taskId, 'input_required');
+    expect(waiting.inputRequests).toMatchObject({ left: { method: 'elicitation/create' }, right: {} });
+    const respond = (inputResponses: JsonObject) => send('tasks/update', { taskId, inputResponses });
+    expect((await respond({ left: ANN, stray: ANN })).result).toEqual({ resultType: 'complete' });
     expect(Object.keys((await stands(taskId, 'input_required')).inputRequests as JsonObject)).toEqual(['right']);
-    await answer({ right: ANN });
+    await respond({ right: ANN });
     const { result } = await stands(taskId, 'completed');
     expect(JSON.stringify(result)).toContain('Ann');
   });
 
-  verifies('P3', 'is stopped by its client, and stopping what is over does no harm', async () => {
-    const { call, ask, stands, up } = await opened();
+  verifies('P3', 'is cancelled by its client, and can be cancelled again after its end', async () => {
+    const { call, send, stands, up } = await opened();
     const { taskId = '' } = (await call('endless')).result;
-    expect((await ask('tasks/cancel', { taskId })).result).toEqual({ resultType: 'complete' });
+    expect((await send('tasks/cancel', { taskId })).result).toEqual({ resultType: 'complete' });
     expect(await stands(taskId, 'cancelled')).not.toHaveProperty('result');
-    expect((await ask('tasks/cancel', { taskId })).result).toEqual({ resultType: 'complete' });
+    expect((await send('tasks/cancel', { taskId })).result).toEqual({ resultType: 'complete' });
     expect(up.count('tasks/cancel')).toBe(2);
   });
 
-  verifies('P3', 'goes on through another gateway that has the same secret', async () => {
+  verifies('P3', 'continues through another gateway with the same secret', async () => {
     const gateway = { stateSecrets: [createHash('sha256').update('s').digest()] };
     const first = await opened({ gateway });
     const { taskId } = (await first.call('slow')).result;
@@ -103,7 +99,7 @@ describe('a task of a server', () => {
     const second = taskClient(await first.open());
     expect((await second.stands(taskId, 'completed')).result).toEqual(text('"done"'));
     const stranger = taskClient(await gatewayUnderTest({ servers: { demo: { type: 'http', url: first.up.url } } }));
-    expect((await stranger.ask('tasks/get', { taskId: String(taskId) })).error).toEqual(BAD_ID);
+    expect((await stranger.send('tasks/get', { taskId: String(taskId) })).error).toEqual(BAD_ID);
   });
 
   it.each<[string, (id: string) => string, string]>([
@@ -111,97 +107,100 @@ describe('a task of a server', () => {
     ['a suffix', (id) => `${id}-TAMPERED`, 'f'],
     ['garbage', () => 'garbage', 'malformed'],
     ['a state', (id) => id.replace('t1.', 'h1.'), 'malformed'],
-  ])('P3: %s is nobody’s id, and the log says why', async (_, bad, why) => {
-    const { call, ask, gateway, up } = await opened();
+  ])('P3: rejects %s as a task id and audits the reason', async (_, bad, reason) => {
+    const { call, send, gateway, up } = await opened();
     const taskId = bad(String((await call('slow')).result.taskId));
-    expect((await ask('tasks/get', { taskId })).error).toEqual(BAD_ID);
-    expect((await ask('tasks/update', { taskId, inputResponses: {} })).error).toEqual(BAD_ID);
-    expect((await ask('tasks/cancel', { taskId })).error).toEqual(BAD_ID);
+    expect((await send('tasks/get', { taskId })).error).toEqual(BAD_ID);
+    expect((await send('tasks/update', { taskId, inputResponses: {} })).error).toEqual(BAD_ID);
+    expect((await send('tasks/cancel', { taskId })).error).toEqual(BAD_ID);
     expect(up.count('tasks/get') + up.count('tasks/update') + up.count('tasks/cancel')).toBe(0);
     const refused = (await gateway.audit()).filter(({ detail }) => detail.outcome === 'refused');
     expect(refused.map(({ name }) => name).sort()).toEqual(['tasks/cancel', 'tasks/get', 'tasks/update']);
-    for (const { detail } of refused) expect(detail.reason).toContain(why);
+    for (const { detail } of refused) expect(detail.reason).toContain(reason);
   });
 
-  verifies('P3', 'is nobody else’s to ask for, to answer or to stop', async () => {
+  verifies('P3', 'cannot be read, answered or cancelled by another principal', async () => {
     const { call, gateway, stands, up } = await opened();
     const by = { id: 'root', roles: ['owner'], via: 'cli' } as const;
     const token = await gateway.heddle.access.createKey(by, { name: 'eve', roles: ['user'] });
     const eve = taskClient(gateway, KNOWS, { authorization: `Bearer ${token}` });
     const taskId = String((await call('asks')).result.taskId);
     await stands(taskId, 'input_required');
-    expect((await eve.ask('tasks/get', { taskId })).error).toEqual(BAD_ID);
-    expect((await eve.ask('tasks/update', { taskId, inputResponses: { who: ANN } })).error).toEqual(BAD_ID);
-    expect((await eve.ask('tasks/cancel', { taskId })).error).toEqual(BAD_ID);
+    expect((await eve.send('tasks/get', { taskId })).error).toEqual(BAD_ID);
+    expect((await eve.send('tasks/update', { taskId, inputResponses: { who: ANN } })).error).toEqual(BAD_ID);
+    expect((await eve.send('tasks/cancel', { taskId })).error).toEqual(BAD_ID);
     expect([up.count('tasks/update'), up.count('tasks/cancel')]).toEqual([0, 0]);
   });
 
-  verifies('P3', 'makes one story in the audit log, however often it is looked at', async () => {
-    const { call, get, ask, stands, gateway } = await opened();
+  verifies('P3', 'has one call id in the audit log, however often it is polled', async () => {
+    const { call, get, send, stands, gateway } = await opened();
     const taskId = String((await call('asks_twice')).result.taskId);
     for (const key of ['first', 'second']) {
-      await until(`it asks the ${key}`, async () => key in ((await get(taskId)).inputRequests as JsonObject));
+      await until(
+        `the ${key} input request is open`,
+        async () => key in ((await get(taskId)).inputRequests as JsonObject),
+      );
       for (let at = 0; at < 3; at++) await get(taskId);
-      await ask('tasks/update', { taskId, inputResponses: { [key]: ANN } });
+      await send('tasks/update', { taskId, inputResponses: { [key]: ANN } });
     }
     await stands(taskId, 'completed');
     await get(taskId);
-    const told = [...(await gateway.audit())].reverse().filter(({ name }) => name.endsWith('asks_twice'));
-    expect(told.map(({ phase, detail }) => (phase === 'intent' ? phase : detail.outcome))).toEqual([
+    const records = [...(await gateway.audit())].reverse().filter(({ name }) => name.endsWith('asks_twice'));
+    expect(records.map(({ phase, detail }) => (phase === 'intent' ? phase : detail.outcome))).toEqual([
       ...['intent', 'working', 'input-required'],
       ...['intent', 'working', 'input-required'],
       ...['intent', 'working', 'ok'],
     ]);
-    expect(new Set(told.map(({ callId }) => callId)).size).toBe(1);
+    expect(new Set(records.map(({ callId }) => callId)).size).toBe(1);
   });
 
-  verifies('P3', 'is no longer shown to whoever may no longer call, who may still stop it', async () => {
+  verifies('P3', 'is hidden from a caller that may no longer call, but can be cancelled by it', async () => {
     const secrets = [createHash('sha256').update('s').digest()];
     const first = await opened({ gateway: { stateSecrets: secrets } });
     const taskId = String((await first.call('endless')).result.taskId);
     const strict = taskClient(
       await gatewayUnderTest({
         servers: { demo: { type: 'http', url: first.up.url } },
-        config: { permissions: { ask: ['mcp__demo__endless'] } },
+        config: { permissions: { send: ['mcp__demo__endless'] } },
         gateway: { stateSecrets: secrets },
       }),
     );
-    expect((await strict.ask('tasks/get', { taskId })).error).toMatchObject({ data: { code: 'APPROVAL_REQUIRED' } });
-    expect((await strict.ask('tasks/cancel', { taskId })).result).toEqual({ resultType: 'complete' });
+    expect((await strict.send('tasks/get', { taskId })).error).toMatchObject({ data: { code: 'APPROVAL_REQUIRED' } });
+    expect((await strict.send('tasks/cancel', { taskId })).result).toEqual({ resultType: 'complete' });
     expect(await first.stands(taskId, 'cancelled')).toBeDefined();
   });
 });
 
 describe('a client', () => {
-  verifies('P3', 'that does not know tasks hears what the server says to that', async () => {
+  verifies('P3', 'without the tasks extension gets the error of the server', async () => {
     const { gateway, up } = await opened();
     const plain = taskClient(gateway, { elicitation: {} });
     const { error, status } = await plain.call('slow');
     expect([error, status]).toEqual([expect.objectContaining(MISSING), 400]);
     for (const method of ['tasks/get', 'tasks/update', 'tasks/cancel']) {
-      const refused = await plain.ask(method, { taskId: 'none', inputResponses: {} });
+      const refused = await plain.send(method, { taskId: 'none', inputResponses: {} });
       expect([refused.error, refused.status]).toEqual([expect.objectContaining(MISSING), 400]);
     }
-    const listening = await plain.ask('subscriptions/listen', { notifications: { taskIds: ['none'] } });
+    const listening = await plain.send('subscriptions/listen', { notifications: { taskIds: ['none'] } });
     expect(listening.error).toMatchObject(MISSING);
     expect((await plain.call('greet')).result).toMatchObject({ resultType: 'complete', ...text('"hello"') });
     expect(up.count('tasks/get')).toBe(0);
   });
 
-  verifies('P3', 'is told by whom tasks are known, and of no way that they no longer have', async () => {
-    const { ask } = await opened();
-    const { capabilities } = (await ask('server/discover', {})).result;
+  verifies('P3', 'sees the tasks extension and no method of the earlier tasks', async () => {
+    const { send } = await opened();
+    const { capabilities } = (await send('server/discover', {})).result;
     expect(capabilities).toMatchObject({ extensions: { [TASKS]: {} } });
     expect(capabilities).not.toHaveProperty('tasks');
     for (const method of ['tasks/list', 'tasks/result']) {
-      expect(await ask(method, { taskId: 'none' })).toMatchObject({ status: 404, error: { code: -32601 } });
+      expect(await send(method, { taskId: 'none' })).toMatchObject({ status: 404, error: { code: -32601 } });
     }
-    const mismatch = await ask('tasks/get', { taskId: 'none' }, { 'mcp-name': 'other' });
+    const mismatch = await send('tasks/get', { taskId: 'none' }, { 'mcp-name': 'other' });
     expect(mismatch).toMatchObject({ status: 400, error: { code: -32020 } });
   });
 });
 
-describe('a server that says senseless things', () => {
+describe('a server that returns an invalid task', () => {
   const changed =
     (change: JsonObject) =>
     (value: JsonObject): JsonObject =>
@@ -211,12 +210,12 @@ describe('a server that says senseless things', () => {
     ['an unknown status', { status: 'resting' }],
     ['no id', { taskId: '' }],
     ['an endless id', { taskId: 'x'.repeat(2000) }],
-  ])('P3: %s is not believed', async (_, change) => {
+  ])('P3: is refused with %s', async (_, change) => {
     const { call } = await opened({}, changed(change));
     expect((await call('slow')).result).toMatchObject({ isError: true });
   });
 
-  verifies('P3', 'about when and how long is put right', async () => {
+  verifies('P3', 'has invalid times corrected', async () => {
     const odd = { ttlMs: -1, pollIntervalMs: 'soon', createdAt: 7, task: {}, requestState: 's', result: {} };
     const { call } = await opened({}, changed(odd));
     const { result } = await call('slow');
@@ -226,7 +225,7 @@ describe('a server that says senseless things', () => {
     expect([result.ttlMs, Number.isNaN(Date.parse(String(result.createdAt)))]).toEqual([null, false]);
   });
 
-  verifies('P3', 'by beginning a task for a client that knows none is told off', async () => {
+  verifies('P3', 'is refused if the client has no tasks extension', async () => {
     const server = recordingServer({ sneaky: () => ({ resultType: 'task', taskId: 'x', status: 'working' }) });
     const gateway = await gatewayUnderTest({ servers: { demo: server } });
     const { result } = await taskClient(gateway, {}).call('sneaky');

@@ -13,7 +13,7 @@ const opened = (servers: NonNullable<OpenOptions['servers']>) =>
 
 const timeless = (value: unknown) => JSON.parse(JSON.stringify(value).replaceAll(/\d{1,2}:\d\d:\d\d [AP]M/g, 'a time'));
 
-verifies('P1', 'what the reference server has to read comes out as it says it', async () => {
+verifies('P1', 'passes resources, prompts and completions of the reference server unchanged', async () => {
   const heddle = await opened({ ref: { command: process.execPath, args: [EVERYTHING] } });
   const direct = new Client({ name: 'test', version: '0' });
   await direct.connect(new StdioClientTransport({ command: process.execPath, args: [EVERYTHING], stderr: 'ignore' }));
@@ -55,7 +55,7 @@ const ARGUMENTS: Readonly<Record<string, string>> = {
   name: 'Alice',
 };
 
-verifies('R6', 'official servers of both eras tell of what is followed, in one program', async () => {
+verifies('R6', 'a program gets the resource updates of SDK servers of both eras', async () => {
   const modern = await changingHttpServer();
   onTestFinished(() => modern.close());
   const old = changingOldServer();
@@ -66,7 +66,7 @@ verifies('R6', 'official servers of both eras tell of what is followed, in one p
     ['note://one', 'note://two'].map((uri) => heddle.subscribe(uri, (update) => void told.push(update.uri))),
   );
   expect([...old.subscribed]).toEqual(['note://two']);
-  await until('both are told', () => {
+  await until('both updates have come', () => {
     modern.notify.resourceUpdated('note://one');
     void old.server.server.sendResourceUpdated({ uri: 'note://two' });
     return new Set(told).size === 2;
@@ -75,5 +75,5 @@ verifies('R6', 'official servers of both eras tell of what is followed, in one p
     contents: [{ uri: 'note://one', text: '1' }],
   });
   for (const end of ends) end();
-  await until('the older one is told so', () => old.subscribed.size === 0);
+  await until('the legacy server gets unsubscribe', () => old.subscribed.size === 0);
 });

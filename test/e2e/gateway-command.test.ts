@@ -21,7 +21,7 @@ async function takenPort(): Promise<number> {
 }
 
 describe('heddle up', () => {
-  verifies('L7', 'prints one line with its url, token and pid, leaves a private note, and takes it away', async () => {
+  verifies('L7', 'prints url, token and pid in one line, writes a private gateway.json and removes it', async () => {
     const { up, home } = project();
     const running = await up();
     const { url, token, pid } = running;
@@ -37,7 +37,7 @@ describe('heddle up', () => {
     expect([existsSync(note), alive(pid)]).toEqual([false, false]);
   });
 
-  verifies('L7', 'keeps its token from one start to the next, and takes a preset one', async () => {
+  verifies('L7', 'keeps its token over restarts and accepts a preset one', async () => {
     const { up } = project();
     const first = await up();
     await first.stop();
@@ -48,22 +48,18 @@ describe('heddle up', () => {
     expect(response.status).toBe(401);
   });
 
-  verifies(
-    'L7',
-    'moves on from a taken port of its own choice and says so, but not from one it was given',
-    async () => {
-      const port = await takenPort();
-      const { up, heddle } = project({ 'heddle.json': { gateway: { port } } });
-      const running = await up([]);
-      expect(Number(new URL(running.url).port)).toBeGreaterThan(port);
-      expect(running.stderr()).toContain(`Port ${port} is taken; using ${new URL(running.url).port}.`);
-      const refused = await heddle(['up', '--port', String(port)]);
-      expect([refused.code, refused.stdout]).toEqual([3, '']);
-      expect(refused.stderr).toContain(`127.0.0.1:${port}: the port is taken`);
-    },
-  );
+  verifies('L7', 'takes another port if the default one is in use and reports it, but not for --port', async () => {
+    const port = await takenPort();
+    const { up, heddle } = project({ 'heddle.json': { gateway: { port } } });
+    const running = await up([]);
+    expect(Number(new URL(running.url).port)).toBeGreaterThan(port);
+    expect(running.stderr()).toContain(`Port ${port} is taken; using ${new URL(running.url).port}.`);
+    const refused = await heddle(['up', '--port', String(port)]);
+    expect([refused.code, refused.stdout]).toEqual([3, '']);
+    expect(refused.stderr).toContain(`127.0.0.1:${port}: the port is taken`);
+  });
 
-  verifies('L7', 'reads the file it is given and no other', async () => {
+  verifies('L7', 'reads only the file of --config', async () => {
     const { up, heddle } = project({
       'heddle.json': { mcpServers: { odd } },
       'only.json': { mcpServers: { one: odd } },
@@ -75,7 +71,7 @@ describe('heddle up', () => {
     expect((await heddle(['up', '--port', '0', '--config', 'none.json'])).code).toBe(3);
   });
 
-  verifies('L7', 'is found by other commands, which then show what is live', async () => {
+  verifies('L7', 'is found by other commands, which show its live state', async () => {
     const { up, heddle } = project({ 'heddle.json': { mcpServers: { odd } } });
     const { url, token, pid } = await up();
     const before = JSON.parse((await heddle(['list', 'servers', '--json'])).stdout);
@@ -90,19 +86,15 @@ describe('heddle up', () => {
   });
 });
 
-verifies(
-  'L7',
-  'a note that a killed gateway left is replaced, even when its process number is in use again',
-  async () => {
-    const { home, up } = project();
-    mkdirSync(home, { recursive: true });
-    const stale = { url: 'http://127.0.0.1:1/mcp', token: 'gone', pid: process.pid, project: '/gone' };
-    writeFileSync(join(home, 'gateway.json'), JSON.stringify(stale));
-    const { url, pid, stderr } = await up();
-    expect(JSON.parse(readFileSync(join(home, 'gateway.json'), 'utf8'))).toMatchObject({ url, pid });
-    expect(stderr()).toBe('');
-  },
-);
+verifies('L7', 'replaces the gateway.json of a killed gateway, even if its pid is in use again', async () => {
+  const { home, up } = project();
+  mkdirSync(home, { recursive: true });
+  const stale = { url: 'http://127.0.0.1:1/mcp', token: 'gone', pid: process.pid, project: '/gone' };
+  writeFileSync(join(home, 'gateway.json'), JSON.stringify(stale));
+  const { url, pid, stderr } = await up();
+  expect(JSON.parse(readFileSync(join(home, 'gateway.json'), 'utf8'))).toMatchObject({ url, pid });
+  expect(stderr()).toBe('');
+});
 
 const waiting = { command: process.execPath, args: [join(SERVERS, 'pid-server.mjs')] };
 const waitFor = (after: string) => ({
@@ -112,7 +104,7 @@ const waitFor = (after: string) => ({
   params: { name: 'mcp__waiting__who', arguments: { after } },
 });
 
-verifies('P6', 'heddle up that is told to stop first answers what is under way', async () => {
+verifies('P6', 'heddle up answers requests in flight before it ends', async () => {
   const { up, folder } = project({ 'heddle.json': { mcpServers: { waiting } } });
   const { url, token, stop } = await up();
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
@@ -122,7 +114,7 @@ verifies('P6', 'heddle up that is told to stop first answers what is under way',
   const answer = ask(waitFor(go)).then((response) => response.json());
   await (await ask({ jsonrpc: '2.0', id: 2, method: 'ping' })).json();
   const stopped = stop();
-  await until('nobody is let in', () =>
+  await until('new connections are refused', () =>
     fetch(new URL('/healthz', url)).then(
       () => false,
       () => true,
@@ -133,7 +125,7 @@ verifies('P6', 'heddle up that is told to stop first answers what is under way',
   expect(await stopped).toBe(0);
 });
 
-verifies('P6', 'heddle serve --stdio answers one who has said its last', async () => {
+verifies('P6', 'heddle serve --stdio answers a client that has ended its input', async () => {
   const { heddle, folder } = project({ 'heddle.json': { mcpServers: { waiting } } });
   const go = join(folder, 'go');
   writeFileSync(go, '');
@@ -142,7 +134,7 @@ verifies('P6', 'heddle serve --stdio answers one who has said its last', async (
   expect([code, JSON.parse(stdout.split('\n', 1)[0] ?? '')]).toMatchObject([0, { id: 1, result: { content: [{}] } }]);
 });
 
-verifies('F6', 'heddle serve --stdio is gone soon after its client, whatever is under way', async () => {
+verifies('F6', 'heddle serve --stdio ends soon after its client, even with calls in flight', async () => {
   const mark = `${process.pid}.abandoned`;
   const marked = { ...waiting, env: { HEDDLE_E2E: mark } };
   const { folder, env } = project({ 'heddle.json': { mcpServers: { waiting: marked } } });
@@ -162,11 +154,11 @@ verifies('F6', 'heddle serve --stdio is gone soon after its client, whatever is 
   const carriers = () => carriersOf(`HEDDLE_E2E=${mark}`).length;
   await until('the server has been started', () => carriers() > 0);
   client.kill('SIGKILL');
-  await until('nothing is left', () => carriers() === 0);
+  await until('no process is left', () => carriers() === 0);
 });
 
 describe.each(SDK_CLIENTS)('heddle serve --stdio, started by %s', (name, connect) => {
-  verifies('P1', 'lists, calls, and is gone with all it started when its client is', async () => {
+  verifies('P1', 'lists, calls, and ends with all its processes when its client ends', async () => {
     const mark = `${process.pid}.${name.replace(/\W/g, '-')}`;
     const { folder, env } = project({ 'heddle.json': { mcpServers: { odd: { ...odd, env: { HEDDLE_E2E: mark } } } } });
     const start = { command: process.execPath, args: [BIN, 'serve', '--stdio', '--trust-project'], cwd: folder };
@@ -179,6 +171,6 @@ describe.each(SDK_CLIENTS)('heddle serve --stdio, started by %s', (name, connect
     });
     expect(carriersOf(`HEDDLE_E2E=${mark}`).length).toBeGreaterThanOrEqual(2);
     await client.close();
-    await until('nothing is left', () => carriersOf(`HEDDLE_E2E=${mark}`).length === 0);
+    await until('no process is left', () => carriersOf(`HEDDLE_E2E=${mark}`).length === 0);
   });
 });

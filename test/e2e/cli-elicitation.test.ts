@@ -5,11 +5,11 @@ import { until } from '../until.ts';
 import { project, SERVERS } from './heddle-command.ts';
 import { terminal } from './terminal.ts';
 
-const ASKING = { command: process.execPath, args: [join(SERVERS, 'asking-server.ts')] };
-const asking = () => project({ 'heddle.json': { mcpServers: { demo: ASKING } } });
+const ELICITING = { command: process.execPath, args: [join(SERVERS, 'asking-server.ts')] };
+const elicitingProject = () => project({ 'heddle.json': { mcpServers: { demo: ELICITING } } });
 
-verifies('T10', 'a form is asked at the terminal, field by field, until each answer fits', async () => {
-  const { type, ended, screen } = await terminal(asking(), ['call', 'demo.book']);
+verifies('T10', 'prompts for each field of a form until its value is valid', async () => {
+  const { type, ended, screen } = await terminal(elicitingProject(), ['call', 'demo.book']);
   await type('Answer? [Y]es, [n]o, [c]ancel:', '');
   await type('Your name (text, at least 2 characters):', 'A');
   await type('That does not fit: Your name has to have at least 2 characters.', 'Ann');
@@ -23,8 +23,8 @@ verifies('T10', 'a form is asked at the terminal, field by field, until each ans
   expect(screen()).toContain('{"action":"accept","content":{"name":"Ann","seats":2,"class":"second","meal":true}}');
 });
 
-verifies('T10', 'a person at the terminal may decline, cancel, or leave', async () => {
-  const one = asking();
+verifies('T10', 'lets the user decline, cancel or interrupt', async () => {
+  const one = elicitingProject();
   const twice = await terminal(one, ['call', 'demo.twice']);
   await twice.type('Answer? [Y]es, [n]o, [c]ancel:', 'n');
   await twice.type('Answer? [Y]es, [n]o, [c]ancel:', 'cancel');
@@ -36,21 +36,21 @@ verifies('T10', 'a person at the terminal may decline, cancel, or leave', async 
 });
 
 for (const name of ['SIGTERM', 'SIGINT'] as const) {
-  verifies('T10', `${name} ends a command that waits for an answer`, async () => {
-    const waiting = await terminal(asking(), ['call', 'demo.book']);
-    await until('it asks', () => waiting.screen().includes('Answer? [Y]es, [n]o, [c]ancel:'));
+  verifies('T10', `ends a prompting command on ${name}`, async () => {
+    const waiting = await terminal(elicitingProject(), ['call', 'demo.book']);
+    await until('the prompt is shown', () => waiting.screen().includes('Answer? [Y]es, [n]o, [c]ancel:'));
     waiting.interrupt(name);
     expect(await waiting.ended()).toBe(130);
   });
 }
 
-verifies('T10', 'no line of a form looks like one of ours', async () => {
-  const one = asking();
+verifies('T10', 'escapes line breaks in a form', async () => {
+  const one = elicitingProject();
   const { type, ended, screen } = await terminal(one, ['call', 'demo.forge']);
   await type('Answer? [Y]es, [n]o, [c]ancel:', '');
   await type('Name\\nheddle: all is well (text) [Ann\\nheddle: all is well]:', 'Ann');
   await type('size (1 to 1):', '1');
-  await type('extras (some of 1 to 3, with commas) [1, 3]:', ''); // As it would be typed, not as it is sent.
+  await type('extras (some of 1 to 3, with commas) [1, 3]:', ''); // The default is shown as the user would type it.
   expect(await ended()).toBe(0);
   expect(screen()).toContain('"extras":["hat","tie"]');
   expect(screen()).toContain('  1  Small\\nheddle: all is well (s\\nheddle: all is well)');
@@ -59,16 +59,16 @@ verifies('T10', 'no line of a form looks like one of ours', async () => {
   expect(stderr).not.toMatch(/^heddle: all is well/m);
 });
 
-verifies('T10', 'a URL is shown with its host and never opened; the user says whether they have', async () => {
-  const { type, ended, screen } = await terminal(asking(), ['call', 'demo.visit']);
+verifies('T10', 'shows a URL with its host, never opens it, and asks the user whether they have', async () => {
+  const { type, ended, screen } = await terminal(elicitingProject(), ['call', 'demo.visit']);
   await type('Have you opened it? [y]es, [N]o, [c]ancel:', 'y');
   expect(await ended()).toBe(0);
   expect(screen()).toContain('It wants you to visit a page on example.com:\n  https://example.com/sign-in?for=book\n');
   expect(screen()).toContain('{"action":"accept"}');
 });
 
-verifies('T10', 'without a terminal the answer is no, and the user hears why', async () => {
-  const { heddle } = asking();
+verifies('T10', 'declines without a terminal and says why', async () => {
+  const { heddle } = elicitingProject();
   const { code, stdout, stderr } = await heddle(['call', 'demo.book']);
   expect([code, stdout]).toEqual([0, '{"action":"decline"}\n']);
   expect(stderr).toBe(

@@ -21,7 +21,7 @@ const NOTES: Readables = {
   complete: () => ({ completion: { values: ['Ada'], total: 1, custom: 'kept' } }),
 };
 
-async function asked(
+async function send(
   { post }: Pick<GatewayUnderTest, 'post'>,
   era: 'legacy' | 'modern',
   method: string,
@@ -36,7 +36,7 @@ async function asked(
 describe.each(['legacy', 'modern'] as const)('a %s client', (era) => {
   verifies('P1', 'lists resources, templates and prompts as their servers wrote them, under public names', async () => {
     const gateway = await gatewayUnderTest({ servers: { notes: readingServer(NOTES) } });
-    const list = async (method: string) => ((await asked(gateway, era, method)).result as JsonObject) ?? {};
+    const list = async (method: string) => ((await send(gateway, era, method)).result as JsonObject) ?? {};
     expect((await list('resources/list')).resources).toEqual([
       { uri: 'note://one', name: 'one', custom: { kept: true } },
       { uri: 'note://two', name: 'note://two' },
@@ -48,79 +48,83 @@ describe.each(['legacy', 'modern'] as const)('a %s client', (era) => {
     expect('ttlMs' in (await list('prompts/list'))).toBe(era === 'modern');
   });
 
-  verifies('P1', 'reads and gets what servers say, unharmed', async () => {
+  verifies('P1', 'passes the results of servers unchanged', async () => {
     const read = { contents: [{ uri: 'note://one', text: 'x', custom: 1 }], custom: { two: 2 }, _meta: { mine: true } };
-    const get = { messages: [{ role: 'user', content: { type: 'unheard-of', x: 1 } }], custom: 3 };
+    const get = { messages: [{ role: 'user', content: { type: 'unknown-type', x: 1 } }], custom: 3 };
     const server = readingServer({ ...NOTES, read: () => read, get: () => get });
     const gateway = await gatewayUnderTest({ servers: { notes: server } });
     const extra = era === 'modern' ? { resultType: 'complete' } : {};
     const uncached = era === 'modern' ? { ttlMs: 0, cacheScope: 'private' } : {};
-    expect((await asked(gateway, era, 'resources/read', { uri: 'note://one' })).result).toEqual({
+    expect((await send(gateway, era, 'resources/read', { uri: 'note://one' })).result).toEqual({
       ...read,
       ...extra,
       ...uncached,
     });
     const params = { name: 'mcp__notes__greet', arguments: { who: 'Ada' } };
-    expect((await asked(gateway, era, 'prompts/get', params)).result).toEqual({ ...get, ...extra });
+    expect((await send(gateway, era, 'prompts/get', params)).result).toEqual({ ...get, ...extra });
     const ref = { type: 'ref/prompt', name: 'mcp__notes__greet' };
     const argument = { name: 'who', value: 'A' };
-    const completed = await asked(gateway, era, 'completion/complete', { ref, argument });
+    const completed = await send(gateway, era, 'completion/complete', { ref, argument });
     expect(completed.result).toEqual({ completion: { values: ['Ada'], total: 1, custom: 'kept' }, ...extra });
     expect(server.requests.at(-1)?.[1]).toMatchObject({ ref: { type: 'ref/prompt', name: 'greet' }, argument });
   });
 
-  verifies('P1', 'is told in the protocol’s own way what is not there, not allowed, or not right', async () => {
-    const config = { permissions: { ask: ['note://two'] } };
-    const gateway = await gatewayUnderTest({ servers: { notes: readingServer(NOTES) }, config });
-    const error = async (method: string, params: JsonObject) => (await asked(gateway, era, method, params)).error;
-    expect(await error('resources/read', { uri: 'gone://x' })).toMatchObject({
-      code: era === 'modern' ? -32602 : -32002,
-      data: { code: 'NAME_UNKNOWN', uri: 'gone://x' },
-    });
-    expect(await error('resources/read', { uri: 'note://two' })).toMatchObject({
-      code: -32600,
-      data: { code: 'APPROVAL_REQUIRED', uri: 'note://two' },
-    });
-    expect(await error('resources/read', {})).toMatchObject({ code: -32602 });
-    expect(await error('prompts/get', { name: 'nothing' })).toMatchObject({
-      code: -32602,
-      data: { code: 'NAME_UNKNOWN' },
-    });
-    expect(await error('prompts/get', { name: 'mcp__notes__greet' })).toMatchObject({
-      code: -32602,
-      data: { code: 'INPUT_INVALID' },
-    });
-    expect(await error('prompts/get', { name: 'mcp__notes__greet', arguments: 1 })).toMatchObject({ code: -32602 });
-    for (const ref of [1, { type: 'ref/tool', name: 'x' }, { type: 'ref/prompt' }]) {
-      expect(await error('completion/complete', { ref, argument: { name: 'a', value: '' } })).toMatchObject({
-        code: -32602,
+  verifies(
+    'P1',
+    'gets the JSON-RPC error of its era for an unknown name, a denial and invalid parameters',
+    async () => {
+      const config = { permissions: { ask: ['note://two'] } };
+      const gateway = await gatewayUnderTest({ servers: { notes: readingServer(NOTES) }, config });
+      const error = async (method: string, params: JsonObject) => (await send(gateway, era, method, params)).error;
+      expect(await error('resources/read', { uri: 'gone://x' })).toMatchObject({
+        code: era === 'modern' ? -32602 : -32002,
+        data: { code: 'NAME_UNKNOWN', uri: 'gone://x' },
       });
-    }
-  });
+      expect(await error('resources/read', { uri: 'note://two' })).toMatchObject({
+        code: -32600,
+        data: { code: 'APPROVAL_REQUIRED', uri: 'note://two' },
+      });
+      expect(await error('resources/read', {})).toMatchObject({ code: -32602 });
+      expect(await error('prompts/get', { name: 'nothing' })).toMatchObject({
+        code: -32602,
+        data: { code: 'NAME_UNKNOWN' },
+      });
+      expect(await error('prompts/get', { name: 'mcp__notes__greet' })).toMatchObject({
+        code: -32602,
+        data: { code: 'INPUT_INVALID' },
+      });
+      expect(await error('prompts/get', { name: 'mcp__notes__greet', arguments: 1 })).toMatchObject({ code: -32602 });
+      for (const ref of [1, { type: 'ref/tool', name: 'x' }, { type: 'ref/prompt' }]) {
+        expect(await error('completion/complete', { ref, argument: { name: 'a', value: '' } })).toMatchObject({
+          code: -32602,
+        });
+      }
+    },
+  );
 
-  verifies('P1', 'hears the words of a server that does not find what it lists', async () => {
+  verifies('P1', 'gets the message of a server that does not find a resource it lists', async () => {
     const read = () => Promise.reject(new RpcError(-32002, 'Not any more', { uri: 'u:1' }));
     const gateway = await gatewayUnderTest({
       servers: { lying: readingServer({ resources: [{ uri: 'u:1' }], read }) },
     });
-    expect((await asked(gateway, era, 'resources/read', { uri: 'u:1' })).error).toEqual({
+    expect((await send(gateway, era, 'resources/read', { uri: 'u:1' })).error).toEqual({
       code: era === 'modern' ? -32602 : -32002,
       message: 'Not any more',
       data: { uri: 'u:1' },
     });
   });
 
-  verifies('P1', 'is told that it can ask for what some server has, and for nothing else', async () => {
+  verifies('P1', 'sees the server capabilities that some server has', async () => {
     const capabilities = async (servers: NonNullable<Parameters<typeof gatewayUnderTest>[0]>['servers']) => {
       const gateway = await gatewayUnderTest({ ...(servers && { servers }) });
       const hello = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '0' } };
-      const said = await asked(
+      const response = await send(
         gateway,
         era,
         era === 'modern' ? 'server/discover' : 'initialize',
         era === 'modern' ? {} : hello,
       );
-      return (said.result as JsonObject).capabilities;
+      return (response.result as JsonObject).capabilities;
     };
     const known = era === 'modern' ? { extensions: { 'io.modelcontextprotocol/tasks': {} } } : {};
     const always = { tools: { listChanged: true }, logging: {}, ...known };
@@ -138,50 +142,46 @@ describe.each(['legacy', 'modern'] as const)('a %s client', (era) => {
   });
 });
 
-verifies(
-  'R6',
-  'who has a session is told of what it follows, and its server is asked for as long as somebody does',
-  async () => {
-    const server = readingServer(NOTES);
-    const { url, post } = await gatewayUnderTest({ servers: { notes: server } });
-    const told: string[][] = [[], []];
-    const clients = await Promise.all(
-      told.map(async (one) => {
-        const client = new OldClient({ name: 'test', version: '0' });
-        const transport = new OldHttp(new URL(url), { requestInit: { headers: { authorization: `Bearer ${TOKEN}` } } });
-        await client.connect(transport as never);
-        onTestFinished(() => client.close());
-        client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => void one.push(params.uri));
-        return { client, transport };
-      }),
-    );
-    const [first, second] = clients as [(typeof clients)[0], (typeof clients)[0]];
-    await first.client.subscribeResource({ uri: 'note://one' });
-    await first.client.subscribeResource({ uri: 'note://one' });
-    await second.client.subscribeResource({ uri: 'heddle://notes/note://one' });
-    expect(server.count('resources/subscribe')).toBe(1);
-    await until('both are told', () => {
-      server.update('note://one');
-      return told.every(({ length }) => length > 0);
-    });
-    expect(new Set(told[0])).toEqual(new Set(['note://one']));
-    expect(new Set(told[1])).toEqual(new Set(['heddle://notes/note://one']));
-
-    await first.client.unsubscribeResource({ uri: 'note://one' });
-    expect(server.followed.size).toBe(1);
-    const before = told[0]?.length;
-    const heard = told[1]?.length ?? 0;
+verifies('R6', 'sends resource updates to subscribed sessions over one upstream subscription', async () => {
+  const server = readingServer(NOTES);
+  const { url, post } = await gatewayUnderTest({ servers: { notes: server } });
+  const updates: string[][] = [[], []];
+  const clients = await Promise.all(
+    updates.map(async (one) => {
+      const client = new OldClient({ name: 'test', version: '0' });
+      const transport = new OldHttp(new URL(url), { requestInit: { headers: { authorization: `Bearer ${TOKEN}` } } });
+      await client.connect(transport as never);
+      onTestFinished(() => client.close());
+      client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => void one.push(params.uri));
+      return { client, transport };
+    }),
+  );
+  const [first, second] = clients as [(typeof clients)[0], (typeof clients)[0]];
+  await first.client.subscribeResource({ uri: 'note://one' });
+  await first.client.subscribeResource({ uri: 'note://one' });
+  await second.client.subscribeResource({ uri: 'heddle://notes/note://one' });
+  expect(server.count('resources/subscribe')).toBe(1);
+  await until('both clients have the update', () => {
     server.update('note://one');
-    await until('the other is told', () => (told[1]?.length ?? 0) > heard);
-    expect(told[0]?.length).toBe(before);
-    await second.transport.terminateSession();
-    await until('nobody follows it', () => server.followed.size === 0);
-    const { json } = await post({ id: 1, method: 'resources/subscribe', params: { uri: 'note://one' } });
-    expect(json.error).toMatchObject({ code: -32600 });
-  },
-);
+    return updates.every(({ length }) => length > 0);
+  });
+  expect(new Set(updates[0])).toEqual(new Set(['note://one']));
+  expect(new Set(updates[1])).toEqual(new Set(['heddle://notes/note://one']));
 
-verifies('R6', 'a client that listens is told of what it follows, and of lists that change', async () => {
+  await first.client.unsubscribeResource({ uri: 'note://one' });
+  expect(server.followed.size).toBe(1);
+  const before = updates[0]?.length;
+  const count = updates[1]?.length ?? 0;
+  server.update('note://one');
+  await until('the other client has the update', () => (updates[1]?.length ?? 0) > count);
+  expect(updates[0]?.length).toBe(before);
+  await second.transport.terminateSession();
+  await until('the server has no subscription', () => server.followed.size === 0);
+  const { json } = await post({ id: 1, method: 'resources/subscribe', params: { uri: 'note://one' } });
+  expect(json.error).toMatchObject({ code: -32600 });
+});
+
+verifies('R6', 'sends resource updates and list changes to a client with subscriptions/listen', async () => {
   const server = readingServer(NOTES);
   const { url } = await gatewayUnderTest({ servers: { notes: server } });
   const client = new NewClient({ name: 'test', version: '0' }, { versionNegotiation: { mode: { pin: '2026-07-28' } } });
@@ -191,11 +191,11 @@ verifies('R6', 'a client that listens is told of what it follows, and of lists t
   expect((await client.readResource({ uri: 'note://one' })).contents).toEqual(
     textAt('note://one', 'at note://one').contents,
   );
-  const told: string[] = [];
+  const updates: string[] = [];
   for (const list of ['resources', 'prompts', 'tools'] as const) {
-    client.setNotificationHandler(`notifications/${list}/list_changed`, () => void told.push(list));
+    client.setNotificationHandler(`notifications/${list}/list_changed`, () => void updates.push(list));
   }
-  client.setNotificationHandler('notifications/resources/updated', ({ params }) => void told.push(params.uri));
+  client.setNotificationHandler('notifications/resources/updated', ({ params }) => void updates.push(params.uri));
   const listening = await client.listen({
     resourcesListChanged: true,
     promptsListChanged: true,
@@ -207,15 +207,15 @@ verifies('R6', 'a client that listens is told of what it follows, and of lists t
     resourceSubscriptions: ['note://one'],
   });
   server.update('note://one');
-  await until('it is told of the update', () => told.includes('note://one'));
+  await until('the update has come', () => updates.includes('note://one'));
   server.change({ resources: [], prompts: [] });
-  await until('it is told of the lists', () => told.includes('resources') && told.includes('prompts'));
-  expect(told).not.toContain('tools');
+  await until('the list changes have come', () => updates.includes('resources') && updates.includes('prompts'));
+  expect(updates).not.toContain('tools');
   await listening.close();
-  await until('nobody follows it', () => server.followed.size === 0);
+  await until('the server has no subscription', () => server.followed.size === 0);
 });
 
-verifies('R7', 'a modern server’s answer is kept as long as it says, and told to be so much older', async () => {
+verifies('R7', 'caches the result of a modern server for its ttlMs and reduces the ttlMs it passes on', async () => {
   const server = readingServer({
     ...NOTES,
     era: 'modern',
@@ -223,27 +223,27 @@ verifies('R7', 'a modern server’s answer is kept as long as it says, and told 
   });
   const gateway = await gatewayUnderTest({ servers: { notes: server } });
   const read = async () =>
-    (await asked(gateway, 'modern', 'resources/read', { uri: 'note://one' })).result as JsonObject;
+    (await send(gateway, 'modern', 'resources/read', { uri: 'note://one' })).result as JsonObject;
   await read();
   const again = await read();
   expect(server.count('resources/read')).toBe(1);
   expect(again).toMatchObject({ cacheScope: 'private', contents: textAt('note://one', 'x').contents });
   expect(again.ttlMs).toBeLessThanOrEqual(60_000);
-  await asked(gateway, 'legacy', 'resources/read', { uri: 'note://one' });
+  await send(gateway, 'legacy', 'resources/read', { uri: 'note://one' });
   expect(server.count('resources/read')).toBe(1);
   server.change({});
-  await until('it is forgotten', async () => {
+  await until('the cached result is dropped', async () => {
     await read();
     return server.count('resources/read') === 2;
   });
   await server.drop();
-  await until('a new line knows nothing of it', async () => {
+  await until('a new connection has an empty cache', async () => {
     await read().catch(() => {});
     return server.count('resources/read') === 3;
   });
 });
 
-verifies('R6', 'a gateway that closes follows nothing any more, though its Heddle goes on', async () => {
+verifies('R6', 'ends its subscriptions when the gateway closes, although Heddle stays open', async () => {
   const server = readingServer(NOTES);
   const { heddle } = await gatewayUnderTest({ servers: { notes: server } });
   const other = await gatewayUnderTest({ gateway: { heddle } });
@@ -251,5 +251,5 @@ verifies('R6', 'a gateway that closes follows nothing any more, though its Heddl
   await other.post({ id: 1, method: 'resources/subscribe', params: { uri: 'note://one' } }, session);
   expect(server.followed.size).toBe(1);
   await other.close();
-  await until('nobody follows it', () => server.followed.size === 0);
+  await until('the server has no subscription', () => server.followed.size === 0);
 });

@@ -21,13 +21,13 @@ const FILLED = { action: 'accept', content: { name: 'Ann', seats: 2, class: 'fir
 const opened = (entry: JsonObject, options: OpenOptions = {}): Promise<HeddleClient> =>
   temporaryHeddleClient({ env: process.env, servers: { demo: entry }, ...options });
 
-/** Answers only when the question is withdrawn. */
+/** Answers only after the elicitation is cancelled. */
 const tooLate = async ({ signal }: Elicitation) => {
   if (!signal.aborted) await once(signal, 'abort');
   return { action: 'accept' as const, content: ANN };
 };
 
-function said({ value }: CallResult): unknown {
+function resultOf({ value }: CallResult): unknown {
   return JSON.parse(text(value));
 }
 
@@ -48,16 +48,18 @@ async function modern() {
 
 for (const [kind, entryOf] of Object.entries(SERVERS_BY_KIND)) {
   describe(kind, () => {
-    verifies('T10', 'a form reaches the program, and its answer the server, checked and completed', async () => {
-      const asked: Elicitation[] = [];
+    verifies('T10', 'passes a form to the program and its checked response with defaults to the server', async () => {
+      const elicitations: Elicitation[] = [];
       const elicit = (one: Elicitation) => {
-        asked.push(one);
+        elicitations.push(one);
         return { action: 'accept' as const, content: { ...ANN, stray: 1 } };
       };
       const heddle = await opened(await entryOf(), { onElicitation: elicit });
-      expect(said(await heddle.call('demo.book'))).toEqual(FILLED);
-      expect(asked).toMatchObject([{ server: 'demo', tool: 'demo.book', mode: 'form', message: 'Who is travelling?' }]);
-      expect(asked[0]?.mode === 'form' && asked[0].fields.map(({ name, kind }) => [name, kind])).toEqual([
+      expect(resultOf(await heddle.call('demo.book'))).toEqual(FILLED);
+      expect(elicitations).toMatchObject([
+        { server: 'demo', tool: 'demo.book', mode: 'form', message: 'Who is travelling?' },
+      ]);
+      expect(elicitations[0]?.mode === 'form' && elicitations[0].fields.map(({ name, kind }) => [name, kind])).toEqual([
         ['name', 'text'],
         ['seats', 'integer'],
         ['class', 'choice'],
@@ -65,14 +67,14 @@ for (const [kind, entryOf] of Object.entries(SERVERS_BY_KIND)) {
       ]);
     });
 
-    verifies('T10', 'the user may decline or cancel, and the server hears which', async () => {
+    verifies('T10', 'passes decline and cancel to the server', async () => {
       const actions = ['decline', 'cancel'] as const;
       let at = 0;
       const heddle = await opened(await entryOf(), { onElicitation: () => ({ action: actions[at++] as 'decline' }) });
-      expect(said(await heddle.call('demo.twice'))).toEqual([{ action: 'decline' }, { action: 'cancel' }]);
+      expect(resultOf(await heddle.call('demo.twice'))).toEqual([{ action: 'decline' }, { action: 'cancel' }]);
     });
 
-    verifies('T10', 'two questions at once are two questions of one round', async () => {
+    verifies('T10', 'passes two concurrent elicitations of one call', async () => {
       const messages: string[] = [];
       const heddle = await opened(await entryOf(), {
         onElicitation: ({ message }) => {
@@ -80,52 +82,54 @@ for (const [kind, entryOf] of Object.entries(SERVERS_BY_KIND)) {
           return { action: 'accept', content: { ...ANN, name: message } };
         },
       });
-      const both = said(await heddle.call('demo.both')) as { content: JsonObject }[];
+      const both = resultOf(await heddle.call('demo.both')) as { content: JsonObject }[];
       expect(both.map(({ content }) => content.name)).toEqual(['Left?', 'Right?']);
       expect(messages).toEqual(['Left?', 'Right?']);
     });
 
-    verifies('T10', 'calls in parallel get their own answers', async () => {
+    verifies('T10', 'gives concurrent calls their own responses', async () => {
       const heddle = await opened(await entryOf(), { onElicitation: () => ({ action: 'accept', content: ANN }) });
       const results = await Promise.all(Array.from({ length: 6 }, () => heddle.call('demo.book')));
-      for (const result of results) expect(said(result)).toEqual(FILLED);
+      for (const result of results) expect(resultOf(result)).toEqual(FILLED);
     });
 
-    verifies('T10', 'a form that asks for a secret is put to nobody, and says why', async () => {
-      let asked = 0;
-      const elicit = () => ({ action: 'accept' as const, content: { apiKey: String(++asked) } });
+    verifies('T10', 'refuses a form with a secret field and names the field', async () => {
+      let count = 0;
+      const elicit = () => ({ action: 'accept' as const, content: { apiKey: String(++count) } });
       const heddle = await opened(await entryOf(), { onElicitation: elicit });
       const { isError, value } = await heddle.call('demo.steal');
-      expect([isError, asked]).toEqual([true, 0]);
+      expect([isError, count]).toEqual([true, 0]);
       expect(JSON.stringify(value)).toContain('its field apiKey asks for a secret');
     });
 
-    verifies('T10', 'a URL is shown with its host, and nothing but the agreement goes back', async () => {
-      const asked: Elicitation[] = [];
+    verifies('T10', 'passes a URL with its host and returns only the action', async () => {
+      const elicitations: Elicitation[] = [];
       const elicit = (one: Elicitation) => {
-        asked.push(one);
+        elicitations.push(one);
         return { action: 'accept' as const, content: { stray: true } };
       };
       const heddle = await opened(await entryOf(), { onElicitation: elicit });
-      expect(said(await heddle.call('demo.visit'))).toEqual({ action: 'accept' });
-      expect(asked).toMatchObject([{ mode: 'url', host: 'example.com', url: 'https://example.com/sign-in?for=book' }]);
+      expect(resultOf(await heddle.call('demo.visit'))).toEqual({ action: 'accept' });
+      expect(elicitations).toMatchObject([
+        { mode: 'url', host: 'example.com', url: 'https://example.com/sign-in?for=book' },
+      ]);
     });
 
-    verifies('T10', 'a refusal that wants a URL visited is asked, and the call repeated once after', async () => {
+    verifies('T10', 'elicits the URL of a -32042 error and repeats the call once', async () => {
       const heddle = await opened(await entryOf(), { onElicitation: () => ({ action: 'accept' }) });
-      expect(said(await heddle.call('demo.gated'))).toBe('opened');
+      expect(resultOf(await heddle.call('demo.gated'))).toBe('opened');
       const other = await opened(await entryOf(), { onElicitation: () => ({ action: 'decline' }) });
       expect(await other.call('demo.gated')).toMatchObject({ isError: true, server: 'demo' });
     });
 
-    verifies('T10', 'sampling is capped, and its quota kept', async () => {
+    verifies('T10', 'limits maxTokens and the number of sampling requests', async () => {
       const seen: JsonObject[] = [];
       const sample = ({ params }: { params: JsonObject }) => {
         seen.push(params);
         return { role: 'assistant', model: 'm', content: { type: 'text', text: 'Roses' } };
       };
       const heddle = await opened(await entryOf(), { onSampling: sample });
-      expect(said(await heddle.call('demo.write'))).toMatchObject({ content: { text: 'Roses' } });
+      expect(resultOf(await heddle.call('demo.write'))).toMatchObject({ content: { text: 'Roses' } });
       expect(seen).toMatchObject([{ maxTokens: 4096 }]);
       for (let calls = 1; calls < 10; calls++) await heddle.call('demo.write');
       const over = await heddle.call('demo.write');
@@ -133,46 +137,46 @@ for (const [kind, entryOf] of Object.entries(SERVERS_BY_KIND)) {
       expect(JSON.stringify(over.value)).toContain('10 times in 60000 ms');
     });
 
-    verifies('T10', 'roots come from the program that gives them', async () => {
+    verifies('T10', 'returns the roots of the program', async () => {
       const heddle = await opened(await entryOf(), { onRoots: () => ['/srv/work', 'file:///srv/docs'] });
       const roots = [{ uri: 'file:///srv/work', name: 'work' }, { uri: 'file:///srv/docs' }];
-      expect(said(await heddle.call('demo.where'))).toEqual({ roots });
+      expect(resultOf(await heddle.call('demo.where'))).toEqual({ roots });
     });
 
-    verifies('T10', 'a server is told exactly what can be asked, and refused what cannot', async () => {
+    verifies('T10', 'declares the capabilities of the program and refuses other input requests', async () => {
       const none = await opened(await entryOf());
-      expect(said(await none.call('demo.abilities'))).toEqual({});
+      expect(resultOf(await none.call('demo.abilities'))).toEqual({});
       expect((await none.call('demo.book')).isError).toBe(true);
       expect((await none.call('demo.where')).isError).toBe(true);
       const some = await opened(await entryOf(), { onElicitation: () => ({ action: 'cancel' }), onRoots: () => [] });
-      expect(said(await some.call('demo.abilities'))).toEqual({ elicitation: { form: {}, url: {} }, roots: {} });
+      expect(resultOf(await some.call('demo.abilities'))).toEqual({ elicitation: { form: {}, url: {} }, roots: {} });
       expect((await some.call('demo.write')).isError).toBe(true);
     });
 
-    verifies('T10', 'a server that gave up its question ends the call its own way', async () => {
+    verifies('T10', 'returns the result of a server that has cancelled its elicitation', async () => {
       const heddle = await opened(await entryOf(), { onElicitation: tooLate });
-      expect(said(await heddle.call('demo.impatient'))).toEqual({ gaveUp: -32001 });
+      expect(resultOf(await heddle.call('demo.impatient'))).toEqual({ gaveUp: -32001 });
     });
 
     if (MEASURES) {
-      verifies('T6', 'the time a person takes does not count', async () => {
+      verifies('T6', 'does not count the time of the user against the timeout', async () => {
         const slowly = () => wait(500, { action: 'accept' as const, content: ANN });
         const heddle = await opened(await entryOf(), { onElicitation: slowly });
-        expect(said(await heddle.call('demo.book', {}, { timeoutMs: 300 }))).toEqual(FILLED);
+        expect(resultOf(await heddle.call('demo.book', {}, { timeoutMs: 300 }))).toEqual(FILLED);
       });
     }
 
-    verifies('T6', 'a call can be cancelled while a person is asked', async () => {
+    verifies('T6', 'cancels a call during an elicitation', async () => {
       const abort = new AbortController();
       let seen: AbortSignal | undefined;
       const second = await opened(await entryOf(), {
         onElicitation: ({ signal }) => {
           seen = signal;
-          return new Promise(() => {}); // It does not heed the signal, and need not.
+          return new Promise(() => {}); // Ignores the signal.
         },
       });
       const call = second.call('demo.book', {}, { signal: abort.signal });
-      await until('it is asked', () => seen !== undefined);
+      await until('the elicitation has come', () => seen !== undefined);
       abort.abort();
       await expect(call).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
       expect(seen?.aborted).toBe(true);
@@ -181,13 +185,13 @@ for (const [kind, entryOf] of Object.entries(SERVERS_BY_KIND)) {
 }
 
 describe('SDK 2.4 without sessions', () => {
-  verifies('T10', 'a question that is an answer is asked, and the call repeated with state and answer', async () => {
+  verifies('T10', 'handles an input_required result and calls again with requestState and responses', async () => {
     const { entry, given } = await modern();
     const heddle = await opened(entry, { onElicitation: () => ({ action: 'accept', content: ANN }) });
-    expect(said(await heddle.call('demo.book'))).toEqual({ who: FILLED });
-    expect(said(await heddle.call('demo.stateless'))).toEqual({ who: FILLED });
-    expect(said(await heddle.call('demo.both'))).toEqual({ left: FILLED, right: FILLED });
-    expect(said(await heddle.call('demo.patience'))).toBe('wait');
+    expect(resultOf(await heddle.call('demo.book'))).toEqual({ who: FILLED });
+    expect(resultOf(await heddle.call('demo.stateless'))).toEqual({ who: FILLED });
+    expect(resultOf(await heddle.call('demo.both'))).toEqual({ left: FILLED, right: FILLED });
+    expect(resultOf(await heddle.call('demo.patience'))).toBe('wait');
     expect(given.map(({ state }) => state)).toEqual([
       undefined,
       's1',
@@ -200,7 +204,7 @@ describe('SDK 2.4 without sessions', () => {
     ]);
   });
 
-  verifies('T10', 'a form that asks for a secret ends the call, and says why', async () => {
+  verifies('T10', 'ends the call for a form with a secret field and names the field', async () => {
     const { entry, given } = await modern();
     const heddle = await opened(entry, { onElicitation: () => ({ action: 'accept', content: {} }) });
     const { isError, value } = await heddle.call('demo.steal');
@@ -208,18 +212,18 @@ describe('SDK 2.4 without sessions', () => {
     expect(JSON.stringify(value)).toContain('asks for a secret (password)');
   });
 
-  verifies('T10', 'a server that asks for ever is not asked for ever', async () => {
+  verifies('T10', 'ends the call after 8 input_required results', async () => {
     const { entry, given } = await modern();
     const heddle = await opened(entry, { onElicitation: () => ({ action: 'accept', content: ANN }) });
-    // Its word that it only reads is not trusted here.
+    // Its readOnlyHint is not trusted here.
     await expect(heddle.call('demo.endless')).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
     expect(given).toHaveLength(8);
   });
 
-  verifies('T10', 'each request says what its own caller can be asked', async () => {
+  verifies('T10', 'each request declares the capabilities of its own caller', async () => {
     const { entry } = await modern();
     const heddle = await opened(entry, { onElicitation: () => ({ action: 'cancel' }) });
-    expect(said(await heddle.call('demo.abilities'))).toMatchObject({
+    expect(resultOf(await heddle.call('demo.abilities'))).toMatchObject({
       'io.modelcontextprotocol/clientCapabilities': { elicitation: { form: {}, url: {} } },
     });
     const none = await opened(entry);
@@ -228,7 +232,7 @@ describe('SDK 2.4 without sessions', () => {
 });
 
 describe('in a program', () => {
-  verifies('T10', 'hooks see every question and answer, may change both, and may refuse', async () => {
+  verifies('T10', 'hooks see every input request and response, may change both and may refuse', async () => {
     const seen: unknown[] = [];
     const heddle = await opened(STDIO, {
       onElicitation: ({ message }) => ({ action: 'accept', content: { ...ANN, name: message } }),
@@ -245,11 +249,11 @@ describe('in a program', () => {
       },
     });
     const changed = { action: 'accept', content: { name: 'Changed', seats: 5, class: 'first' } };
-    expect(said(await heddle.call('demo.twice'))).toEqual([changed, { action: 'decline' }]);
+    expect(resultOf(await heddle.call('demo.twice'))).toEqual([changed, { action: 'decline' }]);
     expect(seen).toEqual(['First?', 'Second?']);
   });
 
-  verifies('T10', 'an answer that does not fit is an error that names the field, and ends the call', async () => {
+  verifies('T10', 'an invalid response ends the call with an error that names the field', async () => {
     const heddle = await opened(STDIO, { onElicitation: () => ({ action: 'accept', content: { ...ANN, seats: 10 } }) });
     await expect(heddle.call('demo.book')).rejects.toMatchObject({
       code: 'INPUT_INVALID',
@@ -258,7 +262,7 @@ describe('in a program', () => {
     });
   });
 
-  verifies('T10', 'a server that dies while it waits leaves a clear error, and the next call works', async () => {
+  verifies('T10', 'a server that dies during an elicitation is OUTCOME_UNKNOWN, and the next call works', async () => {
     const mark = `HEDDLE_TEST_MARK=${randomUUID()}`;
     const elicit = (one: Elicitation) => {
       killAll(carriersOf(mark));
@@ -269,14 +273,14 @@ describe('in a program', () => {
       code: 'OUTCOME_UNKNOWN',
       message: expect.stringContaining('ended while its call waited for the user'),
     });
-    expect(said(await heddle.call('demo.abilities'))).toMatchObject({ elicitation: {} });
+    expect(resultOf(await heddle.call('demo.abilities'))).toMatchObject({ elicitation: {} });
   });
 
   for (const [kind, entryOf] of Object.entries({
     ...SERVERS_BY_KIND,
     'SDK 2.4 without sessions': async () => (await modern()).entry,
   })) {
-    verifies('T10', `configured roots are told to whoever asks, without asking anybody: ${kind}`, async () => {
+    verifies('T10', `returns the configured roots without an input request: ${kind}`, async () => {
       const { folder, env } = project({ 'heddle.json': { roots: ['work', 'file:///srv/docs'] } });
       const heddle = await temporaryHeddleClient({
         folder,
@@ -284,7 +288,7 @@ describe('in a program', () => {
         trustProject: true,
         servers: { demo: await entryOf() },
       });
-      const answer = said(await heddle.call('demo.where')) as { roots: { roots?: unknown } };
+      const answer = resultOf(await heddle.call('demo.where')) as { roots: { roots?: unknown } };
       const roots = [{ uri: `file://${join(folder, 'work')}`, name: 'work' }, { uri: 'file:///srv/docs' }];
       expect(answer.roots.roots ?? answer.roots).toEqual(roots);
     });

@@ -23,12 +23,12 @@ function stream({ port }: GatewayUnderTest, headers: Headers, message?: JsonObje
     const options = { host: '127.0.0.1', port, path: '/mcp', method, headers: { ...JSON_HEADERS, ...headers } };
     const sent = request({ ...options, agent: false }, (response) => {
       const events: string[] = [];
-      let held = '';
+      let unread = '';
       response.on('error', () => {});
       response.setEncoding('utf8').on('data', (chunk) => {
-        held += chunk;
-        const parts = held.split('\n\n');
-        held = parts.pop() ?? '';
+        unread += chunk;
+        const parts = unread.split('\n\n');
+        unread = parts.pop() ?? '';
         events.push(...parts);
       });
       const ended = new Promise<void>((done) => response.once('close', done));
@@ -47,24 +47,24 @@ async function sessionOf({ post }: GatewayUnderTest, protocolVersion = '2025-11-
 const lastId = (events: readonly string[]) => /^id: (.+)$/m.exec(events.at(-1) ?? '')?.[1] ?? '';
 const messageIn = (event = '') => JSON.parse(/^data: (.*)$/m.exec(event)?.[1] ?? 'null');
 
-async function begun(version?: string) {
+async function startCall(version?: string) {
   const gate = Promise.withResolvers<JsonObject>();
-  const tell: Behaviour = (_, { progress }) => {
+  const report: Behaviour = (_, { progress }) => {
     progress({ progress: 1 });
     return gate.promise;
   };
-  const server = recordingServer({ tell });
+  const server = recordingServer({ report });
   const gateway = await gatewayUnderTest({ servers: { up: server } });
   const session = await sessionOf(gateway, version);
-  const params = { name: 'mcp__up__tell', arguments: {}, _meta: { progressToken: 'p' } };
+  const params = { name: 'mcp__up__report', arguments: {}, _meta: { progressToken: 'p' } };
   const call = await stream(gateway, session, { id: 1, method: 'tools/call', params });
-  await until('progress is heard', () => call.events.some((event) => event.includes('notifications/progress')));
+  await until('progress is received', () => call.events.some((event) => event.includes('notifications/progress')));
   return { gate, server, gateway, session, call };
 }
 
-describe('a client whose stream broke', () => {
-  verifies('P1', 'comes back for the rest, and the call goes on meanwhile', async () => {
-    const { gate, server, gateway, session, call } = await begun();
+describe('a client whose stream has broken', () => {
+  verifies('P1', 'resumes with Last-Event-ID while the call continues', async () => {
+    const { gate, server, gateway, session, call } = await startCall();
     expect(call.events[0]).toMatch(/^id: \S+\nretry: \d+\ndata:$/);
     call.request.destroy();
     const rest = await stream(gateway, { ...session, 'last-event-id': lastId(call.events) });
@@ -75,8 +75,8 @@ describe('a client whose stream broke', () => {
     expect(server.cancelled).toEqual([]);
   });
 
-  verifies('P1', 'hears what it missed, from any point, even when all has been said', async () => {
-    const { gate, gateway, session, call } = await begun();
+  verifies('P1', 'gets missed events from any id, even after the response', async () => {
+    const { gate, gateway, session, call } = await startCall();
     call.request.destroy();
     gate.resolve(text('meanwhile'));
     const primed = lastId(call.events.slice(0, 1));
@@ -92,13 +92,13 @@ describe('a client whose stream broke', () => {
     expect([await again(), await again()]).toEqual([both, both]);
   });
 
-  verifies('F6', 'and who does not come back cancels its call within a second', async () => {
-    const { server, call } = await begun();
+  verifies('F6', 'that does not resume has its call cancelled', async () => {
+    const { server, call } = await startCall();
     call.request.destroy();
-    await until('it is cancelled', () => server.cancelled.length === 1);
+    await until('the call is cancelled', () => server.cancelled.length === 1);
   });
 
-  verifies('P4', 'is known only in its own session', async () => {
+  verifies('P4', 'can resume only in its own session', async () => {
     const byName: Authenticate = ({ headers }) => {
       const name = /^Bearer (\w+)$/.exec(headers.authorization ?? '')?.[1];
       return name === undefined ? undefined : { id: name, roles: ['user'], via: 'gateway' };
@@ -140,7 +140,7 @@ describe('a client whose stream broke', () => {
   });
 
   verifies('P1', 'of an older version is sent no event without data, and comes back all the same', async () => {
-    const { gate, gateway, session, call } = await begun('2025-06-18');
+    const { gate, gateway, session, call } = await startCall('2025-06-18');
     expect(call.events).toHaveLength(1);
     call.request.destroy();
     gate.resolve(text('older'));
