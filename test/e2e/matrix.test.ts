@@ -15,7 +15,7 @@ const SERVERS = Object.keys(DATED_SERVERS) as ServerName[];
 
 type Known = Readonly<Record<string, unknown>>;
 
-/** One client and one server, connected through the gateway. */
+/** A client and a server, connected through the gateway. */
 interface Meeting {
   readonly client: DatedClient;
   readonly server: DatedServer;
