@@ -70,11 +70,11 @@ describe('a task of a server', () => {
   });
 
   verifies('P3', 'shows its input requests and takes responses one by one', async () => {
-    const { call, send, stands } = await opened();
+    const { call, ask, stands } = await opened();
     const { taskId = '' } = (await call('asks_both')).result;
     const waiting = await stands(taskId, 'input_required');
     expect(waiting.inputRequests).toMatchObject({ left: { method: 'elicitation/create' }, right: {} });
-    const respond = (inputResponses: JsonObject) => send('tasks/update', { taskId, inputResponses });
+    const respond = (inputResponses: JsonObject) => ask('tasks/update', { taskId, inputResponses });
     expect((await respond({ left: ANN, stray: ANN })).result).toEqual({ resultType: 'complete' });
     expect(Object.keys((await stands(taskId, 'input_required')).inputRequests as JsonObject)).toEqual(['right']);
     await respond({ right: ANN });
@@ -83,11 +83,11 @@ describe('a task of a server', () => {
   });
 
   verifies('P3', 'is cancelled by its client, and can be cancelled again after its end', async () => {
-    const { call, send, stands, up } = await opened();
+    const { call, ask, stands, up } = await opened();
     const { taskId = '' } = (await call('endless')).result;
-    expect((await send('tasks/cancel', { taskId })).result).toEqual({ resultType: 'complete' });
+    expect((await ask('tasks/cancel', { taskId })).result).toEqual({ resultType: 'complete' });
     expect(await stands(taskId, 'cancelled')).not.toHaveProperty('result');
-    expect((await send('tasks/cancel', { taskId })).result).toEqual({ resultType: 'complete' });
+    expect((await ask('tasks/cancel', { taskId })).result).toEqual({ resultType: 'complete' });
     expect(up.count('tasks/cancel')).toBe(2);
   });
 
@@ -99,7 +99,7 @@ describe('a task of a server', () => {
     const second = taskClient(await first.open());
     expect((await second.stands(taskId, 'completed')).result).toEqual(text('"done"'));
     const stranger = taskClient(await gatewayUnderTest({ servers: { demo: { type: 'http', url: first.up.url } } }));
-    expect((await stranger.send('tasks/get', { taskId: String(taskId) })).error).toEqual(BAD_ID);
+    expect((await stranger.ask('tasks/get', { taskId: String(taskId) })).error).toEqual(BAD_ID);
   });
 
   it.each<[string, (id: string) => string, string]>([
@@ -108,11 +108,11 @@ describe('a task of a server', () => {
     ['garbage', () => 'garbage', 'malformed'],
     ['a state', (id) => id.replace('t1.', 'h1.'), 'malformed'],
   ])('P3: rejects %s as a task id and audits the reason', async (_, bad, reason) => {
-    const { call, send, gateway, up } = await opened();
+    const { call, ask, gateway, up } = await opened();
     const taskId = bad(String((await call('slow')).result.taskId));
-    expect((await send('tasks/get', { taskId })).error).toEqual(BAD_ID);
-    expect((await send('tasks/update', { taskId, inputResponses: {} })).error).toEqual(BAD_ID);
-    expect((await send('tasks/cancel', { taskId })).error).toEqual(BAD_ID);
+    expect((await ask('tasks/get', { taskId })).error).toEqual(BAD_ID);
+    expect((await ask('tasks/update', { taskId, inputResponses: {} })).error).toEqual(BAD_ID);
+    expect((await ask('tasks/cancel', { taskId })).error).toEqual(BAD_ID);
     expect(up.count('tasks/get') + up.count('tasks/update') + up.count('tasks/cancel')).toBe(0);
     const refused = (await gateway.audit()).filter(({ detail }) => detail.outcome === 'refused');
     expect(refused.map(({ name }) => name).sort()).toEqual(['tasks/cancel', 'tasks/get', 'tasks/update']);
@@ -126,14 +126,14 @@ describe('a task of a server', () => {
     const eve = taskClient(gateway, KNOWS, { authorization: `Bearer ${token}` });
     const taskId = String((await call('asks')).result.taskId);
     await stands(taskId, 'input_required');
-    expect((await eve.send('tasks/get', { taskId })).error).toEqual(BAD_ID);
-    expect((await eve.send('tasks/update', { taskId, inputResponses: { who: ANN } })).error).toEqual(BAD_ID);
-    expect((await eve.send('tasks/cancel', { taskId })).error).toEqual(BAD_ID);
+    expect((await eve.ask('tasks/get', { taskId })).error).toEqual(BAD_ID);
+    expect((await eve.ask('tasks/update', { taskId, inputResponses: { who: ANN } })).error).toEqual(BAD_ID);
+    expect((await eve.ask('tasks/cancel', { taskId })).error).toEqual(BAD_ID);
     expect([up.count('tasks/update'), up.count('tasks/cancel')]).toEqual([0, 0]);
   });
 
   verifies('P3', 'has one call id in the audit log, however often it is polled', async () => {
-    const { call, get, send, stands, gateway } = await opened();
+    const { call, get, ask, stands, gateway } = await opened();
     const taskId = String((await call('asks_twice')).result.taskId);
     for (const key of ['first', 'second']) {
       await until(
@@ -141,7 +141,7 @@ describe('a task of a server', () => {
         async () => key in ((await get(taskId)).inputRequests as JsonObject),
       );
       for (let at = 0; at < 3; at++) await get(taskId);
-      await send('tasks/update', { taskId, inputResponses: { [key]: ANN } });
+      await ask('tasks/update', { taskId, inputResponses: { [key]: ANN } });
     }
     await stands(taskId, 'completed');
     await get(taskId);
@@ -161,12 +161,12 @@ describe('a task of a server', () => {
     const strict = taskClient(
       await gatewayUnderTest({
         servers: { demo: { type: 'http', url: first.up.url } },
-        config: { permissions: { send: ['mcp__demo__endless'] } },
+        config: { permissions: { ask: ['mcp__demo__endless'] } },
         gateway: { stateSecrets: secrets },
       }),
     );
-    expect((await strict.send('tasks/get', { taskId })).error).toMatchObject({ data: { code: 'APPROVAL_REQUIRED' } });
-    expect((await strict.send('tasks/cancel', { taskId })).result).toEqual({ resultType: 'complete' });
+    expect((await strict.ask('tasks/get', { taskId })).error).toMatchObject({ data: { code: 'APPROVAL_REQUIRED' } });
+    expect((await strict.ask('tasks/cancel', { taskId })).result).toEqual({ resultType: 'complete' });
     expect(await first.stands(taskId, 'cancelled')).toBeDefined();
   });
 });
@@ -178,24 +178,24 @@ describe('a client', () => {
     const { error, status } = await plain.call('slow');
     expect([error, status]).toEqual([expect.objectContaining(MISSING), 400]);
     for (const method of ['tasks/get', 'tasks/update', 'tasks/cancel']) {
-      const refused = await plain.send(method, { taskId: 'none', inputResponses: {} });
+      const refused = await plain.ask(method, { taskId: 'none', inputResponses: {} });
       expect([refused.error, refused.status]).toEqual([expect.objectContaining(MISSING), 400]);
     }
-    const listening = await plain.send('subscriptions/listen', { notifications: { taskIds: ['none'] } });
+    const listening = await plain.ask('subscriptions/listen', { notifications: { taskIds: ['none'] } });
     expect(listening.error).toMatchObject(MISSING);
     expect((await plain.call('greet')).result).toMatchObject({ resultType: 'complete', ...text('"hello"') });
     expect(up.count('tasks/get')).toBe(0);
   });
 
   verifies('P3', 'sees the tasks extension and no method of the earlier tasks', async () => {
-    const { send } = await opened();
-    const { capabilities } = (await send('server/discover', {})).result;
+    const { ask } = await opened();
+    const { capabilities } = (await ask('server/discover', {})).result;
     expect(capabilities).toMatchObject({ extensions: { [TASKS]: {} } });
     expect(capabilities).not.toHaveProperty('tasks');
     for (const method of ['tasks/list', 'tasks/result']) {
-      expect(await send(method, { taskId: 'none' })).toMatchObject({ status: 404, error: { code: -32601 } });
+      expect(await ask(method, { taskId: 'none' })).toMatchObject({ status: 404, error: { code: -32601 } });
     }
-    const mismatch = await send('tasks/get', { taskId: 'none' }, { 'mcp-name': 'other' });
+    const mismatch = await ask('tasks/get', { taskId: 'none' }, { 'mcp-name': 'other' });
     expect(mismatch).toMatchObject({ status: 400, error: { code: -32020 } });
   });
 });
