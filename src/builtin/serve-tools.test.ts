@@ -22,7 +22,7 @@ const greet = tool('greet', async (input) => {
   given.integer('times', { min: 1, max: 3 });
   given.flag('loud');
   given.choice('tone', ['warm', 'cold']);
-  if (given.text('name') === 'nobody') throw new ToolFailure('There is nobody to greet. Name somebody.');
+  if (given.text('name') === 'unknown') throw new ToolFailure('The name is unknown. Give another.');
   return { content: [{ type: 'text', text: `Hello ${given.text('name')}` }] };
 });
 const crash = tool('crash', async () => {
@@ -115,9 +115,9 @@ describe('refusals', () => {
 
   it('gives the model the words of a failure', async () => {
     const { ask } = await serve();
-    expect(await ask('tools/call', { name: 'greet', arguments: { name: 'nobody' } })).toEqual({
+    expect(await ask('tools/call', { name: 'greet', arguments: { name: 'unknown' } })).toEqual({
       isError: true,
-      content: [{ type: 'text', text: 'There is nobody to greet. Name somebody.' }],
+      content: [{ type: 'text', text: 'The name is unknown. Give another.' }],
     });
   });
 

@@ -13,9 +13,9 @@ import { Peer } from '../wire/peer.ts';
 import { ToolFailure } from './tool-failure.ts';
 
 export interface BuiltinTool {
-  /** As `tools/list` shows it, facts under `_meta["dev.heddle/tool"]` included. */
+  /** The definition in `tools/list`, with the facts under `_meta["dev.heddle/tool"]`. */
   readonly definition: JsonObject & { readonly name: string };
-  /** Gives the whole result of `tools/call`. Throws a `ToolFailure` for what the model should hear. */
+  /** Returns the result of `tools/call`. Throws a `ToolFailure` with a message for the model. */
   run(input: JsonObject, signal: AbortSignal): Promise<JsonObject>;
 }
 
@@ -24,7 +24,7 @@ export interface ToolServer {
   readonly version: string;
   readonly instructions?: string;
   readonly tools: readonly BuiltinTool[];
-  /** Hears what went wrong inside a tool; the caller is told only that something did. */
+  /** Receives unexpected errors of a tool. The caller gets only a general message. */
   readonly trouble?: (error: Error) => void;
 }
 
@@ -33,7 +33,7 @@ const NOT_CACHED = { ttlMs: 0, cacheScope: 'private' };
 
 type Answer = (params: JsonObject, signal: AbortSignal) => JsonObject | Promise<JsonObject>;
 
-/** Serves tools as an MCP server on one line, to clients of either era. Resolves once the line is started. */
+/** Serves tools on one transport, to clients of either era. Resolves once the transport has started. */
 export async function serveTools(line: Transport, server: ToolServer): Promise<void> {
   const { name, version, trouble } = server;
   const answers = answersOf(server);
@@ -96,7 +96,7 @@ async function callTool(server: ToolServer, params: JsonObject, signal: AbortSig
   } catch (thrown) {
     if (thrown instanceof ToolFailure) return failed(thrown.message);
     if (!signal.aborted) server.trouble?.(thrown instanceof Error ? thrown : new Error(String(thrown)));
-    // What was thrown may name files and code of this machine, so none of it is passed on.
+    // The error may name files of this machine, so its text is not passed on.
     return failed(
       `${tool.definition.name} failed inside. Call it again; if it fails again, tell who runs this server.`,
     );

@@ -20,12 +20,12 @@ interface ListOptions {
   readonly depth: number;
   readonly maxEntries: number;
   readonly maxNames?: number;
-  /** What is not looked into. */
+  /** Directories that are not listed. */
   readonly hides: (absolute: string) => boolean;
   readonly signal: AbortSignal;
 }
 
-/** What one listing may still spend, over all its directories. */
+/** The remaining limits of one listing, over all its directories. */
 interface Budget {
   left: number;
   truncated: boolean;

@@ -1,4 +1,4 @@
-/** What every tool that only reads files says about itself, to clients and to Heddle. */
+/** The annotations and facts of every tool that only reads files. */
 export const READS_FILES = {
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   _meta: {

@@ -64,7 +64,7 @@ async function targetOf(parent: FilePlace, name: string): Promise<string> {
   }
 }
 
-/** Where directories cannot be held by handle. A parent directory swapped at the right moment is not noticed. */
+/** Finds a place without directory handles. A parent that is swapped during the lookup is not noticed. */
 async function findByName(roots: Roots, { root, names }: Location, signal: AbortSignal): Promise<FilePlace> {
   const real = await realpath(join(root, ...names));
   signal.throwIfAborted();

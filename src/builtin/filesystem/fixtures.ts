@@ -7,7 +7,7 @@ import { linkedPair } from '../../wire/linked-pair.ts';
 import { Peer } from '../../wire/peer.ts';
 import { type FilesystemOptions, serveFilesystem } from './serve-filesystem.ts';
 
-export const SECRET = 'what nobody may read';
+export const SECRET = 'secret content';
 
 /** Two roots, a look-alike of the first beside it, and a secret outside both. */
 export function aTree() {
@@ -26,7 +26,7 @@ export function aTree() {
   return { base, root, second, outside, remove: () => rmSync(base, { recursive: true }) };
 }
 
-/** Ways out of the root that somebody may have left lying in it. */
+/** Links inside the root that lead outside. */
 export function layTraps({ root, outside }: { root: string; outside: string }): void {
   const links: readonly (readonly [string, string])[] = [
     ['out-file', join(outside, 'secret.txt')],

@@ -9,7 +9,7 @@ export interface FilePlace {
   /** Its path without links when it was found. */
   readonly real: string;
   readonly stats: Stats;
-  /** What the platform is to be asked with; for people there is `real`. */
+  /** The path for system calls; messages use `real`. */
   readonly address: string;
   /** The entry of that name in this directory; a link is not followed. */
   child(name: string): Promise<FilePlace>;

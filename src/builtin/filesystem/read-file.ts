@@ -65,7 +65,7 @@ function refuseOthers({ stats }: FilePlace, path: string): void {
   throw new ToolFailure(`${quote(path)} ${why}.`);
 }
 
-/** Where to begin and end. Asks the opened file, not the one found before: it may have grown. */
+/** Returns the byte range to read, from the size of the opened file. The file may have grown since the lookup. */
 async function bounds(file: FileHandle, part: Part, maxFileBytes: number) {
   const { size, nlink } = await file.stat();
   const path = quote(part.path);

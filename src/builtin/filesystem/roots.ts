@@ -11,13 +11,13 @@ export interface Location {
 
 /** The directories a caller may look into, each free of symbolic links. */
 export interface Roots {
-  /** As they were configured, for messages. */
+  /** The configured paths, for messages. */
   readonly shown: string;
   /** A directory can be held by handle here, so that no name is looked up twice. */
   readonly holdable: boolean;
-  /** Where a path of the caller leads, by its text alone. Throws a `ToolFailure` when that is outside. */
+  /** Resolves a path of the caller by its text. Throws a `ToolFailure` when it is outside the roots. */
   locate(written: string): Location;
-  /** Where an absolute path leads that came out of a link; undefined when that is outside. */
+  /** Resolves an absolute path from a link; undefined when it is outside the roots. */
   find(absolute: string): Location | undefined;
   /** True for what is never shown, though it be inside a root: the kernel's files, and what was asked to be hidden. */
   hides(absolute: string): boolean;

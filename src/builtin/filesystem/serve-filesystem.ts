@@ -14,12 +14,12 @@ export interface FilesystemOptions {
   readonly maxFileBytes: number;
   /** Absolute paths that are never shown, though they be inside a root. */
   readonly hidden?: readonly string[];
-  /** Where it runs: Linux alone lets a directory be held while its entries are looked up. */
+  /** The platform. Only Linux can keep a directory open by handle during a lookup. */
   readonly platform?: NodeJS.Platform;
   readonly trouble?: (error: Error) => void;
 }
 
-/** Serves the filesystem tools on one line. Throws CONFIG_INVALID when a root cannot be used. */
+/** Serves the filesystem tools on one transport. Throws CONFIG_INVALID when a root cannot be used. */
 export async function serveFilesystem(line: Transport, options: FilesystemOptions): Promise<void> {
   const { maxFileBytes, platform, hidden, trouble } = options;
   const roots = await openRoots(options.roots, { platform, hidden });
