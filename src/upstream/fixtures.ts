@@ -99,7 +99,7 @@ export interface MemoryBook extends ServerBook {
   readonly memories: CachedServer[];
 }
 
-/** What a server book holds while the test runs. */
+/** Returns a server book in memory. */
 export function memoryBook(): MemoryBook {
   const memories: CachedServer[] = [];
   return { memories, all: async () => memories, remember: async (memory) => void memories.push(memory) };
@@ -157,7 +157,7 @@ interface Setting extends Partial<Omit<ServerOptions, 'plan' | 'time'>> {
   readonly plan?: Partial<ServerPlan>;
   /** The entries that the cache has at the start. */
   readonly saved?: readonly CachedServer[];
-  /** What the clock says at first. */
+  /** The initial time of the clock. */
   readonly start?: number;
 }
 

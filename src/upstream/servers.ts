@@ -60,7 +60,7 @@ export interface Servers extends ConnectionPool {
     said: { readonly method: string; readonly params: JsonObject },
     signal: AbortSignal,
   ): Promise<void>;
-  /** Starts those whose entries say `autoConnect`, and those that somebody is subscribed to. */
+  /** Starts the servers with `autoConnect` and those with subscriptions. */
   start(): void;
   /** Takes the servers of a new configuration. Only what changed is started anew; live calls come to their end. */
   update(plans: readonly ServerPlan[]): void;

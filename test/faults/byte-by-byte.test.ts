@@ -15,7 +15,7 @@ function heldBytes(): number {
   return heapUsed + arrayBuffers;
 }
 
-/** What it costs to be sent a JSON text of a mebibyte, one byte at a time, before its end. */
+/** Measures the cost of receiving 1 MiB of JSON, one byte at a time, before its end. */
 function costOf(push: (piece: Buffer) => void): number {
   const before = heldBytes();
   push(Buffer.from('"'));

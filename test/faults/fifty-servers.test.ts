@@ -20,7 +20,7 @@ function fifty(tag: string): Record<string, { command: string; args: string[] }>
     { command: '/bin/sh', args: ['-c', 'exec 1>&-; cat', tag] },
   ];
   const servers: Record<string, { command: string; args: string[] }> = {};
-  // The dead come first, so that whoever waited for them would wait.
+  // The dead servers come first, so that waiting for them would show.
   for (let at = 0; at < 10; at++) servers[`dead${at}`] = dead[at % dead.length] as (typeof dead)[number];
   for (let at = 0; at < 40; at++) servers[`live${at}`] = { command: '/bin/sh', args: [TINY, tag] };
   return servers;

@@ -81,7 +81,7 @@ for (const [kind, hello, open] of KINDS) {
     await until('no socket is left', () => sockets.size === 0);
   });
 
-  verifies('T5', `${kind}: closes the sockets of messages that nobody took`, async () => {
+  verifies('T5', `${kind}: closes the sockets of messages that the server never accepted`, async () => {
     const { peer, open: sockets, posted } = await start();
     const told = Array.from({ length: 3 }, () => peer.notify('notifications/x'));
     const failed = Promise.all(told.map((one) => expect(one).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' })));

@@ -1,14 +1,14 @@
-// Holds one flooding server in a process of its own, and says how it fared: `node measure-flood.mjs KIND MEGABYTES`.
+// Runs one flooding server in a process of its own and prints counts and memory: `node measure-flood.mjs KIND MEGABYTES`.
 import { fileURLToPath } from 'node:url';
 import { openWatchdog } from '../../src/process/watchdog.ts';
-import { StdioLine } from '../../src/upstream/transports/stdio-transport.ts';
+import { StdioClientTransport } from '../../src/upstream/transports/stdio-transport.ts';
 import { Peer } from '../../src/wire/peer.ts';
 
 const [kind, megabytes] = process.argv.slice(2);
 const server = fileURLToPath(new URL('../servers/flooding-server.mjs', import.meta.url));
 const watchdog = openWatchdog();
 const troubles = [];
-const line = new StdioLine({
+const transport = new StdioClientTransport({
   server: 'flood',
   watchdog,
   command: process.execPath,
@@ -16,8 +16,8 @@ const line = new StdioLine({
   env: {},
   onTrouble: (reason) => troubles.push(reason),
 });
-let heard = 0;
-const peer = new Peer(line, { server: 'flood', hear: () => void heard++ });
+let received = 0;
+const peer = new Peer(transport, { server: 'flood', onNotification: () => void received++ });
 await peer.start();
 const ask = (method, params = {}) => peer.request(method, params, { deadlineMs: 240_000 });
 
@@ -32,12 +32,14 @@ const flood = ask(kind, { megabytes: Number(megabytes) }).then(
   () => 'answered',
   (error) => error.message,
 );
-// Nobody reads meanwhile: what cannot be written has to wait at the server, not here.
+// The process does not read meanwhile, so unwritten output has to wait at the server.
 if (kind === 'notifications') for (const end = performance.now() + 300; performance.now() < end; );
 const outcome = await flood;
 await ask('still there?');
 clearInterval(sampler);
 const grownMegabytes = (peak - before) / 1024 ** 2;
-process.stdout.write(JSON.stringify({ grownMegabytes, outcome, heard, troubles, stderr: line.stderr().length }));
+process.stdout.write(
+  JSON.stringify({ grownMegabytes, outcome, received, troubles, stderr: transport.stderr().length }),
+);
 await peer.close();
 watchdog.close();

@@ -15,7 +15,7 @@ interface Place {
   /** How often a server was started. */
   starts(name?: string): number;
   say(server: string, tool: string, message?: string): Promise<string>;
-  /** Whether any of its processes runs. */
+  /** Returns true while any of its processes runs. */
   runs(name: string): boolean;
 }
 
@@ -89,7 +89,7 @@ verifies('T5', 'flaps: it is given up after a few attempts instead of being star
 });
 
 for (const method of ['initialize', 'tools/list']) {
-  verifies('F2', `hangs in ${method}: whoever gives up is let go at once, and closing leaves no process`, async () => {
+  verifies('F2', `hangs in ${method}: a cancelled caller returns at once, and closing leaves no process`, async () => {
     const here = await place({ a: [`hang=${method}`], b: [] });
     const abort = new AbortController();
     const waiting = here.heddle.call('a.echo', { message: 'x' }, { signal: abort.signal });
@@ -114,7 +114,7 @@ verifies('F2', 'hangs in a call: it is timed out, cancelled at the server, and t
 
 for (const [fault, tool] of [
   ['answers twice', 'twice'],
-  ['answers what nobody asked', 'stranger'],
+  ['sends a response without a request', 'stranger'],
   ['prints garbage and half lines', 'garbage'],
   ['drips one byte at a time', 'drip'],
 ] as const) {
@@ -139,7 +139,7 @@ it('understands an answer that comes in two halves, cut in the middle of a lette
   expect(await here.say('a', 'halves')).toBe('hello ✓');
 });
 
-verifies('F3', 'answers after it was told to stop: that answer reaches nobody', async () => {
+verifies('F3', 'drops a response that arrives after the cancellation', async () => {
   const here = await place({ a: [] });
   await here.say('a', 'echo');
   const late = here.heddle.call('a.late', { message: 'too late' }, { timeoutMs: 50 });

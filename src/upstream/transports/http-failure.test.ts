@@ -36,8 +36,8 @@ it.each([
   ['CERT_HAS_EXPIRED', /certificate has expired/],
   ['ERR_TLS_CERT_ALTNAME_INVALID', /certificate is for another name/],
   ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', /issuer that this machine does not trust/],
-  ['ERR_SSL_WRONG_VERSION_NUMBER', /does not speak TLS/],
-])('says what is wrong with the secure line: %s', (code, message) => {
+  ['ERR_SSL_WRONG_VERSION_NUMBER', /does not use TLS at this port/],
+])('names the TLS problem: %s', (code, message) => {
   const failure = toTransportFailure('demo', Object.assign(new Error('x'), { code }));
   expect(failure).toMatchObject({ code: 'UPSTREAM_UNREACHABLE', delivered: 'no', details: { code } });
   expect(failure.message).toMatch(message);
