@@ -20,7 +20,7 @@ export type Definitions = { readonly server: string; readonly tools: readonly Js
 /** The tools that a server lists to clients with a capability set. */
 export interface CapabilityToolList {
   readonly server: string;
-  readonly abilities: number;
+  readonly capabilitySet: number;
   readonly tools: readonly JsonObject[];
 }
 
@@ -35,14 +35,14 @@ export interface CatalogOptions {
   /** The last known lists of servers, used before the servers are started. */
   readonly remembered: readonly Definitions[];
   /** The last known tools by capability set. */
-  readonly rememberedAble?: readonly CapabilityToolList[];
+  readonly capabilityTools?: readonly CapabilityToolList[];
   /** Called with each changed list, and its audience if not all callers see the change. Templates count as resources. */
   readonly onChange: (list: ChangedList, audience?: Audience) => void;
 }
 
 /** The clients that see a change: those with one capability set, or one private user. */
 export interface Audience {
-  readonly abilities?: number;
+  readonly capabilitySet?: number;
   readonly user?: PrivateUser;
 }
 
@@ -56,7 +56,7 @@ export interface LiveCatalog {
   /** Replaces a list of a server, the tools by default. Only the entries of that server are built again. */
   update(server: string, items: readonly JsonObject[], kind?: ListKind): void;
   /** Replaces the tools that a server lists to clients with a capability set. */
-  updateAble(able: CapabilityToolList): void;
+  updateCapabilityTools(listed: CapabilityToolList): void;
   /** Applies a new configuration. Removed servers disappear, and changed ones are built again. */
   configure(owners: Owners): void;
 }
@@ -75,10 +75,9 @@ export const CHANGED_LIST_OF: Readonly<Record<ListKind, ChangedList>> = {
 const signature = (entry: ServerEntry | undefined) => entry && signatureOf(entry);
 
 /** Holds the current catalog and replaces it when a list or an entry of a server changes. */
-export function liveCatalog({ owners: first, remembered, rememberedAble = [], onChange }: CatalogOptions): LiveCatalog {
-  const lists = new ServerLists();
-  const entries = new EntryLists();
-  let owners = first;
+export function liveCatalog({ remembered, capabilityTools = [], onChange, ...first }: CatalogOptions): LiveCatalog {
+  const [lists, entries] = [new ServerLists(), new EntryLists()];
+  let { owners } = first;
   const views = privateViews({
     parts: entries,
     ownerOf: (server) => owners.get(server),
@@ -95,8 +94,8 @@ export function liveCatalog({ owners: first, remembered, rememberedAble = [], on
     entries.putCapabilityEntries(server, capabilityEntries(server, { shared, byCapability }, owner));
   }
 
-  function takeCapabilityTools({ server, abilities, tools }: CapabilityToolList): void {
-    lists.putCapabilityTools(server, abilities, tools);
+  function takeCapabilityTools({ server, capabilitySet, tools }: CapabilityToolList): void {
+    lists.putCapabilityTools(server, capabilitySet, tools);
     rebuildCapabilityEntries(server);
   }
 
@@ -122,7 +121,7 @@ export function liveCatalog({ owners: first, remembered, rememberedAble = [], on
     for (const kind of LIST_KINDS) if (known[kind]) take(server, kind, known[kind]);
   }
 
-  for (const one of rememberedAble) takeCapabilityTools(one);
+  for (const listed of capabilityTools) takeCapabilityTools(listed);
 
   return {
     current: (caller) => (caller ? views.of(caller) : entries.catalog()),
@@ -134,11 +133,12 @@ export function liveCatalog({ owners: first, remembered, rememberedAble = [], on
       // An empty list of another kind that stays empty is not a change.
       if (kind === 'tools' || had > 0 || items.length > 0) onChange(CHANGED_LIST_OF[kind]);
     },
-    updateAble(found) {
-      const { server, abilities } = found;
-      const before = lists.additionalTools(server, abilities);
-      takeCapabilityTools(found);
-      if (!isDeepStrictEqual(before, lists.additionalTools(server, abilities))) onChange('tools', { abilities });
+    updateCapabilityTools(listed) {
+      const { server, capabilitySet } = listed;
+      const additional = () => lists.additionalTools(server, capabilitySet);
+      const before = additional();
+      takeCapabilityTools(listed);
+      if (!isDeepStrictEqual(before, additional())) onChange('tools', { capabilitySet });
     },
     configure(next) {
       const before = owners;

@@ -27,7 +27,7 @@ export function changePublishers(
 /** Publishes changes of the catalog, with the capabilities or the private user that they are limited to. */
 export const catalogPublisher =
   (changes: Feed<Change>): CatalogOptions['onChange'] =>
-  (subject, { abilities: capabilities, user } = {}) =>
+  (subject, { capabilitySet: capabilities, user } = {}) =>
     changes.publish({
       kind: 'catalog',
       subject,
@@ -59,7 +59,7 @@ type ListHandlers = Pick<ServersOptions, 'onList' | 'onCapabilityTools' | 'onPri
 /** Puts the lists of servers into the catalog: the shared ones, and those of private connections. */
 export const listsFor = (catalog: LiveCatalog): ListHandlers => ({
   onList: (server, kind, items) => catalog.update(server, items, kind),
-  onCapabilityTools: (server, abilities, tools) => catalog.updateAble({ server, abilities, tools }),
+  onCapabilityTools: (server, capabilitySet, tools) => catalog.updateCapabilityTools({ server, capabilitySet, tools }),
   onPrivateList: (server, user, listed) => catalog.privately.put({ server, user, ...listed }),
   onPrivateEnd: (server, user) => catalog.privately.end(server, user),
 });

@@ -6,11 +6,11 @@ import type { ServerCache } from '../upstream/lifecycle/server-cache.ts';
 export function rememberedOf(
   cache: ServerCache,
   plans: readonly ServerPlan[],
-): Pick<CatalogOptions, 'remembered' | 'rememberedAble'> {
+): Pick<CatalogOptions, 'remembered' | 'capabilityTools'> {
   return {
     remembered: plans.flatMap((plan) => cache.shared(plan) ?? []).map(({ server, lists }) => ({ server, ...lists })),
-    rememberedAble: plans
+    capabilityTools: plans
       .flatMap(cache.withCapabilities)
-      .map(({ server, capabilitySet, lists: { tools } }) => ({ server, abilities: capabilitySet, tools })),
+      .map(({ server, capabilitySet, lists: { tools } }) => ({ server, capabilitySet, tools })),
   };
 }

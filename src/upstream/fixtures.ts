@@ -19,12 +19,12 @@ export type TinyAnswer = (params: JsonObject) => JsonObject | Promise<JsonObject
 
 export interface TinyServer {
   readonly serve: Serve;
-  /** The methods it was asked, in order, over all lines. */
-  readonly asked: string[];
-  /** The notifications it was sent. */
-  readonly heard: [string, JsonObject][];
-  /** Its end of every line it was ever given. */
-  readonly lines: Peer[];
+  /** The methods of the requests received, in order, over all transports. */
+  readonly requests: string[];
+  /** The notifications received: method and params. */
+  readonly notifications: [string, JsonObject][];
+  /** The server's end of each transport, in the order of their opening. */
+  readonly transports: Peer[];
 }
 
 export const HELLO: JsonObject = {
@@ -33,38 +33,38 @@ export const HELLO: JsonObject = {
   serverInfo: { name: 'tiny', version: '1' },
 };
 
-/** A server in this process that answers by method, and refuses what it does not know as old servers do. */
+/** Creates an in-process server that answers by method. Other methods get `METHOD_NOT_FOUND`. */
 export function tinyServer(answers: Readonly<Record<string, TinyAnswer>> = {}): TinyServer {
   const all: Readonly<Record<string, TinyAnswer>> = {
     initialize: () => HELLO,
     'tools/list': () => ({ tools: [] }),
     ...answers,
   };
-  const asked: string[] = [];
-  const lines: Peer[] = [];
-  const heard: [string, JsonObject][] = [];
+  const requests: string[] = [];
+  const transports: Peer[] = [];
+  const notifications: [string, JsonObject][] = [];
   return {
-    asked,
-    heard,
-    lines,
-    async serve(line) {
-      const peer = new Peer(line, {
+    requests,
+    notifications,
+    transports,
+    async serve(transport) {
+      const peer = new Peer(transport, {
         server: 'Heddle',
-        onNotification: (method, params) => heard.push([method, params]),
+        onNotification: (method, params) => notifications.push([method, params]),
         async answer(method, params) {
-          asked.push(method);
+          requests.push(method);
           const answer = all[method];
-          if (!answer) throw new RpcError(METHOD_NOT_FOUND, `${method} is not here.`);
+          if (!answer) throw new RpcError(METHOD_NOT_FOUND, `${method} is not supported.`);
           return answer(params);
         },
       });
-      lines.push(peer);
+      transports.push(peer);
       await peer.start();
     },
   };
 }
 
-/** An answer that never comes. */
+/** Returns a promise that stays pending: a server that does not answer. */
 export const never = (): Promise<JsonObject> => new Promise(() => {});
 
 export function toolCall(name: string, input: JsonObject = {}, more: Partial<ResolvedCall> = {}): ResolvedCall {
@@ -92,52 +92,52 @@ export function toolCall(name: string, input: JsonObject = {}, more: Partial<Res
   };
 }
 
-/** A checked entry with its defaults, as configuration gives it. */
+/** Parses a server entry and adds its defaults, as the configuration does. */
 export const entryOf = <T>(written: JsonObject): T => serverEntry.parse(written) as T;
 
 export interface MemoryBook extends ServerBook {
-  readonly memories: CachedServer[];
+  readonly saved: CachedServer[];
 }
 
-/** Returns a server book in memory. */
+/** Creates a server book that keeps its entries in memory. */
 export function memoryBook(): MemoryBook {
-  const memories: CachedServer[] = [];
-  return { memories, all: async () => memories, remember: async (memory) => void memories.push(memory) };
+  const saved: CachedServer[] = [];
+  return { saved, all: async () => saved, remember: async (entry) => void saved.push(entry) };
 }
 
-/** Time that passes when the test says so. */
+/** A clock and timers that only `pass` moves on. */
 export interface FakeTime extends Time {
   pass(ms: number): void;
-  /** How many alarms are set. */
+  /** Returns the number of pending timers. */
   timers(): number;
 }
 
 export function fakeTime(start = 1_000_000): FakeTime {
   let now = start;
-  const set = new Set<{ readonly at: number; readonly ring: () => void }>();
-  const nextBefore = (end: number) => [...set].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)[0];
+  const pending = new Set<{ readonly at: number; readonly callback: () => void }>();
+  const nextBefore = (end: number) => [...pending].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)[0];
   return {
     clock: () => now,
     random: () => 0.5,
-    timer(delayMs, ring) {
-      const alarm = { at: now + delayMs, ring };
-      set.add(alarm);
-      return () => void set.delete(alarm);
+    timer(delayMs, callback) {
+      const timer = { at: now + delayMs, callback };
+      pending.add(timer);
+      return () => void pending.delete(timer);
     },
-    timers: () => set.size,
+    timers: () => pending.size,
     pass(ms) {
       const end = now + ms;
       for (let next = nextBefore(end); next; next = nextBefore(end)) {
-        set.delete(next);
+        pending.delete(next);
         now = Math.max(now, next.at);
-        next.ring();
+        next.callback();
       }
       now = end;
     },
   };
 }
 
-/** The plan of a server; say only how it is reached, and what your test is about. */
+/** Returns a server plan with defaults. A test gives `connect` and the members that it checks. */
 export const planOf = (plan: Partial<ServerPlan> & Pick<ServerPlan, 'connect'>): ServerPlan => ({
   name: 'demo',
   scope: 'project',
@@ -157,28 +157,31 @@ interface Setting extends Partial<Omit<ServerOptions, 'plan' | 'time'>> {
   readonly plan?: Partial<ServerPlan>;
   /** The entries that the cache has at the start. */
   readonly saved?: readonly CachedServer[];
-  /** The initial time of the clock. */
+  /** The time of the clock at the start. */
   readonly start?: number;
 }
 
-/** A server over the tiny one, or whatever `connect` is given, with all it tells. Closed when the test ends. */
+/**
+ * Creates a `Server` that connects to the tiny server, or by `connect` if given, and records its callbacks.
+ * Closes it when the test ends.
+ */
 export function serverOf(tiny: TinyServer, { connect, plan, start, saved = [], ...more }: Setting = {}) {
-  const asked: ConnectOptions[] = [];
+  const attempts: ConnectOptions[] = [];
   const events: ServerEvent[] = [];
   const lists: [ListKind, readonly JsonObject[]][] = [];
   const notes: string[] = [];
-  const memories: CachedServer[] = [];
-  const reach = connect ?? connectInMemory(tiny.serve);
+  const written: CachedServer[] = [];
+  const open = connect ?? connectInMemory(tiny.serve);
   const time = fakeTime(start);
   const server = new Server({
     plan: planOf({
       connect(options) {
-        asked.push(options);
-        return reach(options);
+        attempts.push(options);
+        return open(options);
       },
       ...plan,
     }),
-    cache: openServerCache({ saved, book: { remember: async (entry) => void memories.push(entry) } }),
+    cache: openServerCache({ saved, book: { remember: async (entry) => void written.push(entry) } }),
     limited: (task) => task(),
     subscriptions: serverSubscriptions(() => {}),
     user: undefined,
@@ -192,5 +195,5 @@ export function serverOf(tiny: TinyServer, { connect, plan, start, saved = [], .
     ...more,
   });
   onTestFinished(() => server.close());
-  return { server, asked, events, lists, notes, memories, time };
+  return { server, attempts, events, lists, notes, saved: written, time };
 }

@@ -16,9 +16,9 @@ const RELATED = { 'io.modelcontextprotocol/related-task': { taskId: 't1' } };
 const FORM = { message: 'Who?', requestedSchema: { type: 'object', properties: { name: { type: 'string' } } } };
 const DONE = { content: [{ type: 'text', text: 'done' }] };
 
-const visitFirst = () => {
+const requireUrl = () => {
   const elicitations = [{ mode: 'url', elicitationId: 'e1', url: 'https://example.com/', message: 'Sign in.' }];
-  throw new RpcError(-32042, 'Visit first.', { elicitations });
+  throw new RpcError(-32042, 'Visit the URL first.', { elicitations });
 };
 
 const aTaskCall = (more: Partial<ResolvedCall> = {}) =>
@@ -35,14 +35,14 @@ const aTaskCall = (more: Partial<ResolvedCall> = {}) =>
 afterEach(() => vi.useRealTimers());
 
 async function opened(answers: Readonly<Record<string, TinyAnswer>>, capabilities: JsonObject = { tasks: TASKS }) {
-  const said: JsonObject[] = [];
+  const toolCalls: JsonObject[] = [];
   const suspended = suspendedCalls();
   const sampling = () => ({ maxCalls: 0, windowMs: 1, maxTokens: 0 });
   const serverRequests = openServerRequests({ suspendedCalls: suspended, roots: () => [], sampling });
   const server = tinyServer({
     initialize: () => ({ ...HELLO, protocolVersion: '2025-11-25', capabilities: { tools: {}, ...capabilities } }),
     'tools/call': (params) => {
-      said.push(params);
+      toolCalls.push(params);
       return params.task ? { task: { taskId: 't1', status: 'working' } } : DONE;
     },
     'tasks/result': () => ({ ...DONE, _meta: { ...RELATED, kept: 1 } }),
@@ -58,51 +58,51 @@ async function opened(answers: Readonly<Record<string, TinyAnswer>>, capabilitie
     serverRequests,
   });
   onTestFinished(() => connection.close());
-  return { server, connection, said, suspended };
+  return { server, connection, toolCalls, suspended };
 }
 
 verifies('P3', 'calls a tool that requires a task as a task, and fetches its result', async () => {
-  const { connection, server, said } = await opened({});
+  const { connection, server, toolCalls } = await opened({});
   expect(await connection.send(aTaskCall())).toMatchObject({
     kind: 'complete',
     value: { ...DONE, _meta: { kept: 1 } },
   });
-  expect(said).toMatchObject([{ name: 'long', task: { ttl: 600_000 } }]);
-  expect(server.asked.slice(-2)).toEqual(['tools/call', 'tasks/result']);
+  expect(toolCalls).toMatchObject([{ name: 'long', task: { ttl: 600_000 } }]);
+  expect(server.requests.slice(-2)).toEqual(['tools/call', 'tasks/result']);
 });
 
 verifies('P3', 'calls other tools, and all tools of a server without tasks, plainly', async () => {
-  const { connection, said } = await opened({});
+  const { connection, toolCalls } = await opened({});
   await connection.send(toolCall('long', {}, { capabilities: CAPABILITIES }));
   const old = await opened({}, {});
   await old.connection.send(aTaskCall());
-  expect([said, old.said].flat().map(({ task }) => task)).toEqual([undefined, undefined]);
+  expect([toolCalls, old.toolCalls].flat().map(({ task }) => task)).toEqual([undefined, undefined]);
 });
 
 verifies('P3', 'returns the result of a server that answers a task call at once', async () => {
   const { connection, server } = await opened({ 'tools/call': () => DONE });
   expect(await connection.send(aTaskCall())).toMatchObject({ kind: 'complete', value: DONE });
-  expect(server.asked).not.toContain('tasks/result');
+  expect(server.requests).not.toContain('tasks/result');
 });
 
 verifies('P3', 'attributes an input request to the call of its related task', async () => {
-  const ask = (taskId: string): Promise<JsonObject> => {
+  const elicit = (taskId: string): Promise<JsonObject> => {
     const related = { 'io.modelcontextprotocol/related-task': { taskId } };
-    return (asked.server.lines[0] as (typeof asked.server.lines)[number]).request(
+    return (server.transports[0] as (typeof server.transports)[number]).request(
       'elicitation/create',
       { ...FORM, message: taskId, _meta: related },
       { deadlineMs: 120_000 },
     );
   };
   let begun = 0;
-  const asked = await opened({
+  const { server, connection } = await opened({
     'tools/call': () => ({ task: { taskId: `t${++begun}` } }),
     'tasks/result': async ({ taskId }) => {
-      if (taskId === 't1') await until('the other asks', () => begun === 2);
-      return { content: [], said: await ask(String(taskId)) };
+      if (taskId === 't1') await until('the other task has begun', () => begun === 2);
+      return { content: [], response: await elicit(String(taskId)) };
     },
   });
-  const results = await Promise.all([asked.connection.send(aTaskCall()), asked.connection.send(aTaskCall())]);
+  const results = await Promise.all([connection.send(aTaskCall()), connection.send(aTaskCall())]);
   expect(results).toMatchObject([
     {
       kind: 'input-required',
@@ -111,17 +111,17 @@ verifies('P3', 'attributes an input request to the call of its related task', as
     },
     { kind: 'input-required', inputRequests: { q1: { params: { message: 't2' } } } },
   ]);
-  expect(asked.connection.sendsUnrelatedRequests()).toBe(false);
+  expect(connection.sendsUnrelatedRequests()).toBe(false);
 });
 
 verifies('P3', 'cancels the task when its caller leaves', async () => {
   const { connection, server } = await opened({ 'tasks/result': never });
   const leave = new AbortController();
   const left = connection.send(aTaskCall({ signal: leave.signal })).catch(({ code }) => code);
-  await until('it is waited for', () => server.asked.includes('tasks/result'));
+  await until('tasks/result has arrived', () => server.requests.includes('tasks/result'));
   leave.abort();
   expect(await left).toBe('CALL_CANCELLED');
-  await until('the server knows', () => server.asked.includes('tasks/cancel'));
+  await until('tasks/cancel has arrived', () => server.requests.includes('tasks/cancel'));
 });
 
 for (const [how, code] of [
@@ -141,57 +141,57 @@ for (const [how, code] of [
     const leave = new AbortController();
     const options = code === 'UPSTREAM_TIMEOUT' ? { timeoutMs: 20 } : {};
     const left = connection.send(aTaskCall({ signal: leave.signal, options })).catch((thrown) => thrown.code);
-    await until('it begins', () => server.asked.includes('tools/call'));
+    await until('tools/call has arrived', () => server.requests.includes('tools/call'));
     if (code === 'CALL_CANCELLED') leave.abort();
     expect(await left).toBe(code);
     const finished = connection.drain();
     name.resolve({ task: { taskId: 't1' } });
     await finished;
     expect(cancelled).toEqual([{ taskId: 't1' }]);
-    expect(server.asked).not.toContain('tasks/result');
+    expect(server.requests).not.toContain('tasks/result');
     // A server that got this would not send the task id.
-    expect(server.heard.map(([method]) => method)).not.toContain('notifications/cancelled');
+    expect(server.notifications.map(([method]) => method)).not.toContain('notifications/cancelled');
   });
 }
 
 verifies('P3', 'rejects the continuation of a modern task without calling the tool again', async () => {
-  const { connection, said } = await opened({});
-  const from = { kind: 'task', server: 'demo', taskId: 'x', pollMs: 1 } as const;
-  await expect(connection.send(toolCall('long', {}, { continuation: from }))).rejects.toMatchObject({
+  const { connection, toolCalls } = await opened({});
+  const continuation = { kind: 'task', server: 'demo', taskId: 'x', pollMs: 1 } as const;
+  await expect(connection.send(toolCall('long', {}, { continuation }))).rejects.toMatchObject({
     code: 'UPSTREAM_REFUSED',
   });
-  expect(said).toEqual([]);
+  expect(toolCalls).toEqual([]);
 });
 
 verifies('P3', 'begins a task again after -32042 only when the user agreed and the page was visited', async () => {
   let wasVisited = false;
-  const { connection, server, said } = await opened({ 'tasks/result': () => (wasVisited ? DONE : visitFirst()) });
-  const asked = await connection.send(aTaskCall());
-  expect(asked).toMatchObject({ kind: 'input-required', continuation: { kind: 'call-again', after: ['e1'] } });
-  const from = { kind: 'call-again', server: 'demo', after: ['e1'] } as const;
-  for (const answers of [{ q1: { action: 'decline' } }, {}]) {
-    expect(await connection.send(aTaskCall({ continuation: from, inputResponses: answers }))).toMatchObject({
+  const { connection, server, toolCalls } = await opened({ 'tasks/result': () => (wasVisited ? DONE : requireUrl()) });
+  const required = await connection.send(aTaskCall());
+  expect(required).toMatchObject({ kind: 'input-required', continuation: { kind: 'call-again', after: ['e1'] } });
+  const continuation = { kind: 'call-again', server: 'demo', after: ['e1'] } as const;
+  for (const inputResponses of [{ q1: { action: 'decline' } }, {}]) {
+    expect(await connection.send(aTaskCall({ continuation, inputResponses }))).toMatchObject({
       kind: 'complete',
       isError: true,
     });
   }
-  expect(said).toHaveLength(1);
-  const again = connection.send(aTaskCall({ continuation: from, inputResponses: { q1: { action: 'accept' } } }));
+  expect(toolCalls).toHaveLength(1);
+  const again = connection.send(aTaskCall({ continuation, inputResponses: { q1: { action: 'accept' } } }));
   wasVisited = true;
-  await server.lines[0]?.notify('notifications/elicitation/complete', { elicitationId: 'e1' });
+  await server.transports[0]?.notify('notifications/elicitation/complete', { elicitationId: 'e1' });
   expect(await again).toMatchObject({ kind: 'complete', value: DONE });
-  expect(said).toMatchObject([{ task: {} }, { task: {} }]);
+  expect(toolCalls).toMatchObject([{ task: {} }, { task: {} }]);
 });
 
 verifies('P3', 'returns the URLs of a -32042 error that came before the task began', async () => {
-  const { connection } = await opened({ 'tools/call': visitFirst });
+  const { connection } = await opened({ 'tools/call': requireUrl });
   expect(await connection.send(aTaskCall())).toMatchObject({
     kind: 'input-required',
     inputRequests: { q1: { params: { mode: 'url', url: 'https://example.com/' } } },
     continuation: { kind: 'call-again', after: ['e1'] },
   });
-  const unable = connection.send(aTaskCall({ capabilities: { ...CAPABILITIES, url: false } }));
-  await expect(unable).rejects.toMatchObject({ code: 'UPSTREAM_REFUSED', details: { rpc: { code: -32042 } } });
+  const withoutUrl = connection.send(aTaskCall({ capabilities: { ...CAPABILITIES, url: false } }));
+  await expect(withoutUrl).rejects.toMatchObject({ code: 'UPSTREAM_REFUSED', details: { rpc: { code: -32042 } } });
 });
 
 verifies('P3', 'drains a connection only after the task that is beginning on it is done', async () => {
@@ -204,9 +204,9 @@ verifies('P3', 'drains a connection only after the task that is beginning on it 
   const sending = connection.send(aTaskCall());
   expect(connection.inFlight()).toBe(1);
   const finishing = connection.drain();
-  await until('it begins', () => server.asked.includes('tools/call'));
+  await until('tools/call has arrived', () => server.requests.includes('tools/call'));
   name.resolve({ task: { taskId: 't1' } });
-  await until('it is waited for', () => server.asked.includes('tasks/result'));
+  await until('tasks/result has arrived', () => server.requests.includes('tasks/result'));
   expect(connection.inFlight()).toBe(1);
   result.resolve(DONE);
   expect(await sending).toMatchObject({ kind: 'complete', value: DONE });
@@ -222,15 +222,15 @@ verifies('T6', 'cancels a task after its timeout, or else after ten minutes', as
     [{}, 600_000],
   ] as const) {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-    const { connection, server, said } = await opened({ 'tasks/result': never });
+    const { connection, server, toolCalls } = await opened({ 'tasks/result': never });
     const sending = connection.send(aTaskCall({ options })).catch(({ code }) => code);
-    await vi.waitFor(() => expect(server.asked).toContain('tasks/result'), { timeout: 60_000 });
-    expect(said).toMatchObject([{ task: { ttl: Math.max(ms, 600_000) } }]);
+    await vi.waitFor(() => expect(server.requests).toContain('tasks/result'), { timeout: 60_000 });
+    expect(toolCalls).toMatchObject([{ task: { ttl: Math.max(ms, 600_000) } }]);
     await vi.advanceTimersByTimeAsync(ms - 100);
     expect(connection.inFlight()).toBe(1);
     await vi.advanceTimersByTimeAsync(100);
     expect(await sending).toBe('UPSTREAM_TIMEOUT');
-    await vi.waitFor(() => expect(server.asked).toContain('tasks/cancel'), { timeout: 60_000 });
+    await vi.waitFor(() => expect(server.requests).toContain('tasks/cancel'), { timeout: 60_000 });
     vi.useRealTimers();
   }
 });
@@ -240,30 +240,30 @@ verifies(
   'reports progress by the token of the call that began the task, also after an input request',
   async () => {
     const seen: JsonObject[] = [];
-    const report = (progress: JsonObject) => void seen.push(progress);
-    const { connection, server, said, suspended } = await opened({
+    const onProgress = (progress: JsonObject) => void seen.push(progress);
+    const { connection, server, toolCalls, suspended } = await opened({
       async 'tasks/result'(params) {
         expect(params).toEqual({ taskId: 't1' });
-        const { progressToken } = (said[0] as JsonObject)._meta as { progressToken: number };
-        const [line] = server.lines;
-        await line?.notify('notifications/progress', { progressToken, progress: 1 });
-        await line?.request('elicitation/create', { ...FORM, _meta: RELATED }, { deadlineMs: 120_000 });
-        await line?.notify('notifications/progress', { progressToken, progress: 2 });
+        const { progressToken } = (toolCalls[0] as JsonObject)._meta as { progressToken: number };
+        const [transport] = server.transports;
+        await transport?.notify('notifications/progress', { progressToken, progress: 1 });
+        await transport?.request('elicitation/create', { ...FORM, _meta: RELATED }, { deadlineMs: 120_000 });
+        await transport?.notify('notifications/progress', { progressToken, progress: 2 });
         return DONE;
       },
     });
-    const { continuation: from } = (await connection.send(aTaskCall({ onProgress: report }))) as {
+    const { continuation } = (await connection.send(aTaskCall({ onProgress }))) as {
       continuation: Continuation;
     };
     expect(seen).toMatchObject([{ progress: 1 }]);
     const later: JsonObject[] = [];
-    const answers = { q1: { action: 'accept', content: { name: 'Ada' } } };
-    const round = aTaskCall({
-      continuation: from,
-      inputResponses: answers,
+    const inputResponses = { q1: { action: 'accept', content: { name: 'Ada' } } };
+    const call = aTaskCall({
+      continuation,
+      inputResponses,
       onProgress: (progress) => void later.push(progress),
     });
-    expect(await resumeSuspended(suspended, round)).toMatchObject({ kind: 'complete', value: DONE });
+    expect(await resumeSuspended(suspended, call)).toMatchObject({ kind: 'complete', value: DONE });
     expect(later).toMatchObject([{ progress: 2 }]);
   },
 );

@@ -28,15 +28,15 @@ afterEach(async () => {
 });
 
 interface Setting {
-  readonly memories?: readonly CachedServer[];
+  readonly saved?: readonly CachedServer[];
   readonly inProcess?: ReadonlyMap<string, Serve>;
   readonly localConcurrency?: number;
   readonly scope?: 'project' | 'builtin';
 }
 
-/** Real servers by entry, with everything they need. */
+/** Opens real servers from their entries. Closes them after the test. */
 async function open(entries: Readonly<Record<string, JsonObject>>, setting: Setting = {}) {
-  const { memories = [], inProcess = new Map(), localConcurrency = 3, scope = 'project' } = setting;
+  const { saved = [], inProcess = new Map(), localConcurrency = 3, scope = 'project' } = setting;
   const [watchdog, pool, book] = [openWatchdog(), httpPool(), memoryBook()];
   const env = { PATH: process.env.PATH };
   const plans = Object.entries(entries).map(([name, written]) =>
@@ -50,7 +50,7 @@ async function open(entries: Readonly<Record<string, JsonObject>>, setting: Sett
   const quiet = { onStatus: () => {}, onNotification: () => {} };
   const servers = openServers({
     plans,
-    cache: openServerCache({ saved: memories, book }),
+    cache: openServerCache({ saved, book }),
     ...limits,
     ...quiet,
     onList,
@@ -77,7 +77,7 @@ async function startLog() {
   return { log, odd, pids };
 }
 
-verifies('T3', 'starts nothing until it is needed, and then only that, once for all who ask', async () => {
+verifies('T3', 'starts a server at its first use, and once for 20 concurrent connects', async () => {
   const { odd, pids } = await startLog();
   const { servers, listed, states } = await open({ one: odd(), other: odd() });
   expect(states()).toEqual({ one: 'pending', other: 'pending' });
@@ -94,16 +94,16 @@ verifies('T3', 'starts nothing until it is needed, and then only that, once for 
   ]);
 });
 
-verifies('T3', 'starts by itself those that ask for it', async () => {
+verifies('T3', 'starts the servers with autoConnect by itself', async () => {
   const { odd, pids } = await startLog();
   const { servers, states } = await open({ eager: { ...odd(), autoConnect: true }, lazy: odd() });
   servers.start();
-  await until('the eager one is connected', () => states().eager === 'connected');
+  await until('the eager server is connected', () => states().eager === 'connected');
   expect(states().lazy).toBe('pending');
   expect(await pids()).toHaveLength(1);
 });
 
-verifies('T3', 'lets no server that fails or hangs stop another', async () => {
+verifies('T3', 'connects a server although others fail or hang', async () => {
   const { odd } = await startLog();
   const broken = { gone: { command: 'no-such-program' }, dies: odd('dies'), listless: odd('listless') };
   const hung = { silent1: odd('silent'), silent2: odd('silent'), silent3: odd('silent') };
@@ -131,17 +131,17 @@ verifies('T11', 'remembers era and tools of a local and of a remote server, and 
   const entries = { local: odd('modern'), remote: { url } };
   const first = await open(entries);
   await Promise.all([first.servers.connect('local', signal), first.servers.connect('remote', signal)]);
-  const { memories } = first.book;
-  expect(memories.map(({ server, era, lists }) => [server, era, lists.tools.length]).sort()).toEqual([
+  const { saved } = first.book;
+  expect(saved.map(({ server, era, lists }) => [server, era, lists.tools.length]).sort()).toEqual([
     ['local', 'modern', 5],
     ['remote', 'legacy', 1],
   ]);
-  const second = await open(entries, { memories });
+  const second = await open(entries, { saved });
   expect(second.servers.status().map(({ state, tools }) => [state, tools])).toEqual([
     ['pending', 5],
     ['pending', 1],
   ]);
-  const changed = await open({ local: odd('noisy') }, { memories });
+  const changed = await open({ local: odd('noisy') }, { saved });
   expect(changed.servers.status()[0]?.tools).toBeUndefined();
 });
 
@@ -150,9 +150,9 @@ verifies('T3', 'remembers the tools of a server that did not answer the probe', 
   const entries = { slow: odd('undiscoverable') };
   const first = await open(entries);
   await first.servers.connect('slow', signal);
-  const { memories } = first.book;
-  expect(memories.at(-1)).toMatchObject({ server: 'slow', era: 'legacy', lists: { tools: { length: 5 } } });
-  const second = await open(entries, { memories });
+  const { saved } = first.book;
+  expect(saved.at(-1)).toMatchObject({ server: 'slow', era: 'legacy', lists: { tools: { length: 5 } } });
+  const second = await open(entries, { saved });
   expect(second.servers.status()).toMatchObject([{ state: 'pending', tools: 5 }]);
 });
 
@@ -160,7 +160,7 @@ verifies('T11', 'does not remember a built-in server', async () => {
   const { odd } = await startLog();
   const builtin = await open({ builtin: odd() }, { scope: 'builtin' });
   await builtin.servers.connect('builtin', signal);
-  expect(builtin.book.memories).toEqual([]);
+  expect(builtin.book.saved).toEqual([]);
 });
 
 verifies(
@@ -174,25 +174,29 @@ verifies(
     await until('the first has started', async () => (await pids()).length === 1);
     await servers.close();
     expect(await Promise.all(attempts)).toEqual(Array(4).fill('CALL_CANCELLED'));
-    await until('all of it is gone', () => carriersOf(log).length === 0);
+    await until('no process is left', () => carriersOf(log).length === 0);
     expect(await pids()).toHaveLength(1);
   },
 );
 
-verifies('F1', 'opens a new line for the next call after a server died, and leaves the others alone', async () => {
-  const { odd, pids } = await startLog();
-  const { servers, states } = await open({ one: odd(), other: odd() });
-  const [first, other] = await Promise.all([servers.connect('one', signal), servers.connect('other', signal)]);
-  await expect(first.send(toolCall('exit'))).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' });
-  await until('it has noticed', () => states().one === 'pending');
-  await expect((await servers.connect('one', signal)).send(toolCall('echo'))).resolves.toMatchObject({
-    isError: false,
-  });
-  await expect(other.send(toolCall('echo'))).resolves.toMatchObject({ isError: false });
-  expect(await pids()).toHaveLength(3);
-});
+verifies(
+  'F1',
+  'opens a new connection for the next call after a server died, and keeps the other connections',
+  async () => {
+    const { odd, pids } = await startLog();
+    const { servers, states } = await open({ one: odd(), other: odd() });
+    const [first, other] = await Promise.all([servers.connect('one', signal), servers.connect('other', signal)]);
+    await expect(first.send(toolCall('exit'))).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' });
+    await until('the exit is noticed', () => states().one === 'pending');
+    await expect((await servers.connect('one', signal)).send(toolCall('echo'))).resolves.toMatchObject({
+      isError: false,
+    });
+    await expect(other.send(toolCall('echo'))).resolves.toMatchObject({ isError: false });
+    expect(await pids()).toHaveLength(3);
+  },
+);
 
-it('examines a server: what it agreed on, or why it failed and what to do', async () => {
+it('checks a server: the agreed protocol, or the reason of the failure and a fix', async () => {
   const { odd } = await startLog();
   const { servers } = await open({ good: odd(), dies: odd('dies'), off: { ...odd(), enabled: false } });
   await expect(checkServer(servers, 'good', signal)).resolves.toMatchObject({

@@ -30,7 +30,7 @@ export interface ServersOptions extends Partial<Time> {
   readonly onCapabilityTools?: (server: string, capabilitySet: number, tools: readonly JsonObject[]) => void;
   /** Receives each list of a private connection, for its user alone. */
   readonly onPrivateList?: (server: string, user: PrivateUser, listed: PrivateList) => void;
-  /** A private connection is gone, and its lists with it. */
+  /** Called when a private connection has ended. Its lists are no longer valid. */
   readonly onPrivateEnd?: (server: string, user: PrivateUser) => void;
   /** `user` is given for a notification on a private connection: it is for that user alone. */
   readonly onNotification: (server: string, method: string, params: JsonObject, user?: PrivateUser) => void;
@@ -41,12 +41,12 @@ export interface PrivateList {
   readonly items: readonly JsonObject[];
 }
 
-/** All configured servers. None is started before it is needed, except those that ask for it. */
+/** All configured servers. A server connects at its first use, or at the start if its entry says `autoConnect`. */
 export interface Servers extends ConnectionPool {
   status(): readonly ServerStatus[];
-  /** How one of them is doing; undefined when it is not configured. */
+  /** Returns the status of a server; undefined when it is not configured. */
   statusOf(name: string): ServerStatus | undefined;
-  /** Throws NAME_UNKNOWN for a server that is not configured, or whatever kept it from connecting. */
+  /** Throws NAME_UNKNOWN for a server that is not configured, or the error of the failed connect. */
   connect(name: string, signal: AbortSignal): Promise<Connection>;
   /** Returns the shared connection, if it is open. */
   connected(name: string): Connection | undefined;
@@ -54,20 +54,20 @@ export interface Servers extends ConnectionPool {
   connectionsTo(name: string): number;
   /** Closes all connections to a server. The next call connects it again. */
   disconnect(name: string): Promise<void>;
-  /** Tells a server something, connecting it when needed. */
+  /** Sends a notification to a server, and connects it when needed. */
   notify(
     name: string,
-    said: { readonly method: string; readonly params: JsonObject },
+    notification: { readonly method: string; readonly params: JsonObject },
     signal: AbortSignal,
   ): Promise<void>;
-  /** Starts the servers with `autoConnect` and those with subscriptions. */
+  /** Connects the servers with `autoConnect` and those with subscriptions. */
   start(): void;
-  /** Takes the servers of a new configuration. Only what changed is started anew; live calls come to their end. */
+  /** Applies a new configuration. Only changed servers are replaced. Their calls in flight run to completion. */
   update(plans: readonly ServerPlan[]): void;
   close(): Promise<void>;
 }
 
-// The limits are against many starting at once; one that still waits after this is not starting, it hangs.
+// A connecting server frees its place in the concurrency limit after this time. One that hangs does not block others.
 const START_MS = 1000;
 
 export function openServers(options: ServersOptions): Servers {
@@ -79,7 +79,7 @@ export function openServers(options: ServersOptions): Servers {
   let servers = new Map(options.plans.map((plan) => [plan.name, open(plan)]));
   const find = (name: string) => servers.get(name);
 
-  /** Uses a server, and its successor when a newer configuration replaced it meanwhile: nothing was sent yet. */
+  /** Runs `use` with a server. Runs it again if it fails and a new configuration has replaced the server. */
   async function using<T>(name: string, signal: AbortSignal, use: (server: Server) => Promise<T>): Promise<T> {
     for (;;) {
       const server = servers.get(name);

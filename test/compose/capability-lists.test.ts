@@ -6,7 +6,7 @@ import type { Change } from '../../src/core/records/server-status.ts';
 import type { Heddle } from '../../src/heddle.ts';
 import type { HeddleOptions } from '../../src/open-heddle.ts';
 import { verifies } from '../requirements.ts';
-import { ableServer } from '../servers/able-server.ts';
+import { capabilityServer } from '../servers/capability-server.ts';
 import { temporaryFolder, temporaryHeddle } from '../temporary-heddle.ts';
 import { until } from '../until.ts';
 
@@ -53,7 +53,7 @@ function catalogChanges(heddle: Heddle): readonly Change[] {
 async function running(config: JsonObject = {}, others: NonNullable<HeddleOptions['servers']> = {}) {
   const folder = await temporaryFolder();
   await writeFile(join(folder, 'heddle.json'), JSON.stringify(config));
-  const server = ableServer({ all: '', interrogate: 'elicitation' });
+  const server = capabilityServer({ all: '', interrogate: 'elicitation' });
   const heddle = await opened(folder, { servers: { up: server, ...others } });
   await namesFor(heddle, PLAIN);
   return { heddle, server, changes: catalogChanges(heddle), folder };
@@ -62,7 +62,7 @@ async function running(config: JsonObject = {}, others: NonNullable<HeddleOption
 describe('a tool that a server lists only to clients with a capability', () => {
   verifies('T3', 'is cached in addition to the list for all clients, in any order of connections', async () => {
     const folder = await temporaryFolder();
-    const servers = { up: ableServer({ all: '', interrogate: 'elicitation' }) };
+    const servers = { up: capabilityServer({ all: '', interrogate: 'elicitation' }) };
     const user = { principal: PLAIN.id, capabilities: FORM };
     const listed: unknown[] = [];
     for (const options of [{ servers, user }, { servers }, { servers, user }]) {
@@ -86,7 +86,7 @@ describe('a tool that a server lists only to clients with a capability', () => {
     expect(changes).toEqual([{ kind: 'catalog', subject: 'tools', detail: { capabilities: 1 } }]);
     expect([await namesFor(heddle, CAPABLE), await namesFor(heddle, PLAIN)]).toEqual([['all', 'interrogate'], ['all']]);
     expect(await namesFor(heddle, { ...CAPABLE, id: 'bob' })).toEqual(['all', 'interrogate']);
-    expect(server.told).toEqual([{}, { elicitation: { form: {} } }]);
+    expect(server.declared).toEqual([{}, { elicitation: { form: {} } }]);
   });
 
   verifies('T3', 'does not exist for clients without the capability', async () => {
@@ -176,17 +176,17 @@ describe('a tool that a server lists only to clients with a capability', () => {
     })();
     await heddle.dispatch(callOf('mcp__up__interrogate', CAPABLE));
     server.change(MORE);
-    await until('ann is changes', () =>
+    await until('ann gets the change', () =>
       changes.some((change) => change.kind === 'catalog' && change.detail.user !== undefined),
     );
     server.change({ all: '', more: '' });
-    await until('bob is changes of the shared tools', () => others.some(hasToolList));
+    await until('bob gets the change of the shared tools', () => others.some(hasToolList));
     expect(JSON.stringify(others)).not.toContain('ann');
   });
 
   verifies('P2', 'takes no bare name from a tool that all callers of the profile see', async () => {
     const config = { profiles: { bare: { naming: 'bare' } }, builtins: { filesystem: { enabled: false } } };
-    const { heddle } = await running(config, { other: ableServer({ interrogate: '' }) });
+    const { heddle } = await running(config, { other: capabilityServer({ interrogate: '' }) });
     await heddle.dispatch(callOf('mcp__up__interrogate', CAPABLE));
     const seen = async (by: Caller) =>
       (await heddle.catalog.list({ ...by, profile: 'bare' }, {})).items.map(({ publicName }) => publicName);
@@ -196,18 +196,18 @@ describe('a tool that a server lists only to clients with a capability', () => {
 
   verifies('T3', 'is not requested from a server that the caller may not see', async () => {
     const config = { profiles: { narrow: { servers: ['other'] } } };
-    const other = ableServer({});
+    const other = capabilityServer({});
     const { heddle, server } = await running(config, { other });
     await heddle.servers.connect({ ...PLAIN, roles: ['owner'] }, 'other', signal);
     await heddle.catalog.list({ ...CAPABLE, profile: 'narrow' }, {});
-    await until('the other server is connected', () => other.told.length === 2);
-    expect(server.told).toEqual([{}]);
+    await until('the other server is connected', () => other.declared.length === 2);
+    expect(server.declared).toEqual([{}]);
   });
 
   /** A folder whose store remembers the lists of `up` as a client without capabilities saw them. */
   async function rememberedFolder(): Promise<string> {
     const folder = await temporaryFolder();
-    const heddle = await opened(folder, { servers: { up: ableServer({ all: '', interrogate: 'elicitation' }) } });
+    const heddle = await opened(folder, { servers: { up: capabilityServer({ all: '', interrogate: 'elicitation' }) } });
     expect(await namesFor(heddle, PLAIN)).toEqual(['all']);
     await heddle.close();
     return folder;
@@ -215,23 +215,23 @@ describe('a tool that a server lists only to clients with a capability', () => {
 
   verifies('T3', 'is discovered when the store has only the list for clients without capabilities', async () => {
     const folder = await rememberedFolder();
-    const server = ableServer({ all: '', interrogate: 'elicitation' });
+    const server = capabilityServer({ all: '', interrogate: 'elicitation' });
     const heddle = await opened(folder, { servers: { up: server } });
     expect(await namesFor(heddle, PLAIN)).toEqual(['all']);
-    expect(server.told).toEqual([]);
+    expect(server.declared).toEqual([]);
     expect(await namesFor(heddle, CAPABLE, LONG_MS)).toEqual(['all', 'interrogate']);
     expect(await namesFor(heddle, PLAIN)).toEqual(['all']);
-    expect(server.told).toEqual([{}, { elicitation: { form: {} } }]);
+    expect(server.declared).toEqual([{}, { elicitation: { form: {} } }]);
     await heddle.close();
-    const later = ableServer({ all: '', interrogate: 'elicitation' });
+    const later = capabilityServer({ all: '', interrogate: 'elicitation' });
     const again = await opened(folder, { servers: { up: later } });
     expect(await namesFor(again, CAPABLE)).toEqual(['all', 'interrogate']);
-    expect(later.told).toEqual([]);
+    expect(later.declared).toEqual([]);
   });
 
   verifies('T3', 'is announced when its server connects after the list was answered', async () => {
     const folder = await rememberedFolder();
-    const server = ableServer({ all: '', interrogate: 'elicitation' });
+    const server = capabilityServer({ all: '', interrogate: 'elicitation' });
     const start = Promise.withResolvers<void>();
     const up: typeof server = {
       ...server,
@@ -248,20 +248,20 @@ describe('a tool that a server lists only to clients with a capability', () => {
 
   verifies('T3', 'is discovered for the only user of a process, too', async () => {
     const folder = await rememberedFolder();
-    const server = ableServer({ all: '', interrogate: 'elicitation' });
+    const server = capabilityServer({ all: '', interrogate: 'elicitation' });
     const heddle = await opened(folder, { servers: { up: server }, user: { principal: PLAIN.id, capabilities: FORM } });
     expect(await namesFor(heddle, PLAIN, LONG_MS)).toEqual(['all', 'interrogate']);
-    expect(server.told).toEqual([{ elicitation: { form: {} } }]);
+    expect(server.declared).toEqual([{ elicitation: { form: {} } }]);
   });
 
   verifies('T3', 'starts no server for a list that may not wait', async () => {
     const folder = await rememberedFolder();
-    const server = ableServer({ all: '', interrogate: 'elicitation' });
+    const server = capabilityServer({ all: '', interrogate: 'elicitation' });
     const heddle = await opened(folder, { servers: { up: server } });
     expect(await namesFor(heddle, CAPABLE, 0)).toEqual(['all']);
     expect(await heddle.servers.list({ ...PLAIN, roles: ['owner'] })).toContainEqual(
       expect.objectContaining({ name: 'up', state: 'pending' }),
     );
-    expect(server.told).toEqual([]);
+    expect(server.declared).toEqual([]);
   });
 });

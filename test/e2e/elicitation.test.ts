@@ -145,11 +145,11 @@ for (const [kind, entryOf] of Object.entries(SERVERS_BY_KIND)) {
 
     verifies('T10', 'declares the capabilities of the program and refuses other input requests', async () => {
       const none = await opened(await entryOf());
-      expect(resultOf(await none.call('demo.abilities'))).toEqual({});
+      expect(resultOf(await none.call('demo.capabilities'))).toEqual({});
       expect((await none.call('demo.book')).isError).toBe(true);
       expect((await none.call('demo.where')).isError).toBe(true);
       const some = await opened(await entryOf(), { onElicitation: () => ({ action: 'cancel' }), onRoots: () => [] });
-      expect(resultOf(await some.call('demo.abilities'))).toEqual({ elicitation: { form: {}, url: {} }, roots: {} });
+      expect(resultOf(await some.call('demo.capabilities'))).toEqual({ elicitation: { form: {}, url: {} }, roots: {} });
       expect((await some.call('demo.write')).isError).toBe(true);
     });
 
@@ -223,7 +223,7 @@ describe('SDK 2.4 without sessions', () => {
   verifies('T10', 'each request declares the capabilities of its own caller', async () => {
     const { entry } = await modern();
     const heddle = await opened(entry, { onElicitation: () => ({ action: 'cancel' }) });
-    expect(resultOf(await heddle.call('demo.abilities'))).toMatchObject({
+    expect(resultOf(await heddle.call('demo.capabilities'))).toMatchObject({
       'io.modelcontextprotocol/clientCapabilities': { elicitation: { form: {}, url: {} } },
     });
     const none = await opened(entry);
@@ -273,7 +273,7 @@ describe('in a program', () => {
       code: 'OUTCOME_UNKNOWN',
       message: expect.stringContaining('ended while its call waited for the user'),
     });
-    expect(resultOf(await heddle.call('demo.abilities'))).toMatchObject({ elicitation: {} });
+    expect(resultOf(await heddle.call('demo.capabilities'))).toMatchObject({ elicitation: {} });
   });
 
   for (const [kind, entryOf] of Object.entries({

@@ -1,4 +1,5 @@
-// Runs one flooding server in a process of its own and prints counts and memory: `node measure-flood.mjs KIND MEGABYTES`.
+// Connects to a flooding server and prints the outcome and the growth of memory as JSON.
+// Usage: `node measure-flood.mjs KIND MEGABYTES`
 import { fileURLToPath } from 'node:url';
 import { openWatchdog } from '../../src/process/watchdog.ts';
 import { StdioClientTransport } from '../../src/upstream/transports/stdio-transport.ts';
@@ -16,30 +17,30 @@ const transport = new StdioClientTransport({
   env: {},
   onTrouble: (reason) => troubles.push(reason),
 });
-let received = 0;
-const peer = new Peer(transport, { server: 'flood', onNotification: () => void received++ });
+let notifications = 0;
+const peer = new Peer(transport, { server: 'flood', onNotification: () => void notifications++ });
 await peer.start();
-const ask = (method, params = {}) => peer.request(method, params, { deadlineMs: 240_000 });
+const request = (method, params = {}) => peer.request(method, params, { deadlineMs: 240_000 });
 
-await ask('warm-up');
-await ask(kind, { megabytes: 1 });
+await request('warm-up');
+await request(kind, { megabytes: 1 });
 const before = process.memoryUsage.rss();
 let peak = before;
 const sampler = setInterval(() => {
   peak = Math.max(peak, process.memoryUsage.rss());
 }, 2);
-const flood = ask(kind, { megabytes: Number(megabytes) }).then(
+const flood = request(kind, { megabytes: Number(megabytes) }).then(
   () => 'answered',
   (error) => error.message,
 );
-// The process does not read meanwhile, so unwritten output has to wait at the server.
+// Blocks the event loop for 300 ms. Unread messages must wait in the server, not in the memory of this process.
 if (kind === 'notifications') for (const end = performance.now() + 300; performance.now() < end; );
 const outcome = await flood;
-await ask('still there?');
+await request('still there?');
 clearInterval(sampler);
 const grownMegabytes = (peak - before) / 1024 ** 2;
 process.stdout.write(
-  JSON.stringify({ grownMegabytes, outcome, received, troubles, stderr: transport.stderr().length }),
+  JSON.stringify({ grownMegabytes, outcome, notifications, troubles, stderr: transport.stderr().length }),
 );
 await peer.close();
 watchdog.close();

@@ -53,11 +53,11 @@ export interface AskableClient {
 export type Connect = (way: Way, options: AskableOptions) => Promise<AskableClient>;
 
 const ME = { name: 'askable', version: '0' };
-export const ALL_ABILITIES = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
+export const ALL_CAPABILITIES = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
 
 /** The official clients, by their era. */
 export const ASKABLE_CLIENTS: Readonly<Record<'legacy' | 'modern', Connect>> = {
-  async legacy(way, { user, capabilities = ALL_ABILITIES, level, onLog = () => {}, onVisited = () => {} }) {
+  async legacy(way, { user, capabilities = ALL_CAPABILITIES, level, onLog = () => {}, onVisited = () => {} }) {
     const client = new OldClient(ME, { capabilities });
     const has = (name: string) => name in capabilities;
     if (has('elicitation'))
@@ -91,10 +91,10 @@ export const ASKABLE_CLIENTS: Readonly<Record<'legacy' | 'modern', Connect>> = {
       close: () => client.close(),
     };
   },
-  async modern(way, { user, capabilities = ALL_ABILITIES, level, onLog = () => {} }) {
+  async modern(way, { user, capabilities = ALL_CAPABILITIES, level, onLog = () => {} }) {
     const client = new NewClient(ME, { capabilities, versionNegotiation: { mode: { pin: '2026-07-28' } } });
-    for (const [ability, method] of Object.entries(METHODS)) {
-      if (!(ability in capabilities)) continue;
+    for (const [capability, method] of Object.entries(METHODS)) {
+      if (!(capability in capabilities)) continue;
       client.setRequestHandler(
         method as 'elicitation/create',
         ((one: { params?: Result }, { mcpReq }: { mcpReq: { signal: AbortSignal } }) =>

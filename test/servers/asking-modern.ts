@@ -70,7 +70,7 @@ function modernServer(given: Given[]): McpServer {
   });
   tool('chatter', () => json('done'));
   tool('endless', () => inputRequired({ inputRequests: { more: form('More?') }, requestState: 'x' }));
-  tool('abilities', (_round, context) => json(context.mcpReq.envelope));
+  tool('capabilities', (_round, context) => json(context.mcpReq.envelope));
   return server;
 }
 

@@ -105,7 +105,7 @@ export function askingServer(cancelled: string[] = []): McpServer {
     return json(await extra.sendRequest({ method: 'sampling/createMessage', params }, CreateMessageResultSchema));
   });
   tool('where', async (extra) => json(await extra.sendRequest({ method: 'roots/list' }, ListRootsResultSchema)));
-  tool('abilities', async () => json(server.server.getClientCapabilities()));
+  tool('capabilities', async () => json(server.server.getClientCapabilities()));
   addReadables(server, form);
   tool('chatter', async (extra) => {
     for (const level of ['debug', 'warning'] as const) {

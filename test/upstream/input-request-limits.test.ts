@@ -34,7 +34,7 @@ async function connected(
     onNotification: () => {},
   });
   const request = (method: string, params: JsonObject) =>
-    tiny.lines[0]?.request(method, params, { deadlineMs: 120_000 });
+    tiny.transports[0]?.request(method, params, { deadlineMs: 120_000 });
   return { tiny, connection, request, serverRequests };
 }
 

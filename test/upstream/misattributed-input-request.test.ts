@@ -25,7 +25,7 @@ async function twoCalls() {
     'tools/call': ({ name }) =>
       name === 'quick'
         ? ended.promise.then(() => ({ said: 'done' }))
-        : (tiny.lines[0] as Peer).request('elicitation/create', FORM, { deadlineMs: 600_000 }),
+        : (tiny.transports[0] as Peer).request('elicitation/create', FORM, { deadlineMs: 600_000 }),
   });
   const suspended = suspendedCalls();
   const sampling = () => ({ maxCalls: 0, windowMs: 1, maxTokens: 1 });

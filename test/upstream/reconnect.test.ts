@@ -20,18 +20,18 @@ const inTurn =
 
 verifies('T5', 'reconnects a dropped connection with growing delays, and reports each attempt', async () => {
   const tiny = tinyServer({ 'tools/list': twoTools });
-  const { server, asked, events, time } = serverOf(tiny, { connect: inTurn(connectInMemory(tiny.serve), fails) });
+  const { server, attempts, events, time } = serverOf(tiny, { connect: inTurn(connectInMemory(tiny.serve), fails) });
   const before = await server.connect(signal);
   time.pass(40_000);
   events.length = 0;
   const now = time.clock();
-  await tiny.lines[0]?.close();
+  await tiny.transports[0]?.close();
   await until('it has noticed', () => server.connection === undefined);
   const dropped = { reason: 'The connection to demo dropped.', tools: 2 };
   expect(server.status).toMatchObject({ state: 'pending', attempt: [1, 3], retryAt: now + 5000, ...dropped });
   expect(server.connection).not.toBe(before);
   time.pass(4999);
-  expect(asked).toHaveLength(1);
+  expect(attempts).toHaveLength(1);
   time.pass(1);
   await until('it was refused', () => server.status.attempt[0] === 2);
   expect(server.status).toMatchObject({ state: 'pending', retryAt: now + 15_000, reason: refused.message });
@@ -43,14 +43,14 @@ verifies('T5', 'reconnects a dropped connection with growing delays, and reports
   expect(server.status).toMatchObject({ attempt: [3, 3], reason: refused.message, tools: 2 });
   expect(events).toEqual(['disconnected', ...Array(6).fill('pending'), 'failed']);
   time.pass(1_000_000);
-  expect([asked.length, time.timers()]).toEqual([4, 0]);
+  expect([attempts.length, time.timers()]).toEqual([4, 0]);
 });
 
 verifies('T5', 'is connected again when the server is reachable', async () => {
   const tiny = tinyServer({ 'tools/list': twoTools });
   const { server, time, events } = serverOf(tiny);
   await server.connect(signal);
-  await tiny.lines[0]?.close();
+  await tiny.transports[0]?.close();
   await until('it has noticed', () => server.connection === undefined);
   time.pass(5000);
   await until('it is back', () => server.status.state === 'connected');
@@ -61,24 +61,24 @@ verifies('T5', 'is connected again when the server is reachable', async () => {
 
 verifies('T5', 'connects at once for a call, and shares that attempt among all calls', async () => {
   const tiny = tinyServer();
-  const { server, asked, time } = serverOf(tiny);
+  const { server, attempts, time } = serverOf(tiny);
   await server.connect(signal);
-  await tiny.lines[0]?.close();
+  await tiny.transports[0]?.close();
   await until('it has noticed', () => server.connection === undefined);
   const [one, other] = await Promise.all([server.connect(signal), server.connect(signal)]);
   expect(one).toBe(other);
   time.pass(20_000);
-  expect([asked.length, server.connection]).toEqual([2, one]);
+  expect([attempts.length, server.connection]).toEqual([2, one]);
 });
 
 verifies('T5', 'reconnects a failed server only for a call after delayMs', async () => {
   const tiny = tinyServer();
-  const { server, asked, time } = serverOf(tiny, { connect: inTurn(fails, connectInMemory(tiny.serve)) });
+  const { server, attempts, time } = serverOf(tiny, { connect: inTurn(fails, connectInMemory(tiny.serve)) });
   await expect(server.connect(signal)).rejects.toBe(refused);
   time.pass(4999);
   await expect(server.connect(signal)).rejects.toBe(refused);
   time.pass(1);
-  expect(asked).toHaveLength(1);
+  expect(attempts).toHaveLength(1);
   await expect(server.connect(signal)).resolves.toBeDefined();
   expect(server.status).toMatchObject({ state: 'connected' });
   expect(server.status.reason).toBeUndefined();
@@ -97,23 +97,23 @@ verifies('T5', 'retries the first connect with autoConnect, and rejects waiting 
 verifies('T5', 'does not retry a server that needs a credential', async () => {
   const tiny = tinyServer();
   const connect = inTurn(connectInMemory(tiny.serve), () => Promise.reject(wantsAuth));
-  const { server, asked, time } = serverOf(tiny, { connect });
+  const { server, attempts, time } = serverOf(tiny, { connect });
   await server.connect(signal);
-  await tiny.lines[0]?.close();
+  await tiny.transports[0]?.close();
   await until('it has noticed', () => server.connection === undefined);
   time.pass(5000);
   await until('it says so', () => server.status.state === 'needs-auth');
   time.pass(1_000_000);
-  expect([asked.length, time.timers()]).toEqual([2, 0]);
+  expect([attempts.length, time.timers()]).toEqual([2, 0]);
 });
 
 verifies('T5', 'leaves no timer when it is closed while it waits for the next attempt', async () => {
   const tiny = tinyServer();
-  const { server, asked, time, events } = serverOf(tiny);
+  const { server, attempts, time, events } = serverOf(tiny);
   await server.connect(signal);
-  await tiny.lines[0]?.close();
+  await tiny.transports[0]?.close();
   await until('it has noticed', () => server.connection === undefined);
   expect(time.timers()).toBe(1);
   await server.close();
-  expect([asked.length, time.timers(), events.at(-1)]).toEqual([1, 0, 'closed']);
+  expect([attempts.length, time.timers(), events.at(-1)]).toEqual([1, 0, 'closed']);
 });

@@ -86,8 +86,8 @@ verifies('C13', 'ends a call in flight on its connection, and sends the next cal
   servers.update([over(second, { revision: '2' })]);
   expect(servers.ready('demo', toolCall('slow'))).toBeUndefined();
   expect(await servers.connectionFor('demo', toolCall('slow'), signal)).not.toBe(connection);
-  await first.lines[0]?.notify('notifications/message', { data: 'I am old.' });
-  await second.lines[0]?.notify('notifications/message', { data: 'I am new.' });
+  await first.transports[0]?.notify('notifications/message', { data: 'I am old.' });
+  await second.transports[0]?.notify('notifications/message', { data: 'I am new.' });
   await until('the new one is heard', () => notes.length > 0);
   expect(notes).toEqual([['demo', 'notifications/message', { data: 'I am new.' }]]);
   answer.resolve({ content: [] });
@@ -121,9 +121,9 @@ verifies('T5', 'leaves no timer after close, in any state', async () => {
   ]);
   await Promise.all([servers.connect('connected', signal), servers.connect('lost', signal)]);
   const connecting = expect(servers.connect('slow', signal)).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
-  await lost.lines[0]?.close();
+  await lost.transports[0]?.close();
   await until('it has noticed', () => status('lost')?.state === 'pending');
-  await connected.lines[0]?.notify('notifications/tools/list_changed');
+  await connected.transports[0]?.notify('notifications/tools/list_changed');
   await new Promise(setImmediate);
   await servers.close();
   await connecting;
@@ -160,7 +160,7 @@ const resourceful = () =>
     'resources/subscribe': () => ({}),
     'resources/unsubscribe': () => ({}),
   });
-const count = ({ asked }: TinyServer, method: string) => asked.filter((one) => one === method).length;
+const count = ({ requests }: TinyServer, method: string) => requests.filter((one) => one === method).length;
 
 verifies('T8', 'keeps a subscription over a reconnect and a replaced server', async () => {
   const [first, second] = [resourceful(), resourceful()];
@@ -168,8 +168,8 @@ verifies('T8', 'keeps a subscription over a reconnect and a replaced server', as
   await servers.subscribe('demo', { uri: 'a:b', user: undefined }, signal);
   await servers.subscribe('demo', { uri: 'a:b', user: undefined }, signal);
   expect(count(first, 'resources/subscribe')).toBe(1);
-  await first.lines[0]?.notify(UPDATED, { uri: 'a:b' });
-  await until('it was heard', () => notes.length === 1);
+  await first.transports[0]?.notify(UPDATED, { uri: 'a:b' });
+  await until('the notification has arrived', () => notes.length === 1);
   expect(notes[0]).toEqual(['demo', UPDATED, { uri: 'a:b' }]);
   await servers.disconnect('demo');
   await servers.connect('demo', signal);
@@ -189,8 +189,8 @@ verifies('T9', 'sends a notification of a program to a server', async () => {
   const notification = { method: 'ide/opened', params: { file: 'a.ts' } };
   await servers.notify('demo', notification, signal);
   await expect(servers.notify('none', notification, signal)).rejects.toMatchObject({ code: 'NAME_UNKNOWN' });
-  await until('it was heard', () => tiny.heard.length === 2);
-  expect(tiny.heard).toEqual([
+  await until('the notification has arrived', () => tiny.notifications.length === 2);
+  expect(tiny.notifications).toEqual([
     ['notifications/initialized', {}],
     ['ide/opened', { file: 'a.ts' }],
   ]);
@@ -205,7 +205,7 @@ verifies('C13', 'closes the connections of replaced servers, private ones includ
   const calls = connections.map((connection) => connection.send(toolCall('slow')));
   const ended = Promise.allSettled(calls);
   servers.update([over(second, { revision: '2' })]);
-  await until('both are under way', () => count(first, 'tools/call') === 2);
+  await until('both calls are in flight', () => count(first, 'tools/call') === 2);
   await servers.close();
   await Promise.all(connections.map((connection) => connection.closed));
   expect(await ended).toMatchObject([{ reason: { code: 'UPSTREAM_FAILED' } }, { reason: { code: 'UPSTREAM_FAILED' } }]);
@@ -220,5 +220,5 @@ verifies('T8', 'connects a replaced server that has subscriptions', async () => 
   await servers.unsubscribe('demo', { uri: 'a:b', user: undefined }, signal);
   servers.update([over(third, { revision: '3' })]);
   await new Promise(setImmediate);
-  expect(third.asked).toEqual([]);
+  expect(third.requests).toEqual([]);
 });

@@ -55,16 +55,16 @@ it('reports a change of capability tools to their audience, and only if they cha
   const changes: unknown[] = [];
   const catalog = live(changes);
   catalog.update('up', [tool('all')]);
-  catalog.updateAble({ server: 'up', abilities: 1, tools: [tool('all')] });
-  catalog.updateAble({ server: 'up', abilities: 1, tools: [tool('all'), tool('a')] });
-  catalog.updateAble({ server: 'up', abilities: 1, tools: [tool('a'), tool('all')] });
-  expect(changes).toEqual([['tools'], ['tools', { abilities: 1 }]]);
+  catalog.updateCapabilityTools({ server: 'up', capabilitySet: 1, tools: [tool('all')] });
+  catalog.updateCapabilityTools({ server: 'up', capabilitySet: 1, tools: [tool('all'), tool('a')] });
+  catalog.updateCapabilityTools({ server: 'up', capabilitySet: 1, tools: [tool('a'), tool('all')] });
+  expect(changes).toEqual([['tools'], ['tools', { capabilitySet: 1 }]]);
   expect(namesIn(catalog)).toEqual(['a', 'all']);
 });
 
 it('lists capability tools after the shared list is known, and drops those that become shared', () => {
   const catalog = live();
-  catalog.updateAble({ server: 'up', abilities: 1, tools: [tool('all'), tool('a')] });
+  catalog.updateCapabilityTools({ server: 'up', capabilitySet: 1, tools: [tool('all'), tool('a')] });
   expect(namesIn(catalog)).toEqual([]);
   catalog.update('up', [tool('all')]);
   expect(namesIn(catalog)).toEqual(['a', 'all']);
@@ -78,7 +78,7 @@ it('lists capability tools after the shared list is known, and drops those that 
 it('applies a new entry to capability tools, and drops them for another server of the name', () => {
   const catalog = live();
   catalog.update('up', []);
-  catalog.updateAble({ server: 'up', abilities: 1, tools: [tool('a')] });
+  catalog.updateCapabilityTools({ server: 'up', capabilitySet: 1, tools: [tool('a')] });
   catalog.configure(new Map([['up', { entry: undefined, builtin: true }]]));
   expect(catalog.current().targets.map(({ facts }) => facts.builtin)).toEqual([true]);
   catalog.configure(new Map([['up', { entry: anEntry({ name: 'another' }), builtin: false }]]));

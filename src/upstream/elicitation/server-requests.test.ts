@@ -11,7 +11,7 @@ const ALL: ClientCapabilities = { form: true, url: true, sampling: true, samplin
 
 /** A connection to a legacy server that sends a request during each call and returns the error it got. */
 async function connected(capabilities: ClientCapabilities, method: string, params: JsonObject) {
-  const request = () => (tiny.lines[0] as Peer).request(method, params, { deadlineMs: 120_000 });
+  const request = () => (tiny.transports[0] as Peer).request(method, params, { deadlineMs: 120_000 });
   const tiny = tinyServer({
     'tools/call': () => request().catch(({ code, message }: RpcError) => ({ code, message })),
   });

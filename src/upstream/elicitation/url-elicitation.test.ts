@@ -15,7 +15,7 @@ const page = (elicitationId: string) => ({
 });
 
 verifies('P3', 'reports the completion of an elicitation once, to the call that got its URL', async () => {
-  const server = () => tiny.lines[0] as Peer;
+  const server = () => tiny.transports[0] as Peer;
   const tiny = tinyServer({
     async 'tools/call'({ name }) {
       if (name === 'refuse') throw new RpcError(-32042, 'Visit first.', { elicitations: [page('refused')] });

@@ -53,7 +53,7 @@ verifies('T10', 'uses one connection to a modern server for all clients', async 
   const shared = await servers.connect('demo', signal);
   expect(await connectionFor('ada', withCapabilities('form'))).toBe(shared);
   expect(await connectionFor('grace', withCapabilities('roots'))).toBe(shared);
-  expect(tiny.lines).toHaveLength(1);
+  expect(tiny.transports).toHaveLength(1);
 });
 
 verifies('T10', 'uses the shared connection for every call to a built-in server', async () => {
@@ -82,7 +82,7 @@ verifies('T10', 'closes a private connection after 5 minutes, unless a call is i
   expect(privateCount()).toBe(2);
   time.pass(90_000);
   expect(privateCount()).toBe(1);
-  await tiny.lines[1]?.closed;
+  await tiny.transports[1]?.closed;
   answer.resolve({ content: [] });
   await sent;
   time.pass(330_000);
@@ -93,7 +93,7 @@ verifies('T10', 'closes a private connection after 5 minutes, unless a call is i
 verifies('T10', 'opens a new private connection after one was lost', async () => {
   const { connectionFor, ready, tiny } = openPool();
   const first = await connectionFor('ada', withCapabilities('form'));
-  await tiny.lines[1]?.close();
+  await tiny.transports[1]?.close();
   await until('it is forgotten', () => ready('ada', withCapabilities('form')) === undefined);
   expect(await connectionFor('ada', withCapabilities('form'))).not.toBe(first);
 });
@@ -126,9 +126,9 @@ verifies('T10', 'gives a server that sends unrelated requests one call per priva
   const call = callOf('ada', withCapabilities('form'));
   const first = await connectionFor('ada', withCapabilities('form'));
   void first.send(call).catch(() => {});
-  await until('it is in flight', () => tiny.asked.includes('tools/call'));
+  await until('it is in flight', () => tiny.requests.includes('tools/call'));
   const form = { message: 'Who?', requestedSchema: { type: 'object', properties: { who: { type: 'string' } } } };
-  void tiny.lines[1]?.request('elicitation/create', form, { deadlineMs: 120_000 }).catch(() => {});
+  void tiny.transports[1]?.request('elicitation/create', form, { deadlineMs: 120_000 }).catch(() => {});
   await until('it has sent a request', () => first.sendsUnrelatedRequests());
   const others = await Promise.all([
     connectionFor('ada', withCapabilities('form')),
@@ -149,7 +149,7 @@ verifies('R4', 'counts every new connection to a server, private ones included',
   await Promise.all([connectionFor('ada', withCapabilities('form')), connectionFor('ada', withCapabilities('form'))]);
   expect(servers.connectionsTo('demo')).toBe(2);
   const shared = servers.connected('demo');
-  await tiny.lines[0]?.close();
+  await tiny.transports[0]?.close();
   await shared?.closed;
   await servers.connect('demo', signal);
   expect(servers.connectionsTo('demo')).toBe(3);

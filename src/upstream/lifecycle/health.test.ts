@@ -12,7 +12,7 @@ const NO_SUCH_METHOD = { code: -32601, message: 'What is that?' };
 
 /** A server that answers pings as the test says. Our own peer would always answer them. */
 class Pinged {
-  readonly asked: string[] = [];
+  readonly requests: string[] = [];
   ping: 'answers' | 'refuses' | 'is silent' = 'answers';
   transport: Transport | undefined;
   readonly serve: Serve = async (transport) => {
@@ -27,7 +27,7 @@ class Pinged {
 
   #receive({ id, method }: Message): void {
     if (typeof method !== 'string' || id === undefined) return;
-    this.asked.push(method);
+    this.requests.push(method);
     if (method === 'initialize') void this.answer({ id, result: HELLO });
     else if (method === 'tools/list') void this.answer({ id, result: { tools: [] } });
     else if (method === 'ping' && this.ping === 'answers') void this.answer({ id, result: {} });
@@ -44,7 +44,7 @@ async function pinged() {
   return {
     ...made,
     far,
-    pings: () => far.asked.filter((method) => method === 'ping').length,
+    pings: () => far.requests.filter((method) => method === 'ping').length,
     /** Runs one health check after 30 s; an unanswered ping takes 5 s. */
     async check() {
       time.pass(30_000);
@@ -86,13 +86,13 @@ verifies('T7', 'does not probe a server with a call in flight or a recent messag
   const { server, check, pings, far, time, notes } = await pinged();
   const call = new AbortController();
   const sent = server.connection?.send(toolCall('slow', {}, { signal: call.signal })).catch(() => {});
-  await until('it is under way', () => far.asked.includes('tools/call'));
+  await until('the call is in flight', () => far.requests.includes('tools/call'));
   await check();
   expect(pings()).toBe(0);
   call.abort();
   await sent;
   await far.answer({ method: 'notifications/message', params: { data: 'I am here.' } });
-  await until('it was heard', () => notes.length === 1);
+  await until('the notification has arrived', () => notes.length === 1);
   time.pass(29_999);
   await server.check();
   expect(pings()).toBe(0);
@@ -101,12 +101,12 @@ verifies('T7', 'does not probe a server with a call in flight or a recent messag
 });
 
 verifies('T7', 'is unhealthy after a transport problem, until it answers a probe', async () => {
-  const { server, asked, far, notes } = await pinged();
+  const { server, attempts, far, notes } = await pinged();
   const reason = 'It sent a message of 100 MB, which was not read.';
-  asked[0]?.onTrouble?.(reason);
+  attempts[0]?.onTrouble?.(reason);
   expect(server.status).toMatchObject({ health: 'unhealthy', reason });
   await far.answer({ method: 'notifications/message', params: { data: 'All is well.' } });
-  await until('it was heard', () => notes.length === 1);
+  await until('the notification has arrived', () => notes.length === 1);
   expect(server.status.health).toBe('unhealthy');
   await server.check();
   expect(server.status.health).toBe('ok');
@@ -117,7 +117,7 @@ it('ignores a probe whose connection was lost meanwhile', async () => {
   far.ping = 'is silent';
   time.pass(30_000);
   const checked = server.check();
-  await until('it is asked', () => far.asked.includes('ping'));
+  await until('the ping has arrived', () => far.requests.includes('ping'));
   await far.transport?.close();
   await checked;
   expect(server.status).toMatchObject({ state: 'pending', health: 'unknown' });

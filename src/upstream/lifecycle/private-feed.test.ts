@@ -42,7 +42,7 @@ function world(answers: Parameters<typeof tinyServer>[0], events: Partial<Events
     ...events,
   });
   onTestFinished(() => servers.close());
-  return { servers, tiny, time, shared, privateLines: () => servers.status()[0]?.privateConnections ?? 0 };
+  return { servers, tiny, time, shared, privateCount: () => servers.status()[0]?.privateConnections ?? 0 };
 }
 
 /** A server that takes subscriptions. */
@@ -62,20 +62,20 @@ function readableWorld() {
 }
 
 verifies('R6', 'keeps a private connection with a subscription open, and reopens it when it is lost', async () => {
-  const { servers, time, tiny, privateLines, subscribed, updates } = readableWorld();
+  const { servers, time, tiny, privateCount, subscribed, updates } = readableWorld();
   await servers.subscribe('demo', { uri: 'a:b', user: ADA }, signal);
   expect(subscribed).toEqual(['a:b']);
   time.pass(400_000);
-  expect(privateLines()).toBe(1);
+  expect(privateCount()).toBe(1);
 
-  await tiny.lines[1]?.close();
+  await tiny.transports[1]?.close();
   await until('it is subscribed again', () => subscribed.length === 2);
-  await until('its user is told what may have been missed', () => updates.length > 0);
+  await until('its user is notified of what may have been missed', () => updates.length > 0);
   expect(updates).toEqual([['notifications/resources/updated', { uri: 'a:b' }, 'ada']]);
 
   await servers.unsubscribe('demo', { uri: 'a:b', user: ADA }, signal);
   time.pass(400_000);
-  await until('it is closed', () => privateLines() === 0);
+  await until('it is closed', () => privateCount() === 0);
 });
 
 verifies('R7', 'publishes the lists of a private connection to its user alone, until it ends', async () => {
@@ -97,10 +97,10 @@ verifies('R7', 'publishes the lists of a private connection to its user alone, u
 
 verifies('R6', 'does not reopen at once a private connection that was lost soon after it opened', async () => {
   const attempts: number[] = [];
-  const { servers, tiny, time, privateLines } = world(
+  const { servers, tiny, time, privateCount } = world(
     {
       'resources/subscribe': async () => {
-        if (attempts.push(tiny.lines.length) > 1 && attempts.length < 6) await tiny.lines.at(-1)?.close();
+        if (attempts.push(tiny.transports.length) > 1 && attempts.length < 6) await tiny.transports.at(-1)?.close();
         return {};
       },
     },
@@ -108,24 +108,24 @@ verifies('R6', 'does not reopen at once a private connection that was lost soon 
   );
   await servers.subscribe('demo', { uri: 'a:b', user: ADA }, signal);
   time.pass(6000);
-  await tiny.lines[1]?.close();
-  await until('the second one is lost', () => attempts.length > 1 && (privateLines() === 0 || attempts.length > 3));
+  await tiny.transports[1]?.close();
+  await until('the second one is lost', () => attempts.length > 1 && (privateCount() === 0 || attempts.length > 3));
   expect(attempts).toEqual([2, 3]);
   time.pass(30_000);
   await until('it is tried again', () => attempts.length === 3);
 });
 
 verifies('R6', 'follows a private connection that opens while the shared one is down', async () => {
-  const { servers, tiny, time, shared, subscribed, privateLines } = readableWorld();
+  const { servers, tiny, time, shared, subscribed, privateCount } = readableWorld();
   await servers.subscribe('demo', { uri: 'a:b', user: ADA }, signal);
   shared.isRefused = true;
-  await tiny.lines[0]?.close();
+  await tiny.transports[0]?.close();
   await until('the shared connection is lost', () => servers.connected('demo') === undefined);
   time.pass(6000);
-  const lists = () => tiny.asked.filter((method) => method === 'tools/list').length;
+  const lists = () => tiny.requests.filter((method) => method === 'tools/list').length;
   const listsBefore = lists();
-  await tiny.lines[1]?.close();
-  await until('a new private connection is open', () => tiny.lines.length === 3 && privateLines() === 1);
+  await tiny.transports[1]?.close();
+  await until('a new private connection is open', () => tiny.transports.length === 3 && privateCount() === 1);
   await until('it is subscribed and listed', () => subscribed.length === 2 && lists() > listsBefore);
 });
 
@@ -161,7 +161,7 @@ verifies('R7', 'neither publishes nor stores tools that were listed after a call
 
   await servers.discoverTools('demo', { capabilities: FORM, caller: { ...ADA.caller, id: 'bob' } }, signal);
   expect(published).toEqual([[tool('common')]]);
-  expect(JSON.stringify(book.memories)).not.toContain('session');
+  expect(JSON.stringify(book.saved)).not.toContain('session');
   await servers.discoverTools('demo', { capabilities: FORM, caller: ADA.caller }, signal);
-  expect(tiny.lines).toHaveLength(3);
+  expect(tiny.transports).toHaveLength(3);
 });

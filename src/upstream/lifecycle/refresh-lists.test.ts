@@ -15,7 +15,7 @@ const allLists = {
   'resources/templates/list': () => ({ resourceTemplates: [] }),
   'prompts/list': () => ({ prompts: [] }),
 };
-const count = (asked: readonly string[], method: string) => asked.filter((one) => one === method).length;
+const count = (requests: readonly string[], method: string) => requests.filter((one) => one === method).length;
 const settled = () => new Promise(setImmediate);
 
 verifies('T8', 'fetches a list once after many changes', async () => {
@@ -24,15 +24,17 @@ verifies('T8', 'fetches a list once after many changes', async () => {
   const { server, events, time, notes } = serverOf(tiny);
   await server.connect(signal);
   names = ['a', 'b', 'c'];
-  for (let n = 0; n < 1000; n++) await tiny.lines[0]?.notify(TOOLS);
+  for (let n = 0; n < 1000; n++) await tiny.transports[0]?.notify(TOOLS);
   await until('all were received', () => notes.length === 1000);
   time.pass(299);
   await settled();
-  expect(count(tiny.asked, 'tools/list')).toBe(1);
+  expect(count(tiny.requests, 'tools/list')).toBe(1);
   time.pass(1);
   await until('it has refreshed', () => server.status.tools === 3);
   expect(server.status).toMatchObject({ state: 'connected', info: { era: 'legacy' } });
-  expect([count(tiny.asked, 'tools/list'), events.filter((event) => event === 'list-changed').length]).toEqual([2, 2]);
+  expect([count(tiny.requests, 'tools/list'), events.filter((event) => event === 'list-changed').length]).toEqual([
+    2, 2,
+  ]);
   expect(time.timers()).toBe(0);
 });
 
@@ -41,13 +43,13 @@ verifies('T8', 'fetches a list after 2 s at most while changes go on', async () 
   const { server, time, notes } = serverOf(tiny);
   await server.connect(signal);
   for (let n = 1; n <= 50; n++) {
-    await tiny.lines[0]?.notify(TOOLS);
+    await tiny.transports[0]?.notify(TOOLS);
     await until('it was received', () => notes.length === n);
     time.pass(100);
     await settled();
   }
   // Five seconds of changes: one fetch after 2 s, one after 4 s, and the last is still to come.
-  expect(count(tiny.asked, 'tools/list')).toBe(3);
+  expect(count(tiny.requests, 'tools/list')).toBe(3);
 });
 
 verifies('T8', 'fetches once more after a fetch with many changes during it', async () => {
@@ -66,7 +68,7 @@ verifies('T8', 'fetches once more after a fetch with many changes during it', as
   first = false;
   const say = async () => {
     const received = notes.length;
-    await tiny.lines[0]?.notify(TOOLS);
+    await tiny.transports[0]?.notify(TOOLS);
     await until('it was received', () => notes.length > received);
     time.pass(3000);
     await settled();
@@ -76,7 +78,7 @@ verifies('T8', 'fetches once more after a fetch with many changes during it', as
   answers[0]?.resolve(twoTools());
   await settled();
   time.pass(300);
-  await until('the next is asked for', () => answers.length === 2);
+  await until('the next list is requested', () => answers.length === 2);
   answers[1]?.resolve(twoTools());
   await settled();
   time.pass(10_000);
@@ -88,12 +90,12 @@ verifies('T8', 'fetches only the list that changed', async () => {
   const tiny = tinyServer(allLists);
   const { server, time, notes } = serverOf(tiny);
   await server.connect(signal);
-  tiny.asked.length = 0;
-  await tiny.lines[0]?.notify(RESOURCES);
+  tiny.requests.length = 0;
+  await tiny.transports[0]?.notify(RESOURCES);
   await until('it was received', () => notes.length === 1);
   time.pass(300);
-  await until('both were asked for', () => tiny.asked.length === 2);
-  expect([...tiny.asked].sort()).toEqual(['resources/list', 'resources/templates/list']);
+  await until('both are requested', () => tiny.requests.length === 2);
+  expect([...tiny.requests].sort()).toEqual(['resources/list', 'resources/templates/list']);
 });
 
 verifies('T8', 'fetches a list again that changed during the connect', async () => {
@@ -102,8 +104,8 @@ verifies('T8', 'fetches a list again that changed during the connect', async () 
   const tiny = tinyServer({ 'tools/list': () => (lists.shift() ?? twoTools)() });
   const { server, time, notes } = serverOf(tiny);
   const connecting = server.connect(signal);
-  await until('it is being asked', () => tiny.asked.includes('tools/list'));
-  await tiny.lines[0]?.notify(TOOLS);
+  await until('the request has arrived', () => tiny.requests.includes('tools/list'));
+  await tiny.transports[0]?.notify(TOOLS);
   await until('it was received', () => notes.length === 1);
   list.resolve({ tools: [] });
   await connecting;
@@ -116,16 +118,16 @@ verifies('T8', 'fetches lists on the new connection after one dropped before a f
   const tiny = tinyServer({ 'tools/list': twoTools });
   const { server, time, notes } = serverOf(tiny);
   await server.connect(signal);
-  await tiny.lines[0]?.notify(TOOLS);
+  await tiny.transports[0]?.notify(TOOLS);
   await until('it was received', () => notes.length === 1);
-  await tiny.lines[0]?.close();
+  await tiny.transports[0]?.close();
   await until('it has noticed', () => server.connection === undefined);
   await server.connect(signal);
   expect(time.timers()).toBe(0);
-  await tiny.lines[1]?.notify(TOOLS);
+  await tiny.transports[1]?.notify(TOOLS);
   await until('it was received', () => notes.length === 2);
   time.pass(300);
-  await until('it has refreshed', () => count(tiny.asked, 'tools/list') === 3);
+  await until('it has refreshed', () => count(tiny.requests, 'tools/list') === 3);
 });
 
 it('keeps the old list when a fetch fails, and reports the failure until the next list', async () => {
@@ -134,7 +136,7 @@ it('keeps the old list when a fetch fails, and reports the failure until the nex
   const { server, time, notes } = serverOf(tiny);
   await server.connect(signal);
   const change = async (received: number) => {
-    await tiny.lines[0]?.notify(TOOLS);
+    await tiny.transports[0]?.notify(TOOLS);
     await until('it was received', () => notes.length === received);
     time.pass(300);
   };
@@ -155,7 +157,7 @@ it('fetches nothing after close', async () => {
   const tiny = tinyServer();
   const { server, time, notes } = serverOf(tiny);
   await server.connect(signal);
-  await tiny.lines[0]?.notify(TOOLS);
+  await tiny.transports[0]?.notify(TOOLS);
   await until('it was received', () => notes.length === 1);
   expect(time.timers()).toBe(1);
   await server.close();
@@ -166,11 +168,11 @@ verifies('T8', 'retries a failed fetch with growing delays, five times at most',
   let fails = 0;
   const tiny = tinyServer({ 'tools/list': () => (fails-- > 0 ? Promise.reject(new Error('no')) : twoTools()) });
   const { server, time, notes } = serverOf(tiny);
-  const asked = () => count(tiny.asked, 'tools/list');
+  const listed = () => count(tiny.requests, 'tools/list');
   await server.connect(signal);
   const change = async () => {
     const received = notes.length;
-    await tiny.lines[0]?.notify(TOOLS);
+    await tiny.transports[0]?.notify(TOOLS);
     await until('it was received', () => notes.length > received);
     time.pass(300);
     await until('it says so', () => server.status.reason !== undefined);
@@ -179,17 +181,17 @@ verifies('T8', 'retries a failed fetch with growing delays, five times at most',
   await change();
   time.pass(1999);
   await settled();
-  expect(asked()).toBe(2);
+  expect(listed()).toBe(2);
   time.pass(1);
-  await until('it was asked again', () => asked() === 3 && time.timers() === 1);
+  await until('it is listed again', () => listed() === 3 && time.timers() === 1);
   time.pass(4000);
   await until('all is well', () => server.status.reason === undefined);
   fails = 100;
   await change();
-  const before = asked();
+  const before = listed();
   for (let n = 0; n < 20; n++) {
     time.pass(60_000);
     for (let turns = 0; turns < 10; turns++) await settled();
   }
-  expect([asked() - before, time.timers()]).toEqual([5, 0]);
+  expect([listed() - before, time.timers()]).toEqual([5, 0]);
 });

@@ -14,10 +14,10 @@ const refused = new UpstreamError('UPSTREAM_UNREACHABLE', 'demo cannot be reache
 });
 const wantsAuth = new UpstreamError('AUTH_NEEDED', 'demo wants a credential.', { delivered: 'no', fix: 'Sign in.' });
 verifies('T2', 'reports its status before, during and after the connect', async () => {
-  const { server, asked, events, lists } = serverOf(tinyServer({ 'tools/list': twoTools }));
+  const { server, attempts, events, lists } = serverOf(tinyServer({ 'tools/list': twoTools }));
   const plain = { name: 'demo', scope: 'project', transport: 'stdio', sandbox: 'none' };
   expect(server.status).toEqual({ ...plain, state: 'pending', attempt: [0, 1], health: 'unknown' });
-  expect(asked).toEqual([]);
+  expect(attempts).toEqual([]);
   const connecting = server.connect(signal);
   expect(server.status).toMatchObject({ state: 'pending', attempt: [1, 1] });
   await connecting;
@@ -60,7 +60,7 @@ for (const [error, state] of [
 
 verifies('T3', 'shares one attempt among all callers; an abort ends the wait, not the attempt', async () => {
   const list = Promise.withResolvers<JsonObject>();
-  const { server, asked } = serverOf(tinyServer({ 'tools/list': () => list.promise }));
+  const { server, attempts } = serverOf(tinyServer({ 'tools/list': () => list.promise }));
   const abort = new AbortController();
   const [gone, ...others] = [server.connect(abort.signal), server.connect(signal), server.connect(signal)];
   abort.abort();
@@ -69,33 +69,33 @@ verifies('T3', 'shares one attempt among all callers; an abort ends the wait, no
   const [one, other] = await Promise.all(others);
   expect(one).toBe(other);
   await expect(server.connect(signal)).resolves.toBe(one);
-  expect(asked).toHaveLength(1);
+  expect(attempts).toHaveLength(1);
   expect(getEventListeners(abort.signal, 'abort')).toHaveLength(0);
 });
 
 it('starts nothing for an aborted caller, nor after close', async () => {
-  const { server, asked } = serverOf(tinyServer());
+  const { server, attempts } = serverOf(tinyServer());
   await expect(server.connect(AbortSignal.abort())).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
   await server.close();
   await expect(server.connect(signal)).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
-  expect(asked).toEqual([]);
+  expect(attempts).toEqual([]);
 });
 
 it('starts nothing when it was closed while it waited for its turn', async () => {
   const place = Promise.withResolvers<void>();
-  const { server, asked, time } = serverOf(tinyServer(), { limited: (task) => place.promise.then(task) });
+  const { server, attempts, time } = serverOf(tinyServer(), { limited: (task) => place.promise.then(task) });
   const failed = expect(server.connect(signal)).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
   const closing = server.close();
   place.resolve();
   await Promise.all([failed, closing]);
-  expect([asked, time.timers()]).toEqual([[], 0]);
+  expect([attempts, time.timers()]).toEqual([[], 0]);
 });
 
 verifies('T3', 'closes the connection when the tools cannot be listed', async () => {
   const tiny = tinyServer({ 'tools/list': () => Promise.reject(new Error('no')) });
   const { server } = serverOf(tiny);
   await expect(server.connect(signal)).rejects.toMatchObject({ code: 'UPSTREAM_REFUSED' });
-  await tiny.lines[0]?.closed;
+  await tiny.transports[0]?.closed;
   expect(server.status).toMatchObject({ state: 'failed', reason: 'The request could not be handled.' });
 });
 
@@ -103,7 +103,7 @@ verifies('T3', 'throws UPSTREAM_TIMEOUT when the whole connect takes too long', 
   const tiny = tinyServer({ 'tools/list': never });
   const { server, time } = serverOf(tiny);
   const connecting = server.connect(signal);
-  await until('it is being asked', () => tiny.asked.includes('tools/list'));
+  await until('the request has arrived', () => tiny.requests.includes('tools/list'));
   time.pass(45_000);
   await expect(connecting).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT', delivered: 'no' });
   expect(server.status).toMatchObject({
@@ -118,35 +118,35 @@ it('closes the connection when it is closed during the connect', async () => {
   const tiny = tinyServer({ initialize: never });
   const { server, time } = serverOf(tiny);
   const connecting = server.connect(signal);
-  await until('it is being asked', () => tiny.asked.includes('initialize'));
+  await until('the request has arrived', () => tiny.requests.includes('initialize'));
   const failed = expect(connecting).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
   const order: string[] = [];
-  const lineClosed = tiny.lines[0]?.closed.then(() => order.push('line'));
+  const transportClosed = tiny.transports[0]?.closed.then(() => order.push('transport'));
   await server.close().then(() => order.push('server'));
-  await Promise.all([failed, lineClosed]);
-  expect(order).toEqual(['line', 'server']);
+  await Promise.all([failed, transportClosed]);
+  expect(order).toEqual(['transport', 'server']);
   expect([server.connection, time.timers()]).toEqual([undefined, 0]);
 });
 
 verifies('T2', 'connects again after a disconnect only when it is needed', async () => {
   const tiny = tinyServer();
-  const { server, asked, time, events } = serverOf(tiny);
+  const { server, attempts, time, events } = serverOf(tiny);
   await server.connect(signal);
   await server.disconnect();
   expect(server.status).toMatchObject({ state: 'pending', attempt: [0, 1], health: 'unknown' });
   expect(server.status).not.toHaveProperty('info');
   expect(events.slice(-2)).toEqual(['disconnected', 'pending']);
   time.pass(1_000_000);
-  expect(asked).toHaveLength(1);
+  expect(attempts).toHaveLength(1);
   await server.connect(signal);
-  expect(asked).toHaveLength(2);
+  expect(attempts).toHaveLength(2);
 });
 
 it('ends a running attempt on disconnect', async () => {
   const tiny = tinyServer({ initialize: never });
   const { server, time } = serverOf(tiny);
   const failed = expect(server.connect(signal)).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
-  await until('it is being asked', () => tiny.asked.includes('initialize'));
+  await until('the request has arrived', () => tiny.requests.includes('initialize'));
   await server.disconnect();
   await failed;
   expect(server.status).toMatchObject({ state: 'pending', attempt: [0, 1] });
@@ -155,12 +155,12 @@ it('ends a running attempt on disconnect', async () => {
 
 verifies('T11', 'probes the era once, and connects the next time with the cached era', async () => {
   const tiny = tinyServer();
-  const { server, asked } = serverOf(tiny);
+  const { server, attempts } = serverOf(tiny);
   await server.connect(signal);
   await server.disconnect();
   await server.connect(signal);
-  expect(asked.map(({ known }) => known)).toEqual([undefined, 'legacy']);
-  expect(tiny.asked.filter((method) => method === 'server/discover')).toHaveLength(1);
+  expect(attempts.map(({ known }) => known)).toEqual([undefined, 'legacy']);
+  expect(tiny.requests.filter((method) => method === 'server/discover')).toHaveLength(1);
 });
 
 const lists = { tools: [], resources: [], templates: [], prompts: [] };
@@ -168,23 +168,23 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 
 verifies('T11', 'uses a cached era for 30 days, and keeps its date', async () => {
   const cached = { server: 'demo', capabilitySet: 0, signature: 'sig', era: 'legacy', lists, at: 0 } as const;
-  const { server, asked, memories, time } = serverOf(tinyServer(), { saved: [cached], start: 30 * DAY_MS - 1 });
+  const { server, attempts, saved, time } = serverOf(tinyServer(), { saved: [cached], start: 30 * DAY_MS - 1 });
   await server.connect(signal);
   await server.disconnect();
   time.pass(1);
   await server.connect(signal);
-  expect(asked.map(({ known }) => known)).toEqual(['legacy', undefined]);
-  expect(memories.map(({ at }) => at)).toEqual([0, 30 * DAY_MS]);
+  expect(attempts.map(({ known }) => known)).toEqual(['legacy', undefined]);
+  expect(saved.map(({ at }) => at)).toEqual([0, 30 * DAY_MS]);
 });
 
 verifies('T11', 'probes the era again when a connect with the cached era timed out', async () => {
   const cached = { server: 'demo', capabilitySet: 0, signature: 'sig', era: 'modern', lists, at: 0 } as const;
   const late = new UpstreamError('UPSTREAM_TIMEOUT', 'Nothing came.', { delivered: 'no' });
-  const { server, asked, time } = serverOf(tinyServer(), { saved: [cached], connect: () => Promise.reject(late) });
+  const { server, attempts, time } = serverOf(tinyServer(), { saved: [cached], connect: () => Promise.reject(late) });
   await expect(server.connect(signal)).rejects.toBe(late);
   time.pass(5000);
   await expect(server.connect(signal)).rejects.toBe(late);
-  expect(asked.map(({ known }) => known)).toEqual(['modern', undefined]);
+  expect(attempts.map(({ known }) => known)).toEqual(['modern', undefined]);
 });
 
 const all = { ...HELLO, capabilities: { tools: {}, resources: {}, prompts: {} } };
@@ -197,11 +197,11 @@ const everything = {
 };
 
 verifies('T8', 'fetches and caches all four lists', async () => {
-  const { server, memories, lists } = serverOf(tinyServer(everything));
+  const { server, saved, lists } = serverOf(tinyServer(everything));
   await server.connect(signal);
   expect(server.status).toMatchObject({ tools: 2, resources: 1, templates: 1, prompts: 2 });
   expect(lists.map(([kind]) => kind).sort()).toEqual(['prompts', 'resources', 'templates', 'tools']);
-  expect(memories.at(-1)).toMatchObject({ server: 'demo', era: 'legacy', lists: { prompts: [{ name: 'p' }, {}] } });
+  expect(saved.at(-1)).toMatchObject({ server: 'demo', era: 'legacy', lists: { prompts: [{ name: 'p' }, {}] } });
 });
 
 verifies('T8', 'connects when a list other than the tools fails or never comes, and reports it', async () => {

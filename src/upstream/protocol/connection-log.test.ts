@@ -43,7 +43,7 @@ function quiet(hello: JsonObject = LOGS) {
     },
     async 'tools/call'() {
       for (const level of louder(levels.at(-1)) as string[])
-        await tiny.lines[0]?.notify(LOG_MESSAGE, { level, data: `a ${level}` });
+        await tiny.transports[0]?.notify(LOG_MESSAGE, { level, data: `a ${level}` });
       return { content: [] };
     },
   });
@@ -86,7 +86,7 @@ verifies('P1', 'sends the call also when logging/setLevel fails', async () => {
   const stubborn = tinyServer({ initialize: () => LOGS, 'tools/call': () => ({ content: [] }) });
   const connection = await connected(stubborn);
   expect(await connection.send(toolCall('x', {}, { log }))).toMatchObject({ kind: 'complete' });
-  expect(stubborn.asked.slice(-2)).toEqual(['logging/setLevel', 'tools/call']);
+  expect(stubborn.requests.slice(-2)).toEqual(['logging/setLevel', 'tools/call']);
 });
 
 verifies('P1', 'sends the call that waits for its level on a draining connection', async () => {

@@ -16,7 +16,7 @@ export async function connectLegacyServer(
 ) {
   const answer: TinyAnswer = (params) => tool(server(), params);
   const tiny = tinyServer({ 'tools/call': answer });
-  const server = () => tiny.lines[0] as Peer;
+  const server = () => tiny.transports[0] as Peer;
   const suspended = suspendedCalls(options);
   const sampling = () => ({ maxCalls: 1, windowMs: 1000, maxTokens: 50 });
   const connection = await connectInMemory(tiny.serve)({

@@ -24,7 +24,7 @@ async function found(page: Page, kind: ListKind = 'tools', signal = new AbortCon
   const peer = new Peer(near, { server: 'demo' });
   await peer.start();
   const discovered = listAllPages(peer, { server: 'demo', kind, signal });
-  return discovered.finally(() => peer.close()).then((items) => ({ items, pages: tiny.asked.length }));
+  return discovered.finally(() => peer.close()).then((items) => ({ items, pages: tiny.requests.length }));
 }
 
 verifies('T8', 'returns the items of all pages unchanged', async () => {

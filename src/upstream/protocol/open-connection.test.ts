@@ -39,7 +39,7 @@ it('returns the result unchanged, and passes on arguments, meta and progress', a
     async 'tools/call'(params) {
       asked.push(params);
       const { progressToken } = params._meta as { progressToken: number };
-      await tiny.lines[0]?.notify('notifications/progress', { progressToken, progress: 1, vendor: true });
+      await tiny.transports[0]?.notify('notifications/progress', { progressToken, progress: 1, vendor: true });
       return value;
     },
   });
@@ -77,7 +77,7 @@ verifies('T8', 'sends no tools/list to a server without tools', async () => {
   const tiny = tinyServer({ initialize: () => ({ ...HELLO, capabilities: { prompts: {} } }) });
   const connection = await connectInMemory(tiny.serve)(base());
   await expect(connection.list('tools', new AbortController().signal)).resolves.toEqual([]);
-  expect(tiny.asked).toEqual(['initialize']);
+  expect(tiny.requests).toEqual(['initialize']);
   await connection.close();
 });
 
@@ -86,8 +86,8 @@ verifies('T9', 'passes on notifications of the server, custom ones included', as
   const received: unknown[] = [];
   const hear = (method: string, params: JsonObject) => received.push([method, params]);
   const connection = await connectInMemory(tiny.serve)({ ...base(), onNotification: hear });
-  await tiny.lines[0]?.notify('notifications/tools/list_changed');
-  await tiny.lines[0]?.notify('x-editor/selection', { line: 3 });
+  await tiny.transports[0]?.notify('notifications/tools/list_changed');
+  await tiny.transports[0]?.notify('x-editor/selection', { line: 3 });
   await new Promise(setImmediate);
   expect(received).toEqual([
     ['notifications/tools/list_changed', {}],
@@ -122,7 +122,7 @@ for (const [what, answers, code] of [
     const connecting = connectInMemory(tiny.serve)({ ...base(), signal: abort.signal });
     if (code === 'CALL_CANCELLED') setImmediate(() => abort.abort());
     await expect(connecting).rejects.toMatchObject({ code });
-    await tiny.lines[0]?.closed;
+    await tiny.transports[0]?.closed;
   });
 }
 

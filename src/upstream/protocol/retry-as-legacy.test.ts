@@ -35,11 +35,11 @@ function strict(known: string) {
 
 verifies('T11', 'connects again as legacy when the server ends at the probe, and caches the era', async () => {
   const { connect, starts } = strict("['initialize', 'tools/list']");
-  const { server, memories } = serverOf(tinyServer(), { connect });
+  const { server, saved } = serverOf(tinyServer(), { connect });
   await server.connect(signal);
   expect(server.status).toMatchObject({ state: 'connected', tools: 1, info: { era: 'legacy' } });
   expect(starts).toEqual([undefined, 'legacy']);
-  expect(memories.at(-1)).toMatchObject({ era: 'legacy' });
+  expect(saved.at(-1)).toMatchObject({ era: 'legacy' });
   await server.disconnect();
   await server.connect(signal);
   expect(starts).toEqual([undefined, 'legacy', 'legacy']);
