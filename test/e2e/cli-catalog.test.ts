@@ -122,7 +122,7 @@ describe('search', () => {
       ['mcp__wiki__read', 'description'],
     ]);
     const json = await heddle(['search', 'write', 'page', '--limit', '1', '--json']);
-    expect(JSON.parse(json.stdout)).toMatchObject([{ name: 'mcp__wiki__write', why: 'name' }]);
+    expect(JSON.parse(json.stdout)).toMatchObject([{ name: 'mcp__wiki__write', reason: 'name' }]);
     expect(await heddle(['search', 'zebra'])).toMatchObject({ code: 0, stdout: '' });
   });
 });

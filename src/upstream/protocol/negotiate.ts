@@ -19,8 +19,6 @@ import {
 import type { Peer } from '../../wire/peer.ts';
 import type { Agreement } from '../connection.ts';
 
-export type { Era };
-
 export interface NegotiateOptions {
   readonly client: { readonly name: string; readonly version: string };
   /** The client capabilities to declare; none unless given. */

@@ -3,6 +3,7 @@ import type { JsonObject } from '../../core/call.ts';
 import { UpstreamError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { Message, SendOptions } from '../../wire/json-rpc.ts';
+import { SESSION_NOT_FOUND } from '../../wire/mcp.ts';
 import { MAX_MESSAGE_BYTES } from './bad-message.ts';
 import { HttpExchange, type Purpose, type ResponseHead, type Sending } from './http-exchange.ts';
 import {
@@ -41,7 +42,6 @@ const RETRY_MS = 1000;
 const MAX_RESUMES = 3;
 const DELETE_MS = 2000;
 const SESSION_LOST_MS = 1000;
-const SESSION_NOT_FOUND = -32001;
 
 /** Streamable HTTP in both eras, one POST per message; for legacy servers also the GET stream and resumption. */
 export class HttpClientTransport extends RemoteTransport {
