@@ -112,6 +112,20 @@ it.each([
   expect(requests).toEqual(['GET']);
 });
 
+it('names the lost connection when the stream ends before it names an endpoint', async () => {
+  const { url, streams } = await serve('');
+  const { peer } = connect(url);
+  const started = peer.start();
+  started.catch(() => {});
+  await until('the stream is open', () => streams.size > 0);
+  for (const stream of streams) stream.end();
+  await expect(started).rejects.toMatchObject({
+    code: 'UPSTREAM_FAILED',
+    delivered: 'maybe',
+    details: { server: 'demo', connectionLost: true },
+  });
+});
+
 it('keeps to the first endpoint', async () => {
   const { url } = await serve(HELLO + event('endpoint', 'http://127.0.0.1:1/'), echo);
   const { peer, ask } = connect(url);

@@ -116,8 +116,8 @@ export class SseClientTransport extends RemoteTransport {
       throw new UpstreamError('UPSTREAM_FAILED', message, { delivered: 'no', fix: OTHER_TRANSPORT });
     }
     const error = await this.#stream.ended;
-    if (error) this.fail(error, `Its stream broke: ${error.message}.`);
-    else this.closeWith('It ended its stream.');
+    const reason = error ? `Its stream broke: ${error.message}.` : 'It ended its stream.';
+    this.fail(toTransportFailure(server, error ?? new Error('it ended its stream')), reason);
   }
 
   #setEndpoint(data: string): void {
