@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
-import { readingServer } from '../../test/servers/reading-server.ts';
 import { recordingServer, text } from '../../test/servers/recording-server.ts';
+import { resourceServer } from '../../test/servers/resource-server.ts';
 import type { Caller } from '../core/call.ts';
 import { HeddleError, UpstreamError } from '../core/errors.ts';
 import { ada, grace } from '../core/fixtures.ts';
@@ -136,7 +136,7 @@ verifies('T6', 'an abort during the start of a server ends the wait, and the sta
 });
 
 const reading = (uris: readonly string[], prompts: readonly string[] = []) =>
-  readingServer({ resources: uris.map((uri) => ({ uri, name: uri })), prompts: prompts.map((name) => ({ name })) });
+  resourceServer({ resources: uris.map((uri) => ({ uri, name: uri })), prompts: prompts.map((name) => ({ name })) });
 
 verifies('R6', 'an unknown URI starts the servers that were never seen', async () => {
   const world = await openWorld({ a: reading(['u:1']), b: reading(['u:2']) });

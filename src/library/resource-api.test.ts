@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
-import { type Readables, readingServer, textAt } from '../../test/servers/reading-server.ts';
+import { type ResourceServerOptions, resourceServer, textAt } from '../../test/servers/resource-server.ts';
 import { temporaryHeddleClient } from '../../test/temporary-heddle.ts';
 import { until } from '../../test/until.ts';
 import type { JsonObject } from '../core/call.ts';
@@ -11,7 +11,7 @@ import { Peer } from '../wire/peer.ts';
 const opened = (servers: NonNullable<OpenOptions['servers']>, config: JsonObject = {}, more: OpenOptions = {}) =>
   temporaryHeddleClient({ env: {}, config, servers, ...more });
 
-const NOTES: Readables = {
+const NOTES: ResourceServerOptions = {
   resources: [{ uri: 'note://one', name: 'one' }],
   templates: [{ uriTemplate: 'note://by-day/{day}', name: 'by day' }],
   prompts: [{ name: 'greet', arguments: [{ name: 'who', required: true }, { name: 'how' }] }],
@@ -19,7 +19,7 @@ const NOTES: Readables = {
 };
 
 describe.each(['legacy', 'modern'] as const)('the library, with a %s server,', (era) => {
-  const notes = () => readingServer({ ...NOTES, era });
+  const notes = () => resourceServer({ ...NOTES, era });
 
   verifies('X1', 'lists and reads resources, by URI and by template', async () => {
     const server = notes();
@@ -50,7 +50,7 @@ describe.each(['legacy', 'modern'] as const)('the library, with a %s server,', (
     expect(await heddle.prompts()).toMatchObject([{ name: 'mcp__notes__greet', server: 'notes' }]);
     for (const name of ['mcp__notes__greet', 'notes.greet', 'greet']) {
       const { value } = await heddle.getPrompt(name, { who: 'Ada' });
-      expect(value).toMatchObject({ messages: [], asked: { name: 'greet', arguments: { who: 'Ada' } } });
+      expect(value).toMatchObject({ messages: [], received: { name: 'greet', arguments: { who: 'Ada' } } });
     }
     await expect(heddle.getPrompt('greet')).rejects.toMatchObject({ code: 'INPUT_INVALID' });
     await expect(heddle.getPrompt('greet', { who: 1 } as never)).rejects.toMatchObject({ code: 'INPUT_INVALID' });
@@ -82,7 +82,7 @@ describe.each(['legacy', 'modern'] as const)('the library, with a %s server,', (
     const updates: string[] = [];
     const endOne = await heddle.subscribe('note://one', ({ uri }) => void updates.push(`one ${uri}`));
     const endTwo = await heddle.subscribe('heddle://notes/note://one', ({ uri }) => void updates.push(`two ${uri}`));
-    expect([...server.followed]).toEqual(['note://one']);
+    expect([...server.subscribedUris]).toEqual(['note://one']);
     server.update('note://one');
     await until('both subscribers are notified', () => updates.length >= 2);
     expect(updates.sort()).toEqual(['one note://one', 'two heddle://notes/note://one']);
@@ -91,12 +91,12 @@ describe.each(['legacy', 'modern'] as const)('the library, with a %s server,', (
     await until('the other subscriber is notified', () => updates.length === 3);
     expect(updates.at(-1)).toBe('two heddle://notes/note://one');
     endTwo();
-    await until('the server is unsubscribed', () => server.followed.size === 0);
+    await until('the server is unsubscribed', () => server.subscribedUris.size === 0);
   });
 });
 
 verifies('R6', 'passes updates of a sub-resource under its own URI', async () => {
-  const server = readingServer(NOTES);
+  const server = resourceServer(NOTES);
   const heddle = await opened({ notes: server });
   const updates: string[] = [];
   await heddle.subscribe('heddle://notes/note://one', ({ uri }) => void updates.push(uri));
@@ -112,7 +112,7 @@ verifies(
   'sends no completion request to a server without the capability, and returns no suggestions',
   async () => {
     const { complete: _, ...rest } = NOTES;
-    const server = readingServer(rest);
+    const server = resourceServer(rest);
     const heddle = await opened({ notes: server });
     const { value } = await heddle.complete({ prompt: 'greet' }, { name: 'who', value: '' });
     expect(value).toEqual({ completion: { values: [] } });
@@ -121,7 +121,7 @@ verifies(
 );
 
 verifies('R6', 'reads a URI of two servers by its qualified name only', async () => {
-  const [a, b] = [readingServer(NOTES), readingServer(NOTES)];
+  const [a, b] = [resourceServer(NOTES), resourceServer(NOTES)];
   const heddle = await opened({ a, b });
   const uris = (await heddle.resources()).map(({ uri }) => uri);
   expect(uris).toEqual(['heddle://a/note://one', 'heddle://b/note://one']);
@@ -138,7 +138,7 @@ verifies('R6', 'reads a URI of two servers by its qualified name only', async ()
 });
 
 describe('rules', () => {
-  const servers = () => ({ notes: readingServer(NOTES) });
+  const servers = () => ({ notes: resourceServer(NOTES) });
 
   verifies('G2', 'hides all entries of a denied server', async () => {
     const heddle = await opened(servers(), { permissions: { deny: ['mcp__notes'] } });

@@ -6,7 +6,7 @@ import { verifies } from '../requirements.ts';
 import { answers, fails, hangs, openPool, times } from '../servers/scripted-pool.ts';
 
 verifies('R4', 'a tool that fails five times in a row is refused for 30 s, then probed once', async () => {
-  const { behaviours, asked, time, send, call, outcome } = openPool({ a: fails() });
+  const { behaviours, calledServers, time, send, call, outcome } = openPool({ a: fails() });
   await times(5, outcome);
   await expect(send(call())).rejects.toMatchObject({
     code: 'UPSTREAM_UNREACHABLE',
@@ -15,7 +15,7 @@ verifies('R4', 'a tool that fails five times in a row is refused for 30 s, then 
     details: { server: 'a', retryAfterMs: 30_000 },
     fix: expect.stringContaining('Call again in 30 s'),
   });
-  expect(asked).toHaveLength(5);
+  expect(calledServers).toHaveLength(5);
   time.pass(30_000);
   expect(await outcome()).toBe('UPSTREAM_FAILED');
   expect(await outcome()).toBe('UPSTREAM_UNREACHABLE');
@@ -25,7 +25,7 @@ verifies('R4', 'a tool that fails five times in a row is refused for 30 s, then 
 });
 
 verifies('R4', 'only one of several callers gets the probe', async () => {
-  const { behaviours, asked, time, outcome } = openPool({ a: fails() });
+  const { behaviours, calledServers, time, outcome } = openPool({ a: fails() });
   await times(5, outcome);
   time.pass(30_000);
   const answer = Promise.withResolvers<Result>();
@@ -34,7 +34,7 @@ verifies('R4', 'only one of several callers gets the probe', async () => {
   expect(await outcome()).toBe('UPSTREAM_UNREACHABLE');
   answer.resolve(await answers('a')(aCall()));
   expect(await first).toBe('a');
-  expect(asked).toHaveLength(6);
+  expect(calledServers).toHaveLength(6);
 });
 
 verifies('R4', 'calls that one lost connection failed count once, and a new connection is probed at once', async () => {
@@ -48,31 +48,31 @@ verifies('R4', 'calls that one lost connection failed count once, and a new conn
 });
 
 verifies('R4', 'a write fails over from a refused server without counting as a retry', async () => {
-  const { asked, send, call } = openPool({ a: fails('maybe'), b: answers('b') });
+  const { calledServers, send, call } = openPool({ a: fails('maybe'), b: answers('b') });
   await times(5, () => send(call()).catch(() => {}));
-  expect(asked).toEqual(['a', 'a', 'a', 'a', 'a']);
+  expect(calledServers).toEqual(['a', 'a', 'a', 'a', 'a']);
   expect(await send(call())).toMatchObject({ provenance: { server: 'b', attempts: 1 } });
 });
 
 verifies('R4', 'results with isError, refusals and cancelled calls never open the breaker', async () => {
   const refuses = fails('maybe', {}, 'UPSTREAM_REFUSED');
   for (const behaviour of [answers('a', true), refuses]) {
-    const { asked, outcome } = openPool({ a: behaviour });
+    const { calledServers, outcome } = openPool({ a: behaviour });
     await times(9, outcome);
-    expect(asked).toHaveLength(9);
+    expect(calledServers).toHaveLength(9);
   }
-  const { asked, outcome, call } = openPool({ a: hangs });
+  const { calledServers, outcome, call } = openPool({ a: hangs });
   await times(9, async () => {
     const abort = new AbortController();
     const given = outcome(call({}, { signal: abort.signal }));
     abort.abort();
     expect(await given).toBe('CALL_CANCELLED');
   });
-  expect(asked).toHaveLength(9);
+  expect(calledServers).toHaveLength(9);
 });
 
 verifies('R4', 'a server that sends retryAfterMs is refused until then, with all its tools', async () => {
-  const { behaviours, asked, time, outcome, call } = openPool({
+  const { behaviours, calledServers, time, outcome, call } = openPool({
     a: fails('no', { retryAfterMs: 2000 }),
     b: answers('b'),
   });
@@ -81,21 +81,21 @@ verifies('R4', 'a server that sends retryAfterMs is refused until then, with all
   time.pass(1999);
   const other = { target: aTarget({ servers: ['a', 'b'], name: 'other' }) };
   expect([await outcome(), await outcome(call({}, other))]).toEqual(['b', 'b']);
-  expect(asked).toEqual(['a', 'b', 'b', 'b']);
+  expect(calledServers).toEqual(['a', 'b', 'b', 'b']);
   time.pass(1);
   expect(await outcome()).toBe('a');
 });
 
 verifies('R4', 'throws the refusal with the shortest wait if all servers are refused', async () => {
   const later = (retryAfterMs: number) => fails('no', { retryAfterMs });
-  const { asked, send, call, outcome } = openPool({ a: later(9000), b: later(4000), c: later(7000) });
+  const { calledServers, send, call, outcome } = openPool({ a: later(9000), b: later(4000), c: later(7000) });
   await outcome();
   await expect(send(call())).rejects.toMatchObject({ details: { server: 'b', retryAfterMs: 4000 } });
-  expect(asked).toEqual(['a', 'b', 'c']);
+  expect(calledServers).toEqual(['a', 'b', 'c']);
 });
 
 verifies('R4', 'calls fail with the first server’s error when the retry budget is spent', async () => {
-  const { behaviours, asked, outcome, time } = openPool({ a: fails(), b: answers('b') });
+  const { behaviours, calledServers, outcome, time } = openPool({ a: fails(), b: answers('b') });
   // An answer now and then, so that the breaker stays out of it.
   const round = async () => {
     behaviours.a = fails();
@@ -105,9 +105,9 @@ verifies('R4', 'calls fail with the first server’s error when the retry budget
     return ends;
   };
   for (let done = 0; done < 5; done++) expect(await round()).toEqual(['b', 'b']);
-  asked.length = 0;
+  calledServers.length = 0;
   expect(await round()).toEqual(['UPSTREAM_FAILED', 'UPSTREAM_FAILED']);
-  expect(asked).toEqual(['a', 'a', 'a']);
+  expect(calledServers).toEqual(['a', 'a', 'a']);
   time.pass(10_000);
   expect(await round()).toEqual(['b', 'b']);
 });
@@ -163,7 +163,7 @@ verifies('G5', 'skips a server of a pool that is over its rate limit, and counts
 });
 
 verifies('R3', 'renames arguments only for the server with other argument names', async () => {
-  const { send, heard, behaviours } = openPool({ a: answers('a'), b: answers('b') });
+  const { send, calls, behaviours } = openPool({ a: answers('a'), b: answers('b') });
   const definition = { name: 'find', inputSchema: { type: 'object', properties: { q: {} } } };
   const equivalents = new Map([['b', { name: 'find', definition, rename: { query: 'q', q: 'query' } }]]);
   const target = aTarget({ publicName: 'mcp__p__search', servers: ['a', 'b'], name: 'search', equivalents });
@@ -171,13 +171,13 @@ verifies('R3', 'renames arguments only for the server with other argument names'
   await send(call);
   behaviours.a = fails();
   expect(await send(call)).toMatchObject({ provenance: { server: 'b', attempts: 2 } });
-  const told = heard.map(({ target, input }) => [target.name, input]);
+  const told = calls.map(({ target, input }) => [target.name, input]);
   const [asWritten, renamed] = [
     ['search', { query: 'x', limit: 3 }],
     ['find', { q: 'x', limit: 3 }],
   ];
   expect(told).toEqual([asWritten, asWritten, renamed]);
-  expect(heard[2]?.target).toMatchObject({ publicName: 'mcp__p__search', definition });
+  expect(calls[2]?.target).toMatchObject({ publicName: 'mcp__p__search', definition });
 });
 
 verifies('R4', 'another server of the same name starts with a closed breaker', async () => {

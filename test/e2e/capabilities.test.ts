@@ -1,6 +1,11 @@
 import { describe, expect, onTestFinished } from 'vitest';
 import { verifies } from '../requirements.ts';
-import { ASKABLE_CLIENTS, type AskableClient, type User, type Way } from '../servers/askable-clients.ts';
+import {
+  ELICITATION_CLIENTS,
+  type ElicitationClient,
+  type Endpoint,
+  type User,
+} from '../servers/elicitation-clients.ts';
 import { EVERYTHING } from '../servers/everything.ts';
 import { until } from '../until.ts';
 import { project } from './heddle-command.ts';
@@ -22,14 +27,14 @@ const user: User = (method) => {
   return { role: 'assistant', model: 'none', content: { type: 'text', text: 'a text of the model' } };
 };
 
-async function connect(era: 'legacy' | 'modern', way: Way, capabilities?: object): Promise<AskableClient> {
+async function connect(era: 'legacy' | 'modern', way: Endpoint, capabilities?: object): Promise<ElicitationClient> {
   const declared = capabilities && { capabilities: capabilities as Readonly<Record<string, unknown>> };
-  const client = await ASKABLE_CLIENTS[era](way, { user, ...declared });
+  const client = await ELICITATION_CLIENTS[era](way, { user, ...declared });
   onTestFinished(() => client.close());
   return client;
 }
 
-const namesIn = async (client: AskableClient) =>
+const namesIn = async (client: ElicitationClient) =>
   (await client.list()).map(({ name }) => String(name).replace('mcp__up__', '')).sort();
 
 describe.each(['legacy', 'modern'] as const)('a %s client with capabilities', (era) => {

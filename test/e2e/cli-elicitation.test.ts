@@ -5,7 +5,7 @@ import { until } from '../until.ts';
 import { project, SERVERS } from './heddle-command.ts';
 import { terminal } from './terminal.ts';
 
-const ELICITING = { command: process.execPath, args: [join(SERVERS, 'asking-server.ts')] };
+const ELICITING = { command: process.execPath, args: [join(SERVERS, 'eliciting-server.ts')] };
 const elicitingProject = () => project({ 'heddle.json': { mcpServers: { demo: ELICITING } } });
 
 verifies('T10', 'prompts for each field of a form until its value is valid', async () => {
@@ -60,7 +60,7 @@ verifies('T10', 'escapes line breaks in a form', async () => {
 });
 
 verifies('T10', 'shows a URL with its host, never opens it, and asks the user whether they have', async () => {
-  const { type, ended, screen } = await terminal(elicitingProject(), ['call', 'demo.visit']);
+  const { type, ended, screen } = await terminal(elicitingProject(), ['call', 'demo.sign_in']);
   await type('Have you opened it? [y]es, [N]o, [c]ancel:', 'y');
   expect(await ended()).toBe(0);
   expect(screen()).toContain('It wants you to visit a page on example.com:\n  https://example.com/sign-in?for=book\n');

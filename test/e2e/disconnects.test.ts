@@ -29,7 +29,7 @@ async function served<N extends string>(versions: Readonly<Record<N, Version>>) 
 
 /** A client in a process of its own. */
 function startClient(name: ClientName, port: number, tools: readonly string[]): ChildProcess {
-  const args = [join(SERVERS, 'doomed-client.ts'), name, String(port), TOKEN, ...tools];
+  const args = [join(SERVERS, 'unresponsive-client.ts'), name, String(port), TOKEN, ...tools];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] });
   onTestFinished(() => void child.kill('SIGKILL'));
   return child;
@@ -77,7 +77,7 @@ describe.each(CLIENTS.filter(isLegacy))('a client of %s', (name) => {
         onTestFinished(() => client.close());
         const abort = new AbortController();
         const refused = expect(client.call('mcp__up__sample', {}, { signal: abort.signal })).rejects.toBeDefined();
-        await until('the input request has come', () => client.asked.length === 1);
+        await until('the input request has come', () => client.inputMethods.length === 1);
         abort.abort();
         await refused;
         await withdrawn.promise;
@@ -101,7 +101,7 @@ verifies(
     onTestFinished(async () => void (await Promise.all(clients.map((client) => client.close()))));
     const results = await Promise.all(clients.map((client) => client.call('mcp__up__sample')));
     const texts = results.map(({ content }) => JSON.parse(String((content as { text: string }[])[0]?.text)));
-    expect(texts).toEqual(clients.map(({ answers }) => answers.sample));
-    expect(clients.map(({ asked }) => asked.length)).toEqual(clients.map(() => 1));
+    expect(texts).toEqual(clients.map(({ responses }) => responses.sample));
+    expect(clients.map(({ inputMethods }) => inputMethods.length)).toEqual(clients.map(() => 1));
   },
 );

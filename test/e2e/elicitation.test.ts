@@ -8,13 +8,13 @@ import { type CallResult, type Elicitation, type HeddleClient, type OpenOptions,
 import { carriersOf, killAll } from '../alive.ts';
 import { MEASURES } from '../limits.ts';
 import { verifies } from '../requirements.ts';
-import { askingModernServer } from '../servers/asking-modern.ts';
-import { askingSessionServer } from '../servers/asking-server.ts';
+import { elicitingModernServer } from '../servers/eliciting-modern-server.ts';
+import { elicitingSessionServer } from '../servers/eliciting-server.ts';
 import { temporaryHeddleClient } from '../temporary-heddle.ts';
 import { until } from '../until.ts';
 import { project, SERVERS } from './heddle-command.ts';
 
-const STDIO = { command: process.execPath, args: [join(SERVERS, 'asking-server.ts')] };
+const STDIO = { command: process.execPath, args: [join(SERVERS, 'eliciting-server.ts')] };
 const ANN = { name: 'Ann', class: 'first' };
 const FILLED = { action: 'accept', content: { name: 'Ann', seats: 2, class: 'first' } };
 
@@ -34,16 +34,16 @@ function resultOf({ value }: CallResult): unknown {
 const SERVERS_BY_KIND = {
   'SDK 1.32 over stdio': async () => STDIO,
   'SDK 1.32 over HTTP': async () => {
-    const server = await askingSessionServer();
+    const server = await elicitingSessionServer();
     onTestFinished(() => server.close());
     return { type: 'http', url: server.url };
   },
 };
 
 async function modern() {
-  const server = await askingModernServer();
+  const server = await elicitingModernServer();
   onTestFinished(() => server.close());
-  return { entry: { type: 'http', url: server.url }, given: server.given };
+  return { entry: { type: 'http', url: server.url }, calls: server.calls };
 }
 
 for (const [kind, entryOf] of Object.entries(SERVERS_BY_KIND)) {
@@ -109,7 +109,7 @@ for (const [kind, entryOf] of Object.entries(SERVERS_BY_KIND)) {
         return { action: 'accept' as const, content: { stray: true } };
       };
       const heddle = await opened(await entryOf(), { onElicitation: elicit });
-      expect(resultOf(await heddle.call('demo.visit'))).toEqual({ action: 'accept' });
+      expect(resultOf(await heddle.call('demo.sign_in'))).toEqual({ action: 'accept' });
       expect(elicitations).toMatchObject([
         { mode: 'url', host: 'example.com', url: 'https://example.com/sign-in?for=book' },
       ]);
@@ -186,13 +186,13 @@ for (const [kind, entryOf] of Object.entries(SERVERS_BY_KIND)) {
 
 describe('SDK 2.4 without sessions', () => {
   verifies('T10', 'handles an input_required result and calls again with requestState and responses', async () => {
-    const { entry, given } = await modern();
+    const { entry, calls } = await modern();
     const heddle = await opened(entry, { onElicitation: () => ({ action: 'accept', content: ANN }) });
     expect(resultOf(await heddle.call('demo.book'))).toEqual({ who: FILLED });
     expect(resultOf(await heddle.call('demo.stateless'))).toEqual({ who: FILLED });
     expect(resultOf(await heddle.call('demo.both'))).toEqual({ left: FILLED, right: FILLED });
     expect(resultOf(await heddle.call('demo.patience'))).toBe('wait');
-    expect(given.map(({ state }) => state)).toEqual([
+    expect(calls.map(({ state }) => state)).toEqual([
       undefined,
       's1',
       undefined,
@@ -205,19 +205,19 @@ describe('SDK 2.4 without sessions', () => {
   });
 
   verifies('T10', 'ends the call for a form with a secret field and names the field', async () => {
-    const { entry, given } = await modern();
+    const { entry, calls } = await modern();
     const heddle = await opened(entry, { onElicitation: () => ({ action: 'accept', content: {} }) });
     const { isError, value } = await heddle.call('demo.steal');
-    expect([isError, given.length]).toEqual([true, 1]);
+    expect([isError, calls.length]).toEqual([true, 1]);
     expect(JSON.stringify(value)).toContain('asks for a secret (password)');
   });
 
   verifies('T10', 'ends the call after 8 input_required results', async () => {
-    const { entry, given } = await modern();
+    const { entry, calls } = await modern();
     const heddle = await opened(entry, { onElicitation: () => ({ action: 'accept', content: ANN }) });
     // Its readOnlyHint is not trusted here.
     await expect(heddle.call('demo.endless')).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
-    expect(given).toHaveLength(8);
+    expect(calls).toHaveLength(8);
   });
 
   verifies('T10', 'each request declares the capabilities of its own caller', async () => {

@@ -5,9 +5,9 @@ import type { JsonObject } from '../../src/core/call.ts';
 import { gatewayUnderTest, OWNER, TOKEN } from '../../src/gateway/fixtures.ts';
 import { serveStdio } from '../../src/gateway/transports/serve-stdio.ts';
 import { verifies } from '../requirements.ts';
-import { ASKABLE_CLIENTS, type User, type Way } from '../servers/askable-clients.ts';
-import { askingModernServer } from '../servers/asking-modern.ts';
-import { askingSessionServer } from '../servers/asking-server.ts';
+import { ELICITATION_CLIENTS, type Endpoint, type User } from '../servers/elicitation-clients.ts';
+import { elicitingModernServer } from '../servers/eliciting-modern-server.ts';
+import { elicitingSessionServer } from '../servers/eliciting-server.ts';
 import type { HttpServer } from '../servers/http-servers.ts';
 import { until } from '../until.ts';
 import { SERVERS } from './heddle-command.ts';
@@ -22,10 +22,10 @@ const ROOTS = { roots: [{ uri: 'file:///home', name: 'home' }] };
 
 async function entryOf(era: Era, carrier: Carrier): Promise<JsonObject> {
   if (carrier === 'stdio') {
-    const file = era === 'legacy' ? 'asking-server.ts' : 'asking-modern.ts';
+    const file = era === 'legacy' ? 'eliciting-server.ts' : 'eliciting-modern-server.ts';
     return { command: process.execPath, args: [join(SERVERS, file)] };
   }
-  const server: HttpServer = await (era === 'legacy' ? askingSessionServer() : askingModernServer());
+  const server: HttpServer = await (era === 'legacy' ? elicitingSessionServer() : elicitingModernServer());
   onTestFinished(() => server.close());
   return { type: 'http', url: server.url };
 }
@@ -50,11 +50,11 @@ async function meeting({ client: era, over, server, capabilities, level }: Cell,
     return user(method, params, signal);
   };
   const way = over === 'HTTP' ? { url, token: TOKEN } : streamsTo(heddle);
-  const client = await ASKABLE_CLIENTS[era](way, {
+  const client = await ELICITATION_CLIENTS[era](way, {
     user: noting,
     level,
     onLog: ({ data }) => logs.push(data),
-    onVisited: (id) => visited.push(id),
+    onElicitationComplete: (id) => visited.push(id),
     ...(capabilities && { capabilities }),
   });
   onTestFinished(() => client.close());
@@ -62,7 +62,7 @@ async function meeting({ client: era, over, server, capabilities, level }: Cell,
   return { heddle, client, call, inputRequests, logs, visited };
 }
 
-function streamsTo(heddle: Parameters<typeof serveStdio>[0]['heddle']): Way {
+function streamsTo(heddle: Parameters<typeof serveStdio>[0]['heddle']): Endpoint {
   const [there, back] = [new PassThrough(), new PassThrough()];
   const stop = new AbortController();
   void serveStdio({ heddle, caller: OWNER, input: there, output: back }, stop.signal);
@@ -100,7 +100,7 @@ describe.each(CELLS)('a $client client over $over of a $era server over $carrier
   verifies('P3', 'gets all kinds of input requests, and the responses reach the server', async () => {
     const { call, inputRequests } = await meeting({ client, over, server: await entryOf(era, carrier) });
     expect(textIn(await call('book'))).toEqual(named('who', ANN));
-    expect(textIn(await call('visit'))).toEqual(named('page', { action: 'accept' }));
+    expect(textIn(await call('sign_in'))).toEqual(named('page', { action: 'accept' }));
     expect(textIn(await call('write'))).toEqual(named('poem', POEM));
     expect(textIn(await call('where'))).toEqual(named('roots', ROOTS));
     expect(textIn(await call('twice'))).toEqual([ANN, ANN]);
@@ -171,7 +171,7 @@ describe.each(CELLS)('a $client client over $over of a $era server over $carrier
 describe.each(CLIENTS)('a $client client over $over', ({ client, over }) => {
   verifies('P3', 'that cancels during an input request cancels the request and the call', async () => {
     const cancelled: string[] = [];
-    const server = await askingSessionServer(cancelled);
+    const server = await elicitingSessionServer(cancelled);
     onTestFinished(() => server.close());
     let withdrawn = false;
     const user: User = (_method, _params, signal) =>

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished } from 'vitest';
 import { verifies } from '../requirements.ts';
 import { EVERYTHING, type HttpEverything, startEverything } from '../servers/everything.ts';
-import { type Place, SDK_CLIENTS, type SdkClient } from '../servers/sdk-clients.ts';
+import { type Endpoint, SDK_CLIENTS, type SdkClient } from '../servers/sdk-clients.ts';
 import { until } from '../until.ts';
 import { project, SERVERS } from './heddle-command.ts';
 
@@ -56,12 +56,12 @@ beforeAll(async () => {
 });
 afterAll(() => http.close());
 
-const direct: Record<string, () => Place> = {
+const direct: Record<string, () => Endpoint> = {
   stdio: () => ({ command: process.execPath, args: [EVERYTHING, 'stdio'] }),
   http: () => ({ url: http.url }),
 };
 
-async function open(connect: (place: Place) => Promise<SdkClient>, place: Place): Promise<SdkClient> {
+async function open(connect: (place: Endpoint) => Promise<SdkClient>, place: Endpoint): Promise<SdkClient> {
   const client = await connect(place);
   onTestFinished(() => client.close());
   return client;
@@ -70,10 +70,10 @@ async function open(connect: (place: Place) => Promise<SdkClient>, place: Place)
 /** Connects to the server without a gateway. The server is legacy, so a legacy client is used. */
 function openDirect(name: string, server: string): Promise<SdkClient> {
   const entry = SDK_CLIENTS.find(([one]) => one === name && one !== 'SDK 2.4 without sessions') ?? SDK_CLIENTS[0];
-  return open((entry as (typeof SDK_CLIENTS)[number])[1], (direct[server] as () => Place)());
+  return open((entry as (typeof SDK_CLIENTS)[number])[1], (direct[server] as () => Endpoint)());
 }
 
-async function openBehind(connect: (place: Place) => Promise<SdkClient>) {
+async function openBehind(connect: (place: Endpoint) => Promise<SdkClient>) {
   const { up, folder } = project();
   const tapped = join(folder, 'tapped');
   const stdio = {
@@ -85,7 +85,7 @@ async function openBehind(connect: (place: Place) => Promise<SdkClient>) {
   const { url, token } = await up();
   const received: Record<string, () => string> = {
     stdio: () => (existsSync(tapped) ? readFileSync(tapped, 'utf8') : ''),
-    http: http.heard,
+    http: http.received,
   };
   const client = await open(connect, { url, token });
   // A list waits 2 s for servers that start; on a busy machine they need longer.

@@ -61,10 +61,10 @@ const meeting = async (client: Era, era: Era, carrier: Carrier) =>
 
 /** Makes the server return this for a request of this method. */
 async function respondWith(send: Send, method: Method, script: Script): Promise<readonly JsonObject[]> {
-  const given = { arguments: { said: toText(script) }, _meta: { progressToken: 'mine' } };
-  if (method !== 'resources/read') return send(method, { name: 'mcp__up__say', ...given });
-  await send('tools/call', { name: 'mcp__up__keep', ...given }); // The script is too long for a URI.
-  return send(method, { uri: `${MIRROR_URI}kept` });
+  const given = { arguments: { script: toText(script) }, _meta: { progressToken: 'mine' } };
+  if (method !== 'resources/read') return send(method, { name: 'mcp__up__send', ...given });
+  await send('tools/call', { name: 'mcp__up__store', ...given }); // The script is too long for a URI.
+  return send(method, { uri: `${MIRROR_URI}stored` });
 }
 
 /** Removes the reserved `_meta` keys. */
@@ -84,8 +84,8 @@ const read = (value: JsonObject): string => canonicalJson(JSON.parse(JSON.string
 
 /** Requests that are answered with the received parameters, by method. */
 const echoRequests = (input: JsonObject): Readonly<Record<string, JsonObject>> => ({
-  'tools/call': { name: 'mcp__up__hear', arguments: input },
-  'prompts/get': { name: 'mcp__up__hear', arguments: { said: JSON.stringify(input) } },
+  'tools/call': { name: 'mcp__up__echo', arguments: input },
+  'prompts/get': { name: 'mcp__up__echo', arguments: { script: JSON.stringify(input) } },
   'resources/read': { uri: `${MIRROR_URI}hear` },
 });
 /** Removes empty `arguments` and `_meta`, which mean the same as none. */
@@ -153,9 +153,9 @@ describe.each(CELLS)('from a $era server over $carrier to a $client client', ({ 
         for (const [method, own] of Object.entries(echoRequests(input))) {
           const said = { ...more, ...own, _meta };
           const [answer] = await send(method, said);
-          const { heard } = (answer?.result ?? {}) as { heard: JsonObject };
-          const expected = 'name' in own ? { ...said, name: 'hear' } : said;
-          expect(read(withoutEmpty(heard))).toBe(read(withoutEmpty(expected)));
+          const { received } = (answer?.result ?? {}) as { received: JsonObject };
+          const expected = 'name' in own ? { ...said, name: 'echo' } : said;
+          expect(read(withoutEmpty(received))).toBe(read(withoutEmpty(expected)));
         }
       }),
       RUNS,

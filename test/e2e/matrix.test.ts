@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished } from 'vitest';
 import type { Authenticate } from '../../src/gateway/auth/authenticate.ts';
 import { gatewayUnderTest } from '../../src/gateway/fixtures.ts';
 import { verifies } from '../requirements.ts';
-import { type Answers, type ClientName, DATED_CLIENTS, type DatedClient } from '../servers/dated-clients.ts';
+import { type ClientName, DATED_CLIENTS, type DatedClient, type UserResponses } from '../servers/dated-clients.ts';
 import { DATED_SERVERS, type DatedServer } from '../servers/dated-servers.ts';
 import { until } from '../until.ts';
 import { compatibilityTable, expected, type ServerName, WORKS } from './compatibility.ts';
@@ -32,12 +32,12 @@ function textIn({ content, isError }: Known): string {
 }
 
 const elicits =
-  (tool: keyof Answers, method: string): Probe =>
+  (tool: keyof UserResponses, method: string): Probe =>
   async ({ client, named }) => {
-    const before = client.asked.length;
+    const before = client.inputMethods.length;
     const text = textIn(await client.call(named(tool)));
-    expect(JSON.parse(text)).toEqual(client.answers[tool]);
-    expect(client.asked.slice(before)).toContain(method);
+    expect(JSON.parse(text)).toEqual(client.responses[tool]);
+    expect(client.inputMethods.slice(before)).toContain(method);
   };
 
 const PROBES = {
@@ -64,15 +64,15 @@ const PROBES = {
   sampling: elicits('sample', 'sampling/createMessage'),
   subscription: async ({ client, server }: Meeting) => {
     let notifications = 0;
-    const stop = await client.follow(server.uri, () => notifications++);
-    server.touch();
+    const stop = await client.subscribe(server.uri, () => notifications++);
+    server.notifyUpdated();
     await until('the client has the notification', () => notifications === 1);
     await stop();
   },
   list_changed: async ({ client, server, named }: Meeting) => {
     let notifications = 0;
     await client.onToolsChanged(() => notifications++);
-    const name = named(server.grow());
+    const name = named(server.addTool());
     await until('the client has the notification', () => notifications > 0);
     expect(await client.list()).toContain(name);
   },

@@ -7,7 +7,7 @@ import type { InProcessServer } from '../../src/upstream/lifecycle/programmatic-
 import { RpcError } from '../../src/wire/json-rpc.ts';
 import { Peer } from '../../src/wire/peer.ts';
 import { verifies } from '../requirements.ts';
-import { changingOldServer } from '../servers/changing-servers.ts';
+import { changingLegacyServer } from '../servers/changing-servers.ts';
 import { temporaryFolder, temporaryHeddle, temporaryHeddleClient } from '../temporary-heddle.ts';
 import { until } from '../until.ts';
 
@@ -78,7 +78,7 @@ verifies('T9', 'a program and its in-process server exchange any notifications',
 });
 
 verifies('T9', 'every handler gets the resource and list changes of an SDK server', async () => {
-  const { serve, server } = changingOldServer();
+  const { serve, server } = changingLegacyServer();
   const heddle = await temporaryHeddleClient({ servers: { notes: { connect: serve } } });
   const notifications: [string[], string[]] = [[], []];
   for (const methods of notifications) heddle.onNotification({}, ({ method }) => void methods.push(method));

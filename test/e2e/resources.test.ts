@@ -3,7 +3,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { expect, onTestFinished } from 'vitest';
 import type { OpenOptions } from '../../src/index.ts';
 import { verifies } from '../requirements.ts';
-import { changingHttpServer, changingOldServer } from '../servers/changing-servers.ts';
+import { changingHttpServer, changingLegacyServer } from '../servers/changing-servers.ts';
 import { EVERYTHING } from '../servers/everything.ts';
 import { temporaryHeddleClient } from '../temporary-heddle.ts';
 import { until } from '../until.ts';
@@ -58,7 +58,7 @@ const ARGUMENTS: Readonly<Record<string, string>> = {
 verifies('R6', 'a program gets the resource updates of SDK servers of both eras', async () => {
   const modern = await changingHttpServer();
   onTestFinished(() => modern.close());
-  const old = changingOldServer();
+  const old = changingLegacyServer();
   old.server.registerResource('two', 'note://two', {}, () => ({ contents: [{ uri: 'note://two', text: '2' }] }));
   const heddle = await opened({ modern: { type: 'http', url: modern.url }, old: { connect: old.serve } });
   const told: string[] = [];

@@ -6,7 +6,7 @@ import type { JsonObject } from '../../src/core/call.ts';
 import { gatewayUnderTest, TOKEN } from '../../src/gateway/fixtures.ts';
 import type { CallResult, HeddleClient, OpenOptions } from '../../src/index.ts';
 import { verifies } from '../requirements.ts';
-import { ASKABLE_CLIENTS, type AskableClient, type User } from '../servers/askable-clients.ts';
+import { ELICITATION_CLIENTS, type ElicitationClient, type User } from '../servers/elicitation-clients.ts';
 import { EVERYTHING, startEverything } from '../servers/everything.ts';
 import { taskClient } from '../servers/task-client.ts';
 import { taskServer } from '../servers/task-server.ts';
@@ -55,7 +55,7 @@ const CLIENTS: Readonly<Record<string, (up: TaskServer, answers: Responses) => P
   async 'a legacy client'(up, answers) {
     const gateway = await gatewayUnderTest({ servers: { demo: { type: 'http', url: up.url } } });
     const user: User = (_method, { message }) => answers(String(message)) as never;
-    const client: AskableClient = await ASKABLE_CLIENTS.legacy({ url: gateway.url, token: TOKEN }, { user });
+    const client: ElicitationClient = await ELICITATION_CLIENTS.legacy({ url: gateway.url, token: TOKEN }, { user });
     onTestFinished(() => client.close());
     return {
       async call(tool, _input, signal) {
@@ -169,12 +169,12 @@ verifies(
       servers: { demo: { command: process.execPath, args } },
       gateway: { gatewayTasks: { afterMs: 100 } },
     });
-    const { call, ask, get, stands } = taskClient(gateway);
+    const { call, request, get, waitForStatus } = taskClient(gateway);
     const tool = 'trigger-long-running-operation';
     const quick = (await call(tool, { duration: 0.5, steps: 2 })).result;
-    expect(textOf((await stands(quick.taskId, 'completed')).result)).toContain('completed');
+    expect(textOf((await waitForStatus(quick.taskId, 'completed')).result)).toContain('completed');
     const taskId = String((await call(tool, { duration: 60, steps: 2 })).result.taskId);
-    await ask('tasks/cancel', { taskId });
+    await request('tasks/cancel', { taskId });
     expect(await get(taskId)).toMatchObject({ status: 'cancelled' });
     await until('the server has the cancellation', () =>
       readFileSync(tapped, 'utf8').includes('notifications/cancelled'),

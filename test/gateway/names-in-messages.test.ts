@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/core/call.ts';
 import { gatewayUnderTest, modern } from '../../src/gateway/fixtures.ts';
 import { verifies } from '../requirements.ts';
-import { builtins, postTo } from '../servers/profile-world.ts';
+import { builtins, postTo } from '../servers/profile-servers.ts';
 import { recordingServer, text } from '../servers/recording-server.ts';
 
 const TOOLS = { echo: () => text('x'), wipe: () => text('x') };

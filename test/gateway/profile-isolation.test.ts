@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import { type GatewayUnderTest, gatewayUnderTest, OWNER } from '../../src/gateway/fixtures.ts';
 import { verifies } from '../requirements.ts';
-import { builtins, call, done, namesIn, postTo, servers, UNIVERSE } from '../servers/profile-world.ts';
+import { builtins, call, callsOf, postTo, servers, TOOL_NAMES, toolNamesOf } from '../servers/profile-servers.ts';
 
 const spellingsOf = (server: string, name: string) => [
   `mcp__${server}__${name}`,
@@ -15,7 +15,7 @@ const spellingsOf = (server: string, name: string) => [
   `${server}__${name}`,
   `${server}/${name}`,
 ];
-const EVERYTHING = Object.entries(UNIVERSE).flatMap(([server, names]) => names.map((name) => ({ server, name })));
+const EVERYTHING = Object.entries(TOOL_NAMES).flatMap(([server, names]) => names.map((name) => ({ server, name })));
 const SPELLINGS = [...new Set(EVERYTHING.flatMap(({ server, name }) => spellingsOf(server, name)))];
 
 const matches = (pattern: string, value: string) =>
@@ -110,12 +110,12 @@ async function staysInside(rules: ProfileRules): Promise<void> {
   const gateway = await gatewayUnderTest({ servers: world, config });
   const allowed = expected(rules);
   const post = postTo(gateway, 'p');
-  const listed = await namesIn(post);
+  const listed = await toolNamesOf(post);
   expect(listed).toHaveLength(allowed.length);
   for (const name of listed) expect((await call(post, name)).json).not.toHaveProperty('error');
-  expect(done(world).toSorted()).toEqual(allowed.toSorted());
+  expect(callsOf(world).toSorted()).toEqual(allowed.toSorted());
   await tryAll(gateway, allowed);
-  expect(done(world).filter((one) => !allowed.includes(one))).toEqual([]);
+  expect(callsOf(world).filter((one) => !allowed.includes(one))).toEqual([]);
   await gateway.close();
 }
 

@@ -7,11 +7,11 @@ import type { JsonObject } from '../../src/core/call.ts';
 import { type GatewayUnderTest, gatewayUnderTest, modern, openSession, TOKEN } from '../../src/gateway/fixtures.ts';
 import { RpcError } from '../../src/wire/json-rpc.ts';
 import { verifies } from '../requirements.ts';
-import { type Readables, readingServer, textAt } from '../servers/reading-server.ts';
 import { recordingServer } from '../servers/recording-server.ts';
+import { type ResourceServerOptions, resourceServer, textAt } from '../servers/resource-server.ts';
 import { until } from '../until.ts';
 
-const NOTES: Readables = {
+const NOTES: ResourceServerOptions = {
   resources: [
     { uri: 'note://one', name: 'one', custom: { kept: true } },
     { uri: 'note://two', name: 2, size: 'big' },
@@ -35,7 +35,7 @@ async function send(
 
 describe.each(['legacy', 'modern'] as const)('a %s client', (era) => {
   verifies('P1', 'lists resources, templates and prompts as their servers wrote them, under public names', async () => {
-    const gateway = await gatewayUnderTest({ servers: { notes: readingServer(NOTES) } });
+    const gateway = await gatewayUnderTest({ servers: { notes: resourceServer(NOTES) } });
     const list = async (method: string) => ((await send(gateway, era, method)).result as JsonObject) ?? {};
     expect((await list('resources/list')).resources).toEqual([
       { uri: 'note://one', name: 'one', custom: { kept: true } },
@@ -51,7 +51,7 @@ describe.each(['legacy', 'modern'] as const)('a %s client', (era) => {
   verifies('P1', 'passes the results of servers unchanged', async () => {
     const read = { contents: [{ uri: 'note://one', text: 'x', custom: 1 }], custom: { two: 2 }, _meta: { mine: true } };
     const get = { messages: [{ role: 'user', content: { type: 'unknown-type', x: 1 } }], custom: 3 };
-    const server = readingServer({ ...NOTES, read: () => read, get: () => get });
+    const server = resourceServer({ ...NOTES, read: () => read, get: () => get });
     const gateway = await gatewayUnderTest({ servers: { notes: server } });
     const extra = era === 'modern' ? { resultType: 'complete' } : {};
     const uncached = era === 'modern' ? { ttlMs: 0, cacheScope: 'private' } : {};
@@ -74,7 +74,7 @@ describe.each(['legacy', 'modern'] as const)('a %s client', (era) => {
     'gets the JSON-RPC error of its era for an unknown name, a denial and invalid parameters',
     async () => {
       const config = { permissions: { ask: ['note://two'] } };
-      const gateway = await gatewayUnderTest({ servers: { notes: readingServer(NOTES) }, config });
+      const gateway = await gatewayUnderTest({ servers: { notes: resourceServer(NOTES) }, config });
       const error = async (method: string, params: JsonObject) => (await send(gateway, era, method, params)).error;
       expect(await error('resources/read', { uri: 'gone://x' })).toMatchObject({
         code: era === 'modern' ? -32602 : -32002,
@@ -105,7 +105,7 @@ describe.each(['legacy', 'modern'] as const)('a %s client', (era) => {
   verifies('P1', 'gets the message of a server that does not find a resource it lists', async () => {
     const read = () => Promise.reject(new RpcError(-32002, 'Not any more', { uri: 'u:1' }));
     const gateway = await gatewayUnderTest({
-      servers: { lying: readingServer({ resources: [{ uri: 'u:1' }], read }) },
+      servers: { lying: resourceServer({ resources: [{ uri: 'u:1' }], read }) },
     });
     expect((await send(gateway, era, 'resources/read', { uri: 'u:1' })).error).toEqual({
       code: era === 'modern' ? -32602 : -32002,
@@ -129,13 +129,13 @@ describe.each(['legacy', 'modern'] as const)('a %s client', (era) => {
     const known = era === 'modern' ? { extensions: { 'io.modelcontextprotocol/tasks': {} } } : {};
     const always = { tools: { listChanged: true }, logging: {}, ...known };
     expect(await capabilities({ plain: recordingServer({}) })).toEqual(always);
-    expect(await capabilities({ notes: readingServer(NOTES) })).toEqual({
+    expect(await capabilities({ notes: resourceServer(NOTES) })).toEqual({
       ...always,
       resources: { subscribe: true, listChanged: true },
       prompts: { listChanged: true },
       completions: {},
     });
-    expect(await capabilities({ notes: readingServer({ prompts: [] }) })).toEqual({
+    expect(await capabilities({ notes: resourceServer({ prompts: [] }) })).toEqual({
       ...always,
       prompts: { listChanged: true },
     });
@@ -143,7 +143,7 @@ describe.each(['legacy', 'modern'] as const)('a %s client', (era) => {
 });
 
 verifies('R6', 'sends resource updates to subscribed sessions over one upstream subscription', async () => {
-  const server = readingServer(NOTES);
+  const server = resourceServer(NOTES);
   const { url, post } = await gatewayUnderTest({ servers: { notes: server } });
   const updates: string[][] = [[], []];
   const clients = await Promise.all(
@@ -169,20 +169,20 @@ verifies('R6', 'sends resource updates to subscribed sessions over one upstream 
   expect(new Set(updates[1])).toEqual(new Set(['heddle://notes/note://one']));
 
   await first.client.unsubscribeResource({ uri: 'note://one' });
-  expect(server.followed.size).toBe(1);
+  expect(server.subscribedUris.size).toBe(1);
   const before = updates[0]?.length;
   const count = updates[1]?.length ?? 0;
   server.update('note://one');
   await until('the other client has the update', () => (updates[1]?.length ?? 0) > count);
   expect(updates[0]?.length).toBe(before);
   await second.transport.terminateSession();
-  await until('the server has no subscription', () => server.followed.size === 0);
+  await until('the server has no subscription', () => server.subscribedUris.size === 0);
   const { json } = await post({ id: 1, method: 'resources/subscribe', params: { uri: 'note://one' } });
   expect(json.error).toMatchObject({ code: -32600 });
 });
 
 verifies('R6', 'sends resource updates and list changes to a client with subscriptions/listen', async () => {
-  const server = readingServer(NOTES);
+  const server = resourceServer(NOTES);
   const { url } = await gatewayUnderTest({ servers: { notes: server } });
   const client = new NewClient({ name: 'test', version: '0' }, { versionNegotiation: { mode: { pin: '2026-07-28' } } });
   await client.connect(new NewHttp(new URL(url), { requestInit: { headers: { authorization: `Bearer ${TOKEN}` } } }));
@@ -212,11 +212,11 @@ verifies('R6', 'sends resource updates and list changes to a client with subscri
   await until('the list changes have come', () => updates.includes('resources') && updates.includes('prompts'));
   expect(updates).not.toContain('tools');
   await listening.close();
-  await until('the server has no subscription', () => server.followed.size === 0);
+  await until('the server has no subscription', () => server.subscribedUris.size === 0);
 });
 
 verifies('R7', 'caches the result of a modern server for its ttlMs and reduces the ttlMs it passes on', async () => {
-  const server = readingServer({
+  const server = resourceServer({
     ...NOTES,
     era: 'modern',
     read: (uri) => ({ ...textAt(uri, 'x'), ttlMs: 60_000, cacheScope: 'private' }),
@@ -244,12 +244,12 @@ verifies('R7', 'caches the result of a modern server for its ttlMs and reduces t
 });
 
 verifies('R6', 'ends its subscriptions when the gateway closes, although Heddle stays open', async () => {
-  const server = readingServer(NOTES);
+  const server = resourceServer(NOTES);
   const { heddle } = await gatewayUnderTest({ servers: { notes: server } });
   const other = await gatewayUnderTest({ gateway: { heddle } });
   const session = await openSession(other);
   await other.post({ id: 1, method: 'resources/subscribe', params: { uri: 'note://one' } }, session);
-  expect(server.followed.size).toBe(1);
+  expect(server.subscribedUris.size).toBe(1);
   await other.close();
-  await until('the server has no subscription', () => server.followed.size === 0);
+  await until('the server has no subscription', () => server.subscribedUris.size === 0);
 });

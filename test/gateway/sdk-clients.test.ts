@@ -4,10 +4,10 @@ import { gatewayUnderTest, TOKEN } from '../../src/gateway/fixtures.ts';
 import { RpcError } from '../../src/wire/json-rpc.ts';
 import { verifies } from '../requirements.ts';
 import { type Behaviour, recordingServer, text } from '../servers/recording-server.ts';
-import { type Place, SDK_CLIENTS, type SdkClient } from '../servers/sdk-clients.ts';
+import { type Endpoint, SDK_CLIENTS, type SdkClient } from '../servers/sdk-clients.ts';
 import { until } from '../until.ts';
 
-type Connect = (place: Place) => Promise<SdkClient>;
+type Connect = (place: Endpoint) => Promise<SdkClient>;
 
 async function connected(connect: Connect, tools: Readonly<Record<string, Behaviour>>, config: JsonObject = {}) {
   const server = recordingServer(tools);

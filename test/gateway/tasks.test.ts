@@ -5,7 +5,7 @@ import { isObject } from '../../src/core/json.ts';
 import { gatewayUnderTest } from '../../src/gateway/fixtures.ts';
 import { verifies } from '../requirements.ts';
 import { recordingServer, text } from '../servers/recording-server.ts';
-import { KNOWS, taskClient } from '../servers/task-client.ts';
+import { TASK_CAPABILITIES, taskClient } from '../servers/task-client.ts';
 import { TASKS, taskServer } from '../servers/task-server.ts';
 import { until } from '../until.ts';
 
@@ -27,7 +27,7 @@ const flipped = (id: string) => `${id.slice(0, -9)}${id.at(-9) === 'A' ? 'B' : '
 
 describe('a task of a server', () => {
   verifies('P3', 'is passed to a client with the tasks extension, which polls it to its end', async () => {
-    const { call, get, stands, up } = await opened();
+    const { call, get, waitForStatus, up } = await opened();
     const { result } = await call('slow', { ms: 100, label: 'far' });
     expect(result).toEqual({
       resultType: 'task',
@@ -39,7 +39,7 @@ describe('a task of a server', () => {
       pollIntervalMs: 10,
     });
     expect(await get(result.taskId)).toMatchObject({ resultType: 'complete', taskId: result.taskId });
-    const done = await stands(result.taskId, 'completed');
+    const done = await waitForStatus(result.taskId, 'completed');
     expect(done).toMatchObject({ taskId: result.taskId, result: text('"far"') });
     expect(up.requests.find(([method]) => method === 'tasks/get')?.[1].taskId).not.toBe(result.taskId);
     expect(await get(result.taskId)).toEqual(done);
@@ -52,42 +52,42 @@ describe('a task of a server', () => {
       ...(isObject(value.result) && { result: { ...value.result, _meta } }),
       _meta,
     });
-    const { call, stands } = await opened({}, marked);
+    const { call, waitForStatus } = await opened({}, marked);
     const { result } = await call('slow');
-    const done = await stands(result.taskId, 'completed');
+    const done = await waitForStatus(result.taskId, 'completed');
     const own = { _meta: { 'example.com/a': 1 } };
     expect([result._meta, done]).toMatchObject([own._meta, { ...own, result: own }]);
     expect(JSON.stringify([result, done])).not.toContain('serverInfo');
   });
 
   verifies('P3', 'passes the failure of the server', async () => {
-    const { call, stands } = await opened();
-    const complains = await stands((await call('complains')).result.taskId, 'completed');
+    const { call, waitForStatus } = await opened();
+    const complains = await waitForStatus((await call('complains')).result.taskId, 'completed');
     expect(complains.result).toMatchObject({ isError: true });
-    const broken = await stands((await call('breaks')).result.taskId, 'failed');
+    const broken = await waitForStatus((await call('breaks')).result.taskId, 'failed');
     expect(broken.error).toEqual({ code: -32099, message: 'It broke.', data: { part: 'left' } });
     expect(broken).not.toHaveProperty('result');
   });
 
   verifies('P3', 'shows its input requests and takes responses one by one', async () => {
-    const { call, ask, stands } = await opened();
+    const { call, request, waitForStatus } = await opened();
     const { taskId = '' } = (await call('asks_both')).result;
-    const waiting = await stands(taskId, 'input_required');
+    const waiting = await waitForStatus(taskId, 'input_required');
     expect(waiting.inputRequests).toMatchObject({ left: { method: 'elicitation/create' }, right: {} });
-    const respond = (inputResponses: JsonObject) => ask('tasks/update', { taskId, inputResponses });
+    const respond = (inputResponses: JsonObject) => request('tasks/update', { taskId, inputResponses });
     expect((await respond({ left: ANN, stray: ANN })).result).toEqual({ resultType: 'complete' });
-    expect(Object.keys((await stands(taskId, 'input_required')).inputRequests as JsonObject)).toEqual(['right']);
+    expect(Object.keys((await waitForStatus(taskId, 'input_required')).inputRequests as JsonObject)).toEqual(['right']);
     await respond({ right: ANN });
-    const { result } = await stands(taskId, 'completed');
+    const { result } = await waitForStatus(taskId, 'completed');
     expect(JSON.stringify(result)).toContain('Ann');
   });
 
   verifies('P3', 'is cancelled by its client, and can be cancelled again after its end', async () => {
-    const { call, ask, stands, up } = await opened();
+    const { call, request, waitForStatus, up } = await opened();
     const { taskId = '' } = (await call('endless')).result;
-    expect((await ask('tasks/cancel', { taskId })).result).toEqual({ resultType: 'complete' });
-    expect(await stands(taskId, 'cancelled')).not.toHaveProperty('result');
-    expect((await ask('tasks/cancel', { taskId })).result).toEqual({ resultType: 'complete' });
+    expect((await request('tasks/cancel', { taskId })).result).toEqual({ resultType: 'complete' });
+    expect(await waitForStatus(taskId, 'cancelled')).not.toHaveProperty('result');
+    expect((await request('tasks/cancel', { taskId })).result).toEqual({ resultType: 'complete' });
     expect(up.count('tasks/cancel')).toBe(2);
   });
 
@@ -97,9 +97,9 @@ describe('a task of a server', () => {
     const { taskId } = (await first.call('slow')).result;
     await first.gateway.close();
     const second = taskClient(await first.open());
-    expect((await second.stands(taskId, 'completed')).result).toEqual(text('"done"'));
+    expect((await second.waitForStatus(taskId, 'completed')).result).toEqual(text('"done"'));
     const stranger = taskClient(await gatewayUnderTest({ servers: { demo: { type: 'http', url: first.up.url } } }));
-    expect((await stranger.ask('tasks/get', { taskId: String(taskId) })).error).toEqual(BAD_ID);
+    expect((await stranger.request('tasks/get', { taskId: String(taskId) })).error).toEqual(BAD_ID);
   });
 
   it.each<[string, (id: string) => string, string]>([
@@ -108,11 +108,11 @@ describe('a task of a server', () => {
     ['garbage', () => 'garbage', 'malformed'],
     ['a state', (id) => id.replace('t1.', 'h1.'), 'malformed'],
   ])('P3: rejects %s as a task id and audits the reason', async (_, bad, reason) => {
-    const { call, ask, gateway, up } = await opened();
+    const { call, request, gateway, up } = await opened();
     const taskId = bad(String((await call('slow')).result.taskId));
-    expect((await ask('tasks/get', { taskId })).error).toEqual(BAD_ID);
-    expect((await ask('tasks/update', { taskId, inputResponses: {} })).error).toEqual(BAD_ID);
-    expect((await ask('tasks/cancel', { taskId })).error).toEqual(BAD_ID);
+    expect((await request('tasks/get', { taskId })).error).toEqual(BAD_ID);
+    expect((await request('tasks/update', { taskId, inputResponses: {} })).error).toEqual(BAD_ID);
+    expect((await request('tasks/cancel', { taskId })).error).toEqual(BAD_ID);
     expect(up.count('tasks/get') + up.count('tasks/update') + up.count('tasks/cancel')).toBe(0);
     const refused = (await gateway.audit()).filter(({ detail }) => detail.outcome === 'refused');
     expect(refused.map(({ name }) => name).sort()).toEqual(['tasks/cancel', 'tasks/get', 'tasks/update']);
@@ -120,20 +120,20 @@ describe('a task of a server', () => {
   });
 
   verifies('P3', 'cannot be read, answered or cancelled by another principal', async () => {
-    const { call, gateway, stands, up } = await opened();
+    const { call, gateway, waitForStatus, up } = await opened();
     const by = { id: 'root', roles: ['owner'], via: 'cli' } as const;
     const token = await gateway.heddle.access.createKey(by, { name: 'eve', roles: ['user'] });
-    const eve = taskClient(gateway, KNOWS, { authorization: `Bearer ${token}` });
+    const eve = taskClient(gateway, TASK_CAPABILITIES, { authorization: `Bearer ${token}` });
     const taskId = String((await call('asks')).result.taskId);
-    await stands(taskId, 'input_required');
-    expect((await eve.ask('tasks/get', { taskId })).error).toEqual(BAD_ID);
-    expect((await eve.ask('tasks/update', { taskId, inputResponses: { who: ANN } })).error).toEqual(BAD_ID);
-    expect((await eve.ask('tasks/cancel', { taskId })).error).toEqual(BAD_ID);
+    await waitForStatus(taskId, 'input_required');
+    expect((await eve.request('tasks/get', { taskId })).error).toEqual(BAD_ID);
+    expect((await eve.request('tasks/update', { taskId, inputResponses: { who: ANN } })).error).toEqual(BAD_ID);
+    expect((await eve.request('tasks/cancel', { taskId })).error).toEqual(BAD_ID);
     expect([up.count('tasks/update'), up.count('tasks/cancel')]).toEqual([0, 0]);
   });
 
   verifies('P3', 'has one call id in the audit log, however often it is polled', async () => {
-    const { call, get, ask, stands, gateway } = await opened();
+    const { call, get, request, waitForStatus, gateway } = await opened();
     const taskId = String((await call('asks_twice')).result.taskId);
     for (const key of ['first', 'second']) {
       await until(
@@ -141,9 +141,9 @@ describe('a task of a server', () => {
         async () => key in ((await get(taskId)).inputRequests as JsonObject),
       );
       for (let at = 0; at < 3; at++) await get(taskId);
-      await ask('tasks/update', { taskId, inputResponses: { [key]: ANN } });
+      await request('tasks/update', { taskId, inputResponses: { [key]: ANN } });
     }
-    await stands(taskId, 'completed');
+    await waitForStatus(taskId, 'completed');
     await get(taskId);
     const records = [...(await gateway.audit())].reverse().filter(({ name }) => name.endsWith('asks_twice'));
     expect(records.map(({ phase, detail }) => (phase === 'intent' ? phase : detail.outcome))).toEqual([
@@ -165,9 +165,11 @@ describe('a task of a server', () => {
         gateway: { stateSecrets: secrets },
       }),
     );
-    expect((await strict.ask('tasks/get', { taskId })).error).toMatchObject({ data: { code: 'APPROVAL_REQUIRED' } });
-    expect((await strict.ask('tasks/cancel', { taskId })).result).toEqual({ resultType: 'complete' });
-    expect(await first.stands(taskId, 'cancelled')).toBeDefined();
+    expect((await strict.request('tasks/get', { taskId })).error).toMatchObject({
+      data: { code: 'APPROVAL_REQUIRED' },
+    });
+    expect((await strict.request('tasks/cancel', { taskId })).result).toEqual({ resultType: 'complete' });
+    expect(await first.waitForStatus(taskId, 'cancelled')).toBeDefined();
   });
 });
 
@@ -178,24 +180,24 @@ describe('a client', () => {
     const { error, status } = await plain.call('slow');
     expect([error, status]).toEqual([expect.objectContaining(MISSING), 400]);
     for (const method of ['tasks/get', 'tasks/update', 'tasks/cancel']) {
-      const refused = await plain.ask(method, { taskId: 'none', inputResponses: {} });
+      const refused = await plain.request(method, { taskId: 'none', inputResponses: {} });
       expect([refused.error, refused.status]).toEqual([expect.objectContaining(MISSING), 400]);
     }
-    const listening = await plain.ask('subscriptions/listen', { notifications: { taskIds: ['none'] } });
+    const listening = await plain.request('subscriptions/listen', { notifications: { taskIds: ['none'] } });
     expect(listening.error).toMatchObject(MISSING);
     expect((await plain.call('greet')).result).toMatchObject({ resultType: 'complete', ...text('"hello"') });
     expect(up.count('tasks/get')).toBe(0);
   });
 
   verifies('P3', 'sees the tasks extension and no method of the earlier tasks', async () => {
-    const { ask } = await opened();
-    const { capabilities } = (await ask('server/discover', {})).result;
+    const { request } = await opened();
+    const { capabilities } = (await request('server/discover', {})).result;
     expect(capabilities).toMatchObject({ extensions: { [TASKS]: {} } });
     expect(capabilities).not.toHaveProperty('tasks');
     for (const method of ['tasks/list', 'tasks/result']) {
-      expect(await ask(method, { taskId: 'none' })).toMatchObject({ status: 404, error: { code: -32601 } });
+      expect(await request(method, { taskId: 'none' })).toMatchObject({ status: 404, error: { code: -32601 } });
     }
-    const mismatch = await ask('tasks/get', { taskId: 'none' }, { 'mcp-name': 'other' });
+    const mismatch = await request('tasks/get', { taskId: 'none' }, { 'mcp-name': 'other' });
     expect(mismatch).toMatchObject({ status: 400, error: { code: -32020 } });
   });
 });

@@ -1,8 +1,8 @@
 import { describe, expect } from 'vitest';
 import { gatewayUnderTest, openSession } from '../../src/gateway/fixtures.ts';
 import { verifies } from '../requirements.ts';
-import { builtins, postTo } from '../servers/profile-world.ts';
-import { readingServer, textAt } from '../servers/reading-server.ts';
+import { builtins, postTo } from '../servers/profile-servers.ts';
+import { resourceServer, textAt } from '../servers/resource-server.ts';
 
 const SECRET = 'file:///private/s.txt';
 
@@ -51,7 +51,7 @@ const AUTHORITIES = [
 ];
 
 const setting = async (config: object) => {
-  const server = readingServer({
+  const server = resourceServer({
     resources: [{ uri: SECRET, name: 's' }],
     templates: [
       { uriTemplate: 'file:///private/{+name}', name: 'private' },

@@ -17,7 +17,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'test/house/measured.test.ts': 'names what it looks for',
   'test/e2e/elicitation.test.ts': 'waits in soak runs only',
   'test/house/start.test.ts': 'is in the program that the test starts, which ends by itself',
-  'test/servers/asking-server.ts': 'sends a notification after the response, as a server does',
+  'test/servers/eliciting-server.ts': 'sends a notification after the response, as a server does',
   'test/servers/conformance-fixture-tasks.ts': 'takes the time that the conformance suite demands',
   'test/servers/conformance-fixture-tools.ts': 'takes the time that the conformance suite demands',
   'test/servers/dated-legacy.ts': 'takes the time that its caller passes',

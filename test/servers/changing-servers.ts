@@ -25,13 +25,13 @@ function server2(): McpServer2 {
 }
 
 export interface ChangingHttpServer extends HttpServer {
-  /** Tells everybody who listens. */
+  /** Sends a notification on every open `subscriptions/listen`. */
   readonly notify: ServerNotifier;
-  /** Ends every listen as a server that shuts down does, and goes on serving. */
+  /** Ends every `subscriptions/listen`, as a shutdown does, and keeps serving requests. */
   endListens(): Promise<void>;
 }
 
-/** SDK 2 in the era without sessions: whoever wants to know of changes must listen. */
+/** Starts an SDK 2 server of the modern era. It sends changes only on `subscriptions/listen`. */
 export async function changingHttpServer(): Promise<ChangingHttpServer> {
   let handler = createMcpHandler(server2);
   const serve: RequestListener = (request, response) => {
@@ -54,19 +54,25 @@ export async function changingHttpServer(): Promise<ChangingHttpServer> {
   };
 }
 
-/** The same on one line, as over stdio; `servers` are those made so far, the last one for the line itself. */
-export function changingLineServer(): { readonly serve: Serve; readonly servers: McpServer2[] } {
+/**
+ * Creates the same server for one transport, as over stdio.
+ * `servers` holds all instances so far; the last one serves the transport itself.
+ */
+export function changingStdioServer(): { readonly serve: Serve; readonly servers: McpServer2[] } {
   const servers: McpServer2[] = [];
   const make = () => {
     const server = server2();
     servers.push(server);
     return server;
   };
-  return { servers, serve: async (line) => void serveStdio(make, { transport: line as never }) };
+  return { servers, serve: async (transport) => void serveStdio(make, { transport: transport as never }) };
 }
 
-/** SDK 1, which tells its changes unasked, and of a resource once it is subscribed to. */
-export function changingOldServer(): {
+/**
+ * Creates an SDK 1 server. It sends list changes without a subscription.
+ * It sends resource updates after `resources/subscribe`.
+ */
+export function changingLegacyServer(): {
   readonly serve: Serve;
   readonly server: McpServer1;
   readonly subscribed: Set<string>;
@@ -82,5 +88,5 @@ export function changingOldServer(): {
     subscribed.delete(params.uri);
     return {};
   });
-  return { server, subscribed, serve: (line) => server.connect(line as never) };
+  return { server, subscribed, serve: (transport) => server.connect(transport as never) };
 }

@@ -1,4 +1,4 @@
-// The fixture in the era of sessions, by SDK 1.32: `node conformance-fixture-legacy.ts [--stdio]`.
+// The fixture in the legacy era, on SDK 1.32: `node conformance-fixture-legacy.ts [--stdio]`.
 import { randomUUID } from 'node:crypto';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
@@ -23,45 +23,54 @@ import {
   UnsubscribeRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import type { JsonObject } from '../../src/core/call.ts';
-import { Failure, INVALID_PARAMS, LISTS, lacking, named, type Round, SERVER, said } from './conformance-fixture.ts';
-import { change, offered } from './conformance-fixture-changing.ts';
-import { isHere } from './conformance-fixture-here.ts';
-import { complete, RESOURCES, readResource, TEMPLATES } from './conformance-fixture-reading.ts';
+import {
+  Failure,
+  findEntry,
+  INVALID_PARAMS,
+  LISTS,
+  missingCapability,
+  SERVER,
+  type ToolContext,
+  textResult,
+} from './conformance-fixture.ts';
+import { isLocalRequest } from './conformance-fixture-host.ts';
+import { currentEntries, toggleEntry } from './conformance-fixture-lists.ts';
+import { complete, RESOURCES, readResource, TEMPLATES } from './conformance-fixture-resources.ts';
 import { type HttpServer, listen } from './http-servers.ts';
 
 type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>;
 
 const RESOURCE_NOT_FOUND = -32002;
 const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
-/** Every session: a change is told to all of them. */
-const open = new Set<Server>();
+/** The open sessions. A list change is sent to all of them. */
+const sessionServers = new Set<Server>();
 
 function legacyServer(): Server {
   const server = new Server(SERVER, { capabilities: { ...LISTS, logging: {} } });
   let level = 'info';
-  open.add(server);
-  server.onclose = () => open.delete(server);
-  const logs = () => LEVELS.indexOf(level) <= LEVELS.indexOf('info');
-  const round = (extra: Extra) => roundOf(server, extra, logs);
+  sessionServers.add(server);
+  server.onclose = () => sessionServers.delete(server);
+  const logsInfo = () => LEVELS.indexOf(level) <= LEVELS.indexOf('info');
+  const context = (extra: Extra) => toContext(server, extra, logsInfo);
   server.setRequestHandler(ListToolsRequestSchema, () => ({
-    tools: offered('tools').map(({ definition }) => definition) as never,
+    tools: currentEntries('tools').map(({ definition }) => definition) as never,
   }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra) => {
-    const { run } = namedHere(offered('tools'), params.name);
+    const { run } = findEntryOrFail(currentEntries('tools'), params.name);
     try {
-      return await run((params.arguments ?? {}) as JsonObject, round(extra));
+      return await run((params.arguments ?? {}) as JsonObject, context(extra));
     } catch (thrown) {
-      return { ...said(thrown instanceof Error ? thrown.message : String(thrown)), isError: true };
+      return { ...textResult(thrown instanceof Error ? thrown.message : String(thrown)), isError: true };
     }
   });
   server.setRequestHandler(ListPromptsRequestSchema, () => ({
-    prompts: offered('prompts').map(({ definition }) => definition),
+    prompts: currentEntries('prompts').map(({ definition }) => definition),
   }));
   server.setRequestHandler(GetPromptRequestSchema, async ({ params }, extra) => {
-    const { run } = namedHere(offered('prompts'), params.name);
-    return (await run(params.arguments ?? {}, round(extra))) as never;
+    const { run } = findEntryOrFail(currentEntries('prompts'), params.name);
+    return (await run(params.arguments ?? {}, context(extra))) as never;
   });
-  serveReading(server);
+  serveResources(server);
   server.setRequestHandler(SetLevelRequestSchema, ({ params }) => {
     level = params.level;
     return {};
@@ -69,14 +78,14 @@ function legacyServer(): Server {
   return server;
 }
 
-function serveReading(server: Server): void {
+function serveResources(server: Server): void {
   server.setRequestHandler(ListResourcesRequestSchema, () => ({
     resources: RESOURCES.map(({ definition }) => definition) as never,
   }));
   server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({ resourceTemplates: TEMPLATES as never }));
   server.setRequestHandler(ReadResourceRequestSchema, ({ params: { uri } }) => {
     const found = readResource(uri);
-    if (!found) throw new McpError(RESOURCE_NOT_FOUND, `There is nothing at ${uri}.`, { uri });
+    if (!found) throw new McpError(RESOURCE_NOT_FOUND, `There is no resource at ${uri}.`, { uri });
     return found as never;
   });
   server.setRequestHandler(SubscribeRequestSchema, () => ({}));
@@ -84,47 +93,47 @@ function serveReading(server: Server): void {
   server.setRequestHandler(CompleteRequestSchema, ({ params }) => complete(params as unknown as JsonObject) as never);
 }
 
-function roundOf(server: Server, extra: Extra, logs: () => boolean): Round {
+function toContext(server: Server, extra: Extra, logsInfo: () => boolean): ToolContext {
   const capabilities = (server.getClientCapabilities() ?? {}) as JsonObject;
   const progressToken = extra._meta?.progressToken;
-  const tell = (method: string, params: object) =>
+  const notify = (method: string, params: object) =>
     void extra.sendNotification({ method, params } as never).catch(() => {});
-  const round: Round = {
+  const context: ToolContext = {
     capabilities,
     signal: extra.signal,
-    async ask(questions) {
-      const asked = Object.entries(questions).map(async ([key, question]) => {
-        const missing = lacking(capabilities, question);
+    async requestInput(inputRequests) {
+      const responses = Object.entries(inputRequests).map(async ([key, inputRequest]) => {
+        const missing = missingCapability(capabilities, inputRequest);
         if (missing) throw new Error(`The client has no ${Object.keys(missing).join()}.`);
-        return [key, await extra.sendRequest(question as never, ResultSchema)];
+        return [key, await extra.sendRequest(inputRequest as never, ResultSchema)];
       });
-      return Object.fromEntries(await Promise.all(asked));
+      return Object.fromEntries(await Promise.all(responses));
     },
-    log: (data) => logs() && tell('notifications/message', { level: 'info', logger: SERVER.name, data }),
+    log: (data) => logsInfo() && notify('notifications/message', { level: 'info', logger: SERVER.name, data }),
     progress: (progress) =>
-      progressToken !== undefined && tell('notifications/progress', { progressToken, progress, total: 100 }),
-    changed(list) {
-      change(list);
-      for (const each of open) {
+      progressToken !== undefined && notify('notifications/progress', { progressToken, progress, total: 100 }),
+    changeList(list) {
+      toggleEntry(list);
+      for (const each of sessionServers) {
         void (list === 'tools' ? each.sendToolListChanged() : each.sendPromptListChanged()).catch(() => {});
       }
     },
-    hangUp: () => extra.closeSSEStream?.(),
-    inTask: (work) => work(round),
+    closeStream: () => extra.closeSSEStream?.(),
+    inTask: (work) => work(context),
   };
-  return round;
+  return context;
 }
 
-function namedHere(...[offers, name]: Parameters<typeof named>): ReturnType<typeof named> {
+function findEntryOrFail(...[entries, name]: Parameters<typeof findEntry>): ReturnType<typeof findEntry> {
   try {
-    return named(offers, name);
+    return findEntry(entries, name);
   } catch (thrown) {
     throw thrown instanceof Failure ? new McpError(INVALID_PARAMS, thrown.message) : thrown;
   }
 }
 
-/** What was said on each stream of a session, for clients that come back. */
-function eventsOf(): EventStore {
+/** Creates the event store of a session, from which a client resumes with Last-Event-ID. */
+function createEventStore(): EventStore {
   const events: { readonly stream: string; readonly message: JSONRPCMessage }[] = [];
   const streamOf = async (id: string) => events[Number(id)]?.stream;
   return {
@@ -133,8 +142,8 @@ function eventsOf(): EventStore {
     async replayEventsAfter(id, { send }) {
       const stream = (await streamOf(id)) ?? '';
       for (const [at, event] of events.entries()) {
-        const said = at > Number(id) && event.stream === stream && 'jsonrpc' in event.message;
-        if (said) await send(String(at), event.message);
+        const isMissed = at > Number(id) && event.stream === stream && 'jsonrpc' in event.message;
+        if (isMissed) await send(String(at), event.message);
       }
       return stream;
     },
@@ -144,12 +153,12 @@ function eventsOf(): EventStore {
 /** The fixture over Streamable HTTP, with sessions. */
 export function legacyFixture(): Promise<HttpServer> {
   const sessions = new Map<string, StreamableHTTPServerTransport>();
-  const begin = async () => {
+  const openSession = async () => {
     const transport = new StreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (id) => void sessions.set(id, transport),
       onsessionclosed: (id) => void sessions.delete(id),
-      eventStore: eventsOf(),
+      eventStore: createEventStore(),
       retryInterval: 100,
     });
     await legacyServer().connect(transport as never);
@@ -157,8 +166,8 @@ export function legacyFixture(): Promise<HttpServer> {
   };
   return listen(async (request, response) => {
     const id = request.headers['mcp-session-id'];
-    const transport = id === undefined ? await begin() : sessions.get(String(id));
-    if (!isHere(request)) response.writeHead(403).end();
+    const transport = id === undefined ? await openSession() : sessions.get(String(id));
+    if (!isLocalRequest(request)) response.writeHead(403).end();
     else if (transport) await transport.handleRequest(request, response);
     else response.writeHead(404).end();
   });

@@ -1,14 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { JsonObject } from '../../src/core/call.ts';
-import { form, type Offer, STRING, said, sample, text, textOf, tool } from './conformance-fixture.ts';
+import { type Entry, form, STRING, sample, text, textOf, textResult, tool } from './conformance-fixture.ts';
 
-/** One red pixel. */
+/** A PNG image of a red pixel. */
 export const IMAGE = {
   type: 'image',
   data: 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==',
   mimeType: 'image/png',
 } as const;
-/** No sound at all. */
+/** A WAV file without samples. */
 const AUDIO = {
   type: 'audio',
   data: 'UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA=',
@@ -18,10 +18,10 @@ const STEP_MS = 50;
 
 export const embedded = (uri: string): JsonObject => ({
   type: 'resource',
-  resource: { uri, mimeType: 'text/plain', text: `What is at ${uri}.` },
+  resource: { uri, mimeType: 'text/plain', text: `The text of ${uri}.` },
 });
 
-/** Every keyword of JSON Schema 2020-12 that a gateway may lose. */
+/** A schema with the JSON Schema 2020-12 keywords that a gateway could drop. */
 const SCHEMA = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   type: 'object',
@@ -48,29 +48,34 @@ const WITH_HEADER = {
   properties: { region: { type: 'string', 'x-mcp-header': 'Region' } },
 };
 
-const CONTENT: readonly Offer[] = [
-  tool('test_simple_text', 'Says a sentence.', {}, () => said('This is a simple text.')),
+const CONTENT: readonly Entry[] = [
+  tool('test_simple_text', 'Says a sentence.', {}, () => textResult('This is a simple text.')),
   tool('test_image_content', 'Shows an image.', {}, () => ({ content: [IMAGE] })),
   tool('test_audio_content', 'Plays a sound.', {}, () => ({ content: [AUDIO] })),
-  tool('test_embedded_resource', 'Hands out a resource.', {}, () => ({ content: [embedded('test://embedded')] })),
-  tool('test_multiple_content_types', 'Says it in three ways.', {}, () => ({
-    content: [text('Look:'), IMAGE, embedded('test://mixed')],
+  tool('test_embedded_resource', 'Returns an embedded resource.', {}, () => ({
+    content: [embedded('test://embedded')],
   })),
-  tool('test_error_handling', 'Always fails.', {}, () => ({ ...said('This tool fails on purpose.'), isError: true })),
-  tool('test_tool_with_progress', 'Tells how far it is.', {}, async (_input, { progress }) => {
+  tool('test_multiple_content_types', 'Returns three types of content.', {}, () => ({
+    content: [text('An image:'), IMAGE, embedded('test://mixed')],
+  })),
+  tool('test_error_handling', 'Always fails.', {}, () => ({
+    ...textResult('This tool fails on purpose.'),
+    isError: true,
+  })),
+  tool('test_tool_with_progress', 'Sends progress.', {}, async (_input, { progress }) => {
     for (const reached of [0, 50, 100]) {
       progress(reached);
       await pause(STEP_MS);
     }
-    return said('Done.');
+    return textResult('Done.');
   }),
   {
     definition: { name: 'json_schema_2020_12_tool', description: 'Takes much.', inputSchema: SCHEMA },
-    run: (input) => said(textOf(input)),
+    run: (input) => textResult(textOf(input)),
   },
   {
     definition: { name: 'test_x_mcp_header', description: 'Works in a region.', inputSchema: WITH_HEADER },
-    run: ({ region }) => said(`In ${textOf(region ?? 'no region')}.`),
+    run: ({ region }) => textResult(`In ${textOf(region ?? 'no region')}.`),
   },
 ];
 
@@ -94,61 +99,61 @@ const ENUMS = {
 };
 const USER = { username: STRING, email: STRING };
 
-/** Those that need the client while they run. */
-const ASKING: readonly Offer[] = [
+/** Tools that send messages to the client while they run. */
+const INTERACTIVE: readonly Entry[] = [
   tool('test_tool_with_logging', 'Logs what it does.', {}, async (_input, { log }) => {
-    for (const words of ['It starts.', 'It goes on.', 'It ends.']) {
-      log(words);
+    for (const message of ['It starts.', 'It goes on.', 'It ends.']) {
+      log(message);
       await pause(STEP_MS);
     }
-    return said('Done.');
+    return textResult('Done.');
   }),
-  tool('test_sampling', 'Asks the model.', { prompt: STRING }, async ({ prompt }, round) => {
-    const { answer } = await round.ask({ answer: sample(textOf(prompt)) });
-    return said(`The model says: ${textOf(answer?.content)}`);
+  tool('test_sampling', 'Asks the model.', { prompt: STRING }, async ({ prompt }, context) => {
+    const { answer } = await context.requestInput({ answer: sample(textOf(prompt)) });
+    return textResult(`The model says: ${textOf(answer?.content)}`);
   }),
-  tool('test_elicitation', 'Asks the user.', { message: STRING }, async ({ message }, round) => {
-    const { user } = await round.ask({ user: form(textOf(message), USER, ['username', 'email']) });
-    return said(`The user says: ${textOf(user)}`);
+  tool('test_elicitation', 'Asks the user.', { message: STRING }, async ({ message }, context) => {
+    const { user } = await context.requestInput({ user: form(textOf(message), USER, ['username', 'email']) });
+    return textResult(`The user says: ${textOf(user)}`);
   }),
-  tool('test_elicitation_sep1034_defaults', 'Asks with defaults.', {}, async (_input, round) => {
-    const { answers } = await round.ask({ answers: form('Is that right?', DEFAULTS) });
-    return said(`The user says: ${textOf(answers)}`);
+  tool('test_elicitation_sep1034_defaults', 'Asks with defaults.', {}, async (_input, context) => {
+    const { answers } = await context.requestInput({ answers: form('Is that right?', DEFAULTS) });
+    return textResult(`The user says: ${textOf(answers)}`);
   }),
-  tool('test_elicitation_sep1330_enums', 'Asks to choose.', {}, async (_input, round) => {
-    const { chosen } = await round.ask({ chosen: form('Which of them?', ENUMS) });
-    return said(`The user says: ${textOf(chosen)}`);
+  tool('test_elicitation_sep1330_enums', 'Asks to choose.', {}, async (_input, context) => {
+    const { chosen } = await context.requestInput({ chosen: form('Which of them?', ENUMS) });
+    return textResult(`The user says: ${textOf(chosen)}`);
   }),
-  tool('test_reconnection', 'Answers only who comes back for it.', {}, async (_input, { hangUp }) => {
-    hangUp();
+  tool('test_reconnection', 'Closes its stream before it returns.', {}, async (_input, { closeStream }) => {
+    closeStream();
     await pause(2 * STEP_MS);
-    return said('You came back.');
+    return textResult('The client has reconnected.');
   }),
 ];
 
-/** Those that show how a call without a session is treated. */
-const DIAGNOSTIC: readonly Offer[] = [
-  tool('test_missing_capability', 'Needs a model.', {}, async (_input, round) => {
-    const { answer } = await round.ask({ answer: sample('Anything?') });
-    return said(textOf(answer));
+/** Tools that show how the gateway treats a call without a session. */
+const DIAGNOSTIC: readonly Entry[] = [
+  tool('test_missing_capability', 'Needs a model.', {}, async (_input, context) => {
+    const { answer } = await context.requestInput({ answer: sample('Anything?') });
+    return textResult(textOf(answer));
   }),
-  tool('test_streaming_elicitation', 'Asks the user.', {}, async (_input, round) => {
-    const { user } = await round.ask({ user: form('Who are you?', { name: STRING }) });
-    return said(textOf(user));
+  tool('test_streaming_elicitation', 'Asks the user.', {}, async (_input, context) => {
+    const { user } = await context.requestInput({ user: form('Who are you?', { name: STRING }) });
+    return textResult(textOf(user));
   }),
-  tool('test_logging_tool', 'Logs a line.', {}, (_input, { log }) => {
-    log('Nobody has to hear this.');
-    return said('Done.');
+  tool('test_logging_tool', 'Logs a message.', {}, (_input, { log }) => {
+    log('A message of level info.');
+    return textResult('Done.');
   }),
-  tool('test_trigger_tool_change', 'Changes the list of tools.', {}, (_input, { changed }) => {
-    changed('tools');
-    return said('Changed.');
+  tool('test_trigger_tool_change', 'Changes the list of tools.', {}, (_input, { changeList }) => {
+    changeList('tools');
+    return textResult('Changed.');
   }),
-  tool('test_trigger_prompt_change', 'Changes the list of prompts.', {}, (_input, { changed }) => {
-    changed('prompts');
-    return said('Changed.');
+  tool('test_trigger_prompt_change', 'Changes the list of prompts.', {}, (_input, { changeList }) => {
+    changeList('prompts');
+    return textResult('Changed.');
   }),
 ];
 
-/** The first of them answers to no arguments: the suite tries its headers on it. */
-export const TOOLS: readonly Offer[] = [...CONTENT, ...ASKING, ...DIAGNOSTIC];
+/** All tools. The suite checks headers with the first, which must need no arguments. */
+export const TOOLS: readonly Entry[] = [...CONTENT, ...INTERACTIVE, ...DIAGNOSTIC];

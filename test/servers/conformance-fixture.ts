@@ -1,40 +1,46 @@
-// What the conformance suite wants to find behind a gateway, told once for both eras: conformance-fixture-legacy.ts
-// and conformance-fixture-modern.ts say it in the words of theirs.
+// The tools, prompts and resources that the conformance suite expects behind a gateway, shared by both eras.
+// conformance-fixture-legacy.ts and conformance-fixture-modern.ts serve them.
 import type { JsonObject } from '../../src/core/call.ts';
 
-/** Something to find out from the client's side in the middle of a call, in MCP's own words. */
-export interface Question {
+/** An input request to the client during a call, as MCP defines it. */
+export interface InputRequest {
   readonly method: 'elicitation/create' | 'sampling/createMessage' | 'roots/list';
   readonly params?: JsonObject;
 }
-export type Answers = Readonly<Record<string, JsonObject>>;
+export type InputResponses = Readonly<Record<string, JsonObject>>;
 
-/** One call as a tool sees it, whatever era it came in. */
-export interface Round {
-  /** What the client said that it can do. */
+/** The context in which a tool runs, the same in both eras. */
+export interface ToolContext {
+  /** The capabilities that the client declared. */
   readonly capabilities: JsonObject;
   readonly signal: AbortSignal;
-  /** Refuses when the client cannot be asked. `sealed`: a stateless server gives its client a state to bring back. */
-  ask(questions: Readonly<Record<string, Question>>, options?: { readonly sealed?: boolean }): Promise<Answers>;
+  /** Rejects if the client lacks the capability. With `sealed`, a modern server returns a requestState. */
+  requestInput(
+    inputRequests: Readonly<Record<string, InputRequest>>,
+    options?: { readonly sealed?: boolean },
+  ): Promise<InputResponses>;
   log(data: string): void;
-  /** Said only to a client that wants to know. */
+  /** Sends progress if the request has a progressToken. */
   progress(progress: number): void;
-  changed(list: 'tools' | 'prompts'): void;
-  /** Ends the stream of this call early, where it has one of its own: the client has to come back for the answer. */
-  hangUp(): void;
-  /** Goes on with the call as a task, for clients that know tasks; `required`: for no others. */
-  inTask(work: (round: Round) => Promise<JsonObject>, options?: { readonly required?: boolean }): Promise<JsonObject>;
+  changeList(list: 'tools' | 'prompts'): void;
+  /** Closes the SSE stream of this call, if it has one. The client must reconnect for the result. */
+  closeStream(): void;
+  /** Continues the call as a task if the client supports tasks. With `required`, other clients get an error. */
+  inTask(
+    work: (context: ToolContext) => Promise<JsonObject>,
+    options?: { readonly required?: boolean },
+  ): Promise<JsonObject>;
 }
 
-type Run = (input: JsonObject, round: Round) => JsonObject | Promise<JsonObject>;
+type Run = (input: JsonObject, context: ToolContext) => JsonObject | Promise<JsonObject>;
 
-/** A tool or a prompt: as it is listed, and what it does. */
-export interface Offer {
+/** A tool or a prompt: its listed definition and its handler. */
+export interface Entry {
   readonly definition: JsonObject & { readonly name: string };
   readonly run: Run;
 }
 
-/** A JSON-RPC error that a tool or a method wants to answer with. */
+/** A JSON-RPC error that a tool or method responds with. */
 export class Failure extends Error {
   readonly code: number;
   readonly data: JsonObject | undefined;
@@ -55,40 +61,40 @@ export const LISTS = {
   completions: {},
 } as const;
 
-export const text = (words: string): JsonObject => ({ type: 'text', text: words });
-export const said = (words: string): JsonObject => ({ content: [text(words)] });
+export const text = (value: string): JsonObject => ({ type: 'text', text: value });
+export const textResult = (value: string): JsonObject => ({ content: [text(value)] });
 export const textOf = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
 
-/** A tool by its name, what it is for, and the properties of its input, all of them required unless `optional`. */
-export function tool(name: string, about: string, properties: JsonObject, run: Run): Offer {
+/** Creates a tool whose input properties are all required. */
+export function tool(name: string, description: string, properties: JsonObject, run: Run): Entry {
   const required = Object.keys(properties);
   const inputSchema = { type: 'object', properties, ...(required.length > 0 && { required }) };
-  return { definition: { name, description: about, inputSchema }, run };
+  return { definition: { name, description, inputSchema }, run };
 }
 
 export const STRING = { type: 'string' } as const;
 
-/** A form for the user. */
-export function form(message: string, properties: JsonObject, required: readonly string[] = []): Question {
+/** Creates a form elicitation. */
+export function form(message: string, properties: JsonObject, required: readonly string[] = []): InputRequest {
   const requestedSchema = { type: 'object', properties, ...(required.length > 0 && { required }) };
   return { method: 'elicitation/create', params: { mode: 'form', message, requestedSchema } };
 }
 
-/** A question for the client's model. */
-export function sample(prompt: string): Question {
+/** Creates a sampling request. */
+export function sample(prompt: string): InputRequest {
   const messages = [{ role: 'user', content: text(prompt) }];
   return { method: 'sampling/createMessage', params: { messages, maxTokens: 100 } };
 }
 
-/** What the client must be able to do to be asked this; nothing when it is. */
-export function lacking(capabilities: JsonObject, { method }: Question): JsonObject | undefined {
+/** Returns the capability that the client lacks for an input request; undefined if it has it. */
+export function missingCapability(capabilities: JsonObject, { method }: InputRequest): JsonObject | undefined {
   const needed = { 'elicitation/create': 'elicitation', 'sampling/createMessage': 'sampling', 'roots/list': 'roots' };
   return capabilities[needed[method]] === undefined ? { [needed[method]]: {} } : undefined;
 }
 
-/** The offer of this name. */
-export function named(offers: readonly Offer[], name: unknown): Offer {
-  const found = offers.find(({ definition }) => definition.name === name);
+/** Finds the entry of a name, or throws INVALID_PARAMS. */
+export function findEntry(entries: readonly Entry[], name: unknown): Entry {
+  const found = entries.find(({ definition }) => definition.name === name);
   if (!found) throw new Failure(INVALID_PARAMS, `There is no ${textOf(name)}.`);
   return found;
 }

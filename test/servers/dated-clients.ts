@@ -17,54 +17,54 @@ import type { LegacyVersion } from './dated-legacy.ts';
 import { oneMessagePerTurn } from './one-message-per-turn.ts';
 import { transportOf } from './ws-servers.ts';
 
-type Known = Readonly<Record<string, unknown>>;
+type JsonRecord = Readonly<Record<string, unknown>>;
 
-/** Where a gateway is, and who comes. */
-export interface Entrance {
+/** The port of a gateway and the token of the caller. */
+export interface GatewayEndpoint {
   readonly port: number;
   readonly token: string;
 }
 
-interface During {
+interface CallOptions {
   readonly signal?: AbortSignal;
-  readonly onprogress?: (one: Known) => void;
+  readonly onprogress?: (one: JsonRecord) => void;
 }
 
-/** An official client that speaks one version of the protocol, and says that it can what its version knows. */
+/** An SDK client of one protocol version. It declares every capability of that version. */
 export interface DatedClient {
-  /** The version that was agreed on. */
+  /** The negotiated protocol version. */
   readonly version: string | undefined;
-  /** By which methods its user was asked. */
-  readonly asked: string[];
-  readonly answers: Answers;
-  call(name: string, input?: Known, during?: During): Promise<Known>;
-  get(prompt: string, input: Readonly<Record<string, string>>): Promise<Known>;
-  complete(prompt: string, argument: string, typed: string): Promise<Known>;
-  /** The names of all tools. */
+  /** The methods of the input requests it received. */
+  readonly inputMethods: string[];
+  readonly responses: UserResponses;
+  call(name: string, input?: JsonRecord, options?: CallOptions): Promise<JsonRecord>;
+  get(prompt: string, input: Readonly<Record<string, string>>): Promise<JsonRecord>;
+  complete(prompt: string, argument: string, typed: string): Promise<JsonRecord>;
+  /** Returns the names of all tools. */
   list(): Promise<readonly string[]>;
-  /** Is told whenever the resource changes, until what comes back is called. */
-  follow(uri: string, told: () => void): Promise<() => Promise<unknown>>;
-  onToolsChanged(told: () => void): Promise<void>;
+  /** Calls back on each update of a resource, until the returned function is called. */
+  subscribe(uri: string, callback: () => void): Promise<() => Promise<unknown>>;
+  onToolsChanged(callback: () => void): Promise<void>;
   close(): Promise<void>;
 }
 
-interface Asked {
+interface InputRequest {
   readonly method: string;
-  readonly params?: Known;
+  readonly params?: JsonRecord;
 }
 
-const atOnce: Thinking = async (answer) => answer;
+const withoutDelay: DelayResponse = async (response) => response;
 const ME = { name: 'dated', version: '0' };
-/** What its user says, by the tool that asks: nobody else would say the same. */
-const answersOf = (who: string) => ({
-  form: { action: 'accept', content: { name: who } },
+/** Returns the responses of one user, by the tool that requests them. They are unique per user. */
+const responsesOf = (user: string) => ({
+  form: { action: 'accept', content: { name: user } },
   url: { action: 'accept' },
-  sample: { role: 'assistant', model: 'm', content: { type: 'text', text: `Roses, by ${who}` } },
+  sample: { role: 'assistant', model: 'm', content: { type: 'text', text: `Roses, by ${user}` } },
 });
-export type Answers = ReturnType<typeof answersOf>;
+export type UserResponses = ReturnType<typeof responsesOf>;
 
-/** Answers in the place of a user who takes time; without it there is an answer at once. */
-export type Thinking = (answer: Known, signal: AbortSignal) => Promise<Known>;
+/** Delays the response of a user. The default responds at once. */
+export type DelayResponse = (response: JsonRecord, signal: AbortSignal) => Promise<JsonRecord>;
 
 const CAPABILITIES = {
   '2024-11-05': { sampling: {}, roots: {} },
@@ -75,46 +75,46 @@ const CAPABILITIES = {
 
 const headersOf = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
 
-async function old(version: LegacyVersion, transport: Transport, think = atOnce): Promise<DatedClient> {
-  const asked: string[] = [];
-  const answers = answersOf(randomUUID());
-  const capabilities: Known = CAPABILITIES[version];
+async function connectLegacy(version: LegacyVersion, transport: Transport, delay = withoutDelay): Promise<DatedClient> {
+  const inputMethods: string[] = [];
+  const responses = responsesOf(randomUUID());
+  const capabilities: JsonRecord = CAPABILITIES[version];
   const client = new OldClient(ME, { capabilities });
-  const answer = ({ method, params = {} }: Asked, { signal }: { signal: AbortSignal }) => {
-    asked.push(method);
-    return think(answerTo(answers, method, params), signal) as never;
+  const respond = ({ method, params = {} }: InputRequest, { signal }: { signal: AbortSignal }) => {
+    inputMethods.push(method);
+    return delay(responseTo(responses, method, params), signal) as never;
   };
-  if (capabilities.elicitation) client.setRequestHandler(ElicitRequestSchema, answer);
-  client.setRequestHandler(CreateMessageRequestSchema, answer);
-  const agreed = onlyIn(version, transport);
+  if (capabilities.elicitation) client.setRequestHandler(ElicitRequestSchema, respond);
+  client.setRequestHandler(CreateMessageRequestSchema, respond);
+  const agreed = pinVersion(version, transport);
   await client.connect(oneMessagePerTurn(transport));
   return {
     version: agreed(),
-    asked,
-    answers,
-    call: (name, input = {}, during = {}) =>
-      client.callTool({ name, arguments: { ...input } }, undefined, during as object) as Promise<Known>,
+    inputMethods,
+    responses,
+    call: (name, input = {}, options = {}) =>
+      client.callTool({ name, arguments: { ...input } }, undefined, options as object) as Promise<JsonRecord>,
     list: async () => (await client.listTools()).tools.map(({ name }) => name),
     get: (name, input) => client.getPrompt({ name, arguments: { ...input } }),
     complete: (name, argument, value) =>
       client.complete({ ref: { type: 'ref/prompt', name }, argument: { name: argument, value } }),
-    async follow(uri, told) {
+    async subscribe(uri, callback) {
       client.setNotificationHandler(
         ResourceUpdatedNotificationSchema,
-        ({ params }) => void (params.uri === uri && told()),
+        ({ params }) => void (params.uri === uri && callback()),
       );
       await client.subscribeResource({ uri });
       return () => client.unsubscribeResource({ uri });
     },
-    async onToolsChanged(told) {
-      client.setNotificationHandler(ToolListChangedNotificationSchema, told);
+    async onToolsChanged(callback) {
+      client.setNotificationHandler(ToolListChangedNotificationSchema, callback);
     },
     close: () => client.close(),
   };
 }
 
-/** Has it offer its own version, not the newest it knows; gives the one that was agreed on. */
-function onlyIn(version: LegacyVersion, transport: Transport): () => string | undefined {
+/** Sends the given version in `initialize` instead of the newest. Returns a getter of the negotiated one. */
+function pinVersion(version: LegacyVersion, transport: Transport): () => string | undefined {
   const send = transport.send.bind(transport);
   const agree = transport.setProtocolVersion?.bind(transport);
   let agreed: string | undefined;
@@ -129,72 +129,86 @@ function onlyIn(version: LegacyVersion, transport: Transport): () => string | un
   return () => agreed;
 }
 
-async function modern(transport: Parameters<NewClient['connect']>[0], think = atOnce): Promise<DatedClient> {
-  const asked: string[] = [];
-  const answers = answersOf(randomUUID());
+async function connectModern(
+  transport: Parameters<NewClient['connect']>[0],
+  delay = withoutDelay,
+): Promise<DatedClient> {
+  const inputMethods: string[] = [];
+  const responses = responsesOf(randomUUID());
   const capabilities = CAPABILITIES['2026-07-28'];
   const client = new NewClient(ME, { capabilities, versionNegotiation: { mode: { pin: '2026-07-28' } } });
-  const answer = ({ method, params = {} }: Asked, { mcpReq: { signal } }: { mcpReq: { signal: AbortSignal } }) => {
-    asked.push(method);
-    return think(answerTo(answers, method, params), signal) as never;
+  const respond = (
+    { method, params = {} }: InputRequest,
+    { mcpReq: { signal } }: { mcpReq: { signal: AbortSignal } },
+  ) => {
+    inputMethods.push(method);
+    return delay(responseTo(responses, method, params), signal) as never;
   };
-  client.setRequestHandler('elicitation/create', answer as never);
-  client.setRequestHandler('sampling/createMessage', answer as never);
+  client.setRequestHandler('elicitation/create', respond as never);
+  client.setRequestHandler('sampling/createMessage', respond as never);
   await client.connect(oneMessagePerTurn(transport));
   return {
     version: client.getNegotiatedProtocolVersion(),
-    asked,
-    answers,
-    call: (name, input = {}, during = {}) => client.callTool({ name, arguments: { ...input } }, during as object),
+    inputMethods,
+    responses,
+    call: (name, input = {}, options = {}) => client.callTool({ name, arguments: { ...input } }, options as object),
     list: async () => (await client.listTools()).tools.map(({ name }) => name),
     get: (name, input) => client.getPrompt({ name, arguments: { ...input } }),
     complete: (name, argument, value) =>
       client.complete({ ref: { type: 'ref/prompt', name }, argument: { name: argument, value } }),
-    async follow(uri, told) {
+    async subscribe(uri, callback) {
       client.setNotificationHandler(
         'notifications/resources/updated',
-        ({ params }) => void (params.uri === uri && told()),
+        ({ params }) => void (params.uri === uri && callback()),
       );
       const listening = await client.listen({ resourceSubscriptions: [uri] });
       return () => listening.close();
     },
-    async onToolsChanged(told) {
-      client.setNotificationHandler('notifications/tools/list_changed', told);
+    async onToolsChanged(callback) {
+      client.setNotificationHandler('notifications/tools/list_changed', callback);
       await client.listen({ toolsListChanged: true });
     },
     close: () => client.close(),
   };
 }
 
-function answerTo({ form, url, sample }: Answers, method: string, { mode }: Known): Known {
+function responseTo({ form, url, sample }: UserResponses, method: string, { mode }: JsonRecord): JsonRecord {
   if (method === 'sampling/createMessage') return sample;
   return mode === 'url' ? url : form;
 }
 
-const place = (port: number, path: string) => new URL(`http://127.0.0.1:${port}${path}`);
+const gatewayUrl = (port: number, path: string) => new URL(`http://127.0.0.1:${port}${path}`);
 
-async function socketTo({ port, token }: Entrance): Promise<Transport> {
+async function socketTo({ port, token }: GatewayEndpoint): Promise<Transport> {
   const socket = new WebSocket(`ws://127.0.0.1:${port}/mcp`, ['mcp'], headersOf(token));
   await once(socket, 'open');
   return transportOf(socket);
 }
 
 export type ClientName = LegacyVersion | '2026-07-28' | '2025-11-25 ws' | '2026-07-28 ws';
-type Connect = (entrance: Entrance, think?: Thinking) => Promise<DatedClient>;
+type Connect = (endpoint: GatewayEndpoint, delay?: DelayResponse) => Promise<DatedClient>;
 
-const oldOverHttp =
+const legacyOverHttp =
   (version: LegacyVersion): Connect =>
-  ({ port, token }, think) =>
-    old(version, new OldHttp(place(port, '/mcp'), { requestInit: headersOf(token) }) as Transport, think);
+  ({ port, token }, delay) =>
+    connectLegacy(
+      version,
+      new OldHttp(gatewayUrl(port, '/mcp'), { requestInit: headersOf(token) }) as Transport,
+      delay,
+    );
 
-/** By the version they speak; the last two over a WebSocket. */
+/** Connects a client, by protocol version. The last two use a WebSocket. */
 export const DATED_CLIENTS: Readonly<Record<ClientName, Connect>> = {
-  '2024-11-05': ({ port, token }, think) =>
-    old('2024-11-05', new SSEClientTransport(place(port, '/sse'), { requestInit: headersOf(token) }), think),
-  '2025-06-18': oldOverHttp('2025-06-18'),
-  '2025-11-25': oldOverHttp('2025-11-25'),
-  '2026-07-28': ({ port, token }, think) =>
-    modern(new NewHttp(place(port, '/mcp'), { requestInit: headersOf(token) }), think),
-  '2025-11-25 ws': async (entrance, think) => old('2025-11-25', await socketTo(entrance), think),
-  '2026-07-28 ws': async (entrance, think) => modern((await socketTo(entrance)) as never, think),
+  '2024-11-05': ({ port, token }, delay) =>
+    connectLegacy(
+      '2024-11-05',
+      new SSEClientTransport(gatewayUrl(port, '/sse'), { requestInit: headersOf(token) }),
+      delay,
+    ),
+  '2025-06-18': legacyOverHttp('2025-06-18'),
+  '2025-11-25': legacyOverHttp('2025-11-25'),
+  '2026-07-28': ({ port, token }, delay) =>
+    connectModern(new NewHttp(gatewayUrl(port, '/mcp'), { requestInit: headersOf(token) }), delay),
+  '2025-11-25 ws': async (endpoint, delay) => connectLegacy('2025-11-25', await socketTo(endpoint), delay),
+  '2026-07-28 ws': async (endpoint, delay) => connectModern((await socketTo(endpoint)) as never, delay),
 };

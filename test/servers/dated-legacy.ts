@@ -16,20 +16,20 @@ import * as z from 'zod';
 type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>;
 export type LegacyVersion = '2024-11-05' | '2025-06-18' | '2025-11-25';
 
-/** What a server has in all its lines. */
-export interface World {
-  /** The tools that were called, and those whose call was cancelled. */
+/** State that all connections of a server share. */
+export interface ServerState {
+  /** The names of called tools, and of tools whose call was cancelled. */
   readonly running: string[];
   readonly cancelled: string[];
   readonly uri: string;
 }
 
-/** A server of SDK 1 with one line. */
+/** An SDK 1 server with one connection. */
 export interface OpenServer {
   connect(transport: Transport): Promise<void>;
-  onClose(told: () => void): void;
-  touch(): void;
-  grow(name: string): void;
+  onClose(callback: () => void): void;
+  notifyUpdated(): void;
+  addTool(name: string): void;
 }
 
 export const SCHEMA = { type: 'object' as const, properties: { name: { type: 'string' as const } } };
@@ -48,14 +48,14 @@ export const greeting = (who: string) => ({
 
 const CHANGING = { tools: { listChanged: true }, resources: { subscribe: true, listChanged: true } };
 
-/** What its version knows: forms came with 2025-06-18, pages to visit with 2025-11-25. */
-export function datedLegacy(version: LegacyVersion, world: World): OpenServer {
+/** Creates a server with the tools of its version: `form` since 2025-06-18, `url` since 2025-11-25. */
+export function datedLegacy(version: LegacyVersion, state: ServerState): OpenServer {
   const server = new McpServer({ name: 'dated', version }, { capabilities: CHANGING });
   const subscribed = new Set<string>();
   const tool = (name: string, run: (extra: Extra) => Promise<unknown>) =>
     server.registerTool(name, { annotations: { readOnlyHint: true } }, async (extra: Extra) => {
-      world.running.push(name);
-      extra.signal.addEventListener('abort', () => world.cancelled.push(name));
+      state.running.push(name);
+      extra.signal.addEventListener('abort', () => state.cancelled.push(name));
       return textOf(await run(extra));
     });
 
@@ -65,13 +65,13 @@ export function datedLegacy(version: LegacyVersion, world: World): OpenServer {
   tool('sample', (extra) =>
     extra.sendRequest({ method: 'sampling/createMessage', params: POEM }, CreateMessageResultSchema),
   );
-  const ask = (extra: Extra, params: object) =>
+  const elicit = (extra: Extra, params: object) =>
     extra.sendRequest({ method: 'elicitation/create', params } as ServerRequest, ElicitResultSchema);
-  if (version >= '2025-06-18') tool('form', (extra) => ask(extra, { message: 'Who?', requestedSchema: SCHEMA }));
+  if (version >= '2025-06-18') tool('form', (extra) => elicit(extra, { message: 'Who?', requestedSchema: SCHEMA }));
   if (version >= '2025-11-25')
-    tool('url', (extra) => ask(extra, { mode: 'url', message: 'Sign in.', elicitationId: 'one', url: PAGE }));
+    tool('url', (extra) => elicit(extra, { mode: 'url', message: 'Sign in.', elicitationId: 'one', url: PAGE }));
 
-  server.registerResource('one', world.uri, {}, () => ({ contents: [{ uri: world.uri, text: 'a note' }] }));
+  server.registerResource('one', state.uri, {}, () => ({ contents: [{ uri: state.uri, text: 'a note' }] }));
   server.server.setRequestHandler(SubscribeRequestSchema, ({ params }) => {
     subscribed.add(params.uri);
     return {};
@@ -85,17 +85,17 @@ export function datedLegacy(version: LegacyVersion, world: World): OpenServer {
 
   return {
     connect: (transport) => server.connect(transport),
-    onClose(told) {
-      server.server.onclose = told;
+    onClose(callback) {
+      server.server.onclose = callback;
     },
-    touch: () => {
-      if (subscribed.has(world.uri)) void server.server.sendResourceUpdated({ uri: world.uri });
+    notifyUpdated: () => {
+      if (subscribed.has(state.uri)) void server.server.sendResourceUpdated({ uri: state.uri });
     },
-    grow: (name) => tool(name, async () => 'grown'),
+    addTool: (name) => tool(name, async () => 'grown'),
   };
 }
 
-/** Slowly: a client of SDK 1 drops the progress that reaches it in one read with the answer. */
+/** The delay between progress notifications. SDK 1 clients drop progress read together with the result. */
 export const COUNT_MS = 10;
 
 async function count({ _meta, sendNotification }: Extra): Promise<string> {

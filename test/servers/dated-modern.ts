@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { completable, inputRequired, McpServer, type ServerContext } from '@modelcontextprotocol/server';
 import * as z from 'zod';
-import { COUNT_MS, GUESTS, greeting, PAGE, POEM, SCHEMA, textOf, type World } from './dated-legacy.ts';
+import { COUNT_MS, GUESTS, greeting, PAGE, POEM, SCHEMA, type ServerState, textOf } from './dated-legacy.ts';
 
-interface ModernWorld extends World {
-  readonly grown: readonly string[];
+interface ModernState extends ServerState {
+  readonly added: readonly string[];
 }
 
 const CHANGING = {
@@ -13,14 +13,14 @@ const CHANGING = {
   resources: { listChanged: true, subscribe: true },
 };
 
-/** A server of SDK 2.4 for one request: it asks by its answers. */
-export function datedModern({ running, cancelled, uri, grown }: ModernWorld): McpServer {
+/** Creates an SDK 2.4 server for one request. Its tools return `input_required`. */
+export function datedModern({ running, cancelled, uri, added }: ModernState): McpServer {
   const server = new McpServer({ name: 'dated', version: '2026-07-28' }, { capabilities: CHANGING });
   const annotations = { readOnlyHint: true };
-  const asking = (name: string, question: Parameters<typeof inputRequired>[0]) =>
+  const addInputTool = (name: string, required: Parameters<typeof inputRequired>[0]) =>
     server.registerTool(name, { annotations }, ({ mcpReq }: ServerContext) => {
-      const answers = mcpReq.inputResponses;
-      return answers ? textOf(answers.it) : inputRequired(question);
+      const responses = mcpReq.inputResponses;
+      return responses ? textOf(responses.it) : inputRequired(required);
     });
 
   const inputSchema = z.object({ text: z.string() });
@@ -38,10 +38,10 @@ export function datedModern({ running, cancelled, uri, grown }: ModernWorld): Mc
     mcpReq.signal.addEventListener('abort', () => cancelled.push('hang'));
     return new Promise<never>(() => {});
   });
-  asking('form', { inputRequests: { it: inputRequired.elicit({ message: 'Who?', requestedSchema: SCHEMA }) } });
-  asking('url', { inputRequests: { it: inputRequired.elicitUrl({ message: 'Sign in.', url: PAGE }) } });
-  asking('sample', { inputRequests: { it: inputRequired.createMessage(POEM) } });
-  for (const name of grown) server.registerTool(name, { annotations }, () => textOf('grown'));
+  addInputTool('form', { inputRequests: { it: inputRequired.elicit({ message: 'Who?', requestedSchema: SCHEMA }) } });
+  addInputTool('url', { inputRequests: { it: inputRequired.elicitUrl({ message: 'Sign in.', url: PAGE }) } });
+  addInputTool('sample', { inputRequests: { it: inputRequired.createMessage(POEM) } });
+  for (const name of added) server.registerTool(name, { annotations }, () => textOf('grown'));
 
   server.registerResource('one', uri, {}, () => ({ contents: [{ uri, text: 'a note' }] }));
   const who = completable(z.string(), (typed) => GUESTS.filter((guest) => guest.startsWith(typed)));

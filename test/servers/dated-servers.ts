@@ -12,54 +12,54 @@ import { listen, withSessions } from './http-servers.ts';
 import { sseServer } from './sse-servers.ts';
 import { listenWs, transportOf } from './ws-servers.ts';
 
-/** A server that speaks one version of the protocol, and nothing older or newer. */
+/** A server that supports exactly one protocol version. */
 export interface DatedServer {
-  /** Where it is, as configuration says it. */
+  /** Its entry in the configuration. */
   readonly entry: JsonObject;
-  /** The note that it has. */
+  /** The URI of its only resource. */
   readonly uri: string;
-  /** The tools that were called, and those whose call was cancelled; of a modern one only those that hang. */
+  /** The names of called and of cancelled tools. A modern server records only `hang`. */
   readonly running: string[];
   readonly cancelled: string[];
-  /** Says that its note has changed. */
-  touch(): void;
-  /** Has one more tool, and says so; its name comes back. */
-  grow(): string;
+  /** Sends `notifications/resources/updated` for its resource. */
+  notifyUpdated(): void;
+  /** Adds a tool, notifies clients, and returns its name. */
+  addTool(): string;
   close(): Promise<void>;
 }
 
 const NOTE = (version: string) => `note://${version}/one`;
 
-/** What all lines to one server have in common. */
-function lines(version: LegacyVersion, uri: string) {
+/** Creates the state that all connections to one server share. */
+function legacyConnections(version: LegacyVersion, uri: string) {
   const [running, cancelled]: [string[], string[]] = [[], []];
   const open = new Set<OpenServer>();
-  const grown: string[] = [];
+  const added: string[] = [];
   return {
     running,
     cancelled,
     uri,
     async connect(transport: Transport): Promise<void> {
       const one = datedLegacy(version, { running, cancelled, uri });
-      for (const name of grown) one.grow(name);
+      for (const name of added) one.addTool(name);
       open.add(one);
       one.onClose(() => open.delete(one));
-      await one.connect(onlyIn(version, transport));
+      await one.connect(pinVersion(version, transport));
     },
-    touch: () => {
-      for (const one of open) one.touch();
+    notifyUpdated: () => {
+      for (const one of open) one.notifyUpdated();
     },
-    grow: () => {
-      const name = `grown-${grown.length + 1}`;
-      grown.push(name);
-      for (const one of open) one.grow(name);
+    addTool: () => {
+      const name = `grown-${added.length + 1}`;
+      added.push(name);
+      for (const one of open) one.addTool(name);
       return name;
     },
   };
 }
 
-/** Whatever version it is asked for, it hears its own. */
-function onlyIn(version: string, transport: Transport): Transport {
+/** Rewrites `initialize` requests to the version of the server. */
+function pinVersion(version: string, transport: Transport): Transport {
   transport.onmessage = (message) => {
     if (isInitializeRequest(message)) message.params.protocolVersion = version;
   };
@@ -67,13 +67,13 @@ function onlyIn(version: string, transport: Transport): Transport {
 }
 
 async function overSse(version: LegacyVersion): Promise<DatedServer> {
-  const { connect, ...rest } = lines(version, NOTE(version));
+  const { connect, ...rest } = legacyConnections(version, NOTE(version));
   const { url, close } = await sseServer(connect);
   return { ...rest, entry: { type: 'sse', url }, close };
 }
 
 async function overHttp(version: LegacyVersion): Promise<DatedServer> {
-  const { connect, ...rest } = lines(version, NOTE(version));
+  const { connect, ...rest } = legacyConnections(version, NOTE(version));
   const { url, close } = await withSessions(async (onsessioninitialized) => {
     const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: randomUUID, onsessioninitialized });
     await connect(transport as Transport);
@@ -83,7 +83,7 @@ async function overHttp(version: LegacyVersion): Promise<DatedServer> {
 }
 
 async function overWebSocket(version: LegacyVersion): Promise<DatedServer> {
-  const { connect, ...rest } = lines(version, NOTE(`ws-${version}`));
+  const { connect, ...rest } = legacyConnections(version, NOTE(`ws-${version}`));
   const { url, close } = await listenWs((socket) => void connect(transportOf(socket)));
   return { ...rest, entry: { type: 'ws', url }, close };
 }
@@ -91,18 +91,18 @@ async function overWebSocket(version: LegacyVersion): Promise<DatedServer> {
 async function modern(): Promise<DatedServer> {
   const uri = NOTE('2026-07-28');
   const [running, cancelled]: [string[], string[]] = [[], []];
-  const grown: string[] = [];
-  const handler = createMcpHandler(() => datedModern({ running, cancelled, uri, grown }), { legacy: 'reject' });
+  const added: string[] = [];
+  const handler = createMcpHandler(() => datedModern({ running, cancelled, uri, added: added }), { legacy: 'reject' });
   const { url, close } = await listen(toNodeHandler(handler) as RequestListener);
   return {
     entry: { type: 'http', url },
     uri,
     running,
     cancelled,
-    touch: () => handler.notify.resourceUpdated(uri),
-    grow: () => {
-      const name = `grown-${grown.length + 1}`;
-      grown.push(name);
+    notifyUpdated: () => handler.notify.resourceUpdated(uri),
+    addTool: () => {
+      const name = `grown-${added.length + 1}`;
+      added.push(name);
       handler.notify.toolsChanged();
       return name;
     },
@@ -113,7 +113,7 @@ async function modern(): Promise<DatedServer> {
   };
 }
 
-/** By the version they speak; the last over a WebSocket. */
+/** Starts a server, by protocol version. The last uses a WebSocket. */
 export const DATED_SERVERS = {
   '2024-11-05': () => overSse('2024-11-05'),
   '2025-06-18': () => overHttp('2025-06-18'),

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { until } from '../until.ts';
 
-/** The program of the protocol's own reference server. */
+/** The path of the MCP reference server, server-everything. */
 export const EVERYTHING = join(
   import.meta.dirname,
   '../../node_modules/@modelcontextprotocol/server-everything/dist/index.js',
@@ -14,9 +14,9 @@ export const EVERYTHING = join(
 
 export interface HttpEverything {
   readonly url: string;
-  /** The same server, through a proxy that writes down what it is told. */
+  /** The same server behind a proxy that records request bodies. */
   readonly tappedUrl: string;
-  readonly heard: () => string;
+  readonly received: () => string;
   close(): Promise<void>;
 }
 
@@ -30,11 +30,11 @@ export async function startEverything(transport: 'streamableHttp' | 'sse' = 'str
   let stderr = '';
   child.stderr.on('data', (chunk) => (stderr += chunk));
   await until('the reference server listens', () => /listening|is running/.test(stderr));
-  const proxy = await tap(port);
+  const proxy = await recordingProxy(port);
   return {
     url: `http://127.0.0.1:${port}${path}`,
     tappedUrl: `http://127.0.0.1:${proxy.port}${path}`,
-    heard: proxy.heard,
+    received: proxy.received,
     async close() {
       proxy.close();
       child.kill('SIGKILL');
@@ -43,15 +43,15 @@ export async function startEverything(transport: 'streamableHttp' | 'sse' = 'str
   };
 }
 
-async function tap(to: number) {
-  let heard = '';
+async function recordingProxy(to: number) {
+  let received = '';
   const server = createServer(async (incoming, response) => {
     const { method, url: path, headers } = incoming;
     const body = await buffer(incoming);
-    heard += `${body}\n`;
-    const onward = request({ host: '127.0.0.1', port: to, method, path, headers, agent: false }, (answer) => {
-      response.writeHead(answer.statusCode ?? 500, answer.headers).flushHeaders();
-      answer.pipe(response);
+    received += `${body}\n`;
+    const onward = request({ host: '127.0.0.1', port: to, method, path, headers, agent: false }, (upstreamResponse) => {
+      response.writeHead(upstreamResponse.statusCode ?? 500, upstreamResponse.headers).flushHeaders();
+      upstreamResponse.pipe(response);
     });
     onward.on('error', () => response.destroy());
     response.on('close', () => onward.destroy());
@@ -62,7 +62,7 @@ async function tap(to: number) {
     server.close();
     server.closeAllConnections();
   };
-  return { port: (server.address() as AddressInfo).port, heard: () => heard, close };
+  return { port: (server.address() as AddressInfo).port, received: () => received, close };
 }
 
 async function freePort(): Promise<number> {

@@ -2,16 +2,16 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { JsonObject } from '../../src/core/call.ts';
 import { type HttpServer, listen } from './http-servers.ts';
 
-/** What becomes of one tools/call; `answer` sends the result that a well server would have sent. */
+/** Handles one `tools/call` wrongly. `answer` sends the result of a working server. */
 export type Fault = (response: ServerResponse, answer: () => void, request: IncomingMessage) => void;
 
 export interface FaultyHttp extends HttpServer {
-  /** Each fault is used up by one call; afterwards calls are answered. */
+  /** Faults of the next calls, one per call. Later calls succeed. */
   readonly faults: Fault[];
-  /** How often the tool was asked for, faults included. */
+  /** The number of `tools/call` requests, with faulty ones. */
   readonly calls: () => number;
   readonly handshakes: () => number;
-  /** Forgets every session, as a restart does. */
+  /** Drops every session, as a restart does. */
   forget(): void;
 }
 
@@ -31,15 +31,15 @@ const RESULTS: Readonly<Record<string, JsonObject>> = {
   'tools/call': { content: [{ type: 'text', text: 'done' }] },
 };
 
-/** A server of the session era, written by hand, so that it can be wrong in any way. */
+/** Starts a legacy server written without an SDK, so that it can violate the protocol. */
 export async function faultyHttp(): Promise<FaultyHttp> {
   const faults: Fault[] = [];
-  const asked: string[] = [];
+  const methods: string[] = [];
   let session = 1;
   const server = await listen(async (request, response) => {
     if (request.method !== 'POST') return void response.writeHead(405).end();
     const { id, method } = JSON.parse(Buffer.concat(await request.toArray()).toString()) as JsonObject;
-    asked.push(String(method));
+    methods.push(String(method));
     const answer = () => {
       const headers = { 'content-type': 'application/json', 'mcp-session-id': `session-${session}` };
       const result = RESULTS[String(method)] ?? {};
@@ -53,7 +53,7 @@ export async function faultyHttp(): Promise<FaultyHttp> {
     else if (id === undefined) response.writeHead(202).end();
     else answer();
   });
-  const count = (method: string) => asked.filter((one) => one === method).length;
+  const count = (method: string) => methods.filter((one) => one === method).length;
   return {
     ...server,
     faults,
@@ -63,7 +63,7 @@ export async function faultyHttp(): Promise<FaultyHttp> {
   };
 }
 
-/** Answers with a status, and perhaps when to come back. */
+/** Responds with a status, and optionally with headers such as Retry-After. */
 export const refuse =
   (status: number, headers: Record<string, string> = {}, body = ''): Fault =>
   (response) =>

@@ -6,7 +6,7 @@ import { RpcError } from '../../src/wire/json-rpc.ts';
 import { linkedPair } from '../../src/wire/linked-pair.ts';
 import { recordingServer, text } from './recording-server.ts';
 
-/** What goes wrong with one call. Only the first five leave it undone. */
+/** The faults of one call. After the first five the tool has not run. */
 export const FAULTS = [
   'not-delivered',
   'session-gone',
@@ -22,9 +22,9 @@ export type Fault = (typeof FAULTS)[number];
 
 export interface FaultyOptions {
   readonly name: string;
-  /** Told when the tool `act` has really run. */
+  /** Called when the tool `act` has run. */
   readonly onAct: (input: JsonObject) => void;
-  /** Whether the next attempt to connect succeeds. */
+  /** Decides if the next connection attempt succeeds. */
   readonly accepts?: () => boolean;
 }
 
@@ -34,17 +34,17 @@ const UNDELIVERED: Partial<Record<Fault, JsonObject>> = {
   'call-later': { retryAfterMs: 2000 },
 };
 
-/** A real server in this process. Each call carries, in `faults`, what is to happen to it at which server. */
+/** Connects to a server in this process. The call argument `faults` holds the fault of each server by name. */
 export function faultyServer({ name, onAct, accepts = () => true }: FaultyOptions): Connect {
   const faultOf = (input: JsonObject) => (input.faults as Record<string, Fault> | undefined)?.[name] ?? 'works';
 
   return async function connectFaulty(options) {
-    if (!accepts()) throw new UpstreamError('UPSTREAM_UNREACHABLE', `${name} is not there.`, { delivered: 'no' });
+    if (!accepts()) throw new UpstreamError('UPSTREAM_UNREACHABLE', `${name} is unreachable.`, { delivered: 'no' });
     const [near, far] = linkedPair();
 
     async function act(input: JsonObject): Promise<JsonObject> {
       const fault = faultOf(input);
-      if (fault === 'refuses') throw new RpcError(-32000, 'It does not want to.');
+      if (fault === 'refuses') throw new RpcError(-32000, 'The server refuses the call.');
       if (fault !== 'dies-before-acting') onAct(input);
       if (fault.startsWith('dies')) await far.close();
       if (fault === 'hangs-after-acting') await new Promise(() => {});
@@ -55,9 +55,9 @@ export function faultyServer({ name, onAct, accepts = () => true }: FaultyOption
     near.send = async (message, sendOptions) => {
       const { arguments: input } = (message.params ?? {}) as { arguments?: JsonObject };
       const details = message.method === 'tools/call' && input ? UNDELIVERED[faultOf(input)] : undefined;
-      if (details?.sessionGone) setImmediate(() => far.close()); // As every line does that lost its session.
+      if (details?.sessionGone) setImmediate(() => far.close()); // The server ends the connection of a lost session.
       if (details) {
-        if (details.sessionGone) setImmediate(() => void near.close()); // As every line does that says so.
+        if (details.sessionGone) setImmediate(() => void near.close()); // A transport closes when it reports a lost session.
         throw new UpstreamError('UPSTREAM_FAILED', `Nothing was written to ${name}.`, { delivered: 'no', details });
       }
       return send(message, sendOptions);

@@ -1,38 +1,39 @@
-// Pours out more than anybody wants: asked for `line`, `stderr` or `notifications`, with `megabytes`; answers all else at once.
+// A stdio server that writes `megabytes` of output for the methods `line`, `stderr` and `notifications`.
+// It answers other methods at once.
 import { createInterface } from 'node:readline';
 
-const PART = 'y'.repeat(1_000_000);
-const say = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+const CHUNK = 'y'.repeat(1_000_000);
+const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
 
-async function pour(stream, parts) {
-  for (const part of parts) if (!stream.write(part)) await new Promise((resolve) => stream.once('drain', resolve));
+async function writeAll(stream, chunks) {
+  for (const chunk of chunks) if (!stream.write(chunk)) await new Promise((resolve) => stream.once('drain', resolve));
 }
-function* repeat(part, times) {
-  for (let at = 0; at < times; at++) yield part;
+function* repeat(chunk, times) {
+  for (let at = 0; at < times; at++) yield chunk;
 }
 
 const FLOODS = {
   async line(id, { megabytes }) {
     process.stdout.write(`{"jsonrpc":"2.0","id":${id},"result":{"x":"`);
-    await pour(process.stdout, repeat(PART, megabytes));
+    await writeAll(process.stdout, repeat(CHUNK, megabytes));
     process.stdout.write('"}}\n');
   },
   async stderr(id, { megabytes }) {
-    await pour(process.stderr, repeat(PART, megabytes));
-    process.stderr.write('the end', () => say({ id, result: {} }));
+    await writeAll(process.stderr, repeat(CHUNK, megabytes));
+    process.stderr.write('the end', () => send({ id, result: {} }));
   },
   async notifications(id, { megabytes }) {
     const one = `${JSON.stringify({ jsonrpc: '2.0', method: 'notifications/message', params: { data: 'z'.repeat(900) } })}\n`;
-    await pour(process.stdout, repeat(one.repeat(100), megabytes * 10));
-    say({ id, result: {} });
+    await writeAll(process.stdout, repeat(one.repeat(100), megabytes * 10));
+    send({ id, result: {} });
   },
 };
 
-// One after the other: nothing may come between the parts of a line.
+// Requests run one after the other, so that no output interrupts an unfinished line of text.
 let last = Promise.resolve();
 createInterface({ input: process.stdin })
   .on('line', (line) => {
     const { id, method, params } = JSON.parse(line);
-    last = last.then(() => (FLOODS[method] ? FLOODS[method](id, params) : say({ id, result: {} })));
+    last = last.then(() => (FLOODS[method] ? FLOODS[method](id, params) : send({ id, result: {} })));
   })
   .on('close', () => process.exit(0));

@@ -14,7 +14,7 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
-/** A real HTTP server on a free port. */
+/** Starts an HTTP server on a free port. */
 export async function listen(handle: RequestListener, requests: string[] = []): Promise<HttpServer> {
   const server: Server = createServer((request, response) => {
     requests.push(String(request.method));
@@ -45,7 +45,7 @@ function server1(): McpServer1 {
   return server;
 }
 
-/** SDK 2, both eras: each request on its own. */
+/** Starts an SDK 2 server without sessions, for both eras. */
 export function statelessServer(): Promise<HttpServer> {
   return listen(toNodeHandler(createMcpHandler(server2)) as RequestListener);
 }
@@ -54,7 +54,7 @@ interface Transport {
   handleRequest(request: IncomingMessage, response: ServerResponse): Promise<void>;
 }
 
-/** An HTTP server that keeps one transport for each session. */
+/** Starts an HTTP server that keeps one transport per session. */
 export async function withSessions(open: (onSession: (id: string) => void) => Promise<Transport>): Promise<HttpServer> {
   const sessions = new Map<string, Transport>();
   return listen(async (request, response) => {
@@ -64,7 +64,7 @@ export async function withSessions(open: (onSession: (id: string) => void) => Pr
   });
 }
 
-/** SDK 2 in the era of sessions. */
+/** Starts an SDK 2 server with sessions. */
 export function sessionServer(): Promise<HttpServer> {
   return withSessions(async (onsessioninitialized) => {
     const transport = new NodeStreamableHTTPServerTransport({ sessionIdGenerator: randomUUID, onsessioninitialized });
@@ -73,7 +73,7 @@ export function sessionServer(): Promise<HttpServer> {
   });
 }
 
-/** SDK 1, which knows nothing else. */
+/** Starts an SDK 1 server, which supports only sessions. */
 export function oldSessionServer(): Promise<HttpServer> {
   return withSessions(async (onsessioninitialized) => {
     const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: randomUUID, onsessioninitialized });

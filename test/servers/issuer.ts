@@ -4,23 +4,23 @@ import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import type { JsonObject } from '../../src/core/call.ts';
 
-/** A pair of keys, the public half as it is published. */
+/** A key pair. The public key is a JWK, as published. */
 export interface SigningKey {
   readonly secret: KeyObject;
   readonly jwk: JsonObject & { readonly kid: string };
 }
 
-/** An authorization server, as much of it as those need who only check its tokens. */
+/** The parts of an authorization server that token verification needs: metadata and JWKS. */
 export interface Issuer {
   readonly url: string;
-  /** What it publishes; may be changed. */
+  /** The published keys. Tests may replace them. */
   keys: readonly JsonObject[];
-  /** What its metadata says besides; may be changed. */
+  /** Additional metadata fields. Tests may replace them. */
   metadata: JsonObject;
-  /** Answers nothing any more. */
+  /** Makes every request fail with 503. */
   down: boolean;
-  /** The paths that were asked for, in order. */
-  readonly asked: readonly string[];
+  /** The paths of all requests, in order. */
+  readonly requestedPaths: readonly string[];
 }
 
 const MAKE = {
@@ -43,30 +43,39 @@ export function published(pair: { publicKey: KeyObject; privateKey: KeyObject },
 
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-/** A token that may say anything, signed as its header says. */
+/** Signs a token with any claims, by the algorithm of its header. */
 export function signedToken(key: SigningKey, claims: JsonObject, header: JsonObject = {}): string {
-  const whole = { alg: 'ES256', kid: key.jwk.kid, typ: 'at+jwt', ...header };
-  const text = `${encode(whole)}.${encode(claims)}`;
-  const how = {
+  const fullHeader = { alg: 'ES256', kid: key.jwk.kid, typ: 'at+jwt', ...header };
+  const text = `${encode(fullHeader)}.${encode(claims)}`;
+  const options = {
     PS256: { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST },
     ES256: { dsaEncoding: 'ieee-p1363' as const },
-  }[String(whole.alg)];
-  const signature = sign(whole.alg === 'EdDSA' ? null : 'sha256', Buffer.from(text), { key: key.secret, ...how });
+  }[String(fullHeader.alg)];
+  const signature = sign(fullHeader.alg === 'EdDSA' ? null : 'sha256', Buffer.from(text), {
+    key: key.secret,
+    ...options,
+  });
   return `${text}.${signature.toString('base64url')}`;
 }
 
-/** A token with a signature of the caller's making. */
+/** Creates a token with the signature that `toSignature` returns. */
 export function forgedToken(header: JsonObject, claims: JsonObject, toSignature: (text: string) => Buffer): string {
   const text = `${encode(header)}.${encode(claims)}`;
   return `${text}.${toSignature(text).toString('base64url')}`;
 }
 
-/** An issuer on this machine with its metadata at the place of `path`; gone when the test ends. */
+/** Starts an issuer with its metadata under `path`. It is closed when the test ends. */
 export async function openIssuer(keys: readonly JsonObject[], path = ''): Promise<Issuer> {
-  const asked: string[] = [];
-  const issuer: { -readonly [Key in keyof Issuer]: Issuer[Key] } = { url: '', keys, metadata: {}, down: false, asked };
+  const requestedPaths: string[] = [];
+  const issuer: { -readonly [Key in keyof Issuer]: Issuer[Key] } = {
+    url: '',
+    keys,
+    metadata: {},
+    down: false,
+    requestedPaths,
+  };
   const server = createServer((request, response) => {
-    asked.push(request.url ?? '');
+    requestedPaths.push(request.url ?? '');
     const documents: Record<string, JsonObject> = {
       [`/.well-known/oauth-authorization-server${path}`]: {
         issuer: issuer.url,

@@ -1,4 +1,4 @@
-// A stdio server that has what its argument says: a JSON object with tools, resources, templates and prompts.
+// A stdio server with the entries of its argument: a JSON object with tools, resources, templates and prompts.
 import { createInterface } from 'node:readline';
 
 const { tools = [], resources = [], templates = [], prompts = [] } = JSON.parse(process.argv[2]);
@@ -18,7 +18,7 @@ const METHODS = {
 
 for await (const line of createInterface({ input: process.stdin })) {
   const { id, method, params = {} } = JSON.parse(line);
-  const answer = METHODS[method]?.(params);
-  const reply = answer ? { result: answer } : { error: { code: -32601, message: `${method} is not here` } };
+  const result = METHODS[method]?.(params);
+  const reply = result ? { result } : { error: { code: -32601, message: `${method} is not supported` } };
   if (id !== undefined) process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, ...reply })}\n`);
 }

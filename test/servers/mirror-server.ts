@@ -1,4 +1,5 @@
-// A raw server of either era that says exactly what it is given to say: `node mirror-server.ts <era>` speaks it over stdio.
+// A server without an SDK that sends exactly the messages of a script, in either era.
+// `node mirror-server.ts <era>` serves stdio.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { JsonObject } from '../../src/core/call.ts';
@@ -6,23 +7,23 @@ import { type HttpServer, listen } from './http-servers.ts';
 
 export type Era = 'legacy' | 'modern';
 
-/** What it is to say, as JSON, before its answer and as its answer. */
+/** The notifications to send before the response, and the result of the response. */
 export interface Script {
   readonly before: readonly { readonly method: string; readonly params: JsonObject }[];
   readonly result: JsonObject;
 }
 
-/** Scripts travel as text, so that nobody on the way takes them for anything. */
+/** Encodes a script as text, so that no component in between interprets it. */
 export const toText = (script: Script): string => Buffer.from(JSON.stringify(script)).toString('base64url');
-const fromText = (said: unknown): Script => JSON.parse(Buffer.from(String(said), 'base64url').toString());
+const fromText = (encoded: unknown): Script => JSON.parse(Buffer.from(String(encoded), 'base64url').toString());
 export const MIRROR_URI = 'mirror://x/';
 
-const TOOLS = ['say', 'keep', 'hear'].map((name) => ({ name, inputSchema: { type: 'object' } }));
+const TOOLS = ['send', 'store', 'echo'].map((name) => ({ name, inputSchema: { type: 'object' } }));
 const LISTS: Readonly<Record<string, JsonObject>> = {
   'tools/list': { tools: TOOLS },
   'resources/list': { resources: [] },
   'resources/templates/list': { resourceTemplates: [{ name: 'all', uriTemplate: `${MIRROR_URI}{which}` }] },
-  'prompts/list': { prompts: ['say', 'hear'].map((name) => ({ name, arguments: [{ name: 'said' }] })) },
+  'prompts/list': { prompts: ['send', 'echo'].map((name) => ({ name, arguments: [{ name: 'script' }] })) },
   ping: {},
   'logging/setLevel': {},
 };
@@ -36,11 +37,11 @@ interface Request {
   readonly params?: JsonObject;
 }
 
-/** All that it says to one message, in order. */
+/** Returns the messages that answer one message, in order. */
 function mirror(era: Era, { id, method, params = {} }: Request): readonly JsonObject[] {
   if (id === undefined) return [];
   const answer = (result: JsonObject) => [{ jsonrpc: '2.0', id, result }];
-  const refuse = () => [{ jsonrpc: '2.0', id, error: { code: -32601, message: `${method} is not here.` } }];
+  const refuse = () => [{ jsonrpc: '2.0', id, error: { code: -32601, message: `${method} is not supported.` } }];
   const plain = LISTS[method];
   if (plain) return answer(era === 'modern' ? { ...COMPLETE, ...UNCACHED, ...plain } : plain);
   if (method === 'initialize' && era === 'legacy') {
@@ -63,30 +64,30 @@ function mirror(era: Era, { id, method, params = {} }: Request): readonly JsonOb
   return [...before, ...answer(era === 'modern' ? { ...COMPLETE, ...caching, ...result } : result)];
 }
 
-/** What the next one who reads is told. */
-let kept: Script | undefined;
+/** The script for the next `resources/read`. */
+let stored: Script | undefined;
 
-/** What it was given to say; asked to `hear`, it says what it was asked. */
+/** Returns the script of a request. `echo` returns the params of the request. */
 function scriptIn(method: string, params: JsonObject): Script | undefined {
-  const { name, uri, arguments: given } = params;
-  const heard = (result: JsonObject) => ({ before: [], result: { ...result, heard: params } });
-  const { said } = (given ?? {}) as JsonObject;
+  const { name, uri, arguments: input } = params;
+  const echo = (result: JsonObject) => ({ before: [], result: { ...result, received: params } });
+  const { script } = (input ?? {}) as JsonObject;
   switch (method) {
     case 'tools/call':
-      if (name === 'keep') kept = fromText(said);
-      return name === 'say' ? fromText(said) : heard({ content: [] });
+      if (name === 'store') stored = fromText(script);
+      return name === 'send' ? fromText(script) : echo({ content: [] });
     case 'resources/read':
-      return uri === `${MIRROR_URI}kept` ? kept : heard({ contents: [] });
+      return uri === `${MIRROR_URI}stored` ? stored : echo({ contents: [] });
     case 'prompts/get':
-      return name === 'say' ? fromText(said) : heard({ messages: [] });
+      return name === 'send' ? fromText(script) : echo({ messages: [] });
     case 'completion/complete':
-      return heard({ completion: { values: [] } });
+      return echo({ completion: { values: [] } });
     default:
       return undefined;
   }
 }
 
-/** The same over HTTP: as JSON what is one message, as a stream what is more. */
+/** Serves the mirror over HTTP: one message as JSON, several as an SSE stream. */
 export function mirrorServer(era: Era): Promise<HttpServer> {
   return listen((request, response) => void answerPost(era, request, response));
 }
@@ -96,8 +97,8 @@ async function answerPost(era: Era, request: IncomingMessage, response: ServerRe
     response.writeHead(405).end();
     return;
   }
-  const said = mirror(era, JSON.parse(await text(request)));
-  const [only, ...more] = said.map((message) => JSON.stringify(message));
+  const messages = mirror(era, JSON.parse(await text(request)));
+  const [only, ...more] = messages.map((message) => JSON.stringify(message));
   if (only === undefined) response.writeHead(202).end();
   else if (more.length === 0) response.writeHead(200, { 'content-type': 'application/json' }).end(only);
   else {
@@ -108,7 +109,7 @@ async function answerPost(era: Era, request: IncomingMessage, response: ServerRe
 
 if (import.meta.main) {
   const era = process.argv[2] as Era;
-  // Not readline, to which more than a newline ends a line.
+  // readline also splits at other characters than the newline.
   let rest = '';
   for await (const chunk of process.stdin.setEncoding('utf8')) {
     const lines = (rest + chunk).split('\n');

@@ -1,32 +1,32 @@
-// A stdio server that misbehaves on request: `node odd-stdio-server.mjs [way …]`.
-// With START_LOG in its environment it adds its pid to that file, so that starts can be counted.
+// A stdio server that misbehaves on request: `node odd-stdio-server.mjs [fault …]`.
+// With START_LOG in its environment it appends its pid to that file at each start.
 import { spawn } from 'node:child_process';
 import { appendFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
-const ways = new Set(process.argv.slice(2));
-const DEAF = "trap '' INT TERM HUP; while :; do sleep 1; done";
+const faults = new Set(process.argv.slice(2));
+const IGNORE_SIGNALS = "trap '' INT TERM HUP; while :; do sleep 1; done";
 const MODERN = '2026-07-28';
 
 if (process.env.START_LOG) appendFileSync(process.env.START_LOG, `${process.pid}\n`);
 
-const say = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
 const text = (value) => ({ content: [{ type: 'text', text: JSON.stringify(value) }], resultType: 'complete' });
 
-/** Children that ignore signals: one in our group, one in a session of its own. */
-const kids = ways.has('stubborn')
-  ? [false, true].map((detached) => spawn('sh', ['-c', DEAF], { detached, stdio: 'ignore' }).pid)
+/** Child processes that ignore signals: one in this process group, one in its own session. */
+const children = faults.has('stubborn')
+  ? [false, true].map((detached) => spawn('sh', ['-c', IGNORE_SIGNALS], { detached, stdio: 'ignore' }).pid)
   : [];
-if (ways.has('stubborn')) {
+if (faults.has('stubborn')) {
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => {});
   setInterval(() => {}, 1000);
 }
-if (ways.has('escaping')) {
-  const daemon = ['env', '-i', 'sh', '-c', DEAF, `daemon of ${process.env.TEST_PLACE}`];
+if (faults.has('escaping')) {
+  const daemon = ['env', '-i', 'sh', '-c', IGNORE_SIGNALS, `daemon of ${process.env.TEST_PLACE}`];
   spawn('setsid', daemon, { stdio: 'ignore' });
 }
-if (ways.has('noisy')) process.stdout.write('Starting up…\nListening on stdio\n');
-if (ways.has('dies')) {
+if (faults.has('noisy')) process.stdout.write('Starting up…\nListening on stdio\n');
+if (faults.has('dies')) {
   process.stderr.write('cannot find the license file\n');
   process.exit(3);
 }
@@ -37,7 +37,7 @@ const define = (tool) => ({ ...tool, inputSchema: { type: 'object' }, annotation
 const CALLS = {
   echo: (input) => text(input),
   environment: () => text(process.env),
-  family: () => text([process.pid, ...kids]),
+  family: () => text([process.pid, ...children]),
   exit: () => process.exit(4),
   never: () => undefined,
 };
@@ -48,10 +48,10 @@ const METHODS = {
     capabilities: { tools: { listChanged: true } },
     serverInfo: { name: 'odd', version: '1' },
   }),
-  'tools/list': () => (ways.has('listless') ? undefined : { tools: tools.map(define), resultType: 'complete' }),
+  'tools/list': () => (faults.has('listless') ? undefined : { tools: tools.map(define), resultType: 'complete' }),
   'tools/call': ({ name, arguments: input }) => CALLS[name]?.(input),
 };
-if (ways.has('modern')) {
+if (faults.has('modern')) {
   METHODS['server/discover'] = () => ({
     resultType: 'complete',
     supportedVersions: [MODERN],
@@ -62,8 +62,9 @@ if (ways.has('modern')) {
 
 createInterface({ input: process.stdin }).on('line', (line) => {
   const { id, method, params = {} } = JSON.parse(line);
-  if (id === undefined || ways.has('silent') || (ways.has('undiscoverable') && method === 'server/discover')) return;
-  if (!METHODS[method]) return say({ id, error: { code: -32601, message: `${method} is not here` } });
+  if (id === undefined || faults.has('silent') || (faults.has('undiscoverable') && method === 'server/discover'))
+    return;
+  if (!METHODS[method]) return send({ id, error: { code: -32601, message: `${method} is not supported` } });
   const result = METHODS[method](params);
-  if (result) say({ id, result });
+  if (result) send({ id, result });
 });

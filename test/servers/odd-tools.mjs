@@ -1,7 +1,7 @@
-// A stdio server whose tools behave in every way a tool can: one JSON-RPC message per line, nothing imported but Node.
+// A stdio server whose tools succeed, fail, refuse, hang or exit. It imports only Node modules.
 import { createInterface } from 'node:readline';
 
-const say = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
 const text = (value) => ({ content: [{ type: 'text', text: value }] });
 const object = { type: 'object' };
 const NEEDS_TEXT = {
@@ -11,13 +11,13 @@ const NEEDS_TEXT = {
 };
 
 const TOOLS = {
-  echo: { inputSchema: NEEDS_TEXT, run: (id, input) => say({ id, result: text(JSON.stringify(input)) }) },
-  plain: { inputSchema: NEEDS_TEXT, run: (id, input) => say({ id, result: text(input.message) }) },
-  fail: { run: (id) => say({ id, result: { ...text('It did not work.'), isError: true } }) },
-  refuse: { run: (id) => say({ id, error: { code: -31000, message: 'Not today' } }) },
+  echo: { inputSchema: NEEDS_TEXT, run: (id, input) => send({ id, result: text(JSON.stringify(input)) }) },
+  plain: { inputSchema: NEEDS_TEXT, run: (id, input) => send({ id, result: text(input.message) }) },
+  fail: { run: (id) => send({ id, result: { ...text('It did not work.'), isError: true } }) },
+  refuse: { run: (id) => send({ id, error: { code: -31000, message: 'Not today' } }) },
   hang: { run() {} },
   die: { run: () => process.exit(3) },
-  picture: { run: (id) => say({ id, result: { content: [{ type: 'image', mimeType: 'image/png', data: 'AAAA' }] } }) },
+  picture: { run: (id) => send({ id, result: { content: [{ type: 'image', mimeType: 'image/png', data: 'AAAA' }] } }) },
 };
 
 const METHODS = {
@@ -40,8 +40,8 @@ createInterface({ input: process.stdin })
     const { id, method, params } = JSON.parse(line);
     if (id === undefined) return;
     if (method === 'tools/call') TOOLS[params.name].run(id, params.arguments);
-    else if (METHODS[method]) say({ id, result: METHODS[method](params) });
-    else say({ id, error: { code: -32601, message: 'unknown' } });
+    else if (METHODS[method]) send({ id, result: METHODS[method](params) });
+    else send({ id, error: { code: -32601, message: 'unknown' } });
   })
   .on('close', () => process.exit(0));
 process.stderr.write('odd tools are ready\n');

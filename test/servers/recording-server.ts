@@ -5,26 +5,26 @@ import { RpcError } from '../../src/wire/json-rpc.ts';
 import { INVALID_PARAMS } from '../../src/wire/mcp.ts';
 import { Peer } from '../../src/wire/peer.ts';
 
-export interface Running {
+export interface CallContext {
   readonly signal: AbortSignal;
   readonly meta: JsonObject;
-  readonly progress: (said: JsonObject) => void;
+  readonly progress: (fields: JsonObject) => void;
 }
 
-export type Behaviour = (input: JsonObject, running: Running) => Promise<JsonObject> | JsonObject;
+export type Behaviour = (input: JsonObject, context: CallContext) => Promise<JsonObject> | JsonObject;
 
 export interface RecordingServer extends InProcessServer {
-  /** Every `tools/call` it has had, in order: the parameters as they arrived. */
+  /** The params of every `tools/call`, in order. */
   readonly calls: JsonObject[];
-  /** Calls that were cancelled, by the name of their tool. */
+  /** The tool names of cancelled calls. */
   readonly cancelled: string[];
-  /** Replaces its tools and says so. */
+  /** Replaces its tools and sends `notifications/tools/list_changed`. */
   change(tools: Readonly<Record<string, Behaviour>>): void;
 }
 
 export const text = (value: string): JsonObject => ({ content: [{ type: 'text', text: value }] });
 
-/** A raw server of the era with sessions that lives in this process, does what it is told and writes down what it hears. */
+/** Creates a legacy server in this process. It runs the given behaviours and records every call. */
 export function recordingServer(
   tools: Readonly<Record<string, Behaviour>>,
   define: (name: string) => JsonObject = () => ({}),
@@ -41,8 +41,8 @@ export function recordingServer(
     if (!run) throw new RpcError(INVALID_PARAMS, `Unknown tool ${name}`);
     signal.addEventListener('abort', () => cancelled.push(name));
     const meta = (params._meta ?? {}) as JsonObject;
-    const progress = (said: JsonObject) =>
-      void peer.notify('notifications/progress', { ...said, progressToken: meta.progressToken as Json });
+    const progress = (fields: JsonObject) =>
+      void peer.notify('notifications/progress', { ...fields, progressToken: meta.progressToken as Json });
     return run((params.arguments ?? {}) as JsonObject, { signal, meta, progress });
   }
 
@@ -53,14 +53,14 @@ export function recordingServer(
       current = next;
       for (const peer of peers) void peer.notify('notifications/tools/list_changed');
     },
-    async connect(line: Transport) {
-      const peer: Peer = new Peer(line, {
+    async connect(transport: Transport) {
+      const peer: Peer = new Peer(transport, {
         server: 'Heddle',
         async answer(method, params, { signal }) {
           if (method === 'initialize') return hello(params);
           if (method === 'tools/list') return { tools: Object.keys(current).map((name) => toTool(name, define)) };
           if (method === 'tools/call') return call(peer, params, signal);
-          throw new RpcError(-32601, `${method} is not here.`);
+          throw new RpcError(-32601, `${method} is not supported.`);
         },
       });
       peers.add(peer);

@@ -18,35 +18,35 @@ export const fails =
   async () => {
     throw new UpstreamError(code as 'UPSTREAM_FAILED', 'It broke.', { delivered, details });
   };
-/** Until its call is cancelled. */
+/** Waits until the call is cancelled. */
 export const hangs: Behaviour = ({ signal }) =>
   new Promise((_, reject) =>
     signal.addEventListener('abort', () => reject(new HeddleError('CALL_CANCELLED', 'It was cancelled.'))),
   );
 
-/** Servers that behave as they are told, in the order they are given; all of them are well. */
+/** Creates a pool of healthy servers with scripted behaviours, in the given order. */
 export function openPool(behaviours: Record<string, Behaviour>, more: Partial<InvokeOptions> = {}) {
-  const asked: string[] = [];
-  const heard: ResolvedCall[] = [];
+  const calledServers: string[] = [];
+  const calls: ResolvedCall[] = [];
   const time = fakeTime();
   const metrics = someMetrics();
   const connections = { opened: 1 };
-  const line = (name: string): Connection => {
+  const connection = (name: string): Connection => {
     const send = (call: ResolvedCall) => {
-      asked.push(name);
-      heard.push(call);
+      calledServers.push(name);
+      calls.push(call);
       return (behaviours[name] as Behaviour)(call);
     };
     return { send } as Partial<Connection> as Connection;
   };
   const servers = {
-    ready: line,
-    connectionFor: async (name: string) => line(name),
+    ready: connection,
+    connectionFor: async (name: string) => connection(name),
     resume: (call: ResolvedCall) => resumeSuspended(suspendedCalls(), call),
     connectionsTo: () => connections.opened,
     statusOf: (name: string) => aStatus({ name, state: 'connected', health: 'ok' }),
   };
-  // As they were given, whatever is learnt of them.
+  // Keeps the given order, whatever the metrics are.
   const priorityOf = (name: string) => -Object.keys(behaviours).indexOf(name);
   const send = invoke({
     servers,
@@ -64,7 +64,7 @@ export function openPool(behaviours: Record<string, Behaviour>, more: Partial<In
       (result) => (result.kind === 'complete' ? result.provenance.server : result.kind),
       (thrown) => HeddleError.from(thrown).code,
     );
-  return { behaviours, asked, heard, connections, time, metrics, send, call, outcome };
+  return { behaviours, calledServers, calls, connections, time, metrics, send, call, outcome };
 }
 
 export const times = async (count: number, act: () => Promise<unknown>) => {

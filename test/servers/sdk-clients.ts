@@ -6,8 +6,8 @@ import { StreamableHTTPClientTransport as OldHttp } from '@modelcontextprotocol/
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { oneMessagePerTurn } from './one-message-per-turn.ts';
 
-/** Where a server is: an address with its token, or a program to start. */
-export type Place =
+/** The URL and token of a server, or the command that starts one. */
+export type Endpoint =
   | { readonly url: string; readonly token?: string }
   | {
       readonly command: string;
@@ -16,29 +16,29 @@ export type Place =
       readonly env?: Readonly<Record<string, string>>;
     };
 
-export interface Watching {
+export interface CallOptions {
   readonly signal?: AbortSignal;
   readonly onprogress?: (progress: object) => void;
 }
 
 type Result = Readonly<Record<string, unknown>>;
 
-/** The little that these tests need of any official client. */
+/** The methods of an SDK client that tests use. */
 export interface SdkClient {
-  /** All pages. */
+  /** Returns all pages of `tools/list`. */
   list(): Promise<readonly Result[]>;
-  call(name: string, input?: Readonly<Record<string, unknown>>, watching?: Watching): Promise<Result>;
-  /** Calls back whenever the server says that its tools have changed. */
-  onToolsChanged(told: () => void): Promise<void>;
+  call(name: string, input?: Readonly<Record<string, unknown>>, options?: CallOptions): Promise<Result>;
+  /** Calls back on each `notifications/tools/list_changed`. */
+  onToolsChanged(callback: () => void): Promise<void>;
   close(): Promise<void>;
 }
 
 const ME = { name: 'test', version: '0' };
 
-/** The official clients, by what they are called in test names. */
-export const SDK_CLIENTS: readonly (readonly [string, (place: Place) => Promise<SdkClient>])[] = [
-  ['SDK 2.4 with sessions', (place) => connectNew(new NewClient(ME), place)],
-  ['SDK 2.4 without sessions', (place) => connectNew(modernClient(), place)],
+/** The SDK clients, with their names in test titles. */
+export const SDK_CLIENTS: readonly (readonly [string, (endpoint: Endpoint) => Promise<SdkClient>])[] = [
+  ['SDK 2.4 with sessions', (endpoint) => connectNew(new NewClient(ME), endpoint)],
+  ['SDK 2.4 without sessions', (endpoint) => connectNew(modernClient(), endpoint)],
   ['SDK 1.32', connectOld],
 ];
 
@@ -48,29 +48,29 @@ const headersOf = (token: string | undefined) => ({
   requestInit: { headers: token === undefined ? {} : { authorization: `Bearer ${token}` } },
 });
 
-async function connectNew(client: NewClient, place: Place): Promise<SdkClient> {
+async function connectNew(client: NewClient, endpoint: Endpoint): Promise<SdkClient> {
   const transport =
-    'url' in place
-      ? new NewHttp(new URL(place.url), headersOf(place.token))
-      : new NewStdio({ ...place, env: { ...place.env }, stderr: 'ignore' });
+    'url' in endpoint
+      ? new NewHttp(new URL(endpoint.url), headersOf(endpoint.token))
+      : new NewStdio({ ...endpoint, env: { ...endpoint.env }, stderr: 'ignore' });
   await client.connect(oneMessagePerTurn(transport));
   return {
     list: async () => (await client.listTools()).tools,
-    call: (name, input = {}, watching = {}) => client.callTool({ name, arguments: { ...input } }, watching),
-    async onToolsChanged(told) {
-      client.setNotificationHandler('notifications/tools/list_changed', told);
+    call: (name, input = {}, options = {}) => client.callTool({ name, arguments: { ...input } }, options),
+    async onToolsChanged(callback) {
+      client.setNotificationHandler('notifications/tools/list_changed', callback);
       if (client.getNegotiatedProtocolVersion() === '2026-07-28') await client.listen({ toolsListChanged: true });
     },
     close: () => client.close(),
   };
 }
 
-async function connectOld(place: Place): Promise<SdkClient> {
+async function connectOld(endpoint: Endpoint): Promise<SdkClient> {
   const client = new OldClient(ME);
   const transport =
-    'url' in place
-      ? new OldHttp(new URL(place.url), headersOf(place.token))
-      : new OldStdio({ ...place, env: { ...place.env }, stderr: 'ignore' });
+    'url' in endpoint
+      ? new OldHttp(new URL(endpoint.url), headersOf(endpoint.token))
+      : new OldStdio({ ...endpoint, env: { ...endpoint.env }, stderr: 'ignore' });
   await client.connect(oneMessagePerTurn(transport) as Parameters<OldClient['connect']>[0]);
   return {
     async list() {
@@ -83,10 +83,10 @@ async function connectOld(place: Place): Promise<SdkClient> {
       } while (cursor !== undefined);
       return tools;
     },
-    call: (name, input = {}, watching = {}) =>
-      client.callTool({ name, arguments: { ...input } }, undefined, watching as object) as Promise<Result>,
-    async onToolsChanged(told) {
-      client.setNotificationHandler(ToolListChangedNotificationSchema, told);
+    call: (name, input = {}, options = {}) =>
+      client.callTool({ name, arguments: { ...input } }, undefined, options as object) as Promise<Result>,
+    async onToolsChanged(callback) {
+      client.setNotificationHandler(ToolListChangedNotificationSchema, callback);
     },
     close: () => client.close(),
   };

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A key and a certificate for 127.0.0.1 that nobody has signed but itself, made on the spot. */
+/** Creates a key and a self-signed certificate for 127.0.0.1. */
 export function selfSigned(): { readonly key: string; readonly cert: string } {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-tls-'));
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];

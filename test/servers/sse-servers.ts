@@ -5,15 +5,18 @@ import * as z from 'zod';
 import { type HttpServer, listen } from './http-servers.ts';
 
 export interface SseServer extends HttpServer {
-  /** The streams that are open now. */
+  /** The open streams. */
   readonly streams: ReadonlySet<ServerResponse>;
-  /** The `authorization` of every request so far. */
+  /** The Authorization header of every request so far. */
   readonly credentials: (string | undefined)[];
 }
 
 type ConnectOne = (transport: SSEServerTransport) => Promise<void>;
 
-/** An SDK 1 server over HTTP+SSE for each stream; unless said with the tools `echo` and `wait`, which never answers. */
+/**
+ * Starts an HTTP+SSE server that connects an SDK 1 server for each stream.
+ * By default it has the tools `echo` and `wait`; `wait` never returns.
+ */
 export async function sseServer(connect: ConnectOne = (transport) => mcp().connect(transport)): Promise<SseServer> {
   const sessions = new Map<string, SSEServerTransport>();
   const streams = new Set<ServerResponse>();

@@ -3,15 +3,15 @@ import { type GatewayUnderTest, modern } from '../../src/gateway/fixtures.ts';
 import { until } from '../until.ts';
 import { TASKS } from './task-server.ts';
 
-export const KNOWS = { elicitation: {}, extensions: { [TASKS]: {} } };
+export const TASK_CAPABILITIES = { elicitation: {}, extensions: { [TASKS]: {} } };
 
-/** A modern client that knows tasks, unless said. */
+/** Creates a modern client. By default it declares the tasks extension. */
 export function taskClient(
   { post }: Pick<GatewayUnderTest, 'post'>,
-  capabilities: JsonObject = KNOWS,
+  capabilities: JsonObject = TASK_CAPABILITIES,
   more: Readonly<Record<string, string>> = {},
 ) {
-  const ask = async (method: string, params: JsonObject, headers: Readonly<Record<string, string>> = {}) => {
+  const request = async (method: string, params: JsonObject, headers: Readonly<Record<string, string>> = {}) => {
     const [message, usual] = modern(method, params);
     const sent = message.params as { _meta: JsonObject };
     const _meta = { ...sent._meta, 'io.modelcontextprotocol/clientCapabilities': capabilities };
@@ -21,16 +21,16 @@ export function taskClient(
     return { status, result: json.result as JsonObject, error: json.error as JsonObject };
   };
   const call = (tool: string, input: JsonObject = {}, rest: JsonObject = {}) =>
-    ask('tools/call', { name: `mcp__demo__${tool}`, arguments: input, ...rest });
-  const get = async (taskId: unknown) => (await ask('tasks/get', { taskId: taskId as string })).result;
-  /** Asks until it is so. */
-  const stands = async (taskId: unknown, status: string) => {
+    request('tools/call', { name: `mcp__demo__${tool}`, arguments: input, ...rest });
+  const get = async (taskId: unknown) => (await request('tasks/get', { taskId: taskId as string })).result;
+  /** Polls `tasks/get` until the task has the status. */
+  const waitForStatus = async (taskId: unknown, status: string) => {
     let last: JsonObject = {};
-    await until(`it is ${status}`, async () => {
+    await until(`the task is ${status}`, async () => {
       last = await get(taskId);
       return last.status === status;
     });
     return last;
   };
-  return { ask, call, get, stands };
+  return { request, call, get, waitForStatus };
 }

@@ -9,23 +9,26 @@ import { type HttpServer, listen } from './http-servers.ts';
 
 export const TASKS = 'io.modelcontextprotocol/tasks';
 
-/** What a tool does in its task, until it returns or throws. It asks by `ask`, and is told to stop by `signal`. */
-type Work = (input: JsonObject, task: { readonly ask: Ask; readonly signal: AbortSignal }) => Promise<JsonObject>;
-type Ask = (questions: Readonly<Record<string, string>>) => Promise<JsonObject>;
+/** The work of a tool in its task. `requestInput` waits for input responses; `signal` cancels it. */
+type Work = (
+  input: JsonObject,
+  task: { readonly requestInput: RequestInput; readonly signal: AbortSignal },
+) => Promise<JsonObject>;
+type RequestInput = (messages: Readonly<Record<string, string>>) => Promise<JsonObject>;
 
 interface Task {
   fields: JsonObject;
   end?: JsonObject;
-  asked: Record<string, JsonObject>;
-  answers: Record<string, unknown>;
-  wake: () => void;
-  readonly stop: AbortController;
+  inputRequests: Record<string, JsonObject>;
+  inputResponses: Record<string, unknown>;
+  resume: () => void;
+  readonly controller: AbortController;
 }
 
 export interface TaskServerCore {
-  /** Every request it has had, in order. */
+  /** The method and params of every request, in order. */
   readonly requests: (readonly [method: string, params: JsonObject])[];
-  /** Of one method. */
+  /** Returns the number of requests of a method. */
   count(method: string): number;
   answer(method: string, params: JsonObject): JsonObject;
 }
@@ -44,11 +47,12 @@ const WORK: Readonly<Record<string, Work>> = {
   breaks: async () => {
     throw new RpcError(-32099, 'It broke.', { part: 'left' });
   },
-  asks: async (_input, { ask }) => text(await ask({ who: 'Who?' })),
-  asks_twice: async (_input, { ask }) => text([await ask({ first: 'First?' }), await ask({ second: 'Second?' })]),
-  asks_both: async (_input, { ask }) => text(await ask({ left: 'Left?', right: 'Right?' })),
+  asks: async (_input, { requestInput }) => text(await requestInput({ who: 'Who?' })),
+  asks_twice: async (_input, { requestInput }) =>
+    text([await requestInput({ first: 'First?' }), await requestInput({ second: 'Second?' })]),
+  asks_both: async (_input, { requestInput }) => text(await requestInput({ left: 'Left?', right: 'Right?' })),
   endless: (_input, { signal }) => forever(signal),
-  /** Only for one that has a process of its own. */
+  /** Exits the process. Use it only over stdio. */
   dies: async () => {
     await pause(50);
     process.exit(1);
@@ -58,33 +62,36 @@ const WORK: Readonly<Record<string, Work>> = {
 function startTask(work: Work, input: JsonObject): Task {
   const createdAt = new Date().toISOString();
   const fields = { status: 'working', createdAt, lastUpdatedAt: createdAt, ttlMs: 60_000, pollIntervalMs: 10 };
-  const task: Task = { fields, asked: {}, answers: {}, wake() {}, stop: new AbortController() };
+  const task: Task = { fields, inputRequests: {}, inputResponses: {}, resume() {}, controller: new AbortController() };
   const touch = (status: string) => {
     task.fields = { ...task.fields, status, lastUpdatedAt: new Date().toISOString() };
   };
-  const ask: Ask = async (questions) => {
-    for (const [key, message] of Object.entries(questions)) {
-      task.asked[key] = { method: 'elicitation/create', params: { mode: 'form', message, requestedSchema: FORM } };
+  const requestInput: RequestInput = async (messages) => {
+    for (const [key, message] of Object.entries(messages)) {
+      task.inputRequests[key] = {
+        method: 'elicitation/create',
+        params: { mode: 'form', message, requestedSchema: FORM },
+      };
     }
     touch('input_required');
-    await new Promise<void>((resolve) => (task.wake = resolve));
+    await new Promise<void>((resolve) => (task.resume = resolve));
     touch('working');
-    return Object.fromEntries(Object.keys(questions).map((key) => [key, task.answers[key]])) as JsonObject;
+    return Object.fromEntries(Object.keys(messages).map((key) => [key, task.inputResponses[key]])) as JsonObject;
   };
   const finish = (status: string, end: JsonObject) => {
     if (task.end) return;
     task.end = end;
     touch(status);
   };
-  task.stop.signal.addEventListener('abort', () => finish('cancelled', {}));
-  work(input, { ask, signal: task.stop.signal }).then(
+  task.controller.signal.addEventListener('abort', () => finish('cancelled', {}));
+  work(input, { requestInput, signal: task.controller.signal }).then(
     (result) => finish('completed', { result }),
     (thrown) => thrown instanceof RpcError && finish('failed', { error: thrown.toError() }),
   );
   return task;
 }
 
-/** A server of the newer era that knows tasks and nothing else: what it says is written by hand. */
+/** Creates a modern server without an SDK whose tools run as tasks. `odd` changes its results. */
 export function taskServerCore(odd: (value: JsonObject) => JsonObject = (value) => value): TaskServerCore {
   const requests: (readonly [string, JsonObject])[] = [];
   const tasks = new Map<string, Task>();
@@ -122,22 +129,22 @@ export function taskServerCore(odd: (value: JsonObject) => JsonObject = (value) 
     }),
     'tools/call': call,
     'tasks/get': (params) => {
-      const { fields, asked, end } = taskOf(params);
-      const open = fields.status === 'input_required' && { inputRequests: asked };
+      const { fields, inputRequests, end } = taskOf(params);
+      const open = fields.status === 'input_required' && { inputRequests };
       return { taskId: String(params.taskId), ...fields, ...open, ...end };
     },
     'tasks/update': (params) => {
       const task = taskOf(params);
       for (const [key, answer] of Object.entries(params.inputResponses as JsonObject)) {
-        if (!task.asked[key]) continue;
-        delete task.asked[key];
-        task.answers[key] = answer;
+        if (!task.inputRequests[key]) continue;
+        delete task.inputRequests[key];
+        task.inputResponses[key] = answer;
       }
-      if (Object.keys(task.asked).length === 0) task.wake();
+      if (Object.keys(task.inputRequests).length === 0) task.resume();
       return {};
     },
     'tasks/cancel': (params) => {
-      taskOf(params).stop.abort();
+      taskOf(params).controller.abort();
       return {};
     },
   };
@@ -162,7 +169,7 @@ const respond = ({ answer }: TaskServerCore, { id, method, params }: JsonObject)
   }
 };
 
-/** The same over HTTP. */
+/** Serves the task server over HTTP. */
 export async function taskServer(
   odd?: (value: JsonObject) => JsonObject,
 ): Promise<Omit<HttpServer, 'requests'> & TaskServerCore> {
@@ -170,8 +177,8 @@ export async function taskServer(
   const { url, close } = await listen(async (request, response) => {
     const message = (await json(request)) as JsonObject;
     if (message.id === undefined) return void response.writeHead(202).end();
-    const said = JSON.stringify(respond(core, message));
-    response.writeHead(200, { 'content-type': 'application/json' }).end(said);
+    const body = JSON.stringify(respond(core, message));
+    response.writeHead(200, { 'content-type': 'application/json' }).end(body);
   });
   return { url, close, ...core };
 }

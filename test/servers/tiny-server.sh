@@ -1,4 +1,4 @@
-# The smallest MCP server that can be started by the thousand: `sh tiny-server.sh TAG [stubborn]`.
+# A small MCP server that tests start by the thousand: `sh tiny-server.sh TAG [stubborn]`.
 [ "$2" = stubborn ] && trap '' INT TERM HUP
 while read -r line; do
   id=${line#*\"id\":}

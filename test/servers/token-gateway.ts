@@ -6,21 +6,21 @@ import { recordingServer, text } from './recording-server.ts';
 
 export const AUDIENCE = 'https://gateway.example/mcp';
 export const NOW = 1_800_000_000_000;
-/** When the tests happen, as tokens count. */
+/** The current time of the tests in seconds, as in token claims. */
 export const SECONDS = NOW / 1000;
 
-interface Setting {
+interface TokenGatewayOptions {
   readonly keys?: readonly SigningKey[];
   readonly auth?: JsonObject;
-  /** Where the issuer's name ends. */
+  /** The path of the issuer URL. */
   readonly path?: string;
   readonly more?: JsonObject;
   readonly gateway?: Partial<GatewayOptions>;
 }
 
-/** A gateway that accepts the tokens of one real issuer, and a way to come with any token. */
-export async function tokenGateway(setting: Setting = {}) {
-  const { keys = [signingKey('one')], auth = {}, path = '', more = {} } = setting;
+/** Starts a gateway that accepts the tokens of one issuer, and returns functions that call it with any token. */
+export async function tokenGateway(options: TokenGatewayOptions = {}) {
+  const { keys = [signingKey('one')], auth = {}, path = '', more = {} } = options;
   const issuer = await openIssuer(
     keys.map(({ jwk }) => jwk),
     path,
@@ -33,20 +33,20 @@ export async function tokenGateway(setting: Setting = {}) {
     config,
     servers: { up },
     clock: () => now,
-    ...(setting.gateway && { gateway: setting.gateway }),
+    ...(options.gateway && { gateway: options.gateway }),
   });
   const claims = { iss: issuer.url, aud: AUDIENCE, sub: 'ada', exp: SECONDS + 300 };
-  const come = (token: string): Promise<TestResponse> => {
+  const callWithToken = (token: string): Promise<TestResponse> => {
     const [message, headers] = modern('tools/call', { name: 'mcp__up__echo', arguments: {} });
     return gateway.post(message, { ...headers, authorization: `Bearer ${token}` });
   };
-  const comeWith = (said: JsonObject = {}, header: JsonObject = {}) =>
-    come(signedToken(key, { ...claims, ...said }, header));
-  const later = (seconds: number) => {
+  const callWithClaims = (changed: JsonObject = {}, header: JsonObject = {}) =>
+    callWithToken(signedToken(key, { ...claims, ...changed }, header));
+  const advanceSeconds = (seconds: number) => {
     now += seconds * 1000;
   };
-  return { issuer, gateway, key, claims, up, come, comeWith, later };
+  return { issuer, gateway, key, claims, up, callWithToken, callWithClaims, advanceSeconds };
 }
 
-/** How often it was asked for its keys. */
-export const jwksAsked = ({ asked }: Issuer) => asked.filter((path) => path === '/jwks').length;
+/** Returns the number of `/jwks` requests. */
+export const jwksRequests = ({ requestedPaths }: Issuer) => requestedPaths.filter((path) => path === '/jwks').length;

@@ -1,4 +1,4 @@
-// Starts a stdio server and writes a copy of everything it is told into a file: `node wiretap.mjs FILE COMMAND ARGS…`.
+// Starts a stdio server and copies its stdin to a file: `node wiretap.mjs FILE COMMAND ARGS…`.
 import { spawn } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 
@@ -6,5 +6,5 @@ const [file, command, ...args] = process.argv.slice(2);
 const child = spawn(command, args, { stdio: ['pipe', 'inherit', 'inherit'] });
 process.stdin.pipe(createWriteStream(file, { flags: 'a' }));
 process.stdin.pipe(child.stdin);
-process.on('SIGINT', () => {}); // The server gets its own, and its end is ours.
+process.on('SIGINT', () => {}); // The server receives SIGINT too; this process exits with it.
 child.on('exit', (code) => process.exit(code ?? 1));

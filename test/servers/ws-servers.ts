@@ -13,7 +13,7 @@ export interface WsServer {
   close(): Promise<void>;
 }
 
-/** A real WebSocket server on a free port that speaks the subprotocol `mcp`. */
+/** Starts a WebSocket server with the subprotocol `mcp` on a free port. */
 export async function listenWs(
   onSocket: (socket: WebSocket) => void,
   options: ServerOptions = {},
@@ -38,7 +38,7 @@ export async function listenWs(
   };
 }
 
-/** An SDK 1 server with a tool `echo`, one for each WebSocket. */
+/** Starts a WebSocket server that connects an SDK 1 server with the tool `echo` to each socket. */
 export function wsServer(options?: ServerOptions): Promise<WsServer> {
   return listenWs((socket) => {
     const server = new McpServer({ name: 'sdk-1-ws', version: '1' });
@@ -49,7 +49,7 @@ export function wsServer(options?: ServerOptions): Promise<WsServer> {
   }, options);
 }
 
-/** What an SDK 1 server or client speaks over a WebSocket that is open. */
+/** Wraps an open WebSocket as a transport of SDK 1. */
 export function transportOf(socket: WebSocket): Transport {
   const transport: Transport = {
     start: async () => {},

@@ -8,7 +8,7 @@ import { connectHttp } from '../../src/upstream/transports/connect-http.ts';
 import { connectInMemory } from '../../src/upstream/transports/connect-in-memory.ts';
 import { httpPool } from '../../src/upstream/transports/http-pool.ts';
 import { verifies } from '../requirements.ts';
-import { changingHttpServer, changingLineServer, changingOldServer } from '../servers/changing-servers.ts';
+import { changingHttpServer, changingLegacyServer, changingStdioServer } from '../servers/changing-servers.ts';
 import { until } from '../until.ts';
 
 const TOOLS = 'notifications/tools/list_changed';
@@ -90,7 +90,7 @@ verifies('R6', 'receives updates of a resource over HTTP from subscribe to unsub
 });
 
 verifies('T8', 'receives changes of an SDK server in process, with and without subscription id', async () => {
-  const { serve, servers } = changingLineServer();
+  const { serve, servers } = changingStdioServer();
   const { connection, received, hasReceived } = await connected(connectInMemory(serve));
   expect(connection.agreement.era).toBe('modern');
   await connection.subscribe(NOTE, signal);
@@ -105,7 +105,7 @@ verifies('T8', 'receives changes of an SDK server in process, with and without s
 });
 
 verifies('R6', 'subscribes to a legacy SDK server and receives its changes', async () => {
-  const { serve, server, subscribed } = changingOldServer();
+  const { serve, server, subscribed } = changingLegacyServer();
   const { connection, received } = await connected(connectInMemory(serve));
   expect(connection.agreement.era).toBe('legacy');
   await connection.subscribe(NOTE, signal);

@@ -110,7 +110,7 @@ verifies('R4', 'a write that is lost after failover is OUTCOME_UNKNOWN', async (
 verifies('R4', 'does not fail over after a refusal, even for a read', async () => {
   const { send, acted } = await openPool();
   const refused = send(asked({ a: 'refuses', facts: { readOnly: true } }));
-  await expect(refused).rejects.toMatchObject({ code: 'UPSTREAM_REFUSED', message: 'It does not want to.' });
+  await expect(refused).rejects.toMatchObject({ code: 'UPSTREAM_REFUSED', message: 'The server refuses the call.' });
   expect(acted).toEqual([]);
 });
 

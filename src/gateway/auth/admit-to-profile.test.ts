@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
-import { builtins, call, done, namesIn, postTo, servers } from '../../../test/servers/profile-world.ts';
-import { readingServer, textAt } from '../../../test/servers/reading-server.ts';
+import { builtins, call, callsOf, postTo, servers, toolNamesOf } from '../../../test/servers/profile-servers.ts';
 import { text } from '../../../test/servers/recording-server.ts';
+import { resourceServer, textAt } from '../../../test/servers/resource-server.ts';
 import type { JsonObject } from '../../core/call.ts';
 import { gatewayUnderTest, JSON_HEADERS, modern, OWNER, openSession } from '../fixtures.ts';
 import { profileAdmitter } from './admit-to-profile.ts';
@@ -15,7 +15,7 @@ verifies('P2', 'does not start a server that is not in the profile', async () =>
   const gateway = await gatewayUnderTest({ servers: { git: servers().git as never, hidden: hidden as never }, config });
   for (const profile of ['p', 'q']) {
     const post = postTo(gateway, profile);
-    await namesIn(post);
+    await toolNamesOf(post);
     for (const name of ['mcp__hidden__x', 'hidden.x', 'nothing']) {
       expect((await call(post, name)).json.error).toMatchObject({ code: -32602, data: { code: 'NAME_UNKNOWN' } });
     }
@@ -32,15 +32,15 @@ describe('tool names in a profile', () => {
 
   verifies('P2', 'are bare with `naming: bare`, except for names of two servers', async () => {
     const gateway = await gatewayUnderTest({ servers: servers(), config });
-    expect(await namesIn(postTo(gateway, 'git'))).toEqual(['log', 'push', 'read']);
-    const bare = await namesIn(postTo(gateway, 'bare'));
+    expect(await toolNamesOf(postTo(gateway, 'git'))).toEqual(['log', 'push', 'read']);
+    const bare = await toolNamesOf(postTo(gateway, 'bare'));
     expect(bare).toContain('push');
     expect(bare).toContain('mcp__git__log');
     expect(bare).toContain('mcp__git__x__log');
     expect(bare).not.toContain('log');
-    expect(await namesIn(postTo(gateway, 'full'))).toContain('mcp__git__push');
-    expect(await namesIn(postTo(gateway, undefined))).toContain('mcp__git__push');
-    expect(await namesIn(postTo(gateway, 'git'))).toEqual(['log', 'push', 'read']);
+    expect(await toolNamesOf(postTo(gateway, 'full'))).toContain('mcp__git__push');
+    expect(await toolNamesOf(postTo(gateway, undefined))).toContain('mcp__git__push');
+    expect(await toolNamesOf(postTo(gateway, 'git'))).toEqual(['log', 'push', 'read']);
   });
 
   verifies('P2', 'can be called before the first list', async () => {
@@ -49,7 +49,7 @@ describe('tool names in a profile', () => {
     expect((await call(postTo(gateway, 'git'), 'log')).json).toMatchObject({ result: text('log') });
     expect((await call(postTo(gateway, 'bare'), 'show')).json).toMatchObject({ result: text('show') });
     expect((await call(postTo(gateway, 'bare'), 'log')).json.error).toMatchObject({ data: { code: 'NAME_AMBIGUOUS' } });
-    expect(done(world)).toEqual(['git log', 'git__x show']);
+    expect(callsOf(world)).toEqual(['git log', 'git__x show']);
   });
 
   verifies('P2', 'that collide are reported by the doctor', async () => {
@@ -74,7 +74,7 @@ describe('tool names in a profile', () => {
 
 describe('resources, templates and prompts', () => {
   const serverWith = (scheme: string) =>
-    readingServer({
+    resourceServer({
       resources: [{ uri: `${scheme}://one`, name: 'one' }],
       templates: [{ uriTemplate: `${scheme}://by/{day}`, name: 'by day' }],
       prompts: [{ name: `greet_${scheme}` }],
@@ -184,16 +184,16 @@ describe('the endpoint of a profile', () => {
 
   verifies('P2', 'can be the default at /mcp', async () => {
     const gateway = await gatewayUnderTest({ servers: servers(), config, gateway: { profile: 'git' } });
-    const names = await namesIn(postTo(gateway, undefined));
+    const names = await toolNamesOf(postTo(gateway, undefined));
     expect(names).toEqual(['mcp__git__log', 'mcp__git__push', 'mcp__git__read']);
     expect((await call(postTo(gateway, undefined), 'mcp__files__read')).json.error).toBeDefined();
-    expect(await namesIn(postTo(gateway, 'files'))).toContain('mcp__files__read');
+    expect(await toolNamesOf(postTo(gateway, 'files'))).toContain('mcp__files__read');
   });
 
   verifies('P2', 'applies the permissions of the profile', async () => {
     const gateway = await gatewayUnderTest({ servers: servers(), config });
     const post = postTo(gateway, 'careful');
-    expect(await namesIn(post)).not.toContain('mcp__git__push');
+    expect(await toolNamesOf(post)).not.toContain('mcp__git__push');
     expect((await call(post, 'mcp__git__push')).json.error).toMatchObject({ data: { code: 'NAME_UNKNOWN' } });
     expect(JSON.stringify((await call(post, 'mcp__git__log')).json)).toContain('APPROVAL_REQUIRED');
     expect((await call(postTo(gateway, undefined), 'mcp__git__push')).json).toMatchObject({ result: text('push') });
@@ -205,8 +205,8 @@ describe('the endpoint of a profile', () => {
     const gateway = await gatewayUnderTest({ servers: servers(), config });
     const key = await gateway.heddle.access.createKey(OWNER, { name: 'ci', roles: ['user'], profile: 'git' });
     const authorization = { authorization: `Bearer ${key}` };
-    expect(await namesIn(postTo(gateway, 'git', authorization))).toHaveLength(3);
-    expect(await namesIn(postTo(gateway, undefined, authorization))).toHaveLength(3);
+    expect(await toolNamesOf(postTo(gateway, 'git', authorization))).toHaveLength(3);
+    expect(await toolNamesOf(postTo(gateway, undefined, authorization))).toHaveLength(3);
     expect((await call(postTo(gateway, undefined, authorization), 'mcp__files__read')).json.error).toBeDefined();
     for (const other of ['files', 'careful']) {
       expect((await postTo(gateway, other, authorization)({ id: 1, method: 'ping' })).status).toBe(403);

@@ -8,49 +8,49 @@ import {
   signedToken,
   signingKey,
 } from '../../../test/servers/issuer.ts';
-import { jwksAsked, SECONDS, tokenGateway } from '../../../test/servers/token-gateway.ts';
+import { jwksRequests, SECONDS, tokenGateway } from '../../../test/servers/token-gateway.ts';
 
 describe('issuerKeys', () => {
   verifies('P4', 'fetches keys once, and again for an unknown kid, at most every 10 s', async () => {
-    const { comeWith, come, claims, issuer, later } = await tokenGateway();
-    for (let times = 0; times < 5; times++) expect((await comeWith()).status).toBe(200);
-    expect(jwksAsked(issuer)).toBe(1);
+    const { callWithClaims, callWithToken, claims, issuer, advanceSeconds } = await tokenGateway();
+    for (let times = 0; times < 5; times++) expect((await callWithClaims()).status).toBe(200);
+    expect(jwksRequests(issuer)).toBe(1);
     const next = signingKey('two', 'EdDSA');
     issuer.keys = [next.jwk];
     const token = signedToken(next, claims, { alg: 'EdDSA' });
     const unknown = signedToken(signingKey('three'), claims);
-    expect((await come(token)).status).toBe(401); // The last fetch was less than 10 s ago.
-    later(10);
-    const all = await Promise.all([come(token), come(token), come(unknown)]);
+    expect((await callWithToken(token)).status).toBe(401); // The last fetch was less than 10 s ago.
+    advanceSeconds(10);
+    const all = await Promise.all([callWithToken(token), callWithToken(token), callWithToken(unknown)]);
     expect(all.map(({ status }) => status)).toEqual([200, 200, 401]);
-    for (let times = 0; times < 5; times++) expect((await come(unknown)).status).toBe(401);
-    expect(jwksAsked(issuer)).toBe(2);
-    expect((await comeWith()).status).toBe(401); // The old key is gone.
+    for (let times = 0; times < 5; times++) expect((await callWithToken(unknown)).status).toBe(401);
+    expect(jwksRequests(issuer)).toBe(2);
+    expect((await callWithClaims()).status).toBe(401); // The old key is gone.
   });
 
   verifies('P4', 'drops removed keys after 10 minutes', async () => {
-    const { comeWith, issuer, later } = await tokenGateway();
-    expect((await comeWith({ exp: SECONDS + 9999 })).status).toBe(200);
+    const { callWithClaims, issuer, advanceSeconds } = await tokenGateway();
+    expect((await callWithClaims({ exp: SECONDS + 9999 })).status).toBe(200);
     issuer.keys = [];
-    later(9 * 60);
-    expect((await comeWith({ exp: SECONDS + 9999 })).status).toBe(200);
-    later(61);
-    expect((await comeWith({ exp: SECONDS + 9999 })).status).toBe(401);
+    advanceSeconds(9 * 60);
+    expect((await callWithClaims({ exp: SECONDS + 9999 })).status).toBe(200);
+    advanceSeconds(61);
+    expect((await callWithClaims({ exp: SECONDS + 9999 })).status).toBe(401);
   });
 
   verifies('P4', 'uses keys for 60 minutes while the issuer is down, then responds with 503', async () => {
-    const { comeWith, issuer, later } = await tokenGateway();
-    expect((await comeWith()).status).toBe(200);
+    const { callWithClaims, issuer, advanceSeconds } = await tokenGateway();
+    expect((await callWithClaims()).status).toBe(200);
     issuer.down = true;
-    later(59 * 60);
-    expect((await comeWith({ exp: SECONDS + 9999 })).status).toBe(200);
-    later(2 * 60);
-    const { status, json, headers } = await comeWith({ exp: SECONDS + 9999 });
+    advanceSeconds(59 * 60);
+    expect((await callWithClaims({ exp: SECONDS + 9999 })).status).toBe(200);
+    advanceSeconds(2 * 60);
+    const { status, json, headers } = await callWithClaims({ exp: SECONDS + 9999 });
     expect([status, json.error]).toEqual([503, expect.stringContaining(`The keys of ${issuer.url} cannot be fetched`)]);
     expect(headers['www-authenticate']).toBeUndefined();
     issuer.down = false;
-    later(10);
-    expect((await comeWith({ exp: SECONDS + 9999 })).status).toBe(200);
+    advanceSeconds(10);
+    expect((await callWithClaims({ exp: SECONDS + 9999 })).status).toBe(200);
   });
 
   const WRONG_KEYS: readonly [string, SigningKey, SigningAlgorithm][] = [
@@ -63,29 +63,29 @@ describe('issuerKeys', () => {
     ['without a type', { ...signingKey('one', 'ES256'), jwk: { kid: 'one' } }, 'ES256'],
   ];
   it.each(WRONG_KEYS)('P4: refuses a key that is %s', async (_what, key, alg) => {
-    const { comeWith } = await tokenGateway({ keys: [key] });
-    expect((await comeWith({}, { alg })).status).toBe(401);
+    const { callWithClaims } = await tokenGateway({ keys: [key] });
+    expect((await callWithClaims({}, { alg })).status).toBe(401);
   });
 
   verifies('P4', 'needs a kid only if several keys match', async () => {
     const [one, two] = [signingKey('one'), signingKey('two')];
-    expect((await (await tokenGateway({ keys: [one] })).comeWith({}, { kid: undefined })).status).toBe(200);
-    expect((await (await tokenGateway({ keys: [one, two] })).comeWith({}, { kid: undefined })).status).toBe(401);
+    expect((await (await tokenGateway({ keys: [one] })).callWithClaims({}, { kid: undefined })).status).toBe(200);
+    expect((await (await tokenGateway({ keys: [one, two] })).callWithClaims({}, { kid: undefined })).status).toBe(401);
     const others = [one, signingKey('two', 'EdDSA')];
-    expect((await (await tokenGateway({ keys: others })).comeWith({}, { kid: undefined })).status).toBe(200);
+    expect((await (await tokenGateway({ keys: others })).callWithClaims({}, { kid: undefined })).status).toBe(200);
   });
 
   verifies('P4', 'ignores metadata of another issuer', async () => {
-    const { comeWith, issuer } = await tokenGateway();
+    const { callWithClaims, issuer } = await tokenGateway();
     issuer.metadata = { issuer: 'https://other.example' };
-    expect((await comeWith()).status).toBe(503);
-    expect(jwksAsked(issuer)).toBe(0);
+    expect((await callWithClaims()).status).toBe(503);
+    expect(jwksRequests(issuer)).toBe(0);
   });
 
   verifies('P4', 'does not fetch keys from a private address that only the metadata names', async () => {
-    const { comeWith, issuer } = await tokenGateway();
+    const { callWithClaims, issuer } = await tokenGateway();
     issuer.metadata = { jwks_uri: 'https://10.0.0.1/jwks' };
-    const { status, json } = await comeWith();
+    const { status, json } = await callWithClaims();
     expect([status, json.error]).toEqual([503, expect.stringContaining('private network')]);
   });
 });

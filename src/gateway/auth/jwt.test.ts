@@ -10,52 +10,52 @@ import {
   signingKey,
 } from '../../../test/servers/issuer.ts';
 import { text } from '../../../test/servers/recording-server.ts';
-import { AUDIENCE, jwksAsked, SECONDS, tokenGateway } from '../../../test/servers/token-gateway.ts';
+import { AUDIENCE, jwksRequests, SECONDS, tokenGateway } from '../../../test/servers/token-gateway.ts';
 import type { JsonObject } from '../../core/call.ts';
 import { gatewayUnderTest } from '../fixtures.ts';
 
 describe('verifyToken', () => {
   for (const algorithm of ['RS256', 'PS256', 'ES256', 'EdDSA'] as const satisfies readonly SigningAlgorithm[]) {
     verifies('P4', `accepts a token signed with ${algorithm} and names the caller by its subject`, async () => {
-      const { comeWith, gateway, issuer } = await tokenGateway({ keys: [signingKey('one', algorithm)] });
-      expect((await comeWith({}, { alg: algorithm })).json).toMatchObject({ result: text('here') });
+      const { callWithClaims, gateway, issuer } = await tokenGateway({ keys: [signingKey('one', algorithm)] });
+      expect((await callWithClaims({}, { alg: algorithm })).json).toMatchObject({ result: text('here') });
       const calls = (await gateway.audit()).filter(({ name }) => name === 'mcp__up__echo');
       expect(new Set(calls.map(({ caller }) => caller))).toEqual(new Set([`${issuer.url}#ada`]));
     });
   }
 
   verifies('P4', 'accepts every access token type, one of several audiences, and 60 s of clock skew', async () => {
-    const { comeWith } = await tokenGateway();
+    const { callWithClaims } = await tokenGateway();
     for (const typ of ['at+jwt', 'AT+JWT', 'application/at+jwt', 'JWT', undefined]) {
-      expect((await comeWith({}, { typ })).status).toBe(200);
+      expect((await callWithClaims({}, { typ })).status).toBe(200);
     }
-    expect((await comeWith({ aud: ['https://other.example', AUDIENCE] })).status).toBe(200);
-    expect((await comeWith({ exp: SECONDS - 59 })).status).toBe(200);
-    expect((await comeWith({ nbf: SECONDS + 59 })).status).toBe(200);
+    expect((await callWithClaims({ aud: ['https://other.example', AUDIENCE] })).status).toBe(200);
+    expect((await callWithClaims({ exp: SECONDS - 59 })).status).toBe(200);
+    expect((await callWithClaims({ nbf: SECONDS + 59 })).status).toBe(200);
   });
 
   verifies('P4', 'does not pass the token on to a server', async () => {
-    const { comeWith, up, claims } = await tokenGateway();
-    await comeWith();
+    const { callWithClaims, up, claims } = await tokenGateway();
+    await callWithClaims();
     expect(up.calls).toHaveLength(1);
     expect(JSON.stringify(up.calls)).not.toMatch(new RegExp(`authorization|bearer|${claims.sub}`, 'i'));
   });
 
   verifies('P4', 'finds the metadata of an issuer whose URL has a path', async () => {
-    const { comeWith, issuer } = await tokenGateway({ path: '/tenant/a' });
-    expect((await comeWith()).status).toBe(200);
-    expect(issuer.asked).toEqual(['/.well-known/oauth-authorization-server/tenant/a', '/jwks']);
+    const { callWithClaims, issuer } = await tokenGateway({ path: '/tenant/a' });
+    expect((await callWithClaims()).status).toBe(200);
+    expect(issuer.requestedPaths).toEqual(['/.well-known/oauth-authorization-server/tenant/a', '/jwks']);
   });
 
   verifies('P4', 'accepts one of several issuers with keys from `jwksUrl`', async () => {
     const keys = await openIssuer([]);
-    const { comeWith, issuer, claims, come, key } = await tokenGateway({
+    const { callWithClaims, issuer, claims, callWithToken, key } = await tokenGateway({
       auth: { issuer: ['https://a.example', 'https://b.example'], jwksUrl: `${keys.url}/jwks` },
     });
     keys.keys = issuer.keys;
-    expect((await comeWith({ iss: 'https://b.example' })).status).toBe(200);
-    expect((await come(signedToken(key, { ...claims, iss: 'https://c.example' }))).status).toBe(401);
-    expect(issuer.asked).toEqual([]);
+    expect((await callWithClaims({ iss: 'https://b.example' })).status).toBe(200);
+    expect((await callWithToken(signedToken(key, { ...claims, iss: 'https://c.example' }))).status).toBe(401);
+    expect(issuer.requestedPaths).toEqual([]);
   });
 });
 
@@ -81,9 +81,9 @@ describe('verifyToken refuses a token', () => {
     ['with an unknown `kid`', {}, { kid: 'other' }, /signature/],
     ['with another algorithm than its key', {}, { alg: 'EdDSA' }, /signature|sign/],
   ])('P4: %s', async (_what, claims, header, reason) => {
-    const { claims: good, key, come, up } = await tokenGateway();
+    const { claims: good, key, callWithToken, up } = await tokenGateway();
     const token = forgedOr(key, { ...good, ...claims }, header);
-    const { status, json, headers } = await come(token);
+    const { status, json, headers } = await callWithToken(token);
     expect([status, json.error]).toEqual([401, expect.stringMatching(reason)]);
     expect(headers['www-authenticate']).toContain('error="invalid_token"');
     expect(up.calls).toEqual([]);
@@ -116,9 +116,9 @@ describe('verifyToken refuses a token', () => {
 
   for (const [what, forge] of FORGERIES) {
     verifies('P4', what, async () => {
-      const { claims, key, come } = await tokenGateway({ keys: [signingKey('one', 'RS256')] });
+      const { claims, key, callWithToken } = await tokenGateway({ keys: [signingKey('one', 'RS256')] });
       const [header, toSignature] = forge(key);
-      expect((await come(forgedToken({ kid: 'one', ...header }, claims, toSignature))).status).toBe(401);
+      expect((await callWithToken(forgedToken({ kid: 'one', ...header }, claims, toSignature))).status).toBe(401);
     });
   }
 
@@ -126,7 +126,7 @@ describe('verifyToken refuses a token', () => {
     'P4',
     'without a signature, with a fourth part, in another base64url spelling, or over 8192 characters',
     async () => {
-      const { claims, key, come, issuer } = await tokenGateway();
+      const { claims, key, callWithToken, issuer } = await tokenGateway();
       const good = signedToken(key, claims);
       const [head, body, signature = ''] = good.split('.');
       const padded = signature.endsWith('=') ? signature : `${signature}==`;
@@ -141,17 +141,18 @@ describe('verifyToken refuses a token', () => {
         '..',
         'a.b.c',
       ];
-      for (const token of odd) expect([token.slice(-20), (await come(token)).status]).toEqual([token.slice(-20), 401]);
+      for (const token of odd)
+        expect([token.slice(-20), (await callWithToken(token)).status]).toEqual([token.slice(-20), 401]);
       const flipped = `${head}.${body}.${signature.startsWith('A') ? 'B' : 'A'}${signature.slice(1)}`;
-      expect((await come(flipped)).status).toBe(401);
-      expect(jwksAsked(issuer)).toBe(1);
-      expect((await come(good)).status).toBe(200);
+      expect((await callWithToken(flipped)).status).toBe(401);
+      expect(jwksRequests(issuer)).toBe(1);
+      expect((await callWithToken(good)).status).toBe(200);
     },
   );
 
   verifies('P4', 'with an algorithm that the configuration leaves out', async () => {
-    const { comeWith } = await tokenGateway({ auth: { algorithms: ['EdDSA'] } });
-    expect((await comeWith()).status).toBe(401);
+    const { callWithClaims } = await tokenGateway({ auth: { algorithms: ['EdDSA'] } });
+    expect((await callWithClaims()).status).toBe(401);
   });
 
   verifies('P4', 'if `gateway.auth` is not set', async () => {

@@ -7,22 +7,22 @@ describe('scopes', () => {
   const scopes = { 'tools:call': 'user', 'tools:approve': 'approver', everything: 'owner' };
 
   verifies('P4', 'map to the configured roles, from `scope` and from `scp`', async () => {
-    const { comeWith, gateway } = await tokenGateway({ auth: { scopes } });
+    const { callWithClaims, gateway } = await tokenGateway({ auth: { scopes } });
     const writings = [
       { scope: 'openid tools:call tools:approve' },
       { scp: ['tools:call', 'tools:approve'] },
       { scp: 'tools:approve tools:call' },
     ];
-    for (const claims of writings) expect((await comeWith(claims)).status).toBe(200);
+    for (const claims of writings) expect((await callWithClaims(claims)).status).toBe(200);
     const intents = (await gateway.audit()).filter(({ name, phase }) => name === 'mcp__up__echo' && phase === 'intent');
     expect(intents.map(({ detail }) => detail.roles)).toEqual(writings.map(() => ['user', 'approver']));
   });
 
   verifies('P4', 'that are missing are named in the challenge', async () => {
-    const { comeWith, gateway } = await tokenGateway({ auth: { scopes } });
+    const { callWithClaims, gateway } = await tokenGateway({ auth: { scopes } });
     const metadata = `http://127.0.0.1:${gateway.port}/.well-known/oauth-protected-resource/mcp`;
     for (const scope of ['', 'openid', 'tools:approve', 'tools:call2', 'TOOLS:CALL']) {
-      const { status, headers } = await comeWith({ scope });
+      const { status, headers } = await callWithClaims({ scope });
       expect([scope, status]).toEqual([scope, 403]);
       const challenge = String(headers['www-authenticate']);
       expect(challenge).toMatch(/^Bearer error="insufficient_scope", error_description="[^"]+", /);

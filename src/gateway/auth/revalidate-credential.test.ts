@@ -98,15 +98,15 @@ verifies('P4', 'closes the WebSocket and SSE connections of a revoked key', asyn
 
 verifies('P4', 'ends the streams of an expired token, and keeps them while the issuer is down', async () => {
   const { timer, fire, size } = manualTimer();
-  const { gateway, key, claims, issuer, later } = await tokenGateway({ gateway: { timer } });
+  const { gateway, key, claims, issuer, advanceSeconds } = await tokenGateway({ gateway: { timer } });
   const stream = await listen(gateway, signedToken(key, { ...claims, exp: claims.exp + 7200 }));
   const short = await listen(gateway, signedToken(key, claims));
   await until('both listen', () => size() === 2);
-  later(400);
+  advanceSeconds(400);
   fire();
   await until('the expired one has ended', () => short.ended && stream.text.includes('still here'));
   issuer.down = true;
-  later(4000); // Keys are used for up to 60 minutes.
+  advanceSeconds(4000); // Keys are used for up to 60 minutes.
   fire();
   await until('the other is kept', () => stream.text.split('still here').length === 3);
   expect(stream.ended).toBe(false);

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import { type Behaviour, recordingServer, text } from '../../../test/servers/recording-server.ts';
-import { KNOWS, taskClient } from '../../../test/servers/task-client.ts';
+import { TASK_CAPABILITIES, taskClient } from '../../../test/servers/task-client.ts';
 import { until } from '../../../test/until.ts';
 import type { Call, JsonObject, Result } from '../../core/call.ts';
 import { aCall, ada, text as done } from '../../core/fixtures.ts';
@@ -54,13 +54,13 @@ function manualTimer() {
 
 describe('a long call', () => {
   verifies('P3', 'becomes a gateway task, and its result is kept', async () => {
-    const { call, get, finish, stands } = await opened();
+    const { call, get, finish, waitForStatus } = await opened();
     const { result } = await call('wait');
     expect(result).toMatchObject({ resultType: 'task', status: 'working', ttlMs: 3_600_000, pollIntervalMs: 1000 });
     expect(result).not.toHaveProperty('inputRequests');
     await until('the task has a status message', async () => (await get(result.taskId)).statusMessage === 'half way');
     finish(text('late'));
-    const done = await stands(result.taskId, 'completed');
+    const done = await waitForStatus(result.taskId, 'completed');
     expect(done).toMatchObject({ resultType: 'complete', taskId: result.taskId, result: text('late') });
     expect(await get(result.taskId)).toEqual(done);
   });
@@ -78,10 +78,10 @@ describe('a long call', () => {
   });
 
   verifies('P3', 'is cancelled at its server by tasks/cancel', async () => {
-    const { call, ask, get, server, isRunning } = await opened();
+    const { call, request, get, server, isRunning } = await opened();
     const taskId = String((await call('wait')).result.taskId);
     await until('it runs', isRunning);
-    expect((await ask('tasks/cancel', { taskId })).result).toEqual({ resultType: 'complete' });
+    expect((await request('tasks/cancel', { taskId })).result).toEqual({ resultType: 'complete' });
     expect(await get(taskId)).toMatchObject({ status: 'cancelled' });
     await until('the server is cancelled', () => server.cancelled.includes('wait'));
   });
@@ -91,8 +91,8 @@ describe('a long call', () => {
     const { taskId = '' } = (await call('wait')).result;
     const by = { id: 'root', roles: ['owner'], via: 'cli' } as const;
     const token = await gateway.heddle.access.createKey(by, { name: 'eve', roles: ['user'] });
-    const eve = taskClient(gateway, KNOWS, { authorization: `Bearer ${token}` });
-    expect((await eve.ask('tasks/get', { taskId })).error).toMatchObject({ code: -32602 });
+    const eve = taskClient(gateway, TASK_CAPABILITIES, { authorization: `Bearer ${token}` });
+    expect((await eve.request('tasks/get', { taskId })).error).toMatchObject({ code: -32602 });
   });
 
   verifies('P3', 'is cancelled with its gateway, and another gateway reports that it is gone', async () => {
@@ -105,20 +105,20 @@ describe('a long call', () => {
     await until('it runs', () => server.calls.length === 1);
     await gateway.close();
     await until('the server is cancelled', () => server.cancelled.includes('wait'));
-    const { error } = await taskClient(await gatewayUnderTest(setting)).ask('tasks/get', { taskId });
+    const { error } = await taskClient(await gatewayUnderTest(setting)).request('tasks/get', { taskId });
     expect(error).toMatchObject({ code: -32602, message: expect.stringContaining('is gone') });
   });
 
   verifies('P3', 'is cancelled and removed when its TTL is over', async () => {
     const { timer, fire } = manualTimer();
-    const { call, ask, server, isRunning } = await opened({ timer, afterMs: 1, ttlMs: 500 });
+    const { call, request, server, isRunning } = await opened({ timer, afterMs: 1, ttlMs: 500 });
     const calling = call('wait');
     await until('it runs', isRunning);
     fire(1);
     const { taskId = '' } = (await calling).result;
     fire(500);
     await until('the server is cancelled', () => server.cancelled.includes('wait'));
-    expect((await ask('tasks/get', { taskId })).error).toMatchObject({ code: -32602 });
+    expect((await request('tasks/get', { taskId })).error).toMatchObject({ code: -32602 });
   });
 
   verifies(
@@ -126,7 +126,11 @@ describe('a long call', () => {
     'is answered with its result if the caller has too many tasks; an ended task is evicted first',
     async () => {
       const { timer, fire } = manualTimer();
-      const { call, ask, finish, stands, get, server } = await opened({ maxPerPrincipal: 2, afterMs: 5, timer });
+      const { call, request, finish, waitForStatus, get, server } = await opened({
+        maxPerPrincipal: 2,
+        afterMs: 5,
+        timer,
+      });
       /** Calls, and fires the timer after which the call becomes a task. */
       const late = async (count: number) => {
         const calling = call('wait');
@@ -138,22 +142,22 @@ describe('a long call', () => {
       const two = await (await late(2)).calling;
       const third = await late(3);
       const { taskId = '' } = one.result;
-      await ask('tasks/cancel', { taskId });
+      await request('tasks/cancel', { taskId });
       const fourth = await (await late(4)).calling;
       expect(fourth.result).toMatchObject({ resultType: 'task' });
-      expect((await ask('tasks/get', { taskId })).error).toMatchObject({ code: -32602 });
+      expect((await request('tasks/get', { taskId })).error).toMatchObject({ code: -32602 });
       expect(await get(two.result.taskId)).toMatchObject({ status: 'working' });
       finish(text('late'));
-      await stands(two.result.taskId, 'completed');
+      await waitForStatus(two.result.taskId, 'completed');
       expect((await third.calling).result).toMatchObject(text('late'));
     },
   );
 
   verifies('P3', 'reports its failure as the error of the task', async () => {
-    const { call, fail, stands } = await opened();
+    const { call, fail, waitForStatus } = await opened();
     const { taskId } = (await call('wait')).result;
     fail(new RpcError(-32050, 'Out of luck'));
-    expect((await stands(taskId, 'failed')).error).toMatchObject({ code: -32050, message: 'Out of luck' });
+    expect((await waitForStatus(taskId, 'failed')).error).toMatchObject({ code: -32050, message: 'Out of luck' });
   });
 });
 
@@ -187,18 +191,18 @@ verifies('P3', 'a gateway task shows its input requests and continues when all h
     servers: { demo: elicitingServer(started) },
     gateway: { gatewayTasks: { afterMs: 0 } },
   });
-  const { call, ask, stands, get } = taskClient(gateway);
+  const { call, request, waitForStatus, get } = taskClient(gateway);
   const taskId = String((await call('elicits')).result.taskId);
   go();
-  const waiting = await stands(taskId, 'input_required');
+  const waiting = await waitForStatus(taskId, 'input_required');
   expect(waiting.inputRequests).toMatchObject({ q1: { method: 'elicitation/create' }, q2: {} });
-  const respond = (inputResponses: JsonObject) => ask('tasks/update', { taskId, inputResponses });
+  const respond = (inputResponses: JsonObject) => request('tasks/update', { taskId, inputResponses });
   expect((await respond({ q1: { action: 'maybe' } })).error).toMatchObject({ code: -32602 });
   const filled = { action: 'accept', content: { name: 'Ann' } };
   expect((await respond({ q1: filled, stray: filled })).result).toEqual({ resultType: 'complete' });
   expect(Object.keys((await get(taskId)).inputRequests as JsonObject)).toEqual(['q2']);
   await respond({ q2: filled });
-  const { result } = await stands(taskId, 'completed');
+  const { result } = await waitForStatus(taskId, 'completed');
   expect(result).toEqual(text(JSON.stringify([filled, filled])));
 });
 

@@ -2,8 +2,8 @@ import { Buffer } from 'node:buffer';
 import { request } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
-import { askingModernServer } from '../../../test/servers/asking-modern.ts';
-import { askingSessionServer } from '../../../test/servers/asking-server.ts';
+import { elicitingModernServer } from '../../../test/servers/eliciting-modern-server.ts';
+import { elicitingSessionServer } from '../../../test/servers/eliciting-server.ts';
 import { until } from '../../../test/until.ts';
 import type { JsonObject } from '../../core/call.ts';
 import { gatewayUnderTest, JSON_HEADERS, modern, openSession } from '../fixtures.ts';
@@ -50,7 +50,7 @@ interface Options {
 }
 
 async function opened({ era = 'legacy', cancelled = [], ...setting }: Options = {}) {
-  const server = await (era === 'legacy' ? askingSessionServer(cancelled) : askingModernServer());
+  const server = await (era === 'legacy' ? elicitingSessionServer(cancelled) : elicitingModernServer());
   onTestFinished(() => server.close());
   const gateway = await gatewayUnderTest({ servers: { demo: { type: 'http', url: server.url } }, ...setting });
   return { gateway, ...modernClient(gateway), url: server.url };

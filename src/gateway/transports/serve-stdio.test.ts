@@ -1,8 +1,8 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
-import { readingServer } from '../../../test/servers/reading-server.ts';
 import { recordingServer, text } from '../../../test/servers/recording-server.ts';
+import { resourceServer } from '../../../test/servers/resource-server.ts';
 import { until } from '../../../test/until.ts';
 import type { JsonObject } from '../../core/call.ts';
 import type { InProcessServer } from '../../upstream/lifecycle/programmatic-servers.ts';
@@ -216,7 +216,7 @@ describe('changes over stdio', () => {
   });
 
   verifies('R6', 'of a resource are sent to its subscriber until it disconnects', async () => {
-    const server = readingServer({ resources: [{ uri: 'u:1', name: 'one' }] });
+    const server = resourceServer({ resources: [{ uri: 'u:1', name: 'one' }] });
     const { request, received, input, ended } = await servingOf(server);
     await request({ id: 1, method: 'initialize', params: {} });
     expect((await request({ id: 2, method: 'resources/subscribe', params: { uri: 'u:1' } })).result).toEqual({});
@@ -226,14 +226,14 @@ describe('changes over stdio', () => {
     expect(updates()).toMatchObject([{ params: { uri: 'u:1' } }]);
     input.end();
     await ended;
-    await until('the server has no subscription', () => server.followed.size === 0);
+    await until('the server has no subscription', () => server.subscribedUris.size === 0);
   });
 
   verifies('R6', 'of a resource are not sent after the client has cancelled its subscribe request', async () => {
-    const server = readingServer({ resources: [{ uri: 'u:1', name: 'one' }] });
+    const server = resourceServer({ resources: [{ uri: 'u:1', name: 'one' }] });
     const { request, write, heddle } = await servingOf(server);
     await heddle.catalog.list(OWNER, { kind: 'resource' });
-    const release = server.hold('resources/subscribe');
+    const release = server.delayResponses('resources/subscribe');
     write(JSON.stringify({ jsonrpc: '2.0', id: 5, method: 'resources/subscribe', params: { uri: 'u:1' } }));
     await until('the subscribe request has arrived', () => server.count('resources/subscribe') === 1);
     write(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 5 } }));

@@ -6,32 +6,32 @@ import { Peer } from '../../src/wire/peer.ts';
 
 type Reply = JsonObject | Promise<JsonObject>;
 
-export interface Readables {
+export interface ResourceServerOptions {
   readonly era?: 'legacy' | 'modern';
   readonly resources?: readonly JsonObject[];
   readonly templates?: readonly JsonObject[];
   readonly prompts?: readonly JsonObject[];
   readonly tools?: readonly JsonObject[];
-  /** Without it nothing is completed. */
+  /** Answers `completion/complete`. Without it the server has no `completions` capability. */
   readonly complete?: (params: JsonObject) => Reply;
   readonly read?: (uri: string, params: JsonObject, signal: AbortSignal) => Reply;
   readonly get?: (params: JsonObject) => Reply;
 }
 
-export interface ReadingServer extends InProcessServer {
-  /** What it was asked, in order: method and parameters as they arrived. */
+export interface ResourceServer extends InProcessServer {
+  /** The method and params of every request, in order. */
   readonly requests: [string, JsonObject][];
-  /** The URIs somebody wants to be told of now. */
-  readonly followed: Set<string>;
-  /** How often it was asked for something. */
+  /** The URIs with a subscription. */
+  readonly subscribedUris: Set<string>;
+  /** Returns the number of requests of a method. */
   count(method: string): number;
-  /** Says that a resource has changed. */
+  /** Sends `notifications/resources/updated`. */
   update(uri: string): void;
-  /** Replaces what it has and says so. */
-  change(next: Readables): void;
-  /** From now on it does not answer this before the function that comes back is called. */
-  hold(method: string): () => void;
-  /** Hangs up. */
+  /** Replaces entries and sends list_changed notifications. */
+  change(next: ResourceServerOptions): void;
+  /** Delays responses of a method until the returned function is called. */
+  delayResponses(method: string): () => void;
+  /** Closes all connections. */
   drop(): Promise<void>;
 }
 
@@ -42,41 +42,41 @@ export const textAt = (uri: string, text: string): JsonObject => ({
   contents: [{ uri, mimeType: 'text/plain', text }],
 });
 
-/** A raw server in this process that has things to read, in either era, and writes down what it is asked. */
-export function readingServer(given: Readables): ReadingServer {
+/** Creates a server in this process with resources and prompts, in either era. It records every request. */
+export function resourceServer(options: ResourceServerOptions): ResourceServer {
   const requests: [string, JsonObject][] = [];
   const peers = new Set<Peer>();
-  const listening = listeners(given.era === 'modern' ? new Set() : peers);
-  const held = new Map<string, Promise<void>>();
-  let now = given;
+  const listening = subscriptions(options.era === 'modern' ? new Set() : peers);
+  const delays = new Map<string, Promise<void>>();
+  let current = options;
 
   return {
     requests,
-    followed: listening.followed,
-    count: (method) => requests.filter(([asked]) => asked === method).length,
+    subscribedUris: listening.subscribedUris,
+    count: (method) => requests.filter(([one]) => one === method).length,
     update: (uri) =>
-      listening.say('notifications/resources/updated', { uri }, (uris) => uris.some((one) => uri.startsWith(one))),
+      listening.notify('notifications/resources/updated', { uri }, (uris) => uris.some((one) => uri.startsWith(one))),
     change(next) {
-      now = { ...now, ...next };
+      current = { ...current, ...next };
       for (const list of ['tools', 'resources', 'prompts']) {
-        listening.say(`notifications/${list}/list_changed`, {}, () => true);
+        listening.notify(`notifications/${list}/list_changed`, {}, () => true);
       }
     },
-    hold(method) {
+    delayResponses(method) {
       const { promise, resolve } = Promise.withResolvers<void>();
-      held.set(method, promise);
+      delays.set(method, promise);
       return resolve;
     },
     drop: async () => void (await Promise.all([...peers].map((peer) => peer.close()))),
-    async connect(line) {
-      const peer: Peer = new Peer(line, {
+    async connect(transport) {
+      const peer: Peer = new Peer(transport, {
         server: 'Heddle',
         async answer(method, params, { id, signal }) {
           requests.push([method, params]);
-          await held.get(method);
+          await delays.get(method);
           if (method === 'subscriptions/listen') return listening.listen({ peer, id }, params, signal);
-          if (method.endsWith('subscribe')) return listening.follow(method, String(params.uri));
-          return answerOf(now, method, params, signal);
+          if (method.endsWith('subscribe')) return listening.subscribe(method, String(params.uri));
+          return handleRequest(current, method, params, signal);
         },
       });
       peers.add(peer);
@@ -86,30 +86,30 @@ export function readingServer(given: Readables): ReadingServer {
   };
 }
 
-function answerOf(has: Readables, method: string, params: JsonObject, signal: AbortSignal): Reply {
-  const { era, tools = [], resources = [], templates = [], prompts = [] } = has;
-  const capabilities = capabilitiesOf(has);
-  const answers: Record<string, () => Reply> = {
+function handleRequest(options: ResourceServerOptions, method: string, params: JsonObject, signal: AbortSignal): Reply {
+  const { era, tools = [], resources = [], templates = [], prompts = [] } = options;
+  const capabilities = capabilitiesOf(options);
+  const handlers: Record<string, () => Reply> = {
     'tools/list': () => ({ tools }),
     'tools/call': () => ({ content: [] }),
     'resources/list': () => ({ resources }),
     'resources/templates/list': () => ({ resourceTemplates: templates }),
-    'resources/read': () => (has.read ?? readIn(has))(String(params.uri), params, signal),
+    'resources/read': () => (options.read ?? readIn(options))(String(params.uri), params, signal),
     'prompts/list': () => ({ prompts }),
-    'prompts/get': () => has.get?.(params) ?? { messages: [], asked: params },
+    'prompts/get': () => options.get?.(params) ?? { messages: [], received: params },
     ping: () => ({}),
-    ...(has.complete && { 'completion/complete': () => has.complete?.(params) ?? {} }),
+    ...(options.complete && { 'completion/complete': () => options.complete?.(params) ?? {} }),
     ...(era === 'modern'
       ? { 'server/discover': () => ({ supportedVersions: [MODERN], capabilities, ttlMs: 0 }) }
       : { initialize: () => ({ protocolVersion: params.protocolVersion ?? '', capabilities, serverInfo: ME }) }),
   };
-  const answer = answers[method];
-  if (!answer) throw new RpcError(-32601, `${method} is not here.`);
-  return answer();
+  const handle = handlers[method];
+  if (!handle) throw new RpcError(-32601, `${method} is not supported.`);
+  return handle();
 }
 
 const readIn =
-  ({ resources, templates }: Readables) =>
+  ({ resources, templates }: ResourceServerOptions) =>
   (uri: string): JsonObject => {
     if (resources?.some((one) => one.uri === uri) || templates) return textAt(uri, `at ${uri}`);
     throw new RpcError(-32002, 'Resource not found', { uri });
@@ -120,33 +120,33 @@ interface Listener {
   readonly id: RequestId;
 }
 
-/** Who wants to be told of what; `always` are told everything. */
-function listeners(always: ReadonlySet<Peer>) {
-  const followed = new Set<string>();
+/** Creates the subscriptions of a server. Peers in `always` receive every notification. */
+function subscriptions(always: ReadonlySet<Peer>) {
+  const subscribedUris = new Set<string>();
   const listens = new Map<Listener, readonly string[]>();
   return {
-    followed,
-    follow(method: string, uri: string): JsonObject {
-      if (method === 'resources/subscribe') followed.add(uri);
-      else followed.delete(uri);
+    subscribedUris,
+    subscribe(method: string, uri: string): JsonObject {
+      if (method === 'resources/subscribe') subscribedUris.add(uri);
+      else subscribedUris.delete(uri);
       return {};
     },
     listen(one: Listener, { notifications }: JsonObject, signal: AbortSignal): Promise<JsonObject> {
       const uris = ((notifications as JsonObject).resourceSubscriptions ?? []) as string[];
       listens.set(one, uris);
-      for (const uri of uris) followed.add(uri);
+      for (const uri of uris) subscribedUris.add(uri);
       const acknowledged = { notifications: notifications ?? {}, _meta: { [TAG]: one.id } };
       void one.peer.notify('notifications/subscriptions/acknowledged', acknowledged);
       return new Promise((resolve) => {
         signal.addEventListener('abort', () => {
           listens.delete(one);
           const left = [...listens.values()].flat();
-          for (const uri of uris) if (!left.includes(uri)) followed.delete(uri);
+          for (const uri of uris) if (!left.includes(uri)) subscribedUris.delete(uri);
           resolve({});
         });
       });
     },
-    say(method: string, params: JsonObject, isFor: (uris: readonly string[]) => boolean): void {
+    notify(method: string, params: JsonObject, isFor: (uris: readonly string[]) => boolean): void {
       for (const peer of always) void peer.notify(method, params);
       for (const [{ peer, id }, uris] of listens) {
         if (isFor(uris)) void peer.notify(method, { ...params, _meta: { [TAG]: id } });
@@ -155,9 +155,9 @@ function listeners(always: ReadonlySet<Peer>) {
   };
 }
 
-const ME = { name: 'reading', version: '1' };
+const ME = { name: 'resources', version: '1' };
 
-const capabilitiesOf = ({ resources, templates, prompts, complete }: Readables): JsonObject => ({
+const capabilitiesOf = ({ resources, templates, prompts, complete }: ResourceServerOptions): JsonObject => ({
   tools: { listChanged: true },
   ...((resources || templates) && { resources: { subscribe: true, listChanged: true } }),
   ...(prompts && { prompts: { listChanged: true } }),

@@ -2,32 +2,32 @@ import type { RequestListener } from 'node:http';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, inputRequired, McpServer, type ServerContext } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
-import { BOOKING } from './asking-server.ts';
+import { BOOKING } from './eliciting-server.ts';
 import { type HttpServer, listen } from './http-servers.ts';
 
-const PLACE = 'https://example.com/sign-in?for=book';
+const SIGN_IN_URL = 'https://example.com/sign-in?for=book';
 const POEM = {
   messages: [{ role: 'user' as const, content: { type: 'text' as const, text: 'A poem, please.' } }],
   maxTokens: 100_000,
 };
 const json = (value: unknown) => ({ content: [{ type: 'text' as const, text: JSON.stringify(value) }] });
 
-/** What one round of a tool was given. */
-export interface Given {
+/** The `inputResponses` and `requestState` of one `tools/call`. */
+export interface ReceivedCall {
   readonly responses: Readonly<Record<string, unknown>> | undefined;
   readonly state: string | undefined;
 }
 
-function modernServer(given: Given[]): McpServer {
-  const server = new McpServer({ name: 'asking-modern', version: '1' }, { capabilities: { logging: {} } });
+function modernServer(calls: ReceivedCall[]): McpServer {
+  const server = new McpServer({ name: 'eliciting-modern', version: '1' }, { capabilities: { logging: {} } });
   type Outcome = ReturnType<typeof json> | ReturnType<typeof inputRequired>;
-  const tool = (name: string, run: (round: Given, context: ServerContext) => Outcome) =>
+  const tool = (name: string, run: (call: ReceivedCall, context: ServerContext) => Outcome) =>
     server.registerTool(name, { annotations: { readOnlyHint: true } }, async (context: ServerContext) => {
       const { inputResponses: responses, requestState } = context.mcpReq;
-      const round = { responses, state: requestState() as string | undefined };
-      given.push(round);
+      const call = { responses, state: requestState() as string | undefined };
+      calls.push(call);
       for (const level of ['debug', 'warning'] as const) await context.mcpReq.log(level, `a ${level}`);
-      return run(round, context);
+      return run(call, context);
     });
   const form = (message: string) => inputRequired.elicit({ message, requestedSchema: BOOKING });
 
@@ -52,10 +52,10 @@ function modernServer(given: Given[]): McpServer {
   tool('where', ({ responses }) =>
     responses ? json(responses) : inputRequired({ inputRequests: { roots: inputRequired.listRoots() } }),
   );
-  tool('visit', ({ responses }) =>
+  tool('sign_in', ({ responses }) =>
     responses
       ? json(responses)
-      : inputRequired({ inputRequests: { page: inputRequired.elicitUrl({ message: 'Sign in.', url: PLACE }) } }),
+      : inputRequired({ inputRequests: { page: inputRequired.elicitUrl({ message: 'Sign in.', url: SIGN_IN_URL }) } }),
   );
   tool('write', ({ responses }) =>
     responses ? json(responses) : inputRequired({ inputRequests: { poem: inputRequired.createMessage(POEM) } }),
@@ -70,15 +70,15 @@ function modernServer(given: Given[]): McpServer {
   });
   tool('chatter', () => json('done'));
   tool('endless', () => inputRequired({ inputRequests: { more: form('More?') }, requestState: 'x' }));
-  tool('capabilities', (_round, context) => json(context.mcpReq.envelope));
+  tool('capabilities', (_call, context) => json(context.mcpReq.envelope));
   return server;
 }
 
-/** A server of SDK 2.4 that asks by its answers. Every round it was asked is written down. */
-export async function askingModernServer(): Promise<HttpServer & { readonly given: Given[] }> {
-  const given: Given[] = [];
-  const handler = createMcpHandler(() => modernServer(given), { legacy: 'reject' });
-  return { ...(await listen(toNodeHandler(handler) as RequestListener)), given };
+/** Starts an SDK 2.4 server whose tools return `input_required`. It records every `tools/call`. */
+export async function elicitingModernServer(): Promise<HttpServer & { readonly calls: ReceivedCall[] }> {
+  const calls: ReceivedCall[] = [];
+  const handler = createMcpHandler(() => modernServer(calls), { legacy: 'reject' });
+  return { ...(await listen(toNodeHandler(handler) as RequestListener)), calls };
 }
 
 if (import.meta.main) serveStdio(() => modernServer([]), { legacy: 'reject' });

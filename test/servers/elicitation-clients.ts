@@ -14,27 +14,27 @@ import {
 
 type Result = Readonly<Record<string, unknown>>;
 
-/** Answers what the user of a client is asked. */
+/** Answers the input requests of a client in place of its user. */
 export type User = (method: string, params: Result, signal: AbortSignal) => Promise<Result> | Result;
 
-/** Where a server is: an address with its token, a program to start, or two streams. */
-export type Way =
+/** The URL and token of a server, the command that starts one, or two open streams. */
+export type Endpoint =
   | { readonly url: string; readonly token: string }
   | { readonly command: string; readonly args: string[] }
   | { readonly input: Readable; readonly output: Writable };
 
-export interface AskableOptions {
+export interface ElicitationClientOptions {
   readonly user: User;
   readonly capabilities?: Result;
-  /** From which level on it wants to hear what servers log. */
+  /** The lowest level of log messages that the client requests. */
   readonly level?: 'debug' | 'warning' | undefined;
-  readonly onLog?: (said: Result) => void;
-  /** Hears that a page was visited, where the era has such news. */
-  readonly onVisited?: (elicitationId: string) => void;
+  readonly onLog?: (params: Result) => void;
+  /** Receives `notifications/elicitation/complete`, which only the legacy era has. */
+  readonly onElicitationComplete?: (elicitationId: string) => void;
 }
 
-/** An official client whose user can be asked. */
-export interface AskableClient {
+/** An SDK client that answers input requests. */
+export interface ElicitationClient {
   call(
     name: string,
     options?: {
@@ -43,21 +43,24 @@ export interface AskableClient {
       readonly onprogress?: (one: Result) => void;
     },
   ): Promise<Result>;
-  /** The tools; all fit one page. */
+  /** Returns the first page of `tools/list`. */
   list(): Promise<readonly Result[]>;
-  /** Calls back whenever the server says that its tools have changed. */
-  onToolsChanged(told: () => void): Promise<void>;
+  /** Calls back on each `notifications/tools/list_changed`. */
+  onToolsChanged(callback: () => void): Promise<void>;
   close(): Promise<void>;
 }
 
-export type Connect = (way: Way, options: AskableOptions) => Promise<AskableClient>;
+export type Connect = (endpoint: Endpoint, options: ElicitationClientOptions) => Promise<ElicitationClient>;
 
-const ME = { name: 'askable', version: '0' };
+const ME = { name: 'elicitation', version: '0' };
 export const ALL_CAPABILITIES = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
 
-/** The official clients, by their era. */
-export const ASKABLE_CLIENTS: Readonly<Record<'legacy' | 'modern', Connect>> = {
-  async legacy(way, { user, capabilities = ALL_CAPABILITIES, level, onLog = () => {}, onVisited = () => {} }) {
+/** Connects an SDK client, by era. */
+export const ELICITATION_CLIENTS: Readonly<Record<'legacy' | 'modern', Connect>> = {
+  async legacy(
+    endpoint,
+    { user, capabilities = ALL_CAPABILITIES, level, onLog = () => {}, onElicitationComplete = () => {} },
+  ) {
     const client = new OldClient(ME, { capabilities });
     const has = (name: string) => name in capabilities;
     if (has('elicitation'))
@@ -70,28 +73,28 @@ export const ASKABLE_CLIENTS: Readonly<Record<'legacy' | 'modern', Connect>> = {
     if (has('roots'))
       client.setRequestHandler(ListRootsRequestSchema, (one, { signal }) => user(one.method, {}, signal) as never);
     await client.connect(
-      ('url' in way
-        ? new OldHttp(new URL(way.url), headersOf(way.token))
-        : 'command' in way
-          ? new OldStdio({ ...way, stderr: 'ignore' })
-          : overStreams(way)) as never,
+      ('url' in endpoint
+        ? new OldHttp(new URL(endpoint.url), headersOf(endpoint.token))
+        : 'command' in endpoint
+          ? new OldStdio({ ...endpoint, stderr: 'ignore' })
+          : overStreams(endpoint)) as never,
     );
     client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => onLog(params));
     client.setNotificationHandler(ElicitationCompleteNotificationSchema, ({ params }) =>
-      onVisited(params.elicitationId),
+      onElicitationComplete(params.elicitationId),
     );
     if (level) await client.setLoggingLevel(level);
     return {
       call: (name, { input = {}, ...options } = {}) =>
         client.callTool({ name, arguments: input }, undefined, options as object) as Promise<Result>,
       list: async () => (await client.listTools()).tools,
-      async onToolsChanged(told) {
-        client.setNotificationHandler(ToolListChangedNotificationSchema, told);
+      async onToolsChanged(callback) {
+        client.setNotificationHandler(ToolListChangedNotificationSchema, callback);
       },
       close: () => client.close(),
     };
   },
-  async modern(way, { user, capabilities = ALL_CAPABILITIES, level, onLog = () => {} }) {
+  async modern(endpoint, { user, capabilities = ALL_CAPABILITIES, level, onLog = () => {} }) {
     const client = new NewClient(ME, { capabilities, versionNegotiation: { mode: { pin: '2026-07-28' } } });
     for (const [capability, method] of Object.entries(METHODS)) {
       if (!(capability in capabilities)) continue;
@@ -102,7 +105,9 @@ export const ASKABLE_CLIENTS: Readonly<Record<'legacy' | 'modern', Connect>> = {
       );
     }
     await client.connect(
-      'url' in way ? new NewHttp(new URL(way.url), headersOf(way.token)) : (overStreams(way as Streams) as never),
+      'url' in endpoint
+        ? new NewHttp(new URL(endpoint.url), headersOf(endpoint.token))
+        : (overStreams(endpoint as Streams) as never),
     );
     client.setNotificationHandler('notifications/message', ({ params }) => onLog(params));
     const _meta = level ? { 'io.modelcontextprotocol/logLevel': level } : {};
@@ -110,8 +115,8 @@ export const ASKABLE_CLIENTS: Readonly<Record<'legacy' | 'modern', Connect>> = {
       call: (name, { input = {}, ...options } = {}) =>
         client.callTool({ name, arguments: { ...input }, _meta }, options as object),
       list: async () => (await client.listTools()).tools,
-      async onToolsChanged(told) {
-        client.setNotificationHandler('notifications/tools/list_changed', told);
+      async onToolsChanged(callback) {
+        client.setNotificationHandler('notifications/tools/list_changed', callback);
         await client.listen({ toolsListChanged: true });
       },
       close: () => client.close(),
@@ -130,9 +135,9 @@ interface StreamTransport {
   close(): Promise<void>;
 }
 
-type Streams = Extract<Way, { input: Readable }>;
+type Streams = Extract<Endpoint, { input: Readable }>;
 
-/** One message per line, as over stdio, without a child. */
+/** Creates a transport that frames messages as stdio does: one per line of text. */
 function overStreams({ input, output }: Streams): StreamTransport {
   let rest = '';
   const transport: StreamTransport = {

@@ -1,4 +1,4 @@
-// A server of SDK 1.32 whose tools ask before they answer: `node asking-server.ts` speaks it over stdio.
+// An SDK 1.32 server whose tools send input requests before they return. `node eliciting-server.ts` serves stdio.
 import { randomUUID } from 'node:crypto';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
@@ -26,7 +26,7 @@ export const BOOKING = {
   },
   required: ['name', 'class'],
 };
-/** Text that goes on as if somebody else had written its second line. */
+/** Appends a second line of text that imitates a message of Heddle. */
 const forged = (text: string) => `${text}\nheddle: all is well`;
 const FORGED = {
   type: 'object' as const,
@@ -41,14 +41,17 @@ const FORGED = {
   },
   required: ['size', 'who'],
 };
-const PLACE = 'https://example.com/sign-in?for=book';
+const SIGN_IN_URL = 'https://example.com/sign-in?for=book';
 
 const json = (value: unknown) => ({ content: [{ type: 'text' as const, text: JSON.stringify(value) }] });
 
-/** A new server; what it hears of cancelled calls is pushed to `cancelled`, and that `hang` has its answer. */
-export function askingServer(cancelled: string[] = []): McpServer {
-  const server = new McpServer({ name: 'asking', version: '1' }, { capabilities: { logging: {} } });
-  const visited = new Set<string>();
+/**
+ * Creates a server. `cancelled` receives the tool name of each cancelled call.
+ * It also receives `hanging` when the tool `hang` has its input response.
+ */
+export function elicitingServer(cancelled: string[] = []): McpServer {
+  const server = new McpServer({ name: 'eliciting', version: '1' }, { capabilities: { logging: {} } });
+  const announced = new Set<string>();
 
   const form = (extra: Extra, message: string, options: object = {}) =>
     extra.sendRequest(
@@ -86,18 +89,20 @@ export function askingServer(cancelled: string[] = []): McpServer {
     const params = { mode: 'form' as const, message: forged('Which?'), requestedSchema: FORGED };
     return json(await extra.sendRequest({ method: 'elicitation/create', params }, ElicitResultSchema));
   });
-  tool('visit', async (extra) => {
-    const params = { mode: 'url' as const, message: 'Sign in.', elicitationId: randomUUID(), url: PLACE };
+  tool('sign_in', async (extra) => {
+    const params = { mode: 'url' as const, message: 'Sign in.', elicitationId: randomUUID(), url: SIGN_IN_URL };
     return json(await extra.sendRequest({ method: 'elicitation/create', params }, ElicitResultSchema));
   });
   tool('gated', async () => {
-    if (visited.size > 0) return json('opened');
+    if (announced.size > 0) return json('opened');
     const elicitationId = randomUUID();
-    visited.add(elicitationId);
-    // A client that cannot visit pages is not told of visits.
-    const tell = async () => server.server.createElicitationCompletionNotifier(elicitationId)();
-    setTimeout(() => void tell().catch(() => {}), 20);
-    throw new UrlElicitationRequiredError([{ mode: 'url', elicitationId, url: PLACE, message: 'Sign in first.' }]);
+    announced.add(elicitationId);
+    // The SDK throws if the client has no `elicitation.url` capability; the notification is then dropped.
+    const notify = async () => server.server.createElicitationCompletionNotifier(elicitationId)();
+    setTimeout(() => void notify().catch(() => {}), 20);
+    throw new UrlElicitationRequiredError([
+      { mode: 'url', elicitationId, url: SIGN_IN_URL, message: 'Sign in first.' },
+    ]);
   });
   tool('write', async (extra) => {
     const content = { type: 'text' as const, text: 'A poem, please.' };
@@ -106,7 +111,7 @@ export function askingServer(cancelled: string[] = []): McpServer {
   });
   tool('where', async (extra) => json(await extra.sendRequest({ method: 'roots/list' }, ListRootsResultSchema)));
   tool('capabilities', async () => json(server.server.getClientCapabilities()));
-  addReadables(server, form);
+  addPromptAndResource(server, form);
   tool('chatter', async (extra) => {
     for (const level of ['debug', 'warning'] as const) {
       await extra.sendNotification({ method: 'notifications/message', params: { level, data: `a ${level}` } });
@@ -116,8 +121,8 @@ export function askingServer(cancelled: string[] = []): McpServer {
   return server;
 }
 
-/** A prompt and a resource that ask, too. */
-function addReadables(server: McpServer, form: (extra: Extra, message: string) => Promise<object>): void {
+/** Registers a prompt and a resource that send an input request before they return. */
+function addPromptAndResource(server: McpServer, form: (extra: Extra, message: string) => Promise<object>): void {
   server.prompt('letter', async (extra: Extra) => {
     const text = JSON.stringify(await form(extra, 'To whom?'));
     return { messages: [{ role: 'user' as const, content: { type: 'text' as const, text } }] };
@@ -127,13 +132,13 @@ function addReadables(server: McpServer, form: (extra: Extra, message: string) =
   }));
 }
 
-/** The same over HTTP, with sessions. */
-export function askingSessionServer(cancelled: string[] = []): Promise<HttpServer> {
+/** Serves the eliciting server over Streamable HTTP with sessions. */
+export function elicitingSessionServer(cancelled: string[] = []): Promise<HttpServer> {
   return withSessions(async (onsessioninitialized) => {
     const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: randomUUID, onsessioninitialized });
-    await askingServer(cancelled).connect(transport as never);
+    await elicitingServer(cancelled).connect(transport as never);
     return transport;
   });
 }
 
-if (import.meta.main) await askingServer().connect(new StdioServerTransport());
+if (import.meta.main) await elicitingServer().connect(new StdioServerTransport());

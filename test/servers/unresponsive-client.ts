@@ -1,4 +1,5 @@
-// `node doomed-client.ts <client> <port> <token> <tools…>` calls tools, answers no question, and waits until it is killed.
+// `node unresponsive-client.ts <client> <port> <token> <tools…>` calls tools and answers no input request.
+// It waits until it is killed.
 import { type ClientName, DATED_CLIENTS } from './dated-clients.ts';
 
 const [name, port, token, ...tools] = process.argv.slice(2) as [ClientName, string, string, ...string[]];

@@ -4,7 +4,7 @@ import { recordingServer, text } from './recording-server.ts';
 
 export const builtins = { filesystem: { enabled: false } };
 
-/** Posts to the endpoint of a profile. */
+/** Returns a function that posts to the endpoint of a profile. */
 export function postTo({ send }: GatewayUnderTest, profile: string | undefined, headers: Record<string, string> = {}) {
   const path = profile === undefined ? '/mcp' : `/mcp/${profile}`;
   return (message: JsonObject, more: Readonly<Record<string, string>> = {}) =>
@@ -17,29 +17,29 @@ export function postTo({ send }: GatewayUnderTest, profile: string | undefined, 
 
 type Post = ReturnType<typeof postTo>;
 
-/** The names that a client is given there. */
-export async function namesIn(post: Post): Promise<readonly string[]> {
+/** Returns the tool names that the endpoint lists. */
+export async function toolNamesOf(post: Post): Promise<readonly string[]> {
   const { result } = (await post(...modern('tools/list'))).json as { result: { tools: { name: string }[] } };
   return result.tools.map(({ name }) => name);
 }
 
 export const call = (post: Post, name: string) => post(...modern('tools/call', { name, arguments: {} }));
 
-export const UNIVERSE: Readonly<Record<string, readonly string[]>> = {
+export const TOOL_NAMES: Readonly<Record<string, readonly string[]>> = {
   git: ['log', 'push', 'read'],
   files: ['read', 'write', 'git.log', 'mcp__git__log'],
   git__x: ['log', 'show'],
 };
 
-/** Servers that write down what they are called with. */
+/** Creates servers that record their calls. */
 export function servers() {
   const category = (name: string) => (name.startsWith('read') ? 'reading' : 'other');
   const define = (name: string) => ({ _meta: { 'dev.heddle/tool': { category: category(name) } } });
   const make = (names: readonly string[]) =>
     recordingServer(Object.fromEntries(names.map((name) => [name, () => text(name)])), define);
-  return Object.fromEntries(Object.entries(UNIVERSE).map(([server, names]) => [server, make(names)]));
+  return Object.fromEntries(Object.entries(TOOL_NAMES).map(([server, names]) => [server, make(names)]));
 }
 
-/** What they have done: `server tool`. */
-export const done = (world: ReturnType<typeof servers>) =>
-  Object.entries(world).flatMap(([server, { calls }]) => calls.map(({ name }) => `${server} ${name}`));
+/** Returns all recorded calls as `server tool`. */
+export const callsOf = (recorded: ReturnType<typeof servers>) =>
+  Object.entries(recorded).flatMap(([server, { calls }]) => calls.map(({ name }) => `${server} ${name}`));

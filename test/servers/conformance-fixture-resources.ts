@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../src/core/call.ts';
-import { type Offer, text, textOf } from './conformance-fixture.ts';
-import { ASKING_PROMPT } from './conformance-fixture-asking.ts';
+import { type Entry, text, textOf } from './conformance-fixture.ts';
+import { INPUT_PROMPT } from './conformance-fixture-input.ts';
 import { embedded, IMAGE } from './conformance-fixture-tools.ts';
 
 interface Resource {
@@ -22,7 +22,7 @@ export const TEMPLATES: readonly JsonObject[] = [
   { uriTemplate: 'test://template/{id}/data', name: 'Record', mimeType: 'application/json' },
 ];
 
-/** What is at a URI; nothing when nothing is. */
+/** Reads the resource at a URI; undefined if there is none. */
 export function readResource(uri: unknown): JsonObject | undefined {
   const found = RESOURCES.find(({ definition }) => definition.uri === uri);
   if (found) return { contents: [found.content] };
@@ -31,25 +31,25 @@ export function readResource(uri: unknown): JsonObject | undefined {
   return { contents: [{ uri: String(uri), mimeType: 'application/json', text: JSON.stringify({ id }) }] };
 }
 
-function prompt(name: string, required: readonly string[], content: (input: JsonObject) => JsonObject): Offer {
-  const list = required.map((argument) => ({ name: argument, description: 'It has to be given.', required: true }));
+function prompt(name: string, required: readonly string[], content: (input: JsonObject) => JsonObject): Entry {
+  const list = required.map((argument) => ({ name: argument, description: 'A required argument.', required: true }));
   return {
     definition: { name, description: 'A prompt to try.', ...(list.length > 0 && { arguments: list }) },
     run: (input) => ({ messages: [{ role: 'user', content: content(input) }] }),
   };
 }
 
-export const PROMPTS: readonly Offer[] = [
+export const PROMPTS: readonly Entry[] = [
   prompt('test_simple_prompt', [], () => text('Say something simple.')),
   prompt('test_prompt_with_arguments', ['arg1', 'arg2'], ({ arg1, arg2 }) =>
     text(`Compare ${textOf(arg1)} with ${textOf(arg2)}.`),
   ),
   prompt('test_prompt_with_embedded_resource', ['resourceUri'], ({ resourceUri }) => embedded(textOf(resourceUri))),
   prompt('test_prompt_with_image', [], () => IMAGE),
-  ASKING_PROMPT,
+  INPUT_PROMPT,
 ];
 
-/** What may be typed for an argument: every word that starts as it does. */
+/** Completes an argument with every known value that starts with the typed text. */
 export function complete({ argument }: JsonObject): JsonObject {
   const typed = textOf((argument as JsonObject | undefined)?.value ?? '');
   const values = ['testValue1', 'testValue2', 'other'].filter((word) => word.startsWith(typed));

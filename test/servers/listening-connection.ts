@@ -13,7 +13,7 @@ export const UPDATED = 'notifications/resources/updated';
 const ALL = { tools: { listChanged: true }, prompts: { listChanged: true }, resources: { subscribe: true } };
 export const anySignal = new AbortController().signal;
 
-interface Heard {
+interface ListenRequest {
   readonly id: number;
   readonly filter: JsonObject;
   readonly signal: AbortSignal;
@@ -21,18 +21,23 @@ interface Heard {
   fail(error: Error): void;
 }
 
-interface Setting {
+interface ListeningOptions {
   readonly era?: Era;
   readonly capabilities?: JsonObject;
   readonly refusal?: RpcError;
-  /** What the server says to a listen, before anything else; `undefined` for nothing. */
-  readonly honours?: (filter: JsonObject) => JsonObject | undefined;
+  /** Returns the filter that the server acknowledges; undefined for no acknowledgement. */
+  readonly acknowledges?: (filter: JsonObject) => JsonObject | undefined;
 }
 
-/** A line to a server that is listened to, and all that happens on it. */
-export async function following({ era = 'modern', capabilities = ALL, refusal, honours = (all) => all }: Setting = {}) {
+/** Opens a connection to a server, follows its changes and records all messages. */
+export async function openListeningConnection({
+  era = 'modern',
+  capabilities = ALL,
+  refusal,
+  acknowledges = (all) => all,
+}: ListeningOptions = {}) {
   const [near, far] = linkedPair();
-  const listens: Heard[] = [];
+  const listens: ListenRequest[] = [];
   const requests: string[] = [];
   const server = new Peer(far, {
     server: 'Heddle',
@@ -43,22 +48,25 @@ export async function following({ era = 'modern', capabilities = ALL, refusal, h
       const { promise, resolve, reject } = Promise.withResolvers<JsonObject>();
       const filter = params.notifications as JsonObject;
       listens.push({ id: Number(id), filter, signal, end: () => resolve({}), fail: reject });
-      const notifications = honours(filter);
+      const notifications = acknowledges(filter);
       const _meta = { [TAG]: id };
       if (notifications) void server.notify('notifications/subscriptions/acknowledged', { notifications, _meta });
       return promise;
     },
   });
-  const heard: [string, JsonObject][] = [];
+  const received: [string, JsonObject][] = [];
   const delays: number[] = [];
   let now = 0;
   let retry = () => {};
-  const peer = new Peer(near, { server: 'demo', onNotification: (...said) => changes.onNotification(...said) });
+  const peer = new Peer(near, {
+    server: 'demo',
+    onNotification: (...notification) => changes.onNotification(...notification),
+  });
   await Promise.all([server.start(), peer.start()]);
   const changes = followChanges(peer, {
     server: 'demo',
     agreement: { era, newest: era, protocolVersion: '', capabilities, serverInfo: {}, instructions: undefined },
-    onNotification: (method, params) => void heard.push([method, params]),
+    onNotification: (method, params) => void received.push([method, params]),
     clock: () => now,
     wait(ms, signal) {
       delays.push(ms);
@@ -76,20 +84,20 @@ export async function following({ era = 'modern', capabilities = ALL, refusal, h
     server,
     listens,
     requests,
-    heard,
+    received,
     delays,
-    say: (method: string, params: JsonObject, tag = listens.at(-1)?.id) =>
+    notify: (method: string, params: JsonObject, tag = listens.at(-1)?.id) =>
       server.notify(method, { ...params, _meta: { [TAG]: tag, ...(params._meta as JsonObject) } }).then(settled),
     retry: () => {
       retry();
       return settled();
     },
-    pass: (ms: number) => {
+    advance: (ms: number) => {
       now += ms;
     },
     isOpen: () => listens.map(({ signal }) => !signal.aborted),
   };
 }
 
-/** In-process lines deliver on microtasks: after one turn of the loop all is said. */
+/** Waits one turn of the event loop. In-process transports deliver on microtasks, so all messages have arrived. */
 export const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
