@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
-/** Whether a process runs. Not `kill(pid, 0)`: that also finds a zombie whose new parent has not looked yet. */
+/** Tests whether a process runs. `kill(pid, 0)` would also succeed for a zombie that its parent has not reaped. */
 export function alive(pid: number): boolean {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -10,18 +10,21 @@ export function alive(pid: number): boolean {
   }
 }
 
-/** The running processes whose environment holds this text, which their children inherit. */
+/** Returns the running processes whose environment contains this text. Child processes inherit it. */
 export const carriersOf = (text: string): readonly number[] => running('environ', text);
 
-/** Kills processes with SIGKILL. One of them may end with another before its turn. */
+/** Kills processes with SIGKILL. Ignores those that have already ended. */
 export function killAll(pids: readonly number[]): void {
   for (const pid of pids) attempt(() => process.kill(pid, 'SIGKILL'));
 }
 
-/** The running processes with this text among their arguments, which nothing but another program takes from them. */
+/** Returns the running processes with this text in their arguments. They keep it until they exec another program. */
 export const runningWith = (text: string): readonly number[] => running('cmdline', text);
 
-/** What this machine calls the processes that these numbers mean to the carriers of a text, in their own namespace if they have one. */
+/**
+ * Translates process ids of a PID namespace to those of this machine. The namespace is that of the processes with
+ * this text in their environment. Without a separate namespace the ids stay the same.
+ */
 export function hostPids(own: readonly number[], text: string): readonly number[] {
   const outside = namespaceOf('self');
   const namespaces = new Set(carriersOf(text).map(namespaceOf));
@@ -36,15 +39,15 @@ const namespaceOf = (pid: string | number) => attempt(() => readlinkSync(`/proc/
 const ownNumberOf = (pid: string) =>
   Number(attempt(() => /^NSpid:.*\s(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]));
 
-function attempt<T>(look: () => T): T | undefined {
+function attempt<T>(read: () => T): T | undefined {
   try {
-    return look();
+    return read();
   } catch {
-    return undefined; // It has ended meanwhile.
+    return undefined; // The process has ended.
   }
 }
 
-/** The running watchdogs of the Heddle that gave out this mark. */
+/** Returns the running watchdogs of the Heddle process that created this mark. */
 export function watchdogsOf(mark: string): readonly number[] {
   return running('cmdline', `heddle-watchdog\0HEDDLE_LINE=${mark.slice(0, mark.lastIndexOf('.'))}\0`);
 }

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 
-/** True in `npm run soak`, where tests also check time and memory. A busy machine would fail them without a fault. */
+/** True in `npm run soak`, where tests also check time and memory. On a busy machine such checks fail without a fault. */
 export const MEASURES = process.env.HEDDLE_TEST_SCALE === 'full';
 
 /** Runs a task. A soak run fails when the task takes longer than the limit. */

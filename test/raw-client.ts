@@ -5,26 +5,26 @@ import { until } from './until.ts';
 
 export interface RawAnswer {
   readonly status: number;
-  /** By names in small letters. */
+  /** The header fields, by lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Who wrote it: Node begins the names of its own headers with capitals. */
+  /** The writer: `plain` for the fast path, `node` for Node's HTTP server, which writes `Date` with a capital. */
   readonly way: 'plain' | 'node';
 }
 
 export interface RawClient {
   readonly socket: Socket;
-  /** What has come so far. */
+  /** Returns all text received so far. */
   text(): string;
-  /** The answers that have come whole. */
+  /** Returns the complete responses. */
   answers(): readonly RawAnswer[];
-  /** Waits until there are so many of them, and gives them. */
+  /** Waits for this number of responses and returns them. */
   answered(count: number): Promise<readonly RawAnswer[]>;
-  /** Settles when the other side has ended the connection, and gives every answer there was. */
+  /** Waits until the server ends the connection. Returns all responses. */
   ended(): Promise<readonly RawAnswer[]>;
 }
 
-/** A client of HTTP that writes the bytes it is given; gone when the test ends. */
+/** Opens an HTTP client whose test writes the raw bytes. Closes it when the test ends. */
 export async function rawClient({ port }: { readonly port: number }): Promise<RawClient> {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true, noDelay: true });
   onTestFinished(() => void socket.destroy());
@@ -43,7 +43,7 @@ export async function rawClient({ port }: { readonly port: number }): Promise<Ra
     text,
     answers,
     async answered(count) {
-      await until(`there are ${count} answers`, () => answers().length >= count);
+      await until(`there are ${count} responses`, () => answers().length >= count);
       return answers();
     },
     async ended() {
@@ -77,7 +77,7 @@ function fieldOf(line: string): [string, string] {
 
 interface Body {
   readonly text: string;
-  /** What comes after it. */
+  /** The text after the body. */
   readonly rest: string;
 }
 

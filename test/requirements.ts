@@ -1,13 +1,13 @@
 import { it } from 'vitest';
 
 interface Requirement {
-  /** What Heddle does, in one sentence. */
+  /** The behaviour of Heddle, in one sentence. */
   readonly does: string;
-  /** True when it is met in full; then at least one test has to cite it. */
+  /** True when it is met in full. At least one test must cite it then. */
   readonly done: boolean;
 }
 
-/** What Heddle is to be, one sentence per row. Tests cite the ids with `verifies`; `npm run requirements` reports. */
+/** The requirements of Heddle. Tests cite the ids with `verifies`, and `npm run requirements` reports them. */
 export const REQUIREMENTS = {
   // Configuration and discovery
   C1: {
@@ -33,12 +33,12 @@ export const REQUIREMENTS = {
   T2: { does: 'Each server has a state with a reason, listed without starting anything.', done: true },
   T3: { does: 'Servers start when needed, time out on their own, and never hold up one another.', done: true },
   T4: { does: 'A stdio server lives in its own process group, and none of that group outlives Heddle.', done: true },
-  T5: { does: 'A lost line fails its calls at once and is opened again with growing delays.', done: true },
+  T5: { does: 'A lost connection fails its calls at once and is opened again with growing delays.', done: true },
   T6: { does: 'Each request has its own timer, cancels upstream, and leaves nothing behind.', done: true },
   T7: { does: 'Idle servers are probed, and calls route around an unhealthy one.', done: true },
   T8: { does: 'All pages of tools, resources and prompts are found, and changes refresh just that list.', done: true },
   T9: { does: 'Notifications reach any number of handlers by method, both ways.', done: true },
-  T10: { does: 'What a server asks of its user (forms, URLs, sampling, roots) reaches that user.', done: false },
+  T10: { does: 'Input requests of a server (forms, URLs, sampling, roots) reach the user of the call.', done: false },
   T11: { does: 'All five protocol versions are spoken, and no server is spawned twice to find out.', done: true },
 
   // Authorization towards upstreams
@@ -66,7 +66,7 @@ export const REQUIREMENTS = {
   R10: { does: 'Definitions have digests and can be registered, updated and removed at run time.', done: false },
 
   // Governance
-  G1: { does: 'Every call of every face passes one pipeline in one pinned order.', done: false },
+  G1: { does: 'Every call of every front end passes one pipeline in one pinned order.', done: false },
   G2: { does: 'Permission rules allow, ask or deny; where none matches, the mode decides.', done: false },
   G3: { does: 'Policies are expressions over the call, and can be replayed over the past.', done: false },
   G4: { does: 'Arguments and results are checked against their schemas, with errors a model can use.', done: false },
@@ -78,7 +78,7 @@ export const REQUIREMENTS = {
   G10: { does: 'Secrets, personal data and control characters are filtered from what comes back.', done: false },
   G11: { does: 'Every attempt is audited in a hash chain; without the log nothing with effects runs.', done: false },
   G12: { does: 'Unusual behaviour of callers and tools raises events.', done: false },
-  G13: { does: 'User code may run before and after calls, questions and approvals.', done: false },
+  G13: { does: 'User code may run before and after calls, input requests and approvals.', done: false },
 
   // Sandbox
   S1: { does: 'The operating system enforces a server’s sandbox, or the server does not start.', done: false },
@@ -109,7 +109,7 @@ export const REQUIREMENTS = {
   // The gateway
   P1: { does: 'All servers are one MCP endpoint, and answers pass through unharmed.', done: true },
   P2: { does: 'Profiles offer named subsets with their own names and permissions.', done: false },
-  P3: { does: 'Clients and servers of different protocol eras talk, questions included.', done: true },
+  P3: { does: 'Clients and servers of different protocol eras interoperate, input requests included.', done: true },
   P4: { does: 'The gateway knows who calls, checks roles, and listens on loopback by default.', done: false },
   P5: { does: 'The official conformance suite passes, as server and as client.', done: false },
   P6: { does: 'Bad input gets the right error and affects no other client.', done: true },
@@ -163,7 +163,7 @@ export const REQUIREMENTS = {
 
 export type RequirementId = keyof typeof REQUIREMENTS;
 
-/** A test that proves (part of) one requirement; the id leads its name. */
+/** Defines a test of a requirement. Its title begins with the id. */
 export function verifies(id: RequirementId, name: string, body: () => void | Promise<void>, timeoutMs?: number): void {
   it(`${id}: ${name}`, body, timeoutMs);
 }

@@ -6,7 +6,7 @@ import type { JsonObject } from '../src/core/call.ts';
 import { type OpenOptions, openHeddle as openClient } from '../src/index.ts';
 import { type HeddleOptions, openHeddle } from '../src/open-heddle.ts';
 
-interface Place {
+interface ProjectOptions {
   /** The project folder. Without it the test gets a new one. */
   readonly folder?: string | undefined;
   /** The content of heddle.json. With it the project is trusted. */
@@ -15,7 +15,7 @@ interface Place {
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
-type PlacedOptions<Options> = Omit<Options, 'cwd' | 'env' | 'config'> & Place;
+type WithProject<Options> = Omit<Options, 'cwd' | 'env' | 'config'> & ProjectOptions;
 
 /** Creates a folder, and deletes it when the test ends. */
 export async function temporaryFolder(): Promise<string> {
@@ -24,17 +24,17 @@ export async function temporaryFolder(): Promise<string> {
   return folder;
 }
 
-/** Opens what front ends use, in a temporary folder. Closes it when the test ends. */
-export async function temporaryHeddle({ folder, config, env, ...options }: PlacedOptions<HeddleOptions> = {}) {
-  return closeAfterTest(await openHeddle({ ...(await place({ folder, config, env })), ...options }));
+/** Opens the `Heddle` of the front ends in a temporary folder. Closes it when the test ends. */
+export async function temporaryHeddle({ folder, config, env, ...options }: WithProject<HeddleOptions> = {}) {
+  return closeAfterTest(await openHeddle({ ...(await prepareProject({ folder, config, env })), ...options }));
 }
 
-/** Opens what programs import, in a temporary folder. Closes it when the test ends. */
-export async function temporaryHeddleClient({ folder, config, env, ...options }: PlacedOptions<OpenOptions> = {}) {
-  return closeAfterTest(await openClient({ ...(await place({ folder, config, env })), ...options }));
+/** Opens the `HeddleClient` of the library in a temporary folder. Closes it when the test ends. */
+export async function temporaryHeddleClient({ folder, config, env, ...options }: WithProject<OpenOptions> = {}) {
+  return closeAfterTest(await openClient({ ...(await prepareProject({ folder, config, env })), ...options }));
 }
 
-async function place({ folder, config, env = { PATH: process.env.PATH } }: Place) {
+async function prepareProject({ folder, config, env = { PATH: process.env.PATH } }: ProjectOptions) {
   const cwd = folder ?? (await temporaryFolder());
   if (config) await writeFile(join(cwd, 'heddle.json'), JSON.stringify(config));
   return { cwd, env: { ...env, HEDDLE_HOME: join(cwd, 'home') }, ...(config && { trustProject: true }) };

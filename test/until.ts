@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
-// Only a failing test waits this long: a slow machine must never be the reason for a failure.
+// Only a failing test waits this long. A slow machine must not fail a test.
 const DEADLINE_MS = 60_000;
 
-/** Waits for something that happens in its own time, and fails with `what` when it does not. */
+/** Polls a condition every 5 ms. After 60 s it throws an error that names `what`. */
 export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
   const end = performance.now() + DEADLINE_MS;
   while (!(await holds())) {

@@ -1,12 +1,12 @@
-// The client that the conformance suite starts, once per scenario and all at once: Heddle's library, told what to do.
-// The suite gives the address of its server as the last argument, and the rest in MCP_CONFORMANCE_…
+// The client under test of the conformance suite, which is Heddle's library. The suite starts it once per scenario, all
+// at once. The last argument is the URL of the suite's server; MCP_CONFORMANCE_… variables have the scenario.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { HeddleClient, HostOptions, JsonObject } from '../../src/index.ts';
 
 interface Scenario {
-  /** How this program answers what the server asks. */
+  /** The handlers for input requests of the server. */
   readonly host?: HostOptions;
   readonly play: (heddle: HeddleClient) => Promise<unknown>;
 }
@@ -33,7 +33,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
     async play(heddle) {
       for (const tool of ['test_mrtr_echo_state', 'test_mrtr_no_state', 'test_mrtr_unrelated'])
         await call(heddle, tool);
-      // Refusing such a result is as right as taking it.
+      // The suite accepts both a refusal and a result here.
       await call(heddle, 'test_mrtr_no_result_type').catch((thrown) => process.stderr.write(`refused: ${thrown}\n`));
     },
   },
@@ -54,7 +54,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
 };
 
-/** Calls every tool of the server that Heddle offers, with arguments that fit. */
+/** Calls every tool of the suite's server, with example arguments that match its schema. */
 async function callAll(heddle: HeddleClient): Promise<void> {
   const { exampleOf } = await import('../../src/schema/example.ts');
   for (const { name, servers, definition } of await heddle.tools()) {

@@ -1,5 +1,5 @@
-// What the conformance suite's client is pointed at: the fixture of one era, and a real `heddle up` in front of it.
-// `node stage.ts legacy|modern http|stdio` prints the gateway's address, and takes both down when its input ends.
+// Starts the conformance fixture of one era and a real `heddle up` in front of it, for the suite's client.
+// `node stage.ts legacy|modern http|stdio` prints the gateway's URL, and ends both when its stdin ends.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const PROFILE = 'suite';
-const [era = 'modern', carrier = 'http'] = process.argv.slice(2);
+const [era = 'modern', transport = 'http'] = process.argv.slice(2);
 
 const fixture = join(ROOT, 'test', 'servers', `conformance-fixture-${era}.ts`);
 const folder = mkdtempSync(join(tmpdir(), 'heddle-stage-'));
@@ -19,14 +19,14 @@ process.stdin.resume().once('end', close);
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, close);
 
 const server =
-  carrier === 'stdio'
+  transport === 'stdio'
     ? { command: process.execPath, args: [fixture, '--stdio'] }
     : { type: 'http', url: await firstLine([fixture]) };
 const config = join(folder, 'heddle.json');
 writeFileSync(
   config,
   JSON.stringify({
-    // Whoever tries the protocol out is not the person to ask whether a tool may run, and asks more than a person does.
+    // The suite cannot approve calls, so its tools are allowed. It sends more sampling requests than the default limit.
     mcpServers: { fixture: server },
     permissions: { allow: ['mcp__fixture'] },
     sampling: { maxCalls: 1000, windowMs: 60_000, maxTokens: 4096 },
@@ -38,7 +38,7 @@ const up = ['up', '--config', config, '--profile', PROFILE, '--port', '0', '--js
 const { url } = JSON.parse(await firstLine([join(ROOT, 'bin', 'heddle'), ...up]));
 process.stdout.write(`${url}\n`);
 
-/** Starts a program of ours, and waits for what it says when it is ready. */
+/** Starts a Node program and returns the first line of its stdout, which it prints when it is ready. */
 async function firstLine(args: readonly string[]): Promise<string> {
   const env = { ...process.env, HOME: folder, HEDDLE_HOME: join(folder, 'home') };
   const child = spawn(process.execPath, args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] });

@@ -22,21 +22,25 @@ type Judge = (name: string, run: Run) => [string, { readonly name: string; reado
 const VERDICT = join(import.meta.dirname, '..', '..', 'tools', 'conformance-verdict.mjs');
 const { judge } = (await import(VERDICT)) as { judge: Judge };
 
-const check = (id: string, status: Check['status']): Check => ({ id, status, description: `what ${id} is about` });
+const check = (id: string, status: Check['status']): Check => ({ id, status, description: `the description of ${id}` });
 const wrongWith = (...checks: readonly Check[]) => {
   const expected = [{ scenario: 'tasks', checks: ['known'] }];
   const played = new Map([['server-tasks', { checks }]]);
   return judge('a run', { scenarios: 1, least: 0, played, expected, output: '' })[1].flatMap(({ wrong }) => wrong);
 };
 
-verifies('P5', 'a check of the suite that is not expected to fail fails the run, whatever its scenario', () => {
+verifies('P5', 'fails the run for each failed check that is not expected to fail', () => {
   expect(wrongWith(check('known', 'FAILURE'), check('good', 'SUCCESS'))).toEqual([]);
-  expect(wrongWith(check('known', 'FAILURE'), check('good', 'FAILURE'))).toEqual(['FAILURE good: what good is about']);
-  expect(wrongWith(check('known', 'FAILURE'), check('good', 'WARNING'))).toEqual(['WARNING good: what good is about']);
+  expect(wrongWith(check('known', 'FAILURE'), check('good', 'FAILURE'))).toEqual([
+    'FAILURE good: the description of good',
+  ]);
+  expect(wrongWith(check('known', 'FAILURE'), check('good', 'WARNING'))).toEqual([
+    'WARNING good: the description of good',
+  ]);
   expect(wrongWith(check('known', 'SUCCESS'))).toEqual([expect.stringContaining('It passes now')]);
 });
 
-verifies('P5', 'only what a server of the older era has no words for is expected to fail, check by check', () => {
+verifies('P5', 'expects only those checks to fail that a legacy server cannot satisfy', () => {
   expect(Object.keys(expectedFailures)).toEqual(['2026-07-28 with a legacy server']);
   const listed = expectedFailures['2026-07-28 with a legacy server'];
   const tasks = listed.filter(({ scenario }) => scenario.startsWith('tasks-'));
@@ -47,7 +51,7 @@ verifies('P5', 'only what a server of the older era has no words for is expected
     'sep-2575-server-rejects-undeclared-capability',
     'sep-2575-missing-capability-http-400',
   ]);
-  // Nothing there begins a task, so what is asked of one cannot be seen; the rest of each scenario has to pass.
+  // A legacy server begins no task of the extension, so checks of its tasks fail. The other checks must pass.
   const counts = Object.fromEntries(tasks.map(({ scenario, checks }) => [scenario, new Set(checks).size]));
   expect(counts).toEqual({
     'tasks-capability-negotiation': 2,
@@ -62,13 +66,13 @@ verifies('P5', 'only what a server of the older era has no words for is expected
   });
 });
 
-verifies('P5', 'a run of the suite is one in both roles unless one is named', () => {
-  const saying = (name: string, role: string) => `export const ${name} = async () => console.log('${role}');\n`;
+verifies('P5', 'runs the suite as client and as server, unless an argument names one role', () => {
+  const printing = (name: string, role: string) => `export const ${name} = async () => console.log('${role}');\n`;
   const cwd = temporaryTree({
     copied: ['tools/conformance.mjs'],
     written: {
-      'tools/conformance-client.mjs': saying('asClient', 'client'),
-      'tools/conformance-server.mjs': saying('asServer', 'server'),
+      'tools/conformance-client.mjs': printing('asClient', 'client'),
+      'tools/conformance-server.mjs': printing('asServer', 'server'),
       'tools/conformance-suite.mjs': "export const scratch = 'scratch';\n",
       'tools/install.mjs': 'export const install = async () => {};\n',
     },

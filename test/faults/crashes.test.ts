@@ -41,7 +41,7 @@ async function opened(names: readonly string[], more: object = {}): Promise<Cras
 const textOf = ({ value }: { value: object }) => (value as { content: { text: string }[] }).content[0]?.text;
 const codeOf = (thrown: unknown) => HeddleError.from(thrown).code;
 
-verifies('R4', 'a crash with 50 calls in flight is one failure: the next call succeeds', async () => {
+verifies('R4', 'counts a crash with 50 calls in flight as one failure: the next call succeeds', async () => {
   const { heddle, kill } = await opened(['a']);
   await heddle.call('a.echo', { message: 'up' });
   const lost = Array.from({ length: IN_FLIGHT }, () => heddle.call('a.hold', {}).catch(codeOf));
@@ -58,7 +58,7 @@ const BROKEN_STREAMS: readonly [string, (response: ServerResponse) => void][] = 
 ];
 
 for (const [how, breakStream] of BROKEN_STREAMS) {
-  verifies('R4', `50 calls over HTTP whose responses are ${how} are one failure`, async () => {
+  verifies('R4', `counts 50 calls over HTTP whose responses are ${how} as one failure`, async () => {
     const server = await faultyHttp();
     onTestFinished(() => server.close());
     const heddle = await temporaryHeddleClient({ servers: { a: { url: server.url } } });
@@ -75,7 +75,7 @@ for (const [how, breakStream] of BROKEN_STREAMS) {
   });
 }
 
-verifies('R4', 'a new connection lets the next call through, although five crashes opened the breaker', async () => {
+verifies('R4', 'sends the next call on a new connection, although five crashes opened the breaker', async () => {
   const { heddle, kill } = await opened(['a'], { reconnect: { maxAttempts: 20, delayMs: 1 } });
   for (let crash = 0; crash < 7; crash++) {
     await heddle.call('a.echo', { message: 'connects it' });
@@ -88,7 +88,7 @@ verifies('R4', 'a new connection lets the next call through, although five crash
   expect(textOf(await heddle.call('a.hold', { message: 'back' }))).toBe('back');
 });
 
-verifies('R4', 'a pool of two under load with 13 crashes refuses no call unsent', async () => {
+verifies('R4', 'refuses no call unsent in a pool of two under load with 13 crashes', async () => {
   const { heddle, kill } = await opened(['a', 'b'], { reconnect: { maxAttempts: 20, delayMs: 1 } });
   await heddle.tools();
   const failures: string[] = [];

@@ -10,7 +10,7 @@ import { until } from '../until.ts';
 const TINY = join(import.meta.dirname, '../servers/tiny-server.sh');
 const LIST_WAIT_MS = 2000;
 
-/** Forty servers that work, and ten that are dead in every way a process can be. */
+/** Returns the entries of forty working servers and ten that fail, two in each of five ways. */
 function fifty(tag: string): Record<string, { command: string; args: string[] }> {
   const dead = [
     { command: 'no-such-program', args: [] },
@@ -33,7 +33,7 @@ verifies('F10', 'with ten of fifty servers dead the list comes in two seconds, a
     await heddle.close();
     await until('no process is left', () => runningWith(tag).length === 0);
   });
-  // The wait is two seconds; the rest is what this machine needs to look at its own timers while it starts processes.
+  // `heddle.tools()` waits two seconds. Timers may fire up to one second late while fifty processes start.
   const first = await within(LIST_WAIT_MS + 1000, () => heddle.tools());
   if (MEASURES) expect(first.length).toBeGreaterThan(0);
   const live = async () => (await heddle.tools()).filter(({ name }) => name.startsWith('mcp__live')).length;

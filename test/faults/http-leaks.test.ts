@@ -14,8 +14,8 @@ const STREAM = { 'content-type': 'text/event-stream' };
 const MAX_AT_ONCE = 32;
 const MAX_ANSWERED = 256;
 
-/** A server that leaves every POST unanswered but the handshake, and counts those that are open. */
-async function deafServer(hello = '') {
+/** Starts a server that answers no POST except `notifications/initialized`, and counts the open ones. */
+async function silentServer(hello = '') {
   const open = new Set<ServerResponse>();
   const streams: ServerResponse[] = [];
   const posted: JsonObject[] = [];
@@ -31,9 +31,10 @@ async function deafServer(hello = '') {
     open.add(response);
     response.on('close', () => open.delete(response));
   });
-  const say = (message: JsonObject) => streams[0]?.write(`data: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`);
+  const send = (message: JsonObject) =>
+    streams[0]?.write(`data: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`);
   onTestFinished(() => server.close());
-  return { url: new URL(server.url), open, streams, posted, say };
+  return { url: new URL(server.url), open, streams, posted, send };
 }
 
 function abortable() {
@@ -53,7 +54,7 @@ const KINDS: readonly [string, string, (options: Options) => Transport][] = [
 
 for (const [kind, hello, open] of KINDS) {
   const connect = async (acceptMs = 60_000) => {
-    const server = await deafServer(hello);
+    const server = await silentServer(hello);
     const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
     onTestFinished(() => dispatcher.destroy());
     const peer = new Peer(open({ server: 'demo', url: server.url, dispatcher, acceptMs }), { server: 'demo' });
@@ -68,14 +69,14 @@ for (const [kind, hello, open] of KINDS) {
     return connected;
   };
 
-  verifies('T6', `${kind}: keeps no socket for calls that were given up, however deaf the server is`, async () => {
+  verifies('T6', `${kind}: keeps no socket for cancelled calls that the server does not answer`, async () => {
     const { peer, open: sockets, posted } = await start();
     const { signal, abort } = abortable();
     const calls = Array.from({ length: 20 }, () => peer.request('tools/call', {}, { deadlineMs: 60_000, signal }));
-    await until('all have arrived', () => posted.length === 20);
+    await until('all calls have arrived', () => posted.length === 20);
     abort();
     for (const call of calls) await expect(call).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
-    await until('all were cancelled', () => posted.length === 40);
+    await until('all cancellations have arrived', () => posted.length === 40);
     await until('only the cancellations have sockets', () => sockets.size === 20);
     await peer.close();
     await until('no socket is left', () => sockets.size === 0);
@@ -83,9 +84,11 @@ for (const [kind, hello, open] of KINDS) {
 
   verifies('T5', `${kind}: closes the sockets of messages that the server never accepted`, async () => {
     const { peer, open: sockets, posted } = await start();
-    const told = Array.from({ length: 3 }, () => peer.notify('notifications/x'));
-    const failed = Promise.all(told.map((one) => expect(one).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' })));
-    await until('they have arrived', () => posted.length === 3);
+    const notifications = Array.from({ length: 3 }, () => peer.notify('notifications/x'));
+    const failed = Promise.all(
+      notifications.map((one) => expect(one).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' })),
+    );
+    await until('the notifications have arrived', () => posted.length === 3);
     await peer.close();
     await failed;
     await until('no socket is left', () => sockets.size === 0);
@@ -94,14 +97,14 @@ for (const [kind, hello, open] of KINDS) {
 
   verifies(
     'T6',
-    `${kind}: gives up telling something when it is told to, and when the server does not take it`,
+    `${kind}: gives up a notification when it is aborted, and when the server does not accept it in time`,
     async () => {
       const { peer, open: sockets, posted } = await start();
       const { signal, abort } = abortable();
-      const told = peer.notify('notifications/x', {}, signal);
-      await until('it has arrived', () => posted.length === 1);
+      const notified = peer.notify('notifications/x', {}, signal);
+      await until('the notification has arrived', () => posted.length === 1);
       abort();
-      await expect(told).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
+      await expect(notified).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
       await until('its socket is closed', () => sockets.size === 0);
       await expect(peer.notify('notifications/x', {}, signal)).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
       expect(posted).toHaveLength(1);
@@ -111,13 +114,13 @@ for (const [kind, hello, open] of KINDS) {
     },
   );
 
-  verifies('T5', `${kind}: answers a flood of questions a few at a time`, async () => {
-    const { open: sockets, posted, say } = await start();
-    for (let id = 0; id < 300; id++) say({ id, method: 'ping' });
+  verifies('T5', `${kind}: answers a flood of requests, at most ${MAX_AT_ONCE} at a time`, async () => {
+    const { open: sockets, posted, send } = await start();
+    for (let id = 0; id < 300; id++) send({ id, method: 'ping' });
     let most = 0;
     for (let accepted = 0; accepted < 300; ) {
       const expected = Math.min(MAX_AT_ONCE, 300 - accepted);
-      await until('as many as may be are open', () => sockets.size >= expected);
+      await until('the allowed number is open', () => sockets.size >= expected);
       most = Math.max(most, sockets.size);
       for (const response of [...sockets].slice(0, expected)) {
         sockets.delete(response);
@@ -128,16 +131,20 @@ for (const [kind, hello, open] of KINDS) {
     expect([most, posted.length]).toEqual([MAX_AT_ONCE, 300]);
   });
 
-  verifies('T5', `${kind}: keeps no socket for each call that was answered on another stream`, async () => {
-    const { peer, open: sockets, posted, say } = await start();
-    for (let call = 1; call <= MAX_ANSWERED + 50; call++) {
-      const answer = peer.request('tools/call', {}, { deadlineMs: 120_000 });
-      await until('it has arrived', () => posted.length === call);
-      say({ id: posted.at(-1)?.id ?? null, result: {} });
-      await answer;
-    }
-    await until('the oldest are closed', () => sockets.size <= MAX_ANSWERED);
-    await peer.close();
-    await until('no socket is left', () => sockets.size === 0);
-  });
+  verifies(
+    'T5',
+    `${kind}: keeps at most ${MAX_ANSWERED} sockets of calls that were answered on another stream`,
+    async () => {
+      const { peer, open: sockets, posted, send } = await start();
+      for (let call = 1; call <= MAX_ANSWERED + 50; call++) {
+        const answer = peer.request('tools/call', {}, { deadlineMs: 120_000 });
+        await until('the call has arrived', () => posted.length === call);
+        send({ id: posted.at(-1)?.id ?? null, result: {} });
+        await answer;
+      }
+      await until('the oldest sockets are closed', () => sockets.size <= MAX_ANSWERED);
+      await peer.close();
+      await until('no socket is left', () => sockets.size === 0);
+    },
+  );
 }

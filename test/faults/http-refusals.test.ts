@@ -28,7 +28,7 @@ for (const [status, when, retryAfter] of [
   [503, 'seconds', () => '1'],
   [503, 'a date', soon],
 ] as const) {
-  verifies('F4', `comes back once when a ${status} says when, in ${when}`, async () => {
+  verifies('F4', `repeats a call once after a ${status} with Retry-After as ${when}`, async () => {
     const { act, faults, calls } = await started();
     faults.push((response) => response.writeHead(status, { 'retry-after': retryAfter() }).end());
     await expect(act()).resolves.toMatchObject(done);
@@ -46,7 +46,7 @@ verifies('F4', 'does not repeat a write after a 503, which a proxy may send once
   expect(calls()).toBe(4);
 });
 
-verifies('F4', 'does not come back a second time, and says how long the server wants to be left alone', async () => {
+verifies('F4', 'does not repeat a call twice, and reports the Retry-After of the second refusal', async () => {
   const { act, faults, calls } = await started();
   faults.push(refuse(429, { 'retry-after': '0' }), refuse(429, { 'retry-after': '30' }));
   await expect(act()).rejects.toMatchObject({
@@ -56,7 +56,7 @@ verifies('F4', 'does not come back a second time, and says how long the server w
   expect(calls()).toBe(3);
 });
 
-verifies('F4', 'does not wait longer than the caller would', async () => {
+verifies('F4', 'does not wait for a Retry-After beyond the timeout of the call', async () => {
   const { heddle, faults, calls } = await started();
   faults.push(refuse(503, { 'retry-after': '30' }));
   const failure = { code: 'UPSTREAM_FAILED', details: { status: 503, retryAfterMs: 30_000 } };
@@ -64,21 +64,21 @@ verifies('F4', 'does not wait longer than the caller would', async () => {
   expect(calls()).toBe(2);
 });
 
-verifies('F4', 'never sends a call that was cancelled while it waited', async () => {
+verifies('F4', 'does not send a call that was cancelled while it waited', async () => {
   const { heddle, act, faults, calls } = await started();
   const abort = new AbortController();
   const refused = Promise.withResolvers<void>();
   faults.push((response) => void response.writeHead(429, { 'retry-after': '1' }).end(() => refused.resolve()));
   const call = heddle.call('up.act', {}, { timeoutMs: 10_000, signal: abort.signal });
   await refused.promise;
-  await act(); // Its answer was sent after the refusal, so that is known by now.
+  await act(); // Its response was sent after the refusal, so the refusal has arrived.
   abort.abort();
   await expect(call).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
   await act();
-  expect(calls()).toBe(4); // The first of all, the cancelled one, and these two.
+  expect(calls()).toBe(4); // The call in `started`, the cancelled one, and these two.
 });
 
-verifies('F4', 'does not repeat a call after a 503 that does not say when to come back', async () => {
+verifies('F4', 'does not repeat a call after a 503 without Retry-After', async () => {
   const { act, faults, calls } = await started();
   faults.push(refuse(503));
   await expect(act()).rejects.toMatchObject({ code: 'UPSTREAM_FAILED', details: { status: 503 } });
@@ -88,9 +88,9 @@ verifies('F4', 'does not repeat a call after a 503 that does not say when to com
 const GONE = '{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}';
 for (const [what, body] of [
   ['with -32001', GONE],
-  ['without a word', ''],
+  ['without a body', ''],
 ] as const) {
-  verifies('T5', `begins a new session and calls again when the old one is gone: 404 ${what}`, async () => {
+  verifies('T5', `begins a new session and calls again after a 404 ${what}`, async () => {
     const { act, faults, calls, handshakes } = await started();
     faults.push(refuse(404, { 'content-type': 'application/json' }, body));
     await expect(act()).resolves.toMatchObject(done);
@@ -98,7 +98,7 @@ for (const [what, body] of [
   });
 }
 
-verifies('T5', 'begins one new session for all the calls that have lost the old one', async () => {
+verifies('T5', 'begins one new session for all calls that lost the old one', async () => {
   const { act, forget, handshakes } = await started();
   forget();
   const results = await Promise.all(Array.from({ length: 20 }, () => act()));
@@ -106,7 +106,7 @@ verifies('T5', 'begins one new session for all the calls that have lost the old 
   expect(handshakes()).toBe(2);
 });
 
-verifies('T5', 'calls again only once when each new session is gone at once', async () => {
+verifies('T5', 'calls again only once when the new session is lost at once', async () => {
   const { act, faults, calls } = await started();
   faults.push(refuse(404), refuse(404));
   await expect(act()).rejects.toMatchObject({ details: { status: 404, sessionGone: true } });
@@ -114,7 +114,7 @@ verifies('T5', 'calls again only once when each new session is gone at once', as
   await expect(act()).resolves.toMatchObject(done);
 });
 
-verifies('F4', 'gives nothing to an address that a redirect names', async () => {
+verifies('F4', 'sends nothing to the target of a redirect', async () => {
   const { act, faults } = await started();
   const { url, requests, close } = await listen((_, response) => response.end('{}'));
   onTestFinished(() => close());
@@ -142,17 +142,13 @@ verifies('T1', 'refuses a server with a self-signed certificate and names the pr
   expect(requests).toBe(0);
 });
 
-verifies(
-  'F4',
-  'a 401 in the middle of a call is known at once, and what else is under way comes to its end',
-  async () => {
-    const { heddle, act, faults } = await started();
-    const answered = Promise.withResolvers<void>();
-    faults.push((_, answer) => void answered.promise.then(answer), refuse(401));
-    const slow = act();
-    await expect(act()).rejects.toMatchObject({ code: 'AUTH_NEEDED' });
-    expect((await heddle.servers.list()).find(({ name }) => name === 'up')).toMatchObject({ state: 'needs-auth' });
-    answered.resolve();
-    await expect(slow).resolves.toMatchObject(done);
-  },
-);
+verifies('F4', 'sets needs-auth at once after a 401, and lets the other calls in flight finish', async () => {
+  const { heddle, act, faults } = await started();
+  const answered = Promise.withResolvers<void>();
+  faults.push((_, answer) => void answered.promise.then(answer), refuse(401));
+  const slow = act();
+  await expect(act()).rejects.toMatchObject({ code: 'AUTH_NEEDED' });
+  expect((await heddle.servers.list()).find(({ name }) => name === 'up')).toMatchObject({ state: 'needs-auth' });
+  answered.resolve();
+  await expect(slow).resolves.toMatchObject(done);
+});

@@ -10,15 +10,15 @@ import { until } from '../until.ts';
 const signal = new AbortController().signal;
 const PID_SERVER = join(import.meta.dirname, '../servers/pid-server.mjs');
 
-verifies('F2', 'a server that hangs is ended with all its processes, and started again', async () => {
+verifies('F2', 'ends a server that hangs with all its processes, and starts it again', async () => {
   const watchdog = openWatchdog();
   onTestFinished(() => watchdog.close());
   const connect = connectStdio(entryOf({ command: process.execPath, args: [PID_SERVER] }), watchdog);
   const { server, time } = serverOf(tinyServer(), { connect });
-  const line = await server.connect(signal);
-  const { value } = (await line.send(toolCall('who'))) as unknown as { value: { content: [{ text: string }] } };
+  const connection = await server.connect(signal);
+  const { value } = (await connection.send(toolCall('who'))) as unknown as { value: { content: [{ text: string }] } };
   const mark = `HEDDLE_LINE=${value.content[0].text}`;
-  // All that carry the mark are ours, by the names this machine gives them.
+  // The processes of the server, by their ids on this machine.
   const family = carriersOf(mark);
   for (const pid of family) process.kill(pid, 'SIGSTOP');
   for (let n = 0; n < 4; n++) {
@@ -29,9 +29,9 @@ verifies('F2', 'a server that hangs is ended with all its processes, and started
     await checked;
   }
   expect(server.status).toMatchObject({ state: 'pending', reason: expect.stringContaining('stopped answering') });
-  await line.closed;
-  await until('all of it is gone', () => !family.some(alive) && carriersOf(mark).length === 0);
+  await connection.closed;
+  await until('no process is left', () => !family.some(alive) && carriersOf(mark).length === 0);
   time.pass(10_000);
-  await until('it is back', () => server.status.state === 'connected');
+  await until('it is connected again', () => server.status.state === 'connected');
   await expect(server.connection?.send(toolCall('who'))).resolves.toMatchObject({ kind: 'complete' });
 });

@@ -1,4 +1,5 @@
-// Calls a tool over HTTP as often as its parent says, 32 at a time over kept connections: `node load.mjs URL TOKEN TOOL`.
+// Calls a tool over HTTP as often as the parent process requests, 32 at a time over keep-alive connections.
+// Usage: `node load.mjs URL TOKEN TOOL`
 import { Agent, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 

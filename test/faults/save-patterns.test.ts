@@ -19,10 +19,11 @@ const REWRITES = process.env.HEDDLE_TEST_SCALE === 'full' ? 500 : 20;
 const KEY = 'hk_save-patterns';
 const CLIENTS = 4;
 
-/** How an editor or a deployment tool saves a file; `gap` lets calls pass while the save is half done. */
+/** The arguments of a save pattern of an editor or deployment tool. */
 interface Saving {
   readonly file: string;
   readonly text: string;
+  /** Waits for some calls while the save is half done. */
   readonly gap: () => Promise<void>;
   /** Waits until Heddle has noticed that the file is gone. */
   readonly noticed: () => Promise<void>;
@@ -37,7 +38,7 @@ const PATTERNS: Readonly<Record<string, (saving: Saving) => Promise<void> | void
     await gap();
     writeFileSync(file, text);
   },
-  'write beside, then rename': ({ file, text }) => {
+  'write another file, then rename': ({ file, text }) => {
     writeFileSync(`${file}.new`, text);
     renameSync(`${file}.new`, file);
   },
@@ -46,7 +47,7 @@ const PATTERNS: Readonly<Record<string, (saving: Saving) => Promise<void> | void
     await gap();
     writeFileSync(file, text);
   },
-  'delete, and write when it was noticed': async ({ file, text, noticed }) => {
+  'delete, and write after Heddle has noticed': async ({ file, text, noticed }) => {
     rmSync(file);
     await noticed();
     writeFileSync(file, text);
@@ -85,10 +86,10 @@ const configText = (generation: number) =>
     mcpServers: { steady: { command: process.execPath, args: [join(SERVERS, 'pid-server.mjs')] } },
     gateway: { apiKeys: [{ name: 'load', sha256: createHash('sha256').update(KEY).digest('hex') }] },
     mode: 'open',
-    [`generation${generation}`]: true, // An unknown key: the problem it causes tells which generation was read.
+    [`generation${generation}`]: true, // An unknown key. The problem report shows which generation was read.
   });
 
-/** Calls until the test ends, one call after the other for each client, and keeps what went wrong. */
+/** Calls a tool until the test ends, one call at a time per client, and collects the failures. */
 function load(url: string) {
   const failures: string[] = [];
   let calls = 0;
@@ -98,9 +99,9 @@ function load(url: string) {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
   async function client(): Promise<void> {
     while (running) {
-      const answer = await fetch(url, { method: 'POST', headers, body });
-      const text = await answer.text();
-      if (answer.status !== 200 || /isError":true|"error":/.test(text)) failures.push(`${answer.status} ${text}`);
+      const response = await fetch(url, { method: 'POST', headers, body });
+      const text = await response.text();
+      if (response.status !== 200 || /isError":true|"error":/.test(text)) failures.push(`${response.status} ${text}`);
       calls++;
     }
   }
@@ -115,7 +116,7 @@ function load(url: string) {
 
 verifies(
   'C13',
-  'no call fails while the configuration is saved in ten ways, deletion included',
+  'fails no call while the configuration is saved in ten ways, deletion included',
   async () => {
     const { folder, up } = project({ 'my.json': configText(0) });
     const file = join(folder, 'my.json');
@@ -130,7 +131,7 @@ verifies(
     for (let generation = 1; generation <= REWRITES; generation++) {
       const name = names[generation % names.length] as string;
       const before = losses();
-      const noticed = () => until('it is noticed', () => losses() > before);
+      const noticed = () => until('the deletion is noticed', () => losses() > before);
       await PATTERNS[name]?.({ file, text: configText(generation), gap, noticed });
       await until(`${name} ${generation}`, () => stderr().includes(`generation${generation}\``));
     }

@@ -8,7 +8,7 @@ import { expectGrowth, residentMegabytes } from '../limits.ts';
 import { verifies } from '../requirements.ts';
 
 const CALLS = process.env.HEDDLE_TEST_SCALE === 'full' ? 100_000 : 10_000;
-const ROUNDS = 8;
+const BATCHES = 8;
 
 interface Load {
   readonly done: number;
@@ -38,15 +38,15 @@ const mean = (numbers: readonly number[]) => numbers.reduce((sum, one) => sum + 
 
 async function run(load: ChildProcess, calls: number): Promise<Load> {
   load.send(calls);
-  const [answer] = await once(load, 'message');
-  return answer as Load;
+  const [result] = await once(load, 'message');
+  return result as Load;
 }
 
 verifies(
   'F11',
-  `${CALLS} calls through one gateway leave no listener, timer or handle, and its memory stays flat`,
+  `leaves no listener, timer or handle after ${CALLS} calls through one gateway, and memory stays flat`,
   async () => {
-    vi.spyOn(process, 'emitWarning').mockImplementation(() => {}); // Counting objects is called experimental.
+    vi.spyOn(process, 'emitWarning').mockImplementation(() => {}); // `queryObjects` emits an experimental warning.
     onTestFinished(() => void vi.restoreAllMocks());
     const odd = { command: process.execPath, args: [join(import.meta.dirname, '../servers/odd-tools.mjs')] };
     const { url } = await gatewayUnderTest({ servers: { odd } });
@@ -56,32 +56,32 @@ verifies(
     const rss: number[] = [];
     const total = { done: 0, wrong: 0 };
     const counts: Leftovers[] = [];
-    for (let round = 1; round <= ROUNDS; round++) {
-      const { done, wrong } = await run(load, CALLS / ROUNDS);
+    for (let batch = 1; batch <= BATCHES; batch++) {
+      const { done, wrong } = await run(load, CALLS / BATCHES);
       total.done += done;
       total.wrong += wrong;
-      counts.push(leftovers()); // Collects all garbage, too: memory then shows what is kept.
+      counts.push(leftovers()); // Also collects garbage, so that RSS shows the memory in use.
       rss.push(residentMegabytes());
     }
     expectNoGrowth(counts);
     expect(total).toEqual({ done: CALLS, wrong: 0 });
-    const quarter = ROUNDS / 4;
+    const quarter = BATCHES / 4;
     const second = mean(rss.slice(quarter, 2 * quarter));
     const last = mean(rss.slice(-quarter));
-    expectGrowth(last - second, Math.max(12, second * 0.15), `memory by round: ${rss.map(Math.round)} MB`);
+    expectGrowth(last - second, Math.max(12, second * 0.15), `memory by batch: ${rss.map(Math.round)} MB`);
   },
   300_000,
 );
 
-/** Fails when every round grew: a leak adds to each of them, 1,250 objects if every call leaves one. */
+/** Fails when the counts grew in every batch. A leak of one object per call adds 1,250 or more to each batch. */
 function expectNoGrowth(counts: readonly Leftovers[]): void {
-  const many = CALLS / ROUNDS / 100;
+  const many = CALLS / BATCHES / 100;
   for (const kind of ['functions', 'signals', 'promises']) {
     const series = counts.map(({ objects }) => objects[kind] ?? 0);
     const smallest = Math.min(...series.slice(1).map((count, i) => count - (series[i] ?? 0)));
-    expect(smallest, `${kind} by round: ${series}`).toBeLessThan(many);
+    expect(smallest, `${kind} by batch: ${series}`).toBeLessThan(many);
   }
-  const early = counts[ROUNDS / 4 - 1]?.open ?? {};
+  const early = counts[BATCHES / 4 - 1]?.open ?? {};
   for (const [kind, count] of Object.entries(counts.at(-1)?.open ?? {})) {
     expect(count - (early[kind] ?? 0), `open ${kind}`).toBeLessThanOrEqual(5);
   }

@@ -15,7 +15,7 @@ import { until } from '../until.ts';
 
 const CYCLES = process.env.HEDDLE_TEST_SCALE === 'full' ? 2000 : 200;
 const AT_ONCE = 5;
-const ROUNDS = 8;
+const BATCHES = 8;
 const TINY = join(import.meta.dirname, '../servers/tiny-server.sh');
 const watchdog = openWatchdog();
 afterAll(() => watchdog.close());
@@ -45,9 +45,9 @@ function memory(): number {
 
 verifies(
   'F11',
-  `${CYCLES} servers connected and closed leave no process, no open file and no memory`,
+  `leaves no process, open file or memory after ${CYCLES} servers were connected and closed`,
   async () => {
-    vi.spyOn(process, 'emitWarning').mockImplementation(() => {}); // Counting objects is called experimental.
+    vi.spyOn(process, 'emitWarning').mockImplementation(() => {}); // `queryObjects` emits an experimental warning.
     onTestFinished(() => void vi.restoreAllMocks());
     const tag = `cycle-${randomUUID()}`;
     const cycle = async () => {
@@ -58,9 +58,9 @@ verifies(
     await cycle();
     const files = openFiles();
     const grown: number[] = [];
-    for (let round = 0; round < ROUNDS; round++) {
+    for (let batch = 0; batch < BATCHES; batch++) {
       const share = Array.from({ length: AT_ONCE }, async () => {
-        for (let at = 0; at < CYCLES / ROUNDS / AT_ONCE; at++) await cycle();
+        for (let at = 0; at < CYCLES / BATCHES / AT_ONCE; at++) await cycle();
       });
       await Promise.all(share);
       grown.push(memory());
@@ -68,15 +68,15 @@ verifies(
     await until('no process is left', () => runningWith(tag).length === 0);
     await until('no file is open', () => openFiles() <= files);
     const [second = 0, last = 0] = [grown[1], grown.at(-1)];
-    expectGrowth(last - second, 12, `memory by round: ${grown.map(Math.round)} MB`);
+    expectGrowth(last - second, 12, `memory by batch: ${grown.map(Math.round)} MB`);
   },
   300_000,
 );
 
-verifies('T4', 'closing twenty stubborn servers together takes hardly longer than closing one', async () => {
+verifies('T4', 'closes twenty stubborn servers in parallel, within two seconds', async () => {
   const tag = `stubborn-${randomUUID()}`;
   const connections = await Promise.all(Array.from({ length: 20 }, () => open(tag, 'stubborn')));
-  // Each of them takes half a second. One after the other they would take ten seconds.
+  // Each takes half a second; in sequence they would take ten seconds.
   await within(2000, () => Promise.all(connections.map((connection) => connection.close())));
   await until('no process is left', () => runningWith(tag).length === 0);
 });

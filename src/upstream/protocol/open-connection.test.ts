@@ -60,7 +60,7 @@ it('throws UPSTREAM_REFUSED with the message of the server', async () => {
   const connection = await connectInMemory(tinyServer().serve)(base());
   await expect(connection.send(toolCall('x'))).rejects.toMatchObject({
     code: 'UPSTREAM_REFUSED',
-    message: 'tools/call is not here.',
+    message: 'tools/call is not supported.',
     details: { server: 'demo', rpc: { code: -32601 } },
   });
   await connection.close();

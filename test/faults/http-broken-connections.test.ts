@@ -16,17 +16,17 @@ const STREAM = { 'content-type': 'text/event-stream' };
 async function started() {
   const server = await faultyHttp();
   const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
-  const line = new HttpClientTransport({ server: 'demo', url: new URL(server.url), dispatcher, retryMs: 1 });
-  const peer = new Peer(line, { server: 'demo' });
+  const transport = new HttpClientTransport({ server: 'demo', url: new URL(server.url), dispatcher, retryMs: 1 });
+  const peer = new Peer(transport, { server: 'demo' });
   onTestFinished(async () => {
     await peer.close();
     await dispatcher.destroy();
     await server.close();
   });
   await peer.request('initialize', {}, { deadlineMs: 120_000 });
-  line.setProtocolVersion('2025-06-18');
+  transport.setProtocolVersion('2025-06-18');
   const act = (signal?: AbortSignal) => peer.request('tools/call', { name: 'act' }, { deadlineMs: 120_000, signal });
-  return { ...server, line, peer, act };
+  return { ...server, transport, peer, act };
 }
 
 const cutInBody: Fault = (response) => {
@@ -43,24 +43,24 @@ verifies('T5', 'fails a call within a second when the socket closes in the middl
   await expect(act()).resolves.toEqual(DONE);
 });
 
-verifies('T5', 'closes the line after three network failures in a row, whatever kind of failure', async () => {
-  const { line, peer, act, faults } = await started();
+verifies('T5', 'closes the transport after three network failures in a row, of any kind', async () => {
+  const { transport, peer, act, faults } = await started();
   faults.push(cutInBody, (response) => void response.destroy(), cutInBody);
   for (const _ of faults.slice()) await expect(act()).rejects.toMatchObject({ delivered: 'maybe' });
   await peer.closed;
-  expect(line.closeReason()).toMatch(/^3 network failures in a row \(\w+\)\.$/);
+  expect(transport.closeReason()).toMatch(/^3 network failures in a row \(\w+\)\.$/);
 });
 
-verifies('T5', 'closes the line after three failures to reach a server that has gone', async () => {
+verifies('T5', 'closes the transport after three failures to reach a server that has closed', async () => {
   const { peer, act, close } = await started();
   await close();
   for (let failures = 0; failures < 3; failures++) await expect(act()).rejects.toBeInstanceOf(UpstreamError);
   await peer.closed;
 });
 
-verifies('T5', 'keeps a line on which something succeeds between failures', async () => {
+verifies('T5', 'keeps the transport open when an HTTP response arrives between failures', async () => {
   const { peer, act, faults } = await started();
-  for (let round = 0; round < 5; round++) {
+  for (let repeat = 0; repeat < 5; repeat++) {
     faults.push(cutInBody, cutInBody, (response) => void response.writeHead(500).end());
     for (const _ of faults.slice()) await expect(act()).rejects.toMatchObject({ delivered: 'maybe' });
   }
@@ -68,7 +68,7 @@ verifies('T5', 'keeps a line on which something succeeds between failures', asyn
   await peer.close();
 });
 
-verifies('T5', 'does not keep a socket for each answered stream that the server leaves open', async () => {
+verifies('T5', 'keeps at most 256 answered streams that the server leaves open', async () => {
   const { act, faults } = await started();
   let open = 0;
   for (let call = 0; call < 400; call++) {
@@ -85,7 +85,7 @@ verifies('T5', 'does not keep a socket for each answered stream that the server 
 
 verifies(
   'T6',
-  `leaves nothing on a signal, a socket or the line after ${CALLS} calls, refused and cut ones among them`,
+  `leaves no listener on the signal after ${CALLS} calls, some of them refused, and the transport still works`,
   async () => {
     const { act, faults } = await started();
     const warnings: Error[] = [];
