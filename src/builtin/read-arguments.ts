@@ -14,35 +14,35 @@ export interface Arguments {
   flag(name: string): boolean | undefined;
 }
 
-/** Opens the arguments of a tool for reading; refuses names the tool does not know, which are mostly misspelt ones. */
+/** Returns readers for the arguments of a tool. Throws a `ToolFailure` for an argument name that is not in `known`. */
 export function readToolArguments(input: JsonObject, known: readonly string[]): Arguments {
   const unknown = Object.keys(input).find((name) => !known.includes(name));
   if (unknown !== undefined) {
     throw new ToolFailure(`There is no argument ${quote(unknown)}. The arguments are: ${known.join(', ')}.`);
   }
   // Callers may send null for an optional argument.
-  const given = (name: string) => input[name] ?? undefined;
+  const argument = (name: string) => input[name] ?? undefined;
   return {
     text(name) {
-      const value = given(name);
+      const value = argument(name);
       if (value === undefined || typeof value === 'string') return value;
       throw wrong(name, 'a string', value);
     },
     choice(name, choices) {
-      const value = given(name);
+      const value = argument(name);
       if (value === undefined) return undefined;
       const chosen = choices.find((one) => one === value);
       if (chosen === undefined) throw wrong(name, `one of ${choices.map(quote).join(', ')}`, value);
       return chosen;
     },
     integer(name, { min, max = Number.MAX_SAFE_INTEGER }) {
-      const value = given(name);
+      const value = argument(name);
       if (value === undefined) return undefined;
       if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value;
       throw wrong(name, `a whole number from ${min} to ${max}`, value);
     },
     flag(name) {
-      const value = given(name);
+      const value = argument(name);
       if (value === undefined || typeof value === 'boolean') return value;
       throw wrong(name, 'true or false', value);
     },

@@ -18,12 +18,12 @@ const tool = (name: string, run: BuiltinTool['run']): BuiltinTool => ({
 });
 
 const greet = tool('greet', async (input) => {
-  const given = readToolArguments(input, ['name', 'times', 'loud', 'tone']);
-  given.integer('times', { min: 1, max: 3 });
-  given.flag('loud');
-  given.choice('tone', ['warm', 'cold']);
-  if (given.text('name') === 'unknown') throw new ToolFailure('The name is unknown. Give another.');
-  return { content: [{ type: 'text', text: `Hello ${given.text('name')}` }] };
+  const args = readToolArguments(input, ['name', 'times', 'loud', 'tone']);
+  args.integer('times', { min: 1, max: 3 });
+  args.flag('loud');
+  args.choice('tone', ['warm', 'cold']);
+  if (args.text('name') === 'unknown') throw new ToolFailure('The name is unknown. Give another.');
+  return { content: [{ type: 'text', text: `Hello ${args.text('name')}` }] };
 });
 const crash = tool('crash', async () => {
   throw new Error('ENOENT: /very/private/place');
@@ -34,13 +34,13 @@ async function serve(more: Partial<ToolServer> = {}) {
   await serveTools(far, { name: 'demo', version: '1', instructions: 'Be kind.', tools: [greet, crash], ...more });
   const peer = new Peer(near, { server: 'demo' });
   await peer.start();
-  const ask = (method: string, params: JsonObject = {}) => peer.request(method, params, { deadlineMs: 120_000 });
-  return { ask, peer };
+  const request = (method: string, params: JsonObject = {}) => peer.request(method, params, { deadlineMs: 120_000 });
+  return { request, peer };
 }
 
 const textOf = (result: JsonObject) => (result.content as { text: string }[])[0]?.text;
 
-describe('a client of the era with sessions', () => {
+describe('a legacy client', () => {
   it.each([
     ['2025-11-25', '2025-11-25'],
     ['2025-06-18', '2025-06-18'],
@@ -48,32 +48,32 @@ describe('a client of the era with sessions', () => {
     ['2024-11-05', '2024-11-05'],
     ['1999-01-01', '2025-11-25'],
     [undefined, '2025-11-25'],
-  ])('that asks for version %s gets %s', async (asked, given) => {
-    const { ask } = await serve();
-    expect(await ask('initialize', { protocolVersion: asked })).toEqual({
-      protocolVersion: given,
+  ])('that requests version %s gets %s', async (requested, agreed) => {
+    const { request } = await serve();
+    expect(await request('initialize', { protocolVersion: requested })).toEqual({
+      protocolVersion: agreed,
       capabilities: { tools: {} },
       serverInfo: { name: 'demo', version: '1' },
       instructions: 'Be kind.',
     });
   });
 
-  it('gets results without the fields of the later era', async () => {
-    const { ask } = await serve();
-    expect(await ask('tools/list')).toEqual({ tools: [greet.definition, crash.definition] });
-    expect(await ask('tools/call', { name: 'greet', arguments: { name: 'Ada' } })).toEqual({
+  it('gets results without the fields of 2026-07-28', async () => {
+    const { request } = await serve();
+    expect(await request('tools/list')).toEqual({ tools: [greet.definition, crash.definition] });
+    expect(await request('tools/call', { name: 'greet', arguments: { name: 'Ada' } })).toEqual({
       content: [{ type: 'text', text: 'Hello Ada' }],
     });
-    expect(await ask('ping')).toEqual({});
+    expect(await request('ping')).toEqual({});
   });
 });
 
-describe('a client of the era without sessions', () => {
+describe('a modern client', () => {
   const server = { _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'demo', version: '1' } } };
 
   it('discovers the server', async () => {
-    const { ask } = await serve();
-    expect(await ask('server/discover', { _meta: ENVELOPE })).toEqual({
+    const { request } = await serve();
+    expect(await request('server/discover', { _meta: ENVELOPE })).toEqual({
       resultType: 'complete',
       supportedVersions: ['2026-07-28'],
       capabilities: { tools: {} },
@@ -84,50 +84,50 @@ describe('a client of the era without sessions', () => {
     });
   });
 
-  it('gets complete results, and lists that say how long they may be kept', async () => {
-    const { ask } = await serve();
-    const listed = await ask('tools/list', { _meta: ENVELOPE });
+  it('gets results with resultType, and lists with ttlMs and cacheScope', async () => {
+    const { request } = await serve();
+    const listed = await request('tools/list', { _meta: ENVELOPE });
     expect(listed).toMatchObject({ resultType: 'complete', ttlMs: 0, cacheScope: 'private', ...server });
-    const called = await ask('tools/call', { name: 'greet', arguments: { name: 'Ada' }, _meta: ENVELOPE });
+    const called = await request('tools/call', { name: 'greet', arguments: { name: 'Ada' }, _meta: ENVELOPE });
     expect(called).toEqual({ resultType: 'complete', content: [{ type: 'text', text: 'Hello Ada' }], ...server });
   });
 
-  it('is told which version is spoken when it asks for another', async () => {
-    const { ask } = await serve();
-    const asked = ask('tools/list', { _meta: { 'io.modelcontextprotocol/protocolVersion': '2031-01-01' } });
+  it('gets the supported versions with error -32022 when it requests another version', async () => {
+    const { request } = await serve();
+    const rejected = request('tools/list', { _meta: { 'io.modelcontextprotocol/protocolVersion': '2031-01-01' } });
     const data = { supported: ['2026-07-28'], requested: '2031-01-01' };
-    await expect(asked).rejects.toMatchObject({ code: -32022, data });
+    await expect(rejected).rejects.toMatchObject({ code: -32022, data });
   });
 });
 
-describe('refusals', () => {
-  it('answers unknown methods, unknown tools and arguments that are no object with protocol errors', async () => {
-    const { ask } = await serve();
-    await expect(ask('resources/list')).rejects.toMatchObject({ code: -32601 });
-    await expect(ask('constructor')).rejects.toMatchObject({ code: -32601 });
-    await expect(ask('tools/call', { name: 'gret' })).rejects.toMatchObject({
+describe('failures', () => {
+  it('are JSON-RPC errors for unknown methods, unknown tools and arguments that are not an object', async () => {
+    const { request } = await serve();
+    await expect(request('resources/list')).rejects.toMatchObject({ code: -32601 });
+    await expect(request('constructor')).rejects.toMatchObject({ code: -32601 });
+    await expect(request('tools/call', { name: 'gret' })).rejects.toMatchObject({
       code: -32602,
       message: 'There is no tool named "gret"; tools/list gives the names.',
     });
-    await expect(ask('tools/call', {})).rejects.toMatchObject({ code: -32602 });
-    await expect(ask('tools/call', { name: 'greet', arguments: [1] })).rejects.toMatchObject({ code: -32602 });
+    await expect(request('tools/call', {})).rejects.toMatchObject({ code: -32602 });
+    await expect(request('tools/call', { name: 'greet', arguments: [1] })).rejects.toMatchObject({ code: -32602 });
   });
 
-  it('gives the model the words of a failure', async () => {
-    const { ask } = await serve();
-    expect(await ask('tools/call', { name: 'greet', arguments: { name: 'unknown' } })).toEqual({
+  it('are tool results with the message of a ToolFailure', async () => {
+    const { request } = await serve();
+    expect(await request('tools/call', { name: 'greet', arguments: { name: 'unknown' } })).toEqual({
       isError: true,
       content: [{ type: 'text', text: 'The name is unknown. Give another.' }],
     });
   });
 
-  it('keeps what it did not expect to itself, and tells its owner', async () => {
-    const heard: string[] = [];
-    const { ask } = await serve({ trouble: (error) => heard.push(error.message) });
-    const result = await ask('tools/call', { name: 'crash' });
+  it('hide the message of an unexpected error, and pass it to `trouble`', async () => {
+    const reported: string[] = [];
+    const { request } = await serve({ trouble: (error) => reported.push(error.message) });
+    const result = await request('tools/call', { name: 'crash' });
     expect(result.isError).toBe(true);
     expect(textOf(result)).not.toContain('private');
-    expect(heard).toEqual(['ENOENT: /very/private/place']);
+    expect(reported).toEqual(['ENOENT: /very/private/place']);
   });
 
   it.each([
@@ -138,36 +138,36 @@ describe('refusals', () => {
     [{ loud: 'yes' }, 'The argument "loud" has to be true or false, not "yes".'],
     [{ tone: 'mild' }, 'The argument "tone" has to be one of "warm", "cold", not "mild".'],
     [{ nmae: 'x' }, 'There is no argument "nmae". The arguments are: name, times, loud, tone.'],
-  ])('names the argument that is wrong in %j', async (input, message) => {
-    const { ask } = await serve();
-    expect(textOf(await ask('tools/call', { name: 'greet', arguments: input }))).toBe(message);
+  ])('name the invalid argument in %j', async (input, message) => {
+    const { request } = await serve();
+    expect(textOf(await request('tools/call', { name: 'greet', arguments: input }))).toBe(message);
   });
 
-  it('takes a null for an argument as absent', async () => {
-    const { ask } = await serve();
+  it('treat a null argument as absent', async () => {
+    const { request } = await serve();
     const nulls = { name: 'Ada', times: null, loud: null, tone: null };
-    const [given, absent] = await Promise.all(
-      [nulls, { name: 'Ada' }].map((input) => ask('tools/call', { name: 'greet', arguments: input })),
+    const [withNulls, absent] = await Promise.all(
+      [nulls, { name: 'Ada' }].map((input) => request('tools/call', { name: 'greet', arguments: input })),
     );
-    expect(given).toEqual(absent);
+    expect(withNulls).toEqual(absent);
   });
 
-  it('passes a cancellation on to the tool', async () => {
+  it('abort the signal of a tool when its call is cancelled', async () => {
     const running = Promise.withResolvers<void>();
-    const stopped = Promise.withResolvers<void>();
+    const aborted = Promise.withResolvers<void>();
     const wait = tool('wait', async (_input, signal) => {
-      signal.addEventListener('abort', () => stopped.resolve());
+      signal.addEventListener('abort', () => aborted.resolve());
       running.resolve();
-      await stopped.promise;
+      await aborted.promise;
       return { content: [] };
     });
     const { peer } = await serve({ tools: [wait] });
     const abort = new AbortController();
-    const asked = peer.request('tools/call', { name: 'wait' }, { deadlineMs: 120_000, signal: abort.signal });
+    const cancelled = peer.request('tools/call', { name: 'wait' }, { deadlineMs: 120_000, signal: abort.signal });
     await running.promise;
     abort.abort();
-    await expect(asked).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
-    await stopped.promise;
+    await expect(cancelled).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
+    await aborted.promise;
   });
 });
 

@@ -31,20 +31,20 @@ export interface ToolServer {
 const CAPABILITIES = { tools: {} };
 const NOT_CACHED = { ttlMs: 0, cacheScope: 'private' };
 
-type Answer = (params: JsonObject, signal: AbortSignal) => JsonObject | Promise<JsonObject>;
+type RequestHandler = (params: JsonObject, signal: AbortSignal) => JsonObject | Promise<JsonObject>;
 
 /** Serves tools on one transport, to clients of either era. Resolves once the transport has started. */
-export async function serveTools(line: Transport, server: ToolServer): Promise<void> {
+export async function serveTools(transport: Transport, server: ToolServer): Promise<void> {
   const { name, version, trouble } = server;
-  const answers = answersOf(server);
-  const peer = new Peer(line, {
+  const handlers = handlersOf(server);
+  const peer = new Peer(transport, {
     server: 'the client',
     ...(trouble && { trouble }),
     async answer(method, params, { signal }) {
       const modern = isModern(params) || method === 'server/discover';
-      const answer = answers.get(method);
-      if (!answer) throw new RpcError(METHOD_NOT_FOUND, `${method} is not supported.`);
-      const result = await answer(params, signal);
+      const handle = handlers.get(method);
+      if (!handle) throw new RpcError(METHOD_NOT_FOUND, `${method} is not supported.`);
+      const result = await handle(params, signal);
       if (!modern) return result;
       const cache = method === 'tools/call' ? undefined : NOT_CACHED;
       return { resultType: 'complete', ...cache, ...result, _meta: { [META.serverInfo]: { name, version } } };
@@ -53,14 +53,14 @@ export async function serveTools(line: Transport, server: ToolServer): Promise<v
   await peer.start();
 }
 
-function answersOf(server: ToolServer): ReadonlyMap<string, Answer> {
+function handlersOf(server: ToolServer): ReadonlyMap<string, RequestHandler> {
   const { name, version, tools } = server;
   const instructions = server.instructions === undefined ? {} : { instructions: server.instructions };
-  return new Map<string, Answer>([
+  return new Map<string, RequestHandler>([
     [
       'initialize',
-      ({ protocolVersion: asked }) => ({
-        protocolVersion: LEGACY_VERSIONS.find((version) => version === asked) ?? LEGACY_VERSIONS[0],
+      ({ protocolVersion: requested }) => ({
+        protocolVersion: LEGACY_VERSIONS.find((version) => version === requested) ?? LEGACY_VERSIONS[0],
         capabilities: CAPABILITIES,
         serverInfo: { name, version },
         ...instructions,
@@ -86,8 +86,8 @@ async function callTool(server: ToolServer, params: JsonObject, signal: AbortSig
   const { name, arguments: input = {} } = params;
   const tool = server.tools.find((one) => one.definition.name === name);
   if (!tool) {
-    const asked = JSON.stringify(name ?? null).slice(0, 80);
-    throw new RpcError(INVALID_PARAMS, `There is no tool named ${asked}; tools/list gives the names.`);
+    const quoted = JSON.stringify(name ?? null).slice(0, 80);
+    throw new RpcError(INVALID_PARAMS, `There is no tool named ${quoted}; tools/list gives the names.`);
   }
   if (!isObject(input))
     throw new RpcError(INVALID_PARAMS, `The arguments of ${tool.definition.name} are not an object.`);
@@ -98,7 +98,7 @@ async function callTool(server: ToolServer, params: JsonObject, signal: AbortSig
     if (!signal.aborted) server.trouble?.(thrown instanceof Error ? thrown : new Error(String(thrown)));
     // The error may name files of this machine, so its text is not passed on.
     return failed(
-      `${tool.definition.name} failed inside. Call it again; if it fails again, tell who runs this server.`,
+      `${tool.definition.name} failed with an internal error. Call it again. If it fails again, tell the operator.`,
     );
   }
 }

@@ -9,6 +9,6 @@ export class ToolFailure extends Error {
 const LONGEST_QUOTE = 300;
 
 /** Quotes text of the caller in a message and shortens long text. */
-export function quote(words: string): string {
-  return JSON.stringify(words.length > LONGEST_QUOTE ? `${words.slice(0, LONGEST_QUOTE)}…` : words);
+export function quote(text: string): string {
+  return JSON.stringify(text.length > LONGEST_QUOTE ? `${text.slice(0, LONGEST_QUOTE)}…` : text);
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Json } from '../../core/call.ts';
 import type { FilePlace } from './place.ts';
 
-// Names are sorted before the list is cut, so they are all held at once: this bounds that.
+// All names of a directory are in memory while they are sorted. This limits their number.
 const MAX_NAMES = 100_000;
 
 type Entry = {
@@ -34,7 +34,7 @@ interface Budget {
   readonly signal: AbortSignal;
 }
 
-/** Lists a directory sorted by name. A directory that cannot be looked into has no `children`. */
+/** Lists a directory, sorted by name. A subdirectory that cannot be read has no `children`. */
 export async function listEntries(place: FilePlace, options: ListOptions) {
   const { depth, maxEntries, maxNames = MAX_NAMES, hides, signal } = options;
   const budget: Budget = { left: maxEntries, truncated: false, maxNames, hides, signal };
@@ -42,7 +42,7 @@ export async function listEntries(place: FilePlace, options: ListOptions) {
   return { entries, truncated: budget.truncated };
 }
 
-// The entries of a directory come before those below it, so a cut takes the deep ones first.
+// Lists all entries of a directory before its subdirectories, so the limit cuts the deepest entries first.
 async function list(place: FilePlace, depth: number, budget: Budget): Promise<Entry[]> {
   const entries: Entry[] = [];
   for (const name of await namesIn(place, budget)) {
@@ -51,27 +51,27 @@ async function list(place: FilePlace, depth: number, budget: Budget): Promise<En
       break;
     }
     budget.signal.throwIfAborted();
-    const stats = await quietly(lstat(join(place.address, name)));
-    if (!stats) continue; // Gone since.
+    const stats = await unlessRefused(lstat(join(place.address, name)));
+    if (!stats) continue; // Deleted since.
     entries.push({ name, type: typeOf(stats), size: stats.size, modified: stats.mtime.toISOString() });
     budget.left--;
   }
   if (depth > 1) {
-    for (const entry of entries) if (entry.type === 'directory') await lookInto(place, entry, depth - 1, budget);
+    for (const entry of entries) if (entry.type === 'directory') await addChildren(place, entry, depth - 1, budget);
   }
   return entries;
 }
 
-async function lookInto(parent: FilePlace, entry: Entry, depth: number, budget: Budget): Promise<void> {
+async function addChildren(parent: FilePlace, entry: Entry, depth: number, budget: Budget): Promise<void> {
   if (budget.hides(join(parent.real, entry.name))) return;
   if (budget.left === 0) {
     budget.truncated = true;
     return;
   }
-  const place = await quietly(parent.child(entry.name));
+  const place = await unlessRefused(parent.child(entry.name));
   if (!place) return;
   try {
-    // It may have become a link or a file since.
+    // It may have become a link or a file since `lstat`.
     if (place.stats.isDirectory()) entry.children = await list(place, depth, budget);
   } catch (thrown) {
     if (!isRefusal(thrown)) throw thrown;
@@ -99,9 +99,9 @@ function typeOf(stats: Stats): Entry['type'] {
   return stats.isSymbolicLink() ? 'symlink' : 'other';
 }
 
-async function quietly<T>(asked: Promise<T>): Promise<T | undefined> {
+async function unlessRefused<T>(operation: Promise<T>): Promise<T | undefined> {
   try {
-    return await asked;
+    return await operation;
   } catch (thrown) {
     if (isRefusal(thrown)) return undefined;
     throw thrown;

@@ -16,12 +16,12 @@ const { signal } = new AbortController();
 const onLinux = process.platform === 'linux';
 
 describe.each(onLinux ? (['linux', 'darwin'] as const) : [process.platform])('with the rules for %s', (platform) => {
-  it('stops looking when the call is cancelled', async () => {
+  it('throws AbortError when the call is cancelled', async () => {
     const roots = await openRoots([tree.root], { platform });
     await expect(findPlace(roots, 'hello.txt', AbortSignal.abort())).rejects.toMatchObject({ name: 'AbortError' });
   });
 
-  it('never opens a file that took the place of the one it found', async () => {
+  it('does not open a file that replaced the checked one', async () => {
     const place = await findPlace(await openRoots([tree.root], { platform }), 'hello.txt', signal);
     writeFileSync(join(tree.root, 'new.txt'), SECRET);
     renameSync(join(tree.root, 'new.txt'), join(tree.root, 'hello.txt'));

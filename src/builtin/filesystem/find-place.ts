@@ -6,36 +6,36 @@ import { pinRoot } from './pinned-place.ts';
 import type { FilePlace } from './place.ts';
 import type { Location, Roots } from './roots.ts';
 
-// As many as Linux itself follows.
+// The limit of the Linux kernel.
 const MAX_LINKS = 40;
 
 /**
- * Finds what a caller's path names and makes sure it is inside a root. Links
- * are followed as long as each of them leads into a root. The caller closes it.
+ * Finds the file or directory at a path and checks that it is inside a root. Follows symbolic links whose targets are
+ * inside a root. The caller closes the place.
  */
 export async function findPlace(roots: Roots, written: string, signal: AbortSignal): Promise<FilePlace> {
   const start = roots.locate(written);
   try {
-    return roots.holdable ? await findByHandle(roots, start, signal) : await findByName(roots, start, signal);
+    return roots.canPin ? await findByHandle(roots, start, signal) : await findByName(roots, start, signal);
   } catch (thrown) {
     throw explainFileError(thrown, written, roots.shown);
   }
 }
 
-/** Goes down name by name, each from the handle of the one before: what was checked is what gets opened. */
+/** Resolves a path name by name, each relative to the handle of its parent, so the checked file is the opened one. */
 async function findByHandle(roots: Roots, start: Location, signal: AbortSignal): Promise<FilePlace> {
   let location = start;
   for (let links = 0; links <= MAX_LINKS; links++) {
     const found = await walk(location, signal);
     if (typeof found !== 'string') return found;
     const next = roots.find(found);
-    if (!next) throw new Leaves();
+    if (!next) throw new OutsideRoots();
     location = next;
   }
   throw Object.assign(new Error('Too many links.'), { code: 'ELOOP' });
 }
 
-/** The place at the end or, when there is a link on the way, the path to look for instead. */
+/** Returns the place at the end of the names. At a symbolic link it returns the path to resolve instead. */
 async function walk({ root, names }: Location, signal: AbortSignal): Promise<FilePlace | string> {
   let place = await pinRoot(root);
   for (const [index, name] of names.entries()) {
@@ -54,12 +54,12 @@ async function walk({ root, names }: Location, signal: AbortSignal): Promise<Fil
   return place;
 }
 
-/** Another look at the name, so the answer may be stale; it only says where the next walk from a root begins. */
+/** Reads the target of a link. It may be stale; that is safe, because the next walk checks it from a root again. */
 async function targetOf(parent: FilePlace, name: string): Promise<string> {
   try {
     return await readlink(join(parent.address, name));
   } catch (thrown) {
-    if (codeOf(thrown) === 'EINVAL') return name; // No longer a link: walk again and see.
+    if (codeOf(thrown) === 'EINVAL') return name; // No longer a link, so the next walk resolves the same name.
     throw thrown;
   }
 }
@@ -68,12 +68,12 @@ async function targetOf(parent: FilePlace, name: string): Promise<string> {
 async function findByName(roots: Roots, { root, names }: Location, signal: AbortSignal): Promise<FilePlace> {
   const real = await realpath(join(root, ...names));
   signal.throwIfAborted();
-  if (!roots.find(real)) throw new Leaves();
+  if (!roots.find(real)) throw new OutsideRoots();
   return namePlace(real);
 }
 
-/** A link that leads out of the roots. */
-class Leaves extends Error {}
+/** Thrown for a symbolic link whose target is outside the roots. */
+class OutsideRoots extends Error {}
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'does not exist. List the directory above it to see what there is',
@@ -84,12 +84,12 @@ const REASONS: Readonly<Record<string, string>> = {
   ENAMETOOLONG: 'is too long for a path. Shorten it',
 };
 
-/** Turns what the platform said about a path into words for the model. Everything else passes unchanged. */
+/** Converts a file system error to a `ToolFailure` with a message for the model. Returns other errors unchanged. */
 export function explainFileError(thrown: unknown, written: string, roots: string): unknown {
   const path = quote(written);
-  if (thrown instanceof Leaves) {
-    const why = 'is a symbolic link, or goes through one, that leads outside the allowed roots';
-    return new ToolFailure(`${path} ${why}. Use a path that stays inside: ${roots}.`);
+  if (thrown instanceof OutsideRoots) {
+    const reason = 'is a symbolic link, or goes through one, that leads outside the allowed roots';
+    return new ToolFailure(`${path} ${reason}. Use a path that stays inside: ${roots}.`);
   }
   const reason = REASONS[codeOf(thrown) ?? ''];
   return reason ? new ToolFailure(`${path} ${reason}. Allowed roots: ${roots}.`, { cause: thrown }) : thrown;

@@ -9,7 +9,7 @@ import { type FilesystemOptions, serveFilesystem } from './serve-filesystem.ts';
 
 export const SECRET = 'secret content';
 
-/** Two roots, a look-alike of the first beside it, and a secret outside both. */
+/** Creates two roots, a directory whose name begins like the first (`root-evil`), and a secret outside both. */
 export function aTree() {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-files-')));
   const root = join(base, 'root');
@@ -26,7 +26,7 @@ export function aTree() {
   return { base, root, second, outside, remove: () => rmSync(base, { recursive: true }) };
 }
 
-/** Links inside the root that lead outside. */
+/** Creates links inside the root that lead outside, a link loop, a dangling link, a hard link and a FIFO. */
 export function layTraps({ root, outside }: { root: string; outside: string }): void {
   const links: readonly (readonly [string, string])[] = [
     ['out-file', join(outside, 'secret.txt')],
@@ -52,7 +52,7 @@ export interface Answer {
   readonly result: JsonObject;
 }
 
-/** The real server on a linked pair. */
+/** Serves the filesystem tools on a linked pair, and returns a client. */
 export async function serve(options: Partial<FilesystemOptions> & Pick<FilesystemOptions, 'roots'>) {
   const [near, far] = linkedPair();
   await serveFilesystem(far, { maxFileBytes: 10_000, ...options });

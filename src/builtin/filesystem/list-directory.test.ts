@@ -28,7 +28,7 @@ const names = (entries: readonly Entry[]): unknown[] =>
   entries.map(({ name, children }) => (children ? [name, ...names(children)] : name));
 
 describe('listing', () => {
-  verifies('B1', 'gives name, type, size and time of change, sorted by name', async () => {
+  verifies('B1', 'returns name, type, size and time of change, sorted by name', async () => {
     const { root } = tree;
     symlinkSync('hello.txt', join(root, 'link'));
     const time = new Date('2026-01-02T03:04:05.678Z');
@@ -48,7 +48,7 @@ describe('listing', () => {
     expect(JSON.parse(text)).toEqual(result.structuredContent);
   });
 
-  it('goes as deep as asked, and never through a link', async () => {
+  it('lists down to maxDepth and follows no link', async () => {
     const { root } = tree;
     mkdirSync(join(root, 'sub/deep/deeper/deepest'), { recursive: true });
     symlinkSync('..', join(root, 'sub/up'));
@@ -64,7 +64,7 @@ describe('listing', () => {
     ]);
   });
 
-  it('sends files to fs_read_file, and refuses a depth it does not go to', async () => {
+  it('refers to fs_read_file for a file, and refuses a maxDepth over 20', async () => {
     const { list } = await serve({ roots: [tree.root] });
     expect((await list({ path: 'hello.txt' })).text).toBe(
       '"hello.txt" is not a directory. Use fs_read_file for files.',
@@ -73,7 +73,7 @@ describe('listing', () => {
   });
 });
 
-it('does not look into a directory that became a link in the meantime', async () => {
+it('does not list a directory that became a link meanwhile', async () => {
   const { root, outside } = tree;
   const { signal } = new AbortController();
   const place = await findPlace(await openRoots([root], { platform: 'darwin' }), '.', signal);
@@ -91,7 +91,7 @@ it('does not look into a directory that became a link in the meantime', async ()
 });
 
 describe('a list that is too long', () => {
-  it('is cut, deep entries first, and says so', async () => {
+  it('is cut, deepest entries first, and marked as truncated', async () => {
     const { root } = tree;
     for (const name of ['z1', 'z2', 'z3']) writeFileSync(join(root, name), '');
     const tool = listDirectoryTool({ roots: await openRoots([root]), maxEntries: 6 });
@@ -109,7 +109,7 @@ describe('a list that is too long', () => {
     expect(flat.structuredContent).toMatchObject({ truncated: true });
   });
 
-  it('is not even collected when there are too many names to sort', async () => {
+  it('is read only up to the limit of names', async () => {
     const { signal } = new AbortController();
     const place = await findPlace(await openRoots([tree.root]), '.', signal);
     const { entries, truncated } = await listEntries(place, {
@@ -158,7 +158,7 @@ describe('the tools as clients see them', () => {
     await client.connect(near as Transport);
     expect(client.getProtocolEra()).toBe(mode === 'auto' ? 'modern' : 'legacy');
     expect(client.getInstructions()).toContain(tree.root);
-    await client.listTools(); // From here on the client checks structured results against the output schemas.
+    await client.listTools(); // The client validates structured results against the listed output schemas.
     const listed = await client.callTool({ name: 'fs_list_directory', arguments: { recursive: true } });
     expect(listed.structuredContent).toMatchObject({ truncated: false });
     const read = await client.callTool({ name: 'fs_read_file', arguments: { path: 'sub/inner.txt' } });

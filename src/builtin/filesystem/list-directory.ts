@@ -20,10 +20,10 @@ export function listDirectoryTool({ roots, maxEntries = MAX_ENTRIES }: Limits): 
   return {
     definition: definition(roots, maxEntries),
     async run(input, signal) {
-      const given = readToolArguments(input, ['path', 'recursive', 'maxDepth']);
-      const path = given.text('path') ?? '.';
-      const recursive = given.flag('recursive') ?? false;
-      const maxDepth = given.integer('maxDepth', { min: 1, max: DEEPEST }) ?? 3;
+      const args = readToolArguments(input, ['path', 'recursive', 'maxDepth']);
+      const path = args.text('path') ?? '.';
+      const recursive = args.flag('recursive') ?? false;
+      const maxDepth = args.integer('maxDepth', { min: 1, max: DEEPEST }) ?? 3;
 
       const place = await findPlace(roots, path, signal);
       try {
@@ -37,10 +37,10 @@ export function listDirectoryTool({ roots, maxEntries = MAX_ENTRIES }: Limits): 
           signal,
         });
         const listing = { path, entries, truncated };
-        const text = (said: string) => ({ type: 'text', text: said });
+        const content = (text: string) => ({ type: 'text', text });
         const cut = `The list is cut: it shows ${maxEntries} entries at most. List a deeper directory to see the rest.`;
         return {
-          content: [text(JSON.stringify(listing)), ...(truncated ? [text(cut)] : [])],
+          content: [content(JSON.stringify(listing)), ...(truncated ? [content(cut)] : [])],
           structuredContent: listing,
         };
       } catch (thrown) {
@@ -58,9 +58,9 @@ const ENTRY: JsonObject = {
   properties: {
     name: { type: 'string' },
     type: { type: 'string', enum: ['file', 'directory', 'symlink', 'other'] },
-    size: { type: 'integer', minimum: 0, description: 'Bytes; of a directory or link, those of the entry itself.' },
+    size: { type: 'integer', minimum: 0, description: 'Bytes. For a directory or link, the size of the entry itself.' },
     modified: { type: 'string', format: 'date-time' },
-    children: { ...ENTRIES, description: 'Of a directory that was looked into.' },
+    children: { ...ENTRIES, description: 'The entries of a directory that was listed too.' },
   },
   required: ['name', 'type', 'size', 'modified'],
 };
@@ -73,7 +73,11 @@ function definition(roots: Roots, maxEntries: number): BuiltinTool['definition']
       default: '.',
       description: `Absolute, or relative to the first of: ${roots.shown}.`,
     },
-    recursive: { type: 'boolean', default: false, description: 'Look into directories too. Links are not followed.' },
+    recursive: {
+      type: 'boolean',
+      default: false,
+      description: 'List subdirectories too. Symbolic links are not followed.',
+    },
     maxDepth: {
       type: 'integer',
       minimum: 1,
@@ -92,7 +96,7 @@ function definition(roots: Roots, maxEntries: number): BuiltinTool['definition']
       properties: {
         path: { type: 'string' },
         entries: ENTRIES,
-        truncated: { type: 'boolean', description: 'There is more than is shown.' },
+        truncated: { type: 'boolean', description: 'True when there are more entries than listed.' },
       },
       required: ['path', 'entries', 'truncated'],
       $defs: { entry: ENTRY },

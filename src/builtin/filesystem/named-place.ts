@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { ToolFailure } from '../tool-failure.ts';
 import type { FilePlace } from './place.ts';
 
-// Windows has none of these but O_RDONLY: there they are undefined, which `|` takes as 0.
+// On Windows only O_RDONLY is defined. `|` treats the undefined ones as 0.
 const READ = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
 
 /**
- * A place known by its name alone, for platforms where a directory cannot be
- * held by handle. The opened file is compared with the one that was checked.
+ * Finds a place by its path, on platforms without O_PATH handles. `open` checks that the opened file is the checked one,
+ * by inode and device.
  */
 export async function namePlace(real: string): Promise<FilePlace> {
   const stats = await lstat(real);

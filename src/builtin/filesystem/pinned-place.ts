@@ -4,19 +4,19 @@ import { join } from 'node:path';
 import { ToolFailure } from '../tool-failure.ts';
 import type { FilePlace } from './place.ts';
 
-// Absent from fs.constants; the same number on x64 and arm64. Such a handle names a thing without opening it,
-// so neither a FIFO blocks nor a device acts.
+// Missing in fs.constants; the same number on x64 and arm64. An O_PATH handle does not open the file itself, so a FIFO
+// does not block and a device is not touched.
 const O_PATH = 0o10000000;
 const NAME_ONLY = O_PATH | constants.O_NOFOLLOW;
 const READ = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 
-/** Holds a root open on Linux. From there `child` goes down without the kernel looking a whole path up again. */
+/** Opens an O_PATH handle on a root (Linux). `child` then resolves one name at a time, relative to the handle. */
 export async function pinRoot(real: string): Promise<FilePlace> {
   const place = await pin(real, real);
   try {
-    // A parent of the root may have become a link since the start: ask the handle where it really is.
+    // A parent of the root may have become a symbolic link since the start, so the real path of the handle is checked.
     if ((await readlink(place.address)) === real) return place;
-    throw new ToolFailure('The root has moved since the server started. Have the server started again.');
+    throw new ToolFailure('The root has moved since the server started. Restart the server.');
   } catch (thrown) {
     await place.close();
     throw thrown;

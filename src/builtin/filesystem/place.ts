@@ -2,16 +2,16 @@ import type { Stats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 
 /**
- * A file or directory that was found inside a root. On Linux it stays that
- * very one until it is closed, whatever happens to its name meanwhile.
+ * A file or directory inside a root. On Linux it is pinned by a handle until `close`, so a renamed or replaced path
+ * does not change it.
  */
 export interface FilePlace {
-  /** Its path without links when it was found. */
+  /** The path without symbolic links, at the time of the lookup. */
   readonly real: string;
   readonly stats: Stats;
   /** The path for system calls; messages use `real`. */
   readonly address: string;
-  /** The entry of that name in this directory; a link is not followed. */
+  /** Finds an entry of this directory by name. Does not follow a symbolic link. */
   child(name: string): Promise<FilePlace>;
   /** Opens the file for reading. The caller closes the handle. */
   open(): Promise<FileHandle>;

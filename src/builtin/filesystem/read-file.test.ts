@@ -15,7 +15,7 @@ afterEach(() => tree.remove());
 const put = (name: string, content: string | Uint8Array) => writeFileSync(join(tree.root, name), content);
 
 describe('reading text', () => {
-  verifies('B1', 'gives the content of a file alone, byte for byte', async () => {
+  verifies('B1', 'returns exactly the content of a file', async () => {
     const { read } = await serve({ roots: [tree.root] });
     put('windows.txt', '\ufeffone\r\ntwo — “three” 🧵\n');
     expect((await read('windows.txt')).result).toEqual({
@@ -25,7 +25,7 @@ describe('reading text', () => {
     expect(await read('empty.txt')).toMatchObject({ text: '', isError: false });
   });
 
-  it.each([1, 2, 3, 4, 5, 7, 64])('joins parts of %i bytes to the whole, whatever they cut through', async (limit) => {
+  it.each([1, 2, 3, 4, 5, 7, 64])('returns parts of %i bytes that join to the whole text', async (limit) => {
     const whole = 'aé—🧵z🧵é';
     put('mixed.txt', whole);
     const { read } = await serve({ roots: [tree.root] });
@@ -38,7 +38,7 @@ describe('reading text', () => {
     expect(joined).toBe(whole);
   });
 
-  it('reads to the end without a limit, nothing at the end, and refuses what is beyond', async () => {
+  it('reads to the end without a limit, and refuses an offset beyond the end', async () => {
     const { read } = await serve({ roots: [tree.root] });
     expect((await read('hello.txt', { offset: 2 })).text).toBe('llo\n');
     expect((await read('hello.txt', { offset: 2, limit: 100 })).text).toBe('llo\n');
@@ -49,11 +49,11 @@ describe('reading text', () => {
   });
 
   it.each([
-    ['a byte that UTF-8 never has', [0x61, 0xff, 0x62]],
-    ['a tail without a head', [0x80, 0x80, 0x80, 0x80, 0x80, 0x80]],
-    ['a head without a tail', [0x61, 0xe2, 0x80]],
+    ['a byte that is invalid in UTF-8', [0x61, 0xff, 0x62]],
+    ['continuation bytes without a lead byte', [0x80, 0x80, 0x80, 0x80, 0x80, 0x80]],
+    ['a lead byte without continuation bytes', [0x61, 0xe2, 0x80]],
     ['UTF-16', [...Buffer.from('text', 'utf16le')]],
-  ])('sends %s to base64', async (_what, bytes) => {
+  ])('refuses %s as text and suggests base64', async (_what, bytes) => {
     put('binary', Uint8Array.from(bytes));
     const { read } = await serve({ roots: [tree.root] });
     const refused = await read('binary');
@@ -67,7 +67,7 @@ describe('reading text', () => {
 });
 
 describe('large files', () => {
-  it('are refused whole, with their size, and read in parts', async () => {
+  it('are refused with their size, and can be read in parts', async () => {
     const content = Buffer.alloc(2_500_000, 'abcdefg');
     put('big.bin', content);
     const { read } = await serve({ roots: [tree.root], maxFileBytes: 2_000_000 });
@@ -92,13 +92,13 @@ describe('large files', () => {
 });
 
 describe('arguments and roots', () => {
-  it('asks for a path when there is none', async () => {
+  it('report a missing path', async () => {
     const { peer } = await serve({ roots: [tree.root] });
     const result = await peer.request('tools/call', { name: 'fs_read_file' }, { deadlineMs: 120_000 });
     expect(result).toMatchObject({ isError: true, content: [{ text: expect.stringMatching(/"path" is missing/) }] });
   });
 
-  it('quotes a very long path in part', async () => {
+  it('shorten a very long path in the message', async () => {
     const { read } = await serve({ roots: [tree.root] });
     expect((await read(`/${'long/'.repeat(20_000)}`)).text.length).toBeLessThan(1000);
   });
@@ -106,18 +106,18 @@ describe('arguments and roots', () => {
   it.each([
     ['missing', /does not exist/],
     ['root/hello.txt', /is not a directory/],
-  ])('does not start with the root %s', async (name, message) => {
+  ])('reject the root %s at the start', async (name, message) => {
     const starting = serve({ roots: [tree.root, join(tree.base, name)] });
     await expect(starting).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringMatching(message) });
   });
 
-  it('does not start without roots, with a relative one, or on kernel interfaces', async () => {
+  it('reject an empty list of roots, a relative root and kernel interfaces at the start', async () => {
     for (const roots of [[], ['relative/path'], ['/proc/self'], ['/dev']]) {
       await expect(serve({ roots })).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
     }
   });
 
-  it('stops when the call is cancelled', async () => {
+  it('throw AbortError when the call is cancelled', async () => {
     const tool = readFileTool({ roots: await openRoots([tree.root]), maxFileBytes: 100 });
     await expect(tool.run({ path: 'hello.txt' }, AbortSignal.abort())).rejects.toMatchObject({ name: 'AbortError' });
   });

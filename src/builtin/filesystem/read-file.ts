@@ -12,8 +12,8 @@ import { decodeWindow } from './utf8-window.ts';
 const ENCODINGS = ['utf-8', 'base64'] as const;
 const CHUNK = 1024 * 1024;
 
-/** The part of a file that was asked for, in bytes. */
-interface Part {
+/** The requested byte range of a file. */
+interface RequestedRange {
   readonly path: string;
   readonly offset: number;
   readonly limit: number | undefined;
@@ -30,19 +30,19 @@ export function readFileTool(limits: Limits): BuiltinTool {
   return {
     definition: definition(limits),
     async run(input, signal) {
-      const given = readToolArguments(input, ['path', 'encoding', 'offset', 'limit']);
-      const path = given.text('path');
+      const args = readToolArguments(input, ['path', 'encoding', 'offset', 'limit']);
+      const path = args.text('path');
       if (path === undefined) throw new ToolFailure('The argument "path" is missing. Name the file to read.');
-      const encoding = given.choice('encoding', ENCODINGS) ?? 'utf-8';
-      const offset = given.integer('offset', { min: 0 }) ?? 0;
-      const limit = given.integer('limit', { min: 1, max: maxFileBytes });
-      const part = { path, offset, limit };
+      const encoding = args.choice('encoding', ENCODINGS) ?? 'utf-8';
+      const offset = args.integer('offset', { min: 0 }) ?? 0;
+      const limit = args.integer('limit', { min: 1, max: maxFileBytes });
+      const requested = { path, offset, limit };
 
       const place = await findPlace(roots, path, signal);
       try {
-        refuseOthers(place, path);
+        requireFile(place, path);
         await using file = await place.open();
-        const { start, end } = await bounds(file, part, maxFileBytes);
+        const { start, end } = await bounds(file, requested, maxFileBytes);
         const text =
           encoding === 'base64'
             ? (await readBytes(file, { start, end, signal })).toString('base64')
@@ -57,33 +57,33 @@ export function readFileTool(limits: Limits): BuiltinTool {
   };
 }
 
-function refuseOthers({ stats }: FilePlace, path: string): void {
+function requireFile({ stats }: FilePlace, path: string): void {
   if (stats.isFile()) return;
-  const why = stats.isDirectory()
+  const reason = stats.isDirectory()
     ? 'is a directory. Use fs_list_directory for it'
     : 'is a device, a pipe or a socket, not a file. Choose a regular file';
-  throw new ToolFailure(`${quote(path)} ${why}.`);
+  throw new ToolFailure(`${quote(path)} ${reason}.`);
 }
 
 /** Returns the byte range to read, from the size of the opened file. The file may have grown since the lookup. */
-async function bounds(file: FileHandle, part: Part, maxFileBytes: number) {
+async function bounds(file: FileHandle, requested: RequestedRange, maxFileBytes: number) {
   const { size, nlink } = await file.stat();
-  const path = quote(part.path);
+  const path = quote(requested.path);
   if (nlink > 1) {
-    const why = 'has more than one hard link, so it may belong to a place outside the allowed roots';
-    throw new ToolFailure(`${path} ${why}. Have it copied, and read the copy.`);
+    const reason = 'has more than one hard link, so it may belong to a place outside the allowed roots';
+    throw new ToolFailure(`${path} ${reason}. Have it copied, and read the copy.`);
   }
-  if (part.offset > size) {
+  if (requested.offset > size) {
     throw new ToolFailure(
-      `${path} has ${size} bytes, so there is nothing at offset ${part.offset}. Use a smaller one.`,
+      `${path} has ${size} bytes, so there is nothing at offset ${requested.offset}. Use a smaller one.`,
     );
   }
-  const end = part.limit === undefined ? size : Math.min(size, part.offset + part.limit);
-  if (end - part.offset > maxFileBytes) {
-    const why = `has ${size} bytes, and at most ${maxFileBytes} are read at once`;
-    throw new ToolFailure(`${path} ${why}. Read a part with offset and limit.`);
+  const end = requested.limit === undefined ? size : Math.min(size, requested.offset + requested.limit);
+  if (end - requested.offset > maxFileBytes) {
+    const reason = `has ${size} bytes, and at most ${maxFileBytes} are read at once`;
+    throw new ToolFailure(`${path} ${reason}. Read a part with offset and limit.`);
   }
-  return { start: part.offset, end };
+  return { start: requested.offset, end };
 }
 
 interface Span {
@@ -93,7 +93,7 @@ interface Span {
 }
 
 async function readText(file: FileHandle, { start, end, signal }: Span, path: string): Promise<string> {
-  // Room for the rest of a character on either side.
+  // Includes the rest of a character that begins before `start` or ends after `end`.
   const from = Math.max(0, start - 3);
   const bytes = await readBytes(file, { start: from, end: end + 1, signal });
   const text = decodeWindow(bytes, start - from, end - from);

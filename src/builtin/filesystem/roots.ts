@@ -9,17 +9,17 @@ export interface Location {
   readonly names: readonly string[];
 }
 
-/** The directories a caller may look into, each free of symbolic links. */
+/** The directories that a caller may read, each resolved to its real path. */
 export interface Roots {
   /** The configured paths, for messages. */
   readonly shown: string;
-  /** A directory can be held by handle here, so that no name is looked up twice. */
-  readonly holdable: boolean;
+  /** True on Linux: directories are pinned by O_PATH handles, so no name is resolved twice. */
+  readonly canPin: boolean;
   /** Resolves a path of the caller by its text. Throws a `ToolFailure` when it is outside the roots. */
   locate(written: string): Location;
   /** Resolves an absolute path from a link; undefined when it is outside the roots. */
   find(absolute: string): Location | undefined;
-  /** True for what is never shown, though it be inside a root: the kernel's files, and what was asked to be hidden. */
+  /** Tests whether a path is hidden even inside a root: kernel interfaces and the `hidden` paths. */
   hides(absolute: string): boolean;
 }
 
@@ -28,22 +28,22 @@ interface Root {
   readonly real: string;
 }
 
-// Kernel interfaces, not files: reading one can act, block, or show the memory and environment of this process.
+// Kernel interfaces. Reading one can have effects, block, or show the memory and environment of this process.
 const NOT_FILES = ['/proc', '/sys', '/dev'];
 
 export interface RootOptions {
   readonly platform?: NodeJS.Platform | undefined;
-  /** Absolute paths inside the roots that are none of the caller's business. */
+  /** Absolute paths inside the roots that callers may not read. */
   readonly hidden?: readonly string[] | undefined;
 }
 
-/** Looks the roots up once, at the start. Throws CONFIG_INVALID for one that is not an absolute, existing directory. */
+/** Resolves the roots once, at the start. Throws CONFIG_INVALID for a root that is not an absolute, existing directory. */
 export async function openRoots(
   paths: readonly string[],
   { platform = process.platform, hidden = [] }: RootOptions = {},
 ): Promise<Roots> {
-  const holdable = platform === 'linux';
-  if (holdable) await needHandlePaths();
+  const canPin = platform === 'linux';
+  if (canPin) await needHandlePaths();
   const roots = await Promise.all(paths.map(openRoot));
   const [first] = roots;
   if (!first) throw unusable('The filesystem server has no roots.', 'Name at least one directory it may read.');
@@ -65,7 +65,7 @@ export async function openRoots(
 
   return {
     shown,
-    holdable,
+    canPin,
     find,
     hides,
     locate(written) {
@@ -78,18 +78,18 @@ export async function openRoots(
   };
 }
 
-/** True for the directories where the kernel shows itself as files. */
+/** Tests whether a path is in `/proc`, `/sys` or `/dev`. */
 export function isKernelPath(absolute: string): boolean {
   return NOT_FILES.some((one) => isInside(one, absolute));
 }
 
-/** True when a normalized path is a directory or below it; `/root-evil` is not below `/root`. */
+/** Tests whether a normalized path is a directory or below it. `/root-evil` is not below `/root`. */
 export function isInside(directory: string, path: string): boolean {
   return path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep);
 }
 
 async function openRoot(path: string): Promise<Root> {
-  if (!isAbsolute(path)) throw unusable(`The root ${path} is not an absolute path.`, 'Write it from the top.');
+  if (!isAbsolute(path)) throw unusable(`The root ${path} is not an absolute path.`, 'Write an absolute path.');
   const written = resolve(path);
   let real: string;
   let isDirectory: boolean;

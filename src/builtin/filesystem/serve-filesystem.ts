@@ -4,15 +4,15 @@ import { listDirectoryTool } from './list-directory.ts';
 import { readFileTool } from './read-file.ts';
 import { openRoots } from './roots.ts';
 
-// Of these tools, not of Heddle: it changes when they do.
+// The version of these tools, not of Heddle.
 const VERSION = '1.0.0';
 
 export interface FilesystemOptions {
-  /** Absolute directories. Nothing outside them is ever opened; the first is where relative paths begin. */
+  /** Absolute directories. Nothing outside them is opened. Relative paths begin at the first. */
   readonly roots: readonly string[];
-  /** The most that one call reads; larger files are read in parts. */
+  /** The most bytes that one call reads. Larger files are read in parts. */
   readonly maxFileBytes: number;
-  /** Absolute paths that are never shown, though they be inside a root. */
+  /** Absolute paths that are hidden even inside a root. */
   readonly hidden?: readonly string[];
   /** The platform. Only Linux can keep a directory open by handle during a lookup. */
   readonly platform?: NodeJS.Platform;
@@ -20,10 +20,10 @@ export interface FilesystemOptions {
 }
 
 /** Serves the filesystem tools on one transport. Throws CONFIG_INVALID when a root cannot be used. */
-export async function serveFilesystem(line: Transport, options: FilesystemOptions): Promise<void> {
+export async function serveFilesystem(transport: Transport, options: FilesystemOptions): Promise<void> {
   const { maxFileBytes, platform, hidden, trouble } = options;
   const roots = await openRoots(options.roots, { platform, hidden });
-  await serveTools(line, {
+  await serveTools(transport, {
     name: 'filesystem',
     version: VERSION,
     instructions: `Files below ${roots.shown}. Relative paths begin at the first of these.`,

@@ -2,14 +2,13 @@ const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const LONGEST_TAIL = 3;
 
 /**
- * The text of the bytes from `start` to `end`, both moved back to the start of
- * the character they fall in. Windows that touch therefore join to the whole
- * text. `bytes` holds up to three more before `start` and one after `end`.
- * Undefined when it is not text.
+ * Decodes the bytes from `start` to `end`, both moved back to the start of their character. Adjacent windows therefore
+ * join without a gap. `bytes` has up to three bytes before `start` and one after `end`. Returns undefined for bytes
+ * that are not UTF-8 text.
  */
 export function decodeWindow(bytes: Buffer, start: number, end: number): string | undefined {
   const window = bytes.subarray(startOfCharacter(bytes, start), startOfCharacter(bytes, end));
-  // Valid UTF-8, but no text has it, and text in UTF-16 is full of it.
+  // NUL is valid UTF-8, but it occurs in binary files and UTF-16, not in text.
   if (window.includes(0)) return undefined;
   try {
     return strict.decode(window);
