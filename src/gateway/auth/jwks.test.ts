@@ -9,6 +9,7 @@ import {
   signingKey,
 } from '../../../test/servers/issuer.ts';
 import { jwksRequests, SECONDS, tokenGateway } from '../../../test/servers/token-gateway.ts';
+import type { JsonObject } from '../../core/call.ts';
 
 describe('issuerKeys', () => {
   verifies('P4', 'fetches keys once, and again for an unknown kid, at most every 10 s', async () => {
@@ -51,6 +52,64 @@ describe('issuerKeys', () => {
     issuer.down = false;
     advanceSeconds(10);
     expect((await callWithClaims({ exp: SECONDS + 9999 })).status).toBe(200);
+  });
+
+  verifies(
+    'P4',
+    'responds to an expired token with 401 while the issuer is down and its keys are too old',
+    async () => {
+      const { callWithClaims, issuer, advanceSeconds } = await tokenGateway();
+      expect((await callWithClaims()).status).toBe(200);
+      issuer.down = true;
+      advanceSeconds(61 * 60);
+      const { status, json } = await callWithClaims();
+      expect([status, json.error]).toEqual([401, expect.stringContaining('expired')]);
+    },
+  );
+
+  verifies('P4', 'accepts either of two keys with one kid, for 60 minutes while the issuer is down', async () => {
+    const keys = [signingKey('one'), signingKey('one')] as const;
+    const { callWithToken, claims, issuer, advanceSeconds } = await tokenGateway({ keys });
+    const statuses = () =>
+      Promise.all(
+        keys.map(async (key) => (await callWithToken(signedToken(key, { ...claims, exp: SECONDS + 9999 }))).status),
+      );
+    expect(await statuses()).toEqual([200, 200]);
+    issuer.down = true;
+    advanceSeconds(61 * 60);
+    expect(await statuses()).toEqual([503, 503]);
+  });
+
+  it.each<[string, JsonObject]>([
+    ['`key_ops` with `sign`', { key_ops: ['sign', 'verify'] }],
+    ['repeated `key_ops`', { key_ops: ['verify', 'verify'] }],
+    ['`key_ops` null', { key_ops: null }],
+    ['`use` null', { use: null }],
+    ['a private member', { d: 'c2VjcmV0' }],
+  ])('P4: accepts a key with %s', async (_what, members) => {
+    const { callWithClaims } = await tokenGateway({ keys: [signingKey('one', 'ES256', members)] });
+    expect((await callWithClaims()).status).toBe(200);
+  });
+
+  const MALFORMED: readonly [string, JsonObject][] = [
+    ['has a point that is not on its curve', { kty: 'EC', crv: 'P-256', x: 'AAAA', y: 'AAAA' }],
+    ['lacks its coordinates', { kty: 'EC', crv: 'P-256' }],
+  ];
+  it.each(MALFORMED)('P4: ignores a key that %s when it selects one without a kid', async (_what, jwk) => {
+    const { callWithClaims, issuer } = await tokenGateway();
+    issuer.keys = [{ ...jwk, kid: 'bad' }, ...issuer.keys];
+    expect((await callWithClaims({}, { kid: undefined })).status).toBe(200);
+  });
+
+  it.each(MALFORMED)('P4: fetches keys again for the kid of a key that %s', async (_what, jwk) => {
+    const { callWithClaims, issuer, advanceSeconds } = await tokenGateway();
+    const good = issuer.keys;
+    issuer.keys = [{ ...jwk, kid: 'one' }];
+    expect((await callWithClaims()).status).toBe(401);
+    issuer.keys = good;
+    advanceSeconds(10);
+    expect((await callWithClaims()).status).toBe(200);
+    expect(jwksRequests(issuer)).toBe(2);
   });
 
   const WRONG_KEYS: readonly [string, SigningKey, SigningAlgorithm][] = [

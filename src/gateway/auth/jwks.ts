@@ -1,5 +1,6 @@
+import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { createLocalJWKSet } from 'jose/jwks/local';
-import type { JWTVerifyGetKey } from 'jose/jwt/verify';
+import type { CompactVerifyGetKey } from 'jose/jws/compact/verify';
 import type { JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { isObject, parseJson } from '../../core/json.ts';
@@ -12,8 +13,8 @@ export interface IssuerKeysOptions {
   readonly clock?: Clock;
 }
 
-/** Returns the key finder of an issuer, for `jwtVerify`. It throws UPSTREAM_UNREACHABLE if there are no usable keys. */
-export type IssuerKeys = (issuer: string) => JWTVerifyGetKey;
+/** Returns the key finder of an issuer, for `compactVerify`. It throws UPSTREAM_UNREACHABLE if there are no usable keys. */
+export type IssuerKeys = (issuer: string) => CompactVerifyGetKey;
 
 const FRESH_MS = 10 * 60_000;
 /** Age up to which keys are used while the issuer is unreachable. */
@@ -22,10 +23,10 @@ const STALE_MS = 60 * 60_000;
 const RETRY_MS = 10_000;
 const MAX_BYTES = 256 * 1024;
 const MAX_KEYS = 100;
-const MIN_RSA_BYTES = 256;
+const MIN_RSA_BITS = 2048;
 
 interface CachedKeys {
-  find: JWTVerifyGetKey;
+  find: CompactVerifyGetKey;
   fetchedAt: number;
   triedAt: number;
   failure: unknown;
@@ -68,15 +69,11 @@ export function issuerKeys({ jwksUrl, clock = steadyClock }: IssuerKeysOptions):
   return (issuer) => async (header, token) => {
     const cache = cacheOf(issuer);
     if (isOlder(cache, FRESH_MS)) await refresh(issuer, cache);
-    const key = await Promise.resolve(cache.find(header, token)).catch(orUndefined);
-    if (!key) await refresh(issuer, cache);
+    const isMissing = await Promise.resolve(cache.find(header, token)).then(() => false, isNoMatchingKey);
+    if (isMissing) await refresh(issuer, cache);
     if (isOlder(cache, STALE_MS)) throw unavailable(issuer, cache.failure);
-    return key ?? cache.find(header, token);
+    return cache.find(header, token); // Throws if several keys match: only after the check of their age.
   };
-}
-
-function orUndefined(thrown: unknown): undefined {
-  if (!isNoMatchingKey(thrown)) throw thrown;
 }
 
 const isNoMatchingKey = (thrown: unknown) =>
@@ -89,7 +86,7 @@ const unavailable = (issuer: string, cause: unknown) =>
     { fix: 'Check `gateway.auth`, and whether the issuer is reachable.', cause },
   );
 
-async function fetchKeys(issuer: string, jwksUrl: string | undefined): Promise<JWTVerifyGetKey> {
+async function fetchKeys(issuer: string, jwksUrl: string | undefined): Promise<CompactVerifyGetKey> {
   const configured = new URL(jwksUrl ?? issuer);
   const address = jwksUrl ?? (await discoverKeys(issuer));
   const document = await getJson(address, fetchLimits(configured, new URL(address)));
@@ -130,10 +127,26 @@ async function getJson(address: string, options: GuardedFetchOptions): Promise<u
   }
 }
 
-/** Copies the public members of a key, so that a key published with its private half still verifies. */
+/**
+ * Returns a published key if it may verify signatures. Its private half and `key_ops` are left out: jose would refuse
+ * the key because of them. A malformed key is dropped, so that it neither counts as a match nor prevents a fetch.
+ */
 function toPublicKey(jwk: unknown): readonly JsonObject[] {
   if (!isObject(jwk)) return [];
-  const { kty, kid, use, key_ops, alg, crv, n, e, x, y } = jwk;
-  const isWeak = kty === 'RSA' && Buffer.from(String(n), 'base64url').length < MIN_RSA_BYTES;
-  return isWeak ? [] : [JSON.parse(JSON.stringify({ kty, kid, use, key_ops, alg, crv, n, e, x, y }))];
+  const { kid, use, key_ops, alg } = jwk;
+  if ((use ?? 'sig') !== 'sig' || (Array.isArray(key_ops) && !key_ops.includes('verify'))) return [];
+  const key = importPublic(jwk);
+  const isWeak = (key?.asymmetricKeyDetails?.modulusLength ?? MIN_RSA_BITS) < MIN_RSA_BITS;
+  return !key || isWeak ? [] : [withoutUndefined({ ...key.export({ format: 'jwk' }), kid, alg })];
 }
+
+function importPublic({ kty, crv, n, e, x, y }: JsonObject): KeyObject | undefined {
+  try {
+    return createPublicKey({ key: withoutUndefined({ kty, crv, n, e, x, y }), format: 'jwk' });
+  } catch {
+    return undefined;
+  }
+}
+
+const withoutUndefined = (members: Readonly<Record<string, unknown>>): JsonObject & JsonWebKey =>
+  JSON.parse(JSON.stringify(members));

@@ -34,6 +34,15 @@ describe('verifyToken', () => {
     expect((await callWithClaims({ nbf: SECONDS + 59 })).status).toBe(200);
   });
 
+  it.each<[string, JsonObject, JsonObject]>([
+    ['a `kid` that is a number', {}, { kid: 7 }],
+    ['an `iat` that is a string', { iat: 'today' }, {}],
+    ['an `iat` in the future', { iat: SECONDS + 9999 }, {}],
+  ])('P4: accepts a token with %s', async (_what, claims, header) => {
+    const { callWithClaims } = await tokenGateway();
+    expect((await callWithClaims(claims, header)).status).toBe(200);
+  });
+
   verifies('P4', 'does not pass the token on to a server', async () => {
     const { callWithClaims, up, claims } = await tokenGateway();
     await callWithClaims();
@@ -149,6 +158,29 @@ describe('verifyToken refuses a token', () => {
       expect((await callWithToken(good)).status).toBe(200);
     },
   );
+
+  const encode = (text: string) => Buffer.from(text).toString('base64url');
+  it.each<[string, string]>([
+    ['is opaque', 'abc'],
+    ['has a header that is not JSON', `${encode('not JSON')}.${encode('{}')}.${encode('x')}`],
+    ['has a header that is a list', `${encode('[]')}.${encode('{}')}.${encode('x')}`],
+    ['has claims that are not JSON', `${encode('{"alg":"ES256"}')}.${encode('not JSON')}.${encode('x')}`],
+    ['has a repeated claim', `${encode('{"alg":"ES256"}')}.${encode('{"sub":"a","sub":"b"}')}.${encode('x')}`],
+    ['has five parts', 'YQ.YQ.YQ.YQ.YQ'],
+  ])('P4: as not a valid JWT if it %s', async (_what, token) => {
+    const { callWithToken, issuer } = await tokenGateway();
+    const { status, json } = await callWithToken(token);
+    expect([status, json.error]).toEqual([401, 'The token is not a valid JWT.']);
+    expect(issuer.requestedPaths).toEqual([]);
+  });
+
+  verifies('P4', 'before it fetches keys if a claim is invalid', async () => {
+    const { callWithClaims, issuer } = await tokenGateway();
+    issuer.down = true;
+    const invalid = [{ aud: 'x' }, { exp: SECONDS - 60 }, { nbf: SECONDS + 61 }, { sub: '' }, { iss: 'x' }];
+    for (const claims of invalid) expect([claims, (await callWithClaims(claims)).status]).toEqual([claims, 401]);
+    expect(issuer.requestedPaths).toEqual([]);
+  });
 
   verifies('P4', 'with an algorithm that the configuration leaves out', async () => {
     const { callWithClaims } = await tokenGateway({ auth: { algorithms: ['EdDSA'] } });

@@ -110,4 +110,7 @@ verifies('P4', 'ends the streams of an expired token, and keeps them while the i
   fire();
   await until('the other is kept', () => stream.text.split('still here').length === 3);
   expect(stream.ended).toBe(false);
+  advanceSeconds(4000);
+  fire();
+  await until('it ends when its token has expired', () => stream.ended);
 });
