@@ -1,8 +1,9 @@
 import { readFileSync, renameSync, type Stats } from 'node:fs';
-import { chmod, type FileHandle, mkdir, open, readFile, readlink, rm, stat } from 'node:fs/promises';
+import { chmod, type FileHandle, mkdir, open, readFile, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { HeddleError } from '../core/errors.ts';
+import { followLinks } from './follow-links.ts';
 import { homeFolder } from './home-folder.ts';
 import { PRIVATE_FILE, PRIVATE_FOLDER, syncFolder } from './private-file.ts';
 
@@ -13,7 +14,6 @@ export interface ReplaceOptions {
 
 const ORDINARY_FILE = 0o644;
 const MODE_BITS = 0o777;
-const MAX_LINKS = 40;
 
 const MAX_ATTEMPTS = 20;
 const ABANDONED_MS = 5000;
@@ -72,7 +72,7 @@ interface Replacement extends ReplaceOptions {
 
 async function replace(file: string, content: Buffer, options: Replacement): Promise<boolean> {
   const { home = homeFolder(process.env), expected } = options;
-  const target = await followLinks(resolve(file));
+  const target = await followLinks(file);
   const inside = isWithin(target, resolve(home)) || isWithin(resolve(file), resolve(home));
   await mkdir(dirname(target), { recursive: true, ...(inside && { mode: PRIVATE_FOLDER }) });
   const mode = (await modeOf(target)) ?? (inside ? PRIVATE_FILE : ORDINARY_FILE);
@@ -153,19 +153,6 @@ function decode(file: string, bytes: Buffer): string {
   } catch (cause) {
     throw new HeddleError('CONFIG_INVALID', `${file} is not UTF-8 text.`, { cause, fix: 'Save it as UTF-8.' });
   }
-}
-
-// Not `realpath`: the end of the chain need not exist yet.
-async function followLinks(file: string): Promise<string> {
-  let target = file;
-  for (let links = 0; links < MAX_LINKS; links++) {
-    const next = await readlink(target).catch(() => undefined);
-    if (next === undefined) return target;
-    target = resolve(dirname(target), next);
-  }
-  throw new HeddleError('CONFIG_INVALID', `${file} is a symbolic link that never ends at a file.`, {
-    fix: 'Remove the link.',
-  });
 }
 
 async function modeOf(file: string): Promise<number | undefined> {

@@ -1,8 +1,11 @@
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { refuseLinks } from './fixtures.ts';
 import { createPrivateFile, writePrivateFile } from './private-file.ts';
+
+vi.mock('node:fs/promises', { spy: true });
 
 async function folder(): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'heddle-private-'));
@@ -52,4 +55,45 @@ it('throws the error of the file system and leaves no temporary file', async () 
   await mkdir(join(home, 'token'));
   await expect(writePrivateFile(join(home, 'token'), 'x')).rejects.toMatchObject({ code: 'EISDIR' });
   expect(await readdir(home)).toEqual(['token']);
+});
+
+it.each(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK'])(
+  'creates a file once if hard links fail with %s',
+  async (code) => {
+    refuseLinks(code);
+    const home = await folder();
+    const file = join(home, 'key');
+    const created = await Promise.all([...'abcdefgh'].map((text) => createPrivateFile(file, text)));
+    expect(created.filter(Boolean)).toHaveLength(1);
+    expect(await readFile(file, 'utf8')).toBe('abcdefgh'[created.indexOf(true)]);
+    expect(await modeOf(file)).toBe('600');
+    expect(await readdir(home)).toEqual(['key']);
+  },
+);
+
+it('throws another error of a hard link', async () => {
+  refuseLinks('EIO');
+  const home = await folder();
+  await expect(createPrivateFile(join(home, 'key'), 'k')).rejects.toMatchObject({ code: 'EIO' });
+  expect(await readdir(home)).toEqual([]);
+});
+
+it('replaces the file at the end of a chain of symbolic links and keeps the links', async () => {
+  const home = await folder();
+  const real = join(home, 'dotfiles', 'token');
+  await symlink('second', join(home, 'first'));
+  await symlink(join('dotfiles', 'token'), join(home, 'second'));
+  for (const text of ['new', 'newer']) {
+    await writePrivateFile(join(home, 'first'), text); // The first time the end of the chain does not exist.
+    expect(await readFile(real, 'utf8')).toBe(text);
+    expect(await modeOf(real)).toBe('600');
+  }
+  for (const name of ['first', 'second']) expect((await lstat(join(home, name))).isSymbolicLink()).toBe(true);
+  expect(await readdir(join(home, 'dotfiles'))).toEqual(['token']);
+});
+
+it('rejects a symbolic link that points to itself', async () => {
+  const file = join(await folder(), 'token');
+  await symlink(file, file);
+  await expect(writePrivateFile(file, 'x')).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
 });

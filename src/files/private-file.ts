@@ -1,20 +1,25 @@
 import { randomBytes } from 'node:crypto';
-import { link, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
+import { type FileHandle, link, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { followLinks } from './follow-links.ts';
 
 /** Mode of files that only their owner may read. */
 export const PRIVATE_FILE = 0o600;
 /** Mode of folders that only their owner may enter. */
 export const PRIVATE_FOLDER = 0o700;
 
+/** Errors of file systems without hard links: exFAT, SMB, some FUSE. EMLINK: the file may have no second name. */
+const NO_HARD_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'];
+
 /**
  * Replaces a whole file with mode 0600. A reader sees the old text or the new one, never a part, also after a crash.
- * Throws the error of the file system.
+ * Follows symbolic links. Throws the error of the file system, or CONFIG_INVALID for a link that never ends.
  */
 export async function writePrivateFile(file: string, text: string): Promise<void> {
-  await throughTemporary({ file, text, sync: true }, async (temporary) => {
-    await rename(temporary, file);
-    await syncFolder(dirname(file));
+  const target = await followLinks(file);
+  await throughTemporary({ file: target, text, sync: true }, async (temporary) => {
+    await rename(temporary, target);
+    await syncFolder(dirname(target));
   });
 }
 
@@ -33,10 +38,33 @@ export function createPrivateFile(file: string, text: string, { sync = true }: C
       await link(temporary, file); // Not `rename`: it would replace the file of another process.
       return true;
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      const { code = '' } = error as NodeJS.ErrnoException;
+      if (NO_HARD_LINKS.includes(code)) return createInPlace({ file, text, sync });
+      if (code !== 'EEXIST') throw error;
       return false;
     }
   });
+}
+
+/** Creates a file without a hard link. Until it returns, other processes may see the file empty or in part. */
+async function createInPlace({ file, text, sync }: NewFile): Promise<boolean> {
+  let handle: FileHandle;
+  try {
+    handle = await open(file, 'wx', PRIVATE_FILE);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    return false;
+  }
+  try {
+    await handle.writeFile(text);
+    if (sync) await handle.sync();
+    return true;
+  } catch (error) {
+    await rm(file, { force: true });
+    throw error;
+  } finally {
+    await handle.close();
+  }
 }
 
 interface NewFile {
