@@ -1,10 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { setTimeout as wait } from 'node:timers/promises';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { until } from '../../test/until.ts';
 import { withFileLock } from './file-lock.ts';
+import { refuseLinks } from './fixtures.ts';
+
+vi.mock('node:fs/promises', { spy: true });
 
 async function folder(): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'heddle-lock-'));
@@ -45,4 +50,58 @@ it('takes over the lock of a dead process', async () => {
   await writeFile(join(home, 'count.lock'), `${child.pid} ${hostname()} left`);
   expect(await withFileLock(join(home, 'count'), async () => 'done')).toBe('done');
   expect(await readdir(home)).toEqual([]);
+});
+
+it('runs one action at a time if hard links are refused', async () => {
+  refuseLinks('EPERM');
+  const home = await folder();
+  const file = join(home, 'count');
+  await writeFile(file, '0');
+  const increment = async () => writeFile(file, String(1 + Number(await readFile(file, 'utf8'))));
+  await Promise.all([1, 2, 3, 4, 5].map(() => withFileLock(file, increment)));
+  expect(await readFile(file, 'utf8')).toBe('5');
+  expect(await readdir(home)).toEqual(['count']);
+});
+
+const secondsAgo = (seconds: number) => new Date(Date.now() - seconds * 1000);
+
+it.each([
+  ['another machine', '1 another-host left'],
+  // A restarted container has the host name and often the pid of the one before.
+  ['an earlier process with the same pid', `${process.pid} ${hostname()} left`],
+  ['a process that ended before it wrote its name', ''],
+])('takes over the lock of %s after 60 s without a refresh', async (_whose, owner) => {
+  const home = await folder();
+  const lock = join(home, 'count.lock');
+  await writeFile(lock, owner);
+  await utimes(lock, secondsAgo(55), secondsAgo(55));
+  let isDone = false;
+  const waiting = withFileLock(join(home, 'count'), async () => {
+    isDone = true;
+  });
+  await wait(100);
+  expect(isDone).toBe(false);
+  await utimes(lock, secondsAgo(61), secondsAgo(61));
+  await waiting;
+  expect(await readdir(home)).toEqual([]);
+});
+
+it('refreshes the lock every 15 s while the action runs', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const home = await folder();
+  const lock = join(home, 'count.lock');
+  await withFileLock(join(home, 'count'), async () => {
+    await utimes(lock, secondsAgo(50), secondsAgo(50));
+    vi.advanceTimersByTime(15_000);
+    await until('the lock is refreshed', async () => (await stat(lock)).mtime > secondsAgo(10));
+  });
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+it('leaves the lock of another process that took over', async () => {
+  const home = await folder();
+  const lock = join(home, 'count.lock');
+  await withFileLock(join(home, 'count'), () => writeFile(lock, '1 another-host new'));
+  expect(await readFile(lock, 'utf8')).toBe('1 another-host new');
 });

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { link, readFile, rename, rm } from 'node:fs/promises';
+import { readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
 import { HeddleError } from '../core/errors.ts';
@@ -7,10 +7,13 @@ import { createPrivateFile } from './private-file.ts';
 
 const LOCK_WAIT_MS = 10_000;
 const PAUSE_MS = 10;
+/** Age after which a lock counts as left behind. Its owner refreshes it four times as often. */
+const EXPIRY_MS = 60_000;
 
 /**
  * Runs `act` while this process holds `<file>.lock`, which excludes other processes and other calls in this one.
- * Throws CONFIG_INVALID after 10 s of waiting. A lock of a dead process on this machine is removed.
+ * Throws CONFIG_INVALID after 10 s of waiting. A lock is removed if its process on this machine is dead, or if it
+ * was not refreshed for 60 s.
  */
 export async function withFileLock<T>(file: string, act: () => Promise<T>): Promise<T> {
   const lock = `${file}.lock`;
@@ -22,24 +25,44 @@ export async function withFileLock<T>(file: string, act: () => Promise<T>): Prom
     if (performance.now() > deadline) throw lockTimeout(lock);
     await wait(PAUSE_MS);
   }
+  const refreshing = setInterval(() => void refresh(lock), EXPIRY_MS / 4).unref();
   try {
     return await act();
   } finally {
-    await rm(lock, { force: true });
+    clearInterval(refreshing);
+    // A process that was suspended for 60 s has lost its lock. It leaves the lock of the next owner.
+    if ((await readOwner(lock)) === owner) await rm(lock, { force: true });
   }
 }
 
+const readOwner = (lock: string) => readFile(lock, 'utf8').catch(() => undefined);
+
+async function refresh(lock: string): Promise<void> {
+  const now = new Date();
+  await utimes(lock, now, now).catch(() => undefined);
+}
+
 async function removeAbandoned(lock: string): Promise<void> {
-  const owner = await readFile(lock, 'utf8').catch(() => undefined);
-  const [pid, host] = owner?.split(' ') ?? [];
-  // Machines may share a home folder, and a pid means something on its own machine only.
-  if (owner === undefined || host !== hostname() || isAlive(Number(pid))) return;
+  const owner = await readOwner(lock);
+  if (owner === undefined || !((await isExpired(lock)) || isOwnerDead(owner))) return;
   const aside = `${lock}.${randomBytes(6).toString('hex')}.abandoned`;
   await rename(lock, aside).catch(() => undefined);
   // Another process may have taken the lock since it was read. Its lock is put back.
-  const moved = await readFile(aside, 'utf8').catch(() => undefined);
-  if (moved !== undefined && moved !== owner) await link(aside, lock).catch(() => undefined);
+  const moved = await readOwner(aside);
+  if (moved !== undefined && moved !== owner) await createPrivateFile(lock, moved, { sync: false }).catch(() => false);
   await rm(aside, { force: true });
+}
+
+/** Tells whether a lock was not refreshed for 60 s. A restarted container may even have the pid of the dead owner. */
+async function isExpired(lock: string): Promise<boolean> {
+  const found = await stat(lock).catch(() => undefined);
+  return found !== undefined && Date.now() - found.mtimeMs > EXPIRY_MS;
+}
+
+/** Machines may share a home folder, and a pid means something on its own machine only. */
+function isOwnerDead(owner: string): boolean {
+  const [pid, host] = owner.split(' ');
+  return host === hostname() && !isAlive(Number(pid));
 }
 
 function isAlive(pid: number): boolean {
