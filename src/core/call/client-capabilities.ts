@@ -27,9 +27,9 @@ export function requiredCapability({ method, params = {} }: InputRequest): strin
 
 /** Returns the `openHeddle` callback that handles an input request; undefined if no callback can. */
 export function callbackFor({ method, params = {} }: InputRequest): string | undefined {
-  if (method === 'roots/list') return 'roots';
-  if (method === 'elicitation/create') return 'elicit';
-  return needsTools(params) ? undefined : 'sample';
+  if (method === 'roots/list') return 'onRoots';
+  if (method === 'elicitation/create') return 'onElicitation';
+  return needsTools(params) ? undefined : 'onSampling';
 }
 
 /** Returns true if the client can handle at least one kind of input request. */

@@ -26,16 +26,16 @@ async function connected(capabilities: ClientCapabilities, method: string, param
 }
 
 it.each([
-  ['elicitation by form', 'elicitation/create', FORM, 'elicit'],
+  ['elicitation by form', 'elicitation/create', FORM, 'onElicitation'],
   [
     'elicitation by URL',
     'elicitation/create',
     { mode: 'url', message: 'Here.', url: 'https://example.com/' },
-    'elicit',
+    'onElicitation',
   ],
-  ['sampling', 'sampling/createMessage', { messages: [] }, 'sample'],
+  ['sampling', 'sampling/createMessage', { messages: [] }, 'onSampling'],
   ['sampling with tools', 'sampling/createMessage', { messages: [], tools: [] }, undefined],
-  ['roots', 'roots/list', {}, 'roots'],
+  ['roots', 'roots/list', {}, 'onRoots'],
 ])(
   'tells the server that the client does not support %s, on every connection',
   async (what, method, params, callback) => {
