@@ -1,9 +1,11 @@
-import { describe, expect, it } from 'vitest';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { type RawAnswer, rawClient } from '../../test/raw-client.ts';
 import { type Behaviour, recordingServer, text } from '../../test/servers/recording-server.ts';
-import type { JsonObject } from '../core/call.ts';
+import type { Caller, JsonObject } from '../core/call.ts';
 import { RpcError } from '../wire/json-rpc.ts';
 import { gatewayUnderTest, JSON_HEADERS, modern } from './fixtures.ts';
+import { type HttpServerOptions, httpServer } from './http-server.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -91,4 +93,17 @@ describe('the fast path and Node give the same response', () => {
     expect([fast.way, node.way, fast.status]).toEqual(['plain', 'node', status]);
     expect(comparable(fast)).toEqual(comparable(node));
   });
+});
+
+it('the fast path answers a request for /api with 404', async () => {
+  const caller: Caller = { id: 'anna', roles: ['owner'], via: 'gateway' };
+  const { server } = httpServer({
+    admitRequest: () => ({ endpoint: 'api', caller }),
+    responses: { add() {} },
+    closing: new AbortController().signal,
+  } as unknown as HttpServerOptions);
+  onTestFinished(() => void server.close());
+  await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
+  const { status, way } = await post((server.address() as AddressInfo).port, PING);
+  expect([way, status]).toEqual(['plain', 404]);
 });

@@ -28,6 +28,8 @@ const CHECK_MS = 2000;
 // Node keeps the first value of a repeated header. A proxy in front may have checked the last.
 const SINGLE_HEADERS = ['host', 'authorization'] as const;
 
+const NOT_FOUND = { status: 404, body: { error: 'There is nothing at this path. MCP is at /mcp.' } };
+
 type Routed = Promise<void> | void;
 
 /** Creates the HTTP server: admits each request, then routes it to its endpoint. Does not listen yet. */
@@ -62,7 +64,7 @@ export function httpServer(options: HttpServerOptions): { readonly server: Serve
     orFail(response, () =>
       whenAdmitted(admitRequest(request), (admission) => {
         if (admission.endpoint === 'none') return sendJson(response, admission.response);
-        if (admission.endpoint === 'api') throw new Error('The fast path serves no /api.');
+        if (admission.endpoint === 'api') return sendJson(response, NOT_FOUND);
         const { caller, isStillAuthorized } = admission;
         return http.post({ request, response, caller, isStillAuthorized });
       }),
