@@ -56,8 +56,8 @@ export interface Heddle {
   };
   /** Returns call metrics of each server and each of its tools, those of earlier runs included. */
   metrics(by: Caller): Promise<readonly MetricsRow[]>;
-  /** Returns the active configuration. Requires the role `owner`. */
-  configuration(by: Caller): Config;
+  /** Returns the active configuration without its servers, whose entries have expanded secrets. Requires the role `owner`. */
+  configuration(by: Caller): Pick<Config, 'projectFolder' | 'files' | 'settings' | 'origins' | 'problems'>;
   /**
    * Reads changes from now on, until the signal aborts or Heddle closes. Every caller reads changes of the catalog.
    * Changes of servers and of the configuration require `owner`, `operator` or `auditor`, and are left out for others.

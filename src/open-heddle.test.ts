@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { inspect } from 'node:util';
 import { McpServer } from '@modelcontextprotocol/server';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
@@ -182,6 +183,17 @@ describe('the configFile option', () => {
       expect.objectContaining({ level: 'error', server: 'bad', fix: expect.any(String) }),
     );
   });
+});
+
+verifies('P4', 'configuration gives an owner the settings, and no servers with expanded secrets', async () => {
+  const heddle = await temporaryHeddle({
+    config: { mcpServers: { up: { command: 'true', env: { TOKEN: '${TOKEN_OF_TEST}' } } } },
+    env: { TOKEN_OF_TEST: 'hunter2' },
+  });
+  const configuration = heddle.configuration(by('owner'));
+  expect(Object.keys(configuration).sort()).toEqual(['files', 'origins', 'problems', 'projectFolder', 'settings']);
+  expect(inspect(configuration, { depth: null })).not.toContain('hunter2');
+  expect(() => heddle.configuration(by('operator'))).toThrow(expect.objectContaining({ code: 'PERMISSION_DENIED' }));
 });
 
 describe('two Heddles with one store', () => {

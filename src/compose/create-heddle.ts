@@ -99,7 +99,8 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
     },
     configuration(by) {
       requireRole(by, ['owner']);
-      return active().config;
+      const { projectFolder, files, settings, origins, problems } = active().config; // Servers have expanded secrets.
+      return { projectFolder, files, settings, origins, problems };
     },
     changes: changesFor(changes, view.serverVisible),
     onNotification(by, filter, handler) {
