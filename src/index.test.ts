@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
-import { describe, expect, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { verifies } from '../test/requirements.ts';
 import { recordingServer, text } from '../test/servers/recording-server.ts';
 import { temporaryFolder, temporaryHeddleClient } from '../test/temporary-heddle.ts';
@@ -72,25 +72,35 @@ verifies('X1', 'accepts an SDK server without a wrapper', async () => {
   expect(textOf((await heddle.call('clock.now')).value)).toBe('noon');
 });
 
+const DENIES_DEMO = { permissions: { deny: ['mcp__demo'] } };
+
+/** A folder whose heddle.json denies every tool of `demo`, and a function that opens Heddle there. */
+async function folderWithConfig() {
+  const folder = await temporaryFolder();
+  await writeFile(join(folder, 'heddle.json'), JSON.stringify(DENIES_DEMO));
+  const env = { HEDDLE_HOME: join(folder, 'home'), HEDDLE_MANAGED_DIR: join(folder, 'managed') };
+  const servers = { demo: recordingServer({ say: () => text('hello') }) };
+  return {
+    folder,
+    async open(options: OpenOptions) {
+      const heddle = await openHeddle({ cwd: folder, env, servers, trustProject: true, ...options });
+      onTestFinished(() => heddle.close());
+      return heddle;
+    },
+  };
+}
+
+verifies('C6', 'opens the store of an organisation, even if the program passes another', async () => {
+  const { folder, open } = await folderWithConfig();
+  await mkdir(join(folder, 'managed'));
+  const managed = { mcpServers: {}, store: join(folder, 'managed.sqlite') };
+  await writeFile(join(folder, 'managed', 'managed-mcp.json'), JSON.stringify(managed));
+  await open({ store: 'own.sqlite' });
+  expect(existsSync(managed.store)).toBe(true);
+  expect(existsSync(join(folder, 'own.sqlite'))).toBe(false);
+});
+
 describe('the config option', () => {
-  const DENIES_DEMO = { permissions: { deny: ['mcp__demo'] } };
-
-  /** A folder whose heddle.json denies every tool of `demo`, and a function that opens Heddle there. */
-  async function folderWithConfig() {
-    const folder = await temporaryFolder();
-    await writeFile(join(folder, 'heddle.json'), JSON.stringify(DENIES_DEMO));
-    const env = { HEDDLE_HOME: join(folder, 'home'), HEDDLE_MANAGED_DIR: join(folder, 'managed') };
-    const servers = { demo: recordingServer({ say: () => text('hello') }) };
-    return {
-      folder,
-      async open(options: OpenOptions) {
-        const heddle = await openHeddle({ cwd: folder, env, servers, trustProject: true, ...options });
-        onTestFinished(() => heddle.close());
-        return heddle;
-      },
-    };
-  }
-
   verifies(
     'X1',
     'reads no file of the project or the user, and leaves no database with a store in memory',
@@ -121,6 +131,27 @@ describe('the config option', () => {
     await writeFile(join(folder, 'managed', 'managed-mcp.json'), JSON.stringify({ mcpServers: {} }));
     const heddle = await open({ config: { mcpServers: { own: { command: 'true' } } }, store: ':memory:' });
     expect((await heddle.servers.list()).find(({ name }) => name === 'own')?.state).not.toBe('pending');
+  });
+
+  const tooDeep = JSON.parse(`${'{"a":'.repeat(65)}{}${'}'.repeat(65)}`);
+  const circular: Record<string, unknown> = { permissions: { deny: ['mcp__demo'] } };
+  circular.self = circular;
+
+  it.each([
+    ['is an array', [], 'is not a plain object'],
+    ['is a string', 'x', 'is not a plain object'],
+    ['is null', null, 'is not a plain object'],
+    ['is true', true, 'is not a plain object'],
+    ['is a function', () => ({}), 'is not a plain object'],
+    ['is a promise', Promise.resolve(DENIES_DEMO), 'is not a plain object'],
+    ['is nested over 64 levels', tooDeep, 'nested deeper than 64 levels'],
+    ['refers to itself', circular, 'cannot be written as JSON'],
+  ])('C10: fails to open when it %s: its rules would be missing', async (_, config, message) => {
+    const { open } = await folderWithConfig();
+    await expect(open({ config: config as never, store: ':memory:' })).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      message: expect.stringContaining(message),
+    });
   });
 
   verifies('X1', 'cannot be combined with configFile', async () => {

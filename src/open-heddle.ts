@@ -34,9 +34,9 @@ export async function openHeddle(options: HeddleOptions = {}): Promise<Heddle> {
     ? await (await import('./config/watch-files.ts')).versionNow(trustFile(homeFolder(env)))
     : '';
   const config = await read([]);
-  requireFile(config, options.configFile);
+  requireFile(config);
   options.onProblems?.(config.problems);
-  const location = storeOption(options) ?? config.settings.store ?? join(homeFolder(env), 'heddle.sqlite');
+  const location = storeLocation(options, config) ?? join(homeFolder(env), 'heddle.sqlite');
   const store = await openStore({ location, clock: wallClockOf(options) });
   try {
     return await assembleHeddle({ config, trustVersion, read, store, options, env, clock, closing });
@@ -54,8 +54,9 @@ function requireOneConfig({ config, configFile }: HeddleOptions): void {
   });
 }
 
-/** Returns the `store` option with a file path made absolute. */
-function storeOption({ store, cwd = '.' }: HeddleOptions): string | undefined {
-  const isPath = store !== undefined && store !== ':memory:' && !store.includes('://');
+/** Returns the `store` option, with a file path made absolute. The setting wins if an organisation's file sets it. */
+function storeLocation({ store, cwd = '.' }: HeddleOptions, { settings, origins }: Config): string | undefined {
+  if (store === undefined || origins.get('store')?.scope === 'enterprise') return settings.store;
+  const isPath = store !== ':memory:' && !store.includes('://');
   return isPath ? resolve(cwd, store) : store;
 }

@@ -15,7 +15,10 @@ export interface HeddleOptions {
    * `false`: no configuration. Files of an organisation apply in any case. Excludes `configFile`.
    */
   readonly config?: JsonObject | false;
-  /** The database: `:memory:`, a file path (relative to `cwd`) or a `postgres://` URL. Overrides the setting `store`. */
+  /**
+   * The database: `:memory:`, a file path (relative to `cwd`) or a `postgres://` URL. Overrides the setting `store`,
+   * except that of an organisation's file.
+   */
   readonly store?: string;
   readonly cwd?: string;
   readonly env?: Environment;

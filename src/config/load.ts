@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { JsonObject } from '../core/call.ts';
+import { isObject } from '../core/json.ts';
 import type { Config, Problem, ServerConfig } from './config.ts';
 import { type FileReading, readConfigFile, readConfigText, sourceFile } from './read/read-file.ts';
 import { defaultSettings } from './schema/default-settings.ts';
@@ -52,7 +53,35 @@ async function readStandard(options: LoadOptions, folder: string): Promise<reado
 function readObject(config: JsonObject | false, folder: string): readonly ReadSource[] {
   if (config === false) return [];
   const source: Source = { file: OPTION, scope: 'config', folder, foreign: false };
-  return [{ source, reading: readConfigText(OPTION, JSON.stringify(config)) }];
+  return [{ source, reading: readOption(config) }];
+}
+
+function readOption(config: JsonObject): FileReading {
+  // JSON would turn a Map, a Promise or a class instance into another object, usually `{}`.
+  if (!isPlainObject(config)) return brokenOption('is not a plain object');
+  let text: string;
+  try {
+    text = String(JSON.stringify(config)); // A `toJSON` may return undefined.
+  } catch (thrown) {
+    return brokenOption(`cannot be written as JSON: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
+  }
+  return readConfigText(OPTION, text);
+}
+
+const brokenOption = (reason: string): FileReading => ({
+  state: 'broken',
+  problem: {
+    level: 'error',
+    code: 'CONFIG_INVALID',
+    message: `The \`config\` option ${reason}.`,
+    fix: 'Pass an object with the fields of heddle.json, or `false` for no configuration.',
+  },
+});
+
+function isPlainObject(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null; // Plain objects of other realms, too.
 }
 
 async function readAll(sources: readonly Source[]): Promise<readonly ReadSource[]> {
