@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { verifies } from '../test/requirements.ts';
 import { recordingServer, text } from '../test/servers/recording-server.ts';
 import { temporaryFolder, temporaryHeddleClient } from '../test/temporary-heddle.ts';
-import { type OpenOptions, openHeddle, text as textOf } from './index.ts';
+import { type HeddleClient, type OpenOptions, openHeddle, text as textOf } from './index.ts';
 import { openStore } from './store/open-store.ts';
 
 async function opened() {
@@ -157,5 +157,63 @@ describe('the config option', () => {
   verifies('X1', 'cannot be combined with configFile', async () => {
     const { open } = await folderWithConfig();
     await expect(open({ config: {}, configFile: 'heddle.json' })).rejects.toMatchObject({ code: 'USAGE_INVALID' });
+  });
+});
+
+describe('options of the library', () => {
+  const { signal } = new AbortController();
+
+  it.each<[string, (heddle: HeddleClient) => unknown]>([
+    ['tools', (heddle) => heddle.tools(signal as never)],
+    ['call', (heddle) => heddle.call('demo.say', {}, signal as never)],
+    ['catalog.describe', (heddle) => heddle.catalog.describe('demo.say', signal as never)],
+    ['catalog.search', (heddle) => heddle.catalog.search('say', signal as never)],
+    ['catalog.categories', (heddle) => heddle.catalog.categories(signal as never)],
+    ['servers.connect', (heddle) => heddle.servers.connect('demo', signal as never)],
+    ['servers.notify', (heddle) => heddle.servers.notify('demo', { method: 'x/y' }, signal as never)],
+    ['changes', (heddle) => heddle.changes(signal as never)],
+    ['onNotification', (heddle) => heddle.onNotification({}, () => {}, signal as never)],
+    ['resources', (heddle) => heddle.resources(signal as never)],
+    ['resourceTemplates', (heddle) => heddle.resourceTemplates(signal as never)],
+    ['readResource', (heddle) => heddle.readResource('u:1', signal as never)],
+    ['subscribe', (heddle) => heddle.subscribe('u:1', () => {}, signal as never)],
+    ['prompts', (heddle) => heddle.prompts(signal as never)],
+    ['getPrompt', (heddle) => heddle.getPrompt('greet', {}, signal as never)],
+    ['complete', (heddle) => heddle.complete({ prompt: 'greet' }, { name: 'a', value: '' }, signal as never)],
+  ])('X1: %s rejects an AbortSignal in the place of { signal }', async (name, run) => {
+    const { heddle, server } = await opened();
+    await expect((async () => run(heddle))()).rejects.toMatchObject({
+      code: 'USAGE_INVALID',
+      message: expect.stringContaining(`\`${name}\``),
+      fix: 'Pass the signal as `{ signal }`.',
+    });
+    expect(server.calls).toEqual([]);
+  });
+
+  it.each<[string, string, (heddle: HeddleClient) => unknown]>([
+    ['tools', 'servers', (heddle) => heddle.tools({ servers: 'demo' } as never)],
+    ['call', 'timeout', (heddle) => heddle.call('demo.say', {}, { timeout: 1 } as never)],
+    ['onNotification', 'name', (heddle) => heddle.onNotification({ name: 'demo' } as never, () => {})],
+    [
+      'complete',
+      'city',
+      (heddle) => heddle.complete({ prompt: 'greet' }, { name: 'a', value: '' }, { city: 'Rome' } as never),
+    ],
+  ])('X1: %s rejects the unknown option %s', async (name, key, run) => {
+    const { heddle, server } = await opened();
+    await expect((async () => run(heddle))()).rejects.toMatchObject({
+      code: 'USAGE_INVALID',
+      message: `\`${name}\` has no option \`${key}\`.`,
+      fix: expect.stringContaining('Use '),
+    });
+    expect(server.calls).toEqual([]);
+  });
+
+  it.each([
+    [{ elicit: () => ({ action: 'cancel' }) }, '`openHeddle` has no option `elicit`.'],
+    [{ hooks: { beforeQuestion: () => false } }, '`hooks` has no option `beforeQuestion`.'],
+    [null, 'The options of `openHeddle` are not an object.'],
+  ])('X1: openHeddle rejects unknown options: %j', async (options, message) => {
+    await expect(openHeddle(options as never)).rejects.toMatchObject({ code: 'USAGE_INVALID', message });
   });
 });

@@ -3,8 +3,9 @@ import { withPlainNumbers } from './core/exact-numbers.ts';
 import type { Category, Hit } from './core/records/listing.ts';
 import type { NotificationFilter, NotificationHandler } from './core/records/notification.ts';
 import type { Change, ServerStatus } from './core/records/server-status.ts';
-import { capabilitiesOfHost, type HostOptions } from './library/host-input.ts';
-import { type CallOptions, type CallResult, PROGRAM, send, toLibraryCall } from './library/library-call.ts';
+import { checkOptions, type OptionKeys, SIGNAL_KEYS, type SignalOptions } from './library/check-options.ts';
+import { capabilitiesOfHost, HOOK_KEYS, type HostOptions } from './library/host-input.ts';
+import { CALL_KEYS, type CallOptions, type CallResult, PROGRAM, send, toLibraryCall } from './library/library-call.ts';
 import type { CallToolResult } from './library/mcp-results.ts';
 import { listAll, type ResourceApi, resourceApi } from './library/resource-api.ts';
 import { type HeddleOptions, openHeddle as open } from './open-heddle.ts';
@@ -24,6 +25,7 @@ export type {
   ServerEvent,
   ServerStatus,
 } from './core/records/server-status.ts';
+export type { SignalOptions } from './library/check-options.ts';
 export type {
   Elicitation,
   ElicitationContext,
@@ -93,10 +95,31 @@ export interface FoundTool extends Tool {
   readonly reason: Hit['reason'];
 }
 
-/** Ends the wait of a request. */
-export interface SignalOptions {
-  readonly signal?: AbortSignal;
+/** Limits the number of hits of a search. */
+export interface ToolSearchOptions extends SignalOptions {
+  readonly limit?: number;
 }
+
+const FILTER_KEYS: OptionKeys<ToolFilter> = { server: true, category: true, signal: true };
+const SEARCH_KEYS: OptionKeys<ToolSearchOptions> = { limit: true, signal: true };
+const NOTIFICATION_KEYS: OptionKeys<NotificationFilter> = { server: true, method: true };
+const OPEN_KEYS: OptionKeys<OpenOptions> = {
+  config: true,
+  configFile: true,
+  store: true,
+  cwd: true,
+  env: true,
+  servers: true,
+  trustProject: true,
+  watch: true,
+  autoConnect: true,
+  listWaitMs: true,
+  onProblems: true,
+  onElicitation: true,
+  onSampling: true,
+  onRoots: true,
+  hooks: true,
+};
 
 /** An open Heddle, for the program that embeds it. Calls pass the same stages as those of the gateway and the CLI. */
 export interface HeddleClient extends ResourceApi, AsyncDisposable {
@@ -108,7 +131,7 @@ export interface HeddleClient extends ResourceApi, AsyncDisposable {
     /** Returns a tool by any name that `call` takes, and starts its server if needed. Throws NAME_UNKNOWN or NAME_AMBIGUOUS. */
     describe(name: string, options?: SignalOptions): Promise<Tool>;
     /** Returns the tools that match a text best: by name, then by words of the name, then of the description. */
-    search(text: string, options?: SignalOptions & { readonly limit?: number }): Promise<readonly FoundTool[]>;
+    search(text: string, options?: ToolSearchOptions): Promise<readonly FoundTool[]>;
     categories(options?: SignalOptions): Promise<readonly Category[]>;
   };
   readonly servers: {
@@ -158,36 +181,56 @@ export interface HeddleClient extends ResourceApi, AsyncDisposable {
  * const { value } = await heddle.call('filesystem.fs_read_file', { path: 'README.md' });
  * console.log(text(value));
  */
-export async function openHeddle(options: OpenOptions = {}): Promise<HeddleClient> {
+export async function openHeddle(openOptions?: OpenOptions): Promise<HeddleClient> {
+  const options = checkOptions('openHeddle', openOptions, OPEN_KEYS);
+  checkOptions('hooks', options.hooks, HOOK_KEYS);
   const capabilities = capabilitiesOfHost(options);
   const heddle = await open({ ...options, ...(capabilities && { user: { principal: PROGRAM.id, capabilities } }) });
   const close = () => heddle.close();
   return {
-    tools: async (filter = {}) => (await listAll(heddle, 'tool', filter)).map(toTool),
-    async call(name, input = {}, callOptions = {}) {
-      const result = await send(heddle, toLibraryCall({ kind: 'tool', name, input }, callOptions), options);
+    tools: async (filter) => (await listAll(heddle, 'tool', checkOptions('tools', filter, FILTER_KEYS))).map(toTool),
+    async call(name, input = {}, callOptions) {
+      const call = toLibraryCall({ kind: 'tool', name, input }, checkOptions('call', callOptions, CALL_KEYS));
+      const result = await send(heddle, call, options);
       return { ...result, value: result.value as CallToolResult };
     },
     ...resourceApi(heddle, options),
     catalog: {
-      describe: async (name, { signal = never() } = {}) => toTool(await heddle.catalog.describe(PROGRAM, name, signal)),
-      search: async (text, { limit, signal } = {}) => {
+      async describe(name, describeOptions) {
+        const { signal = never() } = checkOptions('catalog.describe', describeOptions, SIGNAL_KEYS);
+        return toTool(await heddle.catalog.describe(PROGRAM, name, signal));
+      },
+      async search(text, searchOptions) {
+        const { limit, signal } = checkOptions('catalog.search', searchOptions, SEARCH_KEYS);
         const hits = await heddle.catalog.search(PROGRAM, { text, signal, ...(limit !== undefined && { limit }) });
         return hits.map(({ target, score, reason }) => ({ ...toTool(target), score, reason }));
       },
-      categories: ({ signal } = {}) => heddle.catalog.categories(PROGRAM, signal),
+      async categories(categoryOptions) {
+        const { signal } = checkOptions('catalog.categories', categoryOptions, SIGNAL_KEYS);
+        return heddle.catalog.categories(PROGRAM, signal);
+      },
     },
     servers: {
       list: () => heddle.servers.list(PROGRAM),
-      connect: (name, { signal = never() } = {}) => heddle.servers.connect(PROGRAM, name, signal),
-      notify: (name, { method, params = {} }, { signal } = {}) =>
-        heddle.servers.notify(PROGRAM, name, { method, params, signal }),
+      async connect(name, connectOptions) {
+        const { signal = never() } = checkOptions('servers.connect', connectOptions, SIGNAL_KEYS);
+        return heddle.servers.connect(PROGRAM, name, signal);
+      },
+      async notify(name, { method, params = {} }, notifyOptions) {
+        const { signal } = checkOptions('servers.notify', notifyOptions, SIGNAL_KEYS);
+        return heddle.servers.notify(PROGRAM, name, { method, params, signal });
+      },
       register: (name, server) => heddle.servers.register(PROGRAM, name, server),
       update: (name, server) => heddle.servers.update(PROGRAM, name, server),
       unregister: (name) => heddle.servers.unregister(PROGRAM, name),
     },
-    changes: ({ signal = never() } = {}) => heddle.changes(PROGRAM, signal),
-    onNotification(filter, handler, { signal } = {}) {
+    changes(changesOptions) {
+      const { signal = never() } = checkOptions('changes', changesOptions, SIGNAL_KEYS);
+      return heddle.changes(PROGRAM, signal);
+    },
+    onNotification(filter, handler, notificationOptions) {
+      checkOptions('onNotification', filter, NOTIFICATION_KEYS);
+      const { signal } = checkOptions('onNotification', notificationOptions, SIGNAL_KEYS);
       if (signal?.aborted) return () => {};
       const end = heddle.onNotification(PROGRAM, filter, (notification) => handler(withPlainNumbers(notification)));
       signal?.addEventListener('abort', end, { once: true });

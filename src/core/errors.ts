@@ -18,7 +18,7 @@ export const ERRORS = {
   USAGE_INVALID: {
     fault: 'caller',
     exit: 2,
-    when: 'The command line could not be understood.',
+    when: 'The command line, or the options of a library function, could not be understood.',
     fix: 'Run the command with `--help` to see its arguments and an example.',
   },
   NAME_UNKNOWN: {

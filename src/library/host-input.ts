@@ -5,6 +5,7 @@ import type { AskUser } from '../core/call/run-to-completion.ts';
 import type { ClientCapabilities, InputRequest, InputResponse, JsonObject } from '../core/call.ts';
 import { withPlainNumbers } from '../core/exact-numbers.ts';
 import { INTERNAL_ERROR } from '../wire/mcp.ts';
+import type { OptionKeys } from './check-options.ts';
 
 /** The server and the call that an input request belongs to. */
 export interface ElicitationContext {
@@ -67,6 +68,11 @@ export interface HostOptions {
     ) => InputResponse | undefined | Promise<InputResponse | undefined>;
   };
 }
+
+export const HOOK_KEYS: OptionKeys<NonNullable<HostOptions['hooks']>> = {
+  beforeInputRequest: true,
+  afterInputRequest: true,
+};
 
 /** Returns the client capabilities of the program; undefined if it answers no input requests. */
 export function capabilitiesOfHost({

@@ -4,6 +4,7 @@ import type { Call, Caller, JsonObject, Progress, Provenance } from '../core/cal
 import { HeddleError } from '../core/errors.ts';
 import { withPlainNumbers } from '../core/exact-numbers.ts';
 import type { Heddle } from '../heddle.ts';
+import type { OptionKeys } from './check-options.ts';
 import { capabilitiesOfHost, type HostOptions, hostInput } from './host-input.ts';
 import type { CallToolResult } from './mcp-results.ts';
 
@@ -15,6 +16,14 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: Progress) => void;
 }
+
+export const CALL_KEYS: OptionKeys<CallOptions> = {
+  timeoutMs: true,
+  failover: true,
+  preferredServer: true,
+  signal: true,
+  onProgress: true,
+};
 
 export interface CallResult extends Provenance {
   /** The server's result, verbatim: `content`, `structuredContent` and any other member. */

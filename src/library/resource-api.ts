@@ -2,8 +2,9 @@ import type { JsonObject, Provenance, Target, TargetKind } from '../core/call.ts
 import { HeddleError } from '../core/errors.ts';
 import { withPlainNumbers } from '../core/exact-numbers.ts';
 import type { Heddle, ListQuery } from '../heddle.ts';
+import { checkOptions, type OptionKeys, SIGNAL_KEYS, type SignalOptions } from './check-options.ts';
 import type { HostOptions } from './host-input.ts';
-import { type CallOptions, PROGRAM, send, toLibraryCall } from './library-call.ts';
+import { CALL_KEYS, type CallOptions, PROGRAM, send, toLibraryCall } from './library-call.ts';
 import type { CompletionResult, GetPromptResult, ReadResourceResult } from './mcp-results.ts';
 
 interface Readable {
@@ -52,6 +53,9 @@ export interface CompleteOptions extends CallOptions {
   readonly arguments?: Readonly<Record<string, string>>;
 }
 
+const FILTER_KEYS: OptionKeys<ServerFilter> = { server: true, signal: true };
+const COMPLETE_KEYS: OptionKeys<CompleteOptions> = { ...CALL_KEYS, arguments: true };
+
 /** Resources, prompts and completions. Every read passes the same stages as a tool call. */
 export interface ResourceApi {
   /** Lists resources. A URI that several servers have is listed as `heddle://<server>/<uri>`. */
@@ -68,7 +72,7 @@ export interface ResourceApi {
   subscribe(
     uri: string,
     handler: (update: Update) => void | Promise<void>,
-    options?: { readonly signal?: AbortSignal },
+    options?: SignalOptions,
   ): Promise<() => void>;
   prompts(filter?: ServerFilter): Promise<readonly Prompt[]>;
   /** Gets a prompt by public name, `server.prompt`, or its own name if only one server has it. */
@@ -88,21 +92,24 @@ export interface ResourceApi {
 export function resourceApi(heddle: Heddle, host: HostOptions): ResourceApi {
   async function read<T extends JsonObject>(
     request: Parameters<typeof toLibraryCall>[0],
-    options: CallOptions = {},
+    options: CallOptions,
   ): Promise<ReadResult<T>> {
     const { isError: _, value, ...provenance } = await send(heddle, toLibraryCall(request, options), host);
     return { ...provenance, value: value as T };
   }
   return {
-    resources: async (filter) =>
-      (await listAll(heddle, 'resource', filter)).map((target) => ({ uri: target.publicName, ...readable(target) })),
-    resourceTemplates: async (filter) =>
-      (await listAll(heddle, 'template', filter)).map((target) => ({
-        uriTemplate: target.publicName,
-        ...readable(target),
-      })),
-    readResource: (name, options) => read({ kind: 'resource', name, input: {} }, options),
-    async subscribe(name, handler, options = {}) {
+    async resources(filter) {
+      const targets = await listAll(heddle, 'resource', checkOptions('resources', filter, FILTER_KEYS));
+      return targets.map((target) => ({ uri: target.publicName, ...readable(target) }));
+    },
+    async resourceTemplates(filter) {
+      const targets = await listAll(heddle, 'template', checkOptions('resourceTemplates', filter, FILTER_KEYS));
+      return targets.map((target) => ({ uriTemplate: target.publicName, ...readable(target) }));
+    },
+    readResource: async (name, options) =>
+      read({ kind: 'resource', name, input: {} }, checkOptions('readResource', options, CALL_KEYS)),
+    async subscribe(name, handler, subscribeOptions) {
+      const options = checkOptions('subscribe', subscribeOptions, SIGNAL_KEYS);
       const ended = new AbortController();
       const signal = options.signal ? AbortSignal.any([options.signal, ended.signal]) : ended.signal;
       const onUpdate = async (update: JsonObject) => handler(withPlainNumbers(update) as Update);
@@ -111,10 +118,14 @@ export function resourceApi(heddle: Heddle, host: HostOptions): ResourceApi {
       await heddle.dispatch({ ...call, onProgress: (update) => void onUpdate(update).catch(() => {}) });
       return () => ended.abort();
     },
-    prompts: async (filter) =>
-      (await listAll(heddle, 'prompt', filter)).map((target) => ({ name: target.publicName, ...readable(target) })),
-    getPrompt: (name, args = {}, options) => read({ kind: 'prompt', name, input: args }, options),
-    async complete(ref, argument, { arguments: known, ...options } = {}) {
+    async prompts(filter) {
+      const targets = await listAll(heddle, 'prompt', checkOptions('prompts', filter, FILTER_KEYS));
+      return targets.map((target) => ({ name: target.publicName, ...readable(target) }));
+    },
+    getPrompt: async (name, args = {}, options) =>
+      read({ kind: 'prompt', name, input: args }, checkOptions('getPrompt', options, CALL_KEYS)),
+    async complete(ref, argument, completeOptions) {
+      const { arguments: known, ...options } = checkOptions('complete', completeOptions, COMPLETE_KEYS);
       const [name, reference] = toReference(ref);
       const context = known && { context: { arguments: known } };
       return read({ kind: 'completion', name, input: { ref: reference, argument, ...context } }, options);
