@@ -1,6 +1,6 @@
 import type { JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
-import { RpcError, type Transport } from '../wire/json-rpc.ts';
+import { RpcError } from '../wire/json-rpc.ts';
 import {
   INVALID_PARAMS,
   LEGACY_VERSIONS,
@@ -10,6 +10,7 @@ import {
   UNSUPPORTED_VERSION,
 } from '../wire/mcp.ts';
 import { Peer } from '../wire/peer.ts';
+import type { Transport } from '../wire/transport.ts';
 import { ToolFailure } from './tool-failure.ts';
 
 export interface BuiltinTool {

@@ -8,7 +8,7 @@ import type { ServerPlan } from '../upstream/lifecycle/plan-server.ts';
 import { openServerCache } from '../upstream/lifecycle/server-cache.ts';
 import { openServers, type Servers } from '../upstream/servers.ts';
 import { connectInMemory } from '../upstream/transports/connect-in-memory.ts';
-import type { Transport } from '../wire/json-rpc.ts';
+import type { Transport } from '../wire/transport.ts';
 import type { Catalog } from './catalog.ts';
 import { buildCatalog } from './entries/build.ts';
 import { buildServerTools } from './entries/server-tools.ts';

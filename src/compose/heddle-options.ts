@@ -1,8 +1,8 @@
 import type { Problem } from '../config/config.ts';
 import type { JsonObject } from '../core/call.ts';
 import type { Clock } from '../core/time.ts';
-import type { SoleUser } from '../upstream/lifecycle/private-connections.ts';
 import type { ServersOption } from '../upstream/lifecycle/programmatic-servers.ts';
+import type { SoleUser } from '../upstream/lifecycle/shared-connection.ts';
 
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -5,8 +5,8 @@ import { temporaryHeddleClient } from '../../test/temporary-heddle.ts';
 import { until } from '../../test/until.ts';
 import type { JsonObject } from '../core/call.ts';
 import type { OpenOptions } from '../index.ts';
-import type { Transport } from '../wire/json-rpc.ts';
 import { Peer } from '../wire/peer.ts';
+import type { Transport } from '../wire/transport.ts';
 
 const opened = (servers: NonNullable<OpenOptions['servers']>, config: JsonObject = {}, more: OpenOptions = {}) =>
   temporaryHeddleClient({ env: {}, config, servers, ...more });

@@ -3,7 +3,7 @@ import { verifies } from '../../test/requirements.ts';
 import type { CallKind, JsonObject, ResolvedCall, Target } from '../core/call.ts';
 import { aCall, aTarget } from '../core/fixtures.ts';
 import { errorResult, requestOf, requestOptionsOf } from './call-request.ts';
-import type { LegacyCall } from './elicitation/legacy-call.ts';
+import type { LegacyCall } from './elicitation/pending-call.ts';
 import { suspendedCalls } from './elicitation/suspended-calls.ts';
 
 const of = (kind: CallKind, target: Partial<Target>, input: JsonObject = {}, more: Partial<ResolvedCall> = {}) =>

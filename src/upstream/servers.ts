@@ -9,9 +9,9 @@ import { suspendedCalls as openSuspendedCalls, type SuspendedCalls } from './eli
 import { type ConnectionPool, connectionPool, type OwnedConnectionPool } from './lifecycle/connection-pool.ts';
 import { PROBE_EVERY_MS } from './lifecycle/health.ts';
 import type { ServerPlan } from './lifecycle/plan-server.ts';
-import type { SoleUser } from './lifecycle/private-connections.ts';
 import { Server } from './lifecycle/server.ts';
 import type { ServerCache } from './lifecycle/server-cache.ts';
+import type { SoleUser } from './lifecycle/shared-connection.ts';
 import { type ServerSubscriptions, serverSubscriptions } from './lifecycle/subscriptions.ts';
 
 export interface ServersOptions extends Partial<Time> {

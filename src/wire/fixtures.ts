@@ -1,6 +1,7 @@
 import type { JsonObject } from '../core/call.ts';
-import type { Message, Transport } from './json-rpc.ts';
+import type { Message } from './json-rpc.ts';
 import { Peer, type PeerOptions } from './peer.ts';
+import type { Transport } from './transport.ts';
 
 export interface Talk {
   readonly peer: Peer;

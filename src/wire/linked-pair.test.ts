@@ -3,9 +3,10 @@ import { McpServer as McpServer2 } from '@modelcontextprotocol/server';
 import { expect, it } from 'vitest';
 import * as z from 'zod';
 import { verifies } from '../../test/requirements.ts';
-import type { Message, Transport } from './json-rpc.ts';
+import type { Message } from './json-rpc.ts';
 import { linkedPair } from './linked-pair.ts';
 import { Peer } from './peer.ts';
+import type { Transport } from './transport.ts';
 
 const message = (id: number): Message => ({ jsonrpc: '2.0', id, method: 'x' });
 

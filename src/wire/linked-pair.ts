@@ -1,7 +1,8 @@
 import type { JsonObject } from '../core/call.ts';
 import { withPlainNumbers } from '../core/exact-numbers.ts';
 import { isObject } from '../core/json.ts';
-import type { Message, Transport } from './json-rpc.ts';
+import type { Message } from './json-rpc.ts';
+import type { Transport } from './transport.ts';
 
 /** Returns two connected in-process transports. Messages arrive on a microtask; closing one closes both. */
 export function linkedPair(): readonly [Transport, Transport] {

@@ -3,8 +3,8 @@ import { afterEach, expect, it, vi } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import type { JsonObject } from '../core/call.ts';
 import { talk } from './fixtures.ts';
-import type { SendOptions } from './json-rpc.ts';
 import type { RequestOptions } from './request-options.ts';
+import type { SendOptions } from './transport.ts';
 
 const soon: RequestOptions = { deadlineMs: 120_000 };
 const ENVELOPE = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' };

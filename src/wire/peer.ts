@@ -3,8 +3,9 @@ import type { JsonObject } from '../core/call.ts';
 import { HeddleError, UpstreamError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import { type IncomingRequestOptions, IncomingRequests, isRequestId } from './incoming-requests.ts';
-import { type Message, RpcError, type Transport, toInvalidResponse } from './json-rpc.ts';
+import { type Message, RpcError, toInvalidResponse } from './json-rpc.ts';
 import type { RequestOptions } from './request-options.ts';
+import type { Transport } from './transport.ts';
 
 export interface PeerOptions extends IncomingRequestOptions {
   /** The name of the other side in error messages. */

@@ -7,7 +7,7 @@ const MAX_FILES = 20;
 /** Folders with more files, because each holds a list of like things. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   'src/cli/commands': 'one file per command',
-  'src/config/hosts': 'one file per host application',
+  'src/config/hosts': 'one file per host application, and the codecs that they share',
   'src/upstream/transports': 'four transports with their failures and connects',
 };
 

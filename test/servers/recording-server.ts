@@ -1,9 +1,9 @@
 import type { Json, JsonObject } from '../../src/core/call.ts';
 import type { InProcessServer } from '../../src/upstream/lifecycle/programmatic-servers.ts';
-import type { Transport } from '../../src/wire/json-rpc.ts';
 import { RpcError } from '../../src/wire/json-rpc.ts';
 import { INVALID_PARAMS } from '../../src/wire/mcp.ts';
 import { Peer } from '../../src/wire/peer.ts';
+import type { Transport } from '../../src/wire/transport.ts';
 
 export interface CallContext {
   readonly signal: AbortSignal;

@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, expect, vi } from 'vitest';
 import type { JsonObject } from '../../src/core/call.ts';
 import { negotiate } from '../../src/upstream/protocol/negotiate.ts';
-import type { Message, Transport } from '../../src/wire/json-rpc.ts';
+import type { Message } from '../../src/wire/json-rpc.ts';
 import type { Era } from '../../src/wire/mcp.ts';
 import { Peer } from '../../src/wire/peer.ts';
+import type { Transport } from '../../src/wire/transport.ts';
 import { verifies } from '../requirements.ts';
 
 type Kind = 'legacy' | 'silent' | 'strict' | 'modern' | 'dual';

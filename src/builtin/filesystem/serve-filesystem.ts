@@ -1,4 +1,4 @@
-import type { Transport } from '../../wire/json-rpc.ts';
+import type { Transport } from '../../wire/transport.ts';
 import { serveTools } from '../serve-tools.ts';
 import { listDirectoryTool } from './list-directory.ts';
 import { readFileTool } from './read-file.ts';

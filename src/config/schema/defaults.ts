@@ -1,6 +1,7 @@
 /**
- * All defaults of the configuration. The zod schemas take them from here. Without any configuration they are used
- * directly, so that zod need not be loaded.
+ * Defaults of the settings and of every server entry. The zod schemas take them from here, and a program without any
+ * configuration uses them directly. Defaults of one kind of entry (`args`, `env`, `headers`) stand in server-schema.ts;
+ * `read/fast-layer.ts` repeats those of a plain stdio entry, and a property test compares both.
  */
 
 export const TREATMENT_DEFAULTS = {

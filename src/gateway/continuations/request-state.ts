@@ -70,6 +70,10 @@ export function requestStates(seals: Sealer = sealer()): RequestStates {
   };
 }
 
+/**
+ * Returns the claims of a state. Kinds: `p` suspended call, `r` call again, `o` continuation of the server.
+ * Further claims: `s` server, `h` ticket, `u` the server's state or the elicitation ids, `o` the process that holds it.
+ */
 function toClaims(continuation: StateContent, owner: string): JsonObject {
   const { server: s } = continuation;
   if (continuation.kind === 'suspended') return { k: 'p', s, h: continuation.ticket, o: owner };

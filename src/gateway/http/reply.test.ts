@@ -3,8 +3,8 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import type { JsonObject } from '../../core/call.ts';
 import type { ResponseWriter } from '../response-writer.ts';
-import { sessionEvents } from './event-store.ts';
 import { Reply } from './reply.ts';
+import { sessionEvents } from './session-events.ts';
 
 /** A response that records what is written to it. */
 class RecordingResponse implements ResponseWriter {

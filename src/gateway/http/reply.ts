@@ -3,7 +3,7 @@ import { INTERNAL_ERROR } from '../../wire/mcp.ts';
 import { bytesOf } from '../methods/list-result.ts';
 import { KEEP_ALIVE_COMMENT, type ResponseWriter, writeOrDisconnect } from '../response-writer.ts';
 import type { RequestRefusal } from './check-headers.ts';
-import type { EventStream, SessionEvents } from './event-store.ts';
+import type { EventStream, SessionEvents } from './session-events.ts';
 
 /** Time that a client with a broken stream has to resume before its call is cancelled. */
 const RESUME_MS = 500;

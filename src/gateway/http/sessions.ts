@@ -8,8 +8,8 @@ import type { LogSettings } from '../request-context.ts';
 import { type ResourceSubscriptions, resourceSubscriptions } from '../resource-subscriptions.ts';
 import { type ResponseWriter, writeOrDisconnect } from '../response-writer.ts';
 import { type ClientRequests, clientRequests } from './client-requests.ts';
-import { type ByteCount, type EventStream, type SessionEvents, sessionEvents } from './event-store.ts';
 import type { Reply } from './reply.ts';
+import { type ByteCount, type EventStream, type SessionEvents, sessionEvents } from './session-events.ts';
 
 /** The outcome of `initialize`: protocol version and client capabilities. */
 export interface SessionInit {

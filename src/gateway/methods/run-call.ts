@@ -5,7 +5,7 @@ import { UpstreamError } from '../../core/errors.ts';
 import type { Heddle } from '../../heddle.ts';
 import { RpcError } from '../../wire/json-rpc.ts';
 import type { Continuations } from '../continuations/continuations.ts';
-import { modernContinuations } from '../continuations/input-required.ts';
+import { modernContinuations } from '../continuations/modern-continuations.ts';
 import type { RequestContext, SendClientRequest } from '../request-context.ts';
 import { withoutReserved } from '../reserved-meta.ts';
 

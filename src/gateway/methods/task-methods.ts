@@ -7,7 +7,7 @@ import { RpcError } from '../../wire/json-rpc.ts';
 import { INVALID_PARAMS } from '../../wire/mcp.ts';
 import type { Continuations } from '../continuations/continuations.ts';
 import type { GatewayTask } from '../continuations/gateway-task.ts';
-import { toInputResponses } from '../continuations/input-required.ts';
+import { toInputResponses } from '../continuations/modern-continuations.ts';
 import { toModernInputRequests } from '../continuations/modern-input-requests.ts';
 import type { TaskRoute } from '../continuations/task-ids.ts';
 import type { RequestContext, RequestHandler } from '../request-context.ts';

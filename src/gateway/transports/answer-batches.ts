@@ -1,7 +1,8 @@
 import type { JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import { type RequestId, toIdInUse } from '../../wire/incoming-requests.ts';
-import type { Message, Transport } from '../../wire/json-rpc.ts';
+import type { Message } from '../../wire/json-rpc.ts';
+import type { Transport } from '../../wire/transport.ts';
 import { type ClientTransport, isMessage, notOneMessage } from './client-transport.ts';
 
 interface Batch {

@@ -1,6 +1,7 @@
 import { isObject, parseJson } from '../../core/json.ts';
-import type { Message, Transport } from '../../wire/json-rpc.ts';
+import type { Message } from '../../wire/json-rpc.ts';
 import { INVALID_REQUEST, PARSE_ERROR } from '../../wire/mcp.ts';
+import type { Transport } from '../../wire/transport.ts';
 import { isId } from '../http/read-message.ts';
 
 /** A transport to one client that stays connected: both sides send requests and notifications on it. */

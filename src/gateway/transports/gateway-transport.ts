@@ -1,4 +1,5 @@
-import type { Message, Transport } from '../../wire/json-rpc.ts';
+import type { Message } from '../../wire/json-rpc.ts';
+import type { Transport } from '../../wire/transport.ts';
 import type { ClientTransport } from './client-transport.ts';
 
 /** State and closing of a gateway transport to one client. The stdio, SSE and WebSocket transports extend it. */

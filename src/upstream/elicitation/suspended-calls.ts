@@ -4,7 +4,7 @@ import { nameFor } from '../../core/call/name-for.ts';
 import type { InputResponses, ResolvedCall } from '../../core/call.ts';
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
 import { canonicalJson } from '../../core/json.ts';
-import type { LegacyCall } from './legacy-call.ts';
+import type { LegacyCall } from './pending-call.ts';
 
 /** The calls that wait for input responses, each an open request to a legacy server. Only this process has them. */
 export interface SuspendedCalls {

@@ -6,9 +6,10 @@ import type { Clock } from '../../core/time.ts';
 import type { Connection } from '../connection.ts';
 import type { SuspendedCalls } from '../elicitation/suspended-calls.ts';
 import { resumeSuspended } from '../protocol/resume-suspended.ts';
-import { PrivateConnections, type SoleUser, takesAnother } from './private-connections.ts';
+import { PrivateConnections } from './private-connections.ts';
 import type { Server } from './server.ts';
 import type { ServerCache } from './server-cache.ts';
+import { type SoleUser, takesAnother } from './shared-connection.ts';
 import type { Subscriptions } from './subscriptions.ts';
 
 /** A subscription to a resource of a server, with the user of its connection. */
@@ -75,7 +76,7 @@ export function connectionPool(options: ConnectionPoolOptions): OwnedConnectionP
   const { cache, suspendedCalls, user: only, clock, find, using, onOpened, closing } = options;
   const privates = new PrivateConnections({ clock, onOpened });
 
-  /** Decides for every call: the shared connection if the user belongs there, else a private one. */
+  /** Returns the shared connection if the user belongs there (`canUseSharedConnection`), else a private one. */
   function readyOn(server: Server, call: ConnectionUser): Connection | undefined {
     const shared = server.connection;
     const isShared = !shared || (server.usesShared(call) && takesAnother(shared, only));

@@ -2,7 +2,8 @@ import { expect, it } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import { until } from '../../../test/until.ts';
 import type { JsonObject } from '../../core/call.ts';
-import type { Message, Transport } from '../../wire/json-rpc.ts';
+import type { Message } from '../../wire/json-rpc.ts';
+import type { Transport } from '../../wire/transport.ts';
 import { HELLO, serverOf, tinyServer, toolCall } from '../fixtures.ts';
 import { connectInMemory, type Serve } from '../transports/connect-in-memory.ts';
 

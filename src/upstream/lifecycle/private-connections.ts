@@ -1,16 +1,8 @@
 import { abortable } from '../../core/async/abortable.ts';
-import { capabilitiesKey } from '../../core/call/client-capabilities.ts';
-import {
-  type ConnectionUser,
-  capabilitiesOfUser,
-  isSameUser,
-  ownerOf,
-  type PrivateUser,
-} from '../../core/call/private-user.ts';
-import type { ClientCapabilities, JsonObject } from '../../core/call.ts';
+import { type ConnectionUser, isSameUser, ownerOf, type PrivateUser } from '../../core/call/private-user.ts';
+import type { JsonObject } from '../../core/call.ts';
 import { UpstreamError } from '../../core/errors.ts';
 import type { Clock } from '../../core/time.ts';
-import type { Era } from '../../wire/mcp.ts';
 import type { Connection, ConnectOptions } from '../connection.ts';
 import { type DrainingConnections, drainingConnections } from './draining.ts';
 import type { ServerPlan } from './plan-server.ts';
@@ -24,43 +16,6 @@ export interface ConnectionOwner {
   /** Begins to follow lists, subscriptions and notifications of a private connection. */
   follow(user: ConnectionUser, connection: Connection): PrivateFeed | undefined;
 }
-
-/** The user of a process that serves one user only. */
-export interface SoleUser {
-  readonly principal: string;
-  readonly capabilities: ClientCapabilities;
-  /** The era of their client: a server of both eras is spoken to in this one. */
-  readonly era?: 'legacy' | 'modern';
-  /** True when every call shares the connection, also where the server does not say which call a request is for. */
-  readonly hasOneConnection?: true;
-}
-
-/** Tests whether the only user has a legacy client that answers requests during its calls. */
-export const prefersLegacy = (only: SoleUser | undefined): boolean =>
-  only?.era === 'legacy' && capabilitiesKey(only.capabilities) !== 0;
-
-/** The facts that decide which users share a connection. */
-export interface SharingFacts {
-  readonly era: Era;
-  readonly only: SoleUser | undefined;
-  /** False once the server is known to speak the modern era alone. */
-  readonly maySpeakLegacy: boolean;
-}
-
-/** Tests whether a user belongs on the shared connection: there all users have the same capabilities. */
-export function canUseSharedConnection({ era, only, maySpeakLegacy }: SharingFacts, user: ConnectionUser): boolean {
-  // A modern request carries the capabilities of its client. Only a legacy client may need requests during its call.
-  if (era === 'modern') {
-    const isLegacy = user.caller.era === 'legacy' && capabilitiesKey(capabilitiesOfUser(user)) !== 0;
-    return !isLegacy || !maySpeakLegacy || user.caller.id === only?.principal;
-  }
-  if (!only || capabilitiesKey(only.capabilities) === 0) return capabilitiesKey(capabilitiesOfUser(user)) === 0;
-  return user.caller.id === only.principal;
-}
-
-/** Tests whether a shared connection takes one more call of the sole user. */
-export const takesAnother = (shared: Connection, only: SoleUser | undefined): boolean =>
-  !only || only.hasOneConnection === true || !shared.sendsUnrelatedRequests() || shared.inFlight() === 0;
 
 interface PrivateConnection {
   readonly owner: ConnectionOwner;

@@ -4,11 +4,12 @@ import type { ClientCapabilities } from '../../core/call.ts';
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
 import type { Era } from '../../wire/mcp.ts';
 import type { Connection, ConnectOptions } from '../connection.ts';
-import { type ConnectionOwner, canUseSharedConnection } from './private-connections.ts';
+import type { ConnectionOwner } from './private-connections.ts';
 import { type PrivateFeed, privateFeed } from './private-feed.ts';
 import type { RefreshListsOptions } from './refresh-lists.ts';
 import type { ServerDefinitions } from './server-definitions.ts';
 import type { ServerOptions } from './server-options.ts';
+import { canUseSharedConnection } from './shared-connection.ts';
 
 interface PrivateConnectorOptions extends Pick<RefreshListsOptions, 'clock' | 'timer' | 'signal'> {
   readonly options: ServerOptions;

@@ -4,8 +4,8 @@ import type { ServerEvent, ServerStatus } from '../../core/records/server-status
 import type { Time } from '../../core/time.ts';
 import type { Connection, ListKind } from '../connection.ts';
 import type { ServerPlan } from './plan-server.ts';
-import type { SoleUser } from './private-connections.ts';
 import type { ServerCache } from './server-cache.ts';
+import type { SoleUser } from './shared-connection.ts';
 import type { ServerSubscriptions } from './subscriptions.ts';
 
 /** Everything that a `Server` needs, and the callbacks that receive its lists, notifications and states. */

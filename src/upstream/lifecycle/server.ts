@@ -13,7 +13,6 @@ import { describeServer, eventsBetween } from './describe-server.ts';
 import { drainingConnections } from './draining.ts';
 import { connectionDropped, type Health, watchHealth } from './health.ts';
 import type { ServerPlan } from './plan-server.ts';
-import { prefersLegacy } from './private-connections.ts';
 import { type PrivateConnector, privateConnector } from './private-connector.ts';
 import { type ServerDefinitions, serverDefinitions } from './server-definitions.ts';
 import type { ConnectAttempt, ServerOptions } from './server-options.ts';
@@ -25,7 +24,7 @@ import {
   type ServerState,
   type StateEvent,
 } from './server-state.ts';
-import { openSharedConnection, type SharedConnection } from './shared-connection.ts';
+import { openSharedConnection, prefersLegacy, type SharedConnection } from './shared-connection.ts';
 import type { ServerSubscriptions } from './subscriptions.ts';
 
 /** A configured server. Opens its shared connection when it is needed, reconnects it, and reports its states. */

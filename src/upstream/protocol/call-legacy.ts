@@ -6,7 +6,7 @@ import { RpcError } from '../../wire/json-rpc.ts';
 import { METHOD_NOT_FOUND } from '../../wire/mcp.ts';
 import type { Peer } from '../../wire/peer.ts';
 import { completeResult, errorResult, requestOf, requestOptionsOf } from '../call-request.ts';
-import { LegacyCall } from '../elicitation/legacy-call.ts';
+import { LegacyCall } from '../elicitation/pending-call.ts';
 import { isInputRequest, type ServerRequests, unsupported } from '../elicitation/server-requests.ts';
 import { hasAccepted, requiredUrls, type UrlElicitations, urlElicitations } from '../elicitation/url-elicitation.ts';
 import { toFailure } from '../failure.ts';

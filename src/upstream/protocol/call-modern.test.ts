@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import type { ClientCapabilities, JsonObject, ResolvedCall } from '../../core/call.ts';
 import { talk } from '../../wire/fixtures.ts';
-import type { SendOptions } from '../../wire/json-rpc.ts';
+import type { SendOptions } from '../../wire/transport.ts';
 import { openServerRequests } from '../elicitation/server-requests.ts';
 import { suspendedCalls } from '../elicitation/suspended-calls.ts';
 import { toolCall } from '../fixtures.ts';

@@ -12,7 +12,7 @@ import {
   rootResponses,
   toInputRequired,
   withoutAnswered,
-} from '../elicitation/input-requests.ts';
+} from '../elicitation/modern-input.ts';
 import { toFailure } from '../failure.ts';
 import type { ProtocolCalls, ProtocolCallsOptions } from './call-legacy.ts';
 import { capabilitiesOf } from './negotiate.ts';

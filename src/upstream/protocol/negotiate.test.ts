@@ -3,8 +3,9 @@ import { verifies } from '../../../test/requirements.ts';
 import type { JsonObject } from '../../core/call.ts';
 import { UpstreamError } from '../../core/errors.ts';
 import type { Timer } from '../../core/time.ts';
-import { RpcError, type Transport } from '../../wire/json-rpc.ts';
+import { RpcError } from '../../wire/json-rpc.ts';
 import { Peer } from '../../wire/peer.ts';
+import type { Transport } from '../../wire/transport.ts';
 import { type NegotiateOptions, negotiate } from './negotiate.ts';
 
 const SILENCE = Symbol('silence');

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { verifies } from '../../../test/requirements.ts';
 import { NO_CAPABILITIES } from '../../core/call/client-capabilities.ts';
 import type { JsonObject } from '../../core/call.ts';
-import type { Transport } from '../../wire/json-rpc.ts';
+import type { Transport } from '../../wire/transport.ts';
 import type { ConnectOptions } from '../connection.ts';
 import { HELLO, never, tinyServer, toolCall } from '../fixtures.ts';
 import { connectInMemory } from '../transports/connect-in-memory.ts';

@@ -11,7 +11,7 @@ import {
   rootResponses,
   toInputRequired,
   withoutAnswered,
-} from '../elicitation/input-requests.ts';
+} from '../elicitation/modern-input.ts';
 import type { ServerRequests } from '../elicitation/server-requests.ts';
 import { taskSampling } from '../elicitation/task-sampling.ts';
 

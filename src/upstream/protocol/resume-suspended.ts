@@ -1,6 +1,6 @@
 import type { ResolvedCall, Result } from '../../core/call.ts';
 import { completeResult } from '../call-request.ts';
-import type { LegacyCall } from '../elicitation/legacy-call.ts';
+import type { LegacyCall } from '../elicitation/pending-call.ts';
 import type { SuspendedCalls } from '../elicitation/suspended-calls.ts';
 import { toFailure } from '../failure.ts';
 import { withoutTask } from '../legacy-task.ts';

@@ -1,6 +1,6 @@
 import { canHandle } from '../../core/call/client-capabilities.ts';
 import type { ClientCapabilities, ResolvedCall } from '../../core/call.ts';
-import type { LegacyCall, OpenInputRequest } from '../elicitation/legacy-call.ts';
+import type { LegacyCall, OpenInputRequest } from '../elicitation/pending-call.ts';
 
 /** A call in flight during which the server may send input requests. */
 export interface RunningCall {

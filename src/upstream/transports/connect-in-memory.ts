@@ -1,6 +1,6 @@
 import { abortable } from '../../core/async/abortable.ts';
-import type { Transport } from '../../wire/json-rpc.ts';
 import { linkedPair } from '../../wire/linked-pair.ts';
+import type { Transport } from '../../wire/transport.ts';
 import type { Connect } from '../connection.ts';
 import { openConnection } from '../protocol/open-connection.ts';
 

@@ -2,8 +2,9 @@ import type { Dispatcher } from 'undici';
 import type { JsonObject } from '../../core/call.ts';
 import { UpstreamError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
-import type { Message, SendOptions } from '../../wire/json-rpc.ts';
+import type { Message } from '../../wire/json-rpc.ts';
 import { SESSION_NOT_FOUND } from '../../wire/mcp.ts';
+import type { SendOptions } from '../../wire/transport.ts';
 import { MAX_MESSAGE_BYTES } from './bad-message.ts';
 import { HttpExchange, type Purpose, type ResponseHead, type Sending } from './http-exchange.ts';
 import {

@@ -1,5 +1,6 @@
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
-import type { Message, SendOptions, Transport } from '../../wire/json-rpc.ts';
+import type { Message } from '../../wire/json-rpc.ts';
+import type { SendOptions, Transport } from '../../wire/transport.ts';
 
 /** The part that HTTP, SSE and WebSocket transports share: callbacks, opening, and closing once with a reason. */
 export abstract class RemoteTransport implements Transport {

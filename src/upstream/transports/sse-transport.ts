@@ -1,7 +1,8 @@
 import type { Dispatcher } from 'undici';
 import { UpstreamError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
-import type { Message, SendOptions } from '../../wire/json-rpc.ts';
+import type { Message } from '../../wire/json-rpc.ts';
+import type { SendOptions } from '../../wire/transport.ts';
 import { MAX_MESSAGE_BYTES } from './bad-message.ts';
 import { HttpExchange, type ResponseHead } from './http-exchange.ts';
 import { SESSION_LOST, toRefusal, toSessionGone, toTransportFailure } from './http-failure.ts';

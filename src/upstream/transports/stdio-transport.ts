@@ -5,8 +5,9 @@ import { findProgram } from '../../process/find-program.ts';
 import { entering } from '../../process/pid-namespace.ts';
 import { type ProcessGroup, type Program, startGroup } from '../../process/process-group.ts';
 import type { Watchdog } from '../../process/watchdog.ts';
-import type { Message, Transport } from '../../wire/json-rpc.ts';
+import type { Message } from '../../wire/json-rpc.ts';
 import { lineFramer } from '../../wire/line-framer.ts';
+import type { Transport } from '../../wire/transport.ts';
 import { answeredId, MAX_MESSAGE_BYTES, tooLarge, unreadable } from './bad-message.ts';
 import { type StderrTail, stderrTail } from './stderr-tail.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
-import { type ByteCount, sessionEvents } from './event-store.ts';
+import { type ByteCount, sessionEvents } from './session-events.ts';
 
 const idIn = (event: string) => /^id: (.+)$/m.exec(event)?.[1] ?? '';
 

@@ -5,7 +5,7 @@ import { UpstreamError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import { RpcError } from '../../wire/json-rpc.ts';
 import { errorResult, unexpectedInputRequest } from '../call-request.ts';
-import { MAX_INPUT_REQUESTS } from './legacy-call.ts';
+import { MAX_INPUT_REQUESTS } from './pending-call.ts';
 import { isInputRequest, type ServerRequests } from './server-requests.ts';
 
 // Length as JSON. The gateway seals the state into a requestState of its own, which has a limit.
