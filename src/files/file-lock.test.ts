@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { until } from '../../test/until.ts';
 import { withFileLock } from './file-lock.ts';
@@ -63,7 +62,8 @@ it('runs one action at a time if hard links are refused', async () => {
   expect(await readdir(home)).toEqual(['count']);
 });
 
-const secondsAgo = (seconds: number) => new Date(Date.now() - seconds * 1000);
+const LONG_AGO = new Date(0);
+const AHEAD = new Date('2999-01-01');
 
 it.each([
   ['another machine', '1 another-host left'],
@@ -74,15 +74,17 @@ it.each([
   const home = await folder();
   const lock = join(home, 'count.lock');
   await writeFile(lock, owner);
-  await utimes(lock, secondsAgo(55), secondsAgo(55));
+  await utimes(lock, AHEAD, AHEAD);
   let isDone = false;
   const waiting = withFileLock(join(home, 'count'), async () => {
     isDone = true;
   });
-  await wait(100);
+  const examinations = () => vi.mocked(stat).mock.calls.filter(([path]) => path === lock).length;
+  await until('the lock was examined twice', () => examinations() > 1);
   expect(isDone).toBe(false);
-  await utimes(lock, secondsAgo(61), secondsAgo(61));
+  await utimes(lock, LONG_AGO, LONG_AGO);
   await waiting;
+  expect(isDone).toBe(true);
   expect(await readdir(home)).toEqual([]);
 });
 
@@ -92,9 +94,9 @@ it('refreshes the lock every 15 s while the action runs', async () => {
   const home = await folder();
   const lock = join(home, 'count.lock');
   await withFileLock(join(home, 'count'), async () => {
-    await utimes(lock, secondsAgo(50), secondsAgo(50));
+    await utimes(lock, LONG_AGO, LONG_AGO);
     vi.advanceTimersByTime(15_000);
-    await until('the lock is refreshed', async () => (await stat(lock)).mtime > secondsAgo(10));
+    await until('the lock is refreshed', async () => (await stat(lock)).mtime > LONG_AGO);
   });
   expect(vi.getTimerCount()).toBe(0);
 });

@@ -88,7 +88,7 @@ const EXPECTED: readonly (readonly [HostName, string, object])[] = [
       memory: {
         ...memory,
         env: { TOKEN: '${MEMORY_TOKEN}', HOST: '${HOST_NAME}' },
-        cwd: './/',
+        cwd: './',
         timeoutMs: 30_000,
         description: 'What we know',
         permissions: { allowedTools: ['read_graph', 'search_nodes'], deniedTools: ['delete_entities'] },
