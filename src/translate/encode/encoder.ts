@@ -74,13 +74,13 @@ export function annotated(
   words: readonly string[] = [],
 ): JsonObject {
   const { notes, at } = shape;
-  const told = [...words];
+  const sentences = [...words];
   if (notes.default !== undefined) {
     encoder.lose(at, 'default', 'note', 'It is in the description only.');
-    told.push(describeKeyword('default', notes.default));
+    sentences.push(describeKeyword('default', notes.default));
   }
   if (notes.examples) encoder.lose(at, 'examples', 'note', 'The dialect has no place for them.');
-  const description = [notes.description, ...told].filter((text) => text !== undefined).join(' ');
+  const description = [notes.description, ...sentences].filter((text) => text !== undefined).join(' ');
   return encoder.dialect.annotate(schema, {
     ...(notes.title !== undefined && { title: notes.title }),
     ...(description !== '' && { description }),

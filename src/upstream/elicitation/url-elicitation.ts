@@ -66,7 +66,7 @@ export function hasAccepted({ inputResponses = {}, continuation }: ResolvedCall)
 
 /** The URL elicitations of one connection, and which of them the server has reported as complete. */
 export interface UrlElicitations {
-  /** Notes who is to be told when the server reports this elicitation as complete. Ignores forms. */
+  /** Keeps the callback to run when the server reports this elicitation as complete. Ignores forms. */
   track(inputRequest: InputRequest, onComplete: ResolvedCall['onElicitationComplete']): void;
   onNotification(method: string, params: JsonObject): void;
   /** Waits until all of these are complete, 20 s at most: not every server reports it. An abort ends the wait. */

@@ -45,7 +45,7 @@ const NEVER = new AbortController().signal;
 
 /**
  * Connections that belong to one principal each, so that a request of a legacy server can reach only the user it is
- * about. A principal has one per capability set: the server is told exactly what that client declares.
+ * about. A principal has one per capability set: the server receives exactly the capabilities of that client.
  */
 export class PrivateConnections {
   readonly #clock: Clock;
