@@ -40,6 +40,11 @@ export const TRUST_OPTION: Option = {
   type: 'boolean',
   help: 'Trust the servers and settings of the project without asking (for CI)',
 };
+/** The options of commands that may use a running gateway. */
+export const GATEWAY_OPTIONS: Readonly<Record<'local' | 'verbose', Option>> = {
+  local: { type: 'boolean', help: 'Start the servers here, also while a gateway is running' },
+  verbose: { type: 'boolean', short: 'v', help: 'Say on stderr whether a running gateway is used' },
+};
 export const JSON_OPTION: Option = { type: 'boolean', help: 'Print JSON' };
 const HELP_OPTION: Option = { type: 'boolean', short: 'h', help: 'Show this help' };
 

@@ -3,9 +3,9 @@ import { type AskUser, type CompleteResult, runToCompletion } from '../../core/c
 import type { Call, Caller, ClientCapabilities, JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { withPlainNumbers } from '../../core/exact-numbers.ts';
-import type { Heddle } from '../../heddle.ts';
 import type { HeddleOptions } from '../../open-heddle.ts';
-import { CONFIG_OPTION, type Command, type Input, readNumber, TRUST_OPTION } from '../command.ts';
+import { CONFIG_OPTION, type Command, GATEWAY_OPTIONS, type Input, readNumber, TRUST_OPTION } from '../command.ts';
+import type { CommandHeddle } from '../command-heddle.ts';
 import type { AdHocServer } from '../input/ad-hoc-server.ts';
 import { untilInterrupted } from '../input/interrupt.ts';
 import { readArguments } from '../input/read-arguments.ts';
@@ -15,7 +15,7 @@ import { following, indented } from '../print/escape-control.ts';
 import { transientNotice } from '../print/print-line.ts';
 import { printFileProblems } from '../print/print-problems.ts';
 import { printResult } from '../print/print-result.ts';
-import { openOptions, withHeddle } from '../with-heddle.ts';
+import { openOptions, withRunningHeddle } from '../with-heddle.ts';
 
 const MAX_TIMEOUT_MS = 600_000;
 // Declared without a terminal, too: the server then gets a decline, and the user the reason.
@@ -48,6 +48,7 @@ export const call: Command = {
     yes: { type: 'boolean', help: 'Agree beforehand when the call needs approval' },
     config: CONFIG_OPTION,
     'trust-project': TRUST_OPTION,
+    ...GATEWAY_OPTIONS,
     json: { type: 'boolean', help: 'Print the whole result as JSON' },
   },
   async run(input) {
@@ -64,7 +65,7 @@ export const call: Command = {
     };
     const name = server ? `${server.name}.${tool}` : tool;
     const call = toCall(name, argument, { caller, input });
-    const result = await withHeddle(options, (heddle) =>
+    const result = await withRunningHeddle(input, options, (heddle) =>
       run(heddle, call, input).catch(async (thrown) => {
         const { explained, withRuleLocation } = await import('./explain-call-error.ts');
         const error = await explained(HeddleError.from(thrown), call, { heddle, server });
@@ -131,7 +132,7 @@ function toCall(name: string, argument: JsonObject, { caller, input }: { caller:
   };
 }
 
-async function run(heddle: Heddle, call: Call, input: Input): Promise<CompleteResult> {
+async function run(heddle: CommandHeddle, call: Call, input: Input): Promise<CompleteResult> {
   const describe = ({ caller, name, signal }: Call) => heddle.catalog.describe(caller, name, signal);
   const through = (one: Call) => runToCompletion(heddle.dispatch, one, { ask: askUser, describe });
   try {

@@ -1,26 +1,32 @@
 import { HeddleError } from '../../core/errors.ts';
-import { CONFIG_OPTION, type Command, JSON_OPTION, TRUST_OPTION } from '../command.ts';
+import { CONFIG_OPTION, type Command, GATEWAY_OPTIONS, JSON_OPTION, TRUST_OPTION } from '../command.ts';
 import { untilInterrupted } from '../input/interrupt.ts';
 import { localCaller } from '../local-caller.ts';
 import { catalogOptions, findMissing, NO_WAIT_OPTION, printMissing, whileStarting } from '../print/missing-servers.ts';
 import { printJson } from '../print/print-json.ts';
 import { printFileProblems } from '../print/print-problems.ts';
 import { printTarget } from '../print/print-target.ts';
-import { withHeddle } from '../with-heddle.ts';
+import { withRunningHeddle } from '../with-heddle.ts';
 
 export const describe: Command = {
   summary: 'Show a tool, prompt or resource in full: what it does, what it takes, what Heddle knows of it.',
   usage: 'heddle describe <server.tool | server.prompt | uri> [--no-wait]',
   examples: ['heddle describe filesystem.fs_read_file'],
   maxPositionals: 1,
-  options: { 'no-wait': NO_WAIT_OPTION, config: CONFIG_OPTION, 'trust-project': TRUST_OPTION, json: JSON_OPTION },
+  options: {
+    'no-wait': NO_WAIT_OPTION,
+    config: CONFIG_OPTION,
+    'trust-project': TRUST_OPTION,
+    ...GATEWAY_OPTIONS,
+    json: JSON_OPTION,
+  },
   async run(input) {
     const [name] = input.positionals;
     if (name === undefined) throw new HeddleError('USAGE_INVALID', 'Nothing to describe was given.');
     const signal = untilInterrupted();
     const by = localCaller();
     const options = { ...catalogOptions(input), onProblems: printFileProblems };
-    const target = await withHeddle(options, (heddle) =>
+    const target = await withRunningHeddle(input, options, (heddle) =>
       whileStarting(heddle, by, () => heddle.catalog.describe(by, name, signal)).catch(async (thrown) => {
         if (HeddleError.from(thrown).code === 'NAME_UNKNOWN') printMissing(await findMissing(heddle, by));
         throw thrown;

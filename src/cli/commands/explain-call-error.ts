@@ -2,7 +2,7 @@ import type { Config } from '../../config/config.ts';
 import type { Call } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
-import type { Heddle } from '../../heddle.ts';
+import type { CommandHeddle } from '../command-heddle.ts';
 import type { AdHocServer } from '../input/ad-hoc-server.ts';
 
 /** The arguments of `heddle call`. */
@@ -45,7 +45,7 @@ const hostOf = (url: string): string => new URL(url).host;
 
 /** The open Heddle, and the ad-hoc server of the call. */
 export interface CallSite {
-  readonly heddle: Heddle;
+  readonly heddle: CommandHeddle;
   readonly server?: AdHocServer | undefined;
 }
 

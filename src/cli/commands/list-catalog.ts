@@ -3,15 +3,16 @@ import type { Caller, JsonObject, Target } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
-import type { Heddle, ListQuery } from '../../heddle.ts';
+import type { ListQuery } from '../../heddle.ts';
 import type { Input } from '../command.ts';
+import type { CommandHeddle } from '../command-heddle.ts';
 import { localCaller } from '../local-caller.ts';
 import { catalogOptions, findMissing, missingRows, printMissing, whileStarting } from '../print/missing-servers.ts';
 import { type Column, printColumns } from '../print/print-columns.ts';
 import { printJson } from '../print/print-json.ts';
 import { notice } from '../print/print-line.ts';
 import { printFileProblems } from '../print/print-problems.ts';
-import { withHeddle } from '../with-heddle.ts';
+import { withRunningHeddle } from '../with-heddle.ts';
 
 type Kind = Target['kind'];
 
@@ -19,7 +20,7 @@ type Kind = Target['kind'];
 export function listCatalog(kind: Kind, input: Input): Promise<number> {
   const by = localCaller();
   const files = brokenFiles();
-  return withHeddle({ ...catalogOptions(input), onProblems: files.note }, async (heddle) => {
+  return withRunningHeddle(input, { ...catalogOptions(input), onProblems: files.note }, async (heddle) => {
     const filter = await readFilter(heddle, by, input);
     const found = await whileStarting(heddle, by, () => listAll(heddle, by, { kind, ...filter }));
     if (found.length === 0 && filter.category !== undefined) await requireCategory(heddle, by, filter.category);
@@ -36,7 +37,7 @@ export function listCatalog(kind: Kind, input: Input): Promise<number> {
 /** Runs `heddle list categories`. */
 export function listCategories(input: Input): Promise<number> {
   const by = localCaller();
-  return withHeddle({ ...catalogOptions(input), onProblems: printFileProblems }, async (heddle) => {
+  return withRunningHeddle(input, { ...catalogOptions(input), onProblems: printFileProblems }, async (heddle) => {
     const categories = await whileStarting(heddle, by, () => heddle.catalog.categories(by));
     const missing = await findMissing(heddle, by);
     if (input.flag('json')) printJson([...categories, ...missingRows(missing)]);
@@ -54,7 +55,7 @@ export function listCategories(input: Input): Promise<number> {
   });
 }
 
-async function listAll(heddle: Heddle, by: Caller, query: ListQuery): Promise<readonly Target[]> {
+async function listAll(heddle: CommandHeddle, by: Caller, query: ListQuery): Promise<readonly Target[]> {
   const found: Target[] = [];
   let cursor: string | undefined;
   do {
@@ -65,7 +66,11 @@ async function listAll(heddle: Heddle, by: Caller, query: ListQuery): Promise<re
   return found;
 }
 
-async function readFilter(heddle: Heddle, by: Caller, input: Input): Promise<Pick<ListQuery, 'server' | 'category'>> {
+async function readFilter(
+  heddle: CommandHeddle,
+  by: Caller,
+  input: Input,
+): Promise<Pick<ListQuery, 'server' | 'category'>> {
   const server = input.text('server');
   const category = input.text('category');
   const names = (await heddle.servers.list(by)).map(({ name }) => name);
@@ -73,7 +78,7 @@ async function readFilter(heddle: Heddle, by: Caller, input: Input): Promise<Pic
   return { ...(server !== undefined && { server }), ...(category !== undefined && { category }) };
 }
 
-async function requireCategory(heddle: Heddle, by: Caller, category: string): Promise<void> {
+async function requireCategory(heddle: CommandHeddle, by: Caller, category: string): Promise<void> {
   const names = (await heddle.catalog.categories(by)).map(({ name }) => name);
   if (!names.includes(category)) throw unknown('category', category, names);
 }

@@ -1,5 +1,5 @@
 import { HeddleError } from '../../core/errors.ts';
-import { CONFIG_OPTION, type Command, type Input, JSON_OPTION, TRUST_OPTION } from '../command.ts';
+import { CONFIG_OPTION, type Command, GATEWAY_OPTIONS, type Input, JSON_OPTION, TRUST_OPTION } from '../command.ts';
 import { NO_WAIT_OPTION } from '../print/missing-servers.ts';
 import { listCatalog, listCategories } from './list-catalog.ts';
 import { listServers } from './list-servers.ts';
@@ -43,6 +43,7 @@ export const list: Command = {
     'no-wait': NO_WAIT_OPTION,
     config: CONFIG_OPTION,
     'trust-project': TRUST_OPTION,
+    ...GATEWAY_OPTIONS,
     json: JSON_OPTION,
   },
   async run(input) {

@@ -1,6 +1,6 @@
 import { HeddleError } from '../../core/errors.ts';
 import type { Hit } from '../../core/records/listing.ts';
-import { CONFIG_OPTION, type Command, JSON_OPTION, readNumber, TRUST_OPTION } from '../command.ts';
+import { CONFIG_OPTION, type Command, GATEWAY_OPTIONS, JSON_OPTION, readNumber, TRUST_OPTION } from '../command.ts';
 import { localCaller } from '../local-caller.ts';
 import {
   catalogOptions,
@@ -14,7 +14,7 @@ import { type Column, printColumns } from '../print/print-columns.ts';
 import { printJson } from '../print/print-json.ts';
 import { notice } from '../print/print-line.ts';
 import { printFileProblems } from '../print/print-problems.ts';
-import { withHeddle } from '../with-heddle.ts';
+import { withRunningHeddle } from '../with-heddle.ts';
 
 const DEFAULT_LIMIT = 10;
 const MAX_LIMIT = 100;
@@ -39,6 +39,7 @@ export const search: Command = {
     'no-wait': NO_WAIT_OPTION,
     config: CONFIG_OPTION,
     'trust-project': TRUST_OPTION,
+    ...GATEWAY_OPTIONS,
     json: JSON_OPTION,
   },
   async run(input) {
@@ -47,7 +48,7 @@ export const search: Command = {
     const limit = readNumber('limit', input.text('limit'), MAX_LIMIT) ?? DEFAULT_LIMIT;
     const by = localCaller();
     const options = { ...catalogOptions(input), onProblems: printFileProblems };
-    const [hits, missing] = await withHeddle(options, async (heddle) => [
+    const [hits, missing] = await withRunningHeddle(input, options, async (heddle) => [
       await whileStarting(heddle, by, () => heddle.catalog.search(by, { text, limit })),
       await findMissing(heddle, by),
     ]);

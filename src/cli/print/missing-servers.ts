@@ -1,8 +1,8 @@
 import type { Caller } from '../../core/call.ts';
 import type { ServerStatus } from '../../core/records/server-status.ts';
-import type { Heddle } from '../../heddle.ts';
 import type { HeddleOptions } from '../../open-heddle.ts';
 import type { Input, Option } from '../command.ts';
+import type { CommandHeddle } from '../command-heddle.ts';
 import { openOptions } from '../with-heddle.ts';
 import { oneLine } from './escape-control.ts';
 import { printStatement, transientNotice } from './print-line.ts';
@@ -28,10 +28,8 @@ export interface MissingServer {
   readonly fix: string;
 }
 
-const isStarting = ({ state, attempt: [attempt] }: ServerStatus) => state === 'pending' && attempt > 0;
-
 /** Runs a task that may start servers. On a terminal a line on stderr names those still starting. */
-export async function whileStarting<T>(heddle: Heddle, by: Caller, task: () => Promise<T>): Promise<T> {
+export async function whileStarting<T>(heddle: CommandHeddle, by: Caller, task: () => Promise<T>): Promise<T> {
   if (!process.stderr.isTTY) return task();
   const over = new AbortController();
   void showStarting(heddle, by, over.signal);
@@ -43,17 +41,14 @@ export async function whileStarting<T>(heddle: Heddle, by: Caller, task: () => P
   }
 }
 
-async function showStarting(heddle: Heddle, by: Caller, signal: AbortSignal): Promise<void> {
-  for await (const { kind } of heddle.changes(by, signal)) {
-    if (kind !== 'server') continue;
-    const names = (await heddle.servers.list(by)).filter(isStarting).map(({ name }) => name);
-    if (signal.aborted) return;
+async function showStarting(heddle: CommandHeddle, by: Caller, signal: AbortSignal): Promise<void> {
+  for await (const names of heddle.starting(by, signal)) {
     transientNotice(names.length === 0 ? '' : `Starting ${names.join(', ')} …`);
   }
 }
 
 /** Finds the servers whose entries a result lacks. */
-export async function findMissing(heddle: Heddle, by: Caller, only?: string): Promise<readonly ServerStatus[]> {
+export async function findMissing(heddle: CommandHeddle, by: Caller, only?: string): Promise<readonly ServerStatus[]> {
   const servers = await heddle.servers.list(by);
   return servers.filter((server) => (only === undefined || server.name === only) && isMissing(server));
 }
