@@ -12,6 +12,7 @@ verifies('C14', 'accepts `{}` and fills in every default', async () => {
     builtins: { filesystem: { enabled: true, allowedPaths: [machine.path('project')], maxFileBytes: 10485760 } },
     mode: 'guarded',
     permissions: { allow: [], ask: [], deny: [] },
+    approvals: { sensitiveWords: [] },
     limits: {},
     connectors: [],
     roots: [],

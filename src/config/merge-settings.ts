@@ -13,8 +13,8 @@ export interface MergedSettings {
 export type MergeSettings = (layers: readonly Layer[], projectFolder: string) => MergedSettings;
 
 /**
- * Merges the settings of all layers. Each setting is that of the first layer that has it, except permissions, which
- * are united. A setting of no layer has its default.
+ * Merges the settings of all layers. Each setting is that of the first layer that has it, except permissions and
+ * sensitive words, which are united. A setting of no layer has its default.
  */
 export function mergeSettings(layers: readonly Layer[], projectFolder: string): MergedSettings {
   const origins = new Map<string, ValueOrigin>();
@@ -40,7 +40,7 @@ export function mergeSettings(layers: readonly Layer[], projectFolder: string): 
 type LayerValues = readonly [{ readonly value: Json }, ...{ readonly value: Json }[]];
 
 function combine([first]: readonly string[], values: LayerValues): Json {
-  if (first === 'permissions') return union(values);
+  if (first === 'permissions' || first === 'approvals') return union(values);
   return first === 'profiles' ? byName(values) : values[0].value;
 }
 
@@ -48,7 +48,7 @@ function combine([first]: readonly string[], values: LayerValues): Json {
 const byName = (values: LayerValues): Json =>
   Object.fromEntries(values.toReversed().flatMap(({ value }) => Object.entries(value as JsonObject)));
 
-/** Unites lists of rules: a project's `deny` list does not replace the user's. */
+/** Unites lists: a project's `deny` list or sensitive words do not replace the user's. */
 const union = (written: readonly { readonly value: Json }[]): Json => [
   ...new Set(written.flatMap(({ value }) => value)),
 ];

@@ -127,6 +127,15 @@ verifies('G2', 'the mode decides if no rule matches', () => {
   for (const facts of worries) expect(effect({ mode: 'open' }, tool('s', 't', facts), { password: 'x' })).toBe('allow');
 });
 
+verifies('G6', 'names `approvals.sensitiveWords` as the rule only for a word that it added', () => {
+  const policy = { ...policyOf({}), sensitiveWords: ['key'] };
+  const ruleOf = (input: JsonObject) => decider(policy)(ada, tool('s', 't'), { input }).rule;
+  expect(ruleOf({ fileKey: 1 })).toBe('approvals.sensitiveWords');
+  expect(ruleOf({ apiKey: 1 })).toBe('mode guarded');
+  const allowed = { ...policyOf({ rules: { allow: ['mcp__s__t'] } }), sensitiveWords: ['key'] };
+  expect(decider(allowed)(ada, tool('s', 't'), { input: { key: 1 } }).effect).toBe('allow');
+});
+
 verifies('G6', 'in mode guarded sensitive arguments need approval, unless a rule allows the call', () => {
   expect(effect({}, tool('s', 't'), { apiKey: 'x' })).toBe('ask');
   expect(effect({}, tool('s', 't'), { name: 'x' })).toBe('allow');

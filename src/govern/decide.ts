@@ -5,7 +5,7 @@ import { nameAt, namesAt } from '../core/call/equivalent.ts';
 import type { Caller, Decision, Target } from '../core/call.ts';
 import { isMeant } from '../core/text/uri-template.ts';
 import { isInProfile, mayHaveOf } from './profile.ts';
-import { type Sent, sensitiveIn } from './sensitive.ts';
+import { addedWords, type Sent, sensitiveIn } from './sensitive.ts';
 import { isResource, type Restriction, restrictionsOf, restrictsResource } from './uri-rules.ts';
 
 export interface Policy {
@@ -17,13 +17,15 @@ export interface Policy {
   readonly pools?: ReadonlyMap<string, string>;
   /** The names of all configured servers and pools, connected or not. */
   readonly groups?: ReadonlySet<string> | undefined;
+  /** Words that make arguments look sensitive besides the built-in ones. */
+  readonly sensitiveWords?: readonly string[];
   /** By name: the contents and permissions of each profile. */
   readonly profiles?: ReadonlyMap<string, Profile>;
 }
 
 /** Collects the rules of a configuration: its own, those of each server entry, and those of its profiles. */
 export function policyOf(
-  { mode, permissions, profiles }: Settings,
+  { mode, permissions, approvals, profiles }: Settings,
   configs: ReadonlyMap<string, Pick<ServerConfig, 'entry'>>,
 ): Policy {
   const servers = [...configs].flatMap(([name, { entry }]) => (entry ? [[name, entry.permissions] as const] : []));
@@ -34,6 +36,7 @@ export function policyOf(
     servers: new Map(servers),
     pools: new Map(pools),
     groups: new Set([...configs.keys(), ...pools.map(([, pool]) => pool)]),
+    sensitiveWords: approvals.sensitiveWords,
     profiles: new Map(Object.entries(profiles)),
   };
 }
@@ -82,6 +85,7 @@ export function decider(policy: Policy): Decide {
 /** Decides by the strictest rule that matches, and by the mode if none does. The static half is cached per target. */
 function decideWithin(policy: Policy, profile: NamedProfile | undefined): (target: Target, sent?: Sent) => Decision {
   const decisions = new WeakMap<Target, Decision>();
+  const added = addedWords(policy.sensitiveWords ?? []);
 
   function byTarget(target: Target): Decision {
     const known = decisions.get(target);
@@ -95,8 +99,11 @@ function decideWithin(policy: Policy, profile: NamedProfile | undefined): (targe
     const decision = byTarget(target);
     // Only mode guarded reads the arguments, and only of a tool that no rule and no fact has decided on.
     if (decision !== UNSUSPICIOUS || !sent || target.kind !== 'tool') return decision;
-    const reason = sensitiveIn(sent, !target.facts.readOnly);
-    return reason ? { effect: 'ask', rule: 'mode guarded', reason } : decision;
+    const valuesToo = !target.facts.readOnly;
+    const reason = sensitiveIn(sent, valuesToo);
+    if (reason) return { effect: 'ask', rule: 'mode guarded', reason };
+    const byAdded = added && sensitiveIn(sent, valuesToo, added);
+    return byAdded ? { effect: 'ask', rule: 'approvals.sensitiveWords', reason: byAdded } : decision;
   };
 }
 

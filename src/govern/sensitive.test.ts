@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { within } from '../../test/limits.ts';
 import { verifies } from '../../test/requirements.ts';
 import type { JsonObject } from '../core/call.ts';
-import { sensitiveIn, sensitiveWord } from './sensitive.ts';
+import { addedWords, sensitiveIn, sensitiveWord } from './sensitive.ts';
 
 const found = (input: JsonObject, valuesToo = true) => sensitiveWord(input, valuesToo) !== undefined;
 
@@ -14,6 +14,10 @@ const YES = [
   'private key',
   'accessKeyId',
   'signing-key2',
+  'signing-key',
+  'private_key',
+  'accessKey',
+  'encryptionKey',
   'my-secret',
   'authToken',
   'user.password',
@@ -77,4 +81,28 @@ verifies('G6', 'routine keys of `_meta` are not sensitive: token and key count o
   }
   expect(sensitiveIn({ input: {}, meta: { a: [{ tokenBudget: 'a token' }] } }, true)).toBeUndefined();
   expect(sensitiveIn({ input: {}, extraParams: { tokenBudget: 1 } }, true)).toContain('unknown parameters');
+});
+
+verifies('G6', 'finds added words without a qualifier, as whole words, in every part of a call', () => {
+  const why = (words: readonly string[], sent: Parameters<typeof sensitiveIn>[0], valuesToo = true) =>
+    sensitiveIn(sent, valuesToo, addedWords(words));
+  for (const name of ['key', 'KEY', 'fileKey', 'cache_key', 'x.key']) {
+    expect([name, why(['key'], { input: { [name]: 1 } })]).toEqual([name, expect.stringContaining('“key”')]);
+  }
+  expect(why(['Key'], { input: { monkey: 'keyboard hotkeys' } })).toBeUndefined();
+  expect(why(['iban'], { input: { text: 'my IBAN is' } })).toContain('a value contains “iban”');
+  expect(why(['iban'], { input: { text: 'my IBAN is' } }, false)).toBeUndefined();
+  expect(why(['iban'], { input: {}, meta: { iban: 1 } })).toContain('`_meta`');
+  expect(why(['iban'], { input: {}, extraParams: { iban: 1 } })).toContain('unknown parameters');
+  expect(addedWords([])).toBeUndefined();
+});
+
+verifies('G6', 'finds an added word beside a longer one, and words with letters of any language', () => {
+  const why = (words: readonly string[], name: string) =>
+    sensitiveIn({ input: { [name]: 1 } }, true, addedWords(words));
+  expect(why(['cardNumber', 'card'], 'cardNumbers')).toContain('“card”');
+  expect(why(['clé', 'schlüssel'], 'dossier_clé')).toContain('“clé”');
+  expect(why(['clé', 'schlüssel'], 'HausSchlüssel')).toContain('“schlüssel”');
+  expect(why(['clé'], 'clément')).toBeUndefined();
+  expect(why(['lüssel', 'schl'], 'Schlüssel')).toBeUndefined();
 });

@@ -170,6 +170,7 @@ const NO_FILES = {
 const FALLBACKS: readonly Fallback[] = [
   { when: ['mode'], ...STRICT },
   { when: ['permissions'], ...STRICT },
+  { when: ['approvals', 'sensitiveWords'], ...STRICT },
   { when: ['builtins', 'filesystem'], ...NO_FILES },
 ];
 

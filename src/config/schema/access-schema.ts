@@ -14,6 +14,18 @@ export const permissions = z.strictObject({
   deny: rules.describe('Tools that never run. Deny wins over ask, ask over allow.'),
 });
 
+const WORD = /^\p{L}[\p{L}\p{N}]{0,63}$/u;
+
+/** The schema of `approvals`. */
+export const approvals = z.strictObject({
+  sensitiveWords: z
+    .array(z.string().regex(WORD, 'must be one word of letters and digits, such as `key`'))
+    .default([])
+    .describe(
+      'Further words that make a call need an approval in mode `guarded`, in names and values of its arguments. The words of all files are combined.',
+    ),
+});
+
 const profileName = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be up to 64 letters, digits, `-` and `_`');
 
 const profile = z.strictObject({
@@ -31,6 +43,11 @@ const profile = z.strictObject({
     .enum(['full', 'bare'])
     .default('full')
     .describe('`full` lists tools by their public names; `bare` by their own names, if these are unambiguous.'),
+  maxDescriptionChars: z
+    .int()
+    .min(32)
+    .exactOptional()
+    .describe('Longest description of a tool, resource or prompt in lists; a longer one is cut. Whole, if absent.'),
   exposure: z.literal('direct').default('direct').describe('How tools are listed: `direct` lists each tool.'),
   permissions: permissions.prefault({}).describe('Rules for callers of the profile, in addition to the global rules.'),
   auth: z

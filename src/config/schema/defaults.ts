@@ -20,6 +20,7 @@ export const JWT_ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA'] as const;
 export const SETTING_DEFAULTS = {
   mode: 'guarded',
   permissions: { allow: [], ask: [], deny: [] },
+  approvals: { sensitiveWords: [] },
   limits: {},
   connect: { localConcurrency: 3, remoteConcurrency: 20 },
   gateway: {

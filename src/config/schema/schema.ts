@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { apiKeys, auth, permissions, profiles } from './access-schema.ts';
+import { apiKeys, approvals, auth, permissions, profiles } from './access-schema.ts';
 import { SETTING_DEFAULTS } from './defaults.ts';
 import {
   connectTimeout,
@@ -97,6 +97,7 @@ export const configSchema = z.strictObject({
       'Calls that need an approval if no rule matches: `guarded` risky ones, `strict` all external ones, `open` none.',
     ),
   permissions: permissions.prefault({}).describe('Rules by tool name, `mcp__server` or `mcp__server__*`.'),
+  approvals: approvals.prefault({}).describe('Calls that need an approval.'),
   limits: z
     .strictObject({ perCaller: rate.exactOptional().describe('Rate limit for each caller.') })
     .prefault({})

@@ -29,6 +29,7 @@ const MAX_SHOWN_CHARS = 500;
 const HARMLESS: Readonly<Record<string, (value: Json) => boolean>> = {
   'permissions.deny': () => true,
   'permissions.ask': () => true,
+  'approvals.sensitiveWords': () => true,
   mode: (value) => value === 'strict',
   'builtins.filesystem.enabled': (value) => value === false,
 };
