@@ -61,7 +61,10 @@ export const REQUIREMENTS = {
   R5: { does: 'Every server and tool has counts, a success rate and a latency.', done: true },
   R6: { does: 'Tools are found by category and text, resources by URI and template, prompts by name.', done: true },
   R7: { does: 'Caches are bounded, obey the server, and never cross principals.', done: true },
-  R8: { does: 'Long descriptions are cut with a mark, and annotations of any age become facts.', done: true },
+  R8: {
+    does: 'Descriptions are cut with a mark for models and by profile alone, and annotations of any age become facts.',
+    done: true,
+  },
   R9: { does: 'Schemas translate between the dialects, and what is lost is listed.', done: true },
   R10: { does: 'Definitions have digests and can be registered, updated and removed at run time.', done: false },
 

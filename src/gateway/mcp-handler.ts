@@ -7,7 +7,7 @@ import { RpcError } from '../wire/json-rpc.ts';
 import { INVALID_PARAMS, LEGACY_VERSIONS, META, MODERN_VERSION, TASKS_EXTENSION } from '../wire/mcp.ts';
 import { type Continuations, openContinuations } from './continuations/continuations.ts';
 import { toServerCapabilities, withCapabilities } from './methods/client-capabilities.ts';
-import { fromCursor, toListResult, UNCACHED } from './methods/list-result.ts';
+import { UNCACHED } from './methods/list-result.ts';
 import { setLevel } from './methods/logging.ts';
 import { readMethods, subscriptionMethods } from './methods/read-methods.ts';
 import { callRunner, type RunCall } from './methods/run-call.ts';
@@ -23,10 +23,6 @@ const SERVER = { name: 'heddle', title: 'Heddle', version: VERSION };
 export function mcpHandler(heddle: Heddle, continuations: Continuations = openContinuations(heddle)): RequestHandler {
   const runCall = callRunner(heddle, continuations);
   const common: Record<string, RequestHandler> = {
-    'tools/list': async (_method, { cursor }, { caller, era }) => {
-      const position = fromCursor(cursor);
-      return toListResult(await heddle.catalog.list(caller, position === undefined ? {} : { cursor: position }), era);
-    },
     'tools/call': (_method, params, context) => callTool(runCall, params, context),
     ...readMethods(heddle, runCall),
   };

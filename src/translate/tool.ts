@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Json, JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
+import { cutText, MAX_MODEL_DESCRIPTION_CHARS } from '../core/text/cut-text.ts';
 import type { AddLoss } from './loss.ts';
 
 /** An MCP tool, with the fields that models use. */
@@ -13,10 +14,10 @@ export interface McpTool {
 export interface TextLimits {
   readonly name: RegExp;
   readonly maxNameChars: number;
+  /** The limit of the dialect, if it is below 2048 characters. */
   readonly maxDescriptionChars?: number;
 }
 
-const CUT_MARK = '…';
 const CARRIED = new Set(['name', 'description', 'inputSchema']);
 
 /** Returns name and description as a dialect allows them. Lists all other fields as lost. */
@@ -42,10 +43,11 @@ function legalName({ name }: JsonObject, { name: legal, maxNameChars }: TextLimi
 function describe({ description, title, name }: JsonObject, limits: TextLimits, lose: AddLoss): string {
   const first = [description, title, name].find((text) => typeof text === 'string' && text !== '') ?? 'tool';
   const text = String(first);
-  const max = limits.maxDescriptionChars ?? Number.POSITIVE_INFINITY;
+  const { maxDescriptionChars: max = MAX_MODEL_DESCRIPTION_CHARS } = limits;
   if (text.length <= max) return text;
-  lose('/description', 'description', 'note', `The dialect takes ${max} characters; the rest is cut.`);
-  return text.slice(0, max - CUT_MARK.length).toWellFormed() + CUT_MARK;
+  const by = limits.maxDescriptionChars === undefined ? 'A model gets' : 'The dialect takes';
+  lose('/description', 'description', 'note', `${by} ${max} characters; the rest is cut.`);
+  return cutText(text, max);
 }
 
 /** Makes an MCP tool of a definition whose schema is JSON Schema already. */

@@ -1,5 +1,6 @@
-import type { JsonObject, Target, TargetKind } from '../../core/call.ts';
+import type { Json, JsonObject, Target, TargetKind } from '../../core/call.ts';
 import type { Page } from '../../core/records/listing.ts';
+import { cutText } from '../../core/text/cut-text.ts';
 import { RpcError } from '../../wire/json-rpc.ts';
 import { type Era, INVALID_PARAMS } from '../../wire/mcp.ts';
 import { presentPrompt, presentResource, presentTemplate } from './present-resource.ts';
@@ -26,6 +27,7 @@ const presented: ByTarget<JsonObject> = { legacy: new WeakMap(), modern: new Wea
 // any catalog and any caller.
 const cachedLists: ByTarget<CachedList> = { legacy: new WeakMap(), modern: new WeakMap() };
 const serialized = new WeakMap<JsonObject, Buffer | undefined>();
+const shortLists = new WeakMap<JsonObject, { readonly max: number; readonly result: JsonObject }>();
 
 /** Converts a page of the catalog to the result of `tools/list` and its like. Returns the same object while unchanged. */
 export function toListResult({ items, next }: Page<Target>, era: Era, kind: TargetKind = 'tool'): JsonObject {
@@ -40,6 +42,25 @@ export function toListResult({ items, next }: Page<Target>, era: Era, kind: Targ
   serialized.set(result, undefined);
   if (first) cachedLists[era].set(first, { items, result, ...(next !== undefined && { next }) });
   return result;
+}
+
+/** Returns a list result with descriptions of at most `max` characters. Returns the same object while unchanged. */
+export function withShortDescriptions(whole: JsonObject, max: number): JsonObject {
+  const known = shortLists.get(whole);
+  if (known?.max === max) return known.result;
+  const result = Object.fromEntries(Object.entries(whole).map(([key, value]) => [key, withShortItems(value, max)]));
+  serialized.set(result, undefined);
+  shortLists.set(whole, { max, result });
+  return result;
+}
+
+function withShortItems(value: Json | undefined, max: number): Json | undefined {
+  if (!Array.isArray(value)) return value;
+  return value.map((item: JsonObject) => {
+    const { description } = item;
+    const isLong = typeof description === 'string' && description.length > max;
+    return isLong ? { ...item, description: cutText(description, max) } : item;
+  });
 }
 
 /**

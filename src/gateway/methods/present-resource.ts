@@ -1,7 +1,7 @@
 import type { Json, JsonObject, Target } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import type { Era } from '../../wire/mcp.ts';
-import { isIcon, shortened } from './present-tool.ts';
+import { isIcon } from './present-tool.ts';
 
 /** Returns a resource for `resources/list` with its public URI. Invalid fields are removed, like in `presentTool`. */
 export const presentResource = (target: Target, _era: Era): JsonObject =>
@@ -34,7 +34,6 @@ function present({ publicName, definition }: Target, key: string, fields: Fields
   for (const [field, isValid] of Object.entries(fields)) {
     if (Object.hasOwn(item, field) && !isValid(item[field])) delete item[field];
   }
-  if (typeof item.description === 'string') item.description = shortened(item.description, publicName);
   return item;
 }
 

@@ -2,7 +2,6 @@ import type { Json, JsonObject, Target } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import type { Era } from '../../wire/mcp.ts';
 
-const MAX_DESCRIPTION_CHARS = 2048;
 const HINTS = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'];
 
 /**
@@ -14,7 +13,6 @@ export function presentTool({ publicName, definition }: Target, era: Era): JsonO
   for (const [field, isValid] of Object.entries(FIELDS)) {
     if (Object.hasOwn(tool, field) && !isValid(tool[field], era)) delete tool[field];
   }
-  if (typeof tool.description === 'string') tool.description = shortened(tool.description, publicName);
   if (isObject(tool.execution)) tool.execution = presentExecution(tool.execution, era);
   tool.inputSchema = toObjectSchema(definition.inputSchema);
   return tool;
@@ -96,12 +94,3 @@ const toObject = ([name, schema]: [string, Json | undefined]): [string, JsonObje
   name,
   isObject(schema) ? schema : schema === false ? { not: {} } : {},
 ];
-
-/** Shortens a description to 2048 characters, the mark at its end included: clients cut longer ones. */
-export function shortened(description: string, name: string): string {
-  if (description.length <= MAX_DESCRIPTION_CHARS) return description;
-  const mark = `… [cut; heddle describe ${name} shows all]`;
-  const kept = description.slice(0, MAX_DESCRIPTION_CHARS - mark.length);
-  const whole = kept.replace(/[\uD800-\uDBFF]$/, ''); // Removes half of a surrogate pair.
-  return whole + mark;
-}

@@ -1,4 +1,4 @@
-import type { Call, JsonObject, TargetKind } from '../../core/call.ts';
+import type { Call, Caller, JsonObject, TargetKind } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { Heddle } from '../../heddle.ts';
@@ -6,20 +6,23 @@ import { RpcError } from '../../wire/json-rpc.ts';
 import { INVALID_PARAMS, INVALID_REQUEST } from '../../wire/mcp.ts';
 import type { RequestContext, RequestHandler } from '../request-context.ts';
 import { toReadError } from '../to-rpc-error.ts';
-import { fromCursor, toListResult, UNCACHED } from './list-result.ts';
+import { fromCursor, toListResult, UNCACHED, withShortDescriptions } from './list-result.ts';
 import type { RunCall } from './run-call.ts';
 import { toCall } from './to-call.ts';
 
-/** Returns the handlers for resources, prompts and completions, for both eras. */
+/** Returns the handlers for lists, resources, prompts and completions, for both eras. */
 export function readMethods(heddle: Heddle, runCall: RunCall): Record<string, RequestHandler> {
   const list =
     (kind: TargetKind): RequestHandler =>
     async (_method, { cursor }, { caller, era }) => {
       const from = fromCursor(cursor);
       const page = await heddle.catalog.list(caller, { kind, ...(from !== undefined && { cursor: from }) });
-      return toListResult(page, era, kind);
+      const whole = toListResult(page, era, kind);
+      const max = descriptionLimit(heddle, caller);
+      return max === undefined ? whole : withShortDescriptions(whole, max);
     };
   return {
+    'tools/list': list('tool'),
     'resources/list': list('resource'),
     'resources/templates/list': list('template'),
     'resources/read': async (_method, params, context) => {
@@ -44,6 +47,13 @@ export function readMethods(heddle: Heddle, runCall: RunCall): Record<string, Re
       );
     },
   };
+}
+
+/** Returns `maxDescriptionChars` of the caller's profile. Without it descriptions are passed whole. */
+function descriptionLimit({ access }: Heddle, { profile }: Caller): number | undefined {
+  if (profile === undefined) return undefined;
+  const { profiles } = access.settings();
+  return Object.hasOwn(profiles, profile) ? profiles[profile]?.maxDescriptionChars : undefined;
 }
 
 /** Returns the handlers for resource subscriptions, which only clients with a session have. */

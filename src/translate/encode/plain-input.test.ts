@@ -3,6 +3,7 @@ import { anthropicProblems, openAiProblems } from '../../../eval/dialect-rules.t
 import { verifies } from '../../../test/requirements.ts';
 import type { Json, JsonObject } from '../../core/call.ts';
 import { fromAnthropic, toAnthropic } from '../anthropic.ts';
+import { toGemini } from '../gemini/gemini.ts';
 import { fromOpenAi, toOpenAi } from '../openai/openai.ts';
 
 const claude = (inputSchema: Json, others: JsonObject = {}) => {
@@ -98,12 +99,21 @@ describe('a tool for Claude', () => {
   });
 });
 
+verifies('R8', 'cuts the description of a tool for a model to 2048 characters, and lists the loss', () => {
+  const tool = { name: 'a', description: 'x'.repeat(10_000), inputSchema: { type: 'object' } };
+  for (const { value, lost } of [toAnthropic(tool), toGemini(tool)]) {
+    expect(value.description).toHaveLength(2048);
+    expect(value.description).toMatch(/x… \[cut\]$/);
+    expect(lost).toMatchObject([{ pointer: '/description', effect: 'note' }]);
+  }
+});
+
 describe('a function for OpenAI', () => {
   verifies('R9', 'has a short description, an allowed name, and items in each array', () => {
     const inputSchema = { type: 'object', properties: { a: { type: 'array' } } };
     const { value, lost } = openAi({ name: 'wéird.name', description: 'x'.repeat(2_000), inputSchema });
     expect(value.function.description).toHaveLength(1_024);
-    expect(value.function.description?.endsWith('…')).toBe(true);
+    expect(value.function.description?.endsWith('… [cut]')).toBe(true);
     expect(value.function.parameters).toEqual({ type: 'object', properties: { a: { type: 'array', items: {} } } });
     expect(lost.map(({ keyword }) => keyword)).toEqual(['name', 'description']);
     expect(openAi({ name: 'weird_name' }).value.function.name).not.toBe(
