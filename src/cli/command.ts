@@ -13,6 +13,8 @@ export interface Option extends ParseArgsOptionDescriptor {
 export interface Command {
   readonly summary: string;
   readonly usage: string;
+  /** Lines below the options in the help text. */
+  readonly notes?: readonly string[];
   readonly examples: readonly string[];
   readonly options: Readonly<Record<string, Option>>;
   /** Largest number of positional arguments. Default: 0. */
@@ -93,7 +95,7 @@ export function readNumber(name: string, text: string | undefined, max: number):
   throw new HeddleError('USAGE_INVALID', `--${name} has to be a whole number up to ${max}, not ${text}.`);
 }
 
-export function helpOf({ usage, summary, options, examples }: Command): string {
+export function helpOf({ usage, summary, options, notes = [], examples }: Command): string {
   const all = { ...options, help: HELP_OPTION };
   const rows = Object.entries(all).map(([name, { value, short, help }]) => {
     const long = `--${name}${value ? ` ${value}` : ''}`;
@@ -107,6 +109,7 @@ export function helpOf({ usage, summary, options, examples }: Command): string {
     '',
     ...rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`),
     '',
+    ...(notes.length > 0 ? [...notes, ''] : []),
     examples.length === 1 ? 'Example:' : 'Examples:',
     ...examples.map((example) => `  ${example}`),
     '',

@@ -1,87 +1,91 @@
-import { newCallId } from '../../core/call/call-id.ts';
-import { type AskUser, type CompleteResult, runToCompletion } from '../../core/call/run-to-completion.ts';
-import type { Call, Caller, ClientCapabilities, JsonObject } from '../../core/call.ts';
+import type { Caller, JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
-import { withPlainNumbers } from '../../core/exact-numbers.ts';
-import type { HeddleOptions } from '../../open-heddle.ts';
-import { CONFIG_OPTION, type Command, GATEWAY_OPTIONS, type Input, readNumber, TRUST_OPTION } from '../command.ts';
+import { closest } from '../../core/text/did-you-mean.ts';
+import type { Command, Input } from '../command.ts';
 import type { CommandHeddle } from '../command-heddle.ts';
 import type { AdHocServer } from '../input/ad-hoc-server.ts';
-import { untilInterrupted } from '../input/interrupt.ts';
-import { readArguments } from '../input/read-arguments.ts';
+import { notAnArgument, readArguments, type TypedArguments } from '../input/read-arguments.ts';
 import { headersOf } from '../input/read-pairs.ts';
 import { localCaller } from '../local-caller.ts';
-import { following, indented } from '../print/escape-control.ts';
-import { transientNotice } from '../print/print-line.ts';
-import { printFileProblems } from '../print/print-problems.ts';
 import { printResult } from '../print/print-result.ts';
-import { openOptions, withRunningHeddle } from '../with-heddle.ts';
-
-const MAX_TIMEOUT_MS = 600_000;
-// Declared without a terminal, too: the server then gets a decline, and the user the reason.
-const CAPABILITIES: ClientCapabilities = { form: true, url: true, sampling: false, samplingTools: false, roots: false };
+import { ARGS_OPTION, bindTyped, RUN_OPTIONS, runAtTerminal, runOptions, terminalCall } from '../terminal-call.ts';
+import { withRunningHeddle } from '../with-heddle.ts';
 
 export const call: Command = {
   summary: 'Call a tool and print its result.',
   usage:
-    'heddle call <server.tool> [key=text | key:=json …]  |  heddle call <url> <tool> …  |  heddle call -- <command …> :: <tool> …',
+    'heddle call <server.tool> [key=value | key=@file | key:=json …]  |  heddle call <url> <tool> …  |  heddle call -- <command …> :: <tool> …',
+  notes: [
+    'key=value becomes what the tool wants: a=1 a number, flag=true a boolean, tags=a,b or tags=a tags=b a list,',
+    `filter='{"a":1}' an object. Text that is valid as written stays text. key:=json is JSON, whatever the tool wants.`,
+    'key=@file is the text of a file, key:=@file its JSON, key=@- stdin, and key=@@x the text @x.',
+  ],
   examples: [
     'heddle call filesystem.fs_read_file path=README.md',
-    `heddle call github.create_issue --args '{"title":"Broken"}' --yes`,
+    'heddle call everything get-sum a=1 b=2',
+    `heddle call github.create_issue --args '{"title":"Broken"}' body=@report.md labels=bug,ui --yes`,
     'heddle call http://localhost:3001/mcp echo message=hi',
     `heddle call https://example.com/mcp echo --header "Authorization: Bearer $TOKEN"`,
-    'heddle call -- npx -y @modelcontextprotocol/server-everything :: get-sum a:=1 b:=2',
+    'heddle call -- npx -y @modelcontextprotocol/server-everything :: get-sum a=1 b=2',
   ],
   maxPositionals: Number.POSITIVE_INFINITY,
   options: {
-    args: {
-      type: 'string',
-      value: 'JSON',
-      help: 'All arguments as one JSON object; @file reads a file, - reads stdin',
-    },
-    timeout: {
-      type: 'string',
-      value: 'MS',
-      help: 'Longest wait for the result (default: the configured timeout, else 30000)',
-    },
+    args: ARGS_OPTION,
     header: { type: 'string', value: "'NAME: VALUE'", multiple: true, help: 'Sent to the URL; may be repeated' },
-    yes: { type: 'boolean', help: 'Agree beforehand when the call needs approval' },
-    config: CONFIG_OPTION,
-    'trust-project': TRUST_OPTION,
-    ...GATEWAY_OPTIONS,
-    json: { type: 'boolean', help: 'Print the whole result as JSON' },
+    ...RUN_OPTIONS,
   },
   async run(input) {
-    const { server, tool, words } = await readTarget(input);
-    const json = input.flag('json');
-    const argument = await readArguments(words, input.text('args'));
+    const target = await readTarget(input);
+    const { server, words } = target;
+    const typed = await readArguments(words, input.text('args'));
     const caller = localCaller();
-    const options: HeddleOptions = {
-      ...openOptions(input),
-      listWaitMs: Number.POSITIVE_INFINITY,
-      user: { principal: caller.id, capabilities: CAPABILITIES },
+    const options = {
+      ...runOptions(input, caller),
       ...(server && { servers: { [server.name]: server.entry }, scope: 'command' as const }),
-      onProblems: printFileProblems,
     };
-    const name = server ? `${server.name}.${tool}` : tool;
-    const call = toCall(name, argument, { caller, input });
     const result = await withRunningHeddle(input, options, (heddle) =>
-      run(heddle, call, input).catch(async (thrown) => {
-        const { explained, withRuleLocation } = await import('./explain-call-error.ts');
-        const error = await explained(HeddleError.from(thrown), call, { heddle, server });
-        throw withRuleLocation(error, heddle.configuration(caller));
-      }),
+      runCall(heddle, typed, { target, caller, input }),
     ).catch(async (thrown) => {
       const { advised } = await import('./explain-call-error.ts');
-      throw advised(HeddleError.from(thrown), { words, ...(server && { server }) });
+      throw advised(HeddleError.from(thrown), server);
     });
-    return printResult(result, json);
+    return printResult(result, input.flag('json'));
   },
 };
+
+interface Site {
+  readonly target: CallTarget;
+  readonly caller: Caller;
+  readonly input: Input;
+}
+
+async function runCall(heddle: CommandHeddle, typed: TypedArguments, { target, caller, input }: Site) {
+  const name = await nameIn(heddle, caller, target);
+  const call = terminalCall({ kind: 'tool', name, input: typed.whole }, { caller, input });
+  const bound = { ...call, input: await bindTyped(heddle, call, typed) };
+  return runAtTerminal(heddle, bound, input).catch(async (thrown) => {
+    const { explained, withRuleLocation } = await import('./explain-call-error.ts');
+    const error = await explained(HeddleError.from(thrown), bound, { heddle, server: target.server });
+    throw withRuleLocation(error, heddle.configuration(caller));
+  });
+}
+
+/** Returns the name to call. Two words are a server and its tool. */
+async function nameIn(heddle: CommandHeddle, caller: Caller, { server, tool, second }: CallTarget): Promise<string> {
+  if (server) return `${server.name}.${tool}`;
+  if (second === undefined) return tool;
+  const names = (await heddle.servers.list(caller)).map(({ name }) => name);
+  if (names.includes(tool)) return `${tool}.${second}`;
+  const guess = closest(tool, names);
+  if (guess === undefined) throw notAnArgument(second);
+  throw new HeddleError('NAME_UNKNOWN', `No server is named ${tool}.`, { fix: `Did you mean ${guess}?` });
+}
 
 interface CallTarget {
   readonly server?: AdHocServer;
   readonly tool: string;
+  /** A second word that is no argument: `tool` is then the name of a server. */
+  readonly second?: string;
   readonly words: readonly string[];
 }
 
@@ -101,7 +105,9 @@ async function readTarget(input: Input): Promise<CallTarget> {
       fix: 'Run `heddle list tools` to see them.',
     });
   }
-  return { tool, words, ...(server && { server }) };
+  if (server) return { tool, words, server };
+  const [second, ...others] = words;
+  return second === undefined || second.includes('=') ? { tool, words } : { tool, second, words: others };
 }
 
 interface Named {
@@ -112,60 +118,4 @@ interface Named {
 async function adHoc({ positionals: [url = '', ...call], rest }: Input, headers?: JsonObject): Promise<Named> {
   const { serverAt, splitCommand } = await import('../input/ad-hoc-server.ts');
   return rest ? splitCommand(rest) : { server: serverAt(url, headers), call };
-}
-
-function toCall(name: string, argument: JsonObject, { caller, input }: { caller: Caller; input: Input }): Call {
-  const timeoutMs = readNumber('timeout', input.text('timeout'), MAX_TIMEOUT_MS);
-  return {
-    id: newCallId(),
-    kind: 'tool',
-    name,
-    input: argument,
-    meta: {},
-    caller,
-    capabilities: CAPABILITIES,
-    acceptsTask: true,
-    options: timeoutMs === undefined ? {} : { timeoutMs },
-    signal: untilInterrupted(),
-    ...(input.flag('yes') && { approved: 'self' as const }),
-    ...(process.stderr.isTTY && { onProgress: showProgress }),
-  };
-}
-
-async function run(heddle: CommandHeddle, call: Call, input: Input): Promise<CompleteResult> {
-  const describe = ({ caller, name, signal }: Call) => heddle.catalog.describe(caller, name, signal);
-  const through = (one: Call) => runToCompletion(heddle.dispatch, one, { ask: askUser, describe });
-  try {
-    return await through(call);
-  } catch (thrown) {
-    const { code, message } = HeddleError.from(thrown);
-    if (code !== 'APPROVAL_REQUIRED' || input.flag('json')) throw thrown;
-    const [{ askNo, canAsk }, { showWhole }] = await Promise.all([
-      import('../input/ask.ts'),
-      import('../print/show-whole.ts'),
-    ]);
-    if (!canAsk()) throw thrown;
-    const args = indented(JSON.stringify(call.input, null, 2), process.stderr);
-    const whole = `${following('', message, process.stderr)}\nArguments:\n${args}`;
-    if (!(await showWhole(whole)) || !(await askNo('Run it?'))) throw refused(call);
-    return through({ ...call, id: newCallId(), approved: 'self' });
-  }
-}
-
-const askUser: AskUser = async (inputRequests, server, signal) => {
-  if (process.stderr.isTTY) process.stderr.write('\r\x1b[K'); // Clears a line of progress.
-  const { askAtTerminal } = await import('../input/ask-elicitation.ts');
-  return askAtTerminal(withPlainNumbers(inputRequests), server, signal);
-};
-
-const refused = ({ name }: Call) =>
-  new HeddleError('PERMISSION_DENIED', `You said no, so ${name} was not called.`, {
-    fix: 'Call it again when you have changed your mind.',
-  });
-
-function showProgress(params: JsonObject): void {
-  const { progress, total, message } = withPlainNumbers(params);
-  const share = typeof total === 'number' ? `${progress}/${total}` : String(progress);
-  transientNotice(`${share} ${message ?? ''}`);
-  if (progress === total) process.stderr.write('\r\x1b[K');
 }

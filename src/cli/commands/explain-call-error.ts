@@ -5,21 +5,23 @@ import { closest } from '../../core/text/did-you-mean.ts';
 import type { CommandHeddle } from '../command-heddle.ts';
 import type { AdHocServer } from '../input/ad-hoc-server.ts';
 
-/** The arguments of `heddle call`. */
-export interface TypedCall {
-  readonly server?: AdHocServer;
-  readonly words: readonly string[];
-}
-
 /** Adapts the fix of an error to a call that was typed on the command line. */
-export function advised(error: HeddleError, { server, words }: TypedCall): HeddleError {
-  const asText = error.code === 'INPUT_INVALID' && words.some((word) => /^[^:=]+=/.test(word));
-  if (asText) {
-    const how = 'Here key=value is text; write key:=value for numbers, booleans, lists and objects.';
-    return reworded(error, { fix: `${error.fix} ${how}` });
-  }
+export function advised(error: HeddleError, server: AdHocServer | undefined): HeddleError {
+  const [, example] = /^Send for example ([\s\S]+)\.$/.exec(error.fix) ?? [];
+  if (example !== undefined) return reworded(error, { fix: `Write for example ${asWords(example)}.` });
   return server ? aboutAdHoc(error, server) : error;
 }
+
+/** Writes a JSON object as arguments of `heddle call`. */
+function asWords(example: string): string {
+  const words = Object.entries(JSON.parse(example)).map(([key, value]) =>
+    typeof value === 'object' ? `${key}:=${quoted(JSON.stringify(value))}` : `${key}=${quoted(String(value))}`,
+  );
+  return words.length === 0 ? 'no arguments' : words.join(' ');
+}
+
+/** Quotes a text for a shell, if it needs that. */
+const quoted = (text: string) => (/^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
 /** Adapts an error of an ad-hoc server, which is in no file and unknown to other commands. */
 function aboutAdHoc(error: HeddleError, { entry: { url } }: AdHocServer): HeddleError {
