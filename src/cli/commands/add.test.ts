@@ -84,6 +84,8 @@ describe('pasted JSON', () => {
     ['a member without braces', ['"one": { "command": "a" },'], ['one']],
     ['several', [JSON.stringify(whole)], ['one', 'two']],
     ['with comments', ['{ // hello\n "one": { "command": "a", } }'], ['one']],
+    ['in a code block', ['```json\n{ "one": { "command": "a" } }\n```'], ['one']],
+    ['of VS Code', ['{ "servers": { "one": { "type": "stdio", "command": "a" } }, "inputs": [] }'], ['one']],
     ['renamed', ['mine', JSON.stringify({ one: { command: 'a' } })], ['mine']],
   ])('may be %s', async (_, words, names) => {
     const desk = await deskWith();
@@ -141,7 +143,7 @@ describe('refuses bad input with a fix, and writes nothing:', () => {
     [['a', '{"x":1}'], 2, 'There is no server in'],
     [['a', '{"comand":"x"}'], 2, 'There is no server in'],
     [['{"a":{"comand":"x"}}'], 3, 'Did you mean `command`?'],
-    [['{"a":{"command":"x","transport":"stdio"}}'], 3, 'Write `type` instead of `transport`.'],
+    [['{"a":{"command":"x","transport":"carrier"}}'], 3, '`mcpServers.a.type` must be one of `stdio`'],
     [['{"a":{"command":"x","url":"http://h"}}'], 3, 'both `command` and `url`'],
     [['{"a":{"command":"x","env":{"__proto__":"y"}}}'], 2, '`__proto__` is not allowed'],
     [['n', '{"mcpServers":{"a":{"command":"x"},"b":{"command":"y"}}}'], 2, 'There are 2 servers, and one name'],

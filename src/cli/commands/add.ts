@@ -16,6 +16,7 @@ import { uniqueName } from '../edit/derive-name.ts';
 import { placesOf, readScope, SCOPE_OPTION } from '../edit/edit-scope.ts';
 import { settleSecrets } from '../edit/move-secrets.ts';
 import { type NamedServer, type NewServer, readNewServers } from '../edit/new-servers.ts';
+import { type ApprovedServer, noticeApprovals, noticeReplaced } from '../edit/notice-effects.ts';
 import { trustOwn } from '../edit/trust-own.ts';
 import { notice } from '../print/print-line.ts';
 import { printProblems } from '../print/print-problems.ts';
@@ -23,12 +24,13 @@ import { printProblems } from '../print/print-problems.ts';
 const TRANSPORTS = ['http', 'sse', 'ws'];
 
 export const add: Command = {
-  summary: 'Add a server: a command, a URL, pasted JSON, or a server.json.',
+  summary: 'Add a server: a command, a URL, JSON of any host, or a server.json.',
   usage: 'heddle add [name] (-- command args… | URL | JSON | FILE | -)',
   examples: [
     'heddle add time -- uvx mcp-server-time',
     `heddle add https://example.com/mcp --header 'Authorization: Bearer \${TOKEN}'`,
     `heddle add '{"mcpServers":{"time":{"command":"uvx","args":["mcp-server-time"]}}}' --dry-run`,
+    'pbpaste | heddle add -',
     'heddle add github --secret --env GITHUB_TOKEN=… -- npx -y server-github',
   ],
   maxPositionals: Number.POSITIVE_INFINITY,
@@ -51,6 +53,8 @@ export const add: Command = {
     const text = await readTextFile(target.file);
     const servers = named(given, config, text);
     for (const note of notes) notice(note);
+    noticeApprovals(servers);
+    noticeReplaced(servers);
     for (const { name, entry } of servers) requireSound(name, entry, target);
 
     const place = edited(target, input.flag('force'));
@@ -74,14 +78,14 @@ export const add: Command = {
   },
 };
 
-function named(given: readonly NewServer[], { servers }: Config, text: string): readonly NamedServer[] {
+function named(given: readonly NewServer[], { servers }: Config, text: string): readonly ApprovedServer[] {
   const taken = new Set([...servers.keys(), ...(text.trim() === '' ? [] : writtenNames(text))]);
-  return given.map(({ name, derivedName, entry }) => {
-    if (name !== undefined) return { name, entry };
+  return given.map(({ name, derivedName, entry, approvals = [] }) => {
+    if (name !== undefined) return { name, entry, approvals };
     const derived = uniqueName(derivedName, taken);
     taken.add(derived);
     notice(`No name was given, so the server is called ${derived}.`);
-    return { name: derived, entry };
+    return { name: derived, entry, approvals };
   });
 }
 

@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
-import type { Document } from '../../config/document.ts';
-import { parseDocument } from '../../config/read/parse-document.ts';
+import { looksPasted } from '../../config/hosts/pasted-text.ts';
 import type { Json, JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
@@ -16,6 +15,8 @@ export interface NewServer {
   /** The name to use otherwise. */
   readonly derivedName: string;
   readonly entry: JsonObject;
+  /** The tools that a pasted text runs without a confirmation; `*` for all. */
+  readonly approvals?: readonly string[];
 }
 
 /** A server to add, with its final name. */
@@ -68,7 +69,7 @@ function ofUrl(name: string | undefined, url: string, input: Input): NewServer {
 /** Reads JSON from the argument itself, from stdin (`-`) or from a file. */
 async function textOf(what: string): Promise<{ readonly text: string; readonly source: string }> {
   if (what === '-') return { text: await readAll(process.stdin), source: 'stdin' };
-  if (/^\s*[{"]/.test(what)) return { text: what, source: 'the JSON' };
+  if (looksPasted(what)) return { text: what, source: 'the JSON' };
   try {
     return { text: await readFile(what, 'utf8'), source: what };
   } catch (cause) {
@@ -82,52 +83,17 @@ async function textOf(what: string): Promise<{ readonly text: string; readonly s
 }
 
 async function ofText({ text, source }: { text: string; source: string }, input: Input): Promise<NewServers> {
-  // Documentation often shows one member of `mcpServers`, without the braces around it.
-  const whole = /^\s*"/.test(text) ? `{${text.trim().replace(/,$/, '')}}` : text;
-  const document = parseDocument(source, whole.replace(/^\uFEFF/, ''));
-  if (!('root' in document)) {
-    const { message, fix, at } = document;
-    throw new HeddleError('INPUT_INVALID', `${at?.line}:${at?.column}: ${message}`, { fix });
-  }
-  const refused = document.findings.find(({ problem }) => problem.level === 'error');
-  if (refused) throw new HeddleError('INPUT_INVALID', refused.problem.message, { fix: refused.problem.fix });
-  return isRegistryFile(document.root) ? ofRegistry(whole, source, input) : ofDocument(document, input);
-}
-
-function ofDocument({ root, file }: Document, input: Input): NewServers {
-  const { mcpServers } = root;
-  if (mcpServers === undefined && isEntry(root)) {
-    const entry = withOptions(root, input);
-    return { servers: [{ derivedName: derivedName(entry), entry }], notes: [] };
-  }
-  const written = mcpServers === undefined ? root : mcpServers;
-  if (!isObject(written) || Object.keys(written).length === 0 || !Object.values(written).every(isObject)) {
-    throw new HeddleError('INPUT_INVALID', `There is no server in ${file}.`, {
-      fix: 'Give one entry, `{ "name": entry }`, or `{ "mcpServers": { … } }`.',
-    });
-  }
-  const entries = Object.entries(written as Readonly<Record<string, JsonObject>>);
-  const more = entries.length === 1 ? (entry: JsonObject) => withOptions(entry, input) : noOptions(input);
-  return { servers: entries.map(([name, entry]) => ({ name, derivedName: name, entry: more(entry) })), notes: [] };
-}
-
-async function ofRegistry(text: string, source: string, input: Input): Promise<NewServers> {
-  const { registry } = await import('../../config/hosts/registry.ts');
-  const { servers, notes, problems } = registry.from(text, { file: source });
-  const [problem] = problems.filter(({ level }) => level === 'error');
-  if (problem) throw new HeddleError('INPUT_INVALID', problem.message, { fix: problem.fix });
-  const found = Object.entries(servers).map(([name, entry]) => ({
-    derivedName: name,
-    entry: withOptions(entry, input),
+  const { readPasted } = await import('../../config/hosts/pasted.ts');
+  const { servers, notes } = readPasted(source, text);
+  const more = servers.length === 1 ? (entry: JsonObject) => withOptions(entry, input) : noOptions(input);
+  const found = servers.map(({ name, entry, approvals }) => ({
+    ...(name !== undefined && { name }),
+    derivedName: derivedName(entry),
+    entry: more(entry),
+    approvals,
   }));
   return { servers: found, notes };
 }
-
-const isEntry = ({ type, command, url }: JsonObject): boolean =>
-  [type, command, url].some((field) => typeof field === 'string');
-
-const isRegistryFile = ({ packages, remotes }: JsonObject): boolean =>
-  Array.isArray(packages) || Array.isArray(remotes);
 
 function derivedName({ command, args, url }: JsonObject): string {
   if (typeof url === 'string' && URL.canParse(url)) return nameOfUrl(url);

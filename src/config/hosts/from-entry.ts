@@ -13,12 +13,14 @@ export interface Report {
   problem(message: string, fix: string, key?: string): void;
 }
 
-const TRANSPORT_NAMES: Readonly<Record<string, string>> = {
+/** Heddle's `type` for the names that hosts give transports. */
+export const TRANSPORT_NAMES: Readonly<Record<string, string>> = {
   stdio: 'stdio',
   http: 'http',
   'streamable-http': 'http',
   streamableHttp: 'http',
   streamable_http: 'http',
+  streamable: 'http',
   sse: 'sse',
   ws: 'ws',
   websocket: 'ws',
@@ -137,13 +139,18 @@ function kindOf(found: JsonObject, type: Json | undefined, report: Report): stri
 
 /** Removes fields of another transport and validates the entry. */
 function finished(found: JsonObject, kind: string, report: Report): JsonObject | undefined {
-  const local = kind === 'stdio';
-  const stray = Object.keys(found).filter((name) => (local ? REMOTE_FIELDS : LOCAL_FIELDS).includes(name));
-  for (const name of stray) report.note(`\`${name}\` is left out: it means nothing to a ${kind} server.`);
-  const own = Object.fromEntries(Object.entries(found).filter(([name]) => !stray.includes(name)));
-  const entry: JsonObject = local ? own : { type: kind, ...own };
+  const own = withoutStray(found, kind, report);
+  const entry: JsonObject = kind === 'stdio' ? own : { type: kind, ...own };
   const [problem] = checkEntry('server', entry, { foreign: false, env: {} }).problems;
   if (problem === undefined) return entry;
   report.problem(problem.message.replaceAll('mcpServers.server.', ''), problem.fix);
   return undefined;
+}
+
+/** Removes the fields that a server of this kind cannot have, with a note for each. */
+export function withoutStray(found: JsonObject, kind: string, report: Pick<Report, 'note'>): JsonObject {
+  const others = kind === 'stdio' ? REMOTE_FIELDS : LOCAL_FIELDS;
+  const stray = Object.keys(found).filter((name) => others.includes(name));
+  for (const name of stray) report.note(`\`${name}\` is left out: it means nothing to a ${kind} server.`);
+  return Object.fromEntries(Object.entries(found).filter(([name]) => !stray.includes(name)));
 }

@@ -1,0 +1,48 @@
+import type { JsonObject } from '../../core/call.ts';
+import { isObject } from '../../core/json.ts';
+import { notice } from '../print/print-line.ts';
+import type { NamedServer } from './new-servers.ts';
+
+/** A server to add, with the tools that its text runs without a confirmation. */
+export interface ApprovedServer extends NamedServer {
+  readonly approvals: readonly string[];
+}
+
+/** Prints a notice for approvals that a text asks for: another host's are not carried over, Heddle's own are. */
+export function noticeApprovals(servers: readonly ApprovedServer[]): void {
+  for (const { name, entry, approvals } of servers) {
+    if (approvals.length > 0) {
+      const tools = approvals.includes('*') ? 'every tool' : approvals.join(', ');
+      const rules = approvals.map((tool) => JSON.stringify(`mcp__${name}__${tool}`)).join(', ');
+      notice(
+        `${name}: the text lets ${tools} run without a confirmation. That is not carried over. ` +
+          `To allow it here, add ${rules} to \`permissions.allow\`.`,
+      );
+    }
+    const own = looseFields(entry);
+    if (own.length > 0) notice(`${name}: ${own.join(', ')} of the text let tools run without an approval. Check them.`);
+  }
+}
+
+/** Returns Heddle's own fields of an entry that lower the number of approvals. */
+function looseFields({ trusted, permissions, tools }: JsonObject): readonly string[] {
+  const rules = isObject(permissions) ? permissions : {};
+  const facts = Object.entries(isObject(tools) ? tools : {});
+  return [
+    ...(trusted === true ? ['`trusted`'] : []),
+    ...(Array.isArray(rules.allowedTools) && rules.allowedTools.length > 0 ? ['`permissions.allowedTools`'] : []),
+    ...['readPermission', 'writePermission'].flatMap((key) =>
+      rules[key] === 'allow' ? [`\`permissions.${key}\``] : [],
+    ),
+    ...facts.flatMap(([tool, fact]) =>
+      isObject(fact) && fact.requiresApproval === false ? [`\`tools.${tool}.requiresApproval\``] : [],
+    ),
+  ];
+}
+
+/** Prints a notice for each server that takes the name of a built-in one. */
+export function noticeReplaced(servers: readonly NamedServer[]): void {
+  for (const { name } of servers) {
+    if (name === 'filesystem') notice(`${name} replaces the server of that name that comes with Heddle.`);
+  }
+}
