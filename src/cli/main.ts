@@ -40,6 +40,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'Write servers into another host’s file',
     load: async () => (await import('./commands/export.ts')).exportServers,
   },
+  connect: {
+    summary: 'Give other hosts this gateway',
+    load: async () => (await import('./commands/connect.ts')).connect,
+  },
   config: {
     summary: 'Show what is configured, and where',
     load: async () => (await import('./commands/config.ts')).config,

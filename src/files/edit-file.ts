@@ -10,6 +10,8 @@ import { PRIVATE_FILE, PRIVATE_FOLDER, syncFolder } from './private-file.ts';
 export interface ReplaceOptions {
   /** Heddle's folder of this user. New files below it get mode 0600, new folders 0700. */
   readonly home?: string;
+  /** Mode of a new file, wherever it is. */
+  readonly newFileMode?: number;
 }
 
 const ORDINARY_FILE = 0o644;
@@ -71,11 +73,11 @@ interface Replacement extends ReplaceOptions {
 }
 
 async function replace(file: string, content: Buffer, options: Replacement): Promise<boolean> {
-  const { home = homeFolder(process.env), expected } = options;
+  const { home = homeFolder(process.env), newFileMode, expected } = options;
   const target = await followLinks(file);
   const inside = isWithin(target, resolve(home)) || isWithin(resolve(file), resolve(home));
   await mkdir(dirname(target), { recursive: true, ...(inside && { mode: PRIVATE_FOLDER }) });
-  const mode = (await modeOf(target)) ?? (inside ? PRIVATE_FILE : ORDINARY_FILE);
+  const mode = (await modeOf(target)) ?? newFileMode ?? (inside ? PRIVATE_FILE : ORDINARY_FILE);
   const temporary = join(dirname(target), `.${basename(target)}.heddle-new`);
   const handle = await openExclusively(temporary);
   let renamed = false;

@@ -1,5 +1,5 @@
 import { access } from 'node:fs/promises';
-import type { Config, Problem } from '../../config/config.ts';
+import type { Config } from '../../config/config.ts';
 import { backUp, restore } from '../../config/edit/back-up.ts';
 import { compareEntry } from '../../config/hosts/find-imports.ts';
 import type { Exported, HostServers } from '../../config/hosts/host-format.ts';
@@ -12,6 +12,7 @@ import { homeFolder } from '../../files/home-folder.ts';
 import { type Command, type Input, JSON_OPTION } from '../command.ts';
 import { readScope, SCOPE_OPTION } from '../edit/edit-scope.ts';
 import { findInlineSecrets } from '../edit/inline-secrets.ts';
+import { problemError } from '../edit/problem-error.ts';
 import { filesOf, readHost, requireNames } from '../input/choose-host.ts';
 import { diffText, printDiff } from '../print/print-diff.ts';
 import { printJson } from '../print/print-json.ts';
@@ -87,7 +88,7 @@ function exported({ host, ...where }: HostFile, servers: HostServers, before: st
   const result = HOSTS[host].to(servers, before, where);
   const problem = result.problems.find(({ level }) => level === 'error');
   if (problem === undefined) return result;
-  throw new HeddleError(problem.code, placed(problem), { fix: problem.fix });
+  throw problemError(problem);
 }
 
 /** Returns the names of the host's servers that the export changes. */
@@ -96,10 +97,6 @@ function replacedIn({ host, ...where }: HostFile, before: string, after: string)
   return Object.entries(now ?? {}).flatMap(([name, entry]) =>
     compareEntry(entry, old?.[name]) === 'different' ? [name] : [],
   );
-}
-
-function placed({ at, message }: Problem): string {
-  return at === undefined ? message : `${at.file}:${at.line}:${at.column}: ${message}`;
 }
 
 async function show(where: HostFile, servers: HostServers, input: Input): Promise<number> {

@@ -4,8 +4,8 @@ import { isObject } from '../../core/json.ts';
 import type { Problem } from '../config.ts';
 import { type HostDialect, LOCAL, lens, listedTools, type VariableKeys } from './dialect.ts';
 import { editToml, parseToml, redactToml } from './edit-toml.ts';
-import type { HostFormat } from './host-format.ts';
-import { planEdits } from './plan-edits.ts';
+import type { EditableFormat, Exported, HostLocation } from './host-format.ts';
+import { hasSwitch, type Plan, planDisable, planEdits } from './plan-edits.ts';
 import { readServers, type Tree, wrong } from './read-servers.ts';
 import { plain, soleVariable } from './template.ts';
 import { tomlStatements } from './toml-statements.ts';
@@ -90,29 +90,46 @@ const dialect: HostDialect = {
 };
 
 /** The format of `config.toml`. */
-export const codex: HostFormat = {
+export const codex: EditableFormat = {
   title: dialect.title,
+  transports: dialect.transports,
+  hasSwitch: hasSwitch(dialect),
   from(text, { file, at = dialect.at }) {
     const tree = treeOf(file, text);
     return 'root' in tree ? readServers(tree, at, dialect) : { servers: {}, notes: [], problems: [tree] };
   },
-  to(servers, existing = '', { file, at = dialect.at }) {
-    const tree = treeOf(file, existing);
-    if (!('root' in tree)) return { text: existing, notes: [], problems: [tree] };
-    const block = tree.root[String(at[0])];
-    if (block !== undefined && !isObject(block)) {
-      const problem = wrong(`\`${at[0]}\` must be a table.`, 'Correct it.', tree.locate(at));
-      return { text: existing, notes: [], problems: [problem] };
-    }
-    const { edits, notes } = planEdits({ servers, root: tree.root, at, dialect });
-    const text = editToml(existing, edits);
-    if (text !== undefined) return { text, notes, problems: [] };
-    const message = `The layout of ${file} cannot be edited without changing other content.`;
-    const fix = 'Write its servers as `[mcp_servers.name]` tables, then export again.';
-    return { text: existing, notes: [], problems: [wrong(message, fix, tree.locate(at))] };
-  },
+  to: (servers, existing = '', where) => change(existing, where, (file) => planEdits({ servers, ...file })),
   redacted: redactToml,
+  parse(text, { file, at = dialect.at }) {
+    const tree = treeOf(file, text);
+    return 'root' in tree ? { root: tree.root, at } : tree;
+  },
+  disable: (names, text, where) =>
+    change(text, where, (file) => ({ edits: planDisable({ names, ...file }), notes: [] })),
+  edit: editToml,
 };
+
+type PlanContext = Pick<Parameters<typeof planEdits>[0], 'root' | 'at' | 'dialect'>;
+
+function change(
+  existing: string,
+  { file, at = dialect.at }: HostLocation,
+  plan: (file: PlanContext) => Plan,
+): Exported {
+  const tree = treeOf(file, existing);
+  if (!('root' in tree)) return { text: existing, notes: [], problems: [tree] };
+  const block = tree.root[String(at[0])];
+  if (block !== undefined && !isObject(block)) {
+    const problem = wrong(`\`${at[0]}\` must be a table.`, 'Correct it.', tree.locate(at));
+    return { text: existing, notes: [], problems: [problem] };
+  }
+  const { edits, notes } = plan({ root: tree.root, at, dialect });
+  const text = editToml(existing, edits);
+  if (text !== undefined) return { text, notes, problems: [] };
+  const message = `The layout of ${file} cannot be edited without changing other content.`;
+  const fix = 'Write its servers as `[mcp_servers.name]` tables, then run the command again.';
+  return { text: existing, notes: [], problems: [wrong(message, fix, tree.locate(at))] };
+}
 
 function treeOf(file: string, text: string): Tree | Problem {
   try {

@@ -26,6 +26,8 @@ export const HOSTS = {
 } as const satisfies Readonly<Record<string, HostFormat>>;
 
 export type HostName = keyof typeof HOSTS;
+/** A host that is an application. The registry is none. */
+export type ApplicationName = Exclude<HostName, 'registry'>;
 export const HOST_NAMES = Object.keys(HOSTS) as readonly HostName[];
 
 /** The scope of a host's file: all projects of the user, all users of one project, or the user in one project. */

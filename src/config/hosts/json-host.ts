@@ -4,44 +4,71 @@ import type { Problem } from '../config.ts';
 import type { Document, JsonPath } from '../document.ts';
 import { valueAt } from '../read/describe-issue.ts';
 import { parseDocument } from '../read/parse-document.ts';
-import type { HostDialect } from './dialect.ts';
+import type { Edit, HostDialect } from './dialect.ts';
 import { editJson } from './edit-json.ts';
-import type { HostFormat, Imported } from './host-format.ts';
-import { planEdits } from './plan-edits.ts';
+import type { EditableFormat, Exported, HostLocation, HostValue, Imported } from './host-format.ts';
+import { hasSwitch, type Plan, planDisable, planEdits } from './plan-edits.ts';
 import { readServers, wrong } from './read-servers.ts';
 import { redactJson } from './redact-host.ts';
 
 const BYTE_ORDER_MARK = '\uFEFF';
 
+interface ParsedFile extends HostValue {
+  readonly document: Document;
+  readonly dialect: HostDialect;
+}
+
 /** Makes the format of a host that keeps its servers in an object of a JSON file, by name. */
-export function jsonHost(dialectOf: HostDialect | ((root: JsonObject) => HostDialect)): HostFormat {
+export function jsonHost(dialectOf: HostDialect | ((root: JsonObject) => HostDialect)): EditableFormat {
   const choose = (root: JsonObject) => (typeof dialectOf === 'function' ? dialectOf(root) : dialectOf);
+  const usual = choose({});
+
+  function parsed(text: string, { file, at }: HostLocation): ParsedFile | Problem {
+    const document = parseDocument(file, text);
+    if (!('root' in document)) return document;
+    const dialect = choose(document.root);
+    return { document, dialect, root: document.root, at: at ?? dialect.at };
+  }
+
+  function change(existing: string, where: HostLocation, plan: (file: ParsedFile) => Plan): Exported {
+    const file = parsed(bodyOf(existing), where);
+    if (!('root' in file)) return { text: existing, notes: [], problems: [file] };
+    const problem = findNonObject(file.document, file.at);
+    if (problem !== undefined) return { text: existing, notes: [], problems: [problem] };
+    const { edits, notes } = plan(file);
+    return { text: edit(existing, edits), notes, problems: [] };
+  }
+
   return {
-    title: choose({}).title,
-    from(text, { file, at }) {
-      const document = parseDocument(file, withoutMark(text));
-      if (!('root' in document)) return { servers: {}, notes: [], problems: [document] };
-      const dialect = choose(document.root);
-      const path = at ?? dialect.at;
-      return withFindings(readServers(document, path, dialect), document, path);
+    title: usual.title,
+    transports: usual.transports,
+    hasSwitch: hasSwitch(usual),
+    from(text, where) {
+      const file = parsed(withoutMark(text), where);
+      if (!('root' in file)) return { servers: {}, notes: [], problems: [file] };
+      return withFindings(readServers(file.document, file.at, file.dialect), file.document, file.at);
     },
-    to(servers, existing = '', { file, at }) {
-      const text = existing.trim() === '' ? '{}\n' : withoutMark(existing);
-      const document = parseDocument(file, text);
-      if (!('root' in document)) return { text: existing, notes: [], problems: [document] };
-      const dialect = choose(document.root);
-      const path = at ?? dialect.at;
-      const problem = findNonObject(document, path);
-      if (problem !== undefined) return { text: existing, notes: [], problems: [problem] };
-      const { edits, notes } = planEdits({ servers, root: document.root, at: path, dialect });
-      const edited = editJson(text, edits);
-      return { text: existing.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK + edited : edited, notes, problems: [] };
-    },
+    to: (servers, existing = '', where) => change(existing, where, (file) => planEdits({ servers, ...file })),
     redacted: redactJson,
+    parse: (text, where) => parsed(bodyOf(text), where),
+    disable: (names, text, where) =>
+      change(text, where, (file) => ({ edits: planDisable({ names, ...file }), notes: [] })),
+    edit,
   };
 }
 
+function edit(existing: string, edits: readonly Edit[]): string {
+  const text = editJson(bodyOf(existing), edits);
+  return existing.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK + text : text;
+}
+
 const withoutMark = (text: string) => (text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text);
+
+/** Returns the JSON of a file; an empty file is an empty object. */
+function bodyOf(text: string): string {
+  const body = withoutMark(text);
+  return body.trim() === '' ? '{}\n' : body;
+}
 
 function withFindings(imported: Imported, { findings }: Document, at: JsonPath): Imported {
   const inside = findings.filter(({ path }) => at.every((step, index) => path[index] === step));

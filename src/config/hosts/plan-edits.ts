@@ -45,6 +45,40 @@ export function planEdits({ servers, root, at, dialect }: PlanOptions): Plan {
   return { edits, notes };
 }
 
+interface DisableOptions extends Omit<PlanOptions, 'servers'> {
+  readonly names: readonly string[];
+}
+
+/** Returns the edits that keep servers from starting. A host without a setting for it loses their entries. */
+export function planDisable({ names, root, at, dialect }: DisableOptions): readonly Edit[] {
+  const block = valueAt(root, at);
+  const current: JsonObject = isObject(block) ? block : {};
+  const edits: Edit[] = [];
+  let state = root;
+  for (const key of names.map((name) => keyFor(name, current)).filter((one) => Object.hasOwn(current, one))) {
+    const own = disableEdits(key, { root: state, at, dialect });
+    edits.push(...own);
+    state = own.reduce(withEdit, state);
+  }
+  return edits;
+}
+
+function disableEdits(key: string, { root, at, dialect }: Omit<PlanOptions, 'servers'>): readonly Edit[] {
+  if (dialect.switches !== undefined) return dialect.switches.edits(root, key, true);
+  const field = switchOf(dialect);
+  if (field === undefined) return [{ path: [...at, key], value: undefined }];
+  const path = [...at, key, ...field.host.split('.')];
+  const value = field.as === 'inverse';
+  return valueAt(root, path) === value ? [] : [{ path, value }];
+}
+
+/** Returns the field of an entry that disables its server. */
+const switchOf = ({ lenses }: HostDialect) => lenses.find(({ ours }) => ours === 'enabled');
+
+/** Tells whether a host has a setting that disables a server. */
+export const hasSwitch = (dialect: HostDialect): boolean =>
+  dialect.switches !== undefined || switchOf(dialect) !== undefined;
+
 /** Returns the host's name of a server: one that was renamed by the import keeps its old name. */
 function keyFor(name: string, current: JsonObject): string {
   if (Object.hasOwn(current, name)) return name;

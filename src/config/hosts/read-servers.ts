@@ -3,6 +3,7 @@ import { isObject } from '../../core/json.ts';
 import type { Problem, SourceLocation } from '../config.ts';
 import type { JsonPath } from '../document.ts';
 import { valueAt } from '../read/describe-issue.ts';
+import { isOwnEntry } from '../read/own-entry.ts';
 import { isReservedName } from '../schema/server-name.ts';
 import type { HostDialect } from './dialect.ts';
 import { fromEntry, type Report } from './from-entry.ts';
@@ -25,7 +26,8 @@ export function readServers(tree: Tree, at: JsonPath, dialect: HostDialect): Imp
     const message = `\`${at.join('.')}\` must be an object: ${dialect.title}’s servers by name.`;
     return { servers, notes, problems: [wrong(message, 'Write an object there.', tree.locate(at))] };
   }
-  for (const [written, entry] of Object.entries(block)) {
+  const others = Object.entries(block).filter(([name, entry]) => !isOwnEntry(name, entry));
+  for (const [written, entry] of others) {
     const report = reportOf({ name: written, path: [...at, written], tree, notes, problems });
     const name = freeName(written, servers, report);
     if (name === undefined) continue;

@@ -8,6 +8,7 @@ import { valueAt } from './describe-issue.ts';
 import { ENTRY_FIELDS, expandObject } from './expand.ts';
 import { fieldLocations } from './field-locations.ts';
 import type { Layer, LayerOptions, LayerServer } from './layer.ts';
+import { isOwnEntry } from './own-entry.ts';
 
 /**
  * Reads a document that lists only servers of the most common shape, without zod. The fast path beside `toLayer`:
@@ -21,6 +22,7 @@ export function fastLayer(scope: Scope, options: LayerOptions): Layer | undefine
   if (!known || document.findings.length > 0 || !isObject(written)) return undefined;
   const servers: LayerServer[] = [];
   for (const [name, entry] of Object.entries(written)) {
+    if (foreign && isOwnEntry(name, entry)) continue;
     const read = isObject(entry) ? fastServer(name, entry, options) : undefined;
     if (read === undefined) return undefined;
     servers.push(read);

@@ -6,6 +6,7 @@ import { configSchema, type Settings, settingPaths } from '../schema/schema.ts';
 import { describeIssues, valueAt } from './describe-issue.ts';
 import { expandObject, SETTING_FIELDS } from './expand.ts';
 import { fieldLocations } from './field-locations.ts';
+import { isOwnEntry } from './own-entry.ts';
 import { type EntryContext, type EntryReading, readEntry } from './read-entry.ts';
 import { keysAt } from './schema-keys.ts';
 
@@ -61,7 +62,8 @@ export function toLayer(scope: Scope, options: LayerOptions): Layer {
   const { document, foreign } = options;
   const { at, problems } = serversPath(options);
   const written = at === undefined ? undefined : valueAt(document.root, at);
-  const names = isObject(written) ? Object.keys(written) : [];
+  const listed = isObject(written) ? written : {};
+  const names = Object.keys(listed).filter((name) => !foreign || !isOwnEntry(name, listed[name]));
   const known = new Set<unknown>(names);
   const findings = Map.groupBy(document.findings, ({ path }) =>
     at !== undefined && startsWith(path, at) && known.has(path[at.length]) ? path[at.length] : undefined,

@@ -1,0 +1,80 @@
+import { rm } from 'node:fs/promises';
+import { HOSTS } from '../../config/hosts/hosts.ts';
+import type { JsonObject } from '../../core/call.ts';
+import { withFileLock } from '../../files/file-lock.ts';
+import { writePrivateFile } from '../../files/private-file.ts';
+import { problemError } from '../edit/problem-error.ts';
+import { backupFile, type ConnectRecord, readRecord, recordFile, sha256, writeRecord } from './connect-record.ts';
+import { createHostKey, hostKeyName, revokeHostKey } from './gateway-entry.ts';
+import { changesBetween } from './host-changes.ts';
+import { changedMeanwhile, firstMissingFolder, readHostText, replaceHostText } from './host-file.ts';
+import { type Choices, type ConnectState, connectedText } from './plan-connect.ts';
+
+export interface ConnectOptions {
+  readonly home: string;
+  readonly choices: Choices;
+  /** Returns Heddle's entry. With a key, the entry is a URL. */
+  readonly entryWith: (key: string) => JsonObject;
+  /** The key to use: undefined creates one, null needs none. */
+  readonly key: string | undefined | null;
+  /** Adds the imported servers to Heddle's file. */
+  readonly importServers: () => Promise<void>;
+}
+
+/**
+ * Imports the servers, then changes the host's file. The copy and the record are written first: after a kill, the file
+ * is as before or as after, and `--undo` works either way. Returns the record.
+ */
+export function applyConnect(state: ConnectState, options: ConnectOptions): Promise<ConnectRecord> {
+  const { where, current, base, record: earlier } = state;
+  const { home, choices, importServers } = options;
+  return withFileLock(recordFile(home, where), async () => {
+    const now = await readHostText(where.file);
+    const changedRecord = JSON.stringify(await readRecord(home, where)) !== JSON.stringify(earlier);
+    if (now.text !== current.text || changedRecord) throw changedMeanwhile(where.file);
+    await importServers(); // First: a server that the host no longer starts must be in Heddle.
+    const pending = await pendingRecord(state, options);
+    await writePrivateFile(pending.backup, base);
+    await writeRecord(home, pending);
+    const key = options.key === undefined ? await createHostKey(where.host) : (options.key ?? '');
+    const text = connectedText(state, options.entryWith(key), choices);
+    const record = { ...pending, ...recordOf(state, text) };
+    await writeRecord(home, record);
+    await replaceHostText(where.file, current, text);
+    if (earlier?.key !== undefined && record.key === undefined) await revokeHostKey(earlier.key);
+    if (earlier !== undefined && earlier.backup !== record.backup) await rm(earlier.backup, { force: true });
+    return record;
+  });
+}
+
+/** Returns the record before the file is changed: it has the key's name, so that an undo revokes the key. */
+async function pendingRecord(state: ConnectState, { home, choices, key }: ConnectOptions): Promise<ConnectRecord> {
+  const { where, current, base, entryPath, record } = state;
+  const { host, file } = where;
+  const disabledBefore = choices.keepServers ? [] : (record?.disabled ?? []);
+  const createdFolder = record === undefined ? await firstMissingFolder(file) : record.createdFolder;
+  return {
+    host,
+    file,
+    existed: record?.existed ?? current.existed,
+    ...(createdFolder !== undefined && { createdFolder }),
+    backup: backupFile(home, where, base),
+    before: sha256(base),
+    written: record === undefined ? [] : [sha256(current.text)],
+    entryPath,
+    changes: record?.changes ?? [],
+    disabled: [...disabledBefore, ...choices.disabled],
+    ...(key !== null && { key: hostKeyName(host) }),
+  };
+}
+
+function recordOf(state: ConnectState, text: string): Pick<ConnectRecord, 'written' | 'changes'> {
+  const { where, base, current, record, entryPath } = state;
+  const [before, after] = [base, text].map((one) => {
+    const value = HOSTS[where.host].parse(one, where);
+    if ('root' in value) return value.root;
+    throw problemError(value);
+  });
+  const changes = changesBetween({ before: before ?? {}, after: after ?? {}, entryPath });
+  return { written: [...(record === undefined ? [] : [sha256(current.text)]), sha256(text)], changes };
+}

@@ -1,0 +1,166 @@
+import { HOSTS } from '../../config/hosts/hosts.ts';
+import type { JsonObject } from '../../core/call.ts';
+import type { Input } from '../command.ts';
+import { askYes, canAsk } from '../input/ask.ts';
+import { diffText, printDiff } from '../print/print-diff.ts';
+import { printJson } from '../print/print-json.ts';
+import { notice, print } from '../print/print-line.ts';
+import { applyConnect } from './apply-connect.ts';
+import type { ConnectRecord } from './connect-record.ts';
+import { findHostKey, gatewayAddress, httpEntry, stdioEntry } from './gateway-entry.ts';
+import type { HostTarget } from './host-file.ts';
+import { type Choices, type ConnectState, connectedText, readState, type StateOptions } from './plan-connect.ts';
+import { addServers } from './survey-servers.ts';
+
+interface HostOptions extends StateOptions {
+  readonly input: Input;
+}
+
+/** The entry that the host gets, and its key. */
+interface Endpoint {
+  readonly entryWith: (key: string) => JsonObject;
+  /** The key to use: undefined creates one, null needs none. */
+  readonly key: string | undefined | null;
+  /** A phrase for the user: the effect of the entry. */
+  readonly does: string;
+}
+
+// Shown as redacted. The key is created after the user has agreed.
+const NEW_KEY = 'hk_new';
+
+/** Connects one host: shows the change, asks, imports its servers, and writes its file. */
+export async function connectHost(where: HostTarget, options: HostOptions): Promise<number> {
+  const { input, home, userFile } = options;
+  const state = await readState(where, options);
+  const asks = canAsk() && !['yes', 'json', 'dry-run'].some((name) => input.flag(name));
+  if (!input.flag('json')) printFindings(state);
+  const choices = await choose(state, asks ? askYes : async () => true, options);
+  const endpoint = await endpointOf(state, options);
+  const text = connectedText(state, endpoint.entryWith(endpoint.key ?? NEW_KEY), choices);
+  const report = reportOf(state, choices);
+  if (text === state.current.text && choices.imported.length === 0) return noChange(state, report, input);
+  const { redacted } = HOSTS[where.host];
+  const [before, after] = [redacted(state.current.text), redacted(text)] as const;
+  if (input.flag('dry-run') || !(asks || input.flag('yes'))) {
+    return preview({ file: where.file, before, after, imported: report.imported, userFile }, report, input);
+  }
+  if (asks && !(await agreed({ file: where.file, before, after, imported: report.imported, userFile }))) return 0;
+  const importServers = () => addServers(choices.imported, userFile, input);
+  const record = await applyConnect(state, { ...endpoint, home, choices, importServers });
+  if (input.flag('json')) printJson({ ...report, changed: true, backup: record.backup, key: record.key ?? null });
+  else printDone(state, { record, does: endpoint.does, imported: report.imported, userFile });
+  return 0;
+}
+
+function printFindings({ where, survey, notes }: ConnectState): void {
+  const { title } = HOSTS[where.host];
+  for (const note of notes) notice(`${where.file}: ${note}`);
+  for (const name of survey.different) {
+    notice(
+      `${name} differs from Heddle’s server of that name, so it stays enabled in ${title}. ` +
+        `\`heddle import ${where.host} ${name} --write --force\` takes it over.`,
+    );
+  }
+}
+
+/** Decides which servers are imported and disabled. `confirm` returns true without a terminal. */
+async function choose(
+  { where, survey, record }: ConnectState,
+  confirm: (question: string) => Promise<boolean>,
+  { input, userFile }: HostOptions,
+): Promise<Choices> {
+  const format = HOSTS[where.host];
+  const names = survey.missing.map(({ name }) => name);
+  const wanted = names.length > 0 && !input.flag('no-import');
+  const asked = `${format.title} has servers that Heddle has not: ${names.join(', ')}. Import them into ${userFile}?`;
+  const imported = wanted && (await confirm(asked)) ? survey.missing : [];
+  const there = [...imported.map(({ name }) => name), ...survey.same].filter((name) => !survey.disabled.has(name));
+  const keepServers = input.flag('keep-servers') && (record?.disabled.length ?? 0) > 0;
+  if (there.length === 0 || input.flag('keep-servers')) return { imported, disabled: [], keepServers };
+  const how = format.hasSwitch ? '' : ` (${format.title} has no setting for it, so their entries are taken out)`;
+  const both = `Disable them in ${format.title}, so that no tool is there twice: ${there.join(', ')}${how}?`;
+  return { imported, disabled: (await confirm(both)) ? there : [], keepServers };
+}
+
+async function endpointOf({ where, entry }: ConnectState, { config, input }: HostOptions): Promise<Endpoint> {
+  const { title, transports } = HOSTS[where.host];
+  const stdio = {
+    entryWith: () => stdioEntry(process.env),
+    key: null,
+    does: `${title} starts \`heddle serve --stdio\``,
+  };
+  if (!input.flag('url')) return stdio;
+  if (!transports.includes('http')) {
+    notice(`${title} keeps no URLs of servers in its file, so it gets \`heddle serve --stdio\`.`);
+    return stdio;
+  }
+  const { url, isRunning } = await gatewayAddress(config);
+  if (!isRunning) notice(`The gateway is not running at ${url}. Start it with \`heddle up\`.`);
+  const key = await findHostKey(where.host, entry);
+  return { entryWith: (one) => httpEntry(url, one), key, does: `${title} uses ${url}` };
+}
+
+const reportOf = ({ where, survey }: ConnectState, { imported, disabled }: Choices) => ({
+  host: where.host,
+  file: where.file,
+  imported: imported.map(({ name }) => name),
+  disabled,
+  different: survey.different,
+});
+type ConnectReport = ReturnType<typeof reportOf>;
+
+interface Shown {
+  readonly file: string;
+  readonly before: string;
+  readonly after: string;
+  readonly imported: readonly string[];
+  readonly userFile: string;
+}
+
+function noChange({ where, record }: ConnectState, report: ConnectReport, input: Input): number {
+  if (input.flag('json')) printJson({ ...report, changed: false });
+  else {
+    const undo = record === undefined ? '' : ` To undo: heddle connect ${where.host} --undo`;
+    print(`${HOSTS[where.host].title} is connected already. Nothing was changed.${undo}`);
+  }
+  return 0;
+}
+
+function preview(shown: Shown, report: ConnectReport, input: Input): number {
+  if (input.flag('json')) {
+    printJson({ ...report, changed: false, diff: diffText(shown.file, shown.before, shown.after) });
+    return 0;
+  }
+  showChange(shown);
+  print(`Nothing was changed. To do it: heddle connect ${report.host}${input.flag('url') ? ' --url' : ''} --yes`);
+  return 0;
+}
+
+function showChange({ file, before, after, imported, userFile }: Shown): void {
+  if (imported.length > 0) print(`Import into ${userFile}: ${imported.join(', ')}`);
+  printDiff(file, before, after);
+  if (before === after) notice('The change is in values that are not shown.');
+}
+
+async function agreed(shown: Shown): Promise<boolean> {
+  showChange(shown);
+  if (await askYes(`Write ${shown.file}?`)) return true;
+  print('Nothing was changed.');
+  return false;
+}
+
+interface Done {
+  readonly record: ConnectRecord;
+  readonly does: string;
+  readonly imported: readonly string[];
+  readonly userFile: string;
+}
+
+function printDone({ where }: ConnectState, { record, does, imported, userFile }: Done): void {
+  if (imported.length > 0) print(`Imported into ${userFile}: ${imported.join(', ')}`);
+  print(`Connected: ${does}. Restart ${HOSTS[where.host].title} to use it.`);
+  if (record.key !== undefined) print(`Its key is ${record.key} (role user); \`heddle key list\` shows it.`);
+  print(
+    `As it was: ${record.existed ? record.backup : 'there was no file'}. To undo: heddle connect ${where.host} --undo`,
+  );
+}

@@ -1,0 +1,66 @@
+import type { Config } from '../../config/config.ts';
+import { emptyFile, withServer, writtenServers } from '../../config/edit/edit-servers.ts';
+import type { ImportableFile } from '../../config/hosts/find-imports.ts';
+import { editFile, readTextFile } from '../../files/edit-file.ts';
+import { homeFolder } from '../../files/home-folder.ts';
+import type { Input } from '../command.ts';
+import { requireJson } from '../edit/change-file.ts';
+import { compareServer } from '../edit/compare-server.ts';
+import { settleSecrets } from '../edit/move-secrets.ts';
+import type { NamedServer } from '../edit/new-servers.ts';
+
+/** The servers of a host's file, compared with those that Heddle has for every project of the user. */
+export interface Survey {
+  /** Heddle has no server of this name. */
+  readonly missing: readonly NamedServer[];
+  /** Heddle has the same server. */
+  readonly same: readonly string[];
+  /** Heddle has another server of this name. */
+  readonly different: readonly string[];
+  /** The servers that the host does not start: they need not be disabled. */
+  readonly disabled: ReadonlySet<string>;
+}
+
+interface SurveyOptions {
+  readonly found: Pick<ImportableFile, 'file' | 'servers'> | undefined;
+  readonly config: Pick<Config, 'servers'>;
+  /** Heddle's own file of the user. */
+  readonly userFile: string;
+  /** The servers that an earlier connect disabled. */
+  readonly settled: readonly string[];
+}
+
+/** Compares the servers of a host with the user's. A server that Heddle reads from this very file counts as missing. */
+export async function surveyServers({ found, config, userFile, settled }: SurveyOptions): Promise<Survey> {
+  const text = requireJson(userFile, await readTextFile(userFile));
+  const own = writtenServers(text);
+  const missing: NamedServer[] = [];
+  const same: string[] = [];
+  const different: string[] = [];
+  const entries = Object.entries(found?.servers ?? {}).filter(([name]) => !settled.includes(name));
+  const disabled = new Set(entries.filter(([, { enabled }]) => enabled === false).map(([name]) => name));
+  for (const [name, entry] of entries) {
+    const other = config.servers.get(name);
+    const elsewhere = other?.scope === 'user' && other.at?.file !== found?.file ? other.written : undefined;
+    const state = await compareServer({ name, entry }, own.get(name) ?? elsewhere);
+    if (state === 'new') missing.push({ name, entry });
+    else if (state === 'same') same.push(name);
+    else if (!disabled.has(name)) different.push(name);
+  }
+  return { missing, same, different, disabled };
+}
+
+/** Adds servers to the user's file. Their secrets go into the secret store, if the user agrees or gave `--yes`. */
+export async function addServers(servers: readonly NamedServer[], userFile: string, input: Input): Promise<void> {
+  if (servers.length === 0) return;
+  const effective: Input = { ...input, flag: (name) => input.flag(name === 'secret' ? 'yes' : name) };
+  const settled = await settleSecrets(servers, userFile, effective);
+  const edit = (before: string): string => {
+    const start = before.trim() === '' ? emptyFile() : requireJson(userFile, before);
+    // Another process may have added one of them since the first read.
+    const there = writtenServers(start);
+    const fresh = settled.filter(({ name }) => !there.has(name));
+    return fresh.reduce((text, { name, entry }) => withServer(text, name, entry), start);
+  };
+  await editFile(userFile, edit, { home: homeFolder(process.env) });
+}
