@@ -4,13 +4,21 @@ import type { JsonObject } from '../../core/call.ts';
 import { withFileLock } from '../../files/file-lock.ts';
 import { writePrivateFile } from '../../files/private-file.ts';
 import { problemError } from '../edit/problem-error.ts';
-import { backupFile, type ConnectRecord, readRecord, recordFile, sha256, writeRecord } from './connect-record.ts';
+import {
+  backupFile,
+  type ConnectRecord,
+  readRecord,
+  recordFile,
+  removeRecord,
+  sha256,
+  writeRecord,
+} from './connect-record.ts';
 import { createHostKey, hostKeyName, revokeHostKey } from './gateway-entry.ts';
 import { changesBetween } from './host-changes.ts';
 import { changedMeanwhile, firstMissingFolder, readHostText, replaceHostText } from './host-file.ts';
 import { type Choices, type ConnectState, connectedText } from './plan-connect.ts';
 
-export interface ConnectOptions {
+export interface ApplyOptions {
   readonly home: string;
   readonly choices: Choices;
   /** Returns Heddle's entry. With a key, the entry is a URL. */
@@ -25,9 +33,9 @@ export interface ConnectOptions {
  * Imports the servers, then changes the host's file. The copy and the record are written first: after a kill, the file
  * is as before or as after, and `--undo` works either way. Returns the record.
  */
-export function applyConnect(state: ConnectState, options: ConnectOptions): Promise<ConnectRecord> {
+export function applyConnect(state: ConnectState, options: ApplyOptions): Promise<ConnectRecord> {
   const { where, current, base, record: earlier } = state;
-  const { home, choices, importServers } = options;
+  const { home, importServers } = options;
   return withFileLock(recordFile(home, where), async () => {
     const now = await readHostText(where.file);
     const changedRecord = JSON.stringify(await readRecord(home, where)) !== JSON.stringify(earlier);
@@ -36,19 +44,42 @@ export function applyConnect(state: ConnectState, options: ConnectOptions): Prom
     const pending = await pendingRecord(state, options);
     await writePrivateFile(pending.backup, base);
     await writeRecord(home, pending);
-    const key = options.key === undefined ? await createHostKey(where.host) : (options.key ?? '');
-    const text = connectedText(state, options.entryWith(key), choices);
-    const record = { ...pending, ...recordOf(state, text) };
-    await writeRecord(home, record);
-    await replaceHostText(where.file, current, text);
-    if (earlier?.key !== undefined && record.key === undefined) await revokeHostKey(earlier.key);
-    if (earlier !== undefined && earlier.backup !== record.backup) await rm(earlier.backup, { force: true });
-    return record;
+    try {
+      const record = await writeHostFile(state, pending, options);
+      if (earlier?.key !== undefined && record.key === undefined) await revokeHostKey(earlier.key);
+      if (earlier !== undefined && earlier.backup !== record.backup) await rm(earlier.backup, { force: true });
+      return record;
+    } catch (thrown) {
+      await withdraw(state, pending, home);
+      throw thrown;
+    }
   });
 }
 
+async function writeHostFile(
+  state: ConnectState,
+  pending: ConnectRecord,
+  { home, key, entryWith, choices }: ApplyOptions,
+): Promise<ConnectRecord> {
+  const { where, current } = state;
+  const used = key === undefined ? await createHostKey(where.host) : (key ?? '');
+  const text = connectedText(state, entryWith(used), choices);
+  const record = { ...pending, ...recordOf(state, text) };
+  await writeRecord(home, record);
+  await replaceHostText(where.file, current, text);
+  return record;
+}
+
+/** Puts back the record of before, because the host's file was not changed. */
+async function withdraw({ record: earlier }: ConnectState, pending: ConnectRecord, home: string): Promise<void> {
+  if (pending.key !== undefined && earlier?.key === undefined) await revokeHostKey(pending.key);
+  if (earlier !== undefined) await writeRecord(home, earlier);
+  else await removeRecord(home, pending);
+  if (earlier?.backup !== pending.backup) await rm(pending.backup, { force: true });
+}
+
 /** Returns the record before the file is changed: it has the key's name, so that an undo revokes the key. */
-async function pendingRecord(state: ConnectState, { home, choices, key }: ConnectOptions): Promise<ConnectRecord> {
+async function pendingRecord(state: ConnectState, { home, choices, key }: ApplyOptions): Promise<ConnectRecord> {
   const { where, current, base, entryPath, record } = state;
   const { host, file } = where;
   const disabledBefore = choices.keepServers ? [] : (record?.disabled ?? []);

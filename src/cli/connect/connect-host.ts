@@ -7,7 +7,7 @@ import { printJson } from '../print/print-json.ts';
 import { notice, print } from '../print/print-line.ts';
 import { applyConnect } from './apply-connect.ts';
 import type { ConnectRecord } from './connect-record.ts';
-import { findHostKey, gatewayAddress, httpEntry, stdioEntry } from './gateway-entry.ts';
+import { findHostKey, gatewayAddress, launcherEntry, urlEntry } from './gateway-entry.ts';
 import type { HostTarget } from './host-file.ts';
 import { type Choices, type ConnectState, connectedText, readState, type StateOptions } from './plan-connect.ts';
 import { addServers } from './survey-servers.ts';
@@ -85,7 +85,7 @@ async function choose(
 async function endpointOf({ where, entry }: ConnectState, { config, input }: HostOptions): Promise<Endpoint> {
   const { title, transports } = HOSTS[where.host];
   const stdio = {
-    entryWith: () => stdioEntry(process.env),
+    entryWith: () => launcherEntry(process.env),
     key: null,
     does: `${title} starts \`heddle serve --stdio\``,
   };
@@ -97,7 +97,7 @@ async function endpointOf({ where, entry }: ConnectState, { config, input }: Hos
   const { url, isRunning } = await gatewayAddress(config);
   if (!isRunning) notice(`The gateway is not running at ${url}. Start it with \`heddle up\`.`);
   const key = await findHostKey(where.host, entry);
-  return { entryWith: (one) => httpEntry(url, one), key, does: `${title} uses ${url}` };
+  return { entryWith: (one) => urlEntry(url, one), key, does: `${title} uses ${url}` };
 }
 
 const reportOf = ({ where, survey }: ConnectState, { imported, disabled }: Choices) => ({

@@ -14,13 +14,13 @@ import { sha256 } from './connect-record.ts';
 const LAUNCHER = join(import.meta.dirname, '..', '..', '..', 'bin', 'heddle');
 
 /** Returns the entry that starts this Heddle over stdio. Its paths are absolute: hosts start it in any folder. */
-export function stdioEntry(env: Readonly<Record<string, string | undefined>>): JsonObject {
+export function launcherEntry(env: Readonly<Record<string, string | undefined>>): JsonObject {
   const command = { command: process.execPath, args: [LAUNCHER, 'serve', '--stdio'] };
   return env.HEDDLE_HOME ? { ...command, env: { HEDDLE_HOME: homeFolder(env) } } : command;
 }
 
 /** Returns the entry of the gateway's URL. */
-export const httpEntry = (url: string, key: string): JsonObject => ({
+export const urlEntry = (url: string, key: string): JsonObject => ({
   type: 'http',
   url,
   headers: { Authorization: `Bearer ${key}` },

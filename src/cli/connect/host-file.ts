@@ -57,7 +57,7 @@ export async function replaceHostText(file: string, expected: HostText, text: st
 }
 
 export const changedMeanwhile = (file: string): HeddleError =>
-  new HeddleError('CONFIG_INVALID', `${file} was changed by another program meanwhile, so nothing was written.`, {
+  new HeddleError('CONFIG_INVALID', `${file} was changed by another program meanwhile, so it was not written.`, {
     fix: 'Run the command again to see the new difference.',
   });
 
