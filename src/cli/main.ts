@@ -1,6 +1,5 @@
 import { HeddleError } from '../core/errors.ts';
 import { closest } from '../core/text/did-you-mean.ts';
-import { VERSION } from '../core/version.ts';
 import { type Command, helpOf, readInput } from './command.ts';
 import { printError } from './print/print-error.ts';
 
@@ -16,6 +15,8 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   list: { summary: 'List servers, or what they have', load: async () => (await import('./commands/list.ts')).list },
   call: { summary: 'Call a tool', load: async () => (await import('./commands/call.ts')).call },
   describe: { summary: 'Show a tool in full', load: async () => (await import('./commands/describe.ts')).describe },
+  read: { summary: 'Read a resource', load: async () => (await import('./commands/read.ts')).read },
+  prompt: { summary: 'Get a prompt', load: async () => (await import('./commands/prompt.ts')).prompt },
   search: { summary: 'Find tools by words', load: async () => (await import('./commands/search.ts')).search },
   stats: { summary: 'Show how calls have ended', load: async () => (await import('./commands/stats.ts')).stats },
   add: { summary: 'Add a server', load: async () => (await import('./commands/add.ts')).add },
@@ -52,6 +53,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'Find out what does not work, and why',
     load: async () => (await import('./commands/doctor.ts')).doctor,
   },
+  version: { summary: 'Show the version', load: async () => (await import('./commands/version.ts')).version },
 };
 const STATUS: Entry = {
   summary: 'Show how things are',
@@ -75,7 +77,7 @@ function allowClosedPipe(error: NodeJS.ErrnoException): void {
 
 async function run(argv: readonly string[]): Promise<number> {
   const [first, ...rest] = argv;
-  if (first === '--version' || first === '-v' || first === '-V') return printText(VERSION);
+  if (first === '--version' || first === '-v' || first === '-V') return run(['version', ...rest]);
   if (first === 'help' || first === '--help' || first === '-h') return help(rest[0]);
   if (first === undefined || first.startsWith('-')) return runCommand(await STATUS.load(), argv);
   const entry = Object.hasOwn(COMMANDS, first) ? COMMANDS[first] : undefined;
@@ -97,11 +99,12 @@ async function help(name: string | undefined): Promise<number> {
 }
 
 function overview(): string {
-  const rows = Object.entries(COMMANDS).map(([name, { summary }]) => `  heddle ${name.padEnd(9)} ${summary}`);
+  const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length));
+  const rows = Object.entries(COMMANDS).map(([name, { summary }]) => `  heddle ${name.padEnd(width)} ${summary}`);
   return [
     'Heddle: one place for the tools of your agents.',
     '',
-    `  heddle ${''.padEnd(9)} ${STATUS.summary}`,
+    `  heddle ${''.padEnd(width)} ${STATUS.summary}`,
     ...rows,
     '',
     'Example: heddle call filesystem.fs_read_file path=README.md',

@@ -1,11 +1,11 @@
 import type { Caller, JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
-import { closest } from '../../core/text/did-you-mean.ts';
 import type { Command, Input } from '../command.ts';
 import type { CommandHeddle } from '../command-heddle.ts';
 import type { AdHocServer } from '../input/ad-hoc-server.ts';
-import { notAnArgument, readArguments, type TypedArguments } from '../input/read-arguments.ts';
+import { readArguments, type TypedArguments } from '../input/read-arguments.ts';
 import { headersOf } from '../input/read-pairs.ts';
+import { type NamedWords, splitName, wholeName } from '../input/target-name.ts';
 import { localCaller } from '../local-caller.ts';
 import { printResult } from '../print/print-result.ts';
 import { ARGS_OPTION, bindTyped, RUN_OPTIONS, runAtTerminal, runOptions, terminalCall } from '../terminal-call.ts';
@@ -60,33 +60,19 @@ interface Site {
 }
 
 async function runCall(heddle: CommandHeddle, typed: TypedArguments, { target, caller, input }: Site) {
-  const name = await nameIn(heddle, caller, target);
+  const { server, first } = target;
+  const name = server ? `${server.name}.${first}` : await wholeName(heddle, caller, target);
   const call = terminalCall({ kind: 'tool', name, input: typed.whole }, { caller, input });
   const bound = { ...call, input: await bindTyped(heddle, call, typed) };
   return runAtTerminal(heddle, bound, input).catch(async (thrown) => {
     const { explained, withRuleLocation } = await import('./explain-call-error.ts');
-    const error = await explained(HeddleError.from(thrown), bound, { heddle, server: target.server });
+    const error = await explained(HeddleError.from(thrown), bound, { heddle, server });
     throw withRuleLocation(error, heddle.configuration(caller));
   });
 }
 
-/** Returns the name to call. Two words are a server and its tool. */
-async function nameIn(heddle: CommandHeddle, caller: Caller, { server, tool, second }: CallTarget): Promise<string> {
-  if (server) return `${server.name}.${tool}`;
-  if (second === undefined) return tool;
-  const names = (await heddle.servers.list(caller)).map(({ name }) => name);
-  if (names.includes(tool)) return `${tool}.${second}`;
-  const guess = closest(tool, names);
-  if (guess === undefined) throw notAnArgument(second);
-  throw new HeddleError('NAME_UNKNOWN', `No server is named ${tool}.`, { fix: `Did you mean ${guess}?` });
-}
-
-interface CallTarget {
+interface CallTarget extends NamedWords {
   readonly server?: AdHocServer;
-  readonly tool: string;
-  /** A second word that is no argument: `tool` is then the name of a server. */
-  readonly second?: string;
-  readonly words: readonly string[];
 }
 
 async function readTarget(input: Input): Promise<CallTarget> {
@@ -99,15 +85,13 @@ async function readTarget(input: Input): Promise<CallTarget> {
       fix: 'Leave --header out; the headers of a configured server are in its `headers`.',
     });
   }
-  const [tool, ...words] = call;
-  if (tool === undefined || tool.includes('=')) {
+  const named = splitName(call);
+  if (named === undefined) {
     throw new HeddleError('USAGE_INVALID', 'No tool to call was given.', {
       fix: 'Run `heddle list tools` to see them.',
     });
   }
-  if (server) return { tool, words, server };
-  const [second, ...others] = words;
-  return second === undefined || second.includes('=') ? { tool, words } : { tool, second, words: others };
+  return server ? { first: named.first, words: call.slice(1), server } : named;
 }
 
 interface Named {

@@ -1,5 +1,5 @@
 import type { Config } from '../../config/config.ts';
-import type { Call } from '../../core/call.ts';
+import type { Call, TargetKind } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
 import type { CommandHeddle } from '../command-heddle.ts';
@@ -88,13 +88,22 @@ export async function explained(error: HeddleError, call: Call, { heddle, server
     });
   }
   if (server) return unknownAt(server, error, { call, heddle });
+  const other = await heddle.catalog.describe(caller, name, call.signal).catch(() => undefined);
+  if (other && other.kind !== call.kind) return reworded(error, otherKind(name, other.kind));
   const servers = await heddle.servers.list(caller);
   if (!servers.some((server) => server.name === name)) return error;
+  const command = call.kind === 'prompt' ? 'prompt' : 'call';
   return reworded(error, {
-    message: `${name} is a server, not a tool.`,
-    fix: `Run \`heddle list tools --server ${name}\` to see its tools, then \`heddle call ${name}.<tool>\`.`,
+    message: `${name} is a server, not a ${call.kind}.`,
+    fix: `Run \`heddle list ${call.kind}s --server ${name}\` to see its ${call.kind}s, then \`heddle ${command} ${name}.<${call.kind}>\`.`,
   });
 }
+
+/** Names the command for an entry of another kind. */
+const otherKind = (name: string, kind: TargetKind) => ({
+  message: `${name} is a ${kind}.`,
+  fix: `Run \`heddle ${kind === 'tool' ? 'call' : kind === 'prompt' ? 'prompt' : 'read'} ${name}\`.`,
+});
 
 /** Adds the location of the deciding rule to the fix. */
 export function withRuleLocation(error: HeddleError, { origins }: Pick<Config, 'origins'>): HeddleError {

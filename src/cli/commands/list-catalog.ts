@@ -55,7 +55,8 @@ export function listCategories(input: Input): Promise<number> {
   });
 }
 
-async function listAll(heddle: CommandHeddle, by: Caller, query: ListQuery): Promise<readonly Target[]> {
+/** Lists all pages of a kind of entries. */
+export async function listAll(heddle: CommandHeddle, by: Caller, query: ListQuery): Promise<readonly Target[]> {
   const found: Target[] = [];
   let cursor: string | undefined;
   do {

@@ -24,7 +24,7 @@ function textOf({ content, structuredContent }: JsonObject): string {
 }
 
 /** Formats a content block as text. Blocks without text are named; `--json` prints them in full. */
-function blockText(block: Json): string {
+export function blockText(block: Json): string {
   if (!isObject(block)) return JSON.stringify(block);
   const { type, text, data, mimeType, resource, uri } = block;
   if (type === 'text' && typeof text === 'string') return text;

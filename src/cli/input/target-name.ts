@@ -1,0 +1,34 @@
+import type { Caller } from '../../core/call.ts';
+import { HeddleError } from '../../core/errors.ts';
+import { closest } from '../../core/text/did-you-mean.ts';
+import type { CommandHeddle } from '../command-heddle.ts';
+import { notAnArgument } from './read-arguments.ts';
+
+/** A name on the command line, with the words of its arguments. */
+export interface NamedWords {
+  readonly first: string;
+  /** A second word that is no argument: `first` is then the name of a server. */
+  readonly second?: string;
+  readonly words: readonly string[];
+}
+
+/** Splits `server.tool key=value …` and `server tool key=value …`; undefined if there is no name. */
+export function splitName([first, ...words]: readonly string[]): NamedWords | undefined {
+  if (first === undefined || first.includes('=')) return undefined;
+  const [second, ...others] = words;
+  return second === undefined || second.includes('=') ? { first, words } : { first, second, words: others };
+}
+
+/** Returns the whole name. Two words are a server and its tool or prompt. */
+export async function wholeName(
+  heddle: Pick<CommandHeddle, 'servers'>,
+  caller: Caller,
+  { first, second }: NamedWords,
+): Promise<string> {
+  if (second === undefined) return first;
+  const names = (await heddle.servers.list(caller)).map(({ name }) => name);
+  if (names.includes(first)) return `${first}.${second}`;
+  const guess = closest(first, names);
+  if (guess === undefined) throw notAnArgument(second);
+  throw new HeddleError('NAME_UNKNOWN', `No server is named ${first}.`, { fix: `Did you mean ${guess}?` });
+}
