@@ -61,6 +61,7 @@ verifies(
     const connected = await at.heddle(['connect', 'cursor', '--url', '--yes']);
     expect(connected.stdout).toContain(`Connected: Cursor uses ${up.url}.`);
     expect(connected.stdout).toContain('Its key is connect-cursor (role user)');
+    expect(connected.stderr).toContain(`Other users of this machine can read ${path(CURSOR)}, which has a key now.`);
     const { url, headers } = writtenEntry('cursor', bytes(CURSOR)) as {
       url: string;
       headers: { Authorization: string };

@@ -228,3 +228,36 @@ verifies('C12', 'Heddle does not import its own entry, nor read it from .mcp.jso
   expect(found.flat()).toEqual(expect.arrayContaining(['demo']));
   expect(found.flat().join()).not.toMatch(/heddle|gateway/);
 });
+
+verifies('L1', 'connect without a host shows the hosts that are here, their servers and their state', async () => {
+  const toml = '[mcp_servers.docs]\nurl = "https://mcp.example.com/mcp"\n';
+  const { at, path } = hostMachine({ [CURSOR]: cursorText, '.codex/config.toml': toml, '.gemini/settings.json': '{,' });
+  await at.heddle(['connect', 'cursor', '--yes']);
+  const { stdout, code } = await at.heddle(['connect']);
+  const rows = stdout.split('\n').map((row) => row.trim().split(/ {2,}/));
+  expect(rows).toContainEqual(['cursor', 'connected', '0', '1', path(CURSOR)]);
+  expect(rows).toContainEqual(['codex', 'not connected', '1', '2', path('.codex/config.toml')]);
+  expect(rows).toContainEqual(['gemini', 'not readable', '?', '1', path('.gemini/settings.json')]);
+  expect(stdout).toContain('With all of these hosts connected, each has 2 servers.');
+  expect(stdout).toContain('Not here: claude-code, claude-desktop, vscode, windsurf, zed, opencode');
+  expect(code).toBe(0);
+  const { hosts, absent } = JSON.parse((await at.heddle(['connect', '--json'])).stdout);
+  expect(hosts).toContainEqual({
+    host: 'codex',
+    file: path('.codex/config.toml'),
+    servers: ['docs'],
+    throughHeddle: ['demo', 'docs'],
+    connected: false,
+  });
+  expect(absent).toContain('zed');
+});
+
+verifies(
+  'C12',
+  'a server that Heddle reads from the file of Claude Code is imported before Cursor loses it',
+  async () => {
+    const { at } = hostMachine({ [CURSOR]: cursorText, [CLAUDE]: cursorText });
+    const { imported, disabled } = JSON.parse((await at.heddle(['connect', 'cursor', '--yes', '--json'])).stdout);
+    expect({ imported, disabled }).toEqual({ imported: ['demo'], disabled: ['demo'] });
+  },
+);

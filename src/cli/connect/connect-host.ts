@@ -8,7 +8,7 @@ import { notice, print } from '../print/print-line.ts';
 import { applyConnect } from './apply-connect.ts';
 import type { ConnectRecord } from './connect-record.ts';
 import { findHostKey, gatewayAddress, launcherEntry, urlEntry } from './gateway-entry.ts';
-import type { HostTarget } from './host-file.ts';
+import { type HostTarget, isReadableByOthers } from './host-file.ts';
 import { type Choices, type ConnectState, connectedText, readState, type StateOptions } from './plan-connect.ts';
 import { addServers } from './survey-servers.ts';
 
@@ -48,7 +48,7 @@ export async function connectHost(where: HostTarget, options: HostOptions): Prom
   const importServers = () => addServers(choices.imported, userFile, input);
   const record = await applyConnect(state, { ...endpoint, home, choices, importServers });
   if (input.flag('json')) printJson({ ...report, changed: true, backup: record.backup, key: record.key ?? null });
-  else printDone(state, { record, does: endpoint.does, imported: report.imported, userFile });
+  else await printDone(state, { record, does: endpoint.does, userFile, ...report });
   return 0;
 }
 
@@ -149,17 +149,21 @@ async function agreed(shown: Shown): Promise<boolean> {
   return false;
 }
 
-interface Done {
+interface Done extends Pick<ConnectReport, 'imported' | 'disabled'> {
   readonly record: ConnectRecord;
   readonly does: string;
-  readonly imported: readonly string[];
   readonly userFile: string;
 }
 
-function printDone({ where }: ConnectState, { record, does, imported, userFile }: Done): void {
+async function printDone({ where }: ConnectState, { record, does, imported, disabled, userFile }: Done): Promise<void> {
+  const { title, hasSwitch } = HOSTS[where.host];
   if (imported.length > 0) print(`Imported into ${userFile}: ${imported.join(', ')}`);
-  print(`Connected: ${does}. Restart ${HOSTS[where.host].title} to use it.`);
+  if (disabled.length > 0) print(`${hasSwitch ? 'Disabled in' : 'Taken out of'} ${title}: ${disabled.join(', ')}`);
+  print(`Connected: ${does}. Restart ${title} to use it.`);
   if (record.key !== undefined) print(`Its key is ${record.key} (role user); \`heddle key list\` shows it.`);
+  if (record.key !== undefined && (await isReadableByOthers(where.file))) {
+    notice(`Other users of this machine can read ${where.file}, which has a key now. \`chmod 600\` changes that.`);
+  }
   print(
     `As it was: ${record.existed ? record.backup : 'there was no file'}. To undo: heddle connect ${where.host} --undo`,
   );

@@ -21,6 +21,7 @@ export interface HostText {
 }
 
 const WRITE_BITS = 0o222;
+const OTHERS_BITS = 0o044;
 
 /** Returns the user's own file of a host: the first that exists, else the first. */
 export async function hostTarget(host: ApplicationName, projectFolder: string): Promise<HostTarget> {
@@ -44,6 +45,11 @@ export async function requireWritable(file: string): Promise<void> {
   throw new HeddleError('CONFIG_INVALID', `${file} is read-only, so it was not changed.`, {
     fix: `Run \`chmod u+w\` on it, or change it where it is generated.`,
   });
+}
+
+/** Tells whether the mode of a file lets other users read it. */
+export async function isReadableByOthers(file: string): Promise<boolean> {
+  return (((await statOf(file))?.mode ?? 0) & OTHERS_BITS) !== 0;
 }
 
 /** Replaces a host's file, if it still has the text that the diff was made from. */

@@ -15,9 +15,9 @@ interface HostSummary {
   readonly host: ApplicationName;
   readonly file: string;
   /** The servers that the host starts itself. */
-  readonly servers: number;
-  /** The servers that it would have through Heddle. */
-  readonly throughHeddle: number;
+  readonly servers: readonly string[];
+  /** The servers that it has through Heddle, once it is connected. */
+  readonly throughHeddle: readonly string[];
   readonly connected: boolean;
   readonly problem?: string;
 }
@@ -35,27 +35,30 @@ export async function showHosts(config: Config, input: Input): Promise<number> {
     return 0;
   }
   if (hosts.length === 0) print(`No host is configured here. Known are ${applications.join(', ')}.`);
-  else {
-    printTable(
-      ['HOST', 'STATE', 'SERVERS', 'THROUGH HEDDLE', 'FILE'],
-      hosts.map(({ host, connected, servers, throughHeddle, file, problem }) => [
-        host,
-        problem === undefined ? (connected ? 'connected' : 'not connected') : 'not readable',
-        problem === undefined ? String(servers) : '?',
-        String(throughHeddle),
-        file,
-      ]),
-      new Set([2, 3]),
-    );
-    print('');
-    print(
-      'Through Heddle each host has all servers, with approvals, limits, one audit log and one trace of every call.',
-    );
-    for (const { file, problem } of hosts) if (problem !== undefined) print(`${file}: ${problem}`);
-    if (absent.length > 0) print(`Not here: ${absent.join(', ')}`);
-    print('Connect one: heddle connect <host>');
-  }
+  else printHosts(hosts, absent);
   return 0;
+}
+
+function printHosts(hosts: readonly HostSummary[], absent: readonly ApplicationName[]): void {
+  printTable(
+    ['HOST', 'STATE', 'SERVERS', 'THROUGH HEDDLE', 'FILE'],
+    hosts.map(({ host, connected, servers, throughHeddle, file, problem }) => [
+      host,
+      problem === undefined ? (connected ? 'connected' : 'not connected') : 'not readable',
+      problem === undefined ? String(servers.length) : '?',
+      String(throughHeddle.length),
+      file,
+    ]),
+    new Set([2, 3]),
+  );
+  print('');
+  const all = new Set(hosts.flatMap(({ throughHeddle }) => throughHeddle)).size;
+  const isMore = hosts.some(({ throughHeddle }) => throughHeddle.length < all);
+  if (isMore) print(`With all of these hosts connected, each has ${all} servers.`);
+  print('Through Heddle each call has approvals, limits, one audit log and one trace.');
+  for (const { file, problem } of hosts) if (problem !== undefined) print(`${file}: ${problem}`);
+  if (absent.length > 0) print(`Not here: ${absent.join(', ')}`);
+  print('Connect one: heddle connect <host>');
 }
 
 async function summaryOf(where: HostTarget, config: Config): Promise<HostSummary | undefined> {
@@ -64,10 +67,10 @@ async function summaryOf(where: HostTarget, config: Config): Promise<HostSummary
   const [found] = await findImports([where]);
   if (found === undefined) return undefined;
   const own = Object.entries(found.servers).flatMap(([name, entry]) => (entry.enabled === false ? [] : [name]));
-  const all = new Set([...enabled, ...own]);
+  const all = [...new Set([...enabled, ...own])];
   const text = await readHostText(file).catch(() => undefined);
   const value = text && HOSTS[host].parse(text.text, where);
-  const summary = { host, file, servers: own.length, throughHeddle: all.size };
+  const summary = { host, file, servers: own, throughHeddle: all };
   if (value === undefined || !('root' in value)) {
     return { ...summary, connected: false, problem: value?.message ?? 'It cannot be read.' };
   }

@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { emptyFile, withServer, writtenServers } from '../../config/edit/edit-servers.ts';
 import type { ImportableFile } from '../../config/hosts/find-imports.ts';
@@ -22,7 +23,7 @@ export interface Survey {
 }
 
 interface SurveyOptions {
-  readonly found: Pick<ImportableFile, 'file' | 'servers'> | undefined;
+  readonly found: Pick<ImportableFile, 'servers'> | undefined;
   readonly config: Pick<Config, 'servers'>;
   /** Heddle's own file of the user. */
   readonly userFile: string;
@@ -30,7 +31,10 @@ interface SurveyOptions {
   readonly settled: readonly string[];
 }
 
-/** Compares the servers of a host with the user's. A server that Heddle reads from this very file counts as missing. */
+/**
+ * Compares the servers of a host with those in Heddle's own folder. A server that Heddle reads from another program's
+ * file counts as missing: it would be lost with that file.
+ */
 export async function surveyServers({ found, config, userFile, settled }: SurveyOptions): Promise<Survey> {
   const text = requireJson(userFile, await readTextFile(userFile));
   const own = writtenServers(text);
@@ -41,7 +45,7 @@ export async function surveyServers({ found, config, userFile, settled }: Survey
   const disabled = new Set(entries.filter(([, { enabled }]) => enabled === false).map(([name]) => name));
   for (const [name, entry] of entries) {
     const other = config.servers.get(name);
-    const elsewhere = other?.scope === 'user' && other.at?.file !== found?.file ? other.written : undefined;
+    const elsewhere = other?.at && dirname(other.at.file) === dirname(userFile) ? other.written : undefined;
     const state = await compareServer({ name, entry }, own.get(name) ?? elsewhere);
     if (state === 'new') missing.push({ name, entry });
     else if (state === 'same') same.push(name);
