@@ -58,6 +58,13 @@ export interface Heddle {
   metrics(by: Caller): Promise<readonly MetricsRow[]>;
   /** Returns the active configuration without its servers, whose entries have expanded secrets. Requires the role `owner`. */
   configuration(by: Caller): Pick<Config, 'projectFolder' | 'files' | 'settings' | 'origins' | 'problems'>;
+  /** Returns a keyed digest of the active configuration: equal digests mean that calls are treated alike. Requires the role `owner`. */
+  configurationDigest(by: Caller, key: string): string;
+  /**
+   * Returns `dispatch` and `catalog` with another wait for servers never seen. Clients get an answer within seconds; a
+   * user at a terminal waits until every server has been listed.
+   */
+  waiting(listWaitMs: number): Pick<Heddle, 'dispatch' | 'catalog'>;
   /**
    * Reads changes from now on, until the signal aborts or Heddle closes. Every caller reads changes of the catalog.
    * Changes of servers and of the configuration require `owner`, `operator` or `auditor`, and are left out for others.

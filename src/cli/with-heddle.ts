@@ -1,8 +1,12 @@
+import { existsSync } from 'node:fs';
+import { gatewayNote, homeFolder } from '../files/home-folder.ts';
 import type { Heddle } from '../heddle.ts';
 import type { HeddleOptions } from '../open-heddle.ts';
 import type { Input } from './command.ts';
 import { type CommandHeddle, localCommandHeddle } from './command-heddle.ts';
 import { printError } from './print/print-error.ts';
+import { notice } from './print/print-line.ts';
+import type { RunningHeddle } from './remote/open-running.ts';
 
 /** Opens Heddle for one command and closes it afterwards. */
 export async function withHeddle<T>(options: HeddleOptions, use: (heddle: Heddle) => Promise<T>): Promise<T> {
@@ -16,13 +20,33 @@ export async function withHeddle<T>(options: HeddleOptions, use: (heddle: Heddle
   }
 }
 
-/** Gives `use` the Heddle of a running gateway of the same configuration, else one that is opened for this command. */
+/**
+ * Gives `use` the Heddle of a running gateway of the same configuration, else one that is opened for this command.
+ * With `--local`, and for a server given on the command line, always the latter.
+ */
 export async function withRunningHeddle<T>(
-  _input: Input,
+  input: Input,
   options: HeddleOptions,
   use: (heddle: CommandHeddle) => Promise<T>,
 ): Promise<T> {
-  return withHeddle(options, (heddle) => use(localCommandHeddle(heddle)));
+  const isLocal = input.flag('local') || options.servers !== undefined;
+  if (isLocal && input.flag('verbose'))
+    notice(`Servers are started here${input.flag('local') ? ', because of --local' : ''}.`);
+  const running = isLocal ? undefined : await findRunning(input, options);
+  if (!running) return withHeddle(options, (heddle) => use(localCommandHeddle(heddle)));
+  try {
+    return await use(running.heddle);
+  } finally {
+    running.close();
+  }
+}
+
+/** Connects to a running gateway of the same configuration, if there is one. The caller closes the connection. */
+export async function findRunning(input: Input, options: HeddleOptions): Promise<RunningHeddle | undefined> {
+  // Most commands run without a gateway: they load nothing of it.
+  if (!input.flag('verbose') && !existsSync(gatewayNote(homeFolder(process.env)))) return undefined;
+  const { openRunning } = await import('./remote/open-running.ts');
+  return openRunning(input, options);
 }
 
 /** Returns the options for `--config FILE` and `--trust-project`. */

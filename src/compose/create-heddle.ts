@@ -5,6 +5,7 @@ import { resolver, withTarget } from '../catalog/resolve.ts';
 import { invoke } from '../catalog/routing/invoke.ts';
 import type { LiveMetrics } from '../catalog/routing/metrics.ts';
 import { subjectOf } from '../catalog/subject.ts';
+import { configDigest } from '../config/config-digest.ts';
 import type { Feed } from '../core/async/feed.ts';
 import { requireRole } from '../core/call/caller.ts';
 import type { Caller, Target } from '../core/call.ts';
@@ -50,7 +51,6 @@ export interface RunningParts {
 /** Builds the Heddle object over open parts. `shutDown` closes them; it runs once. */
 export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>): Heddle {
   const { active, store, changes, catalog, servers, metrics, wallClock } = parts;
-  const { listWaitMs = LIST_WAIT_MS } = parts.options;
   const decide: Decide = (caller, target, sent) => active().decide(caller, target, sent);
   const view = {
     catalog,
@@ -58,11 +58,7 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
     visible: (caller: Caller, target: Target) => decide(caller, target).effect !== 'deny',
     serverVisible: (caller: Caller, server: string) => !hidesServer(active().policy, caller, server),
     rules: () => active().decide,
-    listWaitMs,
   };
-  const discover = (caller: Caller, signal: AbortSignal) => startUnknownServers(view, caller, listWaitMs, signal);
-  const names = profileNames({ ...view, active, discover });
-  const resolve = names.resolving(resolver({ ...view, discover }));
   const priorityOf = (server: string) => active().configs.get(server)?.entry?.priority ?? 0;
   const counted = rates(() => active().limits, parts.clock);
   const order = stages({
@@ -74,17 +70,27 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
     reads: readStages({ ...view, notifications: parts.notified, clock: parts.clock }),
     clock: wallClock,
   });
-  let closing: Promise<void> | undefined;
-  return {
-    dispatch: pipeline({
+  const send = invoke({ ...parts, priorityOf, admitTo: counted.admitTo });
+
+  function waiting(listWaitMs: number): Pick<Heddle, 'dispatch' | 'catalog'> {
+    const discover = (caller: Caller, signal: AbortSignal) => startUnknownServers(view, caller, listWaitMs, signal);
+    const names = profileNames({ ...view, active, discover });
+    const resolve = names.resolving(resolver({ ...view, discover }));
+    const dispatch = pipeline({
       ...order,
       resolve(call) {
         const found = resolve(call);
         return found instanceof Promise ? found.then((target) => withTarget(call, target)) : withTarget(call, found);
       },
-      invoke: invoke({ ...parts, priorityOf, admitTo: counted.admitTo }),
-    }),
-    catalog: names.browsing(browse(view, resolve)),
+      invoke: send,
+    });
+    return { dispatch, catalog: names.browsing(browse({ ...view, listWaitMs }, resolve)) };
+  }
+
+  let closing: Promise<void> | undefined;
+  return {
+    ...waiting(parts.options.listWaitMs ?? LIST_WAIT_MS),
+    waiting,
     access: access({ store, config: () => active().config, clock: wallClock }),
     servers: administration({ ...parts, clock: wallClock, audit: store.audit, policy: () => active().policy }),
     traces: {
@@ -97,11 +103,7 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
       requireRole(by, ['owner', 'operator', 'auditor']);
       return metrics.rows();
     },
-    configuration(by) {
-      requireRole(by, ['owner']);
-      const { projectFolder, files, settings, origins, problems } = active().config; // Servers have expanded secrets.
-      return { projectFolder, files, settings, origins, problems };
-    },
+    ...configurationOf(active),
     changes: changesFor(changes, view.serverVisible),
     onNotification(by, filter, handler) {
       requireRole(by, ['owner', 'operator']);
@@ -114,6 +116,22 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
     close() {
       closing ??= shutDown();
       return closing;
+    },
+  };
+}
+
+/** Shows the active configuration to the owner. */
+function configurationOf(active: () => ActiveConfig): Pick<Heddle, 'configuration' | 'configurationDigest'> {
+  const { settings: atStart } = active().config;
+  return {
+    configuration(by) {
+      requireRole(by, ['owner']);
+      const { projectFolder, files, settings, origins, problems } = active().config; // Servers have expanded secrets.
+      return { projectFolder, files, settings, origins, problems };
+    },
+    configurationDigest(by, key) {
+      requireRole(by, ['owner']);
+      return configDigest(active().config, key, atStart);
     },
   };
 }

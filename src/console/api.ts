@@ -3,6 +3,8 @@ import type { Caller, JsonObject } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { VERSION } from '../core/version.ts';
 import type { Heddle } from '../heddle.ts';
+import { type CommandApiOptions, commandApi } from './command-api.ts';
+import { COMMAND_ROUTES } from './command-wire.ts';
 
 interface ApiRequest {
   readonly request: IncomingMessage;
@@ -10,8 +12,12 @@ interface ApiRequest {
   readonly caller: Caller;
 }
 
-/** Handles the JSON API of the console: state of the running gateway that is not in the store. */
-export function consoleApi(heddle: Heddle): (request: ApiRequest) => Promise<void> {
+/**
+ * Handles the JSON API of the console: state of the running gateway that is not in the store. With `commands`, commands
+ * of the same user run in this gateway.
+ */
+export function consoleApi(heddle: Heddle, commands?: CommandApiOptions): (request: ApiRequest) => Promise<void> {
+  const runCommand = commands && commandApi(heddle, commands);
   const routes: Record<string, (caller: Caller) => Promise<JsonObject>> = {
     '/api/servers': async (caller) => ({
       servers: (await heddle.servers.list(caller)).map((status) => ({ ...status })),
@@ -19,8 +25,7 @@ export function consoleApi(heddle: Heddle): (request: ApiRequest) => Promise<voi
     '/api/version': async () => ({ version: VERSION, pid: process.pid }),
   };
 
-  return async function api({ request, response, caller }) {
-    const path = (request.url ?? '').split('?', 1)[0] ?? '';
+  async function show({ request, response, caller }: ApiRequest, path: string): Promise<void> {
     const route = Object.hasOwn(routes, path) ? routes[path] : undefined;
     if (!route) return send(response, 404, { error: `There is no resource at ${path}.` });
     if (request.method !== 'GET') return send(response, 405, { error: 'Only GET is allowed.' });
@@ -31,6 +36,14 @@ export function consoleApi(heddle: Heddle): (request: ApiRequest) => Promise<voi
       if (fault !== 'denied') throw thrown;
       return send(response, 403, { error: message });
     }
+  }
+
+  return async function api(incoming) {
+    const { request, response } = incoming;
+    const path = (request.url ?? '').split('?', 1)[0] ?? '';
+    if (!runCommand || !path.startsWith(COMMAND_ROUTES)) return show(incoming, path);
+    const refusal = await runCommand(incoming, path.slice(COMMAND_ROUTES.length));
+    if (refusal) send(response, refusal.status, { error: refusal.error });
   };
 }
 

@@ -11,11 +11,13 @@ import type { HeddleOptions } from '../open-heddle.ts';
 import type { AuditRecord } from '../store/audit-log.ts';
 import { openStore } from '../store/open-store.ts';
 import { LEGACY_VERSIONS, META, MODERN_VERSION } from '../wire/mcp.ts';
-import { type Authenticate, authenticator } from './auth/authenticate.ts';
+import { type Authenticate, authenticator, hasOwnerToken } from './auth/authenticate.ts';
 import { type GatewayOptions, openGateway } from './open-gateway.ts';
 
 export const TOKEN = 'open-sesame';
 export const OWNER: Caller = { id: 'owner', roles: ['owner'], via: 'gateway' };
+/** The user of commands that use the gateway. */
+export const LOCAL: Caller = { id: 'local:tester', roles: ['owner'], via: 'cli' };
 
 interface TestGatewayOptions {
   readonly servers?: NonNullable<HeddleOptions['servers']>;
@@ -68,7 +70,7 @@ export async function gatewayUnderTest(options: TestGatewayOptions = {}): Promis
     allowedHosts: [],
     allowedOrigins: [],
     authenticate: options.authenticate ?? authenticator({ token: TOKEN, access: heddle.access, clock }),
-    api: consoleApi(heddle),
+    api: consoleApi(heddle, { caller: LOCAL, isOwner: hasOwnerToken, maxBodyBytes: 100_000 }),
     ...options.gateway,
   });
   let closed: Promise<void> | undefined;

@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../test/temporary-heddle.ts';
 import { challengeIn, proofOf } from './auth/gateway-proof.ts';
 import { gatewayToken } from './auth/gateway-token.ts';
 import { gatewayUnderTest, TOKEN } from './fixtures.ts';
-import { announceGateway, findGateway, requestGateway, withdrawGateway } from './running-gateway.ts';
+import { announceGateway, connectToGateway, findGateway, updateDigest, withdrawGateway } from './running-gateway.ts';
 
 const { pid } = process;
 const note = { url: 'http://127.0.0.1:1/mcp', token: 't', pid, project: '/p', proofKey: 'k' };
@@ -31,6 +31,16 @@ describe('findGateway', () => {
     await announceGateway(home, { ...note, pid: pid + 1 });
     await withdrawGateway(home, pid);
     expect(await readFile(join(home, 'gateway.json'), 'utf8')).toContain('"token":"t"');
+  });
+
+  verifies('L7', 'changes the digest of its own note only', async () => {
+    const home = await temporaryFolder();
+    const digestOf = async () => JSON.parse(await readFile(join(home, 'gateway.json'), 'utf8')).digest;
+    await announceGateway(home, { ...note, digest: 'before' });
+    await updateDigest(home, { ...note, pid: pid + 1 }, 'of another');
+    expect(await digestOf()).toBe('before');
+    await updateDigest(home, note, 'after');
+    expect(await digestOf()).toBe('after');
   });
 
   it.each([
@@ -91,15 +101,24 @@ describe('findGateway reports', () => {
   });
 });
 
-describe('requestGateway', () => {
-  verifies('L7', 'returns JSON of /api, and undefined from a gateway that is gone or refuses', async () => {
+/** Reads the version of a gateway over a proven connection, with a token. */
+async function versionOf(running: Parameters<typeof connectToGateway>[0]): Promise<number | undefined> {
+  const connection = await connectToGateway(running);
+  const headers = { authorization: `Bearer ${running.token}` };
+  const response = await connection?.request('/api/version', { headers });
+  response?.resume();
+  connection?.close();
+  return response?.statusCode;
+}
+
+describe('connectToGateway', () => {
+  verifies('L7', 'connects to the gateway of the note, and to no other process', async () => {
     const { url } = await gatewayUnderTest({ gateway: { proofKey } });
     const running = { url, token: TOKEN, pid, project: '/', proofKey };
-    expect(await requestGateway(running, '/api/version')).toMatchObject({ pid });
-    expect(await requestGateway(running, '/api/servers')).toMatchObject({ servers: [{ name: 'filesystem' }] });
-    expect(await requestGateway({ ...running, token: 'wrong' }, '/api/version')).toBeUndefined();
-    expect(await requestGateway({ ...running, proofKey: 'other' }, '/api/version')).toBeUndefined();
-    expect(await requestGateway({ ...running, url: 'http://127.0.0.1:1/mcp' }, '/api/version')).toBeUndefined();
+    expect(await versionOf(running)).toBe(200);
+    expect(await versionOf({ ...running, token: 'wrong' })).toBe(401);
+    expect(await versionOf({ ...running, proofKey: 'other' })).toBeUndefined();
+    expect(await versionOf({ ...running, url: 'http://127.0.0.1:1/mcp' })).toBeUndefined();
   });
 
   verifies(
@@ -112,7 +131,7 @@ describe('requestGateway', () => {
         response.end(text);
       });
       const running = { url: relay.url, token: TOKEN, pid, project: '/', proofKey };
-      expect(await requestGateway(running, '/api/version')).toBeUndefined();
+      expect(await versionOf(running)).toBeUndefined();
       expect(relay.requests()).toContain('/healthz?challenge=');
       expect(relay.requests()).not.toContain(TOKEN);
     },
@@ -124,7 +143,7 @@ describe('requestGateway', () => {
       response.setHeader('connection', 'close').end(JSON.stringify({ status: 'ok', proof }));
     });
     const running = { url: closing.url, token: TOKEN, pid, project: '/', proofKey };
-    expect(await requestGateway(running, '/api/version')).toBeUndefined();
+    await expect(versionOf(running)).rejects.toThrow();
     expect([closing.connections(), closing.requests()]).toEqual([1, expect.not.stringContaining(TOKEN)]);
   });
 });

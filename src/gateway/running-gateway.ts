@@ -1,9 +1,9 @@
 import { readFile, rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { isObject, parseJson } from '../core/json.ts';
+import { gatewayNote } from '../files/home-folder.ts';
 import { writePrivateFile } from '../files/private-file.ts';
 import type { ProvenBy } from './auth/gateway-proof.ts';
-import type { Get } from './auth/proven-connection.ts';
+import type { ProvenConnection } from './auth/proven-connection.ts';
 
 /** The note in the home folder by which other commands find a running gateway. */
 export interface RunningGateway extends ProvenBy {
@@ -11,6 +11,10 @@ export interface RunningGateway extends ProvenBy {
   readonly pid: number;
   /** The project folder whose configuration it serves. */
   readonly project: string;
+  /** The file of `--config`, without symbolic links; absent if the gateway reads the files of its project. */
+  readonly config?: string;
+  /** The digest of the configuration in force, keyed with `proofKey`. Commands with the same one use this gateway. */
+  readonly digest?: string;
 }
 
 export interface GatewayWait {
@@ -22,15 +26,18 @@ export interface GatewayWait {
 // A busy gateway may take seconds. A closed port and a wrong proof end the wait at once.
 const WAIT_MS = 10_000;
 
-const fileIn = (home: string) => join(home, 'gateway.json');
-
 export async function announceGateway(home: string, gateway: RunningGateway): Promise<void> {
-  await writePrivateFile(fileIn(home), `${JSON.stringify(gateway)}\n`);
+  await writePrivateFile(gatewayNote(home), `${JSON.stringify(gateway)}\n`);
+}
+
+/** Writes the note again with another digest, unless another gateway has replaced it. */
+export async function updateDigest(home: string, gateway: RunningGateway, digest: string): Promise<void> {
+  if ((await readNote(home))?.pid === gateway.pid) await announceGateway(home, { ...gateway, digest });
 }
 
 /** Removes the note, unless another gateway has replaced it. */
 export async function withdrawGateway(home: string, pid: number): Promise<void> {
-  if ((await readNote(home))?.pid === pid) await rm(fileIn(home), { force: true });
+  if ((await readNote(home))?.pid === pid) await rm(gatewayNote(home), { force: true });
 }
 
 /**
@@ -38,37 +45,40 @@ export async function withdrawGateway(home: string, pid: number): Promise<void> 
  * port may belong to other programs.
  */
 export async function findGateway(home: string, wait: GatewayWait = {}): Promise<RunningGateway | undefined> {
+  const gateway = await readGatewayNote(home);
+  const connection = gateway && (await connectToGateway(gateway, wait));
+  connection?.close();
+  return connection && gateway;
+}
+
+/** Reads the note of a gateway whose process lives. The process has not proven yet that it wrote the note. */
+export async function readGatewayNote(home: string): Promise<RunningGateway | undefined> {
   const gateway = await readNote(home);
-  if (!gateway || !isAlive(gateway.pid)) return undefined;
-  return requestOf(gateway, wait, async () => gateway);
+  return gateway && isAlive(gateway.pid) ? gateway : undefined;
 }
 
-/** Sends a GET under `/api` to a running gateway. The token is sent only after the gateway's proof. */
-export function requestGateway(gateway: RunningGateway, path: string, wait: GatewayWait = {}): Promise<unknown> {
-  return requestOf(gateway, wait, (get) => get(path, { authorization: `Bearer ${gateway.token}` }));
-}
-
-async function requestOf<T>(
+/** Opens a connection over which the gateway has proven itself. The token may be sent over it. */
+export async function connectToGateway(
   gateway: RunningGateway,
-  { report, waitMs = WAIT_MS }: GatewayWait,
-  use: (get: Get) => Promise<T>,
-): Promise<T | undefined> {
-  const { overProvenConnection } = await import('./auth/proven-connection.ts');
+  { report, waitMs = WAIT_MS }: GatewayWait = {},
+): Promise<ProvenConnection | undefined> {
+  const { openProvenConnection } = await import('./auth/proven-connection.ts');
   const deadline = AbortSignal.timeout(waitMs);
-  const result = await overProvenConnection(gateway, deadline, use);
-  if (result === undefined && deadline.aborted) {
+  const connection = await openProvenConnection(gateway, deadline);
+  if (!connection && deadline.aborted) {
     report?.(`The gateway at ${gateway.url} (pid ${gateway.pid}) did not answer within ${waitMs / 1000} s.`);
   }
-  return result;
+  return connection;
 }
 
 async function readNote(home: string): Promise<RunningGateway | undefined> {
   try {
-    const note = parseJson(await readFile(fileIn(home), 'utf8'));
+    const note = parseJson(await readFile(gatewayNote(home), 'utf8'));
     if (!isObject(note)) return undefined;
-    const { url, token, pid, project, proofKey } = note;
+    const { url, token, pid, project, proofKey, config = '', digest = '' } = note;
     const isComplete =
-      [url, token, project, proofKey].every((field) => typeof field === 'string') && Number.isInteger(pid);
+      [url, token, project, proofKey, config, digest].every((field) => typeof field === 'string') &&
+      Number.isInteger(pid);
     return isComplete ? (note as unknown as RunningGateway) : undefined;
   } catch {
     return undefined;

@@ -2,6 +2,7 @@ import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { type Project, project } from '../e2e/heddle-command.ts';
 import { runCommand } from '../house/run-command.ts';
 import { ROOT } from '../house/temporary-tree.ts';
 import { verifies } from '../requirements.ts';
@@ -21,11 +22,20 @@ const UNNEEDED_SOURCES = [
   /\/src\/upstream\/transports\/(connect-(http|ide|sse|stdio|ws)|(http|sse|stdio|ws)-transport)\.ts$/,
   /\/src\/upstream\/doctor\//,
 ];
+// The gateway does all this.
+const UNNEEDED_FORWARDED = [
+  /\/node_modules\/(?!picocolors\/)/,
+  /\/src\/(builtin|catalog|compose|egress|govern|library|process|schema|store|translate|upstream|wire)\//,
+  /\/src\/(heddle|open-heddle)\.ts$/,
+  /\/src\/console\/(api|command-api|command-fields|starting-servers)\.ts$/,
+  /\/src\/config\/(follow-config|watch-files|hosts\/.*|read\/layer|sources\/managed|schema\/schema)\.ts$/,
+];
 const UNNEEDED = [...UNNEEDED_PACKAGES, ...UNNEEDED_SOURCES];
 
 it('lists only sources that exist', () => {
   const files = globSync('src/**/*.ts', { cwd: ROOT }).map((file) => `/${file}`);
-  expect(UNNEEDED_SOURCES.filter((one) => !files.some((file) => one.test(file)))).toEqual([]);
+  const sources = [...UNNEEDED_SOURCES, ...UNNEEDED_FORWARDED.slice(1)];
+  expect(sources.filter((one) => !files.some((file) => one.test(file)))).toEqual([]);
 });
 
 /** Writes down the address of each module that is loaded. */
@@ -42,9 +52,12 @@ function loadedBy(words: readonly string[], files: Readonly<Record<string, strin
   const cwd = mkdtempSync(join(tmpdir(), 'heddle-start-'));
   onTestFinished(() => rmSync(cwd, { recursive: true, force: true }));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text);
+  return loadedIn({ folder: cwd, env: { HEDDLE_HOME: join(cwd, 'home'), HOME: join(cwd, 'user') } }, words);
+}
+
+function loadedIn({ folder: cwd, env }: Pick<Project, 'folder' | 'env'>, words: readonly string[]): readonly string[] {
   const record = join(cwd, 'loaded');
   const preload = `--import=data:text/javascript,${encodeURIComponent(recorder(record))}`;
-  const env = { HEDDLE_HOME: join(cwd, 'home'), HOME: join(cwd, 'user') };
   const command = [process.execPath, preload, join(ROOT, 'bin', 'heddle'), ...words] as const;
   expect(runCommand(command, { cwd, env })).toEqual({ code: 0, stdout: 'A short note.\n', stderr: '' });
   return readFileSync(record, 'utf8').trim().split('\n');
@@ -64,3 +77,11 @@ for (const [where, files] of Object.entries({
     expect(loaded.some((url) => url.endsWith('/src/builtin/filesystem/read-file.ts'))).toBe(true);
   });
 }
+
+verifies('Q5', 'a call through a running gateway loads neither the store nor any code for servers', async () => {
+  const one = project({ ...note, ...written });
+  await one.up();
+  const loaded = loadedIn(one, call);
+  expect(loaded.filter((url) => UNNEEDED_FORWARDED.some((pattern) => pattern.test(url)))).toEqual([]);
+  expect(loaded.some((url) => url.endsWith('/src/cli/remote/remote-heddle.ts'))).toBe(true);
+});

@@ -6,8 +6,7 @@ import { localCaller } from '../local-caller.ts';
 import { type Column, printColumns } from '../print/print-columns.ts';
 import { printJson } from '../print/print-json.ts';
 import { notice } from '../print/print-line.ts';
-import { openOptions, withHeddle } from '../with-heddle.ts';
-import { liveServers } from './list-servers.ts';
+import { findRunning, openOptions, withHeddle } from '../with-heddle.ts';
 
 const DEFAULT_SINCE = '7d';
 
@@ -50,7 +49,9 @@ export const stats: Command = {
 };
 
 async function withLive(input: Input, stored: readonly CallStats[]): Promise<readonly ServerStats[]> {
-  const live = (await liveServers(input, () => {})) ?? [];
+  const running = await findRunning(input, openOptions(input));
+  const live = (await running?.heddle.servers.list(localCaller())) ?? [];
+  running?.close();
   const metrics = new Map(live.map((one) => [one.name, one.metrics]));
   return stored.map((one) => {
     const now = metrics.get(one.name);

@@ -3,15 +3,22 @@ import colors from 'picocolors';
 import { consoleApi } from '../../console/api.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { homeFolder } from '../../files/home-folder.ts';
-import { authenticator } from '../../gateway/auth/authenticate.ts';
+import { authenticator, hasOwnerToken } from '../../gateway/auth/authenticate.ts';
 import { gatewayToken } from '../../gateway/auth/gateway-token.ts';
 import { stateSecrets } from '../../gateway/continuations/state-secrets.ts';
 import { DRAIN_MS } from '../../gateway/in-flight.ts';
 import { type Gateway, type GatewayOptions, openGateway } from '../../gateway/open-gateway.ts';
-import { announceGateway, findGateway, withdrawGateway } from '../../gateway/running-gateway.ts';
+import {
+  announceGateway,
+  findGateway,
+  type RunningGateway,
+  updateDigest,
+  withdrawGateway,
+} from '../../gateway/running-gateway.ts';
 import type { Heddle } from '../../heddle.ts';
 import { openHeddle } from '../../open-heddle.ts';
 import { CONFIG_OPTION, type Command, type Input, readNumber, TRUST_OPTION } from '../command.ts';
+import { configPath } from '../config-path.ts';
 import { chooseProfile, PROFILE_OPTION } from '../input/choose-profile.ts';
 import { untilInterrupted } from '../input/interrupt.ts';
 import { localCaller } from '../local-caller.ts';
@@ -62,21 +69,35 @@ async function serveUntil(signal: AbortSignal, heddle: Heddle, input: Input): Pr
     stateSecrets: await stateSecrets(home),
     authenticate: authenticator({ token, access: heddle.access }),
     profile: chooseProfile(input, heddle),
-    api: consoleApi(heddle),
+    api: consoleApi(heddle, {
+      caller: localCaller(),
+      isOwner: hasOwnerToken,
+      maxBodyBytes: config.settings.gateway.maxBodyBytes,
+    }),
     proofKey,
   });
   const { url } = gateway;
   const { pid } = process;
+  const file = input.text('config');
+  const note: RunningGateway = {
+    ...{ url, token, pid, project: config.projectFolder, proofKey },
+    ...(file !== undefined && { config: await configPath(file) }),
+    digest: heddle.configurationDigest(localCaller(), proofKey),
+  };
+  let following: Promise<void> | undefined;
   try {
     const other = await findGateway(home, { report: notice });
     if (other) notice(`Another gateway is running at ${other.url}; other commands keep using that one.`);
-    else await announceGateway(home, { url, token, pid, project: config.projectFolder, proofKey });
+    else await announceGateway(home, note);
     if (input.flag('json')) process.stdout.write(`${JSON.stringify({ url, token, pid })}\n`);
     else welcome(url, token);
-    void noticeReloads(heddle, signal);
+    following = followReloads(heddle, signal, () =>
+      updateDigest(home, note, heddle.configurationDigest(localCaller(), proofKey)),
+    );
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
     return 0;
   } finally {
+    await following; // A note written after its withdrawal would be stale.
     await withdrawGateway(home, pid); // First: closing may fail, and other commands must not use this gateway any more.
     const late = setTimeout(noticeDrain, DRAIN_NOTICE_MS);
     await gateway.close(DRAIN_MS);
@@ -89,10 +110,11 @@ function noticeDrain(): void {
   notice(`Waiting up to ${seconds} s for calls in flight. Press Ctrl-C again to end them now.`);
 }
 
-/** Prints a notice after each reload: without it an earlier warning would look current. */
-async function noticeReloads(heddle: Heddle, signal: AbortSignal): Promise<void> {
+/** Updates the note after each reload, and prints a notice: without it an earlier warning would look current. */
+async function followReloads(heddle: Heddle, signal: AbortSignal, update: () => Promise<void>): Promise<void> {
   for await (const change of heddle.changes(localCaller(), signal)) {
     if (change.kind !== 'config') continue;
+    await update().catch((thrown) => notice(`The note of this gateway cannot be written: ${thrown.message}`));
     const left = change.detail.problems === 0 ? '' : ' `heddle doctor` shows what is still wrong with it.';
     notice(`The configuration was read again and is in force.${left}`);
   }

@@ -31,6 +31,10 @@ export interface Credentials {
 }
 
 const OWNER: Caller = { id: 'owner', roles: ['owner'], via: 'gateway' };
+
+/** Returns true for the caller that `authenticator` returns for the owner's token, and for no other caller. */
+export const hasOwnerToken = (caller: Caller): boolean => caller === OWNER;
+
 const KEY_PREFIX = 'hk_';
 
 function tokenMatcher(token: string): (credential: string) => boolean {

@@ -5,66 +5,82 @@ import { isObject, parseJson } from '../../core/json.ts';
 import { Agent, request } from '../node-http.ts';
 import { type ProvenBy, proofOf } from './gateway-proof.ts';
 
-/** Sends a GET request and returns the JSON of a 200 response. */
-export type Get = (path: string, headers?: Readonly<Record<string, string>>) => Promise<unknown>;
+export interface ProvenRequest {
+  /** The body of a POST; a request without one is a GET. */
+  readonly body?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Aborts the request and its response, which closes the connection. */
+  readonly signal?: AbortSignal;
+}
+
+/** A connection to a gateway that has proven itself. It carries one request at a time. */
+export interface ProvenConnection {
+  /** Sends a request. Resolves with the head of the response; its body has to be read before the next request. */
+  request(path: string, options?: ProvenRequest): Promise<IncomingMessage>;
+  /** False once either side has closed it. It is not opened again. */
+  isOpen(): boolean;
+  close(): void;
+}
 
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
 
 /**
- * Connects to a noted gateway and lets it prove itself before `use` may send anything. The same connection carries
- * both, so that no other process can take over the port in between. Returns undefined without a proof, and when `signal`
- * aborts first.
+ * Connects to a noted gateway and lets it prove itself before anything else is sent. The same connection carries the
+ * proof and all requests, so that no other process can take over the port in between. Returns undefined without a
+ * proof, and when `signal` aborts first.
  */
-export async function overProvenConnection<T>(
-  note: ProvenBy,
-  signal: AbortSignal,
-  use: (get: Get) => Promise<T>,
-): Promise<T | undefined> {
+export async function openProvenConnection(note: ProvenBy, signal: AbortSignal): Promise<ProvenConnection | undefined> {
   const agent = new OneConnection();
-  const get: Get = (path, headers = {}) => getJson(new URL(path, note.url), { agent, headers, signal });
+  const connection: ProvenConnection = {
+    request: (path, options) => send(new URL(path, note.url), agent, options),
+    isOpen: () => agent.isOpen,
+    close: () => agent.destroy(),
+  };
   try {
     const challenge = randomBytes(24).toString('base64url');
-    const health = await get(`/healthz?challenge=${challenge}`);
-    const isProven = isObject(health) && isSame(health.proof, proofOf(note, challenge));
-    return isProven ? await use(get) : undefined;
+    const health = await readJson(await connection.request(`/healthz?challenge=${challenge}`, { signal }));
+    if (isObject(health) && isSame(health.proof, proofOf(note, challenge))) return connection;
   } catch {
-    return undefined;
-  } finally {
-    agent.destroy();
+    // A closed port, a response that is not JSON, or no response in time: not the noted gateway.
   }
+  connection.close();
+  return undefined;
 }
 
 /** Opens one connection, and refuses to open a second. */
 class OneConnection extends Agent {
-  #isOpened = false;
+  #state: 'new' | 'open' | 'closed' = 'new';
 
   constructor() {
     super({ keepAlive: true, maxSockets: 1 });
   }
 
+  get isOpen(): boolean {
+    return this.#state === 'open';
+  }
+
   override createConnection(...[options, callback]: Parameters<NodeAgent['createConnection']>) {
-    if (this.#isOpened) {
+    if (this.#state !== 'new') {
       callback?.(new Error('The gateway closed the connection.'), new Duplex());
       return undefined;
     }
-    this.#isOpened = true;
-    return super.createConnection(options, callback);
+    this.#state = 'open';
+    const socket = super.createConnection(options, callback);
+    socket?.once('close', () => {
+      this.#state = 'closed';
+    });
+    return socket;
   }
 }
 
-interface GetOptions {
-  readonly agent: NodeAgent;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly signal: AbortSignal;
-}
-
-function getJson(url: URL, { agent, headers, signal }: GetOptions): Promise<unknown> {
+function send(url: URL, agent: NodeAgent, { body, headers, signal }: ProvenRequest = {}): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
+    const method = body === undefined ? 'GET' : 'POST';
     // A gateway that listens on 0.0.0.0 refuses that address as a Host.
-    const sent = request(url, { agent, signal, headers: { ...headers, host: 'localhost' } }, (response) => {
-      readJson(response).then(resolve, reject);
-    });
-    sent.on('error', reject).end();
+    const all = { ...headers, host: 'localhost' };
+    request(url, { agent, method, headers: all, ...(signal && { signal }) }, resolve)
+      .on('error', reject)
+      .end(body);
   });
 }
 

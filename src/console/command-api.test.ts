@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { verifies } from '../../test/requirements.ts';
+import { recordingServer, text } from '../../test/servers/recording-server.ts';
+import { type GatewayUnderTest, gatewayUnderTest, JSON_HEADERS } from '../gateway/fixtures.ts';
+import type { CommandLine } from './command-wire.ts';
+
+const CALL = { id: 'a', kind: 'tool', name: 'demo.hello', input: {}, meta: {}, options: {}, wait: true };
+
+const open = (config = {}) =>
+  gatewayUnderTest({ servers: { demo: recordingServer({ hello: () => text('hi') }) }, config });
+
+async function run({ send }: GatewayUnderTest, route: string, body: object): Promise<readonly CommandLine[]> {
+  const path = `/api/command/${route}`;
+  const response = await send({ path, headers: JSON_HEADERS, body: JSON.stringify(body) });
+  expect([response.status, response.headers['content-type']]).toEqual([200, 'application/x-ndjson']);
+  return response.text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+}
+
+describe('the routes for commands', () => {
+  verifies('L7', 'run a call as the local user, and name its tool before its result', async () => {
+    const gateway = await open();
+    expect(await run(gateway, 'dispatch', CALL)).toEqual([
+      { target: { name: 'demo.hello', server: 'demo', repeatable: false } },
+      { result: expect.objectContaining({ kind: 'complete', value: expect.objectContaining(text('hi')) }) },
+    ]);
+    const records = (await gateway.audit()).filter(({ name }) => name === 'demo.hello');
+    expect(records.map(({ caller, via }) => [caller, via])).toContainEqual(['local:tester', 'cli']);
+  });
+
+  verifies('L7', 'send the error of a call with its code, fix and details', async () => {
+    const lines = await run(await open(), 'dispatch', { ...CALL, name: 'demo.helo' });
+    expect(lines).toEqual([
+      {
+        error: {
+          code: 'NAME_UNKNOWN',
+          message: 'Nothing is named demo.helo.',
+          fix: 'Did you mean demo.hello?',
+          details: {},
+        },
+      },
+    ]);
+  });
+
+  verifies('L7', 'list, describe and search without the maps of a target', async () => {
+    const gateway = await open();
+    const [list] = await run(gateway, 'list', { wait: true, server: 'demo' });
+    expect(list).toMatchObject({ result: { items: [{ publicName: 'demo.hello' }] } });
+    const [one] = await run(gateway, 'describe', { wait: true, name: 'hello' });
+    expect(one).toMatchObject({ result: { publicName: 'demo.hello', definition: { name: 'hello' } } });
+    const [hits] = await run(gateway, 'search', { wait: true, text: 'hello' });
+    expect(hits).toMatchObject({ result: [{ target: { publicName: 'demo.hello' } }] });
+    expect(JSON.stringify([list, one, hits])).not.toMatch(/equivalents|rateLimits|onlyFor/);
+  });
+
+  verifies('P2', 'are closed to keys, also to those of an owner', async () => {
+    const key = 'hk_of-an-owner';
+    const sha256 = createHash('sha256').update(key).digest('hex');
+    const { send } = await open({ gateway: { apiKeys: [{ name: 'one', sha256, roles: ['owner'] }] } });
+    const headers = { ...JSON_HEADERS, authorization: `Bearer ${key}` };
+    const response = await send({ path: '/api/command/dispatch', headers, body: JSON.stringify(CALL) });
+    expect([response.status, response.json]).toEqual([
+      403,
+      { error: 'Only the token of `heddle up` may run commands.' },
+    ]);
+  });
+
+  it.each([
+    ['an unknown field', { ...CALL, caller: { id: 'x' } }, 'caller'],
+    ['a missing field', { ...CALL, input: undefined }, 'input'],
+    ['another kind', { ...CALL, kind: 'subscription' }, 'kind'],
+    ['an approval of another person', { ...CALL, approved: 'operator' }, 'approved'],
+    ['an unknown option', { ...CALL, options: { retries: 3 } }, 'options'],
+    ['incomplete capabilities', { ...CALL, capabilities: { form: true } }, 'capabilities'],
+    ['an unknown continuation', { ...CALL, continuation: { kind: 'x', server: 'demo' } }, 'continuation'],
+    ['an id with spaces', { ...CALL, id: 'a b' }, 'id'],
+    ['responses that are no objects', { ...CALL, inputResponses: { q1: 'yes' } }, 'inputResponses'],
+  ])('P4: refuse a body with %s', async (_, body, field) => {
+    const { send } = await open();
+    const response = await send({ path: '/api/command/dispatch', headers: JSON_HEADERS, body: JSON.stringify(body) });
+    expect([response.status, response.json]).toEqual([
+      400,
+      { error: `The field ${field} is missing, unknown or invalid.` },
+    ]);
+  });
+
+  it.each([
+    ['a body that is too large', 413, { body: JSON.stringify({ ...CALL, input: { a: 'x'.repeat(100_000) } }) }],
+    ['a body that is no JSON', 400, { body: '{' }],
+    ['a body that is no object', 400, { body: '[]' }],
+    ['another media type', 415, { headers: { ...JSON_HEADERS, 'content-type': 'text/plain' }, body: '{}' }],
+    ['no credential', 401, { headers: { 'content-type': 'application/json' }, body: '{}' }],
+    ['another method', 405, { method: 'GET' }],
+    ['an unknown route', 404, { path: '/api/command/toString', body: '{}' }],
+  ])('P4: refuse %s with %i', async (_, status, request) => {
+    const { send } = await open();
+    const response = await send({ path: '/api/command/dispatch', headers: JSON_HEADERS, ...request });
+    expect(response.status).toBe(status);
+  });
+});

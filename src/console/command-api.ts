@@ -1,0 +1,202 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isRepeatable } from '../core/call/repeatable.ts';
+import type { Call, Caller, ClientCapabilities, JsonObject, Result } from '../core/call.ts';
+import { HeddleError } from '../core/errors.ts';
+import { isObject, parseJson } from '../core/json.ts';
+import type { Heddle, ListQuery } from '../heddle.ts';
+import { isCommandRoute, wrongFieldOf } from './command-fields.ts';
+import {
+  COMMAND_MEDIA_TYPE,
+  type CommandLine,
+  type CommandRoute,
+  toWireError,
+  toWireTarget,
+  type WireCall,
+} from './command-wire.ts';
+import { startingServers } from './starting-servers.ts';
+
+export interface CommandApiOptions {
+  /** The user of the gateway's process, as whom commands run. */
+  readonly caller: Caller;
+  /** Returns true for the caller of the owner's token. Keys and JWTs may not act as the user. */
+  readonly isOwner: (caller: Caller) => boolean;
+  readonly maxBodyBytes: number;
+}
+
+export interface CommandRequest {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly caller: Caller;
+}
+
+/** A refusal with its HTTP status. */
+interface Refusal {
+  readonly status: number;
+  readonly error: string;
+}
+
+/** One request in progress. */
+interface Running {
+  readonly body: JsonObject;
+  readonly by: Caller;
+  readonly heddle: Heddle;
+  /** `dispatch` and `catalog` with the wait that the command chose. */
+  readonly view: Pick<Heddle, 'dispatch' | 'catalog'>;
+  /** Aborts when the command closes the connection. */
+  readonly signal: AbortSignal;
+  readonly write: (line: CommandLine) => void;
+}
+
+type Run = (running: Running) => Promise<unknown>;
+
+/** Unread bytes from which lines of progress are left out. */
+const MAX_UNREAD_BYTES = 1024 * 1024;
+
+const ROUTES: Readonly<Record<CommandRoute, Run>> = {
+  dispatch,
+  async list({ body, by, view, signal }) {
+    const { items, next } = await view.catalog.list(by, { ...(body as ListQuery), signal });
+    return { items: items.map(toWireTarget), next };
+  },
+  describe: async ({ body, by, view, signal }) =>
+    toWireTarget(await view.catalog.describe(by, String(body.name), signal)),
+  async search({ body, by, view, signal }) {
+    const { text, limit } = body as { text: string; limit?: number };
+    const hits = await view.catalog.search(by, { text, ...(limit !== undefined && { limit }), signal });
+    return hits.map(({ target, ...hit }) => ({ ...hit, target: toWireTarget(target) }));
+  },
+  categories: ({ by, view, signal }) => view.catalog.categories(by, signal),
+  'hidden-by': async ({ body, by, view }) => (await view.catalog.hiddenBy(by, String(body.name))) ?? null,
+  servers: ({ by, heddle }) => heddle.servers.list(by),
+  connect: ({ body, by, heddle, signal }) => heddle.servers.connect(by, String(body.name), signal),
+};
+
+/** Runs a call as the user at the terminal. The result `input-required` keeps its signal, for `finish`. */
+async function dispatch({ body, by, view, signal, write }: Running): Promise<Result> {
+  const { progress, ...call } = body as unknown as WireCall;
+  const { capabilities } = by;
+  const whole: Call = {
+    ...call,
+    caller: by,
+    signal,
+    ...(capabilities && { capabilities }),
+    ...(progress && { onProgress: (params: JsonObject) => write({ progress: params }) }),
+  };
+  if (call.kind === 'tool') void announceTarget(whole, view, write);
+  return view.dispatch(whole);
+}
+
+/** Sends the tool of a call while the call runs. If there is none, the call itself fails with the reason. */
+async function announceTarget(call: Call, { catalog }: Running['view'], write: Running['write']): Promise<void> {
+  try {
+    const target = await catalog.describe(call.caller, call.name, call.signal);
+    const { publicName: name, servers } = target;
+    write({ target: { name, server: servers[0], repeatable: isRepeatable({ ...call, target }) } });
+  } catch {
+    // The call fails with the same error.
+  }
+}
+
+/** Handles the requests of commands that use this gateway instead of starting servers themselves. */
+export function commandApi(heddle: Heddle, options: CommandApiOptions) {
+  const { caller: user, isOwner, maxBodyBytes } = options;
+  const patient = heddle.waiting(Number.POSITIVE_INFINITY);
+  const impatient = heddle.waiting(0);
+
+  return async function handle(incoming: CommandRequest, route: string): Promise<Refusal | undefined> {
+    const { request, response, caller } = incoming;
+    if (!isOwner(caller)) return { status: 403, error: 'Only the token of `heddle up` may run commands.' };
+    if (!isCommandRoute(route)) return { status: 404, error: 'There is no such route for commands.' };
+    if (request.method !== 'POST') return { status: 405, error: 'Only POST is allowed.' };
+    const { body, refusal } = await readRequest(request, maxBodyBytes);
+    if (!body) return refusal;
+    const wrong = wrongFieldOf(route, body);
+    if (wrong !== undefined) return { status: 400, error: `The field ${wrong} is missing, unknown or invalid.` };
+    const capabilities = body.capabilities as ClientCapabilities | undefined;
+    const by = capabilities ? { ...user, capabilities } : user;
+    const closed = new AbortController();
+    response.once('close', () => closed.abort());
+    response.writeHead(200, { 'content-type': COMMAND_MEDIA_TYPE, 'cache-control': 'no-store' });
+    const { capabilities: _, wait, starting, ...fields } = body;
+    const view = wait === true ? patient : impatient;
+    const running = { body: fields, by, heddle, view, signal: closed.signal, write: writerOf(response) };
+    await respond(ROUTES[route], running, { response, starting: starting === true });
+    return undefined;
+  };
+}
+
+interface Responding {
+  readonly response: ServerResponse;
+  readonly starting: boolean;
+}
+
+async function respond(run: Run, running: Running, { response, starting }: Responding): Promise<void> {
+  const { by, heddle, signal, write } = running;
+  const done = new AbortController();
+  if (starting) void reportStarting(heddle, by, { signal: AbortSignal.any([signal, done.signal]), write });
+  let last: CommandLine;
+  let withdrawn: AbortSignal | undefined;
+  let isUnfinished = false;
+  try {
+    const result = await run(running);
+    last = { result };
+    if (isResult(result) && result.kind === 'input-required') {
+      const { withdrawn: signal, ...rest } = result;
+      [last, withdrawn, isUnfinished] = [{ result: rest }, signal, true];
+    }
+  } catch (thrown) {
+    last = { error: toWireError(thrown) };
+  }
+  done.abort();
+  const text = `${JSON.stringify(last)}\n`;
+  if (!isUnfinished) response.end(text);
+  else {
+    // Stays open: a command that ends while its user is asked cancels the call by closing it.
+    response.write(text);
+    withdrawn?.addEventListener('abort', () => write({ withdrawn: true }), { once: true });
+    if (withdrawn?.aborted) write({ withdrawn: true });
+  }
+}
+
+const isResult = (value: unknown): value is Result => isObject(value) && typeof value.kind === 'string';
+
+async function reportStarting(
+  heddle: Heddle,
+  by: Caller,
+  { signal, write }: Pick<Running, 'signal' | 'write'>,
+): Promise<void> {
+  for await (const names of startingServers(heddle, by, signal)) write({ starting: names });
+}
+
+function writerOf(response: ServerResponse): (line: CommandLine) => void {
+  return (line) => {
+    if (response.writableEnded || response.destroyed || response.writableLength > MAX_UNREAD_BYTES) return;
+    response.write(`${JSON.stringify(line)}\n`);
+  };
+}
+
+type ReadRequest =
+  | { readonly body: JsonObject; readonly refusal?: undefined }
+  | { readonly body?: undefined; readonly refusal: Refusal };
+
+const refuse = (status: number, error: string): ReadRequest => ({ refusal: { status, error } });
+
+async function readRequest(request: IncomingMessage, maxBytes: number): Promise<ReadRequest> {
+  if (!/^application\/json\b/i.test(request.headers['content-type'] ?? '')) {
+    return refuse(415, 'Content-Type has to be application/json.');
+  }
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request) {
+    size += chunk.length;
+    if (size <= maxBytes) chunks.push(chunk);
+    else chunks.length = 0; // The rest is read and dropped, so that the client gets the response.
+  }
+  if (size > maxBytes) return refuse(413, `The body is larger than ${maxBytes} bytes.`);
+  try {
+    const body = parseJson(Buffer.concat(chunks).toString(), { numbers: 'exact' });
+    return isObject(body) ? { body } : refuse(400, 'The body has to be a JSON object.');
+  } catch (thrown) {
+    return refuse(400, HeddleError.from(thrown).message);
+  }
+}
