@@ -132,7 +132,10 @@ export const REQUIREMENTS = {
   L4: { does: 'Exit codes come from one pinned table.', done: true },
   L5: { does: 'Errors say what happened, why, and the one thing to do, and each has a page.', done: false },
   L6: { does: 'A fresh clone starts with `npm start` and is tested with `npm test`.', done: false },
-  L7: { does: 'Scripts can start the gateway and learn its URL, token and pid from one line.', done: true },
+  L7: {
+    does: 'Scripts can start the gateway and learn its URL, token and pid from one line. Commands use a running gateway.',
+    done: true,
+  },
 
   // Web console
   U1: { does: 'The console shows and steers servers, tools, approvals, traces, runs and the audit log.', done: false },

@@ -3,14 +3,14 @@ import { describe, expect, it } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import { recordingServer, text } from '../../test/servers/recording-server.ts';
 import { type GatewayUnderTest, gatewayUnderTest, JSON_HEADERS } from '../gateway/fixtures.ts';
-import type { CommandLine } from './command-wire.ts';
+import type { CommandMessage } from './command-wire.ts';
 
 const CALL = { id: 'a', kind: 'tool', name: 'demo.hello', input: {}, meta: {}, options: {}, wait: true };
 
 const open = (config = {}) =>
   gatewayUnderTest({ servers: { demo: recordingServer({ hello: () => text('hi') }) }, config });
 
-async function run({ send }: GatewayUnderTest, route: string, body: object): Promise<readonly CommandLine[]> {
+async function run({ send }: GatewayUnderTest, route: string, body: object): Promise<readonly CommandMessage[]> {
   const path = `/api/command/${route}`;
   const response = await send({ path, headers: JSON_HEADERS, body: JSON.stringify(body) });
   expect([response.status, response.headers['content-type']]).toEqual([200, 'application/x-ndjson']);
@@ -24,10 +24,10 @@ describe('the routes for commands', () => {
   verifies('L7', 'run a call as the local user, and name its tool before its result', async () => {
     const gateway = await open();
     expect(await run(gateway, 'dispatch', CALL)).toEqual([
-      { target: { name: 'demo.hello', server: 'demo', repeatable: false } },
+      { target: { name: 'mcp__demo__hello', server: 'demo', repeatable: false } },
       { result: expect.objectContaining({ kind: 'complete', value: expect.objectContaining(text('hi')) }) },
     ]);
-    const records = (await gateway.audit()).filter(({ name }) => name === 'demo.hello');
+    const records = (await gateway.audit()).filter(({ name }) => name.endsWith('hello'));
     expect(records.map(({ caller, via }) => [caller, via])).toContainEqual(['local:tester', 'cli']);
   });
 
@@ -48,11 +48,11 @@ describe('the routes for commands', () => {
   verifies('L7', 'list, describe and search without the maps of a target', async () => {
     const gateway = await open();
     const [list] = await run(gateway, 'list', { wait: true, server: 'demo' });
-    expect(list).toMatchObject({ result: { items: [{ publicName: 'demo.hello' }] } });
+    expect(list).toMatchObject({ result: { items: [{ publicName: 'mcp__demo__hello' }] } });
     const [one] = await run(gateway, 'describe', { wait: true, name: 'hello' });
-    expect(one).toMatchObject({ result: { publicName: 'demo.hello', definition: { name: 'hello' } } });
+    expect(one).toMatchObject({ result: { publicName: 'mcp__demo__hello', definition: { name: 'hello' } } });
     const [hits] = await run(gateway, 'search', { wait: true, text: 'hello' });
-    expect(hits).toMatchObject({ result: [{ target: { publicName: 'demo.hello' } }] });
+    expect(hits).toMatchObject({ result: [{ target: { publicName: 'mcp__demo__hello' } }] });
     expect(JSON.stringify([list, one, hits])).not.toMatch(/equivalents|rateLimits|onlyFor/);
   });
 

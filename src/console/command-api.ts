@@ -7,7 +7,7 @@ import type { Heddle, ListQuery } from '../heddle.ts';
 import { isCommandRoute, wrongFieldOf } from './command-fields.ts';
 import {
   COMMAND_MEDIA_TYPE,
-  type CommandLine,
+  type CommandMessage,
   type CommandRoute,
   toWireError,
   toWireTarget,
@@ -35,7 +35,7 @@ interface Refusal {
   readonly error: string;
 }
 
-/** One request in progress. */
+/** A request in progress. */
 interface Running {
   readonly body: JsonObject;
   readonly by: Caller;
@@ -44,7 +44,7 @@ interface Running {
   readonly view: Pick<Heddle, 'dispatch' | 'catalog'>;
   /** Aborts when the command closes the connection. */
   readonly signal: AbortSignal;
-  readonly write: (line: CommandLine) => void;
+  readonly write: (line: CommandMessage) => void;
 }
 
 type Run = (running: Running) => Promise<unknown>;
@@ -134,7 +134,7 @@ async function respond(run: Run, running: Running, { response, starting }: Respo
   const { by, heddle, signal, write } = running;
   const done = new AbortController();
   if (starting) void reportStarting(heddle, by, { signal: AbortSignal.any([signal, done.signal]), write });
-  let last: CommandLine;
+  let last: CommandMessage;
   let withdrawn: AbortSignal | undefined;
   let isUnfinished = false;
   try {
@@ -168,7 +168,7 @@ async function reportStarting(
   for await (const names of startingServers(heddle, by, signal)) write({ starting: names });
 }
 
-function writerOf(response: ServerResponse): (line: CommandLine) => void {
+function writerOf(response: ServerResponse): (line: CommandMessage) => void {
   return (line) => {
     if (response.writableEnded || response.destroyed || response.writableLength > MAX_UNREAD_BYTES) return;
     response.write(`${JSON.stringify(line)}\n`);

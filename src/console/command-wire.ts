@@ -18,10 +18,10 @@ export type CommandRoute =
   | 'connect';
 
 /**
- * One line of a response: JSON with one of these fields. The last line has `result` or `error`. After the result
+ * A line of a response: JSON with one of these fields. The last line has `result` or `error`. After the result
  * `input-required` the response stays open until the command closes it, and `withdrawn` may follow.
  */
-export interface CommandLine {
+export interface CommandMessage {
   readonly progress?: JsonObject;
   /** The names of the servers that are starting. */
   readonly starting?: readonly string[];

@@ -52,7 +52,7 @@ export interface TestResponse {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
   readonly text: string;
-  /** The JSON body; for an event stream its last message. */
+  /** The JSON body; for an event stream its last message, for several lines of JSON the last one. */
   readonly json: JsonObject;
 }
 
@@ -116,7 +116,7 @@ function exchange(
 
 function lastMessage(body: string): JsonObject {
   const events = body.split('\n').filter((line) => line.startsWith('data: '));
-  const text = events.at(-1)?.slice('data: '.length) ?? body;
+  const text = events.at(-1)?.slice('data: '.length) ?? body.trimEnd().split('\n').at(-1) ?? '';
   return text.startsWith('{') ? JSON.parse(text) : {};
 }
 

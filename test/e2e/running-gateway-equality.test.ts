@@ -15,6 +15,8 @@ const CONFIG = {
   },
   permissions: { deny: ['mcp__odd__picture'], ask: ['mcp__careful'] },
 };
+const KINDS = { command: process.execPath, args: [join(SERVERS, 'every-kind.mjs')] };
+const WITH_KINDS = { ...CONFIG, mcpServers: { ...CONFIG.mcpServers, kinds: KINDS } };
 const WITH_BROKEN = { ...CONFIG, mcpServers: { ...CONFIG.mcpServers, broken: { command: 'no-such-program' } } };
 
 type Commands = Readonly<Record<string, readonly string[]>>;
@@ -50,6 +52,11 @@ const READS: Commands = {
   'a list that starts no server': ['list', 'prompts', '--no-wait'],
   'a description': ['describe', 'odd.echo'],
   'a description as JSON': ['describe', 'odd.echo', '--json'],
+  'a resource': ['read', 'notes://today'],
+  'a resource as JSON': ['read', 'notes://by-id/7', '--json'],
+  'an unknown resource': ['read', 'notes://todai'],
+  'a prompt with an input request': ['prompt', 'eliciting.letter'],
+  'an unknown prompt': ['prompt', 'eliciting.leter'],
   'a search': ['search', 'echo', '--json'],
 };
 
@@ -76,5 +83,5 @@ verifies('L7', 'calls print the same and end with the same exit codes with and w
 });
 
 verifies('L7', 'lists, descriptions and searches are the same with and without a gateway', async () => {
-  expect(await compare(CONFIG, READS)).toEqual(new Set([0, 2]));
+  expect(await compare(WITH_KINDS, READS)).toEqual(new Set([0, 2]));
 });

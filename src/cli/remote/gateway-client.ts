@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import {
   COMMAND_ROUTES,
-  type CommandLine,
+  type CommandMessage,
   type CommandRoute,
   fromWireError,
   type WireError,
@@ -15,7 +15,7 @@ export interface CommandExchange {
   readonly body: object;
   readonly signal?: AbortSignal | undefined;
   /** Called with each line before the last, and with lines after it while the response stays open. */
-  readonly onLine?: (line: CommandLine) => void;
+  readonly onMessage?: (line: CommandMessage) => void;
 }
 
 /** Sends the requests of one command to a running gateway. */
@@ -57,7 +57,7 @@ export function gatewayClient(gateway: RunningGateway, first: ProvenConnection):
 
   return {
     gateway,
-    async send(route, { body, signal, onLine }) {
+    async send(route, { body, signal, onMessage }) {
       const connection = await connect();
       const headers = { 'content-type': 'application/json', authorization: `Bearer ${gateway.token}` };
       const options = { headers, body: JSON.stringify(body), ...(signal && { signal }) };
@@ -68,7 +68,7 @@ export function gatewayClient(gateway: RunningGateway, first: ProvenConnection):
         throw new GatewayLost(true);
       }
       response.once('end', () => idle.add(connection));
-      return response.statusCode === 200 ? readLines(response, onLine) : refused(response);
+      return response.statusCode === 200 ? readLines(response, onMessage) : refused(response);
     },
     close() {
       for (const connection of connections) connection.close();
@@ -77,19 +77,19 @@ export function gatewayClient(gateway: RunningGateway, first: ProvenConnection):
 }
 
 /** Reads lines until the last one. Lines that come later are read, too. */
-function readLines(response: IncomingMessage, onLine: CommandExchange['onLine']): Promise<unknown> {
+function readLines(response: IncomingMessage, onMessage: CommandExchange['onMessage']): Promise<unknown> {
   return new Promise((resolve, reject) => {
     response.setEncoding('utf8').on('data', splitter(read));
     function read(text: string): void {
       const line = parseLine(text);
       if (line.error) reject(fromWireError(line.error));
       else if ('result' in line) resolve(line.result);
-      else onLine?.(line);
+      else onMessage?.(line);
     }
     response.on('error', () => {}); // `close` follows.
     response.once('close', () => {
       reject(new GatewayLost(true));
-      onLine?.({ withdrawn: true }); // Input requests of a gateway that is gone need no response.
+      onMessage?.({ withdrawn: true }); // Input requests of a gateway that is gone need no response.
     });
   });
 }
@@ -107,9 +107,9 @@ function splitter(onLine: (line: string) => void): (text: string) => void {
   };
 }
 
-function parseLine(text: string): CommandLine {
+function parseLine(text: string): CommandMessage {
   const line = parseJson(text, { numbers: 'exact', keys: 'any' });
-  return isObject(line) ? (line as CommandLine) : { error: notUnderstood };
+  return isObject(line) ? (line as CommandMessage) : { error: notUnderstood };
 }
 
 const notUnderstood: WireError = {

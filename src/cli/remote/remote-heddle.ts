@@ -29,7 +29,7 @@ export function remoteHeddle(client: GatewayClient, { config, wait, capabilities
       const result = await client.send(route, {
         body: { ...common, ...(process.stderr.isTTY && { starting: true }), ...body },
         signal,
-        onLine: (line) => line.starting && starting.publish(line.starting),
+        onMessage: (line) => line.starting && starting.publish(line.starting),
       });
       return result as T;
     } catch (thrown) {
@@ -42,7 +42,8 @@ export function remoteHeddle(client: GatewayClient, { config, wait, capabilities
     dispatch: (call) =>
       dispatch(client, call, { ...common, ...(call.capabilities && { capabilities: call.capabilities }) }),
     catalog: {
-      list: (_by, { signal, waitMs: _, ...query }) => read<Page<Target>>('list', query, signal),
+      list: (_by, { signal, waitMs, ...query }) =>
+        read<Page<Target>>('list', { ...query, ...(waitMs !== undefined && { wait: waitMs > 0 }) }, signal),
       describe: (_by, name, signal) => read<Target>('describe', { name }, signal),
       search: (_by, { text, limit, signal }) =>
         read<readonly Hit[]>('search', { text, ...(limit !== undefined && { limit }) }, signal),
@@ -65,7 +66,7 @@ async function dispatch(client: GatewayClient, call: Call, common: object): Prom
     const result = await client.send('dispatch', {
       body: { ...common, ...toWireCall(call) },
       signal: call.signal,
-      onLine(line) {
+      onMessage(line) {
         if (line.progress) call.onProgress?.(line.progress);
         if (line.target) target = line.target;
         if (line.withdrawn) withdrawn.abort();

@@ -41,6 +41,8 @@ export interface PrivateConnectionsOptions {
 const MAX_CONNECTIONS = 64;
 const MAX_PER_PRINCIPAL = 8;
 const IDLE_MS = 300_000;
+// A user at a terminal reads and thinks between two commands, and expects the same page of a browser.
+const COMMAND_IDLE_MS = 3_600_000;
 const NEVER = new AbortController().signal;
 
 /**
@@ -105,12 +107,12 @@ export class PrivateConnections {
     return open?.feed;
   }
 
-  /** Drains connections that have been idle for 5 minutes and have no subscriptions. */
+  /** Drains connections without subscriptions that have been idle for 5 minutes; those of commands after an hour. */
   sweep(): void {
     const now = this.#clock();
     for (const entry of this.#entries) {
       if (isBusy(entry) || entry.feed?.isWanted()) entry.usedAt = now;
-      else if (now - entry.usedAt >= IDLE_MS) void this.#release(entry, 'drain');
+      else if (now - entry.usedAt >= idleMsOf(entry)) void this.#release(entry, 'drain');
     }
   }
 
@@ -236,3 +238,6 @@ const full = (server: string, reason: string) =>
     delivered: 'no',
     fix: 'Wait until a call in flight has ended, or end a resource subscription, then call again.',
   });
+
+const idleMsOf = ({ openedFor: { caller } }: PrivateConnection): number =>
+  caller.via === 'cli' ? COMMAND_IDLE_MS : IDLE_MS;
