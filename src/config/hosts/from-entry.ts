@@ -43,13 +43,22 @@ export function fromEntry(entry: JsonObject, dialect: HostDialect, report: Repor
     broken = true;
   };
   const { rest, named } = dialect.variables?.from(entry, reject) ?? { rest: entry, named: {} };
-  const { type, ...members } = dialect.unwrap?.(rest) ?? rest;
+  const { type, ...written } = dialect.unwrap?.(rest) ?? rest;
+  const { members, isOff } = withoutSwitch(written, dialect);
   const found = readMembers(members, dialect, { ...report, reject });
   if (found === undefined || broken) return undefined;
   noteOthers(members, dialect, report);
-  const whole = { ...found, ...added(found, named) };
+  if (isOff) report.note('`disabled` becomes `enabled: false`.');
+  const whole = { ...found, ...added(found, named), ...(isOff && { enabled: false }) };
   const kind = kindOf(whole, type, report);
   return kind === undefined ? undefined : finished(whole, kind, report);
+}
+
+/** Takes `disabled` out of the entry of a host without such a setting: its files have it anyway, from other hosts. */
+function withoutSwitch(written: JsonObject, { lenses }: HostDialect): { members: JsonObject; isOff: boolean } {
+  const { disabled, ...members } = written;
+  const isKnown = lenses.some(({ ours }) => ours === 'enabled');
+  return isKnown || typeof disabled !== 'boolean' ? { members: written, isOff: false } : { members, isOff: disabled };
 }
 
 function added(found: JsonObject, named: JsonObject): JsonObject {

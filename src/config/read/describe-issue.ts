@@ -21,6 +21,7 @@ export interface Checked {
 
 const KEY_HINTS: Readonly<Record<string, string>> = {
   transport: 'Write `type` instead of `transport`.',
+  disabled: 'Write `"enabled": false` instead of `disabled`.',
   id: 'Remove `id`; the key in `mcpServers` is the name of the server.',
 };
 

@@ -110,3 +110,47 @@ it.each([own, foreign])('rejects an entry with `__proto__` inside, and one of th
   expect(config.servers.get('a')).toMatchObject({ problem: { level: 'error' } });
   expect(config.problems.map(({ server }) => server)).toEqual([undefined, 'a']);
 });
+
+verifies('C2', 'honours `disabled` and `streamable-http` in a file of other programs; `enabled` wins', async () => {
+  const config = await foreign({
+    mcpServers: {
+      off: { command: 'x', disabled: true },
+      on: { command: 'x', disabled: false },
+      again: { command: 'x', disabled: true, enabled: true },
+      streamed: { type: 'streamable-http', url: 'https://h.example/mcp' },
+    },
+  });
+  expect(messagesOf(config)).toEqual([]);
+  expect([...config.servers.values()].map(({ name, entry }) => [name, entry?.enabled, entry?.type])).toEqual([
+    ['off', false, 'stdio'],
+    ['on', true, 'stdio'],
+    ['again', true, 'stdio'],
+    ['streamed', true, 'http'],
+  ]);
+});
+
+it('warns of a `disabled` that is no boolean, and refuses it in heddle.json with the right name', async () => {
+  const warned = await foreign({ mcpServers: { a: { command: 'x', disabled: 'yes' } } });
+  expect(messagesOf(warned)).toEqual([expect.stringContaining('Write `"enabled": false` instead of `disabled`.')]);
+  expect(warned.servers.get('a')?.entry?.enabled).toBe(true);
+  const refused = await own({ mcpServers: { a: { command: 'x', disabled: true } } });
+  expect(messagesOf(refused)).toEqual([expect.stringMatching(/^error: .*Write `"enabled": false` instead/)]);
+});
+
+verifies('C2', 'reports no unset variable or secret of a disabled server, and every other mistake', async () => {
+  const off = { enabled: false };
+  const config = await own({
+    mcpServers: {
+      env: { command: '${UNSET_A}', args: ['${UNSET_B}'], env: { C: '${secret:unset}' }, ...off },
+      url: { url: '${UNSET_URL}/mcp', headers: { Authorization: 'Bearer ${UNSET}' }, ...off },
+      socket: { type: 'ws', url: 'wss://${UNSET}', ...off },
+      signed: { url: 'https://h.example/', oauth: { clientMetadataUrl: '${UNSET}' }, ...off },
+      wrong: { command: '${a b}', ...off },
+    },
+  });
+  expect(messagesOf(config)).toEqual([expect.stringContaining('is not something Heddle expands')]);
+  for (const name of ['env', 'url', 'socket', 'signed']) {
+    expect(config.servers.get(name)).toMatchObject({ entry: { enabled: false } });
+    expect(config.servers.get(name)?.problem).toBeUndefined();
+  }
+});

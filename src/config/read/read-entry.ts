@@ -1,13 +1,14 @@
 import type * as z from 'zod';
 import type { Json, JsonObject } from '../../core/call.ts';
+import { isObject } from '../../core/json.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
 import type { Problem } from '../config.ts';
-import type { Document, JsonPath } from '../document.ts';
+import type { Document, DocumentFinding, JsonPath } from '../document.ts';
 import type { ServerEntry } from '../schema/schema.ts';
 import { findNameProblem } from '../schema/server-name.ts';
 import { remoteEntry, sdkEntry, stdioEntry } from '../schema/server-schema.ts';
 import { describeIssues, type SchemaIssue } from './describe-issue.ts';
-import { ENTRY_FIELDS, expandObject, type Variables } from './expand.ts';
+import { ENTRY_FIELDS, type ExpandedObject, expandObject, type Variables } from './expand.ts';
 import { keysAt } from './schema-keys.ts';
 
 export interface EntryContext {
@@ -46,20 +47,41 @@ export function readEntry(written: Json, at: JsonPath, context: EntryContext): E
   if (typeof written !== 'object' || written === null || Array.isArray(written)) {
     return fail(`The server \`${name}\` is not an object.`, 'Write `{ "command": … }` or `{ "url": … }`.', 'value');
   }
-  const { value, failed } = expandObject(written as JsonObject, {
-    document,
-    at,
-    fields: ENTRY_FIELDS,
-    variables,
-    folder,
-  });
+  const own = context.foreign ? withOwnNames(written as JsonObject) : (written as JsonObject);
+  const expanded = expandObject(own, { document, at, fields: ENTRY_FIELDS, variables, folder });
+  const failed = own.enabled === false ? expanded.failed.filter(isNotUnset) : expanded.failed;
   if (failed.length > 0) return { problems: failed.map(({ problem }) => ({ ...problem, server: name })) };
+  const value = withPlaceholders(expanded);
   const kind = kindOf(value);
   if (kind === 'both') return fail(`The server \`${name}\` has both \`command\` and \`url\`.`, 'Remove one of them.');
   if (kind === 'neither') {
     return fail(`The server \`${name}\` has neither \`command\` nor \`url\`.`, 'Add one of them.');
   }
   return checkShape(value, at, { ...context, kind });
+}
+
+/** Gives the fields that other hosts' entries have in shared files the names and values of Heddle. */
+function withOwnNames({ disabled, ...entry }: JsonObject): JsonObject {
+  const { type } = entry;
+  const streamable = typeof type === 'string' && /^streamable[-_]?http$/i.test(type);
+  const own = streamable ? { ...entry, type: 'http' } : entry;
+  if (typeof disabled !== 'boolean') return disabled === undefined ? own : { ...own, disabled };
+  return entry.enabled === undefined ? { ...own, enabled: !disabled } : own;
+}
+
+const isNotUnset = ({ problem }: DocumentFinding): boolean => problem.code !== 'VARIABLE_UNSET';
+
+/** Replaces unset variables in addresses of a disabled entry, which is checked although it never starts. */
+function withPlaceholders({ value, failed }: ExpandedObject): JsonObject {
+  if (failed.length === 0) return value;
+  const isSocket = String(value.type).startsWith('ws');
+  const copy = structuredClone(value) as Record<string, Json>;
+  for (const { path } of failed) {
+    if (path[0] === 'url') copy.url = `${isSocket ? 'ws' : 'http'}://unset.invalid/`;
+    if (path[0] === 'oauth' && isObject(copy.oauth))
+      copy.oauth = { ...copy.oauth, [String(path[1])]: 'https://unset.invalid/' };
+  }
+  return copy as JsonObject;
 }
 
 function kindOf({ type, command, url, ...others }: JsonObject): Kind | 'both' | 'neither' {

@@ -29,6 +29,8 @@ export async function inspectServer(
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
   const { status, stderrLines, dropped } = await connectAndList(servers, name, signal);
+  // A disabled server is neither started nor reached, and its variables may be unset.
+  if (status.state === 'disabled') return [connectVerdict(status)];
   const entry = configOf(name)?.entry;
   const isUp = status.state === 'connected';
   const way =
