@@ -1,33 +1,20 @@
 import type { Config } from '../../config/config.ts';
-import { type EditTarget, editTargets } from '../../config/edit/edit-scopes.ts';
-import { emptyFile, withServer, writtenServers } from '../../config/edit/edit-servers.ts';
 import { previewValue } from '../../config/edit/preview.ts';
-import { type Comparison, compareEntry, findImports, type ImportableFile } from '../../config/hosts/find-imports.ts';
+import { type Comparison, findImports, type ImportableFile } from '../../config/hosts/find-imports.ts';
 import { HOSTS, type HostName } from '../../config/hosts/hosts.ts';
 import { readConfig } from '../../config/read-config.ts';
 import type { Json, JsonObject } from '../../core/call.ts';
 import { ERRORS, HeddleError } from '../../core/errors.ts';
 import { quoteCommand } from '../../core/text/visible-text.ts';
-import { readTextFile } from '../../files/edit-file.ts';
 import { type Command, type Input, JSON_OPTION } from '../command.ts';
-import { changeFile, requireJson } from '../edit/change-file.ts';
-import { placesOf, readScope, SCOPE_OPTION } from '../edit/edit-scope.ts';
-import { settleSecrets } from '../edit/move-secrets.ts';
-import type { NamedServer } from '../edit/new-servers.ts';
-import { trustOwn } from '../edit/trust-own.ts';
+import { compareServer } from '../edit/compare-server.ts';
+import { readScope, SCOPE_OPTION } from '../edit/edit-scope.ts';
+import { type Candidate, takeImports } from '../edit/take-imports.ts';
 import { filesOf, readHost, requireNames } from '../input/choose-host.ts';
 import { printJson } from '../print/print-json.ts';
 import { notice, print } from '../print/print-line.ts';
 import { printProblems } from '../print/print-problems.ts';
 import { printTable } from '../print/print-table.ts';
-
-/** A server that can be imported. */
-interface Candidate {
-  readonly name: string;
-  readonly entry: JsonObject;
-  readonly found: ImportableFile;
-  readonly state: Comparison;
-}
 
 export const importServers: Command = {
   summary: 'Show the servers that other hosts have, and take them over with --write.',
@@ -36,7 +23,10 @@ export const importServers: Command = {
   maxPositionals: Number.POSITIVE_INFINITY,
   options: {
     write: { type: 'boolean', help: 'Write them down; without it nothing is changed' },
-    scope: { ...SCOPE_OPTION, help: 'Where to write: user (default), project or local' },
+    scope: {
+      ...SCOPE_OPTION,
+      help: 'Where to write: user, project or local; without it, where the host has the server',
+    },
     force: { type: 'boolean', help: 'Replace servers that are there under the same name' },
     secret: { type: 'boolean', help: 'Move secrets into the secret store without asking' },
     file: { type: 'string', value: 'FILE', help: 'Read this file of the host and no other' },
@@ -45,14 +35,14 @@ export const importServers: Command = {
   async run(input) {
     const [word, ...names] = input.positionals;
     const host = word === undefined ? undefined : readHost(word);
-    const scope = readScope(input) ?? 'user';
+    const scope = readScope(input);
     const file = input.text('file');
     if (file !== undefined && host === undefined) {
       throw new HeddleError('USAGE_INVALID', '--file does not say whose file it is.', { fix: 'Name the host first.' });
     }
     const config = await readConfig();
     const found = await findImports(filesOf(config.projectFolder, host, file));
-    const candidates = found.flatMap((one) => candidatesIn(one, config));
+    const candidates = (await Promise.all(found.map((one) => candidatesIn(one, config)))).flat();
     requireNames(
       names,
       candidates.map(({ name }) => name),
@@ -64,26 +54,28 @@ export const importServers: Command = {
     if (host === undefined && !input.flag('write')) return overview(found, candidates, report, input);
     if (!input.flag('json')) showServers(wanted, host);
     printNotes(found, input);
-    const target = (await editTargets(placesOf(config))).find((one) => one.scope === scope && !one.foreign);
-    if (target === undefined) throw new HeddleError('USAGE_INVALID', `There is no ${scope} scope here.`);
-    if (wanted.length > 0) await take(wanted, { target, project: config.projectFolder, report, input });
-    else if (input.flag('json')) printJson({ ...report, file: target.file, changed: false });
+    if (wanted.length > 0) await takeImports(wanted, { config, scope, report, input });
+    else if (input.flag('json')) printJson({ ...report, changes: [], changed: false, notImported: [] });
     return wanted.length === 0 && hasErrors(found) ? ERRORS.CONFIG_INVALID.exit : 0;
   },
 };
 
-function candidatesIn(found: ImportableFile, config: Config): readonly Candidate[] {
-  return Object.entries(found.servers).map(([name, entry]) => {
-    const state = compareEntry(entry, config.servers.get(name)?.written);
-    return { name, entry, found, state };
-  });
+function candidatesIn(found: ImportableFile, config: Config): Promise<readonly Candidate[]> {
+  const isLive = config.files.some(({ file, state }) => file === found.file && state === 'found');
+  const entries = Object.entries(found.servers);
+  return Promise.all(
+    entries.map(async ([name, entry]) => {
+      const state = await compareServer({ name, entry }, config.servers.get(name)?.written);
+      return { name, entry, found, state, isLive };
+    }),
+  );
 }
 
 function describeFile(found: ImportableFile, candidates: readonly Candidate[]) {
   const { host, scope, file, notes, problems } = found;
   const servers = candidates
     .filter((one) => one.found === found)
-    .map(({ name, entry, state }) => ({ name, state, entry: previewValue(entry) }));
+    .map(({ name, entry, state, isLive }) => ({ name, state, isLive, entry: previewValue(entry) }));
   return { host, scope, file, servers, notes, problems };
 }
 
@@ -112,7 +104,10 @@ function overview(
       ...(['new', 'same', 'different'] as const).map((state) => names(one, state)),
     ]);
     printTable(['HOST', 'SCOPE', 'FILE', 'NEW', 'SAME', 'DIFFERENT'], rows);
-    process.stdout.write('\nNothing was changed. One host in full: heddle import <host>. To take over: --write\n');
+    const live = new Set(candidates.filter(({ isLive }) => isLive).map(({ found: { file } }) => file));
+    process.stdout.write('\n');
+    if (live.size > 0) print(`Heddle reads these files itself, so they need no import: ${[...live].join(', ')}.`);
+    print('Nothing was changed. One host in full: heddle import <host>. To take over: --write');
   }
   printProblems(found.flatMap(({ problems }) => problems));
   return 0;
@@ -141,64 +136,3 @@ function printNotes(found: readonly ImportableFile[], input: Input): void {
 
 const hasErrors = (found: readonly ImportableFile[]) =>
   found.some(({ problems }) => problems.some(({ level }) => level === 'error'));
-
-interface Taking {
-  readonly target: EditTarget;
-  readonly project: string;
-  readonly report: Readonly<Record<string, unknown>>;
-  readonly input: Input;
-}
-
-async function take(wanted: readonly Candidate[], { target, project, report, input }: Taking): Promise<void> {
-  const dryRun = !input.flag('write');
-  const effective: Input = { ...input, flag: (name) => (name === 'dry-run' ? dryRun : input.flag(name)) };
-  const { file, scope } = target;
-  const chosen = firstOfEach(wanted);
-  const isKept = ({ name }: NamedServer, text: string) => !input.flag('force') && namesIn(text).has(name);
-  const first = requireJson(file, await readTextFile(file));
-  const kept = chosen.filter((one) => isKept(one, first)).map(({ name }) => name);
-  const taken = chosen.filter(({ name }) => !kept.includes(name));
-  const servers = await settleSecrets(taken, file, effective); // Only for servers that are written.
-  const edit = (before: string): string => {
-    if (servers.length === 0) return before; // Creates no file without servers.
-    const start = before.trim() === '' ? emptyFile() : before;
-    // Another process may have added one of them since the first read.
-    const fresh = servers.filter((one) => !isKept(one, before));
-    return fresh.reduce((text, { name, entry }) => withServer(text, name, entry), start);
-  };
-  const names = servers.map(({ name }) => name).join(', ');
-  const line = servers.length === 0 ? `${file} was not changed.` : `${names} → ${file} (${scope})`;
-  await changeFile({ file, edit, report: { ...report, scope, kept }, summary: line }, effective);
-  if (!dryRun) await trustTaken(taken, servers, { target, project });
-  for (const name of kept) notice(`${file} has ${name} already; it was kept. --force replaces it.`);
-  if (dryRun && !input.flag('json')) print('Nothing was changed. To take over: --write');
-}
-
-const namesIn = (text: string): ReadonlySet<string> => new Set(text.trim() === '' ? [] : writtenServers(text).keys());
-
-/** Trusts servers imported from the user's own files. Those from a file of the project still need trust. */
-async function trustTaken(
-  taken: readonly Candidate[],
-  servers: readonly NamedServer[],
-  { target, project }: Pick<Taking, 'target' | 'project'>,
-): Promise<void> {
-  const theirs = new Set(taken.filter(({ found }) => found.scope === 'project').map(({ name }) => name));
-  const own = servers.filter(({ name }) => !theirs.has(name));
-  await trustOwn(target, own, project);
-  if (target.scope === 'user' || theirs.size === 0) return;
-  const names = [...theirs].join(', ');
-  notice(`From a file of this project, so still to be trusted: ${names}. Look, then run \`heddle trust\`.`);
-}
-
-/** Returns the first candidate of each name, and prints a notice for others that differ. */
-function firstOfEach(wanted: readonly Candidate[]): readonly Candidate[] {
-  const chosen = new Map<string, Candidate>();
-  for (const one of wanted) {
-    const first = chosen.get(one.name);
-    if (first === undefined) chosen.set(one.name, one);
-    else if (compareEntry(one.entry, first.entry) === 'different') {
-      notice(`${one.name} in ${one.found.file} differs from the one in ${first.found.file}, which is taken.`);
-    }
-  }
-  return [...chosen.values()];
-}

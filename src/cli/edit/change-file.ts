@@ -19,28 +19,44 @@ export interface FileChange {
 
 export const DRY_RUN_OPTION = { type: 'boolean', help: 'Show the change without making it' } as const;
 
+/** A change that was made, or would be made. */
+export interface AppliedChange extends Edited {
+  readonly changed: boolean;
+  /** The texts without secrets. */
+  readonly shown: Edited;
+}
+
+/** Changes a configuration file; a dry run only computes the change. */
+export async function applyChange(
+  { file, edit }: Pick<FileChange, 'file' | 'edit'>,
+  dryRun: boolean,
+): Promise<AppliedChange> {
+  const checked = (before: string) => edit(requireJson(file, before));
+  const { before, after } = dryRun
+    ? await readTextFile(file).then((text) => ({ before: text, after: checked(text) }))
+    : await editFile(file, checked, { home: homeFolder(process.env) });
+  const shown = { before: previewText(before), after: previewText(after) };
+  return { before, after, changed: before !== after, shown };
+}
+
+/** Prints the summary of a change; of a dry run the diff. */
+export function printChange(
+  { file, summary, dryRun }: { readonly file: string; readonly summary: string; readonly dryRun: boolean },
+  { changed, shown }: AppliedChange,
+): void {
+  if (!dryRun) print(summary);
+  else printDiff(file, shown.before, shown.after);
+  if (dryRun && changed && shown.before === shown.after) notice('The change is in values that are not shown.');
+}
+
 /** Changes a configuration file and reports it; with `--dry-run` only shows the diff. */
 export async function changeFile({ file, edit, report, summary }: FileChange, input: Input): Promise<Edited> {
-  const checked = (before: string) => edit(requireJson(file, before));
   const dryRun = input.flag('dry-run');
-  const changed = dryRun
-    ? await readTextFile(file).then((before) => ({ before, after: checked(before) }))
-    : await editFile(file, checked, { home: homeFolder(process.env) });
-  const before = previewText(changed.before);
-  const after = previewText(changed.after);
-  if (input.flag('json')) {
-    printJson({
-      ...report,
-      file,
-      changed: changed.before !== changed.after,
-      ...(dryRun && { diff: diffText(file, before, after) }),
-    });
-  } else if (!dryRun) print(summary);
-  else printDiff(file, before, after);
-  if (dryRun && before === after && changed.before !== changed.after) {
-    notice('The change is in values that are not shown.');
-  }
-  return changed;
+  const change = await applyChange({ file, edit }, dryRun);
+  const { changed, shown } = change;
+  if (!input.flag('json')) printChange({ file, summary, dryRun }, change);
+  else printJson({ ...report, file, changed, ...(dryRun && { diff: diffText(file, shown.before, shown.after) }) });
+  return change;
 }
 
 /** Returns the text if it is valid JSON; else throws the error with its position. */

@@ -1,5 +1,5 @@
 import { homedir } from 'node:os';
-import { resolve } from 'node:path';
+import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { HOST_NAMES, type HostFile, type HostName, hostFiles } from '../../config/hosts/hosts.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
@@ -16,9 +16,18 @@ export function readHost(word: string): HostName {
 
 /** Returns the files in which hosts keep their servers: of all hosts, of one host, or the named file alone. */
 export function filesOf(projectFolder: string, host?: HostName, file?: string): readonly HostFile[] {
-  if (host !== undefined && file !== undefined) return [{ host, scope: 'user', file: resolve(file) }];
   const machine = { platform: process.platform, env: process.env, userHome: homedir(), projectFolder };
-  return hostFiles(machine).filter((one) => host === undefined || one.host === host);
+  const known = hostFiles(machine).filter((one) => host === undefined || one.host === host);
+  if (host === undefined || file === undefined) return known;
+  const path = resolve(file);
+  const usual = known.find((one) => one.file === path);
+  return [{ host, file: path, scope: usual?.scope ?? (isInside(projectFolder, path) ? 'project' : 'user') }];
+}
+
+// A file of the project may come from another author, so its servers stay in the project.
+function isInside(folder: string, file: string): boolean {
+  const path = relative(folder, file);
+  return path !== '' && !isAbsolute(path) && path.split(sep)[0] !== '..';
 }
 
 /** Throws NAME_UNKNOWN unless all names are known. */

@@ -1,14 +1,18 @@
 import { type Node, parseTree } from 'jsonc-parser';
 import type { Json } from '../../core/call.ts';
+import { isPlainValue } from '../read/plain-value.ts';
 import { isSecretName, REDACTED, redact, withoutSecrets } from '../read/redact.ts';
 
 // A default may be the secret itself, so `${NAME:-default}` is not shown.
 const REFERENCE = /^(?:[A-Za-z]+ )?\$\{(?:env:|secret:)?[A-Za-z0-9_.-]+\}$/;
 
-/** Redacts the secret values in the text of a file. Layout, comments and references such as `${TOKEN}` stay. */
+/**
+ * Redacts the secret values in the text of a file. Layout, comments and references such as `${TOKEN}` stay, and so do
+ * values of `env` and `headers` that are plainly no secrets.
+ */
 export function previewText(text: string): string {
   const tree = parseTree(text, [], { allowTrailingComma: true });
-  const hidden = tree === undefined ? [] : hiddenIn(tree, false);
+  const hidden = tree === undefined ? [] : hiddenIn(tree, 'open');
   return hidden.toReversed().reduce((shown, { node, value }) => {
     const { offset, length } = node;
     return shown.slice(0, offset) + JSON.stringify(value) + shown.slice(offset + length);
@@ -30,22 +34,33 @@ interface Hidden {
   readonly value: Json;
 }
 
-function hiddenIn(node: Node, secret: boolean): readonly Hidden[] {
+/** `open`: shown as far as it looks harmless. `variables`: members of `env` or `headers`. `secret`: never shown. */
+type Secrecy = 'open' | 'variables' | 'secret';
+
+function hiddenIn(node: Node, secrecy: Secrecy): readonly Hidden[] {
   const children = node.children ?? [];
   if (node.type === 'object') {
     return children.flatMap(({ children: [name, value] = [] }) =>
-      value === undefined ? [] : hiddenIn(value, secret || isSecretName(String(name?.value))),
+      value === undefined ? [] : hiddenIn(value, secrecyOf(String(name?.value), value, secrecy)),
     );
   }
-  if (node.type === 'array') return children.flatMap((item, index) => hiddenItem(item, children[index - 1], secret));
-  return hiddenLeaf(node, secret ? REDACTED : redact(node.value as Json));
+  const inner = secrecy === 'variables' ? 'secret' : secrecy;
+  if (node.type === 'array') return children.flatMap((item, index) => hiddenItem(item, children[index - 1], inner));
+  return hiddenLeaf(node, inner === 'secret' ? REDACTED : redact(node.value as Json));
+}
+
+function secrecyOf(name: string, value: Node, outer: Secrecy): Secrecy {
+  if (outer === 'secret') return outer;
+  if (outer === 'variables') return value.children === undefined && isPlainValue(name, value.value) ? 'open' : 'secret';
+  if (value.type === 'object' && (name === 'env' || name === 'headers')) return 'variables';
+  return isSecretName(name) ? 'secret' : outer;
 }
 
 // The argument after a flag such as `--token` is redacted.
-function hiddenItem(item: Node, before: Node | undefined, secret: boolean): readonly Hidden[] {
-  if (item.children !== undefined || typeof before?.value !== 'string') return hiddenIn(item, secret);
+function hiddenItem(item: Node, before: Node | undefined, secrecy: Secrecy): readonly Hidden[] {
+  if (item.children !== undefined || typeof before?.value !== 'string') return hiddenIn(item, secrecy);
   const [, shown = null] = redact([before.value, item.value as Json]) as readonly Json[];
-  return hiddenLeaf(item, secret ? REDACTED : shown);
+  return hiddenLeaf(item, secrecy === 'secret' ? REDACTED : shown);
 }
 
 function hiddenLeaf(node: Node, shown: Json): readonly Hidden[] {

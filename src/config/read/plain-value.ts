@@ -1,0 +1,25 @@
+import type { Json } from '../../core/call.ts';
+import { redact } from './redact.ts';
+
+/** Parts of the names of variables and headers whose values are never shown. */
+const PRIVATE_NAME =
+  /pass|secret|token|key|auth|cred|cookie|session|sign|cert|jwt|bearer|salt|seed|private|dsn|webhook|wallet|mnemonic/i;
+const PRIVATE_WORD = /(?:^|[_.-])(?:pat|pw|pwd|pin|otp|sid|conn|connection|license|licence)(?:[_.-]|$)/i;
+const MAX_CHARS = 200;
+const LONGEST_WORD = 24;
+const LONGEST_MIXED_WORD = 10;
+
+/** Tells whether the value of a variable or header can be shown: neither its name nor its form is that of a secret. */
+export function isPlainValue(name: string, value: Json): boolean {
+  if (typeof value !== 'string') return typeof value !== 'object' || value === null;
+  if (PRIVATE_NAME.test(name) || PRIVATE_WORD.test(name) || value.length > MAX_CHARS) return false;
+  // A query may carry a key, and so may the user in a URL.
+  if (/:\/\/[^/]*@|[?#]/.test(value) || redact(value) !== value) return false;
+  return (value.match(/[A-Za-z0-9]+/g) ?? []).every(isPlainWord);
+}
+
+// Generated keys are long words, or shorter ones of letters and digits.
+function isPlainWord(word: string): boolean {
+  const isMixed = /[A-Za-z]/.test(word) && /\d/.test(word);
+  return word.length <= (isMixed ? LONGEST_MIXED_WORD : LONGEST_WORD);
+}
