@@ -107,7 +107,7 @@ function overview(): string {
     `  heddle ${''.padEnd(width)} ${STATUS.summary}`,
     ...rows,
     '',
-    'Example: heddle call filesystem.fs_read_file path=README.md',
+    'Example: heddle call <server>.<tool> name=value',
     'More:    heddle <command> --help',
   ].join('\n');
 }

@@ -21,7 +21,7 @@ export const call: Command = {
     'key=@file is the text of a file, key:=@file its JSON, key=@- stdin, and key=@@x the text @x.',
   ],
   examples: [
-    'heddle call filesystem.fs_read_file path=README.md',
+    'heddle call github.get_issue number=7',
     'heddle call everything get-sum a=1 b=2',
     `heddle call github.create_issue --args '{"title":"Broken"}' body=@report.md labels=bug,ui --yes`,
     'heddle call http://localhost:3001/mcp echo message=hi',

@@ -11,7 +11,7 @@ import { withRunningHeddle } from '../with-heddle.ts';
 export const describe: Command = {
   summary: 'Show a tool, prompt or resource in full: what it does, what it takes, what Heddle knows of it.',
   usage: 'heddle describe <server.tool | server.prompt | uri> [--no-wait]',
-  examples: ['heddle describe filesystem.fs_read_file'],
+  examples: ['heddle describe github.create_issue'],
   maxPositionals: 1,
   options: {
     'no-wait': NO_WAIT_OPTION,

@@ -30,6 +30,7 @@ import { openOptions } from '../with-heddle.ts';
 const DRAIN_NOTICE_MS = 500;
 const MAX_PORT = 65_535;
 const PORTS_TO_TRY = 20;
+const FILES = 'filesystem';
 
 export const up: Command = {
   summary: 'Start the gateway: one MCP endpoint for all your servers.',
@@ -90,7 +91,7 @@ async function serveUntil(signal: AbortSignal, heddle: Heddle, input: Input): Pr
     if (other) notice(`Another gateway is running at ${other.url}; other commands keep using that one.`);
     else await announceGateway(home, note);
     if (input.flag('json')) process.stdout.write(`${JSON.stringify({ url, token, pid })}\n`);
-    else welcome(url, token);
+    else welcome({ url, token, example: await exampleCall(heddle) });
     following = followReloads(heddle, signal, () =>
       updateDigest(home, note, heddle.configurationDigest(localCaller(), proofKey)),
     );
@@ -147,7 +148,22 @@ function cannotListen(cause: unknown, host: string, port: number): unknown {
   });
 }
 
-function welcome(url: string, token: string): void {
+/** Returns a call of the built-in file tools, unless they are switched off or another server has their name. */
+async function exampleCall(heddle: Heddle): Promise<string> {
+  const servers = await heddle.servers.list(localCaller());
+  const isThere = servers.some(
+    ({ name, scope, state }) => name === FILES && scope === 'builtin' && state !== 'disabled',
+  );
+  return isThere ? `\n  npx heddle call ${FILES}.fs_read_file path=README.md` : '';
+}
+
+interface Welcome {
+  readonly url: string;
+  readonly token: string;
+  readonly example: string;
+}
+
+function welcome({ url, token, example }: Welcome): void {
   const { bold } = colors;
   const request = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
   process.stdout.write(`${bold('Heddle is up.')}
@@ -156,8 +172,7 @@ function welcome(url: string, token: string): void {
   Token         ${bold(token)}
 
 Try, in another terminal:
-  npx heddle list tools
-  npx heddle call filesystem.fs_read_file path=README.md
+  npx heddle list tools${example}
   curl -s ${url} -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' -d '${request}'
 
 Ctrl-C stops it.

@@ -114,14 +114,57 @@ verifies('C12', 'import writes into the given scope, and reads a given file', as
   expect(Object.keys(JSON.parse(await text('project/.heddle/local.json')).mcpServers)).toEqual(['github', 'time']);
 });
 
-verifies('C12', 'import does not report servers that it keeps as written', async () => {
+verifies('C12', 'import does not copy a server that is there already, and does not report it as written', async () => {
   const { heddle, path } = await machine({ [DESK]: CURSOR });
   expect(heddle('import', 'cursor', '--write').stderr).toContain('GITHUB_TOKEN looks like a secret');
   const again = heddle('import', 'cursor', '--write');
   expect(again.stderr).not.toContain('looks like a secret');
-  expect(again.stderr).toContain(`${path(HOME)} has github already; it was kept.`);
-  expect(again.stdout).toContain(`${path(HOME)} was not changed.`);
+  expect(again.stderr).toContain(`${path(HOME)} has the same already, so nothing is copied: github, time.`);
+  expect(again.stdout).toContain('Nothing had to be imported.');
   expect(again.stdout).not.toContain('→');
+});
+
+verifies(
+  'C12',
+  'import keeps each server in the scope of its file, and leaves files alone that Heddle reads',
+  async () => {
+    const live = { command: 'live-server' };
+    const { heddle, path, text } = await machine({
+      [DESK]: { mcpServers: { time: CURSOR.mcpServers.time, filesystem: { command: 'files-server' } } },
+      'home/.claude.json': { mcpServers: { mine: live } },
+      'project/.mcp.json': { mcpServers: { live } },
+      'project/.vscode/mcp.json': { servers: { docs: { type: 'stdio', command: 'docs-server' } } },
+    });
+    const { code, stderr, stdout } = heddle('import', '--write');
+    expect(code).toBe(0);
+    expect(Object.keys(JSON.parse(await text(HOME)).mcpServers)).toEqual(['time', 'filesystem']);
+    expect(Object.keys(JSON.parse(await text('project/heddle.json')).mcpServers)).toEqual(['docs']);
+    expect(stderr).toContain(`Heddle reads ${path('project/.mcp.json')} itself, so nothing is copied: live.`);
+    expect(stderr).toContain(`Heddle reads ${path('home/.claude.json')} itself, so nothing is copied: mine.`);
+    expect(stderr).toContain('filesystem replaces the server of that name that comes with Heddle.');
+    expect(stderr).toContain('still to be trusted: docs.');
+    expect(stdout).toContain(`docs → ${path('project/heddle.json')} (project)`);
+
+    const again = JSON.parse(heddle('import', '--write', '--json').stdout);
+    expect(again).toMatchObject({
+      changes: [],
+      changed: false,
+      notImported: ['mine', 'live', 'time', 'filesystem', 'docs'],
+    });
+    // A scope that the user names is taken; so is `--force`.
+    heddle('import', 'claude-code', 'live', '--write', '--scope', 'user');
+    expect(JSON.parse(await text(HOME)).mcpServers.live).toEqual(live);
+    heddle('import', 'claude-code', 'live', '--write', '--force');
+    expect(JSON.parse(await text('project/heddle.json')).mcpServers.live).toEqual(live);
+  },
+);
+
+verifies('C12', 'import finds a server the same after its secrets were moved into the secret store', async () => {
+  const { heddle } = await machine({ [DESK]: CURSOR });
+  expect(heddle('import', 'cursor', '--write', '--secret')).toMatchObject({ code: 0 });
+  const { stderr, stdout } = heddle('import', 'cursor', '--write');
+  expect(stderr).toContain('so nothing is copied: github, time.');
+  expect(stdout).toContain('Nothing had to be imported.');
 });
 
 verifies(
