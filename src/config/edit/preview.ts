@@ -1,5 +1,6 @@
 import { type Node, parseTree } from 'jsonc-parser';
 import type { Json } from '../../core/call.ts';
+import { isObject } from '../../core/json.ts';
 import { isPlainValue } from '../read/plain-value.ts';
 import { isSecretName, REDACTED, redact, withoutSecrets } from '../read/redact.ts';
 
@@ -24,9 +25,22 @@ export function previewValue(value: Json): Json {
   return JSON.parse(previewText(JSON.stringify(value))) as Json;
 }
 
-/** Redacts an expanded value; strings that were written with `${secret:…}` are redacted too. */
+/** Redacts an expanded value; variables and headers that were written with a reference are redacted too. */
 export function previewExpanded(value: Json, written: Json | undefined): Json {
-  return previewValue(withoutSecrets(value, written));
+  return previewValue(withoutReferences(withoutSecrets(value, written), written));
+}
+
+// The value behind a reference is kept out of the file, so it may be a secret of any form.
+function withoutReferences(value: Json, written: Json | undefined): Json {
+  if (!isObject(value) || !isObject(written)) return value;
+  const fields = ['env', 'headers'].flatMap((field) => {
+    const [values, texts] = [value[field], written[field]];
+    if (!isObject(values) || !isObject(texts)) return [];
+    const hasReference = (name: string) => String(texts[name] ?? '').includes('${');
+    const shown = Object.entries(values).map(([name, one]) => [name, hasReference(name) ? REDACTED : one]);
+    return [[field, Object.fromEntries(shown)] as const];
+  });
+  return { ...value, ...Object.fromEntries(fields) };
 }
 
 interface Hidden {

@@ -5,6 +5,7 @@ import { redact } from './redact.ts';
 const PRIVATE_NAME =
   /pass|secret|token|key|auth|cred|cookie|session|sign|cert|jwt|bearer|salt|seed|private|dsn|webhook|wallet|mnemonic/i;
 const PRIVATE_WORD = /(?:^|[_.-])(?:pat|pw|pwd|pin|otp|sid|conn|connection|license|licence)(?:[_.-]|$)/i;
+const PLAIN_TEXT = /^[\p{L}\p{N} .,:;/\\@~+*_()|-]*$/u;
 const MAX_CHARS = 200;
 const LONGEST_WORD = 24;
 const LONGEST_MIXED_WORD = 10;
@@ -13,8 +14,8 @@ const LONGEST_MIXED_WORD = 10;
 export function isPlainValue(name: string, value: Json): boolean {
   if (typeof value !== 'string') return typeof value !== 'object' || value === null;
   if (PRIVATE_NAME.test(name) || PRIVATE_WORD.test(name) || value.length > MAX_CHARS) return false;
-  // A query may carry a key, and so may the user in a URL.
-  if (/:\/\/[^/]*@|[?#]/.test(value) || redact(value) !== value) return false;
+  // A query may carry a key, and so may the user in a URL, a default, or quoted text.
+  if (!PLAIN_TEXT.test(value) || /:\/\/[^/]*@/.test(value) || redact(value) !== value) return false;
   return (value.match(/[A-Za-z0-9]+/g) ?? []).every(isPlainWord);
 }
 
