@@ -53,6 +53,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'Find out what does not work, and why',
     load: async () => (await import('./commands/doctor.ts')).doctor,
   },
+  completion: {
+    summary: 'Print a completion script for a shell',
+    load: async () => (await import('./commands/completion.ts')).completion,
+  },
   version: { summary: 'Show the version', load: async () => (await import('./commands/version.ts')).version },
 };
 const STATUS: Entry = {
@@ -78,6 +82,9 @@ function allowClosedPipe(error: NodeJS.ErrnoException): void {
 async function run(argv: readonly string[]): Promise<number> {
   const [first, ...rest] = argv;
   if (first === '--version' || first === '-v' || first === '-V') return run(['version', ...rest]);
+  if (first === '__complete') {
+    return (await import('./commands/complete-words.ts')).printCandidates(rest, COMMANDS);
+  }
   if (first === 'help' || first === '--help' || first === '-h') return help(rest[0]);
   if (first === undefined || first.startsWith('-')) return runCommand(await STATUS.load(), argv);
   const entry = Object.hasOwn(COMMANDS, first) ? COMMANDS[first] : undefined;

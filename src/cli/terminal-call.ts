@@ -74,11 +74,11 @@ export async function bindTyped(heddle: CommandHeddle, call: Call, typed: TypedA
   if (typed.named.size === 0) return typed.whole;
   const target = await heddle.catalog.describe(caller, name, signal).catch(() => undefined);
   if (target?.kind !== 'tool') return unbound(typed);
-  const [{ bindArguments }, { signatureOf }] = await Promise.all([
+  const [{ bindArguments }, { functionSignature }] = await Promise.all([
     import('./input/bind-arguments.ts'),
-    import('./print/signature.ts'),
+    import('./print/function-signature.ts'),
   ]);
-  const signature = signatureOf(target, target.shownAs ?? target.name);
+  const signature = functionSignature(target, target.shownAs ?? target.name);
   return bindArguments(typed, { name, inputSchema: target.definition.inputSchema, signature });
 }
 

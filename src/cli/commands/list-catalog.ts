@@ -7,10 +7,11 @@ import type { ListQuery } from '../../heddle.ts';
 import type { Input } from '../command.ts';
 import type { CommandHeddle } from '../command-heddle.ts';
 import { localCaller } from '../local-caller.ts';
+import { callName, functionSignature } from '../print/function-signature.ts';
 import { catalogOptions, findMissing, missingRows, printMissing, whileStarting } from '../print/missing-servers.ts';
 import { type Column, printColumns } from '../print/print-columns.ts';
 import { printJson } from '../print/print-json.ts';
-import { notice } from '../print/print-line.ts';
+import { notice, print } from '../print/print-line.ts';
 import { printFileProblems } from '../print/print-problems.ts';
 import { withRunningHeddle } from '../with-heddle.ts';
 
@@ -22,16 +23,22 @@ export function listCatalog(kind: Kind, input: Input): Promise<number> {
   const files = brokenFiles();
   return withRunningHeddle(input, { ...catalogOptions(input), onProblems: files.note }, async (heddle) => {
     const filter = await readFilter(heddle, by, input);
-    const found = await whileStarting(heddle, by, () => listAll(heddle, by, { kind, ...filter }));
+    const found = await whileStarting(heddle, by, () => listEntries(heddle, by, { kind, ...filter }));
     if (found.length === 0 && filter.category !== undefined) await requireCategory(heddle, by, filter.category);
     const missing = await findMissing(heddle, by, filter.server);
-    if (input.flag('json')) printJson([...found.map(toRow), ...missingRows(missing)]);
-    else if (found.length > 0) printColumns(COLUMNS[kind], found);
+    const signatures = input.flag('signatures');
+    if (input.flag('json')) printJson([...found.map((one) => toRow(one, signatures)), ...missingRows(missing)]);
+    else if (found.length > 0) printEntries(found, kind, signatures);
     else notice(`There are no ${kind}s${filter.server === undefined ? '' : ` of ${filter.server}`}.`);
     files.printNotes();
     printMissing(missing);
     return 0;
   });
+}
+
+function printEntries(found: readonly Target[], kind: Kind, signatures: boolean): void {
+  if (signatures) for (const one of found) print(functionSignature(one, callName(one)));
+  else printColumns(COLUMNS[kind], found);
 }
 
 /** Runs `heddle list categories`. */
@@ -56,7 +63,11 @@ export function listCategories(input: Input): Promise<number> {
 }
 
 /** Lists all pages of a kind of entries. */
-export async function listAll(heddle: CommandHeddle, by: Caller, query: ListQuery): Promise<readonly Target[]> {
+export async function listEntries(
+  heddle: Pick<CommandHeddle, 'catalog'>,
+  by: Caller,
+  query: ListQuery,
+): Promise<readonly Target[]> {
   const found: Target[] = [];
   let cursor: string | undefined;
   do {
@@ -134,10 +145,12 @@ function argumentsOf({ arguments: list }: JsonObject): readonly string[] {
     .map(({ name, required }) => (required === true ? String(name) : `[${name}]`));
 }
 
-function toRow({ publicName, kind, servers, definition, facts, flags, invalid, digest }: Target): object {
+function toRow(target: Target, withSignature: boolean): object {
+  const { publicName, kind, servers, definition, facts, flags, invalid, digest } = target;
+  const signature = withSignature ? functionSignature(target, callName(target)) : undefined;
   const { title, description, inputSchema, arguments: takes, mimeType, size } = definition;
   const written = { title, description, mimeType, size, arguments: takes, inputSchema };
-  return { name: publicName, kind, servers, ...written, facts, flags, invalid, digest };
+  return { name: publicName, kind, servers, signature, ...written, facts, flags, invalid, digest };
 }
 
 /** Prints problems of whole files before the list, and a notice below it: entries of those files may be missing. */

@@ -4,7 +4,7 @@ import { NO_WAIT_OPTION } from '../print/missing-servers.ts';
 import { listCatalog, listCategories } from './list-catalog.ts';
 import { listServers } from './list-servers.ts';
 
-const OWN_OPTIONS = ['check', 'server', 'category', 'no-wait'] as const;
+const OWN_OPTIONS = ['check', 'server', 'category', 'no-wait', 'signatures'] as const;
 
 interface List {
   readonly run: (input: Input) => Promise<number>;
@@ -19,7 +19,7 @@ const inCatalog = (kind: Parameters<typeof listCatalog>[0]): List => ({
 
 const LISTS: Readonly<Record<string, List>> = {
   servers: { run: listServers, takes: ['check'] },
-  tools: inCatalog('tool'),
+  tools: { ...inCatalog('tool'), takes: ['server', 'category', 'no-wait', 'signatures'] },
   resources: inCatalog('resource'),
   templates: inCatalog('template'),
   prompts: inCatalog('prompt'),
@@ -33,6 +33,7 @@ export const list: Command = {
   examples: [
     'heddle list tools',
     'heddle list tools --server github --category issues --json',
+    'heddle list tools --signatures',
     'heddle list servers --check --json',
   ],
   maxPositionals: 1,
@@ -40,6 +41,7 @@ export const list: Command = {
     check: { type: 'boolean', help: 'Connect every server first, to see whether it works' },
     server: { type: 'string', value: 'NAME', help: 'Only what this server has' },
     category: { type: 'string', value: 'NAME', help: 'Only what is in this category' },
+    signatures: { type: 'boolean', help: 'Show each tool as a function with the types of its arguments' },
     'no-wait': NO_WAIT_OPTION,
     config: CONFIG_OPTION,
     'trust-project': TRUST_OPTION,

@@ -7,12 +7,12 @@ import { bindArguments } from '../input/bind-arguments.ts';
 import { readArguments, type TypedArguments, unbound } from '../input/read-arguments.ts';
 import { type NamedWords, splitName, wholeName } from '../input/target-name.ts';
 import { localCaller } from '../local-caller.ts';
+import { callName, functionSignature } from '../print/function-signature.ts';
 import { printJson } from '../print/print-json.ts';
 import { printMessages } from '../print/print-messages.ts';
-import { callName, signatureOf } from '../print/signature.ts';
 import { ARGS_OPTION, RUN_OPTIONS, runAtTerminal, runOptions, terminalCall } from '../terminal-call.ts';
 import { withRunningHeddle } from '../with-heddle.ts';
-import { listAll } from './list-catalog.ts';
+import { listEntries } from './list-catalog.ts';
 
 export const prompt: Command = {
   summary: 'Get a prompt and print its messages.',
@@ -64,7 +64,7 @@ async function getPrompt(heddle: CommandHeddle, typed: TypedArguments, { named, 
 async function findPrompt(heddle: CommandHeddle, { caller, name, signal }: Call): Promise<Target | undefined> {
   const found = await heddle.catalog.describe(caller, name, signal).catch(() => undefined);
   if (found?.kind !== 'tool') return found?.kind === 'prompt' ? found : undefined;
-  const prompts = await listAll(heddle, caller, { kind: 'prompt', waitMs: 0 });
+  const prompts = await listEntries(heddle, caller, { kind: 'prompt', waitMs: 0 });
   return prompts.find((one) => one.publicName === name || callName(one) === name);
 }
 
@@ -82,7 +82,7 @@ function bindTexts(typed: TypedArguments, name: string, target: Target): JsonObj
   const input = bindArguments(typed, {
     name,
     inputSchema,
-    signature: signatureOf(target, target.shownAs ?? target.name),
+    signature: functionSignature(target, target.shownAs ?? target.name),
   });
   const [wrong] = Object.keys(input).filter((key) => typeof input[key] !== 'string');
   if (wrong !== undefined) {

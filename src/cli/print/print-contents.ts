@@ -5,7 +5,7 @@ import { isObject } from '../../core/json.ts';
 import { escapeControlCharacters } from './escape-control.ts';
 import { notice } from './print-line.ts';
 
-/** One item of `resources/read`, decoded. */
+/** A decoded item of `resources/read`. */
 interface ReadItem {
   readonly uri: string;
   readonly type: string | undefined;

@@ -2,6 +2,7 @@ import colors from 'picocolors';
 import type { Facts, Json, JsonObject, Target } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import { following, indented, indentedJson, oneLine } from './escape-control.ts';
+import { functionSignature } from './function-signature.ts';
 
 /** Prints a tool, prompt or resource in full. Control characters from its server are escaped. */
 export function printTarget(target: Target): void {
@@ -10,6 +11,7 @@ export function printTarget(target: Target): void {
   const lines = [
     titled(target),
     '',
+    ...(kind === 'tool' || kind === 'prompt' ? [shownSignature(target), ''] : []),
     ...(invalid === undefined ? [] : [row('invalid', invalid), '']),
     typeof description === 'string' ? indented(description, process.stdout) : 'It has no description.',
     '',
@@ -25,6 +27,8 @@ export function printTarget(target: Target): void {
   process.stdout.write(`${colors.bold(oneLine(publicName))}\n${lines.join('\n')}\n`);
 }
 
+const shownSignature = (target: Target) =>
+  following('', functionSignature(target, target.shownAs ?? target.name), process.stdout);
 const row = (title: string, text: string) => following(title.padEnd(9), oneLine(text), process.stdout);
 const json = (title: string, value: Json) => ['', `${title.padEnd(9)}${indentedJson(value, process.stdout)}`];
 

@@ -4,12 +4,13 @@ import { declaredArguments, resolveReference, typesOf } from '../input/declared-
 import { oneLine } from './escape-control.ts';
 
 const MAX_CHARS = 160;
+const MAX_RESULT_CHARS = 80;
 const MAX_NAME_CHARS = 80;
 const MAX_MEMBERS = 6;
 const MAX_DEPTH = 4;
 
 /** Formats a tool like a TypeScript function: `get-sum(a: number, b?: number) -> { sum: number }`, on one line. */
-export function signatureOf({ kind, definition }: Target, name: string): string {
+export function functionSignature({ kind, definition }: Target, name: string): string {
   if (kind === 'prompt') return oneLine(`${name}(${shortened(promptParameters(definition))})`);
   const { inputSchema, outputSchema } = definition;
   const { names, required, schemasOf } = declaredArguments(inputSchema);
@@ -19,13 +20,15 @@ export function signatureOf({ kind, definition }: Target, name: string): string 
     return parameter(one, required.includes(one), [...types].join(' | '));
   });
   const result =
-    outputSchema === undefined ? '' : ` -> ${cut(typeText(outputSchema, { root: outputSchema, depth: 0 }))}`;
+    outputSchema === undefined
+      ? ''
+      : ` -> ${cut(typeText(outputSchema, { root: outputSchema, depth: 0 }), MAX_RESULT_CHARS)}`;
   return oneLine(`${cut(name)}(${shortened(parameters)})${result}`);
 }
 
-/** Returns the name to call a tool or prompt by, as `server.tool`. */
-export const callName = ({ group, shownAs, publicName }: Target): string =>
-  group === undefined || shownAs === undefined ? publicName : `${group}.${shownAs}`;
+/** Returns the name to call a tool or prompt by: `server.tool`, unless that cannot be typed. */
+export const callName = ({ group, shownAs, publicName, flags }: Target): string =>
+  group === undefined || shownAs === undefined || flags.includes('unprintable') ? publicName : `${group}.${shownAs}`;
 
 function promptParameters({ arguments: list }: JsonObject): readonly string[] {
   return (Array.isArray(list) ? list : [])
@@ -55,7 +58,7 @@ function shortened(parameters: readonly string[]): string {
   return kept.length === parameters.length ? kept.join(', ') : `${kept.join(', ')}, …`;
 }
 
-const cut = (text: string): string => (text.length > MAX_CHARS ? `${text.slice(0, MAX_CHARS)}…` : text);
+const cut = (text: string, max = MAX_CHARS): string => (text.length > max ? `${text.slice(0, max)}…` : text);
 
 interface Position {
   /** The schema that references point into. */
@@ -90,13 +93,20 @@ function nameOfType(type: string, schema: JsonObject, at: Position): string {
       return 'number';
     case 'array': {
       const element = Array.isArray(schema.items) ? 'unknown' : typeText(schema.items, at);
-      return element.includes(' ') ? `(${element})[]` : `${element}[]`;
+      return isUnion(element) ? `(${element})[]` : `${element}[]`;
     }
     case 'object':
       return objectType(schema, at);
     default:
       return type;
   }
+}
+
+/** Tests for a `|` outside of braces. */
+function isUnion(type: string): boolean {
+  let outside = type;
+  for (let depth = 0; depth <= MAX_DEPTH; depth++) outside = outside.replace(/\{[^{}]*\}/g, '');
+  return outside.includes(' | ');
 }
 
 function objectType({ properties, required, additionalProperties }: JsonObject, at: Position): string {
