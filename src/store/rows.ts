@@ -66,6 +66,7 @@ export function toServerRow(memory: CachedServer): ServerRow {
     abilities: finite(memory.capabilitySet),
     signature: storable(memory.signature),
     era: memory.era,
+    transport: memory.urlTransport ?? null,
     tools: JSON.stringify(memory.lists.tools),
     resources: JSON.stringify(memory.lists.resources),
     templates: JSON.stringify(memory.lists.templates),
@@ -76,12 +77,20 @@ export function toServerRow(memory: CachedServer): ServerRow {
 
 /** Skips rows that cannot be parsed; their servers are listed again. */
 export function fromServerRows(rows: readonly ServerRow[]): readonly CachedServer[] {
-  return rows.flatMap(({ server, abilities, signature, era, at, ...texts }) => {
+  return rows.flatMap(({ server, abilities, signature, era, transport, at, ...texts }) => {
     const [tools, resources, templates, prompts] = [texts.tools, texts.resources, texts.templates, texts.prompts].map(
       parse,
     );
     const lists = { tools, resources, templates, prompts };
-    return hasAll(lists) ? [{ server, capabilitySet: abilities, signature, era, at, lists }] : [];
+    const found = {
+      server,
+      capabilitySet: abilities,
+      signature,
+      era,
+      at,
+      ...(transport && { urlTransport: transport }),
+    };
+    return hasAll(lists) ? [{ ...found, lists }] : [];
   });
 }
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../core/call.ts';
 
-/** The lists and the era of a server, as of its last connection. */
+/** The lists, the era and the transport of a server, as of its last connection. */
 export interface CachedServer {
   readonly server: string;
   /** The signature of the entry that was connected. Another command or URL is another server. */
@@ -8,6 +8,8 @@ export interface CachedServer {
   /** The client capabilities of the listing (`capabilitiesKey`). Some servers list more tools to capable clients. */
   readonly capabilitySet: number;
   readonly era: 'legacy' | 'modern';
+  /** The transport, if it was found out at the connect: `url` without a fixed one. */
+  readonly urlTransport?: 'http' | 'sse';
   /** The time at which the era was probed. */
   readonly at: number;
   /** The lists, unchanged. */

@@ -35,6 +35,7 @@ export interface ServerRow {
   readonly abilities: number;
   readonly signature: string;
   readonly era: 'legacy' | 'modern';
+  readonly transport: 'http' | 'sse' | null;
   readonly tools: string;
   readonly resources: string;
   readonly templates: string;

@@ -26,10 +26,15 @@ export interface Agreement {
   readonly instructions: string | undefined;
 }
 
+/** The transports that a `url` without a fixed one may speak. */
+export type UrlTransport = 'http' | 'sse';
+
 /** An open connection to one MCP server. It closes once; a new connection is a new object. */
 export interface Connection {
   readonly server: string;
   readonly agreement: Agreement;
+  /** The transport in use, for a server whose transport is found out at the connect. */
+  readonly urlTransport?: UrlTransport;
   /** Sends a call. Returns the verbatim result or the input requests of the server. Throws UpstreamError. */
   send(call: ResolvedCall): Promise<Result>;
   /** Returns all pages of one list, with verbatim items; empty when the server does not declare the list. */
@@ -63,6 +68,8 @@ export interface ConnectOptions {
   readonly server: string;
   readonly signal: AbortSignal;
   readonly known: Era | undefined;
+  /** The transport of an earlier connect: tried first. */
+  readonly urlTransport?: UrlTransport | undefined;
   /** Deadline of the handshake and of each request for a list; 15 s unless given. */
   readonly timeoutMs?: number;
   /** The only protocol version to use, if the server entry sets one. */

@@ -201,7 +201,7 @@ it('checks a server: the agreed protocol, or the reason of the failure and a fix
   const { servers } = await open({ good: odd(), dies: odd('dies'), off: { ...odd(), enabled: false } });
   await expect(checkServer(servers, 'good', signal)).resolves.toMatchObject({
     level: 'ok',
-    message: expect.stringMatching(/^connected in \d+ ms, protocol 2025-11-25 \(legacy\), 5 tools$/),
+    message: expect.stringMatching(/^connected in \d+ ms over \S+, protocol 2025-11-25 \(legacy\), 5 tools$/),
   });
   await expect(checkServer(servers, 'dies', signal)).resolves.toMatchObject({
     level: 'error',

@@ -199,6 +199,14 @@ function serversContract(bench: Bench): void {
     expect(JSON.stringify((await servers.all())[0]?.lists)).toBe(JSON.stringify(lists));
   });
 
+  verifies('C2', 'keeps the transport that was found out for a URL, and forgets it with the next entry', async () => {
+    const { servers } = bench.store;
+    await servers.remember({ ...memory, urlTransport: 'sse' });
+    expect(await servers.all()).toEqual([{ ...memory, urlTransport: 'sse' }]);
+    await servers.remember(memory);
+    expect(await servers.all()).toEqual([memory]);
+  });
+
   verifies('T11', 'replaces the era of a server by the newest one', async () => {
     const { servers } = bench.store;
     await servers.remember(memory);

@@ -36,7 +36,8 @@ function aboutAdHoc(error: HeddleError, { entry: { url } }: AdHocServer): Heddle
     return reworded(error, { message, fix: 'Check the address, and that a server listens there.' });
   }
   if (fix.includes('`timeoutMs`')) return reworded(error, { fix: 'Call again, with a longer `--timeout`.' });
-  if (fix.includes('`url`')) return reworded(error, { fix: 'Call the new address, if you trust it.' });
+  if (details.target !== undefined) return reworded(error, { fix: 'Call the new address, if you trust it.' });
+  if (fix.includes('`url`')) return reworded(error, { fix: 'Check that this is the address of its MCP endpoint.' });
   if (!fix.includes('heddle doctor')) return error;
   const known =
     typeof url === 'string' ? 'Check that an MCP server answers there.' : 'Run the command by hand to see why.';

@@ -4,12 +4,13 @@ import { readConfig } from '../../config/read-config.ts';
 import type { Json } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
-import { CONFIG_OPTION, type Command, JSON_OPTION, TRUST_OPTION } from '../command.ts';
+import { CONFIG_OPTION, type Command, type Input, JSON_OPTION, TRUST_OPTION } from '../command.ts';
 import { oneName } from '../edit/edit-scope.ts';
+import { localCaller } from '../local-caller.ts';
 import { indentedJson, oneLine } from '../print/escape-control.ts';
 import { printJson } from '../print/print-json.ts';
 import { printProblems } from '../print/print-problems.ts';
-import { openOptions } from '../with-heddle.ts';
+import { openOptions, withRunningHeddle } from '../with-heddle.ts';
 
 export const get: Command = {
   summary: 'Show one server as it is written and as it is in force; secrets stay hidden.',
@@ -26,21 +27,32 @@ export const get: Command = {
     const written = server.written === undefined ? null : previewValue(server.written);
     const inForce =
       server.entry === undefined ? null : previewExpanded(server.entry as unknown as Json, server.written);
+    const transport = server.entry?.type === 'http' ? await transportInUse(input, name) : undefined;
     if (input.flag('json')) {
-      printJson({ name, scope, ...at, written, inForce, shadowed, ...(problem && { problem }) });
+      const found = transport === undefined ? {} : { transport };
+      printJson({ name, scope, ...at, ...found, written, inForce, shadowed, ...(problem && { problem }) });
       return 0;
     }
     const where = at ? `${scope} ${at.file}:${at.line}:${at.column}` : scope;
     const others = shadowed
       .map((other) => `  overrides ${other.scope} ${oneLine(other.at.file)}:${other.at.line}\n`)
       .join('');
+    const spoken = transport === 'sse' ? '  speaks HTTP+SSE (sse), as found at its last connect\n' : '';
     process.stdout.write(
-      `${colors.bold(oneLine(name))}  ${oneLine(where)}\n${others}${block('written', written)}${block('in force', inForce)}`,
+      `${colors.bold(oneLine(name))}  ${oneLine(where)}\n${others}${spoken}${block('written', written)}${block('in force', inForce)}`,
     );
     if (problem) printProblems([problem]);
     return 0;
   },
 };
+
+/** Returns the transport that a server with a `url` speaks, as of its last connect. Starts no server. */
+async function transportInUse(input: Input, name: string): Promise<string | undefined> {
+  const options = { ...openOptions(input), onProblems: () => {} };
+  const list = withRunningHeddle(input, options, (heddle) => heddle.servers.list(localCaller()));
+  const servers = await list.catch(() => []); // The entry is shown also when the store cannot be opened.
+  return servers.find((server) => server.name === name)?.transport;
+}
 
 function block(title: string, value: Json): string {
   if (value === null) return '';

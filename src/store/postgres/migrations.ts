@@ -84,4 +84,5 @@ export const MIGRATIONS: readonly Migration[] = [
        CONSTRAINT servers_key PRIMARY KEY (server, abilities)
      )`,
   ],
+  [`ALTER TABLE ${SCHEMA}.servers ADD COLUMN transport TEXT`],
 ];

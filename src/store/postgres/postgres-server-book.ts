@@ -4,7 +4,7 @@ import type { ServerBook } from '../server-book.ts';
 import type { ServerRow } from '../tables.ts';
 import { SCHEMA } from './load-queries.ts';
 
-const COLUMNS = 'server, abilities, signature, era, at, tools, resources, templates, prompts';
+const COLUMNS = 'server, abilities, signature, era, transport, at, tools, resources, templates, prompts';
 
 /** The server lists, shared by every Heddle on this database. */
 export function postgresServerBook(pool: Pool): ServerBook {
@@ -16,12 +16,13 @@ export function postgresServerBook(pool: Pool): ServerBook {
       return fromServerRows(rows);
     },
     async remember(memory) {
-      const { server, abilities, signature, era, at, tools, resources, templates, prompts } = toServerRow(memory);
+      const row = toServerRow(memory);
+      const { server, abilities, signature, era, transport, at, tools, resources, templates, prompts } = row;
       await pool.query(
-        `INSERT INTO ${SCHEMA}.servers (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+        `INSERT INTO ${SCHEMA}.servers (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
          ON CONFLICT (server, abilities) DO UPDATE
-         SET signature = $3, era = $4, at = $5, tools = $6, resources = $7, templates = $8, prompts = $9`,
-        [server, abilities, signature, era, at, tools, resources, templates, prompts],
+         SET signature = $3, era = $4, transport = $5, at = $6, tools = $7, resources = $8, templates = $9, prompts = $10`,
+        [server, abilities, signature, era, transport, at, tools, resources, templates, prompts],
       );
     },
   };

@@ -81,4 +81,5 @@ export const MIGRATIONS: readonly Migration[] = [
        PRIMARY KEY (server, abilities)
      )`,
   ],
+  ['ALTER TABLE servers ADD COLUMN transport TEXT'],
 ];

@@ -3,7 +3,7 @@ import { fromServerRows, toServerRow } from '../rows.ts';
 import type { ServerBook } from '../server-book.ts';
 import type { ServerRow } from '../tables.ts';
 
-const COLUMNS = 'server, abilities, signature, era, at, tools, resources, templates, prompts';
+const COLUMNS = 'server, abilities, signature, era, transport, at, tools, resources, templates, prompts';
 
 /** The server lists. Statements are prepared by hand: every start reads them, and the query builder loads slowly. */
 export function sqliteServerBook(db: DatabaseSync): ServerBook {
@@ -13,9 +13,10 @@ export function sqliteServerBook(db: DatabaseSync): ServerBook {
       return fromServerRows(rows as unknown as ServerRow[]);
     },
     async remember(memory) {
-      const { server, abilities, signature, era, at, tools, resources, templates, prompts } = toServerRow(memory);
-      const insert = `INSERT OR REPLACE INTO servers (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
-      db.prepare(insert).run(server, abilities, signature, era, at, tools, resources, templates, prompts);
+      const row = toServerRow(memory);
+      const { server, abilities, signature, era, transport, at, tools, resources, templates, prompts } = row;
+      const insert = `INSERT OR REPLACE INTO servers (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+      db.prepare(insert).run(server, abilities, signature, era, transport, at, tools, resources, templates, prompts);
     },
   };
 }

@@ -2,6 +2,7 @@ import type { JsonObject } from '../../core/call.ts';
 import type { Finding } from '../../core/records/finding.ts';
 import type { ServerStatus } from '../../core/records/server-status.ts';
 import type { Servers } from '../servers.ts';
+import { meaningfulLines } from '../transports/stderr-reason.ts';
 
 const MAX_QUOTE_CHARS = 200;
 
@@ -22,13 +23,13 @@ export async function connectAndList(servers: Servers, name: string, signal: Abo
     if (!statusNow()) throw thrown;
     return undefined; // The status has the reason.
   });
-  const lines = (connection?.stderrTail() ?? '').split('\n').map((line) => line.trim().slice(0, MAX_QUOTE_CHARS));
-  const stderrLines = lines.filter((line) => line !== '');
+  const lines = meaningfulLines(connection?.stderrTail() ?? '');
+  const stderrLines = lines.map((line) => line.trim().slice(0, MAX_QUOTE_CHARS));
   return { status: statusNow() as ServerStatus, stderrLines, dropped: connection?.dropped() };
 }
 
 /** Describes the status of a server in one line. */
-export function connectVerdict({ name, state, reason, fix, health, info }: ServerStatus): Finding {
+export function connectVerdict({ name, transport, state, reason, fix, health, info }: ServerStatus): Finding {
   const subject = `server ${name}`;
   const facts = { state, health, ...(reason !== undefined && { reason }) };
   if (state === 'disabled') return { level: 'ok', subject, message: 'disabled', facts };
@@ -38,9 +39,19 @@ export function connectVerdict({ name, state, reason, fix, health, info }: Serve
   }
   const { era, protocolVersion, connectMs } = info ?? {};
   const trouble = reason === undefined ? '' : `, but ${health === 'unhealthy' ? 'unhealthy: ' : ''}${reason}`;
-  const message = `connected in ${connectMs} ms, protocol ${protocolVersion} (${era})${trouble}`;
+  const way = `${TRANSPORTS[transport] ?? transport}, protocol ${protocolVersion} (${era})`;
+  const message = `connected in ${connectMs} ms over ${way}${trouble}`;
   const level = trouble === '' && health !== 'unhealthy' ? 'ok' : 'warn';
-  return { level, subject, message, ...advice, facts: { ...facts, connectMs, protocolVersion, era } as JsonObject };
+  return {
+    level,
+    subject,
+    message,
+    ...advice,
+    facts: { ...facts, transport, connectMs, protocolVersion, era } as JsonObject,
+  };
 }
+
+/** The names of the transports in sentences. */
+const TRANSPORTS: Readonly<Record<string, string>> = { http: 'Streamable HTTP', sse: 'HTTP+SSE', ws: 'WebSocket' };
 
 export const count = (number: number, what: string): string => `${number} ${what}${number === 1 ? '' : 's'}`;

@@ -32,7 +32,7 @@ verifies('T4', 'reports all findings about a working local server', async () => 
   const found = await examine(odd);
   expect([...found.values()].map(({ level }) => level)).not.toContain('error');
   expect(found.get('server demo')).toMatchObject({
-    message: expect.stringMatching(/^connected in \d+ ms, protocol 2025-11-25 \(legacy\)$/),
+    message: expect.stringMatching(/^connected in \d+ ms over \S+, protocol 2025-11-25 \(legacy\)$/),
     facts: { state: 'connected', era: 'legacy', protocolVersion: '2025-11-25', connectMs: expect.any(Number) },
   });
   expect(found.get('command')?.facts).toMatchObject({ file: process.execPath });

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../core/call.ts';
 import type { ServerEvent, ServerStatus } from '../../core/records/server-status.ts';
+import type { UrlTransport } from '../connection.ts';
 import type { ServerPlan } from './plan-server.ts';
 import type { Lists } from './server-definitions.ts';
 import type { ServerState } from './server-state.ts';
@@ -11,18 +12,20 @@ export interface ServerFacts {
   readonly info: JsonObject | undefined;
   /** A problem of a connected server, such as a list that failed. */
   readonly trouble: string | undefined;
+  /** The transport in use now or at the last connection, if it was found out at the connect. */
+  readonly urlTransport?: UrlTransport | undefined;
 }
 
 /** Returns the public status of a server. */
 export function describeServer(plan: ServerPlan, state: ServerState, facts: ServerFacts): ServerStatus {
-  const { name, scope, transport, sandbox } = plan;
-  const { lists, retryAt, info, trouble } = facts;
+  const { name, scope, sandbox } = plan;
+  const { lists, retryAt, info, trouble, urlTransport } = facts;
   const reason = reasonOf(state) ?? (state.state === 'connected' ? trouble : undefined);
   const { fix, code } = ('error' in state && state.error) || {};
   return {
     name,
     scope,
-    transport,
+    transport: transportInUse(plan, urlTransport),
     state: publicState(state),
     attempt: 'attempt' in state ? [state.attempt, state.of] : [0, 1],
     health: state.state === 'connected' ? state.health : 'unknown',
@@ -39,6 +42,10 @@ export function describeServer(plan: ServerPlan, state: ServerState, facts: Serv
     ...(state.state === 'connected' && info && { info }),
   };
 }
+
+/** Returns the transport in use. The cached one may belong to an entry of another type with the same URL. */
+const transportInUse = ({ transport }: ServerPlan, urlTransport: UrlTransport | undefined): string =>
+  transport === 'http' ? (urlTransport ?? transport) : transport;
 
 /** Returns the events to publish when one state follows another. */
 export function eventsBetween(before: ServerState, after: ServerState): readonly ServerEvent[] {

@@ -38,7 +38,9 @@ export function privateConnector(connector: PrivateConnectorOptions): PrivateCon
   ): Promise<Connection> {
     const { connect, name: server } = plan;
     if (HeddleError.is(connect)) return Promise.reject(connect);
-    return withDeadline((signal) => connect({ ...handlers, server, known: era, capabilities, signal, onNotification }));
+    const urlTransport = definitions.era.knownTransport();
+    const options = { ...handlers, server, known: era, urlTransport, capabilities, onNotification };
+    return withDeadline((signal) => connect({ ...options, signal }));
   }
 
   // The shared connection on which the server turned out to speak the modern era alone.

@@ -208,6 +208,7 @@ export class Server {
         server,
         signal,
         known,
+        urlTransport: this.#definitions.era.knownTransport(),
         capabilities: user?.capabilities ?? NO_CAPABILITIES,
         onNotification: (method, params) => this.#onNotification(method, params),
       },
@@ -228,7 +229,7 @@ export class Server {
     const { clock } = this.#options.time;
     this.#attempt = undefined;
     this.#shared = shared;
-    this.#definitions.era.record(known, connection.agreement);
+    this.#definitions.era.record(known, connection);
     this.#on({ kind: 'opened' });
     this.#definitions.save();
     void this.#options.subscriptions.shared.attach(connection);
@@ -292,6 +293,7 @@ export class Server {
       trouble: this.#definitions.failure(),
       retryAt: this.#retry?.at,
       info: this.#shared?.info,
+      urlTransport: this.#definitions.era.current()?.urlTransport,
     });
   }
 }

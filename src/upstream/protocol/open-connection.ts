@@ -113,7 +113,7 @@ function toConnection(
   { peer, agreement, calls, changes, ttls, list, log }: Parts,
   options: OpenConnectionOptions,
 ): Connection {
-  const { server, stderrTail = () => '' } = options;
+  const { server, urlTransport, stderrTail = () => '' } = options;
   peer.closed.then(() => {
     calls.close();
     changes.close();
@@ -142,6 +142,7 @@ function toConnection(
   return {
     server,
     agreement,
+    ...(urlTransport && { urlTransport }),
     list,
     refreshExpiredLists: ttls.notifyExpired,
     closed: peer.closed,

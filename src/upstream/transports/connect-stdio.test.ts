@@ -78,8 +78,7 @@ verifies('T2', 'says how a server ended that dies in the handshake, and what it 
   await expect(connect(['dies'])).rejects.toMatchObject({
     code: 'UPSTREAM_UNREACHABLE',
     delivered: 'no',
-    message:
-      'odd ended before it was ready: it exited with code 3. The end of its stderr: cannot find the license file',
+    message: 'odd ended before it was ready: it exited with code 3. Its stderr: cannot find the license file',
     fix: expect.stringContaining('by hand'),
   });
 });

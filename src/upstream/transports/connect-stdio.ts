@@ -5,9 +5,9 @@ import type { Connect } from '../connection.ts';
 import { raiseTimeout } from '../protocol/connect-timeout.ts';
 import { openConnection } from '../protocol/open-connection.ts';
 import { childEnvironment } from './child-environment.ts';
+import { stderrReason } from './stderr-reason.ts';
 import { StdioClientTransport } from './stdio-transport.ts';
 
-const MAX_QUOTE_CHARS = 400;
 const BY_HAND = 'Run its command by hand to see what it prints';
 
 /** Starts a local server as a child process and connects over its pipes. */
@@ -43,19 +43,25 @@ function explained(server: string, error: HeddleError, transport: StdioClientTra
   const silent = error.code === 'UPSTREAM_TIMEOUT';
   if (!died && !silent) return error;
   const { garbage } = transport.counts;
+  const reason = stderrReason(transport.stderr());
   const facts = [
     died ? `${server} ended before it was ready: ${died}.` : `${server} started, but: ${error.message}`,
     garbage > 0 && `It printed ${garbage} ${garbage === 1 ? 'line' : 'lines'} that are not JSON.`,
-    quoted(transport.stderr()),
+    reason && `Its stderr: ${reason}`,
   ];
   return new UpstreamError('UPSTREAM_UNREACHABLE', facts.filter(Boolean).join(' '), {
     delivered: 'no',
     cause: error,
-    fix: died ? `${BY_HAND}.` : `${raiseTimeout(server)}; ${BY_HAND.toLowerCase()}.`,
+    fix: unreachableIn(reason) ?? (died ? `${BY_HAND}.` : `${raiseTimeout(server)}; ${BY_HAND.toLowerCase()}.`),
   });
 }
 
-function quoted(stderr: string): string {
-  const text = stderr.trim().replace(/\s+/g, ' ');
-  return text && `The end of its stderr: ${text.slice(-MAX_QUOTE_CHARS)}`;
+/** Returns the fix for a server that failed to connect to another address, which more time does not mend. */
+function unreachableIn(reason: string): string | undefined {
+  const [, code, at] = /\b(ECONNREFUSED|ENOTFOUND)\b(?: (\S+))?/.exec(reason) ?? [];
+  if (code === undefined) return undefined;
+  const target = at === undefined ? 'the address that it connects to' : at.replace(/[.,;)]+$/, '');
+  return code === 'ENOTFOUND'
+    ? `Check the host name in its settings: ${target} is unknown.`
+    : `Check that a server runs at ${target}.`;
 }

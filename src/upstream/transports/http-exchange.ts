@@ -4,6 +4,7 @@ import type { Dispatcher } from 'undici';
 import { isObject, parseJson } from '../../core/json.ts';
 import { GatheredBytes } from '../../wire/gathered-bytes.ts';
 import { answeredId, tooLarge, unreadable, whyUnreadable } from './bad-message.ts';
+import { describeHtml } from './html-page.ts';
 
 export interface ResponseHead {
   readonly ok: boolean;
@@ -50,6 +51,8 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
   messages = 0;
   /** The parse error of the last unreadable message. */
   unread: string | undefined;
+  /** The description of an HTML page that came instead of a message. */
+  page: string | undefined;
   /** The id of the last response in it. */
   responseId: unknown;
   lastEventId: string | undefined;
@@ -150,6 +153,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
       message = parseJson(text, { keys: 'any', maxChars: Infinity, numbers: 'exact' });
     } catch (thrown) {
       this.unread = whyUnreadable(thrown);
+      if (!this.#parser) this.page = describeHtml(text, this.#start?.headers['content-type']);
       const id = this.#parser && answeredId(text);
       if (id !== undefined) this.#options.onUnreadable?.(id, unreadable(this.#options.server, thrown));
       return; // Without an id the request fails when the exchange ends.

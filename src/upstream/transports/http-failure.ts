@@ -2,6 +2,7 @@ import type { JsonObject } from '../../core/call.ts';
 import { UpstreamError } from '../../core/errors.ts';
 import { isObject, parseJson } from '../../core/json.ts';
 import { quoted } from './bad-message.ts';
+import { describeHtml } from './html-page.ts';
 import type { HttpExchange, ResponseHead } from './http-exchange.ts';
 import { certificateProblem } from './tls-failure.ts';
 
@@ -23,23 +24,53 @@ const MAX_RETRY_AFTER_MS = 60_000;
 
 type Coded = Error & { readonly code?: string };
 
-/** The error for a request without any response. */
-export function toTransportFailure(server: string, cause: Coded): UpstreamError {
+/** The error for a request without any response. `origin` is the address it was sent to. */
+export function toTransportFailure(server: string, cause: Coded, origin?: string): UpstreamError {
   const { code = '' } = cause;
-  const certificate = certificateProblem(server, cause);
+  const certificate = certificateProblem(server, cause, origin && new URL(origin).host);
   if (certificate) return certificate;
   return UNSENT.has(code)
-    ? new UpstreamError('UPSTREAM_UNREACHABLE', `${server} cannot be reached (${code}).`, {
-        delivered: 'no',
-        cause,
-        details: { server, code, connectionLost: true },
-        fix: `Check that the server runs and that \`url\` of ${server} is right.`,
-      })
+    ? toUnreachable(server, cause, origin)
     : new UpstreamError('UPSTREAM_FAILED', `The connection to ${server} was lost (${cause.message}).`, {
         delivered: 'maybe',
         cause,
         details: { server, ...(code && { code }), connectionLost: true },
       });
+}
+
+/** The reason of a failed connect, and its fix. `at` is host and port, `name` the host. */
+const UNREACHABLE: Readonly<Record<string, (at: string, name: string, server: string) => readonly [string, string]>> = {
+  ECONNREFUSED: (at, _, server) => [
+    `nothing listens on ${at}`,
+    `Check that the server runs, or correct host and port in \`url\` of ${server}.`,
+  ],
+  ENOTFOUND: (_, name, server) => [
+    `there is no host named ${name}`,
+    `Correct the host in \`url\` of ${server}; for a name of your network, check its DNS.`,
+  ],
+  EAI_AGAIN: (_, name) => [
+    `the name ${name} could not be looked up`,
+    'Check the network connection and the DNS server of this machine.',
+  ],
+  EHOSTUNREACH: (at) => [`there is no route to ${at}`, 'Check the network connection and the VPN of this machine.'],
+  ENETUNREACH: (at) => [`there is no route to ${at}`, 'Check the network connection and the VPN of this machine.'],
+};
+
+/** The error for a request that was never sent: it names host and port, the cause, and the part to check. */
+function toUnreachable(server: string, cause: Coded, origin: string | undefined): UpstreamError {
+  const { code = '' } = cause;
+  const url = origin === undefined ? undefined : new URL(origin);
+  const [at, name] = [url?.host ?? 'its address', url?.hostname ?? 'in its `url`'];
+  const [reason, fix] = UNREACHABLE[code]?.(at, name, server) ?? [
+    `${at} did not accept a connection in time`,
+    'Check that the server runs, and that no firewall stands between.',
+  ];
+  return new UpstreamError('UPSTREAM_UNREACHABLE', `${server} cannot be reached: ${reason} (${code}).`, {
+    delivered: 'no',
+    cause,
+    details: { server, code, connectionLost: true },
+    fix,
+  });
 }
 
 /** Returns true for a failure of the network. A bad response or an abort is none. */
@@ -61,9 +92,12 @@ export function toRefusal(server: string, { status, headers, text }: ResponseHea
     const fix = `Put the new address into \`url\` of ${server}, if you trust it.`;
     return new UpstreamError('UPSTREAM_FAILED', message, { delivered, details: { ...details, target }, fix });
   }
+  const page = describeHtml(text, headers['content-type']);
   const quote = quoted(text);
-  const message = `${server} refused the message with HTTP ${status}${quote && `: ${quote}`}`;
-  return new UpstreamError('UPSTREAM_FAILED', message, { delivered, details });
+  const answer = page ? `HTTP ${status} with ${page}` : `HTTP ${status}${quote && `: ${quote}`}`;
+  const message = page ? `${server} answered ${answer}, not MCP.` : `${server} refused the message with ${answer}`;
+  const fix = page && delivered === 'no' ? { fix: checkAddress(server) } : {};
+  return new UpstreamError('UPSTREAM_FAILED', message, { delivered, details: { ...details, answer }, ...fix });
 }
 
 /** The error for a request whose exchange ended without its response; it names what came instead. */
@@ -73,10 +107,7 @@ export function toNoResponse(server: string, requestId: number, exchange: HttpEx
   const isCutShort = cause !== undefined || (isEventStream && unread === undefined && responseId === undefined);
   const [message, fix] = cause
     ? [`The connection to ${server} was lost (${cause.message}).`, undefined]
-    : [
-        `${server} ${foundInstead(requestId, exchange)}.`,
-        `Check that \`url\` of ${server} is the address of an MCP server.`,
-      ];
+    : [`${server} ${foundInstead(requestId, exchange)}.`, checkAddress(server)];
   return new UpstreamError('UPSTREAM_FAILED', message, {
     delivered: 'maybe',
     cause,
@@ -85,8 +116,14 @@ export function toNoResponse(server: string, requestId: number, exchange: HttpEx
   });
 }
 
-function foundInstead(requestId: number, { start, unread, responseId, isEventStream }: HttpExchange): string {
+/** The fix for an address that answers, but not as an MCP server does. */
+export const checkAddress = (server: string): string =>
+  `Check that \`url\` of ${server} is the address of its MCP endpoint.`;
+
+function foundInstead(requestId: number, exchange: HttpExchange): string {
+  const { start, unread, responseId, isEventStream, page } = exchange;
   const { status = 0, headers = {} } = start ?? {};
+  if (page) return `answered HTTP ${status} with ${page}, not MCP`;
   if (responseId !== undefined)
     return `answered request ${requestId} with the id ${quoted(JSON.stringify(responseId))}`;
   if (unread === undefined) {

@@ -63,7 +63,7 @@ export function httpSender({ server, dispatcher, acceptMs, onFailureStreak }: Ht
       }
       return exchange.head.catch((error) => {
         countFailure(error);
-        throw toTransportFailure(server, error);
+        throw toTransportFailure(server, error, address.origin);
       });
     },
     /** Marks an exchange as answered. Servers should end it then; of those that do not, the newest 256 stay open. */

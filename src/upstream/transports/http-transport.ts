@@ -48,6 +48,8 @@ const SESSION_LOST_MS = 1000;
 export class HttpClientTransport extends RemoteTransport {
   readonly hasPerRequestStream = true;
   sessionId?: string | undefined;
+  /** True once the server has answered a request with a 2xx status. */
+  hasAccepted = false;
   readonly #options: HttpTransportOptions;
   readonly #open = new Map<number, HttpExchange>();
   readonly #address: HttpAddress;
@@ -141,6 +143,7 @@ export class HttpClientTransport extends RemoteTransport {
         this.onlost?.(id, error);
       },
       onAccepted: (headers) => {
+        this.hasAccepted = true;
         if (opensSession) this.sessionId = headers['mcp-session-id'] as string | undefined;
       },
       onMessage: (message) => {

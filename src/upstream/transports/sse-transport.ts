@@ -3,7 +3,7 @@ import { UpstreamError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { Message } from '../../wire/json-rpc.ts';
 import type { SendOptions } from '../../wire/transport.ts';
-import { MAX_MESSAGE_BYTES } from './bad-message.ts';
+import { MAX_MESSAGE_BYTES, quoted } from './bad-message.ts';
 import { HttpExchange, type ResponseHead } from './http-exchange.ts';
 import { SESSION_LOST, toRefusal, toSessionGone, toTransportFailure } from './http-failure.ts';
 import { type HttpRequest, type HttpSender, httpSender, toHttpAddress } from './http-sender.ts';
@@ -113,8 +113,8 @@ export class SseClientTransport extends RemoteTransport {
     const head = await this.#send(this.#stream, { address, method: 'GET', headers: { accept: 'text/event-stream' } });
     if (!head.ok) throw withAdvice(toRefusal(server, head, url));
     if (!this.#stream.isEventStream) {
-      const message = `${server} did not answer with an event stream.`;
-      throw new UpstreamError('UPSTREAM_FAILED', message, { delivered: 'no', fix: OTHER_TRANSPORT });
+      await this.#stream.ended;
+      throw noEventStream(server, this.#stream);
     }
     const error = await this.#stream.ended;
     const reason = error ? `Its stream broke: ${error.message}.` : 'It ended its stream.';
@@ -147,15 +147,24 @@ export class SseClientTransport extends RemoteTransport {
   }
 }
 
+/** Marks the refusal of a server that does not speak HTTP+SSE. */
 function withAdvice(refusal: UpstreamError): UpstreamError {
-  const { message, details, delivered } = refusal;
-  const isOtherTransport = [400, 404, 405, 406, 415].includes(Number(details.status));
-  return isOtherTransport
-    ? new UpstreamError('UPSTREAM_FAILED', message, { delivered, details, cause: refusal, fix: OTHER_TRANSPORT })
-    : refusal;
+  const { message, delivered } = refusal;
+  if (![400, 404, 405, 406, 410, 415].includes(Number(refusal.details.status))) return refusal;
+  const details = { ...refusal.details, speaksOther: true };
+  return new UpstreamError('UPSTREAM_FAILED', message, { delivered, details, cause: refusal, fix: OTHER_TRANSPORT });
+}
+
+function noEventStream(server: string, { page, start }: HttpExchange): UpstreamError {
+  const answer =
+    page ?? `HTTP ${start?.status} (${quoted(String(start?.headers['content-type'] ?? 'no content type'))})`;
+  const message = `${server} answered with ${answer}, not with an event stream.`;
+  const details = { server, answer: `${answer}, no event stream`, speaksOther: true };
+  return new UpstreamError('UPSTREAM_FAILED', message, { delivered: 'no', details, fix: OTHER_TRANSPORT });
 }
 
 const noEndpoint = (server: string, ms: number) =>
   new UpstreamError('UPSTREAM_TIMEOUT', `${server} sent no \`endpoint\` event within ${ms} ms.`, {
     delivered: 'no',
+    details: { server, answer: `no \`endpoint\` event within ${ms} ms`, speaksOther: true },
   });

@@ -13,3 +13,12 @@ it('keeps the end of what was said, however it was cut', () => {
     }),
   );
 });
+
+it('begins with a whole line when the beginning was lost', () => {
+  const tail = stderrTail(20);
+  tail.add(Buffer.from('a first line\nsecond\nthird line\n'));
+  expect(tail.text()).toBe('second\nthird line\n');
+  const one = stderrTail(5);
+  one.add(Buffer.from('a long line\n'));
+  expect(one.text()).toBe('line\n');
+});

@@ -5,7 +5,7 @@ export interface StderrTail {
   text(): string;
 }
 
-/** Keeps the last bytes of a stream in one fixed buffer. */
+/** Keeps the last bytes of a stream in one fixed buffer. Its text begins with a whole line, if there is one. */
 export function stderrTail(bytes: number): StderrTail {
   let ring: Buffer | undefined;
   let received = 0;
@@ -23,7 +23,9 @@ export function stderrTail(bytes: number): StderrTail {
     text() {
       if (!ring || received <= bytes) return ring?.toString('utf8', 0, received) ?? '';
       const place = received % bytes;
-      return Buffer.concat([ring.subarray(place), ring.subarray(0, place)]).toString('utf8');
+      const kept = Buffer.concat([ring.subarray(place), ring.subarray(0, place)]).toString('utf8');
+      const newline = kept.indexOf('\n');
+      return newline < 0 || newline === kept.length - 1 ? kept : kept.slice(newline + 1);
     },
   };
 }

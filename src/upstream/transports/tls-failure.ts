@@ -28,19 +28,22 @@ const HANDSHAKE: Readonly<Record<string, readonly [problem: string, fix: string]
   ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE: ['it refused the handshake', 'Ask the operator of the server.'],
 };
 
-/** Converts a TLS failure to an error with its cause and fix; undefined for other failures. */
+const OTHER_HANDSHAKE = ['the handshake failed', 'Check scheme and port of its `url`.'] as const;
+
+/** Converts a TLS failure to an error with host, cause and fix; undefined for other failures. */
 export function certificateProblem(
   server: string,
   cause: Error & { readonly code?: string },
+  host?: string,
 ): UpstreamError | undefined {
   const { code = '' } = cause;
   const [certificate, handshake] = [CERTIFICATE, HANDSHAKE].map((table) =>
     Object.hasOwn(table, code) ? table[code] : undefined,
   );
-  const found = certificate ?? handshake;
+  const found = certificate ?? handshake ?? (/^(?:ERR_SSL_|ERR_TLS_|EPROTO$)/.test(code) ? OTHER_HANDSHAKE : undefined);
   if (!found) return undefined;
   const reason = certificate ? `its certificate ${found[0]}` : found[0];
-  const message = `No TLS connection to ${server}: ${reason} (${code}).`;
+  const message = `No TLS connection to ${server}${host ? ` at ${host}` : ''}: ${reason} (${code}).`;
   const details = { server, code };
   return new UpstreamError('UPSTREAM_UNREACHABLE', message, { delivered: 'no', cause, details, fix: found[1] });
 }

@@ -138,7 +138,7 @@ export class WsClientTransport extends RemoteTransport {
     const { server, maxMessageBytes = MAX_MESSAGE_BYTES } = this.#options;
     const isOpen = this.#pings !== undefined;
     if (error.code !== TOO_BIG) {
-      this.fail(isOpen ? toTransportFailure(server, error) : toUpgradeFailure(server, error));
+      this.fail(isOpen ? toTransportFailure(server, error) : toUpgradeFailure(server, error, this.#options.url));
       return;
     }
     const reason = `It sent a message of more than ${maxMessageBytes} bytes, the limit: raise its \`maxMessageBytes\`.`;
@@ -147,8 +147,8 @@ export class WsClientTransport extends RemoteTransport {
 }
 
 /** The error for a failed upgrade. No request has been sent, so `delivered` is always `no`. */
-function toUpgradeFailure(server: string, cause: CodedError): UpstreamError {
-  const failure = toTransportFailure(server, cause);
+function toUpgradeFailure(server: string, cause: CodedError, url: URL): UpstreamError {
+  const failure = toTransportFailure(server, cause, toHttpUrl(url).origin);
   if (failure.delivered === 'no') return failure;
   return new UpstreamError('UPSTREAM_UNREACHABLE', `${server} did not accept a WebSocket (${cause.message}).`, {
     delivered: 'no',
