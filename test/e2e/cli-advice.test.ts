@@ -95,6 +95,6 @@ verifies('L5', 'names host and port when nothing listens at the URL', async () =
   await new Promise((closed) => close().once('close', closed));
   const { code, stderr } = await project().heddle(['call', `http://localhost:${port}/mcp`, 'echo']);
   expect(code).toBe(8);
-  expect(stderr).toContain(`localhost:${port} cannot be reached (ECONNREFUSED).`);
-  expect(stderr).toContain('fix: Check the address, and that a server listens there.');
+  expect(stderr).toContain(`localhost cannot be reached: nothing listens on localhost:${port} (ECONNREFUSED).`);
+  expect(stderr).toContain('fix: Check that the server runs, or correct host and port in the address.');
 });

@@ -30,21 +30,22 @@ function aboutAdHoc(error: HeddleError, { entry: { url } }: AdHocServer): Heddle
   if (fix.includes('`connectTimeoutMs`')) {
     return reworded(error, { fix: 'Raise `connect.timeoutMs` in heddle.json if it needs longer to start.' });
   }
-  if (code === 'UPSTREAM_UNREACHABLE') {
-    if (typeof url !== 'string') return reworded(error, { fix: 'Check the command, and run it by hand.' });
-    const message = details.code === undefined ? error.message : `${hostOf(url)} cannot be reached (${details.code}).`;
-    return reworded(error, { message, fix: 'Check the address, and that a server listens there.' });
-  }
+  if (code === 'UPSTREAM_UNREACHABLE') return reworded(error, { fix: asTyped(fix) });
   if (fix.includes('`timeoutMs`')) return reworded(error, { fix: 'Call again, with a longer `--timeout`.' });
   if (details.target !== undefined) return reworded(error, { fix: 'Call the new address, if you trust it.' });
-  if (fix.includes('`url`')) return reworded(error, { fix: 'Check that this is the address of its MCP endpoint.' });
+  if (fix.includes('`url`')) return reworded(error, { fix: asTyped(fix) });
   if (!fix.includes('heddle doctor')) return error;
   const known =
     typeof url === 'string' ? 'Check that an MCP server answers there.' : 'Run the command by hand to see why.';
   return reworded(error, { fix: known });
 }
 
-const hostOf = (url: string): string => new URL(url).host;
+/** Rewrites a fix that names a field of an entry, for an address or a command that was typed. */
+const asTyped = (fix: string): string =>
+  fix
+    .replace(/^Check that `url` of \S+ is/, 'Check that this is')
+    .replace(/`url` of [^\s.;]+|its `url`/g, 'the address')
+    .replace(/`command` of [^\s,]+/, 'the command');
 
 /** The open Heddle, and the ad-hoc server of the call. */
 export interface CallSite {

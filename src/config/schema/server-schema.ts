@@ -178,7 +178,9 @@ export const remoteEntry = z.strictObject({
   type: z
     .enum(['http', 'sse', 'ws', 'sse-ide', 'ws-ide', 'proxy'])
     .default('http')
-    .describe('Transport of the server. `http` and `sse` use the proxy of the environment, `ws` does not.'),
+    .describe(
+      'Transport of the server. `http` falls back to HTTP+SSE if the server speaks only that, and remembers it; `sse` is HTTP+SSE alone. Both use the proxy of the environment, `ws` does not.',
+    ),
   url: z.url({ protocol: /^(https?|wss?)$/ }).describe('Address of the server.'),
   headers: z.record(z.string(), line).default({}).describe('Headers of every request.'),
   headersHelper: text.min(1).exactOptional().describe('Command that prints further headers as JSON.'),

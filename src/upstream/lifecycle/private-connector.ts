@@ -38,7 +38,7 @@ export function privateConnector(connector: PrivateConnectorOptions): PrivateCon
   ): Promise<Connection> {
     const { connect, name: server } = plan;
     if (HeddleError.is(connect)) return Promise.reject(connect);
-    const urlTransport = definitions.era.knownTransport();
+    const urlTransport = definitions.urlTransport();
     const options = { ...handlers, server, known: era, urlTransport, capabilities, onNotification };
     return withDeadline((signal) => connect({ ...options, signal }));
   }

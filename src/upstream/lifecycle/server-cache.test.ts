@@ -40,3 +40,9 @@ it('ignores the entries of another command or URL', () => {
   const found = [cache.shared(demo), cache.withCapabilities(demo), cache.shared({ ...demo, name: 'other' })];
   expect(found).toEqual([undefined, [], undefined]);
 });
+
+verifies('C2', 'finds the newest entry of any capability set, whose transport counts for all', () => {
+  const cache = cacheOf([entry(0), { ...entry(3), at: 5, urlTransport: 'sse' }], 0);
+  expect(cache.newest(demo)).toMatchObject({ capabilitySet: 3, urlTransport: 'sse' });
+  expect(cacheOf([entry(3, 'old')], 0).newest(demo)).toBeUndefined();
+});

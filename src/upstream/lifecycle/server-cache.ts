@@ -17,6 +17,8 @@ export interface ServerCache {
   readonly sharedSet: number;
   /** Returns the entry of the shared connection; if there is none, the entry without capabilities. */
   shared(server: CachedPlan): CachedServer | undefined;
+  /** Returns the newest entry of any capability set: the transport does not depend on it. */
+  newest(server: CachedPlan): CachedServer | undefined;
   /** Returns the entries of private connections with capabilities; none if the shared connection declares some. */
   withCapabilities(server: CachedPlan): readonly CachedServer[];
   /** Tests whether the tools are cached that clients with these capabilities see. */
@@ -49,6 +51,7 @@ export function openServerCache({ saved, book, sharedSet = 0 }: ServerCacheOptio
       const found = entriesOf(server);
       return found.find((one) => one.capabilitySet === sharedSet) ?? found.find((one) => one.capabilitySet === 0);
     },
+    newest: (server) => entriesOf(server).toSorted((a, b) => b.at - a.at)[0],
     has(server, capabilitySet) {
       // A sole user with capabilities declares them on the shared connections.
       const wanted = sharedSet === 0 ? capabilitySet : sharedSet;

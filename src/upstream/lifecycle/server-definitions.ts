@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '../../core/call.ts';
 import type { HeddleError } from '../../core/errors.ts';
 import type { Clock } from '../../core/time.ts';
-import type { ListKind } from '../connection.ts';
+import type { ListKind, UrlTransport } from '../connection.ts';
 import { type EraCache, eraCache } from '../protocol/era-cache.ts';
 import { type CapabilityLists, capabilityLists } from './capability-lists.ts';
 import type { ServerPlan } from './plan-server.ts';
@@ -21,6 +21,8 @@ export interface ServerDefinitionsOptions {
 /** The era and the lists of one server. They come from the cache until the server has listed them, and go back to it. */
 export interface ServerDefinitions {
   readonly era: EraCache;
+  /** Returns the transport of the last connect, if it was found out then; undefined when it has to be found out. */
+  urlTransport(): UrlTransport | undefined;
   /** The tools by the capabilities that a connection declares. */
   readonly capabilityLists: CapabilityLists;
   /** The lists of the shared connection. */
@@ -41,6 +43,7 @@ export function serverDefinitions(options: ServerDefinitionsOptions): ServerDefi
   const { plan, cache, clock, onCapabilityTools } = options;
   const cached = cache.shared(plan);
   const era = eraCache(cached, clock);
+  const newest = eraCache(cache.newest(plan), clock);
   const failures = new Map<ListKind, string>();
   let lists: Lists = cached?.lists ?? {};
 
@@ -55,6 +58,7 @@ export function serverDefinitions(options: ServerDefinitionsOptions): ServerDefi
 
   return {
     era,
+    urlTransport: () => era.knownTransport() ?? newest.knownTransport(),
     capabilityLists: capabilityLists({
       cached: cache.withCapabilities(plan),
       onTools(capabilitySet, tools) {

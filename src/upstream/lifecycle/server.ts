@@ -208,7 +208,7 @@ export class Server {
         server,
         signal,
         known,
-        urlTransport: this.#definitions.era.knownTransport(),
+        urlTransport: this.#definitions.urlTransport(),
         capabilities: user?.capabilities ?? NO_CAPABILITIES,
         onNotification: (method, params) => this.#onNotification(method, params),
       },
@@ -293,7 +293,7 @@ export class Server {
       trouble: this.#definitions.failure(),
       retryAt: this.#retry?.at,
       info: this.#shared?.info,
-      urlTransport: this.#definitions.era.current()?.urlTransport,
+      urlTransport: this.#definitions.urlTransport(),
     });
   }
 }

@@ -52,12 +52,15 @@ function explained(server: string, error: HeddleError, transport: StdioClientTra
   return new UpstreamError('UPSTREAM_UNREACHABLE', facts.filter(Boolean).join(' '), {
     delivered: 'no',
     cause: error,
-    fix: unreachableIn(reason) ?? (died ? `${BY_HAND}.` : `${raiseTimeout(server)}; ${BY_HAND.toLowerCase()}.`),
+    fix: fixFor(reason) ?? (died ? `${BY_HAND}.` : `${raiseTimeout(server)}; ${BY_HAND.toLowerCase()}.`),
   });
 }
 
-/** Returns the fix for a server that failed to connect to another address, which more time does not mend. */
-function unreachableIn(reason: string): string | undefined {
+/** Returns the fix for a reason that neither more time nor a run by hand mends: an unknown package or address. */
+function fixFor(reason: string): string | undefined {
+  if (/^npm (?:error|ERR!) 404\b|not found in the package registry/.test(reason)) {
+    return 'Check the name of the package in its command.';
+  }
   const [, code, at] = /\b(ECONNREFUSED|ENOTFOUND)\b(?: (\S+))?/.exec(reason) ?? [];
   if (code === undefined) return undefined;
   const target = at === undefined ? 'the address that it connects to' : at.replace(/[.,;)]+$/, '');

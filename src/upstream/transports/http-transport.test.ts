@@ -134,7 +134,11 @@ it.each([
 it('reports `delivered: no` when the connection is refused', async () => {
   const { server, ask } = await serve(() => {});
   await server.close();
-  const failure = { code: 'UPSTREAM_UNREACHABLE', delivered: 'no', message: 'demo cannot be reached (ECONNREFUSED).' };
+  const failure = {
+    code: 'UPSTREAM_UNREACHABLE',
+    delivered: 'no',
+    message: expect.stringMatching(/^demo cannot be reached: nothing listens on 127\.0\.0\.1:\d+ \(ECONNREFUSED\)\.$/),
+  };
   await expect(ask('tools/call')).rejects.toMatchObject({ ...failure, fix: expect.stringContaining('`url` of demo') });
 });
 
