@@ -44,7 +44,8 @@ export function meaningfulLines(stderr: string): readonly string[] {
 export function stderrReason(stderr: string): string {
   const lines = meaningfulLines(stderr);
   const from = errorLine(lines);
-  const chosen = from < 0 ? lines.slice(-MAX_QUOTE_LINES) : errorLines(lines.slice(from));
+  const others = () => lines.filter((line) => !STACK.test(line)).slice(-MAX_QUOTE_LINES);
+  const chosen = from < 0 ? others() : errorLines(lines.slice(from));
   const text = chosen
     .map((line, at) => (at === 0 ? line : line.replace(NPM, '')).trim().replace(/\s+/g, ' '))
     .filter((line) => line !== '')
