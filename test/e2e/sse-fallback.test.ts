@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { verifies } from '../requirements.ts';
@@ -18,6 +19,25 @@ const transportOf = async ({ heddle }: Project, name: string): Promise<unknown> 
   const { stdout } = await heddle(['list', 'servers', '--json']);
   return JSON.parse(stdout).find((server: { name: string }) => server.name === name)?.transport;
 };
+
+/** Forwards a request to a server, until one of both sides closes. */
+async function forward(request: IncomingMessage, response: ServerResponse, target: string): Promise<void> {
+  const { method = 'GET' } = request;
+  const { host: _, connection: __, 'content-length': ___, ...headers } = request.headers as Record<string, string>;
+  const closed = new AbortController();
+  response.on('close', () => closed.abort());
+  try {
+    const body = method === 'POST' ? Buffer.concat(await request.toArray()) : null;
+    const to = new URL(String(request.url), target);
+    const answer = await fetch(to, { method, headers, body, signal: closed.signal });
+    response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? 'text/plain' });
+    response.flushHeaders();
+    for await (const chunk of answer.body ?? []) response.write(chunk);
+    response.end();
+  } catch {
+    response.destroy();
+  }
+}
 
 for (const [kind, file, entry] of [
   ['without a type', 'heddle.json', {}],
@@ -73,20 +93,7 @@ verifies(
 verifies('C2', 'a remembered HTTP+SSE server that now speaks Streamable HTTP is connected so', async () => {
   const [old, renewed] = [await closing(sseServer()), await closing(statelessServer())];
   let target = old.url;
-  const front = await closing(
-    listen(async (request, response) => {
-      const { method = 'GET', headers } = request;
-      const body = method === 'POST' ? Buffer.concat(await request.toArray()) : undefined;
-      const to = new URL(String(request.url), target);
-      const forwarded: Record<string, string> = { ...(headers as Record<string, string>) };
-      for (const name of ['host', 'content-length', 'connection', 'transfer-encoding']) delete forwarded[name];
-      const answer = await fetch(to, { method, headers: forwarded, ...(body && { body }) });
-      response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? 'text/plain' });
-      response.flushHeaders();
-      for await (const chunk of answer.body ?? []) response.write(chunk);
-      response.end();
-    }),
-  );
+  const front = await closing(listen((request, response) => forward(request, response, target)));
   const one = project({ 'heddle.json': { mcpServers: { up: { url: front.url } } } });
   const call = () => one.heddle(['call', 'up.echo', 'text=hi']);
   expect((await call()).stdout.trim()).toBe('hi');
