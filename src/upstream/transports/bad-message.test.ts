@@ -54,8 +54,8 @@ const stream = { 'content-type': 'text/event-stream' };
 const html = { 'content-type': 'text/html; charset=utf-8' };
 const responses: [string, Response, string][] = [
   ['broken JSON', { body: '{"jsonrpc":"2.0","id":1,"result":{' }, 'HTTP 200 (application/json) with something other'],
-  ['an HTML page', { body: '<!DOCTYPE html>\n<h1>Login</h1>', headers: html }, '(text/html; charset=utf-8)'],
-  ['the text of that page', { body: '<!DOCTYPE html>', headers: html }, '"<!DOCTYPE html>" is not valid JSON'],
+  ['an HTML page', { body: '<!DOCTYPE html>\n<h1>Login</h1>', headers: html }, 'HTTP 200 with an HTML page, not MCP.'],
+  ['a titled page', { body: '<html><title>Log in</title>', headers: html }, 'an HTML page (title “Log in”), not MCP.'],
   ['HTTP 204', { status: 204 }, 'demo answered HTTP 204 without a response.'],
   ['HTTP 202', { status: 202 }, 'demo answered HTTP 202 without a response.'],
   ['an empty body', { body: '' }, 'demo answered HTTP 200 without a response.'],
