@@ -16,9 +16,9 @@ const REASONS: Readonly<Record<string, string>> = {
   'python-traceback.txt': "ModuleNotFoundError: No module named 'mcp_server_weather'",
   'python-chained.txt': 'RuntimeError: The database could not be opened',
   'npm-404.txt':
-    "npm error 404 Not Found - GET https://registry.npmjs.org/@acme%2fno-such-mcp-server - Not found The requested resource '@acme/no-such-mcp-server@*' could not be found or you do not have permission to access it.",
+    "npm error 404 Not Found - GET https://registry.example.com/@acme%2fno-such-mcp-server - Not found The requested resource '@acme/no-such-mcp-server@*' could not be found or you do not have permission to access it.",
   'npm-404-old.txt':
-    "npm ERR! 404 Not Found - GET https://registry.npmjs.org/no-such-mcp-server - Not found 'no-such-mcp-server@*' is not in this registry.",
+    "npm ERR! 404 Not Found - GET https://registry.example.com/no-such-mcp-server - Not found 'no-such-mcp-server@*' is not in this registry.",
   'npm-notice-only.txt': '',
   'npm-notice-last.txt': 'Error: connection string is required',
   'sh-not-found.txt': 'sh: 1: mcp-server-nope: not found',
