@@ -8,7 +8,7 @@ import { choicesOf } from '../input/wanted-value.ts';
 import { localCaller } from '../local-caller.ts';
 import { callName } from '../print/function-signature.ts';
 import { SHELLS } from './completion-scripts.ts';
-import { listEntries } from './list-catalog.ts';
+import { listCatalogEntries } from './list-catalog.ts';
 
 /** The commands by name, each with a function that loads it. */
 export type CommandTable = Readonly<Record<string, { readonly load: () => Promise<Command> }>>;
@@ -159,7 +159,9 @@ function valuesOf({ definition: { inputSchema } }: Target, name: string): readon
 }
 
 const entries = async (heddle: Heddle, by: Caller, kinds: readonly TargetKind[]): Promise<readonly Target[]> =>
-  (await Promise.all(kinds.map((kind) => listEntries(heddle, by, { kind, includeInvalid: false, waitMs: 0 })))).flat();
+  (
+    await Promise.all(kinds.map((kind) => listCatalogEntries(heddle, by, { kind, includeInvalid: false, waitMs: 0 })))
+  ).flat();
 
 /** Opens Heddle with the stored definitions. Starts no server. */
 async function withStored(use: (heddle: Heddle, by: Caller) => Promise<readonly string[]>): Promise<readonly string[]> {

@@ -23,7 +23,7 @@ export function listCatalog(kind: Kind, input: Input): Promise<number> {
   const files = brokenFiles();
   return withRunningHeddle(input, { ...catalogOptions(input), onProblems: files.note }, async (heddle) => {
     const filter = await readFilter(heddle, by, input);
-    const found = await whileStarting(heddle, by, () => listEntries(heddle, by, { kind, ...filter }));
+    const found = await whileStarting(heddle, by, () => listCatalogEntries(heddle, by, { kind, ...filter }));
     if (found.length === 0 && filter.category !== undefined) await requireCategory(heddle, by, filter.category);
     const missing = await findMissing(heddle, by, filter.server);
     const signatures = input.flag('signatures');
@@ -63,7 +63,7 @@ export function listCategories(input: Input): Promise<number> {
 }
 
 /** Lists all pages of a kind of entries. */
-export async function listEntries(
+export async function listCatalogEntries(
   heddle: Pick<CommandHeddle, 'catalog'>,
   by: Caller,
   query: ListQuery,

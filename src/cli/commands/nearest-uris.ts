@@ -3,7 +3,7 @@ import { HeddleError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { CommandHeddle } from '../command-heddle.ts';
 import { findMissing, printMissing } from '../print/missing-servers.ts';
-import { listEntries } from './list-catalog.ts';
+import { listCatalogEntries } from './list-catalog.ts';
 
 const SHOWN = 5;
 const MAX_COMPARED_CHARS = 200;
@@ -15,7 +15,7 @@ export async function withNearestUris(error: HeddleError, call: Call, heddle: Co
   if (error.code !== 'NAME_UNKNOWN' && !isNotFound(error)) return error;
   const { caller, name } = call;
   const list = (kind: 'resource' | 'template') =>
-    listEntries(heddle, caller, { kind, includeInvalid: false, waitMs: 0 });
+    listCatalogEntries(heddle, caller, { kind, includeInvalid: false, waitMs: 0 });
   const known = (await Promise.all([list('resource'), list('template')])).flat().map(({ publicName }) => publicName);
   if (error.code === 'NAME_UNKNOWN') printMissing(await findMissing(heddle, caller));
   const { code, message, details, cause } = error;

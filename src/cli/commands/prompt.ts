@@ -12,7 +12,7 @@ import { printJson } from '../print/print-json.ts';
 import { printMessages } from '../print/print-messages.ts';
 import { ARGS_OPTION, RUN_OPTIONS, runAtTerminal, runOptions, terminalCall } from '../terminal-call.ts';
 import { withRunningHeddle } from '../with-heddle.ts';
-import { listEntries } from './list-catalog.ts';
+import { listCatalogEntries } from './list-catalog.ts';
 
 export const prompt: Command = {
   summary: 'Get a prompt and print its messages.',
@@ -64,7 +64,7 @@ async function getPrompt(heddle: CommandHeddle, typed: TypedArguments, { named, 
 async function findPrompt(heddle: CommandHeddle, { caller, name, signal }: Call): Promise<Target | undefined> {
   const found = await heddle.catalog.describe(caller, name, signal).catch(() => undefined);
   if (found?.kind !== 'tool') return found?.kind === 'prompt' ? found : undefined;
-  const prompts = await listEntries(heddle, caller, { kind: 'prompt', waitMs: 0 });
+  const prompts = await listCatalogEntries(heddle, caller, { kind: 'prompt', waitMs: 0 });
   return prompts.find((one) => one.publicName === name || callName(one) === name);
 }
 
