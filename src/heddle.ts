@@ -2,6 +2,7 @@ import type { Config } from './config/config.ts';
 import type { Settings } from './config/schema/schema.ts';
 import type { Caller, Handler, JsonObject, Target, TargetKind } from './core/call.ts';
 import type { ApiKey } from './core/records/api-key.ts';
+import type { ApprovalCount } from './core/records/approval-count.ts';
 import type { CallStats } from './core/records/call-stats.ts';
 import type { Finding } from './core/records/finding.ts';
 import type { Category, Features, Hit, Page } from './core/records/listing.ts';
@@ -54,6 +55,8 @@ export interface Heddle {
     /** Returns statistics per tool (default) or per server, the most called first. */
     stats(by: Caller, since: number, per?: 'tool' | 'server'): Promise<readonly CallStats[]>;
   };
+  /** Counts the known tools that need approval, by server or pool, with the same `decide` as `dispatch`. Starts no server. */
+  approvalCounts(by: Caller): Promise<readonly ApprovalCount[]>;
   /** Returns call metrics of each server and each of its tools, those of earlier runs included. */
   metrics(by: Caller): Promise<readonly MetricsRow[]>;
   /** Returns the active configuration without its servers, whose entries have expanded secrets. Requires the role `owner`. */

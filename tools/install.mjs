@@ -7,22 +7,63 @@ import { runChild } from './child.mjs';
 export const ROOT = fileURLToPath(new URL('..', import.meta.url)).replace(/[/\\]$/, '');
 
 const BIN = join(ROOT, 'node_modules', '.bin');
+const NEEDED = 24;
+const PROGRESS_MS = 1000;
 
-/** Runs `npm ci` if node_modules is missing or older than the lockfile; prints a line to stderr. */
-export async function install() {
-  if (isCurrent()) return;
-  process.stderr.write('Installing dependencies (npm ci) …\n');
-  const args = ['ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error'];
-  const { code, output, stopped } = await runChild('npm', args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
+/**
+ * Runs `npm ci` if node_modules is missing, older than the lockfile or incomplete. Prints to stderr what it does and
+ * how long it took.
+ *
+ * @param {{ dev?: boolean }} [options] dev: false leaves out the packages that only tests and tools need
+ */
+export async function install({ dev = true } = {}) {
+  const withNode = dev || needsNode();
+  if (isCurrent(dev)) return;
+  const what = `dependencies${dev ? ' and test tools' : withNode ? ` and Node ${NEEDED}` : ''}`;
+  const started = performance.now();
+  const showEnd = showProgress(what, started);
+  const groups = [dev ? '--include=dev' : '--omit=dev', withNode ? '--include=optional' : '--omit=optional'];
+  const args = ['ci', ...groups, '--no-audit', '--no-fund', '--loglevel=error'];
+  const run = runChild('npm', args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
+  const { code, output, stopped } = await run.finally(showEnd);
   if (stopped) process.exit(code || 1);
-  if (code === 0) return;
-  process.stderr.write(`${output}npm ci failed.\n  fix: correct the error above, then run this again.\n`);
-  process.exit(code);
+  if (code !== 0) {
+    process.stderr.write(`${output}npm ci failed.\n  fix: correct the error above, then run this again.\n`);
+    process.exit(code);
+  }
+  process.stderr.write(`Installed ${what} in ${secondsSince(started)} s.\n`);
 }
 
-function isCurrent() {
+/** Prints a line, and on a terminal the elapsed time every second. The returned function ends that. */
+function showProgress(what, started) {
+  const line = `Installing ${what} (npm ci) …`;
+  if (!process.stderr.isTTY) {
+    process.stderr.write(`${line}\n`);
+    return () => {};
+  }
+  const show = () => process.stderr.write(`\r\x1b[K${line} ${secondsSince(started)} s`);
+  show();
+  const timer = setInterval(show, PROGRESS_MS);
+  return () => {
+    clearInterval(timer);
+    process.stderr.write('\r\x1b[K');
+  };
+}
+
+const secondsSince = (started) => Math.round((performance.now() - started) / 1000);
+
+function isCurrent(dev) {
   const installed = join(ROOT, 'node_modules', '.package-lock.json');
-  return existsSync(installed) && statSync(installed).mtimeMs >= statSync(join(ROOT, 'package-lock.json')).mtimeMs;
+  if (!existsSync(installed)) return false;
+  if (statSync(installed).mtimeMs < statSync(join(ROOT, 'package-lock.json')).mtimeMs) return false;
+  if (dev && !existsSync(join(BIN, 'vitest'))) return false;
+  return !needsNode() || existsSync(join(BIN, 'node'));
+}
+
+/** Returns true if this Node is too old to run Heddle and npm has a newer one for this platform. */
+function needsNode() {
+  if (Number.parseInt(process.versions.node, 10) >= NEEDED) return false;
+  return process.platform === 'linux' && ['x64', 'arm64'].includes(process.arch);
 }
 
 /** Returns the Node that runs Heddle: that of node_modules, or this one if the platform has none there. */

@@ -19,6 +19,8 @@ export interface Command {
   readonly options: Readonly<Record<string, Option>>;
   /** Largest number of positional arguments. Default: 0. */
   readonly maxPositionals?: number;
+  /** Returns the command line that was probably meant by a wrong one. */
+  readonly meant?: (argv: readonly string[]) => string | undefined;
   /** Resolves to the exit code. */
   run(input: Input): Promise<number>;
 }

@@ -27,6 +27,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'Keep a server from starting',
     load: async () => (await import('./commands/enable.ts')).disable,
   },
+  permissions: {
+    summary: 'Show or change what needs approval',
+    load: async () => (await import('./commands/permissions.ts')).managePermissions,
+  },
   key: { summary: 'Make, list or revoke keys', load: async () => (await import('./commands/key.ts')).key },
   secret: { summary: 'Set, list or remove secrets', load: async () => (await import('./commands/secret.ts')).secret },
   trust: {
@@ -95,17 +99,31 @@ async function run(argv: readonly string[]): Promise<number> {
 async function runCommand(command: Command, argv: readonly string[]): Promise<number> {
   const own = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv;
   if (own.includes('--help') || own.includes('-h')) return printText(helpOf(command).trimEnd());
-  return command.run(readInput(command, argv));
+  try {
+    return await command.run(readInput(command, argv));
+  } catch (thrown) {
+    throw withMeant(thrown, command, argv);
+  }
+}
+
+/** Replaces the fix of a usage error by the command line that was probably meant. */
+function withMeant(thrown: unknown, { meant }: Command, argv: readonly string[]): unknown {
+  const error = HeddleError.from(thrown);
+  const line = error.code === 'USAGE_INVALID' ? meant?.(argv) : undefined;
+  if (line === undefined) return thrown;
+  return new HeddleError(error.code, error.message, { cause: thrown, fix: `Did you mean \`${line}\`?` });
 }
 
 async function help(name: string | undefined): Promise<number> {
-  if (name === undefined) return printText(overview());
+  if (name === undefined) return printText(await overview());
   const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (!entry) throw unknownCommand(name);
   return printText(helpOf(await entry.load()).trimEnd());
 }
 
-function overview(): string {
+async function overview(): Promise<string> {
+  const { ownCommand } = await import('./print/own-command.ts');
+  const { install } = ownCommand(process.env);
   const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length));
   const rows = Object.entries(COMMANDS).map(([name, { summary }]) => `  heddle ${name.padEnd(width)} ${summary}`);
   return [
@@ -116,6 +134,7 @@ function overview(): string {
     '',
     'Example: heddle call <server>.<tool> name=value',
     'More:    heddle <command> --help',
+    ...(install === undefined ? [] : [`Once:    ${install}  (then heddle works in every folder)`]),
   ].join('\n');
 }
 

@@ -99,6 +99,10 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
         return store.traces.stats(since, per === 'tool' ? 'name' : 'server');
       },
     },
+    async approvalCounts(by) {
+      const { countApprovals } = await import('./approval-counts.ts');
+      return countApprovals(parts, by);
+    },
     async metrics(by) {
       requireRole(by, ['owner', 'operator', 'auditor']);
       return metrics.rows();

@@ -121,7 +121,7 @@ export const ERRORS = {
     fault: 'denied',
     exit: 6,
     when: 'The call needs approval by a person.',
-    fix: 'Run it by hand with `heddle call … --yes`, or add the tool to `permissions.allow`.',
+    fix: 'Run it by hand with `heddle call … --yes`, or allow the tool with `heddle permissions allow <tool>`.',
   },
   UPSTREAM_TIMEOUT: {
     fault: 'upstream',

@@ -39,7 +39,7 @@ verifies('G6', 'names the setting to change: `permissions.allow` only if no rule
   );
   const servers = new Map([['demo', { allowedTools: [] }]]);
   expect(await fixOf(decides({ servers }))).toContain('change `mcpServers.demo.permissions.allowedTools`');
-  expect(await fixOf(decides())).toContain('add mcp__demo__echo to `permissions.allow`');
+  expect(await fixOf(decides())).toContain('allow it with `heddle permissions allow mcp__demo__echo`');
 });
 
 verifies('G6', 'asks for approval because of the arguments of the call', async () => {

@@ -52,7 +52,7 @@ const needsApproval = (call: ResolvedCall, { rule, reason }: Decision) => {
 function looseningOf({ kind, target: { publicName, servers } }: ResolvedCall, rule: string): string {
   if (rule.startsWith('mode ')) {
     return kind === 'tool'
-      ? `add ${publicName} to \`permissions.allow\``
+      ? `allow it with \`heddle permissions allow ${publicName}\``
       : `set \`permissions.readPermission\` of the server ${servers[0]} to allow`;
   }
   const [key = rule, pattern] = rule.split(': ');

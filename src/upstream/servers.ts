@@ -3,6 +3,7 @@ import type { PrivateUser } from '../core/call/private-user.ts';
 import type { JsonObject } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import type { ServerEvent, ServerStatus } from '../core/records/server-status.ts';
+import { closest } from '../core/text/did-you-mean.ts';
 import { realTimer, repeatEvery, steadyClock, type Time } from '../core/time.ts';
 import type { Connection, ListKind } from './connection.ts';
 import { suspendedCalls as openSuspendedCalls, type SuspendedCalls } from './elicitation/suspended-calls.ts';
@@ -83,7 +84,7 @@ export function openServers(options: ServersOptions): Servers {
   async function using<T>(name: string, signal: AbortSignal, use: (server: Server) => Promise<T>): Promise<T> {
     for (;;) {
       const server = servers.get(name);
-      if (!server) throw unknownServer(name);
+      if (!server) throw unknownServer(name, servers.keys());
       try {
         return await use(server);
       } catch (thrown) {
@@ -213,7 +214,8 @@ function serverOpener(options: ServersOptions, time: Time) {
 const withPrivateCount = (status: ServerStatus, privateConnections: number): ServerStatus =>
   privateConnections === 0 ? status : { ...status, privateConnections };
 
-const unknownServer = (name: string) =>
-  new HeddleError('NAME_UNKNOWN', `No server is named ${name}.`, {
-    fix: 'Run `heddle list servers` to see their names.',
-  });
+function unknownServer(name: string, known: Iterable<string>): HeddleError {
+  const guess = closest(name, known);
+  const fix = guess === undefined ? 'Run `heddle list servers` to see their names.' : `Did you mean ${guess}?`;
+  return new HeddleError('NAME_UNKNOWN', `No server is named ${name}.`, { fix });
+}

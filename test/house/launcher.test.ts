@@ -29,7 +29,7 @@ it('names the required and the found Node in a clone, and the command that insta
   const { code, stdout, stderr } = launch(SOURCE, node('20.1.2'));
   expect(stderr).toContain('Heddle needs Node 24 or newer; this is Node 20.1.2');
   expect(stderr).toContain('npm ci');
-  expect(stderr).toContain('npx heddle');
+  expect(stderr).toContain('bin/heddle …');
   expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
 });
 

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { stripVTControlCharacters } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { verifies } from '../requirements.ts';
 import { runCommand } from './run-command.ts';
@@ -59,9 +60,44 @@ verifies('L6', 'a clone without node_modules is installed first with `npm ci`, a
       env: { PATH: `${join(cwd, 'fake')}:${process.env.PATH}` },
     });
 
-  expect(start()).toMatchObject({ code: 7, stdout: 'up\n', stderr: 'Installing dependencies (npm ci) …\n' });
-  expect(readFileSync(join(cwd, 'npm-arguments'), 'utf8')).toMatch(/^ci /);
+  const { code, stdout, stderr } = start();
+  expect({ code, stdout }).toEqual({ code: 7, stdout: 'up\n' });
+  expect(stderr).toMatch(/^Installing dependencies \(npm ci\) …\nInstalled dependencies in \d+ s\.\n$/);
+  expect(readFileSync(join(cwd, 'npm-arguments'), 'utf8')).toMatch(/^ci --omit=dev --omit=optional /);
   expect(start()).toMatchObject({ code: 7, stderr: '' });
+});
+
+const RECORDING_NPM =
+  '#!/bin/sh\necho "$@" > npm-arguments\nmkdir -p node_modules && echo {} > node_modules/.package-lock.json\n';
+
+it('shows the elapsed time of the installation on a terminal', () => {
+  const cwd = clone(REPORTS, { 'fake/npm': RECORDING_NPM });
+  const start = `PATH=${join(cwd, 'fake')}:$PATH ${process.execPath} tools/start.mjs`;
+  const { stdout } = runCommand(['script', '-qefc', start, '/dev/null'], { cwd });
+  expect(stripVTControlCharacters(stdout)).toMatch(
+    /^\rInstalling dependencies \(npm ci\) … \d+ s\rInstalled dependencies in \d+ s\.\r\nup\r\n$/,
+  );
+});
+
+it('`npm test` installs the test tools after an installation without them', () => {
+  const cwd = clone(REPORTS, { ...INSTALLED, 'fake/npm': RECORDING_NPM });
+  const env = { PATH: `${join(cwd, 'fake')}:${process.env.PATH}` };
+  const script = "import('./tools/install.mjs').then(({ install }) => install())";
+  const { code, stderr } = runCommand([process.execPath, '-e', script], { cwd, env });
+  expect(code).toBe(0);
+  expect(stderr).toContain('Installing dependencies and test tools (npm ci) …\n');
+  expect(readFileSync(join(cwd, 'npm-arguments'), 'utf8')).toMatch(/^ci --include=dev --include=optional /);
+});
+
+it('installs Node 24 only if the Node that runs npm is older', () => {
+  const cwd = clone(REPORTS, { 'fake/npm': RECORDING_NPM });
+  const env = { PATH: `${join(cwd, 'fake')}:${process.env.PATH}` };
+  const old = "Object.defineProperty(process, 'versions', { value: { node: '20.1.2' } });";
+  const linux = "Object.defineProperty(process, 'platform', { value: 'linux' });";
+  const script = `${old}${linux}import('./tools/install.mjs').then(({ install }) => install({ dev: false }))`;
+  const { stderr } = runCommand([process.execPath, '-e', script], { cwd, env });
+  expect(stderr).toContain('Installing dependencies and Node 24 (npm ci) …\n');
+  expect(readFileSync(join(cwd, 'npm-arguments'), 'utf8')).toMatch(/^ci --omit=dev --include=optional /);
 });
 
 it('a failed installation shows the output of npm and starts nothing', () => {

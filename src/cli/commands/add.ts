@@ -1,27 +1,39 @@
-import { lstat } from 'node:fs/promises';
 import type { Config } from '../../config/config.ts';
 import { checkEntry } from '../../config/edit/check-entry.ts';
-import { type EditTarget, schemaFileOf, targetFor } from '../../config/edit/edit-scopes.ts';
+import { type EditTarget, targetFor } from '../../config/edit/edit-scopes.ts';
 import { emptyFile, withServer, writtenServers } from '../../config/edit/edit-servers.ts';
 import { readConfig } from '../../config/read-config.ts';
-import { configJsonSchema } from '../../config/schema/json-schema.ts';
 import type { JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
-import { readTextFile, replaceFile } from '../../files/edit-file.ts';
-import { homeFolder } from '../../files/home-folder.ts';
+import { readTextFile } from '../../files/edit-file.ts';
 import { type Command, JSON_OPTION } from '../command.ts';
 import { changeFile, DRY_RUN_OPTION, requireJson } from '../edit/change-file.ts';
+import { CHECK_OPTIONS, checkAdded } from '../edit/check-added.ts';
 import { uniqueName } from '../edit/derive-name.ts';
 import { placesOf, readScope, SCOPE_OPTION } from '../edit/edit-scope.ts';
+import { meantAdd } from '../edit/meant-add.ts';
 import { settleSecrets } from '../edit/move-secrets.ts';
 import { type NamedServer, type NewServer, readNewServers } from '../edit/new-servers.ts';
 import { type ApprovedServer, noticeApprovals, noticeReplaced } from '../edit/notice-effects.ts';
 import { trustOwn } from '../edit/trust-own.ts';
+import { writeSchema } from '../edit/write-schema.ts';
 import { notice } from '../print/print-line.ts';
 import { printProblems } from '../print/print-problems.ts';
 
 const TRANSPORTS = ['http', 'sse', 'ws'];
+
+const OPTIONS: Command['options'] = {
+  scope: SCOPE_OPTION,
+  transport: { type: 'string', value: 'KIND', help: 'How a URL is spoken to: http (default), sse or ws' },
+  env: { type: 'string', value: 'NAME=VALUE', multiple: true, help: 'Variable of the program; may be repeated' },
+  header: { type: 'string', value: "'NAME: VALUE'", multiple: true, help: 'Sent to the URL; may be repeated' },
+  secret: { type: 'boolean', help: 'Move secrets into the secret store without asking' },
+  force: { type: 'boolean', help: 'Replace a server of the same name' },
+  ...CHECK_OPTIONS,
+  'dry-run': DRY_RUN_OPTION,
+  json: JSON_OPTION,
+};
 
 export const add: Command = {
   summary: 'Add a server: a command, a URL, JSON of any host, or a server.json.',
@@ -34,16 +46,8 @@ export const add: Command = {
     'heddle add github --secret --env GITHUB_TOKEN=… -- npx -y server-github',
   ],
   maxPositionals: Number.POSITIVE_INFINITY,
-  options: {
-    scope: SCOPE_OPTION,
-    transport: { type: 'string', value: 'KIND', help: 'How a URL is spoken to: http (default), sse or ws' },
-    env: { type: 'string', value: 'NAME=VALUE', multiple: true, help: 'Variable of the program; may be repeated' },
-    header: { type: 'string', value: "'NAME: VALUE'", multiple: true, help: 'Sent to the URL; may be repeated' },
-    secret: { type: 'boolean', help: 'Move secrets into the secret store without asking' },
-    force: { type: 'boolean', help: 'Replace a server of the same name' },
-    'dry-run': DRY_RUN_OPTION,
-    json: JSON_OPTION,
-  },
+  options: OPTIONS,
+  meant: (argv) => (argv.includes('--') ? undefined : meantAdd(argv, OPTIONS)),
   async run(input) {
     requireTransport(input.text('transport'));
     const scope = readScope(input);
@@ -74,6 +78,7 @@ export const add: Command = {
     await writeSchema(target, after);
     await trustOwn(target, settled, config.projectFolder);
     await noticeShadows(names, target);
+    await checkAdded(names, input);
     return 0;
   },
 };
@@ -130,20 +135,6 @@ function edited({ file, schema }: EditTarget, force: boolean) {
       });
     }, start);
   };
-}
-
-const isLink = (file: string): Promise<boolean> =>
-  lstat(file).then(
-    (found) => found.isSymbolicLink(),
-    () => false,
-  );
-
-async function writeSchema(target: EditTarget, text: string): Promise<void> {
-  const file = schemaFileOf(target);
-  if (file === undefined || !text.includes(JSON.stringify(target.schema))) return;
-  if (await isLink(file)) return; // A repository can ship a symbolic link to any file.
-  const schema = `${JSON.stringify(configJsonSchema(), null, 2)}\n`;
-  if ((await readTextFile(file)) !== schema) await replaceFile(file, schema, { home: homeFolder(process.env) });
 }
 
 /** Prints a notice for each name that a file with precedence has, too. */

@@ -7,11 +7,12 @@ import { printJson } from '../print/print-json.ts';
 import { printFileProblems } from '../print/print-problems.ts';
 import { printTarget } from '../print/print-target.ts';
 import { withRunningHeddle } from '../with-heddle.ts';
+import { printServer, serverNamed } from './describe-server.ts';
 
 export const describe: Command = {
-  summary: 'Show a tool, prompt or resource in full: what it does, what it takes, what Heddle knows of it.',
-  usage: 'heddle describe <server.tool | server.prompt | uri> [--no-wait]',
-  examples: ['heddle describe github.create_issue'],
+  summary: 'Show a tool, prompt or resource in full, or a server with its tools.',
+  usage: 'heddle describe <server.tool | server.prompt | uri | server> [--no-wait]',
+  examples: ['heddle describe github.create_issue', 'heddle describe github'],
   maxPositionals: 1,
   options: {
     'no-wait': NO_WAIT_OPTION,
@@ -26,12 +27,18 @@ export const describe: Command = {
     const signal = untilInterrupted();
     const by = localCaller();
     const options = { ...catalogOptions(input), onProblems: printFileProblems };
-    const target = await withRunningHeddle(input, options, (heddle) =>
-      whileStarting(heddle, by, () => heddle.catalog.describe(by, name, signal)).catch(async (thrown) => {
+    const target = await withRunningHeddle(input, options, async (heddle) => {
+      const server = await serverNamed(heddle, by, name);
+      if (server) return server;
+      return whileStarting(heddle, by, () => heddle.catalog.describe(by, name, signal)).catch(async (thrown) => {
         if (HeddleError.from(thrown).code === 'NAME_UNKNOWN') printMissing(await findMissing(heddle, by));
         throw thrown;
-      }),
-    );
+      });
+    });
+    if ('status' in target) {
+      printServer(target, input.flag('json'));
+      return 0;
+    }
     const { publicName, kind, servers, definition, facts, flags, invalid, digest } = target;
     if (input.flag('json')) printJson({ name: publicName, kind, servers, facts, flags, invalid, digest, definition });
     else printTarget(target);

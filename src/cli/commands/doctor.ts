@@ -1,14 +1,19 @@
 import colors from 'picocolors';
 import { HeddleError } from '../../core/errors.ts';
+import type { ApprovalCount } from '../../core/records/approval-count.ts';
+import type { Finding } from '../../core/records/finding.ts';
 import { CONFIG_OPTION, type Command, JSON_OPTION, TRUST_OPTION } from '../command.ts';
 import { untilInterrupted } from '../input/interrupt.ts';
 import { localCaller } from '../local-caller.ts';
 import { oneLine } from '../print/escape-control.ts';
+import { approvalsOf, describeApprovals } from '../print/print-approvals.ts';
 import { printJson } from '../print/print-json.ts';
 import { printStatement } from '../print/print-line.ts';
 import { openOptions, withHeddle } from '../with-heddle.ts';
 
 const MARKS = { ok: colors.green('✓'), warn: colors.yellow('!'), error: colors.red('✗') } as const;
+
+const APPROVALS = 'approvals';
 
 export const doctor: Command = {
   summary: 'Check everything, or one server: connects it and says what is wrong and what to do.',
@@ -21,14 +26,31 @@ export const doctor: Command = {
     if (more.length > 0) throw new HeddleError('USAGE_INVALID', 'One server at a time.');
     const signal = untilInterrupted();
     if (process.stderr.isTTY) process.stderr.write('Connecting …\r');
-    const findings = await withHeddle(openOptions(input), (heddle) => heddle.doctor(localCaller(), server, signal));
+    const by = localCaller();
+    const findings = await withHeddle(openOptions(input), async (heddle) => {
+      const found = await heddle.doctor(by, server, signal);
+      const counts = approvalsOf(await heddle.approvalCounts(by), server).filter(
+        ({ needApproval }) => needApproval > 0,
+      );
+      return [...found, ...counts.map((count) => approvalFinding(count, input.text('config')))];
+    });
     if (input.flag('json')) printJson(findings);
     else {
       for (const { level, subject, message, fix } of findings) {
         const start = `${MARKS[level]} ${colors.bold(oneLine(subject))}: `;
-        printStatement({ start, message, fix: level === 'ok' ? undefined : fix }, process.stdout);
+        printStatement(
+          { start, message, fix: level === 'ok' && subject !== APPROVALS ? undefined : fix },
+          process.stdout,
+        );
       }
     }
     return findings.some(({ level }) => level === 'error') ? 1 : 0;
   },
 };
+
+const approvalFinding = (count: ApprovalCount, configFile: string | undefined): Finding => ({
+  level: 'ok',
+  subject: APPROVALS,
+  ...describeApprovals(count, configFile),
+  facts: { ...count },
+});

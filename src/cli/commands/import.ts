@@ -7,6 +7,7 @@ import type { Json, JsonObject } from '../../core/call.ts';
 import { ERRORS, HeddleError } from '../../core/errors.ts';
 import { quoteCommand } from '../../core/text/visible-text.ts';
 import { type Command, type Input, JSON_OPTION } from '../command.ts';
+import { CHECK_OPTIONS } from '../edit/check-added.ts';
 import { compareServer } from '../edit/compare-server.ts';
 import { readScope, SCOPE_OPTION } from '../edit/edit-scope.ts';
 import { type Candidate, takeImports } from '../edit/take-imports.ts';
@@ -29,6 +30,7 @@ export const importServers: Command = {
     },
     force: { type: 'boolean', help: 'Replace servers that are there under the same name' },
     secret: { type: 'boolean', help: 'Move secrets into the secret store without asking' },
+    ...CHECK_OPTIONS,
     file: { type: 'string', value: 'FILE', help: 'Read this file of the host and no other' },
     json: JSON_OPTION,
   },

@@ -1,4 +1,6 @@
+import { readConfig } from '../../config/read-config.ts';
 import { HeddleError } from '../../core/errors.ts';
+import { closest } from '../../core/text/did-you-mean.ts';
 import { CONFIG_OPTION, type Command, GATEWAY_OPTIONS, type Input, JSON_OPTION, TRUST_OPTION } from '../command.ts';
 import { NO_WAIT_OPTION } from '../print/missing-servers.ts';
 import { listCatalog, listCategories } from './list-catalog.ts';
@@ -26,10 +28,19 @@ const LISTS: Readonly<Record<string, List>> = {
   categories: { run: listCategories, takes: ['no-wait'] },
 };
 
+const PLURALS: Readonly<Record<string, string>> = {
+  server: 'servers',
+  tool: 'tools',
+  resource: 'resources',
+  template: 'templates',
+  prompt: 'prompts',
+  category: 'categories',
+};
+
 export const list: Command = {
   summary: 'List servers (starts none), or what they have (starts only servers never seen before).',
   usage:
-    'heddle list servers [--check] | heddle list tools|resources|templates|prompts [--server S] [--category C] [--no-wait] | heddle list categories [--no-wait]',
+    'heddle list [servers] [--check] | heddle list tools|resources|templates|prompts [--server S] [--category C] [--no-wait] | heddle list categories [--no-wait]',
   examples: [
     'heddle list tools',
     'heddle list tools --server github --category issues --json',
@@ -49,13 +60,10 @@ export const list: Command = {
     json: JSON_OPTION,
   },
   async run(input) {
-    const [what = ''] = input.positionals;
+    const [word = 'servers'] = input.positionals;
+    const what = PLURALS[word] ?? word;
     const known = Object.hasOwn(LISTS, what) ? LISTS[what] : undefined;
-    if (!known) {
-      throw new HeddleError('USAGE_INVALID', 'Nothing to list was given.', {
-        fix: `Run \`heddle list servers\`, or with one of ${Object.keys(LISTS).slice(1).join(', ')}.`,
-      });
-    }
+    if (!known) throw await unknownList(word);
     for (const option of OWN_OPTIONS) {
       const isSet = input.flag(option) || input.text(option) !== undefined;
       if (isSet && !known.takes.includes(option)) {
@@ -65,3 +73,11 @@ export const list: Command = {
     return known.run(input);
   },
 };
+
+async function unknownList(word: string): Promise<HeddleError> {
+  const isServer = (await readConfig()).servers.has(word);
+  const meant = isServer ? `tools --server ${word}` : closest(word, Object.keys(LISTS));
+  return new HeddleError('USAGE_INVALID', `${word} is ${isServer ? 'a server' : 'nothing that can be listed'}.`, {
+    fix: meant ? `Did you mean \`heddle list ${meant}\`?` : `Use one of ${Object.keys(LISTS).join(', ')}.`,
+  });
+}

@@ -22,6 +22,8 @@ import { configPath } from '../config-path.ts';
 import { chooseProfile, PROFILE_OPTION } from '../input/choose-profile.ts';
 import { untilInterrupted } from '../input/interrupt.ts';
 import { localCaller } from '../local-caller.ts';
+import { noticeChanges } from '../print/notice-changes.ts';
+import { ownCommand } from '../print/own-command.ts';
 import { notice } from '../print/print-line.ts';
 import { printProblems } from '../print/print-problems.ts';
 import { openOptions } from '../with-heddle.ts';
@@ -64,12 +66,13 @@ async function serveUntil(signal: AbortSignal, heddle: Heddle, input: Input): Pr
   const token = await gatewayToken(home, process.env.HEDDLE_TOKEN);
   const proofKey = randomBytes(32).toString('base64url');
   const port = readNumber('port', input.text('port'), MAX_PORT);
+  const profile = chooseProfile(input, heddle);
   const gateway = await openOnFreePort(port, {
     ...config.settings.gateway,
     heddle,
     stateSecrets: await stateSecrets(home),
     authenticate: authenticator({ token, access: heddle.access }),
-    profile: chooseProfile(input, heddle),
+    profile,
     api: consoleApi(heddle, {
       caller: localCaller(),
       isOwner: hasOwnerToken,
@@ -95,6 +98,8 @@ async function serveUntil(signal: AbortSignal, heddle: Heddle, input: Input): Pr
     following = followReloads(heddle, signal, () =>
       updateDigest(home, note, heddle.configurationDigest(localCaller(), proofKey)),
     );
+    const by = { ...localCaller(), ...(profile !== undefined && { profile }) };
+    void noticeChanges(heddle, { by, signal, configFile: input.text('config'), approvals: !input.flag('json') });
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
     return 0;
   } finally {
@@ -154,7 +159,7 @@ async function exampleCall(heddle: Heddle): Promise<string> {
   const isThere = servers.some(
     ({ name, scope, state }) => name === FILES && scope === 'builtin' && state !== 'disabled',
   );
-  return isThere ? `\n  npx heddle call ${FILES}.fs_read_file path=README.md` : '';
+  return isThere ? `\n  ${ownCommand(process.env).command} call ${FILES}.fs_read_file path=README.md` : '';
 }
 
 interface Welcome {
@@ -165,6 +170,7 @@ interface Welcome {
 
 function welcome({ url, token, example }: Welcome): void {
   const { bold } = colors;
+  const { command, install } = ownCommand(process.env);
   const request = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
   process.stdout.write(`${bold('Heddle is up.')}
 
@@ -172,9 +178,9 @@ function welcome({ url, token, example }: Welcome): void {
   Token         ${bold(token)}
 
 Try, in another terminal:
-  npx heddle list tools${example}
+  ${command} list tools${example}
   curl -s ${url} -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' -d '${request}'
-
+${install === undefined ? '' : `\nTo type heddle in every folder, run once:\n  ${install}\n`}
 Ctrl-C stops it.
 `);
 }

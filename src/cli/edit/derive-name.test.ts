@@ -23,8 +23,11 @@ it.each([
   expect(nameOfCommand(command, args)).toBe(name);
 });
 
-verifies('C2', 'derives the name of a remote server from the first label of its host', () => {
+verifies('C2', 'derives the name of a remote server from the first label of its host that is not generic', () => {
   expect(nameOfUrl('https://notion.example.com/mcp')).toBe('notion');
+  expect(nameOfUrl('https://mcp.example.com/mcp')).toBe('example');
+  expect(nameOfUrl('https://www.api.example.co.uk/')).toBe('example');
+  expect(nameOfUrl('https://mcp.test/')).toBe('mcp');
   expect(nameOfUrl('http://localhost:8080/')).toBe('localhost');
   expect(nameOfUrl('http://127.0.0.1:1/')).toBe('127-0-0-1');
   expect(nameOfUrl('http://[::1]:1/')).toBe('1');

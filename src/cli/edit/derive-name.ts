@@ -33,12 +33,19 @@ export function nameOfCommand(command: string, args: readonly string[]): string 
   return legal(withoutExtension(basename(named.replace(/(?<=.)(@|==|:)[^/]*$/, ''))));
 }
 
-/** Derives a server name from its URL: the first label of the host. */
+// First labels that say nothing about the service, as in mcp.example.com.
+const GENERIC = new Set(['mcp', 'api', 'www', 'server']);
+
+/** Derives a server name from its URL: the first label of the host that is not generic; never the top-level domain. */
 export function nameOfUrl(url: string): string {
   const { hostname } = new URL(url);
-  const [label = 'server'] = /[a-z]/i.test(hostname) ? hostname.split('.') : [hostname];
-  return legal(label);
+  const labels = /[a-z]/i.test(hostname) ? hostname.split('.') : [hostname];
+  const own = labels.length > 1 ? labels.slice(0, -1) : labels;
+  return legal(own.find((label) => !GENERIC.has(label)) ?? own[0] ?? 'server');
 }
+
+/** Returns true for a program that runs another program, such as npx. */
+export const isRunner = (program: string): boolean => Object.hasOwn(RUNNERS, program);
 
 /** Returns the name, with the first number that makes it unique if it is taken. */
 export function uniqueName(name: string, taken: ReadonlySet<string>): string {

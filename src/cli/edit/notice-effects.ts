@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
+import { quoteCommand } from '../../core/text/visible-text.ts';
 import { notice } from '../print/print-line.ts';
 import type { NamedServer } from './new-servers.ts';
 
@@ -13,10 +14,10 @@ export function noticeApprovals(servers: readonly ApprovedServer[]): void {
   for (const { name, entry, approvals } of servers) {
     if (approvals.length > 0) {
       const tools = approvals.includes('*') ? 'every tool' : approvals.join(', ');
-      const rules = approvals.map((tool) => JSON.stringify(`mcp__${name}__${tool}`)).join(', ');
+      const rules = approvals.map((tool) => `mcp__${name}__${tool}`);
       notice(
         `${name}: the text lets ${tools} run without a confirmation. That is not carried over. ` +
-          `To allow it here, add ${rules} to \`permissions.allow\`.`,
+          `To allow it here, run \`${quoteCommand(['heddle', 'permissions', 'allow', ...rules])}\`.`,
       );
     }
     const own = looseFields(entry);

@@ -10,6 +10,7 @@ import { diffText } from '../print/print-diff.ts';
 import { printJson } from '../print/print-json.ts';
 import { notice, print } from '../print/print-line.ts';
 import { applyChange, printChange, requireJson } from './change-file.ts';
+import { checkAdded } from './check-added.ts';
 import { placesOf } from './edit-scope.ts';
 import { settleSecrets } from './move-secrets.ts';
 import type { NamedServer } from './new-servers.ts';
@@ -42,15 +43,20 @@ export async function takeImports(wanted: readonly Candidate[], options: TakeOpt
   const groups = Map.groupBy(firstOfEach(needed, scope), (one) => targetOf(one, targets, scope));
   const changes = [];
   for (const [target, chosen] of groups) changes.push(await takeInto(target, chosen, options));
+  const kept = new Set(changes.flatMap((change) => change.kept));
+  const all = [...groups.values()].flat().map(({ name }) => name);
+  const written = input.flag('write') ? all.filter((name) => !kept.has(name)) : [];
   const there = wanted.filter((one) => !needed.includes(one));
   const isChange = changes.some(({ changed }) => changed);
   if (input.flag('json')) {
     printJson({ ...report, changes, changed: isChange, notImported: there.map(({ name }) => name) });
+    await checkAdded(written, input);
     return;
   }
   noticeThere(there, config);
   if (!input.flag('write')) print(`Nothing was changed.${isChange ? ' To take over: --write' : ''}`);
   else if (changes.length === 0) print('Nothing had to be imported.');
+  await checkAdded(written, input);
 }
 
 /** Tells whether the configuration has the server already, in any scope or in that of `--scope`. */

@@ -12,7 +12,7 @@ export function emptyFile(schema?: string): string {
 
 /** Adds or replaces one server. Comments, order and layout of the other text stay. */
 export function withServer(text: string, name: string, entry: JsonObject): string {
-  return edited(text, (body) => {
+  return editBody(text, (body) => {
     const at = serversPath(body);
     const ready = at === undefined ? withMember(body, [], { name: 'mcpServers', value: {} }) : body;
     return withMember(ready, at ?? ['mcpServers'], { name, value: entry });
@@ -21,7 +21,7 @@ export function withServer(text: string, name: string, entry: JsonObject): strin
 
 /** Removes all entries of a server. A text without it stays the same. */
 export function withoutServer(text: string, name: string): string {
-  return edited(text, (body) => {
+  return editBody(text, (body) => {
     const at = serversPath(body);
     return at === undefined ? body : withoutMember(body, at, name);
   });
@@ -29,7 +29,7 @@ export function withoutServer(text: string, name: string): string {
 
 /** Sets one field of an existing server, such as `['enabled']`. */
 export function withField(text: string, name: string, field: { path: readonly string[]; value: Json }): string {
-  return edited(text, (body) => {
+  return editBody(text, (body) => {
     const steps = [...(serversPath(body) ?? ['mcpServers']), name, ...field.path];
     const last = steps.at(-1) ?? name;
     return withMember(body, steps.slice(0, -1), { name: last, value: field.value });
@@ -38,7 +38,7 @@ export function withField(text: string, name: string, field: { path: readonly st
 
 /** Returns the servers of a file as they are written, by name. */
 export function writtenServers(text: string): ReadonlyMap<string, Json> {
-  const body = bodyOf(text);
+  const body = textBody(text);
   if (body.trim() === '') return new Map();
   const at = serversPath(body);
   if (at === undefined) return new Map();
@@ -46,8 +46,9 @@ export function writtenServers(text: string): ReadonlyMap<string, Json> {
   return new Map(pairs.flatMap(([name, value]) => (name && value ? [[name.value, getNodeValue(value)] as const] : [])));
 }
 
-function edited(text: string, edit: (body: string) => string): string {
-  const body = bodyOf(text);
+/** Edits a file without its byte-order mark. An edit without effect returns the text as it was. */
+export function editBody(text: string, edit: (body: string) => string): string {
+  const body = textBody(text);
   const mark = text.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK : '';
   const start = body.trim() === '' ? emptyFile() : body;
   const after = edit(unfolded(start));
@@ -55,7 +56,8 @@ function edited(text: string, edit: (body: string) => string): string {
   return after === unfolded(start) && body.trim() !== '' ? text : mark + after;
 }
 
-function bodyOf(text: string): string {
+/** Returns the text without a byte-order mark. */
+export function textBody(text: string): string {
   return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
 }
 

@@ -22,13 +22,27 @@ export function withMember(text: string, path: readonly string[], member: { name
     const printed = print(value, lineIndent(text, existing.offset), layout);
     return splice(text, existing.offset, existing.offset + existing.length, printed);
   }
-  return inserted(text, object, { name, value, layout });
+  return inserted(text, object, { label: labelOf(name), value, layout });
 }
 
 /** Removes every member of a name. Comments on their own lines stay. */
 export function withoutMember(text: string, path: readonly string[], name: string): string {
   const property = objectAt(text, path).children?.findLast((child) => nameOf(child) === name);
   return property === undefined ? text : withoutMember(removed(text, property), path, name);
+}
+
+/** Appends a value to the array at `path`, which must exist. Comments in the array stay. */
+export function withItem(text: string, path: readonly string[], value: Json): string {
+  const array = nodeAt(text, path, 'array');
+  const isEmpty = text.slice(array.offset + 1, array.offset + array.length - 1).trim() === '';
+  if (isEmpty) return splice(text, array.offset, array.offset + array.length, printInline([value]));
+  return inserted(text, array, { label: '', value, layout: layoutOf(text) });
+}
+
+/** Removes every item of the array at `path` that is this string. Comments on their own lines stay. */
+export function withoutItem(text: string, path: readonly string[], value: string): string {
+  const item = nodeAt(text, path, 'array').children?.findLast((child) => child.value === value);
+  return item === undefined ? text : withoutItem(removed(text, item), path, value);
 }
 
 /** Formats a file that is a single line; any other text is returned as it is. */
@@ -39,14 +53,16 @@ export function unfolded(text: string): string {
 }
 
 /** Returns the object at a path; of a repeated name, the last one. Throws CONFIG_INVALID if it is no object. */
-export function objectAt(text: string, path: readonly string[]): Node {
+export const objectAt = (text: string, path: readonly string[]): Node => nodeAt(text, path, 'object');
+
+function nodeAt(text: string, path: readonly string[], type: 'object' | 'array'): Node {
   let node = parseTree(text, [], { allowTrailingComma: true });
   for (const step of path) {
     node = node?.children?.findLast((property) => nameOf(property) === step)?.children?.[1];
   }
-  if (node?.type === 'object') return node;
+  if (node?.type === type) return node;
   const subject = path.length === 0 ? 'The file' : `\`${path.join('.')}\``;
-  throw new HeddleError('CONFIG_INVALID', `${subject} is not a JSON object, so it cannot be edited.`, {
+  throw new HeddleError('CONFIG_INVALID', `${subject} is not a JSON ${type}, so it cannot be edited.`, {
     fix: 'Correct the file by hand, and run the command again.',
   });
 }
@@ -56,28 +72,31 @@ export function nameOf(property: Node): string {
 }
 
 interface Insertion {
-  readonly name: string;
+  /** The name with its colon, for a member of an object. */
+  readonly label: string;
   readonly value: Json;
   readonly layout: Layout;
 }
 
-function inserted(text: string, object: Node, { name, value, layout }: Insertion): string {
+const labelOf = (name: string) => `${JSON.stringify(name)}: `;
+
+function inserted(text: string, object: Node, { label, value, layout }: Insertion): string {
   const { indent, newline } = layout;
   const last = object.children?.at(-1);
   const close = object.offset + object.length - 1;
   const outer = lineIndent(text, object.offset);
   if (last === undefined) {
     const inner = text.slice(object.offset + 1, close).trimEnd(); // May have comments.
-    const member = `${outer}${indent}${JSON.stringify(name)}: ${print(value, outer + indent, layout)}`;
+    const member = `${outer}${indent}${label}${print(value, outer + indent, layout)}`;
     return splice(text, object.offset + 1, close, `${inner}${newline}${member}${newline}${outer}`);
   }
   const end = last.offset + last.length;
   if (!/[\r\n]/.test(text.slice(object.offset, close))) {
-    return splice(text, end, end, `, ${JSON.stringify(name)}: ${printInline(value)}`);
+    return splice(text, end, end, `, ${label}${printInline(value)}`);
   }
   const own = startsLine(text, last.offset);
   const depth = own ? lineIndent(text, last.offset) : outer + indent;
-  const member = `${newline}${depth}${JSON.stringify(name)}: ${print(value, depth, layout)}`;
+  const member = `${newline}${depth}${label}${print(value, depth, layout)}`;
   const comma = commaAfter(text, end);
   const at = lineTail(text, comma ?? end);
   // Inserts after the comment of the last member, and keeps a trailing comma.

@@ -1,0 +1,64 @@
+import type { Caller } from '../../core/call.ts';
+import type { ApprovalCount } from '../../core/records/approval-count.ts';
+import type { Change, ServerStatus } from '../../core/records/server-status.ts';
+import type { Heddle } from '../../heddle.ts';
+import { oneLine } from './escape-control.ts';
+import { printApprovals } from './print-approvals.ts';
+import { printStatement } from './print-line.ts';
+import { stateOf } from './state-label.ts';
+
+interface NoticeOptions {
+  readonly by: Caller;
+  readonly signal: AbortSignal;
+  /** The file of `--config`. */
+  readonly configFile: string | undefined;
+  /** False leaves out the tools that need approval. */
+  readonly approvals: boolean;
+}
+
+/**
+ * Prints notices while the gateway runs: servers that fail, and tools that need approval. A failed server is
+ * named once until it connects; the approvals of a server are named once.
+ */
+export async function noticeChanges(
+  heddle: Heddle,
+  { by, signal, configFile, approvals }: NoticeOptions,
+): Promise<void> {
+  const failed = new Set<string>();
+  const counted = new Set<string>();
+  const noticeCounts = (counts: readonly ApprovalCount[]) => {
+    for (const count of counts) {
+      if (counted.has(count.group)) continue;
+      counted.add(count.group);
+      printApprovals(count, configFile);
+    }
+  };
+  const noticeServer = (status: ServerStatus) => {
+    if (status.state === 'connected') failed.delete(status.name);
+    if (!isFailure(status) || failed.has(status.name)) return;
+    failed.add(status.name);
+    noticeFailure(status);
+  };
+
+  const changes = heddle.changes(by, signal);
+  if (approvals) noticeCounts(await heddle.approvalCounts(by));
+  for (const status of await heddle.servers.list(by)) noticeServer(status);
+  for await (const change of changes) {
+    if (isSharedTools(change)) noticeCounts(approvals ? await heddle.approvalCounts(by) : []);
+    else if (change.kind === 'server' && change.detail.event !== 'notification') noticeServer(change.detail);
+  }
+}
+
+/** The codes of servers that never start. They are problems of the configuration, which are printed elsewhere. */
+const NEVER_STARTS = new Set<string>(['CONFIG_INVALID', 'VARIABLE_UNSET', 'SERVER_UNTRUSTED', 'SERVER_BLOCKED']);
+
+const isFailure = ({ state, code }: ServerStatus) =>
+  state === 'needs-auth' || (state === 'failed' && !NEVER_STARTS.has(String(code)));
+
+const isSharedTools = (change: Change) =>
+  change.kind === 'catalog' && change.subject === 'tools' && change.detail.user === undefined;
+
+function noticeFailure(status: ServerStatus): void {
+  const { name, reason = 'no reason is known.', fix } = status;
+  printStatement({ start: `${oneLine(`${name} ${stateOf(status)}`)}: `, message: reason, fix }, process.stderr);
+}

@@ -1,0 +1,26 @@
+import type { ApprovalCount } from '../../core/records/approval-count.ts';
+import { quoteCommand } from '../../core/text/visible-text.ts';
+import { printStatement } from './print-line.ts';
+
+/** Describes a count, with the command that allows the tools. `configFile` is that of `--config`. */
+export function describeApprovals(count: ApprovalCount, configFile?: string): { message: string; fix: string } {
+  const { group, tools, needApproval, allow, left, leftBy } = count;
+  const whose = `${tools} ${tools === 1 ? 'tool' : 'tools'} of ${group}`;
+  const start = `${needApproval} of ${whose} ${needApproval === 1 ? 'asks' : 'ask'} for approval`;
+  const options = configFile === undefined ? [] : ['--config', configFile];
+  const why = left === 0 ? '' : `${left === needApproval ? '' : `, ${left} of them`} by ${leftBy.join(', ')}`;
+  const shows = `\`${quoteCommand(['heddle', 'permissions', ...options])}\` shows where that rule is written.`;
+  const command = `\`${quoteCommand(['heddle', 'permissions', 'allow', ...allow, ...options])}\``;
+  const allows = `${command} allows ${left > 0 ? `the other ${needApproval - left}` : needApproval === 1 ? 'it' : 'them'}`;
+  const fix = allow.length === 0 ? shows : left > 0 ? `${allows}; ${shows}` : `${allows}.`;
+  return { message: `${start}${why}.`, fix };
+}
+
+/** Prints a count to stderr, unless no tool needs approval. */
+export function printApprovals(count: ApprovalCount, configFile?: string): void {
+  if (count.needApproval > 0) printStatement({ start: '', ...describeApprovals(count, configFile) }, process.stderr);
+}
+
+/** Returns the counts of the groups that a server belongs to; without a server all of them. */
+export const approvalsOf = (counts: readonly ApprovalCount[], server?: string): readonly ApprovalCount[] =>
+  counts.filter(({ servers }) => server === undefined || servers.includes(server));
