@@ -17,7 +17,7 @@ it('the command line writes variable text only through functions that escape it'
 /** A constant, JSON, or text from one of the escaping functions. */
 const isSafe = (written: string): boolean =>
   /^'[^']*'\)?/.test(written) ||
-  /\b(oneLine|indented|following|cutToWidth|escapeJson|inert|inText)\b/.test(written) ||
+  /\b(oneLine|indented|following|cutToWidth|escapeControlCharacters|escapeJson|inert|inText)\b/.test(written) ||
   WHOLE.some((start) => written.startsWith(start));
 
 /** Text that was escaped at its source, or that contains no foreign text. */
@@ -32,4 +32,7 @@ const WHOLE = [
   '`${JSON.stringify(configJsonSchema()',
   '`${JSON.stringify({ url, token, pid })}',
   "`${bold('Heddle is up.')}",
+  'COMPLETION_SCRIPTS[shell]',
+  '`${VERSION}\\n`',
+  'bytesOf(items)', // A pipe gets a resource unchanged.
 ];

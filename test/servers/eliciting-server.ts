@@ -48,8 +48,9 @@ const json = (value: unknown) => ({ content: [{ type: 'text' as const, text: JSO
 /**
  * Creates a server. `cancelled` receives the tool name of each cancelled call.
  * It also receives `hanging` when the tool `hang` has its input response.
+ * The tool `impatient` cancels its elicitation when `giveUp` aborts; without it after 100 ms.
  */
-export function elicitingServer(cancelled: string[] = []): McpServer {
+export function elicitingServer(cancelled: string[] = [], giveUp?: AbortSignal): McpServer {
   const server = new McpServer({ name: 'eliciting', version: '1' }, { capabilities: { logging: {} } });
   const announced = new Set<string>();
 
@@ -69,7 +70,9 @@ export function elicitingServer(cancelled: string[] = []): McpServer {
   tool('twice', async (extra) => json([await form(extra, 'First?'), await form(extra, 'Second?')]));
   tool('both', async (extra) => json(await Promise.all([form(extra, 'Left?'), form(extra, 'Right?')])));
   tool('impatient', (extra) =>
-    form(extra, 'Quickly?', { timeout: 100 }).then(json, (error) => json({ gaveUp: error.code })),
+    form(extra, 'Quickly?', giveUp ? { signal: giveUp } : { timeout: 100 }).then(json, (error) =>
+      json({ gaveUp: error.code }),
+    ),
   );
   tool('hang', async (extra) => {
     await form(extra, 'And then?');
@@ -133,10 +136,10 @@ function addPromptAndResource(server: McpServer, form: (extra: Extra, message: s
 }
 
 /** Serves the eliciting server over Streamable HTTP with sessions. */
-export function elicitingSessionServer(cancelled: string[] = []): Promise<HttpServer> {
+export function elicitingSessionServer(cancelled: string[] = [], giveUp?: AbortSignal): Promise<HttpServer> {
   return withSessions(async (onsessioninitialized) => {
     const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: randomUUID, onsessioninitialized });
-    await elicitingServer(cancelled).connect(transport as never);
+    await elicitingServer(cancelled, giveUp).connect(transport as never);
     return transport;
   });
 }

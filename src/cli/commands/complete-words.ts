@@ -6,6 +6,7 @@ import type { Command } from '../command.ts';
 import { declaredArguments, typesOf } from '../input/declared-arguments.ts';
 import { choicesOf } from '../input/wanted-value.ts';
 import { localCaller } from '../local-caller.ts';
+import { oneLine } from '../print/escape-control.ts';
 import { callName } from '../print/function-signature.ts';
 import { SHELLS } from './completion-scripts.ts';
 import { listCatalogEntries } from './list-catalog.ts';
@@ -26,7 +27,7 @@ export async function printCandidates(words: readonly string[], commands: Comman
   const current = words.at(-1) ?? '';
   const all = await candidates(words, commands).catch(() => []);
   const fitting = all === FILES ? all : all.filter((one) => one.startsWith(current) && SAFE.test(one));
-  process.stdout.write([...new Set(fitting)].map((one) => `${one}\n`).join(''));
+  for (const one of new Set(fitting)) process.stdout.write(`${oneLine(one)}\n`);
   return 0;
 }
 

@@ -49,8 +49,7 @@ function show({ uri, type, text, bytes }: ReadItem, isOneOfSeveral: boolean): vo
     return;
   }
   if (isOneOfSeveral) notice(`${uri}${type === undefined ? '' : ` (${type})`}:`);
-  const shown = escapeControlCharacters(text);
-  process.stdout.write(shown === '' || shown.endsWith('\n') ? shown : `${shown}\n`);
+  process.stdout.write(escapeControlCharacters(text === '' || text.endsWith('\n') ? text : `${text}\n`));
 }
 
 async function writeTo(file: string, bytes: Buffer): Promise<void> {

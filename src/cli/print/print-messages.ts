@@ -10,10 +10,10 @@ export function printMessages({ description, messages }: JsonObject): void {
   if (typeof description === 'string') notice(description);
   const all = (Array.isArray(messages) ? messages : []).filter(isObject);
   if (all.length === 0) notice('The prompt has no messages.');
-  const parts = all.map(({ role, content = null }) => {
+  for (const [at, { role, content = null }] of all.entries()) {
     const blocks = Array.isArray(content) ? content : [content];
-    const text = blocks.map(blockText).join('\n');
-    return `${colors.bold(`${oneLine(String(role))}:`)}\n${indented(text.replace(/\n$/, ''), process.stdout)}\n`;
-  });
-  process.stdout.write(parts.join('\n'));
+    const text = blocks.map(blockText).join('\n').replace(/\n$/, '');
+    const head = colors.bold(`${oneLine(String(role))}:`);
+    process.stdout.write(`${at === 0 ? '' : '\n'}${head}\n${indented(text, process.stdout)}\n`);
+  }
 }
