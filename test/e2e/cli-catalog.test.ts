@@ -34,6 +34,24 @@ const rowsOf = (stdout: string) =>
     .map((line) => line.split(/ {2,}/));
 
 describe('list', () => {
+  verifies('L2', 'shows the tools of a server that is in no file, by its command or its URL', async () => {
+    const { heddle } = project({});
+    const { command, args } = serving(LISTS);
+    const listed = await heddle(['list', 'tools', '--', command, ...args]);
+    expect(rowsOf(listed.stdout).map(([name]) => name)).toEqual([
+      'TOOL',
+      'mcp__listing-server__read',
+      'mcp__listing-server__write',
+    ]);
+    const closed = await heddle(['list', 'tools', 'http://127.0.0.1:9/mcp']);
+    expect(closed).toMatchObject({ code: 8, stdout: '' });
+    expect(closed.stderr).toContain('nothing listens on 127.0.0.1:9');
+    expect(closed.stderr).not.toContain('`url`');
+    const wrong = await heddle(['list', 'tools', 'wiki']);
+    expect(wrong).toMatchObject({ code: 2, stdout: '' });
+    expect(wrong.stderr).toContain('--server wiki');
+  });
+
   verifies('L1', 'shows the entries of one server, of each kind, as text and as JSON', async () => {
     const { heddle } = project(CONFIG);
     const list = async (...args: string[]) => rowsOf((await heddle(['list', ...args, '--server', 'wiki'])).stdout);

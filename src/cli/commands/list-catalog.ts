@@ -2,10 +2,12 @@ import type { Problem } from '../../config/config.ts';
 import type { Caller, JsonObject, Target } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
+import type { ServerStatus } from '../../core/records/server-status.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
 import type { ListQuery } from '../../heddle.ts';
 import type { Input } from '../command.ts';
 import type { CommandHeddle } from '../command-heddle.ts';
+import { serverToList } from '../input/ad-hoc-server.ts';
 import { localCaller } from '../local-caller.ts';
 import { callName, functionSignature } from '../print/function-signature.ts';
 import { catalogOptions, findMissing, missingRows, printMissing, whileStarting } from '../print/missing-servers.ts';
@@ -14,6 +16,7 @@ import { printJson } from '../print/print-json.ts';
 import { notice, print } from '../print/print-line.ts';
 import { printFileProblems } from '../print/print-problems.ts';
 import { withRunningHeddle } from '../with-heddle.ts';
+import { advised } from './explain-call-error.ts';
 
 type Kind = Target['kind'];
 
@@ -21,11 +24,18 @@ type Kind = Target['kind'];
 export function listCatalog(kind: Kind, input: Input): Promise<number> {
   const by = localCaller();
   const files = brokenFiles();
-  return withRunningHeddle(input, { ...catalogOptions(input), onProblems: files.note }, async (heddle) => {
-    const filter = await readFilter(heddle, by, input);
+  const server = serverToList(input);
+  const options = {
+    ...catalogOptions(input),
+    ...(server && { servers: { [server.name]: server.entry }, scope: 'command' as const }),
+    onProblems: files.note,
+  };
+  return withRunningHeddle(input, options, async (heddle) => {
+    const filter = { ...(await readFilter(heddle, by, input)), ...(server && { server: server.name }) };
     const found = await whileStarting(heddle, by, () => listCatalogEntries(heddle, by, { kind, ...filter }));
     if (found.length === 0 && filter.category !== undefined) await requireCategory(heddle, by, filter.category);
     const missing = await findMissing(heddle, by, filter.server);
+    if (server && missing[0]) throw advised(unlisted(missing[0]), server);
     const signatures = input.flag('signatures');
     if (input.flag('json')) printJson([...found.map((one) => toRow(one, signatures)), ...missingRows(missing)]);
     else if (found.length > 0) printEntries(found, kind, signatures);
@@ -34,6 +44,11 @@ export function listCatalog(kind: Kind, input: Input): Promise<number> {
     printMissing(missing);
     return 0;
   });
+}
+
+/** Explains that a server given on the command line could not be listed. It is the whole command: there is no partial list. */
+function unlisted({ name, state, reason = `${name} has not started.`, fix }: ServerStatus): HeddleError {
+  return new HeddleError(state === 'needs-auth' ? 'AUTH_NEEDED' : 'UPSTREAM_UNREACHABLE', reason, fix ? { fix } : {});
 }
 
 function printEntries(found: readonly Target[], kind: Kind, signatures: boolean): void {

@@ -6,7 +6,7 @@ import { NO_WAIT_OPTION } from '../print/missing-servers.ts';
 import { listCatalog, listCategories } from './list-catalog.ts';
 import { listServers } from './list-servers.ts';
 
-const OWN_OPTIONS = ['check', 'server', 'category', 'no-wait', 'signatures'] as const;
+const OWN_OPTIONS = ['check', 'server', 'category', 'header', 'no-wait', 'signatures'] as const;
 
 interface List {
   readonly run: (input: Input) => Promise<number>;
@@ -16,12 +16,12 @@ interface List {
 
 const inCatalog = (kind: Parameters<typeof listCatalog>[0]): List => ({
   run: (input) => listCatalog(kind, input),
-  takes: ['server', 'category', 'no-wait'],
+  takes: ['server', 'category', 'header', 'no-wait'],
 });
 
 const LISTS: Readonly<Record<string, List>> = {
   servers: { run: listServers, takes: ['check'] },
-  tools: { ...inCatalog('tool'), takes: ['server', 'category', 'no-wait', 'signatures'] },
+  tools: { ...inCatalog('tool'), takes: ['server', 'category', 'header', 'no-wait', 'signatures'] },
   resources: inCatalog('resource'),
   templates: inCatalog('template'),
   prompts: inCatalog('prompt'),
@@ -40,18 +40,21 @@ const PLURALS: Readonly<Record<string, string>> = {
 export const list: Command = {
   summary: 'List servers (starts none), or what they have (starts only servers never seen before).',
   usage:
-    'heddle list [servers] [--check] | heddle list tools|resources|templates|prompts [--server S] [--category C] [--no-wait] | heddle list categories [--no-wait]',
+    'heddle list [servers] [--check] | heddle list tools|resources|templates|prompts [--server S | <url> | -- <command …>] [--category C] [--no-wait] | heddle list categories [--no-wait]',
   examples: [
     'heddle list tools',
     'heddle list tools --server github --category issues --json',
     'heddle list tools --signatures',
+    'heddle list tools http://localhost:3001/mcp',
+    'heddle list tools -- npx -y @modelcontextprotocol/server-everything',
     'heddle list servers --check --json',
   ],
-  maxPositionals: 1,
+  maxPositionals: 2,
   options: {
     check: { type: 'boolean', help: 'Connect every server first, to see whether it works' },
     server: { type: 'string', value: 'NAME', help: 'Only what this server has' },
     category: { type: 'string', value: 'NAME', help: 'Only what is in this category' },
+    header: { type: 'string', value: "'NAME: VALUE'", multiple: true, help: 'Sent to the URL; may be repeated' },
     signatures: { type: 'boolean', help: 'Show each tool as a function with the types of its arguments' },
     'no-wait': NO_WAIT_OPTION,
     config: CONFIG_OPTION,
@@ -65,10 +68,14 @@ export const list: Command = {
     const known = Object.hasOwn(LISTS, what) ? LISTS[what] : undefined;
     if (!known) throw await unknownList(word);
     for (const option of OWN_OPTIONS) {
-      const isSet = input.flag(option) || input.text(option) !== undefined;
+      const isSet = input.flag(option) || input.text(option) !== undefined || input.texts(option).length > 0;
       if (isSet && !known.takes.includes(option)) {
         throw new HeddleError('USAGE_INVALID', `--${option} is not an option of \`heddle list ${what}\`.`);
       }
+    }
+    const extra = input.positionals[1] ?? (input.rest && '--');
+    if (extra !== undefined && !known.takes.includes('header')) {
+      throw new HeddleError('USAGE_INVALID', `\`heddle list ${what}\` takes no ${extra}.`);
     }
     return known.run(input);
   },

@@ -19,7 +19,7 @@ describe('a server given on the command line', () => {
 
   it.each([
     ['http://localhost:3001/mcp', 'localhost'],
-    ['https://mcp.example.com/', 'mcp'],
+    ['https://mcp.example.com/', 'example'],
     ['http://127.0.0.1:9/mcp', '127-0-0-1'],
     ['https://heddle.example.com', 'a-heddle'],
   ])('by the address %s is called %s', (url, name) => {
