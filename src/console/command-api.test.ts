@@ -2,9 +2,11 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import { recordingServer, text } from '../../test/servers/recording-server.ts';
-import { type GatewayUnderTest, gatewayUnderTest, JSON_HEADERS } from '../gateway/fixtures.ts';
-import type { CommandMessage } from './command-wire.ts';
+import { COMMAND_PROOF_VALUE, type GatewayUnderTest, gatewayUnderTest, JSON_HEADERS } from '../gateway/fixtures.ts';
+import { COMMAND_PROOF, type CommandMessage } from './command-wire.ts';
 
+const HEADERS = { ...JSON_HEADERS, [COMMAND_PROOF]: COMMAND_PROOF_VALUE };
+const NO_COMMAND = [403, { error: 'Only commands of the user who runs the gateway may do this.' }];
 const CALL = { id: 'a', kind: 'tool', name: 'demo.hello', input: {}, meta: {}, options: {}, wait: true };
 
 const open = (config = {}) =>
@@ -12,7 +14,7 @@ const open = (config = {}) =>
 
 async function run({ send }: GatewayUnderTest, route: string, body: object): Promise<readonly CommandMessage[]> {
   const path = `/api/command/${route}`;
-  const response = await send({ path, headers: JSON_HEADERS, body: JSON.stringify(body) });
+  const response = await send({ path, headers: HEADERS, body: JSON.stringify(body) });
   expect([response.status, response.headers['content-type']]).toEqual([200, 'application/x-ndjson']);
   return response.text
     .trim()
@@ -60,13 +62,23 @@ describe('the routes for commands', () => {
     const key = 'hk_of-an-owner';
     const sha256 = createHash('sha256').update(key).digest('hex');
     const { send } = await open({ gateway: { apiKeys: [{ name: 'one', sha256, roles: ['owner'] }] } });
-    const headers = { ...JSON_HEADERS, authorization: `Bearer ${key}` };
+    const headers = { ...HEADERS, authorization: `Bearer ${key}` };
     const response = await send({ path: '/api/command/dispatch', headers, body: JSON.stringify(CALL) });
-    expect([response.status, response.json]).toEqual([
-      403,
-      { error: 'Only the token of `heddle up` may run commands.' },
-    ]);
+    expect([response.status, response.json]).toEqual(NO_COMMAND);
   });
+
+  verifies(
+    'P2',
+    'are closed to a client that has the token alone, so that it cannot approve its own calls',
+    async () => {
+      const { send } = await open();
+      const body = JSON.stringify({ ...CALL, approved: 'self' });
+      for (const proof of [{}, { [COMMAND_PROOF]: '' }, { [COMMAND_PROOF]: `${COMMAND_PROOF_VALUE}x` }]) {
+        const response = await send({ path: '/api/command/dispatch', headers: { ...JSON_HEADERS, ...proof }, body });
+        expect([response.status, response.json]).toEqual(NO_COMMAND);
+      }
+    },
+  );
 
   it.each([
     ['an unknown field', { ...CALL, caller: { id: 'x' } }, 'caller'],
@@ -80,7 +92,7 @@ describe('the routes for commands', () => {
     ['responses that are no objects', { ...CALL, inputResponses: { q1: 'yes' } }, 'inputResponses'],
   ])('P4: refuse a body with %s', async (_, body, field) => {
     const { send } = await open();
-    const response = await send({ path: '/api/command/dispatch', headers: JSON_HEADERS, body: JSON.stringify(body) });
+    const response = await send({ path: '/api/command/dispatch', headers: HEADERS, body: JSON.stringify(body) });
     expect([response.status, response.json]).toEqual([
       400,
       { error: `The field ${field} is missing, unknown or invalid.` },
@@ -91,13 +103,13 @@ describe('the routes for commands', () => {
     ['a body that is too large', 413, { body: JSON.stringify({ ...CALL, input: { a: 'x'.repeat(100_000) } }) }],
     ['a body that is no JSON', 400, { body: '{' }],
     ['a body that is no object', 400, { body: '[]' }],
-    ['another media type', 415, { headers: { ...JSON_HEADERS, 'content-type': 'text/plain' }, body: '{}' }],
+    ['another media type', 415, { headers: { ...HEADERS, 'content-type': 'text/plain' }, body: '{}' }],
     ['no credential', 401, { headers: { 'content-type': 'application/json' }, body: '{}' }],
     ['another method', 405, { method: 'GET' }],
     ['an unknown route', 404, { path: '/api/command/toString', body: '{}' }],
   ])('P4: refuse %s with %i', async (_, status, request) => {
     const { send } = await open();
-    const response = await send({ path: '/api/command/dispatch', headers: JSON_HEADERS, ...request });
+    const response = await send({ path: '/api/command/dispatch', headers: HEADERS, ...request });
     expect(response.status).toBe(status);
   });
 });

@@ -7,6 +7,7 @@ import type { Heddle, ListQuery } from '../heddle.ts';
 import { isCommandRoute, wrongFieldOf } from './command-fields.ts';
 import {
   COMMAND_MEDIA_TYPE,
+  COMMAND_PROOF,
   type CommandMessage,
   type CommandRoute,
   toWireError,
@@ -18,8 +19,11 @@ import { startingServers } from './starting-servers.ts';
 export interface CommandApiOptions {
   /** The user of the gateway's process, as whom commands run. */
   readonly caller: Caller;
-  /** Returns true for the caller of the owner's token. Keys and JWTs may not act as the user. */
-  readonly isOwner: (caller: Caller) => boolean;
+  /**
+   * Returns true for the caller of the owner's token with the proof of a command. Keys and JWTs may not act as the
+   * user, and a client with the token alone may not approve its own calls.
+   */
+  readonly isCommand: (caller: Caller, proof: unknown) => boolean;
   readonly maxBodyBytes: number;
 }
 
@@ -48,6 +52,8 @@ interface Running {
 }
 
 type Run = (running: Running) => Promise<unknown>;
+
+const NO_COMMAND: Refusal = { status: 403, error: 'Only commands of the user who runs the gateway may do this.' };
 
 /** Unread bytes from which lines of progress are left out. */
 const MAX_UNREAD_BYTES = 1024 * 1024;
@@ -99,13 +105,13 @@ async function announceTarget(call: Call, { catalog }: Running['view'], write: R
 
 /** Handles the requests of commands that use this gateway instead of starting servers themselves. */
 export function commandApi(heddle: Heddle, options: CommandApiOptions) {
-  const { caller: user, isOwner, maxBodyBytes } = options;
+  const { caller: user, isCommand, maxBodyBytes } = options;
   const patient = heddle.waiting(Number.POSITIVE_INFINITY);
   const impatient = heddle.waiting(0);
 
   return async function handle(incoming: CommandRequest, route: string): Promise<Refusal | undefined> {
     const { request, response, caller } = incoming;
-    if (!isOwner(caller)) return { status: 403, error: 'Only the token of `heddle up` may run commands.' };
+    if (!isCommand(caller, request.headers[COMMAND_PROOF])) return NO_COMMAND;
     if (!isCommandRoute(route)) return { status: 404, error: 'There is no such route for commands.' };
     if (request.method !== 'POST') return { status: 405, error: 'Only POST is allowed.' };
     const { body, refusal } = await readRequest(request, maxBodyBytes);

@@ -4,6 +4,9 @@ import { type ErrorCode, HeddleError, UpstreamError } from '../core/errors.ts';
 /** The prefix of the routes by which a command uses a running gateway. Each takes a POST with a JSON object. */
 export const COMMAND_ROUTES = '/api/command/';
 
+/** The header with which a command proves that it can read the gateway's note. */
+export const COMMAND_PROOF = 'heddle-command-proof';
+
 export const COMMAND_MEDIA_TYPE = 'application/x-ndjson';
 
 /** The names of the routes: the methods of Heddle that commands use. */

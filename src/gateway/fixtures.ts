@@ -15,6 +15,8 @@ import { type Authenticate, authenticator, hasOwnerToken } from './auth/authenti
 import { type GatewayOptions, openGateway } from './open-gateway.ts';
 
 export const TOKEN = 'open-sesame';
+/** The proof of commands that use the gateway. */
+export const COMMAND_PROOF_VALUE = 'read-the-note';
 export const OWNER: Caller = { id: 'owner', roles: ['owner'], via: 'gateway' };
 /** The user of commands that use the gateway. */
 export const LOCAL: Caller = { id: 'local:tester', roles: ['owner'], via: 'cli' };
@@ -70,7 +72,11 @@ export async function gatewayUnderTest(options: TestGatewayOptions = {}): Promis
     allowedHosts: [],
     allowedOrigins: [],
     authenticate: options.authenticate ?? authenticator({ token: TOKEN, access: heddle.access, clock }),
-    api: consoleApi(heddle, { caller: LOCAL, isOwner: hasOwnerToken, maxBodyBytes: 100_000 }),
+    api: consoleApi(heddle, {
+      caller: LOCAL,
+      isCommand: (caller, proof) => hasOwnerToken(caller) && proof === COMMAND_PROOF_VALUE,
+      maxBodyBytes: 100_000,
+    }),
     ...options.gateway,
   });
   let closed: Promise<void> | undefined;

@@ -4,6 +4,7 @@ import { consoleApi } from '../../console/api.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { homeFolder } from '../../files/home-folder.ts';
 import { authenticator, hasOwnerToken } from '../../gateway/auth/authenticate.ts';
+import { commandProofOf, isSameProof } from '../../gateway/auth/gateway-proof.ts';
 import { gatewayToken } from '../../gateway/auth/gateway-token.ts';
 import { stateSecrets } from '../../gateway/continuations/state-secrets.ts';
 import { DRAIN_MS } from '../../gateway/in-flight.ts';
@@ -75,7 +76,7 @@ async function serveUntil(signal: AbortSignal, heddle: Heddle, input: Input): Pr
     profile,
     api: consoleApi(heddle, {
       caller: localCaller(),
-      isOwner: hasOwnerToken,
+      isCommand: (caller, proof) => hasOwnerToken(caller) && isSameProof(proof, commandProofOf({ proofKey })),
       maxBodyBytes: config.settings.gateway.maxBodyBytes,
     }),
     proofKey,

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import {
+  COMMAND_PROOF,
   COMMAND_ROUTES,
   type CommandMessage,
   type CommandRoute,
@@ -8,6 +9,7 @@ import {
 } from '../../console/command-wire.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { isObject, parseJson } from '../../core/json.ts';
+import { commandProofOf } from '../../gateway/auth/gateway-proof.ts';
 import type { ProvenConnection } from '../../gateway/auth/proven-connection.ts';
 import { connectToGateway, type RunningGateway } from '../../gateway/running-gateway.ts';
 
@@ -40,6 +42,7 @@ export class GatewayLost extends Error {
 
 /** Makes a client over a connection that is open already. Further connections are opened while that one is in use. */
 export function gatewayClient(gateway: RunningGateway, first: ProvenConnection): GatewayClient {
+  const credentials = { authorization: `Bearer ${gateway.token}`, [COMMAND_PROOF]: commandProofOf(gateway) };
   const connections = new Set([first]);
   const idle = new Set([first]);
 
@@ -59,7 +62,7 @@ export function gatewayClient(gateway: RunningGateway, first: ProvenConnection):
     gateway,
     async send(route, { body, signal, onMessage }) {
       const connection = await connect();
-      const headers = { 'content-type': 'application/json', authorization: `Bearer ${gateway.token}` };
+      const headers = { 'content-type': 'application/json', ...credentials };
       const options = { headers, body: JSON.stringify(body), ...(signal && { signal }) };
       let response: IncomingMessage;
       try {

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 
 /** The part of a gateway's note that proves which process wrote it. */
 export interface ProvenBy {
@@ -11,6 +11,16 @@ export interface ProvenBy {
 /** Computes the proof for a challenge. Only the gateway that wrote the note has the key. */
 export const proofOf = ({ url, proofKey }: ProvenBy, challenge: string): string =>
   createHmac('sha256', proofKey).update(`heddle gateway ${url} ${challenge}`).digest('base64url');
+
+/** Computes the proof that a command can read the gateway's note. The token alone is known to clients, too. */
+export const commandProofOf = ({ proofKey }: Pick<ProvenBy, 'proofKey'>): string =>
+  createHmac('sha256', proofKey).update('heddle command').digest('base64url');
+
+/** Compares two proofs in constant time. */
+export function isSameProof(actual: unknown, expected: string): boolean {
+  const [left, right] = [Buffer.from(String(actual)), Buffer.from(expected)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}
 
 /** Finds the challenge in the URL of a request to `/healthz`. */
 export const challengeIn = (url = ''): string | undefined => /\?challenge=([\w-]{16,64})$/.exec(url)?.[1];

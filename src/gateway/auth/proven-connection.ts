@@ -1,9 +1,9 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, Agent as NodeAgent } from 'node:http';
 import { Duplex } from 'node:stream';
 import { isObject, parseJson } from '../../core/json.ts';
 import { Agent, request } from '../node-http.ts';
-import { type ProvenBy, proofOf } from './gateway-proof.ts';
+import { isSameProof, type ProvenBy, proofOf } from './gateway-proof.ts';
 
 export interface ProvenRequest {
   /** The body of a POST; a request without one is a GET. */
@@ -39,7 +39,7 @@ export async function openProvenConnection(note: ProvenBy, signal: AbortSignal):
   try {
     const challenge = randomBytes(24).toString('base64url');
     const health = await readJson(await connection.request(`/healthz?challenge=${challenge}`, { signal }));
-    if (isObject(health) && isSame(health.proof, proofOf(note, challenge))) return connection;
+    if (isObject(health) && isSameProof(health.proof, proofOf(note, challenge))) return connection;
   } catch {
     // A closed port, a response that is not JSON, or no response in time: not the noted gateway.
   }
@@ -94,9 +94,4 @@ async function readJson(response: IncomingMessage): Promise<unknown> {
   }
   if (response.statusCode !== 200) throw new Error(`The gateway answered ${response.statusCode}.`);
   return parseJson(Buffer.concat(chunks).toString());
-}
-
-function isSame(actual: unknown, expected: string): boolean {
-  const [left, right] = [Buffer.from(String(actual)), Buffer.from(expected)];
-  return left.length === right.length && timingSafeEqual(left, right);
 }
