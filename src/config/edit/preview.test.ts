@@ -70,6 +70,11 @@ it.each([
   ['ANY', 'https://h.example.com/?k=v'],
   ['ANY', 'abcdefghijklmnopqrstuvwxyzabcdef'],
   ['ANY', '{"password": "tree"}'],
+  ['DATABASE_URL', 'ann:tree@tcp(localhost:3306)/app'],
+  ['HTTP_PROXY', 'ann:tree@proxy.example.com:8080'],
+  ['dbPwd', 'tree'],
+  ['DB_PASSWORD', 12345678],
+  ['PIN', 1234],
 ])('hides %s=%s', (name, value) => {
   expect(previewValue({ env: { [name]: value } })).toEqual({ env: { [name]: '[REDACTED]' } });
 });

@@ -78,6 +78,7 @@ function hiddenItem(item: Node, before: Node | undefined, secrecy: Secrecy): rea
 }
 
 function hiddenLeaf(node: Node, shown: Json): readonly Hidden[] {
-  const isShown = typeof node.value !== 'string' || REFERENCE.test(node.value) || shown === node.value;
+  const { value } = node;
+  const isShown = typeof value === 'boolean' || value === null || REFERENCE.test(String(value)) || shown === value;
   return isShown ? [] : [{ node, value: shown }];
 }
