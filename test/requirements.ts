@@ -127,7 +127,7 @@ export const REQUIREMENTS = {
 
   // Command line
   L1: { does: 'There is one command for everything that Heddle does.', done: false },
-  L2: { does: '`heddle call` takes arguments in every handy form and works with no configuration.', done: false },
+  L2: { does: '`heddle call` takes arguments in every handy form and works with no configuration.', done: true },
   L3: { does: 'stdout is data, stderr the rest, and scripts are never prompted.', done: false },
   L4: { does: 'Exit codes come from one pinned table.', done: true },
   L5: { does: 'Errors say what happened, why, and the one thing to do, and each has a page.', done: false },

@@ -20,7 +20,7 @@ const HARMLESS = { tools: { hang: { idempotent: true }, die: { readOnly: true } 
 const EXITS: readonly (readonly [string, number, string, readonly string[], ReturnType<typeof configured>])[] = [
   ['an answer', 0, '', ['odd.echo', 'message=x'], configured()],
   ['an error of the tool', 1, 'It did not work', ['odd.fail'], configured()],
-  ['a protocol error of the server', 1, 'UPSTREAM_REFUSED', ['odd.refuse'], configured()],
+  ['a protocol error of the server', 1, 'UPSTREAM_REFUSED: odd answered with an error: ', ['odd.refuse'], configured()],
   ['a usage that makes no sense', 2, 'USAGE_INVALID', ['odd.echo', '--nope'], configured()],
   ['an unknown name', 2, 'NAME_UNKNOWN', ['odd.nothing'], configured()],
   ['input that does not fit', 2, 'INPUT_INVALID', ['odd.echo'], configured()],

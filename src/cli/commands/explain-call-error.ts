@@ -9,6 +9,9 @@ import type { AdHocServer } from '../input/ad-hoc-server.ts';
 export function advised(error: HeddleError, server: AdHocServer | undefined): HeddleError {
   const [, example] = /^Send for example ([\s\S]+)\.$/.exec(error.fix) ?? [];
   if (example !== undefined) return reworded(error, { fix: `Write for example ${asWords(example)}.` });
+  if (error.code === 'UPSTREAM_REFUSED' && error.details.rpc !== undefined) {
+    return reworded(error, { message: `${error.details.server} answered with an error: ${error.message}` });
+  }
   return server ? aboutAdHoc(error, server) : error;
 }
 

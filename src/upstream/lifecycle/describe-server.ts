@@ -20,7 +20,7 @@ export interface ServerFacts {
 export function describeServer(plan: ServerPlan, state: ServerState, facts: ServerFacts): ServerStatus {
   const { name, scope, sandbox } = plan;
   const { lists, retryAt, info, trouble, urlTransport } = facts;
-  const reason = reasonOf(state) ?? (state.state === 'connected' ? trouble : undefined);
+  const reason = reasonOf(name, state) ?? (state.state === 'connected' ? trouble : undefined);
   const { fix, code } = ('error' in state && state.error) || {};
   return {
     name,
@@ -31,7 +31,7 @@ export function describeServer(plan: ServerPlan, state: ServerState, facts: Serv
     health: state.state === 'connected' ? state.health : 'unknown',
     sandbox,
     ...(reason !== undefined && { reason }),
-    ...(fix !== undefined && { fix }),
+    ...(fix !== undefined && { fix: fix.replaceAll('<server>', name) }),
     ...(code !== undefined && { code }),
     ...(state.state === 'waiting' && retryAt !== undefined && { retryAt }),
     ...retryFrom(plan, state),
@@ -65,7 +65,11 @@ function publicState({ state }: ServerState): ServerStatus['state'] {
   return isPending ? 'pending' : state;
 }
 
-function reasonOf(state: ServerState): string | undefined {
-  if ('error' in state) return state.error?.message;
+/** Returns why a server is not connected. The message of a JSON-RPC error is the server's own, and is marked as such. */
+function reasonOf(server: string, state: ServerState): string | undefined {
+  if ('error' in state && state.error) {
+    const { message, details } = state.error;
+    return details.rpc === undefined ? message : `${server} answered with an error: ${message}`;
+  }
   return 'reason' in state ? state.reason : undefined;
 }

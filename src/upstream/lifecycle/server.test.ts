@@ -96,7 +96,8 @@ verifies('T3', 'closes the connection when the tools cannot be listed', async ()
   const { server } = serverOf(tiny);
   await expect(server.connect(signal)).rejects.toMatchObject({ code: 'UPSTREAM_REFUSED' });
   await tiny.transports[0]?.closed;
-  expect(server.status).toMatchObject({ state: 'failed', reason: 'The request could not be handled.' });
+  const reason = 'demo answered with an error: The request could not be handled.';
+  expect(server.status).toMatchObject({ state: 'failed', reason });
 });
 
 verifies('T3', 'throws UPSTREAM_TIMEOUT when the whole connect takes too long', async () => {
