@@ -66,6 +66,9 @@ verifies('L5', '`add` without `--` prints the corrected command, without secrets
   expect(await fixOf('foo', '--env', 'TOKEN=hidden', 'npx', 'bar', '--api-key', 'hidden')).toBe(
     "  fix: Did you mean `heddle add foo --env 'TOKEN=…' -- npx bar --api-key '[REDACTED]'`?",
   );
+  expect(await fixOf('foo', '--env=TOKEN=hidden', '--header=Authorization: hidden', 'npx', 'bar')).toBe(
+    "  fix: Did you mean `heddle add foo '--env=TOKEN=…' '--header=Authorization: …' -- npx bar`?",
+  );
   expect(await fixOf('wiki', 'htps://example.com')).not.toContain('Did you mean');
   expect((await heddle('add foo -- npx -y bar'.split(' '))).code).toBe(0);
 });

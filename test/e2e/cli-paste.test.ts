@@ -83,3 +83,23 @@ verifies(
     expect(readFileSync(join(here.folder, 'heddle.json'), 'utf8')).toBe('{}');
   },
 );
+
+verifies('C12', 'names each of Heddle’s own fields in a pasted text that makes tools need no approval', async () => {
+  const { heddle } = project({ 'heddle.json': {} });
+  const fields = {
+    trusted: true,
+    permissions: { allowedTools: ['a'], deniedTools: ['b'], writePermission: 'allow', readPermission: 'ask' },
+    tools: {
+      a: { requiresApproval: false, riskLevel: 'low' },
+      b: { readOnly: true, riskLevel: 'high' },
+      c: { requiresApproval: true, readOnly: false, category: 'x' },
+    },
+  };
+  const { code, stderr } = await heddle(['add', JSON.stringify({ demo: { command: 'node', ...fields } })]);
+  expect({ code, stderr }).toEqual({
+    code: 0,
+    stderr:
+      'demo: `trusted`, `permissions.allowedTools`, `permissions.writePermission`, `tools.a.requiresApproval`, ' +
+      '`tools.a.riskLevel`, `tools.b.readOnly` of the text let tools run without an approval. Check them.\n',
+  });
+});

@@ -11,7 +11,7 @@ export function meantAdd(argv: readonly string[], options: Readonly<Record<strin
   const start = commandAt(argv, options);
   const command = start === undefined ? [] : argv.slice(start);
   if (!isCommand(command[0] ?? '')) return undefined;
-  const own = argv.slice(0, start).map((word) => word.replace(/^(\w[\w-]*(?:=|: ?))(?!\$\{).+/s, '$1…'));
+  const own = argv.slice(0, start).map((word) => word.replace(/^((?:--\w+=)?\w[\w-]*(?:=|: ?))(?!\$\{).+/s, '$1…'));
   const shown = (previewValue(command) as readonly string[]).map(String);
   return quoteCommand(['heddle', 'add', ...own, '--', ...shown]);
 }

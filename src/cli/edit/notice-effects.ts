@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../core/call.ts';
+import type { Json, JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import { quoteCommand } from '../../core/text/visible-text.ts';
 import { notice } from '../print/print-line.ts';
@@ -35,9 +35,17 @@ function looseFields({ trusted, permissions, tools }: JsonObject): readonly stri
     ...['readPermission', 'writePermission'].flatMap((key) =>
       rules[key] === 'allow' ? [`\`permissions.${key}\``] : [],
     ),
-    ...facts.flatMap(([tool, fact]) =>
-      isObject(fact) && fact.requiresApproval === false ? [`\`tools.${tool}.requiresApproval\``] : [],
-    ),
+    ...facts.flatMap(([tool, fact]) => looseFacts(fact).map((key) => `\`tools.${tool}.${key}\``)),
+  ];
+}
+
+/** Returns the facts about a tool that lower its approvals. A read-only tool counts as not destructive. */
+function looseFacts(fact: Json | undefined): readonly string[] {
+  const { requiresApproval, riskLevel, readOnly } = isObject(fact) ? fact : {};
+  return [
+    ...(requiresApproval === false ? ['requiresApproval'] : []),
+    ...(riskLevel === 'low' || riskLevel === 'medium' ? ['riskLevel'] : []),
+    ...(readOnly === true ? ['readOnly'] : []),
   ];
 }
 

@@ -107,8 +107,8 @@ const nameTransport: PastedStep = ({ type, ...entry }, report) => {
 
 const readSwitch: PastedStep = ({ disabled, isActive, ...entry }, report) => {
   const off = disabled === true || isActive === false;
-  const wrong = [disabled, isActive].some((value) => value !== undefined && typeof value !== 'boolean');
-  if (wrong) return { ...entry, ...(disabled !== undefined && { enabled: disabled }) };
+  const wrong = [disabled, isActive].find((value) => value !== undefined && typeof value !== 'boolean');
+  if (wrong !== undefined) return { ...entry, enabled: wrong }; // The check of the entry refuses it.
   if (off) report.became(disabled === true ? 'disabled' : 'isActive', '`enabled: false`');
   const { enabled, ...rest } = entry;
   // True is the default.
@@ -124,11 +124,12 @@ const readToolLists: PastedStep = (entry, report) => {
   for (const key of lists) {
     report.note(`\`${key}\` is left out: Heddle lists every tool. Hide one with \`tools.<name>.hidden\`.`);
   }
+  const rules = isObject(permissions) ? permissions : {};
   const denied = DENIED.flatMap((key) => toolsIn(entry[key]));
   for (const key of DENIED) if (toolsIn(entry[key]).length > 0) report.became(key, '`permissions.deniedTools`');
   const rest = withoutKeys(entry, [...lists, ...DENIED, ...(isList ? ['tools'] : [])]);
   if (denied.length === 0) return rest;
-  return { ...rest, permissions: { ...(isObject(permissions) ? permissions : {}), deniedTools: denied } };
+  return { ...rest, permissions: { ...rules, deniedTools: [...toolsIn(rules.deniedTools), ...denied] } };
 };
 
 const dropOthers: PastedStep = (entry, report) => {

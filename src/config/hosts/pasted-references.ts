@@ -17,8 +17,10 @@ export function readInputs(list: Json | undefined): ReadonlyMap<string, PastedIn
 
 const toInput = (item: JsonObject): PastedInput => ({
   ...(typeof item.description === 'string' && { description: item.description }),
+  // The default of a password would be a secret in the file.
   ...(typeof item.default === 'string' &&
     item.default !== '' &&
+    item.password !== true &&
     !/[{}]/.test(item.default) && { default: item.default }),
 });
 

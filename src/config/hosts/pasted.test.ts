@@ -41,6 +41,32 @@ describe('pasted JSON', () => {
   });
 });
 
+describe('an entry with fields of two kinds', () => {
+  const entryOf = (fields: string) => readPasted('', `{ "a": { "command": "x", ${fields} } }`).servers[0]?.entry;
+
+  it('keeps the denied tools of both', () => {
+    expect(entryOf('"disabledTools": ["one"], "permissions": { "deniedTools": ["two"] }')).toEqual({
+      command: 'x',
+      permissions: { deniedTools: ['two', 'one'] },
+    });
+  });
+
+  it('is never enabled by a switch of a wrong type', () => {
+    expect(entryOf('"isActive": "false"')).toEqual({ command: 'x', enabled: 'false' });
+    expect(entryOf('"disabled": true, "isActive": "no"')).toEqual({ command: 'x', enabled: 'no' });
+  });
+});
+
+it('neither shows nor writes the default of a password input', () => {
+  const inputs = '[{ "id": "pat", "password": true, "default": "tree" }]';
+  const read = readPasted(
+    '',
+    `{ "inputs": ${inputs}, "servers": { "a": { "command": "x", "env": { "P": "\${input:pat}" } } } }`,
+  );
+  expect(JSON.stringify(read)).not.toContain('tree');
+  expect(read.servers[0]?.entry.env).toEqual({ P: '${PAT}' });
+});
+
 describe('refuses', () => {
   it.each([
     ['a list', '[1]', 'Line 1, column 1'],
