@@ -10,6 +10,7 @@ import {
   COMMAND_PROOF,
   type CommandMessage,
   type CommandRoute,
+  MAX_COMMAND_DEPTH,
   toWireError,
   toWireTarget,
   type WireCall,
@@ -200,7 +201,7 @@ async function readRequest(request: IncomingMessage, maxBytes: number): Promise<
   }
   if (size > maxBytes) return refuse(413, `The body is larger than ${maxBytes} bytes.`);
   try {
-    const body = parseJson(Buffer.concat(chunks).toString(), { numbers: 'exact' });
+    const body = parseJson(Buffer.concat(chunks).toString(), { numbers: 'exact', maxDepth: MAX_COMMAND_DEPTH });
     return isObject(body) ? { body } : refuse(400, 'The body has to be a JSON object.');
   } catch (thrown) {
     return refuse(400, HeddleError.from(thrown).message);

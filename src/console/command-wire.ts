@@ -7,6 +7,9 @@ export const COMMAND_ROUTES = '/api/command/';
 /** The header with which a command proves that it can read the gateway's note. */
 export const COMMAND_PROOF = 'heddle-command-proof';
 
+/** The deepest nesting of a body or line. Arguments and results, which may have 128 levels, are inside of it. */
+export const MAX_COMMAND_DEPTH = 256;
+
 export const COMMAND_MEDIA_TYPE = 'application/x-ndjson';
 
 /** The names of the routes: the methods of Heddle that commands use. */

@@ -12,11 +12,14 @@ import type { AuditRecord } from '../store/audit-log.ts';
 import { openStore } from '../store/open-store.ts';
 import { LEGACY_VERSIONS, META, MODERN_VERSION } from '../wire/mcp.ts';
 import { type Authenticate, authenticator, hasOwnerToken } from './auth/authenticate.ts';
+import { commandProofOf } from './auth/gateway-proof.ts';
 import { type GatewayOptions, openGateway } from './open-gateway.ts';
 
 export const TOKEN = 'open-sesame';
+/** The key in the note of the gateway. */
+export const PROOF_KEY = 'read-the-note';
 /** The proof of commands that use the gateway. */
-export const COMMAND_PROOF_VALUE = 'read-the-note';
+export const COMMAND_PROOF_VALUE = commandProofOf({ proofKey: PROOF_KEY });
 export const OWNER: Caller = { id: 'owner', roles: ['owner'], via: 'gateway' };
 /** The user of commands that use the gateway. */
 export const LOCAL: Caller = { id: 'local:tester', roles: ['owner'], via: 'cli' };

@@ -5,10 +5,11 @@ import {
   type CommandMessage,
   type CommandRoute,
   fromWireError,
+  MAX_COMMAND_DEPTH,
   type WireError,
 } from '../../console/command-wire.ts';
 import { HeddleError } from '../../core/errors.ts';
-import { isObject, parseJson } from '../../core/json.ts';
+import { isObject, type JsonLimits, parseJson } from '../../core/json.ts';
 import { commandProofOf } from '../../gateway/auth/gateway-proof.ts';
 import type { ProvenConnection } from '../../gateway/auth/proven-connection.ts';
 import { connectToGateway, type RunningGateway } from '../../gateway/running-gateway.ts';
@@ -111,9 +112,19 @@ function splitter(onLine: (line: string) => void): (text: string) => void {
 }
 
 function parseLine(text: string): CommandMessage {
-  const line = parseJson(text, { numbers: 'exact', keys: 'any' });
-  return isObject(line) ? (line as CommandMessage) : { error: notUnderstood };
+  try {
+    const line = parseJson(text, LINE_LIMITS);
+    if (isObject(line)) return line as CommandMessage;
+  } catch {
+    // Thrown in an event handler it would end the process.
+  }
+  return { error: notUnderstood };
 }
+
+const LINE_LIMITS: JsonLimits = {
+  ...{ numbers: 'exact', keys: 'any' },
+  ...{ maxDepth: MAX_COMMAND_DEPTH, maxChars: Number.POSITIVE_INFINITY },
+};
 
 const notUnderstood: WireError = {
   code: 'INTERNAL',
