@@ -189,14 +189,14 @@ it('writes addresses in each host’s format', () => {
 
 it.each(FILES)('%s, %s: redacts secrets and keeps names', (host, file) => {
   const shown = HOSTS[host].redacted(hostFile(host, file));
-  expect(shown).not.toMatch(/k-12345|Bearer abc|= "eu"/);
+  expect(shown).not.toMatch(/k-12345|Bearer abc/);
   expect(shown).toContain('memory');
 });
 
 it('redacts secrets under the hosts’ own names', () => {
   const secrets = {
-    opencode: { environment: { A: 'abc' } },
-    registry: { environmentVariables: [{ name: 'A', value: 'abc' }] },
+    opencode: { environment: { DB_PASSWORD: 'abc' } },
+    registry: { environmentVariables: [{ name: 'DB_PASSWORD', value: 'abc' }] },
   };
   for (const [host, entry] of Object.entries(secrets)) {
     const shown = HOSTS[host as HostName].redacted(`{ // mine\n "x": ${JSON.stringify(entry)} }`);
@@ -206,6 +206,6 @@ it('redacts secrets under the hosts’ own names', () => {
 });
 
 it('keeps comments in redacted TOML', () => {
-  const shown = HOSTS.codex.redacted('# mine\n[mcp_servers.x]\nargs = ["--token", "abc"] # how\nenv = { A = "abc" }\n');
-  expect(shown).toBe('# mine\n[mcp_servers.x]\nargs = ["--token", "[REDACTED]"] # how\nenv = { A = "[REDACTED]" }\n');
+  const shown = HOSTS.codex.redacted('# mine\n[mcp_servers.x]\nargs = ["--token", "abc"] # how\nenv = { API_KEY = "abc", A = "b" }\n');
+  expect(shown).toBe('# mine\n[mcp_servers.x]\nargs = ["--token", "[REDACTED]"] # how\nenv = { API_KEY = "[REDACTED]", A = "b" }\n');
 });
