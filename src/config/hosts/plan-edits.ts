@@ -5,7 +5,7 @@ import { valueAt } from '../read/describe-issue.ts';
 import type { Edit, HostDialect } from './dialect.ts';
 import type { HostServers } from './host-format.ts';
 import { mergeEdits, newEntry } from './merge-entry.ts';
-import { serverNameFor } from './read-servers.ts';
+import { writtenNameOf } from './read-servers.ts';
 import { toEntry } from './to-entry.ts';
 
 interface PlanOptions {
@@ -32,7 +32,7 @@ export function planEdits({ servers, root, at, dialect }: PlanOptions): Plan {
     const report = { note: (note: string) => void notes.push(`\`${name}\`: ${note}`), problem: () => undefined };
     const wanted = toEntry(ours, dialect, report);
     if (wanted === undefined) continue;
-    const key = keyFor(name, current);
+    const key = writtenNameOf(name, current) ?? name;
     const before = current[key];
     const own: readonly Edit[] = isObject(before)
       ? mergeEdits(before, wanted, dialect)
@@ -55,7 +55,7 @@ export function planDisable({ names, root, at, dialect }: DisableOptions): reado
   const current: JsonObject = isObject(block) ? block : {};
   const edits: Edit[] = [];
   let state = root;
-  for (const key of names.map((name) => keyFor(name, current)).filter((one) => Object.hasOwn(current, one))) {
+  for (const key of names.map((name) => writtenNameOf(name, current)).filter((one) => one !== undefined)) {
     const own = disableEdits(key, { root: state, at, dialect });
     edits.push(...own);
     state = own.reduce(withEdit, state);
@@ -78,12 +78,6 @@ const switchOf = ({ lenses }: HostDialect) => lenses.find(({ ours }) => ours ===
 /** Tells whether a host has a setting that disables a server. */
 export const hasSwitch = (dialect: HostDialect): boolean =>
   dialect.switches !== undefined || switchOf(dialect) !== undefined;
-
-/** Returns the host's name of a server: one that was renamed by the import keeps its old name. */
-function keyFor(name: string, current: JsonObject): string {
-  if (Object.hasOwn(current, name)) return name;
-  return Object.keys(current).find((key) => serverNameFor(key) === name) ?? name;
-}
 
 /** Returns the value with one edit applied. */
 export function withEdit(root: JsonObject, { path: [first, ...rest], value }: Edit): JsonObject {

@@ -29,7 +29,7 @@ export function readServers(tree: Tree, at: JsonPath, dialect: HostDialect): Imp
   const others = Object.entries(block).filter(([name, entry]) => !isOwnEntry(name, entry));
   for (const [written, entry] of others) {
     const report = reportOf({ name: written, path: [...at, written], tree, notes, problems });
-    const name = freeName(written, servers, report);
+    const name = freeName(written, block, report);
     if (name === undefined) continue;
     const ours = isObject(entry) ? fromEntry(entry, dialect, report) : undefined;
     if (!isObject(entry)) report.problem('A server must be an object.', 'Write `{ … }`.');
@@ -41,10 +41,10 @@ export function readServers(tree: Tree, at: JsonPath, dialect: HostDialect): Imp
   return { servers, notes, problems };
 }
 
-function freeName(written: string, servers: object, report: Report): string | undefined {
+function freeName(written: string, block: JsonObject, report: Report): string | undefined {
   const name = serverNameFor(written);
   if (name === undefined) report.note('It is left out: the name is reserved for Heddle itself.');
-  else if (!Object.hasOwn(servers, name)) return name;
+  else if (writtenNameOf(name, block) === written) return name;
   else report.note(`It is left out: another server already has the name \`${name}\`.`);
   return undefined;
 }
@@ -69,6 +69,12 @@ function reportOf({ name, path, tree, notes, problems }: ReportOptions): Report 
 
 export function wrong(message: string, fix: string, at: SourceLocation): Problem {
   return { level: 'error', code: 'CONFIG_INVALID', message, fix, at };
+}
+
+/** Returns the name of a server in the host’s file. The same name comes before one that the import changes. */
+export function writtenNameOf(name: string, block: JsonObject): string | undefined {
+  if (Object.hasOwn(block, name)) return name;
+  return Object.keys(block).find((key) => serverNameFor(key) === name);
 }
 
 /** Returns a valid server name for a host's name; undefined if it would be empty or reserved. */
