@@ -206,6 +206,10 @@ it('redacts secrets under the hosts’ own names', () => {
 });
 
 it('keeps comments in redacted TOML', () => {
-  const shown = HOSTS.codex.redacted('# mine\n[mcp_servers.x]\nargs = ["--token", "abc"] # how\nenv = { API_KEY = "abc", A = "b" }\n');
-  expect(shown).toBe('# mine\n[mcp_servers.x]\nargs = ["--token", "[REDACTED]"] # how\nenv = { API_KEY = "[REDACTED]", A = "b" }\n');
+  const shown = HOSTS.codex.redacted(
+    '# mine\n[mcp_servers.x]\nargs = ["--token", "abc"] # how\nenv = { API_KEY = "abc", A = "b" }\n',
+  );
+  expect(shown).toBe(
+    '# mine\n[mcp_servers.x]\nargs = ["--token", "[REDACTED]"] # how\nenv = { API_KEY = "[REDACTED]", A = "b" }\n',
+  );
 });
