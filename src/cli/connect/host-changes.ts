@@ -42,7 +42,7 @@ export interface UndoPlan {
 export function undoEdits(root: JsonObject, changes: readonly HostChange[], entryPath: JsonPath): UndoPlan {
   const edits: Edit[] = [];
   const kept: JsonPath[] = [];
-  for (const { path, before, after } of changes) {
+  for (const { path, before, after } of changes.flatMap((change) => partsOf(change, root))) {
     const current = valueAt(root, path);
     if (isSamePath(path, entryPath) ? current === undefined : isEqual(current, before)) continue;
     if (isSamePath(path, entryPath) || isEqual(current, after)) edits.push({ path, value: before });
@@ -51,6 +51,15 @@ export function undoEdits(root: JsonObject, changes: readonly HostChange[], entr
     else kept.push(path);
   }
   return { edits, kept };
+}
+
+/** Splits an object that connect created and others have changed since: only its members may be taken back. */
+function partsOf(change: HostChange, root: JsonObject): readonly HostChange[] {
+  const { path, before, after } = change;
+  const current = valueAt(root, path);
+  const isSplit = before === undefined && isObject(current) && isObject(after) && !isEqual(current, after);
+  if (!isSplit) return [change];
+  return Object.entries(after).flatMap(([name, value]) => partsOf({ path: [...path, name], after: value }, root));
 }
 
 /** Returns a list without the items that connect added. */
