@@ -20,7 +20,9 @@ export interface ServerDefinitionsOptions {
 
 /** The era and the lists of one server. They come from the cache until the server has listed them, and go back to it. */
 export interface ServerDefinitions {
-  readonly era: EraCache;
+  readonly era: Omit<EraCache, 'invalidate'>;
+  /** Takes the error of a connect: era and transport may have to be found out again. */
+  invalidate(error: HeddleError): void;
   /** Returns the transport of the last connect, if it was found out then; undefined when it has to be found out. */
   urlTransport(): UrlTransport | undefined;
   /** The tools by the capabilities that a connection declares. */
@@ -58,6 +60,10 @@ export function serverDefinitions(options: ServerDefinitionsOptions): ServerDefi
 
   return {
     era,
+    invalidate(error) {
+      era.invalidate(error);
+      newest.invalidate(error);
+    },
     urlTransport: () => era.knownTransport() ?? newest.knownTransport(),
     capabilityLists: capabilityLists({
       cached: cache.withCapabilities(plan),

@@ -243,7 +243,7 @@ export class Server {
 
   #fail(error: HeddleError): void {
     this.#attempt = undefined;
-    this.#definitions.era.invalidate(error);
+    this.#definitions.invalidate(error);
     // A server that refused will refuse again. A server that was unreachable or broke may come back.
     const mayTryAgain = error instanceof UpstreamError && error.code !== 'UPSTREAM_REFUSED';
     const kind = error.code === 'AUTH_NEEDED' ? 'auth-needed' : 'refused';
