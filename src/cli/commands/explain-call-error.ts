@@ -15,12 +15,18 @@ export function advised(error: HeddleError, server: AdHocServer | undefined): He
   return server ? aboutAdHoc(error, server) : error;
 }
 
-/** Writes a JSON object as arguments of `heddle call`. */
+/** Writes a JSON object as arguments of `heddle call`. A server chooses the names, so they are quoted, too. */
 function asWords(example: string): string {
-  const words = Object.entries(JSON.parse(example)).map(([key, value]) =>
-    typeof value === 'object' ? `${key}:=${quoted(JSON.stringify(value))}` : `${key}=${quoted(String(value))}`,
-  );
-  return words.length === 0 ? 'no arguments' : words.join(' ');
+  const members = Object.entries(JSON.parse(example));
+  if (members.some(([key]) => /[:=]|^-|^__proto__$/.test(key))) return `--args ${quoted(example)}`;
+  return members.map(([key, value]) => asWord(key, value)).join(' ') || 'no arguments';
+}
+
+function asWord(key: string, value: unknown): string {
+  const isText = typeof value !== 'object';
+  const text = isText ? String(value).replace(/^@/, '@@') : JSON.stringify(value);
+  const sign = isText ? '=' : ':=';
+  return quoted(key) === key ? `${key}${sign}${quoted(text)}` : quoted(`${key}${sign}${text}`);
 }
 
 /** Quotes a text for a shell, if it needs that. */

@@ -18,7 +18,10 @@ export function declaredArguments(root: Json | undefined): DeclaredArguments {
   let isClosed = false;
   for (const { properties, additionalProperties, unevaluatedProperties, patternProperties } of branchesOf(root, root)) {
     for (const [name, schema] of Object.entries(isObject(properties) ? properties : {})) {
-      if (schema !== undefined) schemas.set(name, [...(schemas.get(name) ?? []), schema]);
+      if (schema === undefined) continue;
+      const known = schemas.get(name);
+      if (known) known.push(schema);
+      else schemas.set(name, [schema]);
     }
     const isRefusing = additionalProperties === false || unevaluatedProperties === false;
     isClosed ||= isRefusing && patternProperties === undefined;
@@ -46,11 +49,11 @@ export function branchesOf(
   const found = new Set<JsonObject>();
   const open = [schema];
   while (open.length > 0) {
-    const one = open.shift();
+    const one = open.pop();
     if (!isObject(one) || found.has(one)) continue;
     found.add(one);
-    open.unshift(...keywords.flatMap((keyword) => listOf(one[keyword])));
-    if (one.$ref !== undefined) open.unshift(resolveReference(root, one.$ref));
+    for (const next of keywords.flatMap((keyword) => listOf(one[keyword])).reverse()) open.push(next);
+    if (one.$ref !== undefined) open.push(resolveReference(root, one.$ref));
   }
   return [...found];
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Json } from '../../core/call.ts';
+import type { Json, JsonObject } from '../../core/call.ts';
 import { aTarget } from '../../core/fixtures.ts';
 import { functionSignature } from './function-signature.ts';
 
@@ -39,3 +39,22 @@ it('puts required arguments first, and shortens a long list of them', () => {
 it('quotes names that are no words', () => {
   expect(signed({ properties: { 'x) -> y\u001b[2J': {} } })).toBe('t("x) -> y\\u001b[2J"?: unknown)');
 });
+
+it('reads only the part of a large schema that it shows', () => {
+  let reads = 0;
+  const counted = (schema: JsonObject): JsonObject =>
+    new Proxy(schema, {
+      get(target, key) {
+        if (key === 'type') reads++;
+        return Reflect.get(target, key);
+      },
+    });
+  const nested = (ref: string) => counted({ type: 'object', properties: members(6, { $ref: ref }) });
+  const $defs = { a: nested('#/$defs/b'), b: nested('#/$defs/c'), c: counted({ type: 'string' }) };
+  const text = signed({ properties: members(2000, { $ref: '#/$defs/a' }), $defs });
+  expect(text.length).toBeLessThan(200);
+  expect(reads).toBeLessThan(5000);
+});
+
+const members = (length: number, schema: JsonObject): JsonObject =>
+  Object.fromEntries(Array.from({ length }, (_, at) => [`m${at}`, schema]));

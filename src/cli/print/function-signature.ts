@@ -7,6 +7,8 @@ const MAX_CHARS = 160;
 const MAX_RESULT_CHARS = 80;
 const MAX_NAME_CHARS = 80;
 const MAX_MEMBERS = 6;
+// More parameters than fit into MAX_CHARS: the rest is not formatted.
+const MAX_PARAMETERS = 40;
 const MAX_DEPTH = 4;
 
 /** Formats a tool like a TypeScript function: `get-sum(a: number, b?: number) -> { sum: number }`, on one line. */
@@ -14,10 +16,11 @@ export function functionSignature({ kind, definition }: Target, name: string): s
   if (kind === 'prompt') return oneLine(`${name}(${shortened(promptParameters(definition))})`);
   const { inputSchema, outputSchema } = definition;
   const { names, required, schemasOf } = declaredArguments(inputSchema);
-  const ordered = [...names].sort((a, b) => Number(required.includes(b)) - Number(required.includes(a)));
-  const parameters = ordered.map((one) => {
-    const types = new Set(schemasOf(one).map((schema) => typeText(schema, { root: inputSchema, depth: 0 })));
-    return parameter(one, required.includes(one), [...types].join(' | '));
+  const isRequired = new Set(required);
+  const ordered = [...names].sort((a, b) => Number(isRequired.has(b)) - Number(isRequired.has(a)));
+  const parameters = ordered.slice(0, MAX_PARAMETERS).map((one) => {
+    const type = union(schemasOf(one), (schema) => typeText(schema, { root: inputSchema, depth: 0 }));
+    return parameter(one, isRequired.has(one), type);
   });
   const result =
     outputSchema === undefined
