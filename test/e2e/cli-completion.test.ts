@@ -55,6 +55,9 @@ describe('heddle completion', () => {
         'heddle call kinds.collect note=@no': 'note.txt|',
         'heddle read notes://tod': '//today|',
         'heddle list tools --server k': 'kinds|',
+        'heddle describe ki': 'kinds|kinds.collect|kinds.loose|kinds.hello|kinds.review|',
+        'heddle permissions al': 'allow|',
+        'heddle permissions allow mcp__kinds__c': 'mcp__kinds__collect|',
         'heddle nothing ': '|',
       };
       expect(completed(made, Object.keys(lines))).toEqual(Object.values(lines));

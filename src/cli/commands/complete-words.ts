@@ -87,8 +87,7 @@ const host: Positional = ({ before }) => (before.length === 0 ? HOST_NAMES : ser
 const POSITIONALS: Readonly<Record<string, Positional>> = {
   call: (typed) => called('tool', typed),
   prompt: (typed) => called('prompt', typed),
-  describe: ({ before }) =>
-    before.length > 0 ? [] : withStored(async (heddle, by) => (await entries(heddle, by, ALL_KINDS)).map(callName)),
+  describe: ({ before }) => (before.length > 0 ? [] : describable()),
   read: ({ before }) =>
     before.length > 0 ? [] : withStored(async (heddle, by) => (await entries(heddle, by, ['resource'])).map(callName)),
   list: firstOf('servers', 'tools', 'resources', 'templates', 'prompts', 'categories'),
@@ -101,6 +100,7 @@ const POSITIONALS: Readonly<Record<string, Positional>> = {
   import: host,
   export: host,
   connect: firstOf(...HOST_NAMES),
+  permissions: ({ before: [verb] }) => (verb === undefined ? ['allow', 'ask', 'deny', 'remove'] : ruleNames()),
   config: firstOf('explain', 'schema', 'path'),
   key: firstOf('create', 'list', 'revoke'),
   secret: firstOf('set', 'list', 'rm'),
@@ -109,6 +109,19 @@ const POSITIONALS: Readonly<Record<string, Positional>> = {
 };
 
 const ALL_KINDS: readonly TargetKind[] = ['tool', 'prompt', 'resource'];
+
+/** The rules that match a known server or tool. */
+const ruleNames = () =>
+  withStored(async (heddle, by) => [
+    ...(await heddle.servers.list(by)).map(({ name }) => `mcp__${name}`),
+    ...(await entries(heddle, by, ['tool'])).map(({ publicName }) => publicName),
+  ]);
+
+const describable = () =>
+  withStored(async (heddle, by) => [
+    ...(await heddle.servers.list(by)).map(nameOf),
+    ...(await entries(heddle, by, ALL_KINDS)).map(callName),
+  ]);
 
 const serverNames = () => withStored(async (heddle, by) => (await heddle.servers.list(by)).map(nameOf));
 

@@ -18,10 +18,7 @@ export function declaredArguments(root: Json | undefined): DeclaredArguments {
   let isClosed = false;
   for (const { properties, additionalProperties, unevaluatedProperties, patternProperties } of branchesOf(root, root)) {
     for (const [name, schema] of Object.entries(isObject(properties) ? properties : {})) {
-      if (schema === undefined) continue;
-      const known = schemas.get(name);
-      if (known) known.push(schema);
-      else schemas.set(name, [schema]);
+      if (schema !== undefined) append(schemas, name, schema);
     }
     const isRefusing = additionalProperties === false || unevaluatedProperties === false;
     isClosed ||= isRefusing && patternProperties === undefined;
@@ -33,6 +30,12 @@ export function declaredArguments(root: Json | undefined): DeclaredArguments {
     isClosed,
     schemasOf: (name) => schemas.get(name) ?? others,
   };
+}
+
+function append(schemas: Map<string, Json[]>, name: string, schema: Json): void {
+  const known = schemas.get(name);
+  if (known) known.push(schema);
+  else schemas.set(name, [schema]);
 }
 
 const textsOf = (value: Json | undefined): readonly string[] =>
