@@ -261,3 +261,22 @@ verifies(
     expect({ imported, disabled }).toEqual({ imported: ['demo'], disabled: ['demo'] });
   },
 );
+
+verifies(
+  'C12',
+  'connect gives two files of one host keys of their own, so that undoing one keeps the other',
+  async () => {
+    const { at, path, bytes } = hostMachine({ 'one/config.toml': '', 'two/config.toml': '' });
+    const run = (folder: string, ...args: string[]) =>
+      at.heddle(['connect', 'codex', ...args], { env: { CODEX_HOME: path(folder) } });
+    const keys = async () => (await at.heddle(['key', 'list'])).stdout.match(/connect-\S+/g);
+    await run('one', '--url', '--yes');
+    await run('two', '--url', '--yes');
+    expect(await keys()).toEqual(['connect-codex', expect.stringMatching(/^connect-codex-[0-9a-f]{8}$/)]);
+    await run('one', '--undo');
+    expect(await keys()).toEqual([expect.stringMatching(/^connect-codex-[0-9a-f]{8}$/)]);
+    const written = bytes('two/config.toml');
+    expect((await run('two', '--url', '--yes')).stdout).toContain('is connected already');
+    expect(bytes('two/config.toml')).toBe(written);
+  },
+);

@@ -7,13 +7,14 @@ import { problemError } from '../edit/problem-error.ts';
 import {
   backupFile,
   type ConnectRecord,
+  hostKeyName,
   readRecord,
   recordFile,
   removeRecord,
   sha256,
   writeRecord,
 } from './connect-record.ts';
-import { createHostKey, hostKeyName, revokeHostKey } from './gateway-entry.ts';
+import { createHostKey, revokeHostKey } from './gateway-entry.ts';
 import { changesBetween } from './host-changes.ts';
 import { changedMeanwhile, firstMissingFolder, readHostText, replaceHostText } from './host-file.ts';
 import { type Choices, type ConnectState, connectedText } from './plan-connect.ts';
@@ -62,7 +63,7 @@ async function writeHostFile(
   { home, key, entryWith, choices }: ApplyOptions,
 ): Promise<ConnectRecord> {
   const { where, current } = state;
-  const used = key === undefined ? await createHostKey(where.host) : (key ?? '');
+  const used = key === undefined ? await createHostKey(pending.key ?? '') : (key ?? '');
   const text = connectedText(state, entryWith(used), choices);
   const record = { ...pending, ...recordOf(state, text) };
   await writeRecord(home, record);
@@ -95,7 +96,7 @@ async function pendingRecord(state: ConnectState, { home, choices, key }: ApplyO
     entryPath,
     changes: record?.changes ?? [],
     disabled: [...disabledBefore, ...choices.disabled],
-    ...(key !== null && { key: hostKeyName(host) }),
+    ...(key !== null && { key: await hostKeyName(home, where) }),
   };
 }
 

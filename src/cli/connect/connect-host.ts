@@ -6,7 +6,7 @@ import { diffText, printDiff } from '../print/print-diff.ts';
 import { printJson } from '../print/print-json.ts';
 import { notice, print } from '../print/print-line.ts';
 import { applyConnect } from './apply-connect.ts';
-import type { ConnectRecord } from './connect-record.ts';
+import { type ConnectRecord, hostKeyName } from './connect-record.ts';
 import { findHostKey, gatewayAddress, launcherEntry, urlEntry } from './gateway-entry.ts';
 import { type HostTarget, isReadableByOthers } from './host-file.ts';
 import { type Choices, type ConnectState, connectedText, readState, type StateOptions } from './plan-connect.ts';
@@ -82,7 +82,7 @@ async function choose(
   return { imported, disabled: (await confirm(both)) ? there : [], keepServers };
 }
 
-async function endpointOf({ where, entry }: ConnectState, { config, input }: HostOptions): Promise<Endpoint> {
+async function endpointOf({ where, entry }: ConnectState, { config, home, input }: HostOptions): Promise<Endpoint> {
   const { title, transports } = HOSTS[where.host];
   const stdio = {
     entryWith: () => launcherEntry(process.env),
@@ -96,7 +96,7 @@ async function endpointOf({ where, entry }: ConnectState, { config, input }: Hos
   }
   const { url, isRunning } = await gatewayAddress(config);
   if (!isRunning) notice(`The gateway is not running at ${url}. Start it with \`heddle up\`.`);
-  const key = await findHostKey(where.host, entry);
+  const key = await findHostKey(await hostKeyName(home, where), entry);
   return { entryWith: (one) => urlEntry(url, one), key, does: `${title} uses ${url}` };
 }
 

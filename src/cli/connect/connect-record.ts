@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { readFile, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdir, readFile, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import type { JsonPath } from '../../config/document.ts';
 import type { ApplicationName } from '../../config/hosts/hosts.ts';
 import { HeddleError } from '../../core/errors.ts';
@@ -75,6 +75,20 @@ function isRecord(value: unknown): value is ConnectRecord {
     [written, entryPath, changes, disabled].every((field) => Array.isArray(field)) &&
     typeof existed === 'boolean'
   );
+}
+
+/**
+ * Returns the name of the API key for a host's file: `connect-<host>`. A second file of the host, such as that of another
+ * `CODEX_HOME`, gets another name: keys of the same name would revoke each other.
+ */
+export async function hostKeyName(home: string, where: Pick<ConnectRecord, 'host' | 'file'>): Promise<string> {
+  const own = recordFile(home, where);
+  const known = (await readRecord(home, where))?.key;
+  if (known !== undefined) return known;
+  const names = await readdir(dirname(own)).catch(() => []);
+  const others = names.filter((name) => name.startsWith(`${where.host}-`) && /^[\w-]+\.json$/.test(name));
+  const isAlone = others.every((name) => name === basename(own));
+  return `connect-${isAlone ? where.host : basename(own, '.json')}`;
 }
 
 export async function writeRecord(home: string, record: ConnectRecord): Promise<void> {

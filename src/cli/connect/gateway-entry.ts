@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
-import type { ApplicationName } from '../../config/hosts/hosts.ts';
 import type { Json, JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { homeFolder } from '../../files/home-folder.ts';
@@ -51,23 +50,18 @@ export async function gatewayAddress({ settings }: Pick<Config, 'settings'>): Pr
   return { url: `http://${name}:${port}/mcp`, isRunning: false };
 }
 
-/** Returns the name of the API key that a host gets. */
-export const hostKeyName = (host: ApplicationName) => `connect-${host}`;
-
-/** Returns the key in a host's entry if it is the host's own and not revoked. */
-export function findHostKey(host: ApplicationName, entry: Json | undefined): Promise<string | undefined> {
+/** Returns the key in a host's entry if it has this name and is not revoked. */
+export function findHostKey(name: string, entry: Json | undefined): Promise<string | undefined> {
   const [, used] = /Bearer (hk_[A-Za-z0-9_-]+)/.exec(JSON.stringify(entry ?? null)) ?? [];
   if (used === undefined) return Promise.resolve(undefined);
-  return withAccess(async (access) =>
-    (await access.keyOf(sha256(used)))?.name === hostKeyName(host) ? used : undefined,
-  );
+  return withAccess(async (access) => ((await access.keyOf(sha256(used)))?.name === name ? used : undefined));
 }
 
 /** Creates the API key of a host, with the role `user`. An earlier one is revoked. */
-export function createHostKey(host: ApplicationName): Promise<string> {
+export function createHostKey(name: string): Promise<string> {
   return withAccess(async (access) => {
-    await revokeIfThere(access, hostKeyName(host));
-    return access.createKey(localCaller(), { name: hostKeyName(host), roles: ['user'] });
+    await revokeIfThere(access, name);
+    return access.createKey(localCaller(), { name, roles: ['user'] });
   });
 }
 
