@@ -103,3 +103,15 @@ verifies('C12', 'names each of Heddle’s own fields in a pasted text that makes
       '`tools.a.riskLevel`, `tools.b.readOnly` of the text let tools run without an approval. Check them.\n',
   });
 });
+
+verifies('C12', 'names a command that a pasted entry with a URL runs, before anything is connected', async () => {
+  const { heddle } = project({ 'heddle.json': {} });
+  const entry = { url: 'https://mcp.example.com/mcp', headersHelper: 'sh login.sh --token hidden' };
+  const { code, stderr } = await heddle(['add', JSON.stringify({ demo: entry })]);
+  expect({ code, stderr }).toEqual({
+    code: 0,
+    stderr:
+      'demo: `headersHelper` of the text runs a command on this machine at each connect: ' +
+      'sh login.sh --token [REDACTED]. Check it.\n',
+  });
+});

@@ -15,7 +15,7 @@ import { placesOf, readScope, SCOPE_OPTION } from '../edit/edit-scope.ts';
 import { meantAdd } from '../edit/meant-add.ts';
 import { settleSecrets } from '../edit/move-secrets.ts';
 import { type NamedServer, type NewServer, readNewServers } from '../edit/new-servers.ts';
-import { type ApprovedServer, noticeApprovals, noticeReplaced } from '../edit/notice-effects.ts';
+import { type ApprovedServer, noticeApprovals, noticeHelpers, noticeReplaced } from '../edit/notice-effects.ts';
 import { trustOwn } from '../edit/trust-own.ts';
 import { writeSchema } from '../edit/write-schema.ts';
 import { notice } from '../print/print-line.ts';
@@ -58,6 +58,7 @@ export const add: Command = {
     const servers = named(given, config, text);
     for (const note of notes) notice(note);
     noticeApprovals(servers);
+    noticeHelpers(servers);
     noticeReplaced(servers);
     for (const { name, entry } of servers) requireSound(name, entry, target);
 

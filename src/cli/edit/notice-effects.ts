@@ -1,3 +1,4 @@
+import { previewValue } from '../../config/edit/preview.ts';
 import type { Json, JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import { quoteCommand } from '../../core/text/visible-text.ts';
@@ -22,6 +23,18 @@ export function noticeApprovals(servers: readonly ApprovedServer[]): void {
     }
     const own = looseFields(entry);
     if (own.length > 0) notice(`${name}: ${own.join(', ')} of the text let tools run without an approval. Check them.`);
+  }
+}
+
+/** Prints a notice for each entry with a URL that runs a command, too: a reader expects only an address. */
+export function noticeHelpers(servers: readonly NamedServer[]): void {
+  for (const { name, entry } of servers) {
+    const { headersHelper } = entry;
+    if (typeof headersHelper !== 'string') continue;
+    const words = previewValue(headersHelper.split(' ')) as readonly string[];
+    notice(
+      `${name}: \`headersHelper\` of the text runs a command on this machine at each connect: ${words.join(' ')}. Check it.`,
+    );
   }
 }
 

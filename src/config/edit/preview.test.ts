@@ -4,7 +4,7 @@ import { previewText, previewValue } from './preview.ts';
 it('redacts secret values in a text, and keeps layout, comments and references', () => {
   const text = `{
   // "TOKEN": the comment stays
-  "a": { "command": "x", "args": ["--token", "hidden1", "--port", "1", "--key=v", "--api-key=hidden2"],
+  "a": { "command": "x", "args": ["--token", "hidden1", "--port", "1", "--key=v", "--api-key=hidden2", "ann:hidden8@tcp(h)/d"],
     "env": { "GITHUB_PAT": "hidden3", "ZONE": "Europe/Berlin", "REF": "\${NAME}", "KEPT": "\${secret:a.b}", "DEFAULT": "\${NAME:-hidden4}" } },
   "b": { "url": "https://u:hidden5@h/?access_token=hidden6", "headers": { "Authorization": "Bearer \${T}" } },
   "c": { "oauth": { "clientId": "seen", "clientSecret": "hidden7" }, "n": 1, }

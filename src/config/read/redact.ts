@@ -9,6 +9,8 @@ const SECRET_FLAG = new RegExp(`^--?[\\w-]{0,64}(?:${SECRET_WORDS})[\\w-]{0,64}$
 const NAMED_SECRET = new RegExp(`((?:${SECRET_WORDS})[\\w-]{0,64}(?:=|:\\s{0,8}))[^&#\\r\\n]+`, 'gi');
 const BEARER = /\b(bearer\s{1,8})\S+/gi;
 const URL_PASSWORD = /(:\/\/[^\s/?#:@]*:)[^\s/?#]*(?=@)/g;
+// The form of Go's drivers: `user:password@tcp(host:port)/name`.
+const DSN_PASSWORD = /(\b[\w.-]{1,64}:)[^\s@]{1,256}(?=@(?:tcp|tcp6|unix)\()/g;
 
 /** Tells whether values of this name are secret: they are never shown. */
 export function isSecretName(name: string): boolean {
@@ -45,6 +47,7 @@ function redactItem(item: Json, before: Json | undefined): Json {
 function redactText(text: string): string {
   return text
     .replace(URL_PASSWORD, `$1${REDACTED}`)
+    .replace(DSN_PASSWORD, `$1${REDACTED}`)
     .replace(NAMED_SECRET, `$1${REDACTED}`)
     .replace(BEARER, `$1${REDACTED}`);
 }
