@@ -13,7 +13,8 @@ export function isOwnEntry(name: string, entry: Json | undefined): boolean {
   const { command, args = [], url, serverUrl, httpUrl } = entry;
   if (name === OWN_NAME && [url, serverUrl, httpUrl].some((one) => typeof one === 'string')) return true;
   const words = [command ?? [], args].flat().filter((word) => typeof word === 'string');
-  return words.includes('serve') && words.includes('--stdio') && words.some(isHeddleCommand);
+  const before = words.slice(0, Math.max(words.indexOf('serve'), 0)); // After it, `heddle` may be a folder.
+  return before.some(isHeddleCommand) && words.includes('--stdio');
 }
 
 const isHeddleCommand = (word: string) => /(?:^|[\\/])heddle(?:\.cmd)?$/.test(word);
