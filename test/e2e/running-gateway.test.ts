@@ -172,3 +172,10 @@ describe('a command whose configuration differs from that of the gateway', () =>
     expect([missing.code, missing.stderr]).toEqual([3, expect.stringContaining('CONFIG_INVALID')]);
   });
 });
+
+verifies('L7', 'sends arguments that are larger than the body of a client may be', async () => {
+  const one = project({ 'heddle.json': { mcpServers: { odd: ODD } }, 'big.txt': 'x'.repeat(5 * 1024 * 1024) });
+  const gateway = await one.up();
+  const { code, stdout, stderr } = await one.heddle(['call', 'odd.echo', 'message=@big.txt', '-v']);
+  expect([code, stderr, stdout.length > 5 * 1024 * 1024]).toEqual([0, using(gateway), true]);
+});

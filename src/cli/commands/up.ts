@@ -31,6 +31,8 @@ import { openOptions } from '../with-heddle.ts';
 
 // Most gateways close within this time, without a notice.
 const DRAIN_NOTICE_MS = 500;
+// A command has proven its user. Without a gateway it may have arguments of this size.
+const MAX_COMMAND_BYTES = 64 * 1024 * 1024;
 const MAX_PORT = 65_535;
 const PORTS_TO_TRY = 20;
 const FILES = 'filesystem';
@@ -77,7 +79,7 @@ async function serveUntil(signal: AbortSignal, heddle: Heddle, input: Input): Pr
     api: consoleApi(heddle, {
       caller: localCaller(),
       isCommand: (caller, proof) => hasOwnerToken(caller) && isSameProof(proof, commandProofOf({ proofKey })),
-      maxBodyBytes: config.settings.gateway.maxBodyBytes,
+      maxBodyBytes: Math.max(config.settings.gateway.maxBodyBytes, MAX_COMMAND_BYTES),
     }),
     proofKey,
   });

@@ -138,7 +138,7 @@ async function refused(response: IncomingMessage): Promise<never> {
   for await (const chunk of response.setEncoding('utf8')) text += chunk;
   if (response.statusCode === 413) {
     throw new HeddleError('INPUT_INVALID', `The gateway does not accept arguments this large. ${errorIn(text)}`, {
-      fix: 'Raise `gateway.maxBodyBytes`, or call with --local.',
+      fix: 'Call with --local.',
     });
   }
   throw new HeddleError('INTERNAL', `The gateway refused the request (${response.statusCode}). ${errorIn(text)}`, {
