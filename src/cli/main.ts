@@ -85,6 +85,11 @@ function allowClosedPipe(error: NodeJS.ErrnoException): void {
 
 async function run(argv: readonly string[]): Promise<number> {
   const [first, ...rest] = argv;
+  const [command] = rest;
+  // `heddle -v call …` means `heddle call -v …`.
+  if (first === '-v' && command !== undefined && Object.hasOwn(COMMANDS, command)) {
+    return run([command, '-v', ...rest.slice(1)]);
+  }
   if (first === '--version' || first === '-v' || first === '-V') return run(['version', ...rest]);
   if (first === '__complete') {
     return (await import('./commands/complete-words.ts')).printCandidates(rest, COMMANDS);

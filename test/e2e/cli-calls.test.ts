@@ -70,6 +70,8 @@ describe('heddle call with invalid arguments', () => {
     ['--args that is no object', ['odd.echo', '--args', '[1]'], '--args is not a JSON object'],
     ['a file that is not there', ['odd.echo', '--args', '@none.json'], 'none.json cannot be read'],
     ['a prototype', ['odd.echo', '__proto__=x'], '__proto__=x is not an argument'],
+    ['an unknown server', ['zzz', 'foo', 'a=1'], 'No server is named zzz.'],
+    ['JSON that is no argument', ['odd', 'echo', '{"message":"hi"}'], "--args '{…}'"],
     ['no tool', [], 'No tool to call was given'],
     ['a tool that is an argument', ['message=hi'], 'No tool to call was given'],
     ['a server without a tool', ['--', 'node', 'x'], 'then `::`, then a tool'],

@@ -33,6 +33,14 @@ const rowsOf = (stdout: string) =>
     .split('\n')
     .map((line) => line.split(/ {2,}/));
 
+verifies('L5', 'describe of an unknown name speaks of no server that was not needed', async () => {
+  const { heddle } = project(CONFIG);
+  const { code, stderr } = await heddle(['describe', 'wiki.raed']);
+  expect(code).toBe(2);
+  expect(stderr).toContain('Did you mean');
+  expect(stderr).not.toContain('--no-wait');
+});
+
 describe('list', () => {
   verifies('L2', 'shows the tools of a server that is in no file, by its command or its URL', async () => {
     const { heddle } = project({});

@@ -10,6 +10,15 @@ const COMMANDS = ['up', 'serve', 'list', 'call', 'describe', 'search', 'stats', 
 const odd = { command: process.execPath, args: [join(SERVERS, 'odd-tools.mjs')] };
 const CONFIG = { 'heddle.json': { mcpServers: { odd } } };
 
+verifies('L1', 'takes -v before the command and after it, and alone as the version', async () => {
+  const { heddle } = project(CONFIG);
+  const before = await heddle(['-v', 'call', 'odd.echo', 'message=x']);
+  expect(before.code).toBe(0);
+  expect(before).toEqual(await heddle(['call', '-v', 'odd.echo', 'message=x']));
+  expect(before.stderr).toContain('Servers are started here.');
+  expect((await heddle(['-v'])).stdout).toBe((await heddle(['version'])).stdout);
+});
+
 describe('every read command', () => {
   it.each([
     [[]],

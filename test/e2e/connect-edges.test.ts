@@ -31,6 +31,18 @@ verifies('C12', 'connect creates a missing file for its owner alone, and undo re
   expect(isThere('.config')).toBe(false);
 });
 
+verifies('C12', 'connect leaves a server enabled whose variable is not set for Heddle', async () => {
+  const file = '.config/Code/User/mcp.json';
+  const inputs = [{ type: 'promptString', id: 'demo-key', description: 'Key', password: true }];
+  const servers = { demo: DEMO, asking: { ...DEMO, env: { DEMO_KEY: '${input:demo-key}' } } };
+  const { at, bytes } = hostMachine({ [file]: JSON.stringify({ inputs, servers }) });
+  const { code, stdout, stderr } = await at.heddle(['connect', 'vscode', '--yes']);
+  expect(code).toBe(0);
+  expect(stderr).toContain('asking stays enabled in VS Code: The variable `DEMO_KEY` is not set');
+  expect(stdout).toContain('Taken out of VS Code: demo\n');
+  expect(Object.keys(JSON.parse(bytes(file)).servers)).toEqual(['asking', 'heddle']);
+});
+
 verifies('C12', 'connect keeps a symbolic link and the mode of the file behind it, and so does undo', async () => {
   const { at, path, bytes } = hostMachine({ 'dotfiles/mcp.json': cursorText, '.cursor/keep': '' });
   symlinkSync('../dotfiles/mcp.json', path(CURSOR));

@@ -31,7 +31,11 @@ export const describe: Command = {
       const server = await serverNamed(heddle, by, name);
       if (server) return server;
       return whileStarting(heddle, by, () => heddle.catalog.describe(by, name, signal)).catch(async (thrown) => {
-        if (HeddleError.from(thrown).code === 'NAME_UNKNOWN') printMissing(await findMissing(heddle, by));
+        if (HeddleError.from(thrown).code === 'NAME_UNKNOWN') {
+          const missing = await findMissing(heddle, by);
+          // Without --no-wait a server that is still pending was not needed to look the name up.
+          printMissing(missing.filter(({ state }) => state !== 'pending' || input.flag('no-wait')));
+        }
         throw thrown;
       });
     });

@@ -61,6 +61,10 @@ function printFindings({ where, survey, notes }: ConnectState): void {
         `\`heddle import ${where.host} ${name} --write --force\` takes it over.`,
     );
   }
+  for (const [name, reason] of survey.unset) {
+    if (survey.disabled.has(name)) continue;
+    notice(`${name} stays enabled in ${title}: ${reason} Set it where Heddle runs, then connect again.`);
+  }
 }
 
 /** Decides which servers are imported and disabled. `confirm` returns true without a terminal. */
@@ -74,7 +78,9 @@ async function choose(
   const wanted = names.length > 0 && !input.flag('no-import');
   const asked = `${format.title} has servers that Heddle has not: ${names.join(', ')}. Import them into ${userFile}?`;
   const imported = wanted && (await confirm(asked)) ? survey.missing : [];
-  const there = [...imported.map(({ name }) => name), ...survey.same].filter((name) => !survey.disabled.has(name));
+  const there = [...imported.map(({ name }) => name), ...survey.same].filter(
+    (name) => !survey.disabled.has(name) && !survey.unset.has(name),
+  );
   const keepServers = input.flag('keep-servers') && (record?.disabled.length ?? 0) > 0;
   if (there.length === 0 || input.flag('keep-servers')) return { imported, disabled: [], keepServers };
   const how = format.hasSwitch ? '' : ` (${format.title} has no setting for it, so their entries are taken out)`;

@@ -1,7 +1,10 @@
+import { homedir } from 'node:os';
 import { dirname } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { emptyFile, withServer, writtenServers } from '../../config/edit/edit-servers.ts';
 import type { ImportableFile } from '../../config/hosts/find-imports.ts';
+import { expandText } from '../../config/read/expand.ts';
+import type { JsonObject } from '../../core/call.ts';
 import { editFile, readTextFile } from '../../files/edit-file.ts';
 import { homeFolder } from '../../files/home-folder.ts';
 import type { Input } from '../command.ts';
@@ -20,6 +23,8 @@ export interface Survey {
   readonly different: readonly string[];
   /** The servers that the host does not start: they need not be disabled. */
   readonly disabled: ReadonlySet<string>;
+  /** By server: why Heddle cannot start it with the variables of this shell. The host may ask the user for them. */
+  readonly unset: ReadonlyMap<string, string>;
 }
 
 interface SurveyOptions {
@@ -43,6 +48,7 @@ export async function surveyServers({ found, config, userFile, settled }: Survey
   const different: string[] = [];
   const entries = Object.entries(found?.servers ?? {}).filter(([name]) => !settled.includes(name));
   const disabled = new Set(entries.filter(([, { enabled }]) => enabled === false).map(([name]) => name));
+  const unset = new Map(entries.flatMap(([name, entry]) => unsetVariable(entry).map((reason) => [name, reason])));
   for (const [name, entry] of entries) {
     const other = config.servers.get(name);
     const elsewhere = other?.at && dirname(other.at.file) === dirname(userFile) ? other.written : undefined;
@@ -51,7 +57,17 @@ export async function surveyServers({ found, config, userFile, settled }: Survey
     else if (state === 'same') same.push(name);
     else if (!disabled.has(name)) different.push(name);
   }
-  return { missing, same, different, disabled };
+  return { missing, same, different, disabled, unset };
+}
+
+/** Returns the message about the first variable of an entry that is not set here; empty if there is none. */
+function unsetVariable(entry: JsonObject): readonly string[] {
+  const variables = { env: process.env, workspaceFolder: process.cwd(), userHome: homedir() };
+  const { failures } = expandText(JSON.stringify(entry), variables);
+  return failures
+    .filter(({ code }) => code === 'VARIABLE_UNSET')
+    .map(({ message }) => message)
+    .slice(0, 1);
 }
 
 /** Adds servers to the user's file. Their secrets go into the secret store, if the user agrees or gave `--yes`. */

@@ -85,4 +85,6 @@ export const unbound = ({ whole, named }: TypedArguments): JsonObject => ({
 });
 
 export const notAnArgument = (word: string) =>
-  new HeddleError('USAGE_INVALID', `${word} is not an argument.`, { fix: 'Write key=value, key=@file or key:=json.' });
+  new HeddleError('USAGE_INVALID', `${word} is not an argument.`, {
+    fix: "Write key=value, key=@file or key:=json, or all arguments as --args '{…}'.",
+  });

@@ -28,7 +28,8 @@ export async function wholeName(
   if (second === undefined) return first;
   const names = (await heddle.servers.list(caller)).map(({ name }) => name);
   if (names.includes(first)) return `${first}.${second}`;
+  if (/^[{[-]/.test(second) || /[.]|__/.test(first)) throw notAnArgument(second);
   const guess = closest(first, names);
-  if (guess === undefined) throw notAnArgument(second);
-  throw new HeddleError('NAME_UNKNOWN', `No server is named ${first}.`, { fix: `Did you mean ${guess}?` });
+  const fix = guess === undefined ? 'Run `heddle list servers` to see their names.' : `Did you mean ${guess}?`;
+  throw new HeddleError('NAME_UNKNOWN', `No server is named ${first}.`, { fix });
 }
