@@ -28,7 +28,9 @@ async function open(endpoint: Endpoint): Promise<SdkClient> {
   return client;
 }
 
-const namesOf = async (client: SdkClient) => (await client.list()).map(({ name }) => name);
+/** Waits for the tool of the imported server: the gateway reads its files again, and the server may start slowly. */
+const untilListed = (client: SdkClient) =>
+  until('the imported tool is listed', async () => (await client.list()).some(({ name }) => name === 'mcp__demo__who'));
 
 /** Returns the command of a host's entry, as the host would start it, in a folder that has nothing to do with Heddle. */
 function commandOf(host: ApplicationName, { at, bytes }: HostMachine, file: string): Endpoint {
@@ -48,7 +50,7 @@ for (const [host, file, text] of [
     const machine = hostMachine({ [file]: text });
     await machine.at.heddle(['connect', host, '--yes']);
     const client = await open(commandOf(host, machine, file));
-    expect(await namesOf(client)).toContain('mcp__demo__who');
+    await untilListed(client);
   });
 }
 
@@ -71,7 +73,7 @@ verifies(
     expect(token).not.toBe(up.token);
     expect(connected.stdout + connected.stderr).not.toContain(token);
     const client = await open({ url, token });
-    expect(await namesOf(client)).toContain('mcp__demo__who');
+    await untilListed(client);
 
     const again = await at.heddle(['connect', 'cursor', '--url', '--yes']);
     expect(again.stdout).toContain('is connected already. Nothing was changed.');

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { verifies } from '../requirements.ts';
 import { type Endpoint, SDK_CLIENTS } from '../servers/sdk-clients.ts';
+import { until } from '../until.ts';
 import { BIN, project, SERVERS } from './heddle-command.ts';
 
 const DESCRIPTION = 'Ünïcode 👍 words. '.repeat(600).slice(0, 10_000);
@@ -21,8 +22,13 @@ const CONFIG = {
 async function toolsOf(connect: (typeof SDK_CLIENTS)[number][1], endpoint: Endpoint) {
   const client = await connect(endpoint);
   onTestFinished(() => client.close());
-  const tools = await client.list();
-  return tools.find(({ name }) => name === 'mcp__listing__long') as Record<string, unknown>;
+  let found: object | undefined;
+  // A list waits 2 s for a server that starts for the first time. On a busy machine it may take longer.
+  await until('the tool is listed', async () => {
+    found = (await client.list()).find(({ name }) => name === 'mcp__listing__long');
+    return found !== undefined;
+  });
+  return found as Record<string, unknown>;
 }
 
 for (const [name, connect] of SDK_CLIENTS) {
