@@ -102,7 +102,10 @@ async function serveUntil(signal: AbortSignal, heddle: Heddle, input: Input): Pr
       updateDigest(home, note, heddle.configurationDigest(localCaller(), proofKey)),
     );
     const by = { ...localCaller(), ...(profile !== undefined && { profile }) };
-    void noticeChanges(heddle, { by, signal, configFile: input.text('config'), approvals: !input.flag('json') });
+    // A store that fails for a moment ends the notices, never the gateway.
+    void noticeChanges(heddle, { by, signal, configFile: file, approvals: !input.flag('json') }).catch((thrown) => {
+      if (!signal.aborted) notice(`No further notices about servers: ${HeddleError.from(thrown).message}`);
+    });
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
     return 0;
   } finally {
