@@ -91,7 +91,13 @@ export const ERRORS = {
     fault: 'upstream',
     exit: 4,
     when: 'The server answered 401: it requires a credential that Heddle does not have.',
-    fix: 'Give the server an `Authorization` header in its `headers`.',
+    fix: 'Run `heddle auth login <server>`, or give the server an `Authorization` header in its `headers`.',
+  },
+  AUTH_REFUSED: {
+    fault: 'upstream',
+    exit: 4,
+    when: 'A sign-in failed: the authorization server refused it, or its answer cannot be trusted.',
+    fix: 'Read the reason, then run `heddle auth login <server>` again; `heddle auth status` shows all sign-ins.',
   },
   PERMISSION_DENIED: {
     fault: 'denied',

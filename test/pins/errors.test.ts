@@ -17,6 +17,7 @@ const PINNED = {
   SERVER_UNTRUSTED: ['caller', 3],
   SERVER_DISABLED: ['caller', 3],
   AUTH_NEEDED: ['upstream', 4],
+  AUTH_REFUSED: ['upstream', 4],
   PERMISSION_DENIED: ['denied', 5],
   SERVER_BLOCKED: ['denied', 5],
   RATE_LIMITED: ['denied', 5],

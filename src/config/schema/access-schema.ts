@@ -77,6 +77,12 @@ const issuers = z.strictObject({
     .min(1)
     .default([...JWT_ALGORITHMS])
     .describe('Accepted signature algorithms.'),
+  clientId: z
+    .string()
+    .min(1)
+    .exactOptional()
+    .describe('Client id of the gateway at the issuer. With it a caller can prove its identity on the sign-in page.'),
+  clientSecret: z.string().min(1).exactOptional().describe('Secret of that client.'),
 });
 
 /** The schema of `gateway.auth`. */

@@ -48,9 +48,18 @@ const sampling = z.strictObject({
   maxTokens: z.int().positive().default(SAMPLING.maxTokens).describe('Largest `maxTokens` of one sampling request.'),
 });
 
+const LOOPBACK_HTTP = /^http:\/\/(localhost|127(\.\d+){3}|\[::1\])(:\d+)?(\/|$)/;
+const publicUrl = z
+  .url({ protocol: /^https?$/ })
+  .refine((url) => url.startsWith('https://') || LOOPBACK_HTTP.test(url), 'must be https, or http on this machine')
+  .refine((url) => !/[?#]/.test(url), 'must have neither a query nor a fragment');
+
 const gateway = z.strictObject({
   host: z.string().min(1).default(GATEWAY.host).describe('Address the gateway listens on.'),
   port: z.int().min(0).max(65535).default(GATEWAY.port).describe('Port the gateway listens on; 0 takes a free one.'),
+  publicUrl: publicUrl
+    .exactOptional()
+    .describe('Address at which browsers reach the gateway: https, or http on this machine. Sign-in pages use it.'),
   allowedHosts: z.array(z.string().min(1)).default([]).describe('Further Host headers to accept.'),
   allowedOrigins: z.array(z.string().min(1)).default([]).describe('Web origins whose pages may call the gateway.'),
   maxBodyBytes: z.int().positive().default(GATEWAY.maxBodyBytes).describe('Largest request body.'),
@@ -80,6 +89,15 @@ const connector = z.strictObject({
     )
     .exactOptional()
     .describe('Names that its servers may use as `${…}`: variables, `secret:name`, `workspaceFolder`, `userHome`.'),
+});
+
+const xaa = z.strictObject({
+  issuer: z
+    .url({ protocol: /^https?$/ })
+    .describe('Identity provider of the organisation, exactly as its metadata names itself.'),
+  clientId: z.string().min(1).describe('Client id of Heddle at the provider.'),
+  clientSecret: z.string().min(1).exactOptional().describe('Secret of that client.'),
+  callbackPort: z.int().min(1).max(65535).exactOptional().describe('Loopback port of the sign-in callback.'),
 });
 
 /** The schema of `heddle.json`. Types, defaults and validation come from it. */
@@ -115,6 +133,9 @@ export const configSchema = z.strictObject({
     .default([])
     .describe('Folders or file:// URIs that servers get as MCP roots, after the client’s own roots.'),
   sampling: sampling.prefault({}).describe('Limits on sampling requests of servers.'),
+  xaa: xaa
+    .exactOptional()
+    .describe('Cross-app access: one sign-in at this provider serves every server with `oauth.xaa`.'),
   connectors: z.array(connector).default([]).describe('Addresses that list further servers.'),
   store: z
     .string()

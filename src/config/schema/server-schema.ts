@@ -89,14 +89,28 @@ const tool = z.strictObject({
 });
 
 const oauth = z.strictObject({
+  issuer: z
+    .url({ protocol: /^https?$/ })
+    .exactOptional()
+    .describe(
+      'The only authorization server to sign in at, exactly as its metadata names itself. Any that the server names, if absent.',
+    ),
+  credentials: z
+    .enum(['shared', 'user'])
+    .default('shared')
+    .describe('`shared`: one sign-in for all callers. `user`: each caller signs in with an account of its own.'),
   clientId: line.min(1).exactOptional().describe('Client id registered with the authorization server.'),
   clientSecret: line.min(1).exactOptional().describe('Secret of that client.'),
   clientMetadataUrl: z.url().exactOptional().describe('URL of a client metadata document, used as the client id.'),
   privateKey: text.min(1).exactOptional().describe('PEM key that signs client assertions.'),
   grant: z
-    .enum(['authorization_code', 'client_credentials'])
+    .enum(['authorization_code', 'client_credentials', 'jwt_bearer'])
     .exactOptional()
-    .describe('OAuth grant for getting a token.'),
+    .describe('OAuth grant for getting a token. `authorization_code`, if absent.'),
+  assertionFile: text
+    .min(1)
+    .exactOptional()
+    .describe('File with the JWT for the grant `jwt_bearer`. Read for every token request.'),
   callbackPort: z.int().min(1).max(65535).exactOptional().describe('Loopback port of the sign-in callback.'),
   authServerMetadataUrl: z.url().exactOptional().describe('Address of the authorization server’s metadata.'),
   scopes: z.array(line.min(1)).exactOptional().describe('Scopes to request.'),

@@ -1,0 +1,56 @@
+import type { JsonObject } from '../core/call.ts';
+
+/** The key of a grant: a resource at its authorization server, for one principal. */
+export interface GrantKey {
+  /** The issuer of the authorization server, byte for byte. */
+  readonly issuer: string;
+  /** The resource indicator of the tokens, byte for byte. */
+  readonly resource: string;
+  /** The owner of the tokens; `SHARED_PRINCIPAL` for credentials that all callers use. */
+  readonly principal: string;
+}
+
+/** The owner of credentials that all callers of a server use. */
+export const SHARED_PRINCIPAL = 'shared';
+
+/** The tokens of one sign-in or machine grant, with what is needed to use and renew them. */
+export interface Grant extends GrantKey {
+  /** The URL of the server that the tokens are for. They are sent to no other URL. */
+  readonly serverUrl: string;
+  readonly accessToken: string;
+  readonly tokenType: 'Bearer' | 'DPoP';
+  /** The time at which the access token expires, in milliseconds; undefined if the server named none. */
+  readonly expiresAt?: number;
+  /** The time at which the tokens were received, in milliseconds. */
+  readonly receivedAt: number;
+  readonly refreshToken?: string;
+  /** The ID token of an identity provider, for cross-app access. */
+  readonly idToken?: string;
+  readonly scopes: readonly string[];
+  /** The client to which the tokens were issued. A refresh uses the same one. */
+  readonly clientId: string;
+  /** The private JWK that DPoP proofs are signed with. */
+  readonly dpopKey?: JsonObject;
+}
+
+/** The parts of a grant that may be shown. */
+export type GrantLabel = Pick<
+  Grant,
+  'serverUrl' | 'issuer' | 'resource' | 'principal' | 'expiresAt' | 'receivedAt' | 'scopes'
+> & {
+  readonly isRenewable: boolean;
+};
+
+/** Stores tokens, sealed with the issuer, the resource and the principal as associated data. */
+export interface TokenVault {
+  /** Returns the newest grant of a principal for a server. Throws CONFIG_INVALID if it was sealed with another key. */
+  find(serverUrl: string, principal: string): Promise<Grant | undefined>;
+  /**
+   * Writes a grant durably. Returns false, and writes nothing, if a lease with a newer epoch has written the same key.
+   * Replaces grants of other issuers for the same server and principal.
+   */
+  put(grant: Grant, epoch: number): Promise<boolean>;
+  /** Removes the grants of a principal for a server; false when there were none. */
+  remove(serverUrl: string, principal: string): Promise<boolean>;
+  labels(): Promise<readonly GrantLabel[]>;
+}

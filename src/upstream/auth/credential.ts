@@ -1,0 +1,30 @@
+/** The request that a credential is for. DPoP signs both. */
+export interface AuthorizedRequest {
+  readonly method: string;
+  readonly url: URL;
+}
+
+/** One challenge of `WWW-Authenticate`. The scheme and the names of parameters are in lower case. */
+export interface Challenge {
+  readonly scheme: string;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/** A response with status 401, or 403 with a challenge. The server did not carry out the request. */
+export interface Refusal {
+  readonly status: 401 | 403;
+  readonly challenges: readonly Challenge[];
+  /** The response headers, lower case: `dpop-nonce` and others. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+}
+
+/** Authorizes the requests to one server for one principal. Used by the HTTP, SSE and WebSocket transports. */
+export interface Credential {
+  /** Returns the headers of one request; a promise only if something must be fetched. */
+  headersFor(request: AuthorizedRequest): Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>;
+  /**
+   * Takes a refusal. Returns true if the request should be sent once more, with new headers. Throws AUTH_NEEDED or
+   * another HeddleError to explain the failure; the transport throws its own AUTH_NEEDED for false.
+   */
+  onRefused(refusal: Refusal, signal: AbortSignal): Promise<boolean>;
+}
