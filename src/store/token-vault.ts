@@ -53,4 +53,9 @@ export interface TokenVault {
   /** Removes the grants of a principal for a server; false when there were none. */
   remove(serverUrl: string, principal: string): Promise<boolean>;
   labels(): Promise<readonly GrantLabel[]>;
+  /**
+   * Returns the DPoP key of a principal at an issuer, a private JWK. If there is none, stores the key that `generate`
+   * returns; of two processes that store one at the same time, both get the one that was first.
+   */
+  dpopKey(owner: Pick<GrantKey, 'issuer' | 'principal'>, generate: () => JsonObject): Promise<JsonObject>;
 }
