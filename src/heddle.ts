@@ -9,6 +9,7 @@ import type { Category, Features, Hit, Page } from './core/records/listing.ts';
 import type { MetricsRow } from './core/records/metrics.ts';
 import type { NotificationFilter, NotificationHandler } from './core/records/notification.ts';
 import type { Change, ServerStatus } from './core/records/server-status.ts';
+import type { BegunSignIn, ForgottenSignIn, OpenRedirect, SignIn } from './core/records/sign-in.ts';
 
 /**
  * The interface between front ends and everything behind them. This file has types only.
@@ -100,6 +101,37 @@ export interface Access {
 export interface KnownKey extends ApiKey {
   readonly from: 'store' | 'configuration';
   readonly createdAt?: number;
+}
+
+/**
+ * Sign-ins at protected servers. Shared credentials require `owner` or `operator`; with `credentials: user` each caller
+ * signs in with an account of its own. Changes are audited.
+ */
+export interface SignIns {
+  /** Lists the sign-ins of `by`, and the shared ones for `owner`, `operator` and `auditor`. Sends no request. */
+  list(by: Caller): Promise<readonly SignIn[]>;
+  /** Starts a sign-in: finds the authorization server and the client, and stores a record for 10 minutes. */
+  begin(by: Caller, server: string, options: BeginSignInOptions): Promise<BegunSignIn>;
+  /** Ends a sign-in with the query of its redirect: checks `state` and `iss`, and exchanges the code for tokens. */
+  finish(by: Caller, server: string, options: FinishSignInOptions): Promise<SignIn>;
+  /** Removes the record of a sign-in in progress. */
+  cancel(by: Caller, server: string, state: string): Promise<void>;
+  /** Removes the tokens, and revokes them if the authorization server supports that. */
+  forget(by: Caller, server: string, signal: AbortSignal): Promise<ForgottenSignIn>;
+}
+
+export interface BeginSignInOptions {
+  /** The redirect URI, or the function that opens a listener for it. */
+  readonly redirect: string | OpenRedirect;
+  readonly signal: AbortSignal;
+}
+
+export interface FinishSignInOptions {
+  /** The query of the redirect, or the whole redirected URL. */
+  readonly query: string;
+  /** The `state` of the sign-in that has to end; a redirect of another one is rejected and not used up. */
+  readonly state?: string;
+  readonly signal: AbortSignal;
 }
 
 /** A notification to a server. The signal ends the wait for its delivery. */
