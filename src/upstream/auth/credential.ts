@@ -16,6 +16,8 @@ export interface Refusal {
   readonly challenges: readonly Challenge[];
   /** The response headers, lower case: `dpop-nonce` and others. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** The headers that `headersFor` returned for the refused request. They tell which token was refused. */
+  readonly sent: Readonly<Record<string, string>>;
 }
 
 /** Authorizes the requests to one server for one principal. Used by the HTTP, SSE and WebSocket transports. */
