@@ -104,6 +104,7 @@ const planOf = (name: string, retryAfterMs: number, connect: Connect): ServerPla
   scope: 'sdk',
   transport: 'in-process',
   sandbox: 'none',
+  credentials: 'none',
   signature: name,
   revision: '1',
   local: false,

@@ -1,7 +1,8 @@
-import type { ClientCapabilities, JsonObject, ResolvedCall, Result } from '../core/call.ts';
+import type { Caller, ClientCapabilities, JsonObject, ResolvedCall, Result } from '../core/call.ts';
 import type { HeddleError } from '../core/errors.ts';
 import type { Era, ProtocolVersion } from '../wire/mcp.ts';
 import type { DroppedCounts } from '../wire/peer.ts';
+import type { Credential } from './auth/credential.ts';
 import type { ServerRequests } from './elicitation/server-requests.ts';
 
 /** The lists that a server may have. */
@@ -82,7 +83,11 @@ export interface ConnectOptions {
   readonly onTrouble?: (reason: string) => void;
   /** Shared by all connections of one Heddle. A connection without it makes its own. */
   readonly serverRequests?: ServerRequests;
-  /** Called when the server answered a call with HTTP 401. */
+  /** The caller that a private connection is for; absent for the shared connection. */
+  readonly caller?: Caller;
+  /** Authorizes the requests of HTTP, SSE and WebSocket transports. */
+  readonly credential?: Credential | undefined;
+  /** Called when the server refused a request and a sign-in is needed. */
   readonly onAuthNeeded?: (error: HeddleError) => void;
 }
 

@@ -143,6 +143,7 @@ export const planOf = (plan: Partial<ServerPlan> & Pick<ServerPlan, 'connect'>):
   scope: 'project',
   transport: 'stdio',
   sandbox: 'none',
+  credentials: 'none',
   signature: 'sig',
   revision: '1',
   local: true,

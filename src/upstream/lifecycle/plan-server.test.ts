@@ -48,10 +48,6 @@ const OBSTACLES = [
   ['is disabled', { command: 'x', enabled: false }, 'SERVER_DISABLED', /^demo is disabled/],
   ['asks for a sandbox', { command: 'x', sandbox: {} }, 'SANDBOX_UNAVAILABLE', /asks for a sandbox/],
   ['names no in-process server', { type: 'sdk', name: 'other' }, 'TRANSPORT_UNSUPPORTED', /is named other/],
-  ['wants oauth', { url: 'https://x/', oauth: {} }, 'TRANSPORT_UNSUPPORTED', /`oauth` is not supported/],
-  ['wants a helper', { url: 'https://x/', headersHelper: 'x' }, 'TRANSPORT_UNSUPPORTED', /`headersHelper`/],
-  ['wants oauth over sse', { type: 'sse', url: 'https://x/', oauth: {} }, 'TRANSPORT_UNSUPPORTED', /`oauth`/],
-  ['wants a helper over ws', { type: 'ws', url: 'wss://x/', headersHelper: 'x' }, 'TRANSPORT_UNSUPPORTED', /Helper`/],
   ['is an IDE elsewhere', { type: 'ws-ide', url: 'ws://x/' }, 'CONFIG_INVALID', /has to be on this machine/],
   ['is behind a connector', { type: 'proxy', url: 'https://x/' }, 'TRANSPORT_UNSUPPORTED', /transport proxy/],
 ] as const;

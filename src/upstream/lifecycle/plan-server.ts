@@ -14,6 +14,7 @@ import { connectTimeoutOf } from '../protocol/connect-timeout.ts';
 import { retryAsLegacy } from '../protocol/retry-as-legacy.ts';
 import { connectInMemory, type Serve } from '../transports/connect-in-memory.ts';
 import { type HttpPool, isLoopback } from '../transports/http-pool.ts';
+import { canSignIn } from './credential-of.ts';
 
 export interface PlanOptions {
   readonly watchdog: Watchdog;
@@ -38,6 +39,7 @@ export function planServer(config: ServerConfig, options: PlanOptions): ServerPl
     scope,
     transport: transportOf(config),
     sandbox: sandboxOf(entry),
+    credentials: credentialsOf(entry),
     // Computed on access: of hundreds of servers few are started, and fewer change.
     get signature() {
       return entry ? signatureOf(entry) : '';
@@ -115,16 +117,14 @@ function connectorOf({ name, entry }: ServerConfig, options: PlanOptions): Conne
     case 'stdio':
       return loading(CONNECTORS.stdio, entry as StdioEntry, options.watchdog, options.env);
     case 'http':
-      return unsupportedField(name, entry) ?? loading(CONNECTORS.http, entry, options.pool);
+      return loading(CONNECTORS.http, entry, options.pool);
     case 'sse':
-      return unsupportedField(name, entry) ?? loading(CONNECTORS.sse, entry, options.pool);
+      return loading(CONNECTORS.sse, entry, options.pool);
     case 'ws':
-      return unsupportedField(name, entry) ?? loading(CONNECTORS.ws, entry);
+      return loading(CONNECTORS.ws, entry);
     case 'sse-ide':
     case 'ws-ide':
-      return (
-        unsupportedField(name, entry) ?? notLocal(name, entry) ?? loading(CONNECTORS.ide, entry, ideOptions(options))
-      );
+      return notLocal(name, entry) ?? loading(CONNECTORS.ide, entry, ideOptions(options));
     case 'sdk': {
       const serve = options.inProcess.get(entry.name);
       return serve ? connectInMemory(serve) : unsupported(name, `no in-process server is named ${entry.name}`);
@@ -147,10 +147,9 @@ function notLocal(name: string, { type, url }: RemoteEntry): HeddleError | undef
 
 const ideOptions = ({ pool, env, cwd = process.cwd() }: PlanOptions) => ({ pool, env, workspace: cwd });
 
-// Refused instead of ignored: without the field the server would reject every request.
-function unsupportedField(name: string, { oauth, headersHelper }: RemoteEntry): HeddleError | undefined {
-  const field = oauth ? 'oauth' : headersHelper ? 'headersHelper' : undefined;
-  return field && unsupported(name, `\`${field}\` is not supported yet`);
+/** Returns the owner of the credentials of an entry. */
+function credentialsOf(entry: ServerEntry | undefined): ServerPlan['credentials'] {
+  return entry && canSignIn(entry) ? (entry.oauth?.credentials ?? 'shared') : 'none';
 }
 
 const unsupported = (name: string, reason: string) =>
@@ -167,6 +166,8 @@ export interface ServerPlan {
   readonly scope: string;
   readonly transport: string;
   readonly sandbox: ServerStatus['sandbox'];
+  /** The owner of the credentials: all callers, or each caller for itself. `none`: no sign-in is possible. */
+  readonly credentials: 'none' | 'shared' | 'user';
   /** Hash of command or URL. Cached lists are used only with the same signature. */
   readonly signature: string;
   /** Canonical text of the whole entry. A new revision restarts the server. */

@@ -1,6 +1,5 @@
 import { NO_CAPABILITIES } from '../../core/call/client-capabilities.ts';
 import { type ConnectionUser, capabilitiesOfUser, ownerOf } from '../../core/call/private-user.ts';
-import type { ClientCapabilities } from '../../core/call.ts';
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
 import type { Era } from '../../wire/mcp.ts';
 import type { Connection, ConnectOptions } from '../connection.ts';
@@ -32,14 +31,16 @@ export function privateConnector(connector: PrivateConnectorOptions): PrivateCon
   const cachedEra = () => definitions.era.known();
 
   function connect(
-    capabilities: ClientCapabilities,
+    user: ConnectionUser,
     onNotification: ConnectOptions['onNotification'],
     era = cachedEra(),
   ): Promise<Connection> {
     const { connect, name: server } = plan;
     if (HeddleError.is(connect)) return Promise.reject(connect);
     const urlTransport = definitions.urlTransport();
-    const options = { ...handlers, server, known: era, urlTransport, capabilities, onNotification };
+    const { caller } = user;
+    const capabilities = capabilitiesOfUser(user) ?? NO_CAPABILITIES;
+    const options = { ...handlers, server, caller, known: era, urlTransport, capabilities, onNotification };
     return withDeadline((signal) => connect({ ...options, signal }));
   }
 
@@ -57,11 +58,11 @@ export function privateConnector(connector: PrivateConnectorOptions): PrivateCon
 
   /** Opens a legacy connection to a server whose shared connection is modern. */
   async function connectLegacy(
-    capabilities: ClientCapabilities,
+    user: ConnectionUser,
     onNotification: ConnectOptions['onNotification'],
   ): Promise<Connection> {
     const sharedBefore = shared();
-    const connection = await connect(capabilities, onNotification, 'legacy');
+    const connection = await connect(user, onNotification, 'legacy');
     if (connection.agreement.era === 'legacy') return connection;
     modernOnlyOn = sharedBefore;
     await connection.close();
@@ -73,10 +74,9 @@ export function privateConnector(connector: PrivateConnectorOptions): PrivateCon
     plan,
     usesShared: (user) => usesShared(user),
     openConnection(user, onNotification) {
-      const capabilities = capabilitiesOfUser(user) ?? NO_CAPABILITIES;
       return (shared()?.agreement.era ?? cachedEra()) === 'modern'
-        ? connectLegacy(capabilities, onNotification)
-        : connect(capabilities, onNotification);
+        ? connectLegacy(user, onNotification)
+        : connect(user, onNotification);
     },
     follow: (user, connection) =>
       usesShared(user, connection.agreement.era) ? undefined : followPrivate(user, connection, connector),

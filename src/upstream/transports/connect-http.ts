@@ -40,7 +40,8 @@ const streamableHttp =
     // Loaded on first use, so that a Heddle without remote servers starts faster.
     const [{ HttpClientTransport }, dispatcher] = await Promise.all([import('./http-transport.ts'), pool.agent(url)]);
     const { headers, maxMessageBytes } = entry;
-    const transport = new HttpClientTransport({ server: options.server, url, dispatcher, headers, maxMessageBytes });
+    const { server, credential } = options;
+    const transport = new HttpClientTransport({ server, url, dispatcher, headers, credential, maxMessageBytes });
     const onLegacyVersion = (version: string) => transport.setProtocolVersion(version);
     const opened = { ...options, transport, onLegacyVersion, stderrTail: () => transport.closeReason() };
     return openConnection({ ...opened, urlTransport: 'http' }).catch((thrown) => {

@@ -257,7 +257,8 @@ it('never sends a call that was cancelled while its headers were being fetched',
     sent.push([method, headers.authorization]);
     response.writeHead(202).end();
   };
-  const { peer } = await serve(post, undefined, { authorize: () => token.promise });
+  const credential = { headersFor: () => token.promise, onRefused: async () => false };
+  const { peer } = await serve(post, undefined, { credential });
   await expect(peer.request('tools/call', {}, { deadlineMs: 20 })).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
   const later = peer.notify('notifications/later');
   token.resolve({ authorization: 'Bearer t' });

@@ -5,6 +5,7 @@ import { isObject } from '../../core/json.ts';
 import type { Message } from '../../wire/json-rpc.ts';
 import { SESSION_NOT_FOUND } from '../../wire/mcp.ts';
 import type { SendOptions } from '../../wire/transport.ts';
+import type { Credential } from '../auth/credential.ts';
 import { MAX_MESSAGE_BYTES } from './bad-message.ts';
 import { HttpExchange, type Purpose, type ResponseHead, type Sending } from './http-exchange.ts';
 import {
@@ -30,8 +31,8 @@ export interface HttpTransportOptions {
   /** Shared by all transports. It needs `headersTimeout: 0, bodyTimeout: 0`: the peer has the deadlines. */
   readonly dispatcher: Dispatcher;
   readonly headers?: Readonly<Headers>;
-  /** Called before every exchange, so that a refreshed token is used at once. */
-  readonly authorize?: () => Promise<Readonly<Headers>>;
+  /** Authorizes every request. Its headers win over `headers`. */
+  readonly credential?: Credential | undefined;
   readonly maxMessageBytes?: number | undefined;
   /** Shortest delay before a stream is opened again. */
   readonly retryMs?: number;
@@ -171,18 +172,19 @@ export class HttpClientTransport extends RemoteTransport {
   }
 
   #dispatch(exchange: HttpExchange, sending: Sending): Promise<ResponseHead> {
-    const { authorize } = this.#options;
-    return authorize
-      ? authorize().then((credential) => this.#hand(exchange, sending, credential))
-      : this.#hand(exchange, sending);
+    const { credential, url } = this.#options;
+    const authorized = credential?.headersFor({ method: sending.method, url });
+    return authorized instanceof Promise
+      ? authorized.then((headers) => this.#hand(exchange, sending, headers))
+      : this.#hand(exchange, sending, authorized);
   }
 
   #hand(
     exchange: HttpExchange,
     { method, body, headers }: Sending,
-    credential?: Readonly<Headers>,
+    authorized?: Readonly<Headers>,
   ): Promise<ResponseHead> {
-    const all: Headers = { ...this.#options.headers, ...credential };
+    const all: Headers = { ...this.#options.headers, ...authorized };
     all.accept = 'application/json, text/event-stream';
     if (this.sessionId) all['mcp-session-id'] = this.sessionId;
     if (this.protocolVersion) all['mcp-protocol-version'] = this.protocolVersion;
