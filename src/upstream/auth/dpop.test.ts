@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { calculateJwkThumbprint, EmbeddedJWK, jwtVerify } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
-import { dpopSigner, dpopSigners, generateDpopKey, newDpopNonces } from './dpop.ts';
+import { dpopSigner, dpopSignerAt, dpopSignerFor, generateDpopKey, newDpopNonces } from './dpop.ts';
 
 const NOW = Date.parse('2026-11-17T08:00:00Z');
 const url = new URL('https://mcp.example/v1/mcp?tenant=a#top');
@@ -64,13 +64,15 @@ describe('DPoP proofs', () => {
         return key;
       },
     };
-    const signerOf = dpopSigners(vault, { nonces: newDpopNonces(), clock: () => NOW });
-    const ada = await signerOf('https://as.example', 'ada');
-    const again = await signerOf('https://as.example', 'ada');
-    const bob = await signerOf('https://as.example', 'bob');
-    expect(again.privateKey).toEqual(ada.privateKey);
-    expect(bob.privateKey).not.toEqual(ada.privateKey);
+    const parts = { vault, clock: () => NOW };
+    const ada = await dpopSignerAt(parts, { issuer: 'https://as.example', principal: 'ada' });
+    const as = { issuer: 'https://as.example', metadata: { dpop_signing_alg_values_supported: ['ES256'] } };
+    const again = await dpopSignerFor(parts, as, 'ada');
+    const bob = await dpopSignerFor(parts, as, 'bob');
+    expect(again?.privateKey).toEqual(ada.privateKey);
+    expect(bob?.privateKey).not.toEqual(ada.privateKey);
     ada.takeNonce(url, 'fresh');
-    expect((await open(bob.proofFor({ method: 'POST', url }))).payload.nonce).toBe('fresh');
+    expect((await open(bob?.proofFor({ method: 'POST', url }) ?? '')).payload.nonce).toBe('fresh');
+    expect(await dpopSignerFor(parts, { ...as, metadata: {} }, 'ada')).toBeUndefined();
   });
 });

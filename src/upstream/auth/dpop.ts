@@ -1,8 +1,9 @@
 import { createHash, createPrivateKey, generateKeyPairSync, type JsonWebKey, randomUUID, sign } from 'node:crypto';
 import { BoundedMap } from '../../core/bounded-map.ts';
 import type { JsonObject } from '../../core/call.ts';
+import { HeddleError } from '../../core/errors.ts';
 import type { Clock } from '../../core/time.ts';
-import type { TokenVault } from '../../store/token-vault.ts';
+import type { Grant, GrantKey, TokenVault } from '../../store/token-vault.ts';
 
 /** A request that a DPoP proof is for. */
 export interface ProvenRequest {
@@ -75,13 +76,42 @@ export function dpopSigner(privateKey: JsonObject, { nonces, clock }: DpopSigner
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-/** Returns the signer of a principal at an issuer. There is one key for each pair, in all processes. */
-export type DpopSigners = (issuer: string, principal: string) => Promise<DpopSigner>;
+interface DpopParts {
+  readonly vault: Pick<TokenVault, 'dpopKey'>;
+  readonly clock: Clock;
+}
 
-/** Finds the DPoP keys in the vault. All signers share the nonces. */
-export function dpopSigners(vault: Pick<TokenVault, 'dpopKey'>, options: DpopSignerOptions): DpopSigners {
-  return async (issuer, principal) => {
-    const key = await vault.dpopKey({ issuer, principal }, generateDpopKey);
-    return dpopSigner(key, options);
-  };
+// The nonces of a Heddle. All its signers share them: a nonce belongs to an origin, not to a key.
+const noncesOfVault = new WeakMap<object, DpopNonces>();
+
+function noncesOf(vault: object): DpopNonces {
+  const nonces = noncesOfVault.get(vault) ?? newDpopNonces();
+  noncesOfVault.set(vault, nonces);
+  return nonces;
+}
+
+/** Returns the signer of a principal at an issuer. There is one key for each pair, in all processes. */
+export async function dpopSignerAt(
+  { vault, clock }: DpopParts,
+  owner: Pick<GrantKey, 'issuer' | 'principal'>,
+): Promise<DpopSigner> {
+  const key = await vault.dpopKey(owner, generateDpopKey);
+  return dpopSigner(key, { clock, nonces: noncesOf(vault) });
+}
+
+/** Returns the signer for a token request; undefined if the authorization server does not support DPoP with ES256. */
+export async function dpopSignerFor(
+  parts: DpopParts,
+  { issuer, metadata }: { readonly issuer: string; readonly metadata: JsonObject },
+  principal: string,
+): Promise<DpopSigner | undefined> {
+  const algorithms = metadata.dpop_signing_alg_values_supported;
+  if (!Array.isArray(algorithms) || !algorithms.includes('ES256')) return undefined;
+  return await dpopSignerAt(parts, { issuer, principal });
+}
+
+/** Returns the signer for requests with a token of the type DPoP. */
+export function dpopSignerOf({ vault, clock }: DpopParts, { dpopKey, serverUrl }: Grant): DpopSigner {
+  if (dpopKey) return dpopSigner(dpopKey, { clock, nonces: noncesOf(vault) });
+  throw new HeddleError('AUTH_NEEDED', `The token for ${serverUrl} is bound to a key that the vault does not have.`);
 }
