@@ -2,6 +2,8 @@
 export interface AuthorizedRequest {
   readonly method: string;
   readonly url: URL;
+  /** Ends the wait for a token. The request for the token goes on, because other requests may need it. */
+  readonly signal?: AbortSignal;
 }
 
 /** One challenge of `WWW-Authenticate`. The scheme and the names of parameters are in lower case. */

@@ -26,6 +26,8 @@ export interface TokenSourceOptions {
   readonly clock: Clock;
   /** False for a grant that counts as none, such as one of another client than the configured one. */
   accepts?(grant: Grant): boolean;
+  /** False if only a person can get new tokens. Every grant can be renewed, if absent. */
+  canRenew?(previous: Grant | undefined): boolean;
   /**
    * Requests new tokens; undefined if a person must sign in. Runs under the lease of the tokens. `previous` is the grant
    * in the vault. The result is written to the vault before it is used.
@@ -75,15 +77,21 @@ export function tokenSource(options: TokenSourceOptions): TokenSource {
     return renewal;
   }
 
+  /** Falls back to tokens that still last if new ones cannot be had now, or not without a person. */
   async function freshLater(signal: AbortSignal): Promise<Grant | undefined> {
+    let failure: unknown;
     try {
-      return await abortable(renewed(undefined), signal);
+      const grant = await abortable(renewed(undefined), signal);
+      if (grant) return grant;
     } catch (error) {
       if (!isTemporary(error)) throw error;
-      pausedUntil = clock() + RETRY_PAUSE_MS;
-      if (known && lasts(known, clock())) return known;
-      throw error;
+      failure = error;
     }
+    const stored = known ?? (await reread());
+    pausedUntil = clock() + RETRY_PAUSE_MS;
+    if (stored && lasts(stored, clock())) return stored;
+    if (failure) throw failure;
+    return undefined;
   }
 
   return {
@@ -119,6 +127,7 @@ async function renewOnce(
     grant !== undefined && grant.accessToken !== refused && !isDue(grant, clock());
   const first = await reread();
   if (isUsable(first)) return first;
+  if (options.canRenew?.(first) === false) return undefined;
   return await withTokenLease({
     leases,
     serverUrl,
