@@ -3,14 +3,21 @@ import { isIP, type LookupFunction } from 'node:net';
 import type { Dispatcher } from 'undici';
 import { HeddleError } from '../core/errors.ts';
 import { type AddressKind, addressKind } from './address-kind.ts';
+import { type AddressSource, allowedKinds } from './address-source.ts';
 
 export interface GuardedFetchOptions {
+  /** `GET`, if absent. */
+  readonly method?: 'GET' | 'POST';
+  /** The body of the request. With a body no redirect is followed: its status is returned. */
+  readonly body?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
   /** Allows loopback addresses, also over plain http. */
   readonly allowLoopback?: boolean;
   /** Allows private addresses. Set it only for a URL that a user wrote. */
   readonly allowPrivate?: boolean;
+  /** The origin of the address. It replaces `allowLoopback` and `allowPrivate`. */
+  readonly source?: AddressSource;
   readonly timeoutMs?: number;
   readonly maxBytes?: number;
   /** Returns all addresses of a host. */
@@ -21,6 +28,8 @@ export interface GuardedResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
+  /** The network of the host; `public` if its addresses belong to several. */
+  readonly kind: AddressKind;
 }
 
 /** A request in a chain of redirects. */
@@ -54,23 +63,24 @@ export async function guardedFetch(address: string, options: GuardedFetchOptions
 }
 
 async function follow(first: Hop, options: GuardedFetchOptions, signal: AbortSignal): Promise<GuardedResponse> {
-  const { resolve = resolveAll, maxBytes = MAX_BYTES } = options;
+  const { resolve = resolveAll, maxBytes = MAX_BYTES, method = 'GET', body } = options;
   let hop = first;
   for (let redirects = 0; ; redirects++) {
     const addresses = await checkedAddresses(hop, resolve, signal);
-    const answer = await sendRequest(hop, addresses, { signal, maxBytes });
+    const answer = await sendRequest(hop, addresses, { signal, maxBytes, method, body });
     if (typeof answer !== 'string') return answer;
     if (redirects === MAX_REDIRECTS) throw refused(hop.url, `redirects more than ${MAX_REDIRECTS} times`);
     hop = redirected({ ...hop, allowed: new Set(addresses.map(addressKind)) }, answer);
   }
 }
 
-function firstHop(address: string, { headers = {}, allowLoopback, allowPrivate }: GuardedFetchOptions): Hop {
+function firstHop(address: string, { headers = {}, allowLoopback, allowPrivate, source }: GuardedFetchOptions): Hop {
   if (!URL.canParse(address)) {
     throw new HeddleError('UPSTREAM_UNREACHABLE', 'The address to fetch from is not a URL.', {
       fix: 'Write a whole URL, such as `https://example.com/file`.',
     });
   }
+  if (source) return { url: checkedUrl(new URL(address)), headers, allowed: allowedKinds(new URL(address), source) };
   const allowed = new Set<AddressKind>(['public']);
   if (allowLoopback) allowed.add('loopback');
   if (allowPrivate) allowed.add('private');
@@ -130,24 +140,33 @@ function until<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
   });
 }
 
-interface Limits {
+interface Exchange {
   readonly signal: AbortSignal;
   readonly maxBytes: number;
+  readonly method: 'GET' | 'POST';
+  readonly body: string | undefined;
 }
 
 /** Sends the request. Returns the response or the `Location` of a redirect. */
-async function sendRequest(hop: Hop, addresses: readonly string[], limits: Limits): Promise<GuardedResponse | string> {
+async function sendRequest(
+  hop: Hop,
+  addresses: readonly string[],
+  exchange: Exchange,
+): Promise<GuardedResponse | string> {
   const { Agent, request } = await import('undici');
   // The sockets use the checked addresses. A second lookup could return others.
   const agent = new Agent({ connect: { lookup: pinned(addresses) } });
   try {
-    const { signal } = limits;
+    const { signal, method, body = null } = exchange;
     const headers = { ...hop.headers, 'accept-encoding': 'identity' };
-    const answer = await request(hop.url, { dispatcher: agent, headers, signal });
+    const answer = await request(hop.url, { dispatcher: agent, headers, signal, method, body });
     const plain = plainHeaders(answer.headers);
-    if (REDIRECTS.has(answer.statusCode) && plain.location !== undefined) return plain.location;
+    const isRedirect = body === null && REDIRECTS.has(answer.statusCode);
+    if (isRedirect && plain.location !== undefined) return plain.location;
     if ((plain['content-encoding'] ?? 'identity') !== 'identity') throw refused(hop.url, 'answers compressed');
-    return { status: answer.statusCode, headers: plain, body: await bodyOf(answer, hop.url, limits.maxBytes) };
+    const kinds = new Set(addresses.map(addressKind));
+    const kind = kinds.size === 1 ? addressKind(addresses[0] ?? '') : 'public';
+    return { status: answer.statusCode, headers: plain, body: await bodyOf(answer, hop.url, exchange.maxBytes), kind };
   } finally {
     await agent.destroy();
   }
@@ -183,6 +202,7 @@ function refused(url: URL, reason: string): HeddleError {
     `${url.host || url.protocol} ${reason}, so nothing is fetched from it.`,
     {
       fix: 'Use an https address that can be reached publicly and answers directly.',
+      details: { refused: reason },
     },
   );
 }

@@ -14,7 +14,7 @@ export interface PendingSignIn {
   readonly clientId: string;
   readonly scopes: readonly string[];
   readonly expiresAt: number;
-  /** Further facts of the sign-in, such as the hash of the browser's cookie. */
+  /** Further facts of the sign-in: the client, the endpoints, the hash of the browser's cookie. Sealed like the verifier. */
   readonly extra?: JsonObject;
 }
 
@@ -26,6 +26,10 @@ export interface RememberedRefusal {
   readonly until: number;
   /** The scopes that the challenge named. */
   readonly scopes: readonly string[];
+  /** True for 403 `insufficient_scope`: `scopes` are then the union of the granted and the challenged ones. */
+  readonly isStepUp?: boolean;
+  /** True if the challenge had the scheme DPoP. */
+  readonly isDpop?: boolean;
   /** The `resource_metadata` of the challenge. */
   readonly metadataUrl?: string;
   /** The message of the refusal, for status and errors. */
