@@ -11,6 +11,8 @@ export interface HttpServer {
   readonly url: string;
   /** The HTTP method of every request so far, in order. */
   readonly requests: string[];
+  /** Returns the number of open sockets. */
+  connections(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -24,6 +26,10 @@ export async function listen(handle: RequestListener, requests: string[] = []): 
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
     requests,
+    connections: () =>
+      new Promise((resolve, reject) =>
+        server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
+      ),
     async close() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

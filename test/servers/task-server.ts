@@ -172,7 +172,7 @@ const respond = ({ answer }: TaskServerCore, { id, method, params }: JsonObject)
 /** Serves the task server over HTTP. */
 export async function taskServer(
   odd?: (value: JsonObject) => JsonObject,
-): Promise<Omit<HttpServer, 'requests'> & TaskServerCore> {
+): Promise<Pick<HttpServer, 'url' | 'close'> & TaskServerCore> {
   const core = taskServerCore(odd);
   const { url, close } = await listen(async (request, response) => {
     const message = (await json(request)) as JsonObject;
