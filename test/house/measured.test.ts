@@ -35,7 +35,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'src/upstream/protocol/call-legacy.test.ts': 'waits on fake timers',
   'test/upstream/slow-negotiation.test.ts': 'waits on fake timers',
   'src/upstream/transports/stdio-transport.test.ts': 'is in the program that the test starts',
-  'src/upstream/lifecycle/private-connections.test.ts': 'passes a clock on',
+  'src/upstream/lifecycle/private/private-connections.test.ts': 'passes a clock on',
 };
 
 verifies('F11', 'no test asserts time or memory outside a soak run', () => {

@@ -6,7 +6,7 @@ import type { Clock } from '../../core/time.ts';
 import type { Connection } from '../connection.ts';
 import type { SuspendedCalls } from '../elicitation/suspended-calls.ts';
 import { resumeSuspended } from '../protocol/resume-suspended.ts';
-import { PrivateConnections } from './private-connections.ts';
+import { PrivateConnections } from './private/private-connections.ts';
 import type { Server } from './server.ts';
 import type { ServerCache } from './server-cache.ts';
 import { type SoleUser, takesAnother } from './shared-connection.ts';

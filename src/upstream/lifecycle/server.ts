@@ -13,7 +13,7 @@ import { describeServer, eventsBetween } from './describe-server.ts';
 import { drainingConnections } from './draining.ts';
 import { connectionDropped, type Health, watchHealth } from './health.ts';
 import type { ServerPlan } from './plan-server.ts';
-import { type PrivateConnector, privateConnector } from './private-connector.ts';
+import { type PrivateConnector, privateConnector } from './private/private-connector.ts';
 import { type ServerDefinitions, serverDefinitions } from './server-definitions.ts';
 import type { ConnectAttempt, ServerOptions } from './server-options.ts';
 import {

@@ -1,12 +1,12 @@
 import { expect, onTestFinished } from 'vitest';
-import { verifies } from '../../../test/requirements.ts';
-import { until } from '../../../test/until.ts';
-import { capabilitiesKey, NO_CAPABILITIES } from '../../core/call/client-capabilities.ts';
-import type { Connect } from '../connection.ts';
-import { fakeTime, HELLO, memoryBook, planOf, tinyServer, toolCall } from '../fixtures.ts';
-import { openServers, type ServersOptions } from '../servers.ts';
-import { connectInMemory } from '../transports/connect-in-memory.ts';
-import { openServerCache } from './server-cache.ts';
+import { verifies } from '../../../../test/requirements.ts';
+import { until } from '../../../../test/until.ts';
+import { capabilitiesKey, NO_CAPABILITIES } from '../../../core/call/client-capabilities.ts';
+import type { Connect } from '../../connection.ts';
+import { fakeTime, HELLO, memoryBook, planOf, tinyServer, toolCall } from '../../fixtures.ts';
+import { openServers, type ServersOptions } from '../../servers.ts';
+import { connectInMemory } from '../../transports/connect-in-memory.ts';
+import { openServerCache } from '../server-cache.ts';
 
 const READABLE = { ...HELLO, capabilities: { tools: {}, resources: { subscribe: true, listChanged: true } } };
 

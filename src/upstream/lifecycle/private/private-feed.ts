@@ -1,7 +1,7 @@
-import type { JsonObject } from '../../core/call.ts';
-import type { Connection, ListKind } from '../connection.ts';
-import { type RefreshListsOptions, refreshLists } from './refresh-lists.ts';
-import type { Subscriptions } from './subscriptions.ts';
+import type { JsonObject } from '../../../core/call.ts';
+import type { Connection, ListKind } from '../../connection.ts';
+import { type RefreshListsOptions, refreshLists } from '../refresh-lists.ts';
+import type { Subscriptions } from '../subscriptions.ts';
 
 export interface PrivateFeedOptions extends Pick<RefreshListsOptions, 'clock' | 'timer' | 'signal'> {
   readonly subscriptions: Subscriptions;

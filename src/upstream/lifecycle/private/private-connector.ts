@@ -1,14 +1,14 @@
-import { NO_CAPABILITIES } from '../../core/call/client-capabilities.ts';
-import { type ConnectionUser, capabilitiesOfUser, ownerOf } from '../../core/call/private-user.ts';
-import { HeddleError, UpstreamError } from '../../core/errors.ts';
-import type { Era } from '../../wire/mcp.ts';
-import type { Connection, ConnectOptions } from '../connection.ts';
+import { NO_CAPABILITIES } from '../../../core/call/client-capabilities.ts';
+import { type ConnectionUser, capabilitiesOfUser, ownerOf } from '../../../core/call/private-user.ts';
+import { HeddleError, UpstreamError } from '../../../core/errors.ts';
+import type { Era } from '../../../wire/mcp.ts';
+import type { Connection, ConnectOptions } from '../../connection.ts';
+import type { RefreshListsOptions } from '../refresh-lists.ts';
+import type { ServerDefinitions } from '../server-definitions.ts';
+import type { ServerOptions } from '../server-options.ts';
+import { canUseSharedConnection } from '../shared-connection.ts';
 import type { ConnectionOwner } from './private-connections.ts';
 import { type PrivateFeed, privateFeed } from './private-feed.ts';
-import type { RefreshListsOptions } from './refresh-lists.ts';
-import type { ServerDefinitions } from './server-definitions.ts';
-import type { ServerOptions } from './server-options.ts';
-import { canUseSharedConnection } from './shared-connection.ts';
 
 interface PrivateConnectorOptions extends Pick<RefreshListsOptions, 'clock' | 'timer' | 'signal'> {
   readonly options: ServerOptions;

@@ -1,10 +1,10 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { verifies } from '../../../test/requirements.ts';
-import { NO_CAPABILITIES } from '../../core/call/client-capabilities.ts';
-import type { Connection } from '../connection.ts';
-import { fakeTime, never, planOf, tinyServer } from '../fixtures.ts';
-import { connectInMemory } from '../transports/connect-in-memory.ts';
-import { callOf, turn } from './fixtures.ts';
+import { verifies } from '../../../../test/requirements.ts';
+import { NO_CAPABILITIES } from '../../../core/call/client-capabilities.ts';
+import type { Connection } from '../../connection.ts';
+import { fakeTime, never, planOf, tinyServer } from '../../fixtures.ts';
+import { connectInMemory } from '../../transports/connect-in-memory.ts';
+import { callOf, turn } from '../fixtures.ts';
 import { type ConnectionOwner, PrivateConnections } from './private-connections.ts';
 
 const signal = new AbortController().signal;

@@ -1,11 +1,11 @@
-import { abortable } from '../../core/async/abortable.ts';
-import { type ConnectionUser, isSameUser, ownerOf, type PrivateUser } from '../../core/call/private-user.ts';
-import type { JsonObject } from '../../core/call.ts';
-import { UpstreamError } from '../../core/errors.ts';
-import type { Clock } from '../../core/time.ts';
-import type { Connection, ConnectOptions } from '../connection.ts';
-import { type DrainingConnections, drainingConnections } from './draining.ts';
-import type { ServerPlan } from './plan-server.ts';
+import { abortable } from '../../../core/async/abortable.ts';
+import { type ConnectionUser, isSameUser, ownerOf, type PrivateUser } from '../../../core/call/private-user.ts';
+import type { JsonObject } from '../../../core/call.ts';
+import { UpstreamError } from '../../../core/errors.ts';
+import type { Clock } from '../../../core/time.ts';
+import type { Connection, ConnectOptions } from '../../connection.ts';
+import { type DrainingConnections, drainingConnections } from '../draining.ts';
+import type { ServerPlan } from '../plan-server.ts';
 import type { PrivateFeed } from './private-feed.ts';
 
 /** The server that private connections belong to, and how to open one more. */
