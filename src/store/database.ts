@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely';
 import type { ApiKeyBook } from './api-key-book.ts';
 import type { MetricsBook } from './metrics-book.ts';
 import type { ServerBook } from './server-book.ts';
+import type { Statements } from './statements.ts';
 import type { Tables } from './tables.ts';
 import type { WriteBatch } from './write-queue.ts';
 
@@ -10,6 +11,8 @@ export interface Database {
   readonly write: WriteBatch;
   /** Loads the query builder on first use, because it is slow to load and most commands only append. */
   readonly queries: () => Promise<Kysely<Tables>>;
+  /** Runs the statements that are written once for all databases. */
+  readonly statements: Statements;
   readonly servers: ServerBook;
   readonly metrics: MetricsBook;
   readonly keys: ApiKeyBook;

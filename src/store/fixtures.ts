@@ -13,6 +13,12 @@ type Row = Record<string, unknown>;
 /** An empty database, and a second connection that sees and does what our own interface does not. */
 export interface FreshDatabase {
   readonly location: string;
+  /** The place of the keys for credentials: no key file of a user, no keychain. */
+  readonly keys: {
+    readonly home: string;
+    readonly env: Readonly<Record<string, string>>;
+    keyring(): Promise<undefined>;
+  };
   run(sql: string): Promise<readonly Row[]>;
   setVersion(version: number): Promise<unknown>;
   /** Takes the tables away again. */
@@ -41,7 +47,11 @@ export function onEveryDialect(contract: (bench: Bench) => void): void {
 
       beforeEach(async () => {
         bench.database = await fresh();
-        bench.store = await openStore({ location: bench.database.location, clock: () => 9_000 });
+        bench.store = await openStore({
+          location: bench.database.location,
+          clock: () => 9_000,
+          ...bench.database.keys,
+        });
       });
 
       afterEach(async () => {
@@ -67,6 +77,7 @@ export async function freshSqlite(): Promise<FreshDatabase> {
   };
   return {
     location,
+    keys: { home: join(folder, 'home'), env: {}, keyring: async () => undefined },
     run,
     setVersion: (version) => run(`PRAGMA user_version = ${version}`),
     async empty() {
@@ -92,14 +103,17 @@ export async function freshPostgres(): Promise<FreshDatabase> {
       await client.end();
     }
   };
+  const home = mkdtempSync(join(tmpdir(), 'heddle-store-'));
   await once(testPostgres, `CREATE DATABASE ${name}`);
   return {
     location: url.href,
+    keys: { home, env: {}, keyring: async () => undefined },
     run: (sql) => once(url.href, sql),
     setVersion: (version) => once(url.href, `UPDATE schema_version SET version = ${version}`),
     empty: () => once(url.href, 'DROP SCHEMA heddle CASCADE'),
     async remove() {
       await once(testPostgres, `DROP DATABASE ${name} WITH (FORCE)`);
+      rmSync(home, { recursive: true, force: true });
     },
   };
 }

@@ -3,14 +3,17 @@ export interface Lease {
   readonly name: string;
   /** Random, so that only its holder can release it. */
   readonly holder: string;
-  /** Grows with every lease of this name. A write with an older epoch is rejected. */
+  /** Grows with every lease, across all names. A write with an older epoch is rejected. */
   readonly epoch: number;
   readonly expiresAt: number;
 }
 
-/** Leases across processes and replicas. The clock of the database decides, not that of a process. */
+/**
+ * Leases across processes and replicas. On Postgres the clock of the database decides; processes on one SQLite file
+ * share the clock of their machine.
+ */
 export interface LeaseBook {
-  /** Takes a lease; undefined while another holder has it. */
+  /** Takes a lease for at most 10 minutes; undefined while another holder has it. */
   acquire(name: string, ttlMs: number): Promise<Lease | undefined>;
   /** Releases a lease early. Does nothing if it is held by another holder by now. */
   release(lease: Lease): Promise<void>;

@@ -1,11 +1,15 @@
 import { dirname } from 'node:path';
 import { HeddleError } from '../core/errors.ts';
 import type { Clock } from '../core/time.ts';
+import { homeFolder } from '../files/home-folder.ts';
 import type { Database } from './database.ts';
 import { verifyChains } from './hash-chain.ts';
-import { chainReader, readTrace, searchAudit } from './searches.ts';
-import { readStats } from './stats.ts';
+import { chainReader, readTrace, searchAudit } from './queries/searches.ts';
+import { readStats } from './queries/stats.ts';
+import type { Keyring } from './secrets/secret-keychain.ts';
 import type { Store } from './store.ts';
+import { lazyVault } from './vault/lazy-vault.ts';
+import type { Vault } from './vault/open-vault.ts';
 import { examineStoreFile, findWriteTrouble, troubleOf } from './writable.ts';
 import { WriteQueue } from './write-queue.ts';
 
@@ -13,15 +17,21 @@ export interface OpenStoreOptions {
   /** A file path (SQLite), `:memory:`, or a `postgres://` URL. */
   readonly location: string;
   readonly clock?: Clock;
+  /** Heddle's folder of this user, with the key file of the credentials. */
+  readonly home?: string;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Loads the keychain. Its key seals credentials if there is no other. */
+  readonly keyring?: () => Promise<Keyring | undefined>;
 }
 
 const SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
 
 /** Opens the store, and creates or migrates its tables. */
-export async function openStore({ location, clock = Date.now }: OpenStoreOptions): Promise<Store> {
+export async function openStore(options: OpenStoreOptions): Promise<Store> {
+  const { location, clock = Date.now } = options;
   const place = placeOf(location);
   const failed = (cause: unknown) => storeUnavailable(place, cause);
-  const database = await openDatabase(location, place).catch(async (cause) => {
+  const database = await openDatabase(location, place, clock).catch(async (cause) => {
     throw isFile(location) ? await fileUnavailable(location, cause) : failed(cause);
   });
   const queue = new WriteQueue(database.write, clock);
@@ -33,7 +43,14 @@ export async function openStore({ location, clock = Date.now }: OpenStoreOptions
     }
   };
 
+  let vault: Promise<Vault> | undefined;
+  const loadVault = () => {
+    vault ??= openCredentials(database, options);
+    return vault;
+  };
+
   return {
+    ...lazyVault((work) => read(loadVault().then(work))),
     audit: {
       append: (record) => queue.append(record),
       appendDurably: (record) => queue.appendDurably(record),
@@ -76,7 +93,13 @@ export async function openStore({ location, clock = Date.now }: OpenStoreOptions
   };
 }
 
-async function openDatabase(location: string, place: string): Promise<Database> {
+async function openCredentials({ statements }: Database, options: OpenStoreOptions): Promise<Vault> {
+  const { location, clock = Date.now, env = process.env, home = homeFolder(env), keyring } = options;
+  const { openVault } = await import('./vault/open-vault.ts');
+  return openVault({ statements, clock, home, env, keyring, isPassing: location === ':memory:' });
+}
+
+async function openDatabase(location: string, place: string, clock: Clock): Promise<Database> {
   if (/^postgres(ql)?:\/\//.test(location)) {
     const { openPostgres } = await import('./postgres/open-postgres.ts');
     return openPostgres(location, place);
@@ -87,7 +110,7 @@ async function openDatabase(location: string, place: string): Promise<Database> 
     });
   }
   const { openSqlite } = await import('./sqlite/open-sqlite.ts');
-  return openSqlite(location, place);
+  return openSqlite(location, place, clock);
 }
 
 /** Returns the location without user, password and parameters, for messages. */

@@ -49,7 +49,10 @@ export interface ConnectTicket {
 /** Stores sign-ins in progress, tickets and remembered refusals, shared by all processes. */
 export interface SignInBook {
   begin(signIn: PendingSignIn): Promise<void>;
-  /** Returns a sign-in and removes it in the same step; undefined if it was used, has expired or never existed. */
+  /**
+   * Returns a sign-in and removes it in the same step; undefined if it was used, has expired or never existed. Throws
+   * CONFIG_INVALID, and keeps it, if it was sealed with a key that is not available here.
+   */
   take(state: string): Promise<PendingSignIn | undefined>;
   /** Returns the sign-ins in progress of a principal at a server. */
   pending(serverUrl: string, principal: string): Promise<readonly Omit<PendingSignIn, 'state' | 'verifier'>[]>;
@@ -62,6 +65,7 @@ export interface SignInBook {
   takeTicket(ticket: string): Promise<ConnectTicket | undefined>;
   /** Replaces the refusal of the same server and principal. */
   refuse(refusal: RememberedRefusal): Promise<void>;
+  /** Returns the refusal, unless it is over or the vault has a grant that was received after it. */
   refusal(serverUrl: string, principal: string): Promise<RememberedRefusal | undefined>;
   forgive(serverUrl: string, principal: string): Promise<void>;
 }

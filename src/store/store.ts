@@ -1,9 +1,14 @@
 import type { Finding } from '../core/records/finding.ts';
 import type { ApiKeyBook } from './api-key-book.ts';
 import type { AuditLog } from './audit-log.ts';
+import type { ClientBook } from './client-book.ts';
+import type { LeaseBook } from './lease-book.ts';
 import type { MetricsBook } from './metrics-book.ts';
 import type { ServerBook } from './server-book.ts';
+import type { SignInBook } from './sign-in-book.ts';
+import type { TokenVault } from './token-vault.ts';
 import type { TraceLog } from './trace-log.ts';
+import type { RekeyReport } from './vault/reseal-all.ts';
 
 /** All state that survives a restart. */
 export interface Store {
@@ -12,6 +17,12 @@ export interface Store {
   readonly servers: ServerBook;
   readonly metrics: MetricsBook;
   readonly keys: ApiKeyBook;
+  readonly vault: TokenVault;
+  readonly clients: ClientBook;
+  readonly signIns: SignInBook;
+  readonly leases: LeaseBook;
+  /** Seals every credential with the key that is chosen now. Rows of a key that is not available stay as they are. */
+  rekey(): Promise<RekeyReport>;
   /** Tests whether the store can be written. */
   examine(): Promise<Finding>;
   /** Writes the queued records, then closes the database. */

@@ -39,19 +39,26 @@ export type GrantLabel = Pick<
   'serverUrl' | 'issuer' | 'resource' | 'principal' | 'expiresAt' | 'receivedAt' | 'scopes'
 > & {
   readonly isRenewable: boolean;
+  /** The name of the key that opens it, if that key is not available here. The rest of the label is then incomplete. */
+  readonly unknownKey?: string;
 };
 
 /** Stores tokens, sealed with the issuer, the resource and the principal as associated data. */
 export interface TokenVault {
-  /** Returns the newest grant of a principal for a server. Throws CONFIG_INVALID if it was sealed with another key. */
+  /**
+   * Returns the newest grant of a principal for a server. Throws CONFIG_INVALID if there are only grants that were
+   * sealed with a key that is not available here.
+   */
   find(serverUrl: string, principal: string): Promise<Grant | undefined>;
   /**
-   * Writes a grant durably. Returns false, and writes nothing, if a lease with a newer epoch has written the same key.
-   * Replaces grants of other issuers for the same server and principal.
+   * Writes a grant durably. Returns false, and writes nothing, if the grant was written with a newer epoch or removed
+   * since this lease was acquired. Replaces grants of other issuers for the same server and principal, but none that
+   * was sealed with a key that is not available here.
    */
   put(grant: Grant, epoch: number): Promise<boolean>;
-  /** Removes the grants of a principal for a server; false when there were none. */
+  /** Removes the grants of a principal for a server, also those of an unknown key; false when there were none. */
   remove(serverUrl: string, principal: string): Promise<boolean>;
+  /** Returns a label of every grant. Those of an unknown key are listed too. */
   labels(): Promise<readonly GrantLabel[]>;
   /**
    * Returns the DPoP key of a principal at an issuer, a private JWK. If there is none, stores the key that `generate`

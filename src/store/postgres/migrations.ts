@@ -85,4 +85,61 @@ export const MIGRATIONS: readonly Migration[] = [
      )`,
   ],
   [`ALTER TABLE ${SCHEMA}.servers ADD COLUMN transport TEXT`],
+  // `vault_state` has one row: the last epoch of a lease, and the salt of keys that are made from a passphrase.
+  [
+    `CREATE TABLE ${SCHEMA}.vault_state (id INTEGER PRIMARY KEY, epoch DOUBLE PRECISION NOT NULL, salt TEXT NOT NULL)`,
+    `INSERT INTO ${SCHEMA}.vault_state VALUES (1, 0, replace(gen_random_uuid()::text, '-', ''))`,
+    `CREATE TABLE ${SCHEMA}.leases (
+       name TEXT PRIMARY KEY,
+       holder TEXT NOT NULL,
+       epoch DOUBLE PRECISION NOT NULL,
+       expires_at DOUBLE PRECISION NOT NULL
+     )`,
+    `CREATE TABLE ${SCHEMA}.grant_epochs (
+       server_url TEXT NOT NULL,
+       principal TEXT NOT NULL,
+       epoch DOUBLE PRECISION NOT NULL,
+       CONSTRAINT grant_epochs_key PRIMARY KEY (server_url, principal)
+     )`,
+    `CREATE TABLE ${SCHEMA}.grants (
+       server_url TEXT NOT NULL,
+       principal TEXT NOT NULL,
+       key_name TEXT NOT NULL,
+       issuer TEXT NOT NULL,
+       resource TEXT NOT NULL,
+       sealed TEXT NOT NULL,
+       epoch DOUBLE PRECISION NOT NULL,
+       at DOUBLE PRECISION NOT NULL,
+       CONSTRAINT grants_key PRIMARY KEY (server_url, principal, key_name)
+     )`,
+    `CREATE TABLE ${SCHEMA}.clients (
+       issuer TEXT NOT NULL,
+       redirect_uri TEXT NOT NULL,
+       key_name TEXT NOT NULL,
+       client_id TEXT NOT NULL,
+       sealed TEXT NOT NULL,
+       epoch DOUBLE PRECISION NOT NULL,
+       CONSTRAINT clients_key PRIMARY KEY (issuer, redirect_uri, key_name)
+     )`,
+    `CREATE TABLE ${SCHEMA}.sign_ins (
+       kind TEXT NOT NULL,
+       hash TEXT NOT NULL,
+       key_name TEXT NOT NULL,
+       server TEXT NOT NULL,
+       principal TEXT NOT NULL,
+       issuer TEXT NOT NULL,
+       resource TEXT NOT NULL,
+       sealed TEXT NOT NULL,
+       expires_at DOUBLE PRECISION NOT NULL,
+       CONSTRAINT sign_ins_key PRIMARY KEY (kind, hash)
+     )`,
+    `CREATE TABLE ${SCHEMA}.refusals (
+       server_url TEXT NOT NULL,
+       principal TEXT NOT NULL,
+       at DOUBLE PRECISION NOT NULL,
+       ends_at DOUBLE PRECISION NOT NULL,
+       detail TEXT NOT NULL,
+       CONSTRAINT refusals_key PRIMARY KEY (server_url, principal)
+     )`,
+  ],
 ];

@@ -8,6 +8,7 @@ import { migratePostgres } from './migrate-postgres.ts';
 import { postgresApiKeyBook } from './postgres-api-key-book.ts';
 import { postgresMetricsBook } from './postgres-metrics-book.ts';
 import { postgresServerBook } from './postgres-server-book.ts';
+import { postgresStatements } from './postgres-statements.ts';
 import { postgresWriter } from './postgres-writer.ts';
 
 const CONNECT_MS = 5_000;
@@ -29,6 +30,7 @@ export async function openPostgres(location: string, place: string): Promise<Dat
   let queries: Promise<Kysely<Tables>> | undefined;
   return {
     write: postgresWriter(pool),
+    statements: postgresStatements(pool),
     servers: postgresServerBook(pool),
     metrics: postgresMetricsBook(pool),
     keys: postgresApiKeyBook(pool),

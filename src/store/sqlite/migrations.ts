@@ -82,4 +82,61 @@ export const MIGRATIONS: readonly Migration[] = [
      )`,
   ],
   ['ALTER TABLE servers ADD COLUMN transport TEXT'],
+  // `vault_state` has one row: the last epoch of a lease, and the salt of keys that are made from a passphrase.
+  [
+    `CREATE TABLE vault_state (id INTEGER PRIMARY KEY, epoch REAL NOT NULL, salt TEXT NOT NULL)`,
+    `INSERT INTO vault_state VALUES (1, 0, lower(hex(randomblob(16))))`,
+    `CREATE TABLE leases (
+       name TEXT PRIMARY KEY,
+       holder TEXT NOT NULL,
+       epoch REAL NOT NULL,
+       expires_at REAL NOT NULL
+     )`,
+    `CREATE TABLE grant_epochs (
+       server_url TEXT NOT NULL,
+       principal TEXT NOT NULL,
+       epoch REAL NOT NULL,
+       PRIMARY KEY (server_url, principal)
+     )`,
+    `CREATE TABLE grants (
+       server_url TEXT NOT NULL,
+       principal TEXT NOT NULL,
+       key_name TEXT NOT NULL,
+       issuer TEXT NOT NULL,
+       resource TEXT NOT NULL,
+       sealed TEXT NOT NULL,
+       epoch REAL NOT NULL,
+       at REAL NOT NULL,
+       PRIMARY KEY (server_url, principal, key_name)
+     )`,
+    `CREATE TABLE clients (
+       issuer TEXT NOT NULL,
+       redirect_uri TEXT NOT NULL,
+       key_name TEXT NOT NULL,
+       client_id TEXT NOT NULL,
+       sealed TEXT NOT NULL,
+       epoch REAL NOT NULL,
+       PRIMARY KEY (issuer, redirect_uri, key_name)
+     )`,
+    `CREATE TABLE sign_ins (
+       kind TEXT NOT NULL,
+       hash TEXT NOT NULL,
+       key_name TEXT NOT NULL,
+       server TEXT NOT NULL,
+       principal TEXT NOT NULL,
+       issuer TEXT NOT NULL,
+       resource TEXT NOT NULL,
+       sealed TEXT NOT NULL,
+       expires_at REAL NOT NULL,
+       PRIMARY KEY (kind, hash)
+     )`,
+    `CREATE TABLE refusals (
+       server_url TEXT NOT NULL,
+       principal TEXT NOT NULL,
+       at REAL NOT NULL,
+       ends_at REAL NOT NULL,
+       detail TEXT NOT NULL,
+       PRIMARY KEY (server_url, principal)
+     )`,
+  ],
 ];

@@ -2,6 +2,7 @@ import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Kysely } from 'kysely';
+import type { Clock } from '../../core/time.ts';
 import type { Database } from '../database.ts';
 import type { Tables } from '../tables.ts';
 import { idleCheckpoint } from './idle-checkpoint.ts';
@@ -10,6 +11,7 @@ import { migrateSqlite } from './migrate-sqlite.ts';
 import { sqliteApiKeyBook } from './sqlite-api-key-book.ts';
 import { sqliteMetricsBook } from './sqlite-metrics-book.ts';
 import { sqliteServerBook } from './sqlite-server-book.ts';
+import { sqliteStatements } from './sqlite-statements.ts';
 import { sqliteWriter } from './sqlite-writer.ts';
 
 const LOCK_WAIT_MS = 5_000;
@@ -17,7 +19,7 @@ const LOCK_WAIT_MS = 5_000;
 const CHECKPOINT_PAGES = 16_000;
 
 /** Opens a SQLite file with mode 0600, or a database in memory. */
-export async function openSqlite(location: string, place: string): Promise<Database> {
+export async function openSqlite(location: string, place: string, clock: Clock): Promise<Database> {
   if (location !== ':memory:') createPrivately(location);
   const db = new DatabaseSync(location, { timeout: LOCK_WAIT_MS, enableForeignKeyConstraints: true });
   try {
@@ -33,6 +35,7 @@ export async function openSqlite(location: string, place: string): Promise<Datab
         write(batch);
         checkpoint.wrote(batch.records.length + batch.spans.length);
       },
+      statements: sqliteStatements(db, clock),
       servers: sqliteServerBook(db),
       metrics: sqliteMetricsBook(db),
       keys: sqliteApiKeyBook(db),

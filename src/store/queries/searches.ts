@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely';
-import type { AuditQuery, AuditRecord } from './audit-log.ts';
-import type { ReadChain } from './hash-chain.ts';
-import { fromAuditRow, fromSpanRow } from './rows.ts';
-import type { Tables } from './tables.ts';
-import type { Span } from './trace-log.ts';
+import type { AuditQuery, AuditRecord } from '../audit-log.ts';
+import type { ReadChain } from '../hash-chain.ts';
+import { fromAuditRow, fromSpanRow } from '../rows.ts';
+import type { Tables } from '../tables.ts';
+import type { Span } from '../trace-log.ts';
 
 const CHAIN_BATCH = 1_000;
 

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
-import type { CallStats } from '../core/records/call-stats.ts';
-import type { Tables } from './tables.ts';
+import type { CallStats } from '../../core/records/call-stats.ts';
+import type { Tables } from '../tables.ts';
 
 const FINE = 'ok';
 const TOOL_ERROR = 'tool-error';

@@ -1,0 +1,43 @@
+/** A value that every database takes and returns unchanged. */
+export type SqlValue = string | number | null;
+
+/** One SQL statement in the dialect that SQLite and Postgres share, with `?` for each value. */
+export interface Statement {
+  readonly sql: string;
+  readonly values: readonly SqlValue[];
+}
+
+export type SqlRow = Readonly<Record<string, SqlValue>>;
+
+export interface WriteOptions {
+  /** Waits for the disk: the rows survive a power failure at once. */
+  readonly durable?: boolean;
+}
+
+/** Runs statements that are written once for all databases. */
+export interface Statements {
+  /** The schema of Heddle's tables, to be written before each table's name. */
+  readonly schema: string;
+  /** Returns the SQL expression for the time in milliseconds. On Postgres it reads the database's clock. */
+  now(): string;
+  read(statement: Statement): Promise<readonly SqlRow[]>;
+  /** Runs the statements in one transaction. Returns the rows of each. */
+  write(statements: readonly Statement[], options?: WriteOptions): Promise<readonly (readonly SqlRow[])[]>;
+}
+
+/** A part of a statement that is no value: the name of a table, an expression. */
+export interface RawSql {
+  readonly raw: string;
+}
+
+/** Builds a statement from a template. A value becomes a placeholder; a `RawSql` is inserted as it is. */
+export function sql(texts: TemplateStringsArray, ...parts: readonly (SqlValue | RawSql)[]): Statement {
+  const values: SqlValue[] = [];
+  const rest = parts.map((part, at) => {
+    const text = texts[at + 1] ?? '';
+    if (typeof part === 'object' && part !== null) return part.raw + text;
+    values.push(part);
+    return `?${text}`;
+  });
+  return { sql: (texts[0] ?? '') + rest.join(''), values };
+}

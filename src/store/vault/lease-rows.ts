@@ -1,0 +1,40 @@
+import { randomUUID } from 'node:crypto';
+import type { LeaseBook } from '../lease-book.ts';
+import { type Statements, sql } from '../statements.ts';
+import { nextEpoch, tableIn } from './vault-tables.ts';
+
+/** The longest lease. An end later than this was written before the clock was set back, and counts as over. */
+const MAX_LEASE_MS = 10 * 60_000;
+
+/** Leases in the table `leases`. All leases count in one sequence, so that epochs grow for every name. */
+export function leaseBook(statements: Statements): LeaseBook {
+  const leases = tableIn(statements, 'leases');
+  const state = tableIn(statements, 'vault_state');
+  return {
+    async acquire(name, ttlMs) {
+      const now = { raw: statements.now() };
+      const isHeld = {
+        raw: `(${leases.raw}.expires_at > ${now.raw} AND ${leases.raw}.expires_at <= ${now.raw} + ${MAX_LEASE_MS})`,
+      };
+      // A waiting process asks often, and this costs no write.
+      const held = await statements.read(sql`SELECT 1 AS held FROM ${leases} WHERE name = ${name} AND ${isHeld}`);
+      if (held.length > 0) return undefined;
+      const holder = randomUUID();
+      const ttl = { raw: String(Math.min(ttlMs, MAX_LEASE_MS)) };
+      const [, taken = []] = await statements.write([
+        nextEpoch(statements),
+        sql`INSERT INTO ${leases} (name, holder, epoch, expires_at)
+          SELECT CAST(${name} AS TEXT), CAST(${holder} AS TEXT), epoch, ${now} + ${ttl} FROM ${state} WHERE id = 1
+          ON CONFLICT (name) DO UPDATE
+            SET holder = excluded.holder, epoch = excluded.epoch, expires_at = excluded.expires_at
+            WHERE NOT ${isHeld}
+          RETURNING epoch, expires_at`,
+      ]);
+      const row = taken[0];
+      return row && { name, holder, epoch: Number(row.epoch), expiresAt: Number(row.expires_at) };
+    },
+    async release({ name, holder }) {
+      await statements.write([sql`DELETE FROM ${leases} WHERE name = ${name} AND holder = ${holder}`]);
+    },
+  };
+}

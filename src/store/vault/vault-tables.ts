@@ -1,0 +1,16 @@
+import { type RawSql, type Statement, type Statements, sql } from '../statements.ts';
+
+type VaultTable = 'vault_state' | 'leases' | 'grant_epochs' | 'grants' | 'clients' | 'sign_ins' | 'refusals';
+
+/** Returns the full name of a table, for `sql`. */
+export const tableIn = ({ schema }: Statements, table: VaultTable): RawSql => ({ raw: `${schema}.${table}` });
+
+/** Advances the sequence of epochs. The row stays locked until the end of the transaction. */
+export const nextEpoch = (statements: Statements): Statement =>
+  sql`UPDATE ${tableIn(statements, 'vault_state')} SET epoch = epoch + 1 WHERE id = 1 RETURNING epoch`;
+
+/** Returns the salt of this database, in hexadecimal. */
+export async function readSalt(statements: Statements): Promise<string> {
+  const rows = await statements.read(sql`SELECT salt FROM ${tableIn(statements, 'vault_state')} WHERE id = 1`);
+  return String(rows[0]?.salt ?? '');
+}
