@@ -13,7 +13,6 @@ const registrationOf = (change: Partial<ClientRegistration> = {}): ClientRegistr
   clientSecret: 'secret-marker',
   secretExpiresAt: 99_000,
   metadata: { client_id: 'client-1', client_secret: 'secret-marker', token_endpoint_auth_method: 'client_secret_post' },
-  isDoubtful: false,
   ...change,
 });
 
@@ -27,17 +26,20 @@ onEveryDialect((bench) => {
     expect(JSON.stringify(await bench.database.run('SELECT * FROM clients'))).not.toContain('marker');
   });
 
-  verifies('A2', 'replaces the registration of the same redirect URI and lists the newest first', async () => {
+  verifies('A2', 'replaces the registration of the same client and lists the newest first', async () => {
     const { clients } = bench.store;
     await clients.put(registrationOf());
-    await clients.put(registrationOf({ redirectUri: 'https://gateway.example/oauth/callback', clientId: 'client-2' }));
-    await clients.put(registrationOf({ clientId: 'client-3', isDoubtful: true }));
+    await clients.put(registrationOf({ clientId: 'client-2' }));
+    await clients.put(
+      registrationOf({ unansweredSince: 8_000, redirectUri: 'https://gateway.example/oauth/callback' }),
+    );
     const found = await clients.find(ISSUER);
-    expect(found.map(({ clientId, isDoubtful }) => [clientId, isDoubtful])).toEqual([
-      ['client-3', true],
-      ['client-2', false],
+    expect(found.map(({ clientId, unansweredSince }) => [clientId, unansweredSince])).toEqual([
+      ['client-2', undefined],
+      ['client-1', 8_000],
     ]);
-    await clients.remove(ISSUER, 'client-3');
+    expect(found[1]?.redirectUri).toBe('https://gateway.example/oauth/callback');
+    await clients.remove(ISSUER, 'client-1');
     await clients.remove('https://other.example', 'client-2');
     expect((await clients.find(ISSUER)).map(({ clientId }) => clientId)).toEqual(['client-2']);
   });

@@ -10,6 +10,8 @@ import { type Grant, SHARED_PRINCIPAL } from './token-vault.ts';
 const SERVER = 'https://mcp.example/mcp';
 const OTHER_KEY = 'cd'.repeat(32);
 
+const OWNER = { issuer: 'https://as.example', principal: 'ada' };
+
 const grantOf = (change: Partial<Grant> = {}): Grant => ({
   issuer: 'https://as.example',
   resource: SERVER,
@@ -90,6 +92,17 @@ onEveryDialect((bench) => {
     expect(await vault.find('https://two.example/', SHARED_PRINCIPAL)).toBeDefined();
   });
 
+  verifies('A4', 'keeps one DPoP key per issuer and principal, the first of concurrent ones, sealed', async () => {
+    const others = await Promise.all([reopened(bench), reopened(bench)]);
+    const keys = await Promise.all(
+      [bench.store, ...others].map(({ vault }, at) => vault.dpopKey(OWNER, () => ({ d: `marker ${at}` }))),
+    );
+    expect(new Set(keys.map(({ d }) => d)).size).toBe(1);
+    expect(await bench.store.vault.dpopKey({ ...OWNER, principal: 'bob' }, () => ({ d: 'bob' }))).toEqual({ d: 'bob' });
+    expect(JSON.stringify(await bench.database.run('SELECT * FROM dpop_keys'))).not.toContain('marker');
+    await Promise.all(others.map((store) => store.close()));
+  });
+
   it('labels grants without their tokens', async () => {
     const { refreshToken: _, expiresAt: __, ...endless } = grantOf({ principal: 'bob' });
     await bench.store.vault.put(endless, 1);
@@ -142,11 +155,12 @@ onEveryDialect((bench) => {
   verifies('A3', 'seals all rows anew with the chosen key, and leaves those of an unknown key', async () => {
     const registration = { issuer: 'https://as.example', redirectUri: 'http://127.0.0.1/callback', clientId: 'c' };
     await bench.store.vault.put(grantOf(), 1);
-    await bench.store.clients.put({ ...registration, clientSecret: 's', metadata: { a: 1 }, isDoubtful: false });
+    await bench.store.clients.put({ ...registration, clientSecret: 's', metadata: { a: 1 } });
+    await bench.store.vault.dpopKey(OWNER, () => ({ d: 'first' }));
     await bench.store.close();
     bench.store = await reopened(bench, { HEDDLE_SECRET_KEY: OTHER_KEY });
     const report = await bench.store.rekey();
-    expect(report).toMatchObject({ resealed: 2, unopened: [] });
+    expect(report).toMatchObject({ resealed: 3, unopened: [] });
     expect(await bench.store.rekey()).toEqual({ ...report, resealed: 0 });
     await bench.store.close();
 
@@ -156,11 +170,12 @@ onEveryDialect((bench) => {
     bench.store = await openStore({ location: bench.database.location, ...bench.database.keys, home });
     expect(await bench.store.vault.find(SERVER, SHARED_PRINCIPAL)).toEqual(grantOf());
     expect(await bench.store.clients.find('https://as.example')).toMatchObject([{ clientSecret: 's' }]);
+    expect(await bench.store.vault.dpopKey(OWNER, () => ({ d: 'second' }))).toEqual({ d: 'first' });
     await bench.store.close();
 
     const lost = { ...bench.database.keys, home: join(home, 'lost'), env: { HEDDLE_SECRET_KEY: 'ef'.repeat(32) } };
     bench.store = await openStore({ location: bench.database.location, ...lost });
-    expect(await bench.store.rekey()).toMatchObject({ resealed: 0, unopened: [{ key: report.key, rows: 2 }] });
+    expect(await bench.store.rekey()).toMatchObject({ resealed: 0, unopened: [{ key: report.key, rows: 3 }] });
     expect(await bench.database.run('SELECT * FROM grants')).toHaveLength(1);
   });
 

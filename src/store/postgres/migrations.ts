@@ -119,7 +119,14 @@ export const MIGRATIONS: readonly Migration[] = [
        client_id TEXT NOT NULL,
        sealed TEXT NOT NULL,
        epoch DOUBLE PRECISION NOT NULL,
-       CONSTRAINT clients_key PRIMARY KEY (issuer, redirect_uri, key_name)
+       CONSTRAINT clients_key PRIMARY KEY (issuer, client_id, key_name)
+     )`,
+    `CREATE TABLE ${SCHEMA}.dpop_keys (
+       issuer TEXT NOT NULL,
+       principal TEXT NOT NULL,
+       key_name TEXT NOT NULL,
+       sealed TEXT NOT NULL,
+       CONSTRAINT dpop_keys_key PRIMARY KEY (issuer, principal, key_name)
      )`,
     `CREATE TABLE ${SCHEMA}.sign_ins (
        kind TEXT NOT NULL,

@@ -116,7 +116,14 @@ export const MIGRATIONS: readonly Migration[] = [
        client_id TEXT NOT NULL,
        sealed TEXT NOT NULL,
        epoch REAL NOT NULL,
-       PRIMARY KEY (issuer, redirect_uri, key_name)
+       PRIMARY KEY (issuer, client_id, key_name)
+     )`,
+    `CREATE TABLE dpop_keys (
+       issuer TEXT NOT NULL,
+       principal TEXT NOT NULL,
+       key_name TEXT NOT NULL,
+       sealed TEXT NOT NULL,
+       PRIMARY KEY (issuer, principal, key_name)
      )`,
     `CREATE TABLE sign_ins (
        kind TEXT NOT NULL,

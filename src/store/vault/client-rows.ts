@@ -11,6 +11,7 @@ export interface ClientRow extends SqlRow {
   readonly key_name: string;
   readonly client_id: string;
   readonly sealed: string;
+  /** Grows with each registration. An update keeps it. */
   readonly epoch: number;
 }
 
@@ -42,8 +43,8 @@ export function clientBook(statements: Statements, sealer: RowSealer): ClientBoo
             SELECT CAST(${issuer} AS TEXT), CAST(${redirectUri} AS TEXT), CAST(${key_name} AS TEXT),
               CAST(${clientId} AS TEXT), CAST(${sealed} AS TEXT), epoch
             FROM ${tableIn(statements, 'vault_state')} WHERE id = 1
-            ON CONFLICT (issuer, redirect_uri, key_name) DO UPDATE
-              SET client_id = excluded.client_id, sealed = excluded.sealed, epoch = excluded.epoch`,
+            ON CONFLICT (issuer, client_id, key_name) DO UPDATE
+              SET redirect_uri = excluded.redirect_uri, sealed = excluded.sealed`,
         ],
         { durable: true },
       );

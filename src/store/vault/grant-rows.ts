@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../core/call.ts';
 import { type SqlRow, type Statements, sql } from '../statements.ts';
 import type { Grant, GrantLabel, TokenVault } from '../token-vault.ts';
+import { dpopKeys } from './dpop-key-rows.ts';
 import { type RowSealer, unknownKey } from './row-sealer.ts';
 import { nextEpoch, tableIn } from './vault-tables.ts';
 
@@ -92,6 +93,7 @@ export function tokenVault(statements: Statements, sealer: RowSealer): TokenVaul
       );
       return removed.length > 0;
     },
+    dpopKey: dpopKeys(statements, sealer),
     async labels() {
       const rows = (await statements.read(sql`SELECT * FROM ${grants}`)) as readonly GrantRow[];
       const labels = await Promise.all(rows.map(async (row) => labelOf(row, await open(row).catch(() => undefined))));

@@ -10,6 +10,7 @@ export function lazyVault(use: WithVault): Vault {
       find: (serverUrl, principal) => use(({ vault }) => vault.find(serverUrl, principal)),
       put: (grant, epoch) => use(({ vault }) => vault.put(grant, epoch)),
       remove: (serverUrl, principal) => use(({ vault }) => vault.remove(serverUrl, principal)),
+      dpopKey: (owner, generate) => use(({ vault }) => vault.dpopKey(owner, generate)),
       labels: () => use(({ vault }) => vault.labels()),
     },
     clients: {

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../core/call.ts';
 import { type RawSql, type SqlRow, type Statement, type Statements, sql } from '../statements.ts';
 import { type ClientRow, clientContext } from './client-rows.ts';
+import { type DpopKeyRow, dpopContext } from './dpop-key-rows.ts';
 import { type GrantRow, grantContext } from './grant-rows.ts';
 import type { RowSealer, SealedContent } from './row-sealer.ts';
 import { type SignInRow, signInContext } from './sign-in-rows.ts';
@@ -45,9 +46,10 @@ export async function resealAll(statements: Statements, sealer: RowSealer): Prom
 }
 
 function sealedTables(statements: Statements): readonly SealedTable[] {
-  const [grants, clients, signIns] = (['grants', 'clients', 'sign_ins'] as const).map((name) =>
-    tableIn(statements, name),
-  ) as [RawSql, RawSql, RawSql];
+  const grants = tableIn(statements, 'grants');
+  const clients = tableIn(statements, 'clients');
+  const dpopKeys = tableIn(statements, 'dpop_keys');
+  const signIns = tableIn(statements, 'sign_ins');
   const allOf = (table: RawSql) => async () =>
     (await statements.read(sql`SELECT * FROM ${table}`)) as readonly (SqlRow & SealedContent)[];
   return [
@@ -71,10 +73,19 @@ function sealedTables(statements: Statements): readonly SealedTable[] {
         sql`INSERT INTO ${clients} (issuer, redirect_uri, key_name, client_id, sealed, epoch)
           SELECT issuer, redirect_uri, CAST(${next.key_name} AS TEXT), client_id, CAST(${next.sealed} AS TEXT), epoch
           FROM ${clients} WHERE sealed = ${row.sealed}
-          ON CONFLICT (issuer, redirect_uri, key_name) DO UPDATE
-            SET client_id = excluded.client_id, sealed = excluded.sealed, epoch = excluded.epoch
-            WHERE ${clients}.epoch < excluded.epoch`,
+          ON CONFLICT (issuer, client_id, key_name) DO NOTHING`,
         sql`DELETE FROM ${clients} WHERE sealed = ${row.sealed}`,
+      ],
+    },
+    {
+      rows: allOf(dpopKeys),
+      context: dpopContext,
+      move: (row: DpopKeyRow, next) => [
+        sql`INSERT INTO ${dpopKeys} (issuer, principal, key_name, sealed)
+          SELECT issuer, principal, CAST(${next.key_name} AS TEXT), CAST(${next.sealed} AS TEXT)
+          FROM ${dpopKeys} WHERE sealed = ${row.sealed}
+          ON CONFLICT (issuer, principal, key_name) DO NOTHING`,
+        sql`DELETE FROM ${dpopKeys} WHERE sealed = ${row.sealed}`,
       ],
     },
     {

@@ -1,6 +1,14 @@
 import { type RawSql, type Statement, type Statements, sql } from '../statements.ts';
 
-type VaultTable = 'vault_state' | 'leases' | 'grant_epochs' | 'grants' | 'clients' | 'sign_ins' | 'refusals';
+type VaultTable =
+  | 'vault_state'
+  | 'leases'
+  | 'grant_epochs'
+  | 'grants'
+  | 'clients'
+  | 'dpop_keys'
+  | 'sign_ins'
+  | 'refusals';
 
 /** Returns the full name of a table, for `sql`. */
 export const tableIn = ({ schema }: Statements, table: VaultTable): RawSql => ({ raw: `${schema}.${table}` });
