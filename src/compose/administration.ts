@@ -1,6 +1,5 @@
 import type { LiveMetrics } from '../catalog/routing/metrics.ts';
 import { redact } from '../config/read/redact.ts';
-import { newCallId } from '../core/call/call-id.ts';
 import { requireRole } from '../core/call/caller.ts';
 import type { Caller, JsonObject } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
@@ -12,6 +11,7 @@ import type { AuditLog } from '../store/audit-log.ts';
 import { requireCustom } from '../upstream/lifecycle/notifications.ts';
 import type { InProcessServer } from '../upstream/lifecycle/programmatic-servers.ts';
 import type { Servers } from '../upstream/servers.ts';
+import { auditedChanges, recordIn } from './audited-change.ts';
 import type { RegisteredServers } from './registered-servers.ts';
 
 export interface AdministrationOptions {
@@ -28,28 +28,13 @@ export function administration(options: AdministrationOptions): Heddle['servers'
   const { servers, metrics, registered, policy, audit, clock } = options;
   const list = () => servers.status().map((one) => ({ ...one, metrics: metrics.server(one.name) }));
   const statusOf = (name: string) => list().find((one) => one.name === name) as ServerStatus;
-  const recordOf = (by: Caller, action: string, callId = '') => ({
-    callId,
-    at: clock(),
-    caller: by.id,
-    via: by.via,
-    name: `servers.${action}`,
-  });
+  const area = { area: 'servers', audit, clock };
+  const recordOf = recordIn(area);
+  const audited = auditedChanges(area);
 
-  /** Runs a change between two audit records: a durable intent before it, the outcome after it. */
   async function change(by: Caller, action: string, detail: JsonObject, act: () => Promise<void>): Promise<void> {
     requireRole(by, ['owner', 'operator']);
-    const id = newCallId();
-    await audit.appendDurably({ ...recordOf(by, action, id), phase: 'intent', detail });
-    const end = (outcome: string) =>
-      audit.append({ ...recordOf(by, action, id), phase: 'outcome', detail: { server: detail.server, outcome } });
-    try {
-      await act();
-    } catch (thrown) {
-      end(HeddleError.from(thrown).code);
-      throw thrown;
-    }
-    end('ok');
+    return audited(by, { action, detail }, act);
   }
 
   const put = (action: 'register' | 'update') =>

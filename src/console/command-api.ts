@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isRepeatable } from '../core/call/repeatable.ts';
 import type { Call, Caller, ClientCapabilities, JsonObject, Result } from '../core/call.ts';
-import { HeddleError } from '../core/errors.ts';
-import { isObject, parseJson } from '../core/json.ts';
+import { isObject } from '../core/json.ts';
 import type { Heddle, ListQuery } from '../heddle.ts';
 import { isCommandRoute, wrongFieldOf } from './command-fields.ts';
 import {
@@ -10,11 +9,11 @@ import {
   COMMAND_PROOF,
   type CommandMessage,
   type CommandRoute,
-  MAX_COMMAND_DEPTH,
   toWireError,
   toWireTarget,
   type WireCall,
 } from './command-wire.ts';
+import { type RefusedRequest, readJsonBody } from './read-json-body.ts';
 import { startingServers } from './starting-servers.ts';
 
 export interface CommandApiOptions {
@@ -34,12 +33,6 @@ export interface CommandRequest {
   readonly caller: Caller;
 }
 
-/** A refusal with its HTTP status. */
-interface Refusal {
-  readonly status: number;
-  readonly error: string;
-}
-
 /** A request in progress. */
 interface Running {
   readonly body: JsonObject;
@@ -54,7 +47,10 @@ interface Running {
 
 type Run = (running: Running) => Promise<unknown>;
 
-const NO_COMMAND: Refusal = { status: 403, error: 'Only commands of the user who runs the gateway may do this.' };
+const NO_COMMAND: RefusedRequest = {
+  status: 403,
+  error: 'Only commands of the user who runs the gateway may do this.',
+};
 
 /** Unread bytes from which lines of progress are left out. */
 const MAX_UNREAD_BYTES = 1024 * 1024;
@@ -110,12 +106,12 @@ export function commandApi(heddle: Heddle, options: CommandApiOptions) {
   const patient = heddle.waiting(Number.POSITIVE_INFINITY);
   const impatient = heddle.waiting(0);
 
-  return async function handle(incoming: CommandRequest, route: string): Promise<Refusal | undefined> {
+  return async function handle(incoming: CommandRequest, route: string): Promise<RefusedRequest | undefined> {
     const { request, response, caller } = incoming;
     if (!isCommand(caller, request.headers[COMMAND_PROOF])) return NO_COMMAND;
     if (!isCommandRoute(route)) return { status: 404, error: 'There is no such route for commands.' };
     if (request.method !== 'POST') return { status: 405, error: 'Only POST is allowed.' };
-    const { body, refusal } = await readRequest(request, maxBodyBytes);
+    const { body, refusal } = await readJsonBody(request, maxBodyBytes);
     if (!body) return refusal;
     const wrong = wrongFieldOf(route, body);
     if (wrong !== undefined) return { status: 400, error: `The field ${wrong} is missing, unknown or invalid.` };
@@ -180,30 +176,4 @@ function writerOf(response: ServerResponse): (line: CommandMessage) => void {
     if (response.writableEnded || response.destroyed || response.writableLength > MAX_UNREAD_BYTES) return;
     response.write(`${JSON.stringify(line)}\n`);
   };
-}
-
-type ReadRequest =
-  | { readonly body: JsonObject; readonly refusal?: undefined }
-  | { readonly body?: undefined; readonly refusal: Refusal };
-
-const refuse = (status: number, error: string): ReadRequest => ({ refusal: { status, error } });
-
-async function readRequest(request: IncomingMessage, maxBytes: number): Promise<ReadRequest> {
-  if (!/^application\/json\b/i.test(request.headers['content-type'] ?? '')) {
-    return refuse(415, 'Content-Type has to be application/json.');
-  }
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request) {
-    size += chunk.length;
-    if (size <= maxBytes) chunks.push(chunk);
-    else chunks.length = 0; // The rest is read and dropped, so that the client gets the response.
-  }
-  if (size > maxBytes) return refuse(413, `The body is larger than ${maxBytes} bytes.`);
-  try {
-    const body = parseJson(Buffer.concat(chunks).toString(), { numbers: 'exact', maxDepth: MAX_COMMAND_DEPTH });
-    return isObject(body) ? { body } : refuse(400, 'The body has to be a JSON object.');
-  } catch (thrown) {
-    return refuse(400, HeddleError.from(thrown).message);
-  }
 }

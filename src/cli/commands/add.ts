@@ -16,6 +16,7 @@ import { meantAdd } from '../edit/meant-add.ts';
 import { settleSecrets } from '../edit/move-secrets.ts';
 import { type NamedServer, type NewServer, readNewServers } from '../edit/new-servers.ts';
 import { type ApprovedServer, noticeApprovals, noticeHelpers, noticeReplaced } from '../edit/notice-effects.ts';
+import { OAUTH_OPTIONS } from '../edit/oauth-options.ts';
 import { trustOwn } from '../edit/trust-own.ts';
 import { writeSchema } from '../edit/write-schema.ts';
 import { notice } from '../print/print-line.ts';
@@ -28,6 +29,7 @@ const OPTIONS: Command['options'] = {
   transport: { type: 'string', value: 'KIND', help: 'How a URL is spoken to: http (default), sse or ws' },
   env: { type: 'string', value: 'NAME=VALUE', multiple: true, help: 'Variable of the program; may be repeated' },
   header: { type: 'string', value: "'NAME: VALUE'", multiple: true, help: 'Sent to the URL; may be repeated' },
+  ...OAUTH_OPTIONS,
   secret: { type: 'boolean', help: 'Move secrets into the secret store without asking' },
   force: { type: 'boolean', help: 'Replace a server of the same name' },
   ...CHECK_OPTIONS,
@@ -43,6 +45,7 @@ export const add: Command = {
     `heddle add https://example.com/mcp --header 'Authorization: Bearer \${TOKEN}'`,
     `heddle add '{"mcpServers":{"time":{"command":"uvx","args":["mcp-server-time"]}}}' --dry-run`,
     'pbpaste | heddle add -',
+    'heddle add https://example.com/mcp --client-id ID --client-secret --callback-port 8080',
     'heddle add github --secret --env GITHUB_TOKEN=… -- npx -y server-github',
   ],
   maxPositionals: Number.POSITIVE_INFINITY,

@@ -43,3 +43,16 @@ it('keeps the scheme of a header before the reference', () => {
     Accept: 'x',
   });
 });
+
+it('finds the client secret and the private key of OAuth, and leaves the client id', () => {
+  const privateKey = '-----BEGIN PRIVATE KEY-----\nabc\n-----END PRIVATE KEY-----';
+  const oauth = { clientId: 'abc', clientSecret: 'hush', privateKey, scopes: ['read'] };
+  const entry = { url: 'https://h/', oauth };
+  const found = findInlineSecrets('srv', entry);
+  expect(withReferences(entry, found).oauth).toEqual({
+    clientId: 'abc',
+    clientSecret: '${secret:srv.clientSecret}',
+    privateKey: '${secret:srv.privateKey}',
+    scopes: ['read'],
+  });
+});

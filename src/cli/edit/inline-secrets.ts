@@ -4,7 +4,7 @@ import { isObject } from '../../core/json.ts';
 
 /** A value in an entry that belongs in the secret store. */
 export interface InlineSecret {
-  readonly field: 'env' | 'headers';
+  readonly field: 'env' | 'headers' | 'oauth';
   readonly key: string;
   /** Name in the secret store. */
   readonly name: string;
@@ -27,7 +27,7 @@ const SCHEME = /^(?:(?:Bearer|Basic|Token|ApiKey) +)(?=\S)/i;
 
 /** Finds values that look like secrets by name or format. References with `${` are skipped. */
 export function findInlineSecrets(server: string, entry: JsonObject): readonly InlineSecret[] {
-  return (['env', 'headers'] as const).flatMap((field) => {
+  return (['env', 'headers', 'oauth'] as const).flatMap((field) => {
     const values = entry[field];
     if (!isObject(values)) return [];
     return Object.entries(values).flatMap(([key, value]): readonly InlineSecret[] => {

@@ -22,8 +22,9 @@ export async function settleSecrets(
   return settled;
 }
 
-async function shouldMove({ key }: InlineSecret, file: string, input: Input): Promise<boolean> {
-  if (input.flag('secret')) return true;
+async function shouldMove({ field, key }: InlineSecret, file: string, input: Input): Promise<boolean> {
+  // A secret that was typed without an echo is not written to a file.
+  if (input.flag('secret') || (field === 'oauth' && input.flag('client-secret'))) return true;
   if (canAsk() && !input.flag('dry-run') && !input.flag('json')) {
     return askYes(`${key} looks like a secret. Keep it in the secret store instead of ${file}?`);
   }

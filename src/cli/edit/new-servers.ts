@@ -7,6 +7,7 @@ import { isObject } from '../../core/json.ts';
 import type { Input } from '../command.ts';
 import { headersOf, pairs } from '../input/read-pairs.ts';
 import { nameOfCommand, nameOfUrl } from './derive-name.ts';
+import { OAUTH_OPTIONS, oauthFieldsOf } from './oauth-options.ts';
 
 /** A server to add. */
 export interface NewServer {
@@ -39,30 +40,30 @@ export async function readNewServers(input: Input): Promise<NewServers> {
   if (positionals.length > (rest === undefined ? 2 : 1)) {
     throw new HeddleError('USAGE_INVALID', `${positionals.at(-1)} is one word too many.`, { fix: HOW });
   }
-  if (rest !== undefined) return { servers: [ofCommand(positionals[0], rest, input)], notes: [] };
+  if (rest !== undefined) return { servers: [await ofCommand(positionals[0], rest, input)], notes: [] };
   const [what, name] = positionals.length === 2 ? [positionals[1], positionals[0]] : [positionals[0], undefined];
   if (what === undefined) throw new HeddleError('USAGE_INVALID', 'No server to add was given.', { fix: HOW });
-  if (/^(https?|wss?):\/\//i.test(what)) return { servers: [ofUrl(name, what, input)], notes: [] };
+  if (/^(https?|wss?):\/\//i.test(what)) return { servers: [await ofUrl(name, what, input)], notes: [] };
   const found = await ofText(await textOf(what), input);
   return name === undefined ? found : { ...found, servers: [{ ...only(found.servers, name), name }] };
 }
 
-function ofCommand(name: string | undefined, words: readonly string[], input: Input): NewServer {
+async function ofCommand(name: string | undefined, words: readonly string[], input: Input): Promise<NewServer> {
   const [command, ...args] = words;
   if (command === undefined || command === '') {
     throw new HeddleError('USAGE_INVALID', 'After `--` comes the command of the server.', { fix: HOW });
   }
-  const entry = withOptions({ command, ...(args.length > 0 && { args }) }, input);
+  const entry = await withOptions({ command, ...(args.length > 0 && { args }) }, input);
   return { ...(name !== undefined && { name }), derivedName: nameOfCommand(command, args), entry };
 }
 
-function ofUrl(name: string | undefined, url: string, input: Input): NewServer {
+async function ofUrl(name: string | undefined, url: string, input: Input): Promise<NewServer> {
   if (!URL.canParse(url)) throw new HeddleError('USAGE_INVALID', `${url} is not a URL.`);
   const type = /^wss?:/i.test(url) ? 'ws' : 'http';
   return {
     ...(name !== undefined && { name }),
     derivedName: nameOfUrl(url),
-    entry: withOptions({ type, url }, input),
+    entry: await withOptions({ type, url }, input),
   };
 }
 
@@ -85,14 +86,14 @@ async function textOf(what: string): Promise<{ readonly text: string; readonly s
 async function ofText({ text, source }: { text: string; source: string }, input: Input): Promise<NewServers> {
   const { readPasted } = await import('../../config/hosts/pasted.ts');
   const { servers, notes } = readPasted(source, text);
-  const more = servers.length === 1 ? (entry: JsonObject) => withOptions(entry, input) : noOptions(input);
-  const found = servers.map(({ name, entry, approvals }) => ({
+  if (servers.length !== 1) requireNoOptions(input);
+  const found = servers.map(async ({ name, entry, approvals }) => ({
     ...(name !== undefined && { name }),
     derivedName: derivedName(entry),
-    entry: more(entry),
+    entry: servers.length === 1 ? await withOptions(entry, input) : entry,
     approvals,
   }));
-  return { servers: found, notes };
+  return { servers: await Promise.all(found), notes };
 }
 
 function derivedName({ command, args, url }: JsonObject): string {
@@ -109,31 +110,42 @@ function only(servers: readonly NewServer[], name: string): NewServer {
   });
 }
 
-/** Applies `--transport`, `--env` and `--header` to an entry. */
-function withOptions(entry: JsonObject, input: Input): JsonObject {
-  const remote = entry.url !== undefined;
+/** Applies `--transport`, `--env`, `--header` and the options of OAuth to an entry. */
+async function withOptions(entry: JsonObject, input: Input): Promise<JsonObject> {
   const transport = input.text('transport');
   const env = pairs('env', input.texts('env'), /^([^=]+)=([\s\S]*)$/);
   const headers = headersOf(input);
-  const misplaced = remote ? env && 'env' : (transport && 'transport') || (headers && 'header');
-  if (misplaced) {
-    const [kind, other] = remote
-      ? ['reached by a URL', 'started by a command']
-      : ['started by a command', 'reached by a URL'];
-    throw new HeddleError('USAGE_INVALID', `--${misplaced} is for a server ${other}; this one is ${kind}.`, {
-      fix: `Leave --${misplaced} out.`,
-    });
-  }
+  requireFitting(entry, input);
+  const { oauth, ...helper } = (await oauthFieldsOf(input)) ?? {};
   return {
     ...(transport === undefined ? entry : { ...entry, type: transport }),
     ...(env && { env: { ...members(entry.env), ...env } }),
     ...(headers && { headers: { ...members(entry.headers), ...headers } }),
+    ...(oauth !== undefined && { oauth: { ...members(entry.oauth), ...members(oauth) } }),
+    ...helper,
   };
 }
 
-function noOptions(input: Input): (entry: JsonObject) => JsonObject {
-  const option = ['transport', 'env', 'header'].find((name) => input.text(name) ?? input.texts(name)[0]);
-  if (option === undefined) return (entry) => entry;
+const REMOTE_OPTIONS = ['transport', 'header', ...Object.keys(OAUTH_OPTIONS)];
+
+const isGiven = (input: Input) => (name: string) => input.flag(name) || input.text(name) || input.texts(name)[0];
+
+/** Throws USAGE_INVALID for an option of the other kind of server. */
+function requireFitting({ url }: JsonObject, input: Input): void {
+  const remote = url !== undefined;
+  const misplaced = (remote ? ['env'] : REMOTE_OPTIONS).find(isGiven(input));
+  if (misplaced === undefined) return;
+  const [kind, other] = remote
+    ? ['reached by a URL', 'started by a command']
+    : ['started by a command', 'reached by a URL'];
+  throw new HeddleError('USAGE_INVALID', `--${misplaced} is for a server ${other}; this one is ${kind}.`, {
+    fix: `Leave --${misplaced} out.`,
+  });
+}
+
+function requireNoOptions(input: Input): void {
+  const option = ['env', ...REMOTE_OPTIONS].find(isGiven(input));
+  if (option === undefined) return;
   throw new HeddleError('USAGE_INVALID', `--${option} is ambiguous: there are several servers.`, {
     fix: 'Add the servers one by one.',
   });

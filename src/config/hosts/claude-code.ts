@@ -15,6 +15,7 @@ const dialect: HostDialect = {
     lens('oauth.callbackPort', 'number'),
     lens('oauth.authServerMetadataUrl', 'text'),
     lens('oauth.scopes', 'joined'),
+    lens('oauth.xaa', 'flag'),
   ],
   wrapped: ['type'],
   wrap: ({ type, ...entry }) => (type === 'stdio' ? entry : { type: type ?? 'http', ...entry }),

@@ -84,6 +84,8 @@ const dialect: HostDialect = {
     lens('tool_timeout_sec', 'seconds', 'timeoutMs'),
     listedTools('enabled_tools'),
     lens('disabled_tools', 'literals', 'permissions.deniedTools'),
+    lens('oauth.client_id', 'text', 'oauth.clientId'),
+    lens('scopes', 'texts', 'oauth.scopes'),
   ],
   wrapped: ['env_vars', 'bearer_token_env_var', 'env_http_headers'],
   wrap: ({ type: _, ...entry }) => entry,

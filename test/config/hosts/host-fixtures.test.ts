@@ -22,7 +22,7 @@ const EXPECTED: readonly (readonly [HostName, string, object])[] = [
         type: 'http',
         url: 'https://mcp.example.com/${REGION:-eu}/mcp',
         headers: { Authorization: 'Bearer ${GITHUB_TOKEN}' },
-        oauth: { clientId: 'abc', callbackPort: 8085, scopes: ['read', 'write'] },
+        oauth: { clientId: 'abc', callbackPort: 8085, scopes: ['read', 'write'], xaa: true },
       },
       events: { type: 'sse', url: 'https://events.example.com/sse' },
       tickets: { type: 'ws', url: 'wss://tickets.example.com/mcp' },
@@ -114,6 +114,7 @@ const EXPECTED: readonly (readonly [HostName, string, object])[] = [
         headers: { 'X-Region': 'eu', 'X-Key': '${DOCS_KEY}', Authorization: 'Bearer ${DOCS_TOKEN}' },
         enabled: false,
       },
+      linear: { ...remote, oauth: { clientId: 'abc', scopes: ['read', 'write'] } },
     },
   ],
   [
