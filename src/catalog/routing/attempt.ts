@@ -71,7 +71,7 @@ export function attempts({ servers, metrics, clock, wallClock }: AttemptOptions)
     counts.failed(call, thrown, tally);
     if (typeof retryAfterMs === 'number') resting.set(identityOf(server), clock() + retryAfterMs);
     // A failed connection and a `retryAfterMs` have delays of their own.
-    if (!sent || typeof retryAfterMs === 'number') return 'left';
+    if (!sent || typeof retryAfterMs === 'number' || isCredentialRefused(thrown)) return 'left';
     if (thrown.code === 'UPSTREAM_REFUSED') return 'answered';
     return thrown.details.connectionLost === true ? 'lost' : 'failed';
   }
@@ -142,6 +142,10 @@ function conclude(server: string, call: ResolvedCall, end: End): Tried {
 /** Returns the key of breakers and metrics: the tool, or '' for all other calls, which may have any number of names. */
 const laneOf = ({ kind, target }: ResolvedCall, server: string): string =>
   kind === 'tool' ? nameAt(target, server) : '';
+
+/** Returns true if a credential was refused or could not be had. That concerns its principal, not the server. */
+const isCredentialRefused = ({ code, details }: UpstreamError): boolean =>
+  code === 'AUTH_NEEDED' || details.unsent === true;
 
 /** Returns true if the server rejected the call because the session is unknown. */
 const isSessionGone = (thrown: unknown): boolean =>

@@ -220,3 +220,26 @@ verifies('R4', 'sends input responses to no other server of a pool', async () =>
   await send({ ...asked({}), inputResponses: answers, continuation: { kind: 'upstream', server: 'b' } });
   expect(heard.at(-1)).toEqual(['b', answers]);
 });
+
+for (const details of [
+  { status: 401 },
+  { status: 403, unsent: true },
+  { issuer: 'https://as.example', unsent: true },
+]) {
+  verifies('F4', `keeps calling a server after ten refusals of a caller: ${JSON.stringify(details)}`, async () => {
+    let isRefused = true;
+    const code = details.status === 401 ? 'AUTH_NEEDED' : 'UPSTREAM_FAILED';
+    const working = faultyServer({ name: 'a', onAct: () => {} });
+    const refusing: Connect = async (options) => {
+      const connection = await working(options);
+      const refused = new UpstreamError(code, 'a wants a credential.', { delivered: 'no', details });
+      return { ...connection, send: (call) => (isRefused ? Promise.reject(refused) : connection.send(call)) };
+    };
+    const { servers } = await openWorld({ a: refusing });
+    const send = invoke({ servers, metrics: someMetrics() });
+    const call = { ...asked({}), target: aTarget({ publicName: 'mcp__a__act', servers: ['a'], name: 'act' }) };
+    for (let calls = 0; calls < 10; calls++) await expect(send(call)).rejects.toMatchObject({ code });
+    isRefused = false;
+    expect(from(await send(call))).toEqual(['a', 1]);
+  });
+}

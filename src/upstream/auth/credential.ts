@@ -12,14 +12,18 @@ export interface Challenge {
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** A response with status 401, or 403 with a challenge. The server did not carry out the request. */
+/** A response with status 401 or 403. The server did not carry out the request. */
 export interface Refusal {
   readonly status: 401 | 403;
   readonly challenges: readonly Challenge[];
   /** The response headers, lower case: `dpop-nonce` and others. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** The headers that `headersFor` returned for the refused request. They tell which token was refused. */
+  /** The headers that the credential gave the request. */
   readonly sent: Readonly<Record<string, string>>;
+  /** The URL of the request. */
+  readonly url: URL;
+  /** True if the request had been sent twice. It is not sent again, whatever the credential returns. */
+  readonly isRetry: boolean;
 }
 
 /** Authorizes the requests to one server for one principal. Used by the HTTP, SSE and WebSocket transports. */
@@ -31,4 +35,6 @@ export interface Credential {
    * another HeddleError to explain the failure; the transport throws its own AUTH_NEEDED for false.
    */
   onRefused(refusal: Refusal, signal: AbortSignal): Promise<boolean>;
+  /** Takes the headers of an accepted response, such as a new `dpop-nonce`. */
+  onAccepted?(headers: Refusal['headers'], url: URL): void;
 }

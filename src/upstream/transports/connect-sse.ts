@@ -6,7 +6,7 @@ import type { HttpPool } from './http-pool.ts';
 /** Connects to a remote server over HTTP+SSE of 2024-11-05. */
 export function connectSse({ url: address, headers, maxMessageBytes }: RemoteAddress, pool: HttpPool): Connect {
   return async function connectSse(options) {
-    const { server, signal, known = 'legacy', timeoutMs } = options;
+    const { server, signal, known = 'legacy', timeoutMs, credential } = options;
     const url = new URL(address);
     const [{ SseClientTransport }, dispatcher] = await Promise.all([import('./sse-transport.ts'), pool.agent(url)]);
     const transport = new SseClientTransport({
@@ -14,6 +14,7 @@ export function connectSse({ url: address, headers, maxMessageBytes }: RemoteAdd
       url,
       dispatcher,
       headers,
+      credential,
       signal,
       endpointMs: timeoutMs,
       maxMessageBytes,

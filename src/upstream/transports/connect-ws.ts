@@ -8,13 +8,14 @@ export type RemoteAddress = Pick<RemoteEntry, 'url' | 'headers' | 'maxMessageByt
 /** Connects to a remote server over a WebSocket. */
 export function connectWs({ url, headers, maxMessageBytes }: RemoteAddress): Connect {
   return async function connectWs(options) {
-    const { server, signal, timeoutMs } = options;
+    const { server, signal, timeoutMs, credential } = options;
     // Loaded on first use, because few configurations have such a server.
     const { WsClientTransport } = await import('./ws-transport.ts');
     const transport = new WsClientTransport({
       server,
       url: new URL(url),
       headers,
+      credential,
       signal,
       upgradeMs: timeoutMs,
       maxMessageBytes,

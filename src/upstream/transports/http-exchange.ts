@@ -10,7 +10,7 @@ export interface ResponseHead {
   readonly ok: boolean;
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** The body of a response with an error status, shortened; empty when `ok`. */
+  /** The body of a response with an error status, shortened; empty when `ok` and for a 401. */
   readonly text: string;
 }
 
@@ -58,6 +58,8 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
   lastEventId: string | undefined;
   retryMs: number | undefined;
   aborted = false;
+  /** The headers that the credential gave the request. */
+  authorized: Readonly<Record<string, string>> = {};
   readonly #options: HttpExchangeOptions;
   readonly #head = Promise.withResolvers<ResponseHead>();
   readonly #ended = Promise.withResolvers<Error | undefined>();
@@ -97,6 +99,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
   onResponseStart(_: unknown, status: number, headers: ResponseHead['headers']): void {
     const ok = status >= 200 && status < 300;
     this.#start = { ok, status, headers };
+    if (status === 401) this.#head.resolve({ ...this.#start, text: '' }); // Its body says nothing that is used.
     if (!ok) return;
     this.#options.onAccepted?.(headers);
     if (/^text\/event-stream\b/i.test(String(headers['content-type']))) this.#readEvents();

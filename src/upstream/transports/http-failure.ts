@@ -76,15 +76,10 @@ function toUnreachable(server: string, cause: Coded, origin: string | undefined)
 /** Returns true for a failure of the network. A bad response or an abort is none. */
 export const isTerminal = (error: Coded): boolean => TERMINAL.has(error.code ?? '');
 
-/** The error for an HTTP error status. `details` has the status, `WWW-Authenticate` and `Retry-After`. */
+/** The error for an HTTP error status. `details` has the status and `Retry-After`. */
 export function toRefusal(server: string, { status, headers, text }: ResponseHead, url: URL): UpstreamError {
   const retryAfterMs = wantedWait({ status, headers });
-  const [challenge, retryAfter] = [one(headers['www-authenticate']), one(headers['retry-after'])];
-  const details = { server, status, challenge, retryAfter, retryAfterMs };
-  if (status === 401) {
-    const message = `${server} wants a credential (HTTP 401).`;
-    return new UpstreamError('AUTH_NEEDED', message, { delivered: 'no', details });
-  }
+  const details = { server, status, retryAfter: one(headers['retry-after']), retryAfterMs };
   const delivered = NOT_DONE.has(status) ? 'no' : 'maybe';
   if (REDIRECTS.has(status)) {
     const target = redirectTarget(one(headers.location), url);

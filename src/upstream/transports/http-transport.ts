@@ -6,6 +6,7 @@ import type { Message } from '../../wire/json-rpc.ts';
 import { SESSION_NOT_FOUND } from '../../wire/mcp.ts';
 import type { SendOptions } from '../../wire/transport.ts';
 import type { Credential } from '../auth/credential.ts';
+import { authorize, isRefused, mayResend, sendTwice } from './authorization.ts';
 import { MAX_MESSAGE_BYTES } from './bad-message.ts';
 import { HttpExchange, type Purpose, type ResponseHead, type Sending } from './http-exchange.ts';
 import {
@@ -17,7 +18,7 @@ import {
   toTransportFailure,
   waitBeforeRetry,
 } from './http-failure.ts';
-import { keepGetStream } from './http-get-stream.ts';
+import { keepGetStream, type OpenedStream } from './http-get-stream.ts';
 import { headersOfBody } from './http-headers.ts';
 import { type HttpAddress, type HttpSender, httpSender, toHttpAddress } from './http-sender.ts';
 import { RemoteTransport } from './remote-transport.ts';
@@ -82,11 +83,11 @@ export class HttpClientTransport extends RemoteTransport {
   }
 
   async #sendUnanswered(sending: Sending, method: string, signal: AbortSignal | undefined): Promise<void> {
-    const exchange = this.#exchange(undefined);
-    const head = await this.#sender.sendUnanswered({
-      exchange,
-      dispatch: () => this.#dispatch(exchange, sending),
-      signal,
+    const head = await sendTwice(async (isRetry) => {
+      const exchange = this.#exchange(undefined);
+      const dispatch = () => this.#dispatch(exchange, sending);
+      const got = await this.#sender.sendUnanswered({ exchange, dispatch, signal });
+      return { got, resend: isRefused(got) && (await this.#mayResend(exchange, got, isRetry)) };
     });
     if (!head.ok) return this.#refused(head, undefined);
     this.#sender.succeeded();
@@ -94,14 +95,18 @@ export class HttpClientTransport extends RemoteTransport {
   }
 
   // Hot path: a promise chain costs less than an async function.
-  #request(id: number, sending: Sending, options: SendOptions & Purpose): Promise<void> {
+  #request(id: number, sending: Sending, options: SendOptions & Purpose, isRetry = false): Promise<void> {
     const { deadlineMs = 0, repeatable = false, onRequestStreamEnd } = options;
     const deadlineAt = performance.now() + deadlineMs;
     const exchange = this.#exchange(id, options);
     const sent = this.#dispatch(exchange, sending).then((head) => {
+      if (head.ok) return this.#follow(exchange, id, onRequestStreamEnd);
+      if (isRefused(head)) {
+        const resend = () => this.#request(id, sending, { ...options, deadlineMs: 0 }, true);
+        return this.#mayResend(exchange, head, isRetry).then((may) => (may ? resend() : this.#refused(head, id)));
+      }
       const waitMs = waitBeforeRetry(head, { deadlineAt, repeatable });
-      if (waitMs === undefined)
-        return head.ok ? this.#follow(exchange, id, onRequestStreamEnd) : this.#refused(head, id);
+      if (waitMs === undefined) return this.#refused(head, id);
       return this.#waits.wait(id, waitMs).then(() => {
         if (!this.#open.has(id)) throw new Error('abandoned while it waited');
         return this.#request(id, sending, { ...options, deadlineMs: 0 }); // Retries once.
@@ -111,6 +116,14 @@ export class HttpClientTransport extends RemoteTransport {
       this.#settle(id);
       throw error;
     });
+  }
+
+  async #mayResend(exchange: HttpExchange, head: ResponseHead, isRetry: boolean): Promise<boolean> {
+    const { server, url, credential } = this.#options;
+    const refused = { server, url, head, sent: exchange.authorized, isRetry, signal: this.#closing.signal };
+    const may = await mayResend(credential, refused);
+    if (may && exchange.aborted) throw toTransportFailure(server, new Error('abandoned before it was sent again'));
+    return may;
   }
 
   abandon(id: number): void {
@@ -146,6 +159,7 @@ export class HttpClientTransport extends RemoteTransport {
       onAccepted: (headers) => {
         this.hasAccepted = true;
         if (opensSession) this.sessionId = headers['mcp-session-id'] as string | undefined;
+        this.#options.credential?.onAccepted?.(headers, this.#options.url);
       },
       onMessage: (message) => {
         this.#sender.succeeded();
@@ -173,17 +187,15 @@ export class HttpClientTransport extends RemoteTransport {
 
   #dispatch(exchange: HttpExchange, sending: Sending): Promise<ResponseHead> {
     const { credential, url } = this.#options;
-    const authorized = credential?.headersFor({ method: sending.method, url });
+    const authorized = authorize(credential, { method: sending.method, url, signal: this.#closing.signal });
     return authorized instanceof Promise
       ? authorized.then((headers) => this.#hand(exchange, sending, headers))
       : this.#hand(exchange, sending, authorized);
   }
 
-  #hand(
-    exchange: HttpExchange,
-    { method, body, headers }: Sending,
-    authorized?: Readonly<Headers>,
-  ): Promise<ResponseHead> {
+  #hand(exchange: HttpExchange, sending: Sending, authorized?: Readonly<Headers>): Promise<ResponseHead> {
+    const { method, body, headers } = sending;
+    if (authorized) exchange.authorized = authorized;
     const all: Headers = { ...this.#options.headers, ...authorized };
     all.accept = 'application/json, text/event-stream';
     if (this.sessionId) all['mcp-session-id'] = this.sessionId;
@@ -228,27 +240,32 @@ export class HttpClientTransport extends RemoteTransport {
         break;
       await this.#waits.wait(id, retryMs);
       if (!this.#open.has(id)) return;
-      const next = this.#exchange(id, { resumes: true });
-      if (!(await this.#resume(next, lastEventId))?.ok) break;
-      exchange = next;
+      const { stream, head } = await this.#openStream(() => this.#exchange(id, { resumes: true }), lastEventId);
+      if (!head?.ok) break;
+      exchange = stream;
     }
     this.#settle(id);
     onStreamEnd?.(toNoResponse(this.#options.server, id, exchange, error));
   }
 
-  #resume(exchange: HttpExchange, lastEventId: string | undefined): Promise<ResponseHead | undefined> {
+  #openStream(make: () => HttpExchange, lastEventId: string | undefined): Promise<OpenedStream> {
     const headers = lastEventId === undefined ? undefined : { 'last-event-id': lastEventId };
-    return this.#dispatch(exchange, { method: 'GET', headers }).catch((error) => {
-      this.onerror?.(error);
-      return undefined;
+    return sendTwice(async (isRetry) => {
+      const stream = make();
+      let head: ResponseHead | undefined;
+      try {
+        head = await this.#dispatch(stream, { method: 'GET', headers });
+        const resend = isRefused(head) && (await this.#mayResend(stream, head, isRetry));
+        return { got: { stream, head }, resend };
+      } catch (error) {
+        this.onerror?.(error as Error);
+        return { got: { stream, head }, resend: false };
+      }
     });
   }
 
   #listen(): Promise<void> {
-    const open = async (lastEventId: string | undefined) => {
-      const stream = this.#exchange(undefined);
-      return { stream, head: await this.#resume(stream, lastEventId) };
-    };
+    const open = (lastEventId: string | undefined) => this.#openStream(() => this.#exchange(undefined), lastEventId);
     return keepGetStream({ open, retryMs: this.#options.retryMs ?? RETRY_MS, signal: this.#closing.signal });
   }
 

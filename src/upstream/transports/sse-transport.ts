@@ -3,6 +3,8 @@ import { UpstreamError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { Message } from '../../wire/json-rpc.ts';
 import type { SendOptions } from '../../wire/transport.ts';
+import type { Credential } from '../auth/credential.ts';
+import { authorize, isRefused, mayResend, type RefusedRequest, sendTwice } from './authorization.ts';
 import { MAX_MESSAGE_BYTES, quoted } from './bad-message.ts';
 import { HttpExchange, type ResponseHead } from './http-exchange.ts';
 import { SESSION_LOST, toRefusal, toSessionGone, toTransportFailure } from './http-failure.ts';
@@ -16,6 +18,8 @@ export interface SseTransportOptions {
   readonly url: URL;
   readonly dispatcher: Dispatcher;
   readonly headers?: Headers;
+  /** Authorizes the stream and every message. Its headers win over `headers`. */
+  readonly credential?: Credential | undefined;
   /** Ends the wait for the `endpoint` event. */
   readonly signal: AbortSignal;
   readonly maxMessageBytes?: number | undefined;
@@ -24,14 +28,23 @@ export interface SseTransportOptions {
   readonly acceptMs?: number | undefined;
 }
 
+interface SseRequest extends Pick<HttpRequest, 'method' | 'body' | 'headers'> {
+  readonly url: URL;
+}
+
+type Refused = Pick<RefusedRequest, 'head' | 'url' | 'isRetry'>;
+
 const MIB = 1024 * 1024;
+const JSON_BODY = { 'content-type': 'application/json' };
+const EVENT_STREAM = { accept: 'text/event-stream' };
 const ENDPOINT_MS = 15_000;
 const OTHER_TRANSPORT = 'If it speaks Streamable HTTP, set its `type` to "http".';
 
 /** HTTP+SSE of 2024-11-05: one event stream brings all messages and names the URL that messages are posted to. */
 export class SseClientTransport extends RemoteTransport {
   readonly #options: SseTransportOptions;
-  readonly #stream: HttpExchange;
+  #stream: HttpExchange;
+  readonly #closing = new AbortController();
   /** The requests whose POST has not ended yet. */
   readonly #open = new Map<number, HttpExchange>();
   readonly #sender: HttpSender;
@@ -42,9 +55,14 @@ export class SseClientTransport extends RemoteTransport {
     this.#options = options;
     // The stream shows a lost server, but a half-open connection can stay silent for long.
     this.#sender = httpSender({ ...options, onFailureStreak: (reason) => this.closeWith(reason) });
-    this.#stream = new HttpExchange({
-      server: options.server,
-      maxMessageBytes: options.maxMessageBytes ?? MAX_MESSAGE_BYTES,
+    this.#stream = this.#newStream();
+  }
+
+  #newStream(): HttpExchange {
+    const { server, maxMessageBytes = MAX_MESSAGE_BYTES } = this.#options;
+    return new HttpExchange({
+      server,
+      maxMessageBytes,
       onUnreadable: (id, error) => this.onlost?.(id, error),
       onMessage: (message) => this.#receive(message),
       onEvent: (event, data) => {
@@ -66,11 +84,13 @@ export class SseClientTransport extends RemoteTransport {
     const url = this.#endpoint;
     if (!url || this.isClosed) throw toTransportFailure(this.server, new Error('the connection is closed'));
     const id = message.method === undefined ? undefined : (message.id as number | undefined);
-    const exchange = this.#post(id);
-    const headers = { 'content-type': 'application/json' };
-    const dispatch = () =>
-      this.#send(exchange, { address: toHttpAddress(url), method: 'POST', body: JSON.stringify(message), headers });
-    const head = await (id === undefined ? this.#sender.sendUnanswered({ exchange, dispatch, signal }) : dispatch());
+    const body = JSON.stringify(message);
+    const head = await sendTwice(async (isRetry) => {
+      const exchange = this.#post(id);
+      const dispatch = () => this.#send(exchange, { method: 'POST', url, body, headers: JSON_BODY });
+      const got = await (id === undefined ? this.#sender.sendUnanswered({ exchange, dispatch, signal }) : dispatch());
+      return { got, resend: isRefused(got) && (await this.#mayResend(exchange, { head: got, url, isRetry })) };
+    });
     this.#sender.succeeded();
     if (!head.ok) throw this.#refused(head, url);
   }
@@ -80,6 +100,7 @@ export class SseClientTransport extends RemoteTransport {
   }
 
   protected release(): void {
+    this.#closing.abort();
     this.#stream.abort();
     this.#sender.close();
   }
@@ -109,8 +130,11 @@ export class SseClientTransport extends RemoteTransport {
 
   async #listen(): Promise<void> {
     const { server, url } = this.#options;
-    const address = toHttpAddress(url);
-    const head = await this.#send(this.#stream, { address, method: 'GET', headers: { accept: 'text/event-stream' } });
+    const head = await sendTwice(async (isRetry) => {
+      if (isRetry) this.#stream = this.#newStream();
+      const got = await this.#send(this.#stream, { method: 'GET', url, headers: EVENT_STREAM });
+      return { got, resend: isRefused(got) && (await this.#mayResend(this.#stream, { head: got, url, isRetry })) };
+    });
     if (!head.ok) throw withAdvice(toRefusal(server, head, url));
     if (!this.#stream.isEventStream) {
       await this.#stream.ended;
@@ -140,10 +164,19 @@ export class SseClientTransport extends RemoteTransport {
     return toSessionGone(this.server, head.status);
   }
 
-  #send(exchange: HttpExchange, request: HttpRequest): Promise<ResponseHead> {
+  async #send(exchange: HttpExchange, { method, url, body, headers }: SseRequest): Promise<ResponseHead> {
+    const { credential, headers: written } = this.#options;
+    const authorized = await authorize(credential, { method, url, signal: this.#closing.signal });
+    if (authorized) exchange.authorized = authorized;
     const version = this.protocolVersion && { 'mcp-protocol-version': this.protocolVersion };
-    const headers = { ...this.#options.headers, ...version, ...request.headers };
-    return this.#sender.send(exchange, { ...request, headers });
+    const all = { ...written, ...authorized, ...version, ...headers };
+    if (this.isClosed) throw toTransportFailure(this.server, new Error('the connection is closed'));
+    return this.#sender.send(exchange, { method, address: toHttpAddress(url), headers: all, body });
+  }
+
+  #mayResend({ authorized: sent }: HttpExchange, refused: Refused): Promise<boolean> {
+    const { server, credential } = this.#options;
+    return mayResend(credential, { ...refused, server, sent, signal: this.#closing.signal });
   }
 }
 

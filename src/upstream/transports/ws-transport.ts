@@ -3,15 +3,21 @@ import { WebSocket } from 'ws';
 import { UpstreamError } from '../../core/errors.ts';
 import { parseJson } from '../../core/json.ts';
 import type { Message } from '../../wire/json-rpc.ts';
+import type { Credential } from '../auth/credential.ts';
+import { authorize, isRefused, mayResend } from './authorization.ts';
 import { answeredId, MAX_MESSAGE_BYTES, tooLarge, unreadable } from './bad-message.ts';
 import { toRefusal, toTransportFailure } from './http-failure.ts';
 import { notOpen, RemoteTransport } from './remote-transport.ts';
+
+type Headers = Readonly<Record<string, string>>;
 
 export interface WsTransportOptions {
   readonly server: string;
   readonly url: URL;
   /** Sent with the upgrade request. */
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Headers;
+  /** Authorizes each upgrade request. Its headers win over `headers`. */
+  readonly credential?: Credential | undefined;
   /** Ends the wait for the upgrade. */
   readonly signal: AbortSignal;
   readonly maxMessageBytes?: number | undefined;
@@ -43,11 +49,17 @@ export class WsClientTransport extends RemoteTransport {
 
   /** Settles when the server has accepted the upgrade. */
   start(): Promise<void> {
-    return this.untilOpen(this.#options.signal, () => this.#connect());
+    return this.untilOpen(this.#options.signal, () => void this.#connect().catch((error) => this.fail(error)));
   }
 
-  #connect(): void {
-    const { url, headers = {}, maxMessageBytes = MAX_MESSAGE_BYTES, upgradeMs = UPGRADE_MS } = this.#options;
+  async #connect(isRetry = false): Promise<void> {
+    const { url, headers, credential, signal } = this.#options;
+    const sent = (await authorize(credential, { method: 'GET', url: toHttpUrl(url), signal })) ?? {};
+    if (!this.isClosed) this.#upgrade({ ...headers, ...sent }, (response) => this.#refuse(response, sent, isRetry));
+  }
+
+  #upgrade(headers: Headers, onRefused: (response: IncomingMessage) => Promise<void>): void {
+    const { url, maxMessageBytes = MAX_MESSAGE_BYTES, upgradeMs = UPGRADE_MS } = this.#options;
     const socket = new WebSocket(url, ['mcp'], {
       headers,
       maxPayload: maxMessageBytes,
@@ -57,7 +69,7 @@ export class WsClientTransport extends RemoteTransport {
     });
     this.#socket = socket;
     socket.on('open', () => this.#onOpen(socket));
-    socket.on('unexpected-response', (_, response) => void this.#refuse(response));
+    socket.on('unexpected-response', (_, response) => void onRefused(response).catch((error) => this.fail(error)));
     socket.on('error', (error) => this.#onError(error));
     socket.on('close', (code, reason) => this.closeWith(`It closed the WebSocket (${`${code} ${reason}`.trimEnd()}).`));
     socket.on('message', (bytes, isBinary) => this.#receive(bytes as Buffer, isBinary));
@@ -119,7 +131,14 @@ export class WsClientTransport extends RemoteTransport {
     this.closeWith(reason);
   }
 
-  async #refuse(response: IncomingMessage): Promise<void> {
+  async #refuse(response: IncomingMessage, sent: Headers, isRetry: boolean): Promise<void> {
+    const { statusCode: status = 0, headers } = response;
+    const { server, credential, signal } = this.#options;
+    const url = toHttpUrl(this.#options.url);
+    if (isRefused({ status })) {
+      const may = await mayResend(credential, { server, url, head: { status, headers }, sent, isRetry, signal });
+      if (may) return this.#connectAgain();
+    }
     let text = '';
     response.setEncoding('utf8');
     try {
@@ -130,8 +149,14 @@ export class WsClientTransport extends RemoteTransport {
     } catch {
       // The part of the body that was read is enough.
     }
-    const { statusCode: status = 0, headers } = response;
-    this.fail(toRefusal(this.server, { ok: false, status, headers, text }, toHttpUrl(this.#options.url)));
+    this.fail(toRefusal(server, { ok: false, status, headers, text }, url));
+  }
+
+  #connectAgain(): Promise<void> {
+    const refused = this.#socket;
+    refused?.removeAllListeners().on('error', () => {}); // Ending the refused upgrade is no failure.
+    refused?.terminate();
+    return this.#connect(true);
   }
 
   #onError(error: CodedError): void {
