@@ -20,6 +20,7 @@ import { openServerCache } from '../upstream/lifecycle/server-cache.ts';
 import { openServers } from '../upstream/servers.ts';
 import { httpPool } from '../upstream/transports/http-pool.ts';
 import { activeConfigOf, callable } from './active-config.ts';
+import { authPartsOf } from './auth-parts.ts';
 import { serveBuiltIns } from './built-ins.ts';
 import { catalogPublisher, changePublishers, listsFor } from './change-publishers.ts';
 import { createHeddle } from './create-heddle.ts';
@@ -47,6 +48,8 @@ export async function assembleHeddle(parts: HeddleParts): Promise<Heddle> {
   const inProcess = inProcessOf(options.servers ?? {});
   let activeConfig = activeConfigOf(config);
   const active = () => activeConfig;
+  const wallClock = wallClockOf(options);
+  const auth = authPartsOf({ active, store, wallClock });
   serveBuiltIns({ config: () => activeConfig.config, inProcess, home: homeFolder(env) });
   // Notifications may come by the thousand, and must not displace the changes of a server's state.
   const changes = feed<Change>(({ kind, detail }) => kind === 'server' && detail.event === 'notification');
@@ -93,7 +96,7 @@ export async function assembleHeddle(parts: HeddleParts): Promise<Heddle> {
   const registered = registeredServers({ read: parts.read, active, adopt, inProcess, closing: closing.signal });
   const watching = options.watch && (await followFiles(parts, { read: registered.read, adopt, changes }));
   const running = { store, changes, notified, catalog, servers, metrics, registered, serverRequests, watchdog, env };
-  return createHeddle({ active, clock, wallClock: wallClockOf(options), options, ...running }, async () => {
+  return createHeddle({ active, clock, wallClock, options, auth, ...running }, async () => {
     closing.abort();
     serverRequests.suspendedCalls.close();
     if (watching) watching.close();

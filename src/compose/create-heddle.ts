@@ -18,6 +18,7 @@ import { stageNames, stages } from '../govern/stages.ts';
 import type { Heddle } from '../heddle.ts';
 import type { Watchdog } from '../process/watchdog.ts';
 import type { Store } from '../store/store.ts';
+import type { AuthParts } from '../upstream/auth/auth-parts.ts';
 import type { ServerRequests } from '../upstream/elicitation/server-requests.ts';
 import type { Notifications } from '../upstream/lifecycle/notifications.ts';
 import type { Servers } from '../upstream/servers.ts';
@@ -44,6 +45,7 @@ export interface RunningParts {
   readonly clock: Clock;
   readonly wallClock: Clock;
   readonly watchdog: Watchdog;
+  readonly auth: AuthParts;
   readonly env: Environment;
   readonly options: HeddleOptions;
 }
