@@ -10,15 +10,16 @@ export interface AddressSource {
 
 /** A fetched document that names further addresses. */
 export interface NamingDocument {
+  /** The address that responded: after redirects, the last one. */
   readonly url: string;
-  /** The network that it came from. */
+  /** The network that it came from; `public` if a proxy resolved its name. */
   readonly kind: AddressKind;
 }
 
-const LOOPBACK_HOSTS = new Set(['localhost', '127.0.0.1', '[::1]']);
+const LOOPBACK_HOST = /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])\.?$/i;
 
-/** Tests whether the host of a URL is a name or an address of this machine. */
-export const isLoopbackUrl = (url: string): boolean => URL.canParse(url) && LOOPBACK_HOSTS.has(new URL(url).hostname);
+/** Tests whether the host of a URL is a name or an address of this machine, without DNS. */
+export const isLoopbackUrl = (url: string): boolean => URL.canParse(url) && LOOPBACK_HOST.test(new URL(url).hostname);
 
 /**
  * Returns the kinds of addresses that may be fetched from. A written address may be private or loopback. A named one may

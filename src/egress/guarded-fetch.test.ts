@@ -14,7 +14,7 @@ async function serverThat(listener: RequestListener) {
   onTestFinished(() => void server.close().closeAllConnections());
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const { port } = server.address() as AddressInfo;
-  return { asked, port, url: `http://127.0.0.1:${port}` };
+  return { asked, server, port, url: `http://127.0.0.1:${port}` };
 }
 
 const redirectTo =
@@ -22,7 +22,9 @@ const redirectTo =
   (_request, response) =>
     response.writeHead(302, { location }).end();
 
-const LOCAL = { allowLoopback: true };
+// Named by a document of this machine: loopback is allowed, a private network is not.
+const HERE = { url: 'http://127.0.0.1/', kind: 'loopback' } as const;
+const LOCAL = { source: { written: HERE.url, document: HERE } };
 
 verifies('A7', 'fetches from this machine only where that is allowed', async () => {
   const { url, asked } = await serverThat((_request, response) => response.end('hello'));
@@ -82,11 +84,67 @@ verifies('A7', 'checks the target of a redirect like any other', async () => {
     await expect(guardedFetch(url, LOCAL)).rejects.toMatchObject({ code: 'UPSTREAM_UNREACHABLE' });
   }
   const inward = await serverThat(redirectTo('https://10.0.0.1/'));
-  const generous = { ...LOCAL, allowPrivate: true, timeoutMs: 1000 };
+  const generous = { source: { written: inward.url }, timeoutMs: 1000 };
   await expect(guardedFetch(inward.url, generous)).rejects.toThrow('10.0.0.1 is at an address of a private network');
   const hop = { url: new URL('https://a.example/'), headers: {}, allowed: new Set(['public'] as const) };
   expect(() => redirected(hop, 'http://a.example/')).toThrow('from https to http');
   expect([...redirected(hop, 'https://b.example/').allowed]).toEqual(['public']);
+});
+
+verifies('A7', 'lets a document of a private network name a private address, and no other document', async () => {
+  const resolve = async (host: string) => [host === 'public.example' ? '93.184.216.34' : '10.0.0.1'];
+  const fetchNamed = (written: string, document: { url: string; kind: 'public' | 'private' }) =>
+    guardedFetch('https://as.corp/token', { resolve, source: { written, document }, timeoutMs: 1 }).catch(
+      ({ message }) => message,
+    );
+  const isRefused = expect.stringContaining('as.corp is at an address of a private network');
+  const ofPublic = { url: 'https://public.example/metadata', kind: 'public' } as const;
+  expect(await fetchNamed('https://public.example/mcp', ofPublic)).toEqual(isRefused);
+  const ofPrivate = { url: 'https://mcp.corp/metadata', kind: 'private' } as const;
+  expect(await fetchNamed('https://mcp.corp/mcp', ofPrivate)).not.toEqual(isRefused);
+  expect(await fetchNamed('https://as.corp/', { url: 'https://as.corp/x', kind: 'public' })).not.toEqual(isRefused);
+});
+
+verifies('A7', 'sends a body and follows no redirect with it', async () => {
+  const end = await serverThat((_request, response) => response.end('end'));
+  const { url, asked } = await serverThat((request, response) => {
+    request.on('data', (data) => response.writeHead(307, { location: end.url }).end(`got ${data}`));
+  });
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+  const sent = await guardedFetch(`${url}/token`, { ...LOCAL, method: 'POST', body: 'code=secret', headers });
+  expect([sent.status, sent.body.toString(), sent.url]).toEqual([307, 'got code=secret', `${url}/token`]);
+  expect(asked[0]).toMatchObject({ method: 'POST', headers });
+  expect(end.asked).toEqual([]);
+});
+
+verifies('A7', 'returns the address that responded and its network after a redirect', async () => {
+  const end = await serverThat((_request, response) => response.end('end'));
+  const { url } = await serverThat(redirectTo(`${end.url}/x`));
+  expect(await guardedFetch(url, LOCAL)).toMatchObject({ url: `${end.url}/x`, kind: 'loopback' });
+});
+
+verifies('A7', 'leaves names to the proxy of the environment, and checks literal addresses itself', async () => {
+  const tunnels: string[] = [];
+  const proxy = await serverThat((_request, response) => response.end());
+  proxy.server.on('connect', (request, socket) => {
+    tunnels.push(String(request.url));
+    socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n');
+  });
+  const resolve = () => Promise.reject(new Error('resolved'));
+  const env = { HTTP_PROXY: proxy.url, NO_PROXY: 'direct.example' };
+  const send = (address: string, source = LOCAL.source) =>
+    guardedFetch(address, { resolve, env, source }).catch(({ message }) => message);
+  expect(await send('https://as.example/token')).toMatch(/^as\.example cannot be reached/);
+  expect(tunnels).toEqual(['as.example:443']);
+  expect(await send('https://direct.example/')).toMatch(/^direct\.example cannot be reached/);
+  expect(await send('https://169.254.169.254/')).toMatch(/is at a special address/);
+  expect(await send('https://10.0.0.1/')).toMatch(/is at an address of a private network/);
+  expect(await send('http://as.example/')).toMatch(/is not https/);
+  expect(tunnels).toHaveLength(1);
+  expect((await guardedFetch(proxy.url, { ...LOCAL, env: { HTTP_PROXY: 'http://127.0.0.1:1' } })).status).toBe(200);
+  await expect(guardedFetch('https://a.example', { env: { HTTPS_PROXY: 'http://[' } })).rejects.toMatchObject({
+    code: 'CONFIG_INVALID',
+  });
 });
 
 verifies('A7', 'reads one megabyte and no more', async () => {

@@ -4,6 +4,7 @@ import type { Dispatcher } from 'undici';
 import { HeddleError } from '../core/errors.ts';
 import { type AddressKind, addressKind } from './address-kind.ts';
 import { type AddressSource, allowedKinds } from './address-source.ts';
+import { proxyFor } from './proxy-for.ts';
 
 export interface GuardedFetchOptions {
   /** `GET`, if absent. */
@@ -12,23 +13,23 @@ export interface GuardedFetchOptions {
   readonly body?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
-  /** Allows loopback addresses, also over plain http. */
-  readonly allowLoopback?: boolean;
-  /** Allows private addresses. Set it only for a URL that a user wrote. */
-  readonly allowPrivate?: boolean;
-  /** The origin of the address. It replaces `allowLoopback` and `allowPrivate`. */
+  /** The origin of the address: it decides about private and loopback addresses. Without one, only public ones are used. */
   readonly source?: AddressSource;
+  /** The variables that name a proxy. The proxy resolves names; literal addresses are checked all the same. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
   readonly timeoutMs?: number;
   readonly maxBytes?: number;
   /** Returns all addresses of a host. */
-  readonly resolve?: (host: string) => Promise<readonly string[]>;
+  readonly resolve?: Resolve;
 }
 
 export interface GuardedResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
-  /** The network of the host; `public` if its addresses belong to several. */
+  /** The address that responded: after redirects, the last one. */
+  readonly url: string;
+  /** The network of the host; `public` if its addresses belong to several, or if a proxy resolved its name. */
   readonly kind: AddressKind;
 }
 
@@ -63,28 +64,28 @@ export async function guardedFetch(address: string, options: GuardedFetchOptions
 }
 
 async function follow(first: Hop, options: GuardedFetchOptions, signal: AbortSignal): Promise<GuardedResponse> {
-  const { resolve = resolveAll, maxBytes = MAX_BYTES, method = 'GET', body } = options;
+  const { resolve = resolveAll, maxBytes = MAX_BYTES, method = 'GET', body, env = process.env } = options;
   let hop = first;
   for (let redirects = 0; ; redirects++) {
-    const addresses = await checkedAddresses(hop, resolve, signal);
-    const answer = await sendRequest(hop, addresses, { signal, maxBytes, method, body });
-    if (typeof answer !== 'string') return answer;
+    const proxy = proxyFor(hop.url, env);
+    const addresses = await findAddresses(hop.url, proxy === undefined ? resolve : undefined, signal);
+    const kinds = checkedKinds(hop, addresses);
+    const route = proxy === undefined ? { addresses } : { proxy };
+    const answer = await sendRequest(hop, route, { signal, maxBytes, method, body });
+    if (typeof answer !== 'string') return { ...answer, url: hop.url.href, kind: soleKind(kinds) };
     if (redirects === MAX_REDIRECTS) throw refused(hop.url, `redirects more than ${MAX_REDIRECTS} times`);
-    hop = redirected({ ...hop, allowed: new Set(addresses.map(addressKind)) }, answer);
+    hop = redirected({ ...hop, allowed: kinds }, answer);
   }
 }
 
-function firstHop(address: string, { headers = {}, allowLoopback, allowPrivate, source }: GuardedFetchOptions): Hop {
+function firstHop(address: string, { headers = {}, source }: GuardedFetchOptions): Hop {
   if (!URL.canParse(address)) {
     throw new HeddleError('UPSTREAM_UNREACHABLE', 'The address to fetch from is not a URL.', {
       fix: 'Write a whole URL, such as `https://example.com/file`.',
     });
   }
-  if (source) return { url: checkedUrl(new URL(address)), headers, allowed: allowedKinds(new URL(address), source) };
-  const allowed = new Set<AddressKind>(['public']);
-  if (allowLoopback) allowed.add('loopback');
-  if (allowPrivate) allowed.add('private');
-  return { url: checkedUrl(new URL(address)), headers, allowed };
+  const url = checkedUrl(new URL(address));
+  return { url, headers, allowed: source ? allowedKinds(url, source) : new Set<AddressKind>(['public']) };
 }
 
 /**
@@ -104,21 +105,30 @@ function checkedUrl(url: URL): URL {
   return url;
 }
 
-/** Resolves the host. Every address must be allowed, because a later attempt could use any of them. */
-async function checkedAddresses(
-  { url, allowed }: Hop,
-  resolve: (host: string) => Promise<readonly string[]>,
-  signal: AbortSignal,
-): Promise<readonly string[]> {
+type Resolve = (host: string) => Promise<readonly string[]>;
+
+/** Returns the addresses of a host. A name has none without `resolve`: the proxy looks it up. */
+async function findAddresses(url: URL, resolve: Resolve | undefined, signal: AbortSignal): Promise<readonly string[]> {
   const host = url.hostname.replace(/^\[|\]$/g, '');
-  const addresses = isIP(host) ? [host] : await until(signal, resolve(host));
+  if (isIP(host)) return [host];
+  if (!resolve) return [];
+  const addresses = await until(signal, resolve(host));
   if (addresses.length === 0) throw refused(url, 'has no address');
-  for (const kind of addresses.map(addressKind)) {
+  return addresses;
+}
+
+/** Returns the networks of the addresses. Every one must be allowed, because a later attempt could use any of them. */
+function checkedKinds({ url, allowed }: Hop, addresses: readonly string[]): ReadonlySet<AddressKind> {
+  const kinds = new Set<AddressKind>(addresses.length === 0 ? ['public'] : addresses.map(addressKind));
+  for (const kind of kinds) {
     if (!allowed.has(kind)) throw refused(url, `is at ${PLACES[kind]}`);
     if (url.protocol === 'http:' && kind !== 'loopback') throw refused(url, 'is not https');
   }
-  return addresses;
+  return kinds;
 }
+
+const soleKind = (kinds: ReadonlySet<AddressKind>): AddressKind =>
+  (kinds.size === 1 ? [...kinds][0] : undefined) ?? 'public';
 
 const PLACES: Readonly<Record<AddressKind, string>> = {
   public: 'a public address',
@@ -147,15 +157,24 @@ interface Exchange {
   readonly body: string | undefined;
 }
 
+/** The way to a host: its checked addresses, or a proxy. */
+type Route = { readonly addresses: readonly string[] } | { readonly proxy: string };
+
+/** Opens the dispatcher of one request. Its sockets use the checked addresses: a second lookup could return others. */
+async function openAgent(route: Route): Promise<Dispatcher> {
+  if ('proxy' in route) return (await import('./proxy-agent.ts')).openProxyAgent(route.proxy);
+  const { Agent } = await import('undici');
+  return new Agent({ connect: { lookup: pinned(route.addresses) } });
+}
+
 /** Sends the request. Returns the response or the `Location` of a redirect. */
 async function sendRequest(
   hop: Hop,
-  addresses: readonly string[],
+  route: Route,
   exchange: Exchange,
-): Promise<GuardedResponse | string> {
-  const { Agent, request } = await import('undici');
-  // The sockets use the checked addresses. A second lookup could return others.
-  const agent = new Agent({ connect: { lookup: pinned(addresses) } });
+): Promise<Omit<GuardedResponse, 'url' | 'kind'> | string> {
+  const { request } = await import('undici');
+  const agent = await openAgent(route);
   try {
     const { signal, method, body = null } = exchange;
     const headers = { ...hop.headers, 'accept-encoding': 'identity' };
@@ -164,9 +183,7 @@ async function sendRequest(
     const isRedirect = body === null && REDIRECTS.has(answer.statusCode);
     if (isRedirect && plain.location !== undefined) return plain.location;
     if ((plain['content-encoding'] ?? 'identity') !== 'identity') throw refused(hop.url, 'answers compressed');
-    const kinds = new Set(addresses.map(addressKind));
-    const kind = kinds.size === 1 ? addressKind(addresses[0] ?? '') : 'public';
-    return { status: answer.statusCode, headers: plain, body: await bodyOf(answer, hop.url, exchange.maxBytes), kind };
+    return { status: answer.statusCode, headers: plain, body: await bodyOf(answer, hop.url, exchange.maxBytes) };
   } finally {
     await agent.destroy();
   }

@@ -111,8 +111,7 @@ function send({ url, token }: RemoteRequest, remote: Remote, more: Record<string
   return guardedFetch(url, {
     headers: { accept: 'application/json', ...more, ...(token !== undefined && { authorization: `Bearer ${token}` }) },
     // The user or the administrator configured the address, so it may be in a private network.
-    allowLoopback: true,
-    allowPrivate: true,
+    source: { written: url },
     ...(timeoutMs !== undefined && { timeoutMs }),
     ...(signal && { signal }),
   });

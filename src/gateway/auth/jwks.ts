@@ -5,7 +5,8 @@ import type { JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { isObject, parseJson } from '../../core/json.ts';
 import { type Clock, steadyClock } from '../../core/time.ts';
-import { type GuardedFetchOptions, guardedFetch } from '../../egress/guarded-fetch.ts';
+import type { AddressSource, NamingDocument } from '../../egress/address-source.ts';
+import { guardedFetch } from '../../egress/guarded-fetch.ts';
 
 export interface IssuerKeysOptions {
   /** URL of the keys of every issuer; without it each issuer's metadata names its own. */
@@ -87,15 +88,19 @@ const unavailable = (issuer: string, cause: unknown) =>
   );
 
 async function fetchKeys(issuer: string, jwksUrl: string | undefined): Promise<CompactVerifyGetKey> {
-  const configured = new URL(jwksUrl ?? issuer);
-  const address = jwksUrl ?? (await discoverKeys(issuer));
-  const document = await getJson(address, fetchLimits(configured, new URL(address)));
+  const { address, source } = jwksUrl ? { address: jwksUrl, source: { written: jwksUrl } } : await discoverKeys(issuer);
+  const document = (await getJson(address, source))?.json;
   const keys = isObject(document) && Array.isArray(document.keys) ? document.keys : [];
   return createLocalJWKSet({ keys: keys.slice(0, MAX_KEYS).flatMap(toPublicKey) });
 }
 
+interface NamedAddress {
+  readonly address: string;
+  readonly source: AddressSource;
+}
+
 /** Returns the `jwks_uri` of an issuer: from its RFC 8414 metadata, else from its OpenID configuration. */
-async function discoverKeys(issuer: string): Promise<string> {
+async function discoverKeys(issuer: string): Promise<NamedAddress> {
   const url = new URL(issuer);
   const path = url.pathname.replace(/\/$/, '');
   const addresses = [
@@ -103,25 +108,28 @@ async function discoverKeys(issuer: string): Promise<string> {
     `${url.origin}${path}/.well-known/openid-configuration`,
   ];
   for (const address of addresses) {
-    const metadata = await getJson(address, fetchLimits(url, url));
+    const fetched = await getJson(address, { written: issuer });
+    if (!fetched) continue;
+    const metadata = fetched.json;
     // Metadata that names another issuer is not this issuer's.
     if (!isObject(metadata) || metadata.issuer !== issuer || typeof metadata.jwks_uri !== 'string') continue;
-    if (URL.canParse(metadata.jwks_uri)) return metadata.jwks_uri;
+    if (!URL.canParse(metadata.jwks_uri)) continue;
+    return { address: metadata.jwks_uri, source: { written: issuer, document: fetched.document } };
   }
   throw new HeddleError('UPSTREAM_UNREACHABLE', `The metadata of ${issuer} has no \`jwks_uri\`.`);
 }
 
-/** Allows private addresses for the configured host only, and loopback only if the configured URL is on loopback. */
-function fetchLimits(configured: URL, address: URL): GuardedFetchOptions {
-  const isLoopback = ['localhost', '127.0.0.1', '[::1]'].includes(configured.hostname);
-  return { allowLoopback: isLoopback, allowPrivate: address.host === configured.host, maxBytes: MAX_BYTES };
+interface FetchedJson {
+  readonly json: unknown;
+  readonly document: NamingDocument;
 }
 
-async function getJson(address: string, options: GuardedFetchOptions): Promise<unknown> {
-  const { status, body } = await guardedFetch(address, { ...options, headers: { accept: 'application/json' } });
+async function getJson(address: string, source: AddressSource): Promise<FetchedJson | undefined> {
+  const headers = { accept: 'application/json' };
+  const { status, body, url, kind } = await guardedFetch(address, { source, maxBytes: MAX_BYTES, headers });
   if (status !== 200) return undefined;
   try {
-    return parseJson(body.toString('utf8'));
+    return { json: parseJson(body.toString('utf8')), document: { url, kind } };
   } catch {
     return undefined;
   }

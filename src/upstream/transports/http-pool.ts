@@ -1,6 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
-import { HeddleError } from '../../core/errors.ts';
 
 /** The sockets to all remote servers. undici is loaded with the first request. */
 export interface HttpPool {
@@ -16,20 +15,29 @@ const CLOSE_MS = 300;
 const NO_TIMEOUTS = { headersTimeout: 0, bodyTimeout: 0, pipelining: 1 } as const;
 
 export function httpPool(env: Environment = process.env): HttpPool {
-  const proxies = { httpProxy: proxyOf(env, 'http_proxy'), httpsProxy: proxyOf(env, 'https_proxy') };
+  const proxied = new Map<string, Promise<Dispatcher>>();
   let direct: Promise<Dispatcher> | undefined;
-  let proxied: Promise<Dispatcher> | undefined;
+  const hasProxy = ['http_proxy', 'https_proxy'].some((name) => env[name] || env[name.toUpperCase()]);
+
+  async function throughProxy(uri: string): Promise<Dispatcher> {
+    const known = proxied.get(uri);
+    if (known) return known;
+    const opened = import('../../egress/proxy-agent.ts').then(({ openProxyAgent }) => openProxyAgent(uri, NO_TIMEOUTS));
+    proxied.set(uri, opened);
+    return opened;
+  }
+
   return {
-    agent(url) {
-      if ((proxies.httpProxy || proxies.httpsProxy) && !isLoopback(url.hostname)) {
-        proxied ??= openProxied({ ...proxies, noProxy: env.no_proxy ?? env.NO_PROXY ?? '' });
-        return proxied;
-      }
+    async agent(url) {
+      const { proxyFor } = hasProxy ? await import('../../egress/proxy-for.ts') : { proxyFor: () => undefined };
+      const proxy = proxyFor(url, env);
+      if (proxy !== undefined) return throughProxy(proxy);
       direct ??= import('undici').then(({ Agent }) => new Agent(NO_TIMEOUTS));
       return direct;
     },
     async close() {
-      const open = (await Promise.all([direct, proxied?.catch(() => undefined)])).filter((one) => one !== undefined);
+      const opening = [direct, ...[...proxied.values()].map((one) => one.catch(() => undefined))];
+      const open = (await Promise.all(opening)).filter((one) => one !== undefined);
       // The DELETE of a session gets 300 ms.
       await Promise.race([Promise.all(open.map((one) => one.close())), wait(CLOSE_MS, undefined, { ref: false })]);
       await Promise.all(open.map((one) => one.destroy()));
@@ -40,26 +48,4 @@ export function httpPool(env: Environment = process.env): HttpPool {
 /** Returns true for the loopback names and addresses, without DNS. */
 export function isLoopback(hostname: string): boolean {
   return /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])\.?$/i.test(hostname);
-}
-
-async function openProxied(options: {
-  readonly httpProxy: string;
-  readonly httpsProxy: string;
-  readonly noProxy: string;
-}): Promise<Dispatcher> {
-  const { EnvHttpProxyAgent } = await import('undici');
-  try {
-    return new EnvHttpProxyAgent({ ...NO_TIMEOUTS, ...options });
-  } catch (cause) {
-    throw new HeddleError('CONFIG_INVALID', 'The proxy that HTTP_PROXY or HTTPS_PROXY names is not a URL.', {
-      fix: 'Write it as `http://host:port`.',
-      cause,
-    });
-  }
-}
-
-// An empty string, because undici reads the process environment for undefined.
-function proxyOf(env: Environment, name: string): string {
-  const written = env[name] || env[name.toUpperCase()] || '';
-  return written === '' || written.includes('://') ? written : `http://${written}`;
 }
