@@ -49,7 +49,7 @@ export async function assembleHeddle(parts: HeddleParts): Promise<Heddle> {
   let activeConfig = activeConfigOf(config);
   const active = () => activeConfig;
   const wallClock = wallClockOf(options);
-  const auth = authPartsOf({ active, store, wallClock });
+  const auth = authPartsOf({ active, store, wallClock, env });
   serveBuiltIns({ config: () => activeConfig.config, inProcess, home: homeFolder(env) });
   // Notifications may come by the thousand, and must not displace the changes of a server's state.
   const changes = feed<Change>(({ kind, detail }) => kind === 'server' && detail.event === 'notification');
