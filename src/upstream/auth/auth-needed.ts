@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../core/call.ts';
 import { UpstreamError } from '../../core/errors.ts';
 import { quoteCommand } from '../../core/text/visible-text.ts';
+import { factsOf } from './challenge.ts';
 import type { Challenge, Refusal } from './credential.ts';
 
 export interface NeededSignIn {
@@ -32,15 +33,9 @@ export function oauthChallenge({ challenges }: Pick<Refusal, 'challenges'>): Cha
   return find('dpop') ?? find('bearer');
 }
 
-// Printable ASCII without the quote and the backslash (RFC 6749, section 3.3).
-const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/;
-const MAX_SCOPES = 100;
-
-/** Returns the scopes that a challenge names. Ignores malformed ones and those after the first 100. */
-export function challengedScopes(challenge: Challenge | undefined): readonly string[] {
-  const named = (challenge?.params.scope ?? '').split(' ').filter((scope) => SCOPE.test(scope));
-  return [...new Set(named)].slice(0, MAX_SCOPES);
-}
+/** Returns the scopes that a challenge names. */
+export const challengedScopes = (challenge: Challenge | undefined): readonly string[] =>
+  factsOf({ challenges: challenge ? [challenge] : [] }).scopes;
 
 /** Returns the union of scopes, in their order. */
 export const unionOf = (first: readonly string[], second: readonly string[]): readonly string[] => [

@@ -17,6 +17,8 @@ export interface DiscoveryRequest extends ProtectedServer {
   readonly challenge?: Challenge | undefined;
   /** The `resource_metadata` of a remembered refusal. */
   readonly metadataUrl?: string | undefined;
+  /** The issuer of the tokens to renew. If the metadata names it, no other one is tried. */
+  readonly knownIssuer?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -112,7 +114,8 @@ async function findAuthorizationServer(
     .slice(0, MAX_SERVERS);
   if (oauth?.authServerMetadataUrl !== undefined) return readConfiguredMetadata(parts, request);
   if (named.length === 0 && oauth?.issuer !== undefined) return findIssuer(parts, { ...request, issuer: oauth.issuer });
-  const allowed = named.filter((issuer) => oauth?.issuer === undefined || issuer === oauth.issuer);
+  const only = oauth?.issuer ?? named.find((issuer) => issuer === request.knownIssuer);
+  const allowed = named.filter((issuer) => only === undefined || issuer === only);
   if (named.length === 0) throw authRefused({ server, url, defect: 'names no authorization server' });
   if (allowed.length === 0) {
     const defect = `names ${quoteRemote(named.join(', '))}, and \`oauth.issuer\` allows only ${oauth?.issuer}`;

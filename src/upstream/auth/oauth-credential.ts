@@ -1,9 +1,11 @@
 import { abortable } from '../../core/async/abortable.ts';
-import type { Clock } from '../../core/time.ts';
+import { HeddleError, UpstreamError } from '../../core/errors.ts';
 import type { Grant } from '../../store/token-vault.ts';
-import { authNeeded, challengedScopes, oauthChallenge, unionOf } from './auth-needed.ts';
+import { authNeeded, unionOf } from './auth-needed.ts';
+import { factsOf } from './challenge.ts';
 import type { Credential, Refusal } from './credential.ts';
 import type { DpopSigner } from './dpop.ts';
+import { tooSlow } from './token-lease.ts';
 import type { TokenSource } from './token-source.ts';
 
 export interface OAuthCredentialOptions {
@@ -11,7 +13,6 @@ export interface OAuthCredentialOptions {
   readonly server: string;
   readonly serverUrl: string;
   readonly source: TokenSource;
-  readonly clock: Clock;
   /** Returns the signer for a token of the type DPoP. */
   dpopSigner(grant: Grant): DpopSigner;
   /** Runs before tokens are renewed because of a 401. Throws if they must not be renewed. */
@@ -23,15 +24,11 @@ type Headers = Readonly<Record<string, string>>;
 /** The time limit of the work after a 401. It covers metadata, the lease of another process and a token request. */
 const REFUSAL_LIMIT_MS = 60_000;
 
-/** Tokens from a renewal that are refused within this time are not renewed again. */
-const RENEWED_LATELY_MS = 10_000;
-
 /** Authorizes requests with the tokens of a source, and renews these once after a 401. */
 export function oauthCredential(options: OAuthCredentialOptions): Credential {
-  const { source, serverUrl, clock } = options;
+  const { source, serverUrl } = options;
   const signers = new WeakMap<Grant, DpopSigner>();
   let running: { readonly token: string; readonly renewal: Promise<void> } | undefined;
-  let renewed: { readonly token: string; readonly at: number } | undefined;
 
   function signerOf(grant: Grant): DpopSigner {
     const signer = signers.get(grant) ?? options.dpopSigner(grant);
@@ -48,15 +45,13 @@ export function oauthCredential(options: OAuthCredentialOptions): Credential {
 
   async function renew(refused: Grant, refusal: Refusal): Promise<void> {
     const signal = AbortSignal.timeout(REFUSAL_LIMIT_MS);
-    if (renewed?.token === refused.accessToken && clock() - renewed.at < RENEWED_LATELY_MS) {
-      throw needed(options, refusal, refused, 'refused a token that was renewed a moment ago');
-    }
     const stored = await source.reread();
     if (stored && stored.accessToken !== refused.accessToken) return; // Another process has renewed them.
-    await options.beforeRenewal?.(refused, refusal, signal);
+    await options.beforeRenewal?.(refused, refusal, signal).catch((error) => {
+      throw signal.aborted ? tooSlow(serverUrl, error) : error;
+    });
     const grant = await source.renewAfter(refused, signal);
     if (!grant) throw needed(options, refusal, refused, 'refused its access token, which cannot be renewed');
-    renewed = { token: grant.accessToken, at: clock() };
   }
 
   /** Renews refused tokens once for all requests that they were refused for. */
@@ -69,47 +64,67 @@ export function oauthCredential(options: OAuthCredentialOptions): Credential {
     return renewal;
   }
 
+  /** Looks for other tokens than the refused ones: another request or process may have renewed them. */
+  async function hasOthers(refusal: Refusal, signal: AbortSignal): Promise<boolean> {
+    const used = source.current();
+    if (!used) await source.reread();
+    const next = await source.fresh(signal);
+    if (next && !wasSent(next, refusal)) return true;
+    throw needed(options, refusal, used, 'requires a sign-in');
+  }
+
+  /** Remembers the DPoP nonce of a response. Returns true if it is a new one. */
+  function takeNonce(headers: Refusal['headers'], url: URL): boolean {
+    const used = source.current();
+    return used?.tokenType === 'DPoP' && signerOf(used).takeNonce(url, headers['dpop-nonce']);
+  }
+
   return {
     headersFor(request) {
       const grant = source.fresh(request.signal ?? AbortSignal.timeout(REFUSAL_LIMIT_MS));
-      return grant instanceof Promise
-        ? grant.then((found) => headersWith(found, request))
-        : headersWith(grant, request);
+      if (!(grant instanceof Promise)) return headersWith(grant, request);
+      return grant.then((found) => headersWith(found, request)).catch(throwUndelivered);
     },
     async onRefused(refusal, signal) {
       const used = source.current();
-      const isNewNonce =
-        used?.tokenType === 'DPoP' && signerOf(used).takeNonce(new URL(serverUrl), refusal.headers['dpop-nonce']);
-      if (isNewNonce && oauthChallenge(refusal)?.params.error === 'use_dpop_nonce') return true;
+      if (isNonceMissing(refusal, takeNonce(refusal.headers, refusal.url))) return true;
       if (isScopeMissing(refusal)) throw needed(options, refusal, used, 'requires more scopes');
       if (refusal.status === 403) return false;
-      if (!wasSent(used, refusal)) {
-        // Another request has renewed the tokens, or another process has signed in.
-        const found = used ?? (await source.reread());
-        if (found && !wasSent(found, refusal)) return true;
-        throw needed(options, refusal, used, 'requires a sign-in');
-      }
-      await abortable(renewOnce(used, refusal), signal);
+      if (!wasSent(used, refusal)) return await hasOthers(refusal, signal);
+      if (refusal.isRetry) throw needed(options, refusal, used, 'refused a new access token, too');
+      await abortable(renewOnce(used, refusal), signal).catch(throwUndelivered);
       return true;
     },
+    onAccepted: takeNonce,
   };
+}
+
+/** Rethrows a failure of the authorization server as one of the server, which did not carry out the request. */
+function throwUndelivered(thrown: unknown): never {
+  if (!HeddleError.is(thrown) || thrown instanceof UpstreamError) throw thrown;
+  const { code, message, fix, details } = thrown;
+  if (code !== 'UPSTREAM_UNREACHABLE' && code !== 'UPSTREAM_TIMEOUT') throw thrown;
+  throw new UpstreamError(code, message, { delivered: 'no', fix, details, cause: thrown });
 }
 
 const wasSent = (grant: Grant | undefined, { sent }: Refusal): grant is Grant =>
   grant !== undefined && sent.authorization === `${grant.tokenType} ${grant.accessToken}`;
 
-const isScopeMissing = (refusal: Refusal) => oauthChallenge(refusal)?.params.error === 'insufficient_scope';
+const isNonceMissing = (refusal: Refusal, isNewNonce: boolean) =>
+  isNewNonce && factsOf(refusal).error === 'use_dpop_nonce';
+
+const isScopeMissing = (refusal: Refusal) => factsOf(refusal).error === 'insufficient_scope';
 
 /** Returns AUTH_NEEDED with the scopes that the tokens have and those that the challenge names. */
 function needed({ server }: OAuthCredentialOptions, refusal: Refusal, grant: Grant | undefined, reason: string) {
-  const challenge = oauthChallenge(refusal);
-  const scopes = unionOf(grant?.scopes ?? [], challengedScopes(challenge));
-  const named = isScopeMissing(refusal) && scopes.length > 0 ? `: ${scopes.join(' ')}` : '';
+  const facts = factsOf(refusal);
+  const scopes = unionOf(grant?.scopes ?? [], facts.scopes);
+  const named = isScopeMissing(refusal) && scopes.length > 0 ? `: ${scopes.slice(0, 10).join(' ')}` : '';
   return authNeeded({
     server,
     reason: `${server} ${reason}${named} (HTTP ${refusal.status}).`,
     scopes,
-    metadataUrl: challenge?.params.resource_metadata,
+    metadataUrl: facts.metadataUrl,
     details: { status: refusal.status, ...(isScopeMissing(refusal) && { oauthError: 'insufficient_scope' }) },
   });
 }

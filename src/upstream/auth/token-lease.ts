@@ -4,10 +4,10 @@ import { HeddleError } from '../../core/errors.ts';
 import type { Lease, LeaseBook } from '../../store/lease-book.ts';
 
 /** The lifetime of a lease. A killed process blocks other writers of the same tokens for this time. */
-export const TOKEN_LEASE_MS = 20_000;
+export const TOKEN_LEASE_MS = 15_000;
 
 /** The time limit of the work under a lease. It ends before the lease does, so that two processes never overlap. */
-export const TOKEN_WORK_MS = 15_000;
+export const TOKEN_WORK_MS = 12_000;
 
 const POLL_MS = 50;
 
@@ -43,14 +43,20 @@ export async function withTokenLease<T>(options: LeasedWork<T>): Promise<T> {
   }
 }
 
-async function runUnder<T>(lease: Lease, { leases, work, signal }: LeasedWork<T>): Promise<T> {
+async function runUnder<T>(lease: Lease, { leases, serverUrl, work, signal }: LeasedWork<T>): Promise<T> {
   const limit = AbortSignal.timeout(TOKEN_WORK_MS);
   try {
     return await work(lease, signal ? AbortSignal.any([signal, limit]) : limit);
+  } catch (error) {
+    throw limit.aborted ? tooSlow(serverUrl, error) : error;
   } finally {
     await leases.release(lease);
   }
 }
+
+/** The error of token work that its own time limit ended: no caller cancelled it. */
+export const tooSlow = (serverUrl: string, cause: unknown) =>
+  new HeddleError('UPSTREAM_TIMEOUT', `Renewing the tokens for ${serverUrl} took too long.`, { cause });
 
 const stillLeased = (serverUrl: string) =>
   new HeddleError('UPSTREAM_TIMEOUT', `Other processes kept renewing the tokens for ${serverUrl} for too long.`, {

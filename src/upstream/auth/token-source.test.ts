@@ -176,7 +176,10 @@ verifies('A3', 'uses a token that cannot be renewed until it expires, without ta
   const { refreshToken: _, ...grant } = grantOf();
   const { time, open, leases } = setup([grant]);
   const acquire = () => Promise.reject(new Error('No lease is needed.'));
-  const source = open({ leases: { ...leases, acquire }, canRenew: (previous) => previous?.refreshToken !== undefined });
+  const source = open({
+    leases: { ...leases, acquire },
+    prepare: async (previous) => previous?.refreshToken !== undefined,
+  });
   time.now += HOUR - 1;
   expect(await source.fresh(signal)).toMatchObject({ accessToken: 'a1' });
   time.now += 60_002;
@@ -184,7 +187,7 @@ verifies('A3', 'uses a token that cannot be renewed until it expires, without ta
 });
 
 verifies('A3', 'takes a grant of another client than the configured one for none', async () => {
-  const source = setup([grantOf()]).open({ accepts: () => false, canRenew: () => false });
+  const source = setup([grantOf()]).open({ accepts: () => false, prepare: async () => false });
   expect(await source.fresh(signal)).toBeUndefined();
   expect(await source.reread()).toBeUndefined();
 });

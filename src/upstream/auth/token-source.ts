@@ -3,7 +3,7 @@ import { HeddleError } from '../../core/errors.ts';
 import type { Clock } from '../../core/time.ts';
 import type { LeaseBook } from '../../store/lease-book.ts';
 import type { Grant, TokenVault } from '../../store/token-vault.ts';
-import { tokenLeaseName, withTokenLease } from './token-lease.ts';
+import { tokenLeaseName, tooSlow, withTokenLease } from './token-lease.ts';
 import { isDue, lasts } from './token-lifetime.ts';
 
 /** The tokens of one principal at one server. Renews them once for all that need them. */
@@ -26,8 +26,8 @@ export interface TokenSourceOptions {
   readonly clock: Clock;
   /** False for a grant that counts as none, such as one of another client than the configured one. */
   accepts?(grant: Grant): boolean;
-  /** False if only a person can get new tokens. Every grant can be renewed, if absent. */
-  canRenew?(previous: Grant | undefined): boolean;
+  /** Runs before the lease is taken, for slow work such as reading metadata. Returns false if a person must sign in. */
+  prepare?(previous: Grant | undefined, signal: AbortSignal): Promise<boolean>;
   /**
    * Requests new tokens; undefined if a person must sign in. Runs under the lease of the tokens. `previous` is the grant
    * in the vault. The result is written to the vault before it is used.
@@ -37,6 +37,9 @@ export interface TokenSourceOptions {
 
 /** The pause after a failed renewal, in which tokens that still last are used without another attempt. */
 const RETRY_PAUSE_MS = 500;
+
+/** The time limit of the work before the lease is taken. */
+const PREPARE_MS = 20_000;
 
 // The renewals of this process by vault and lease name. Connections of one server share them.
 const renewals = new WeakMap<TokenVault, Map<string, Promise<Grant | undefined>>>();
@@ -127,7 +130,11 @@ async function renewOnce(
     grant !== undefined && grant.accessToken !== refused && !isDue(grant, clock());
   const first = await reread();
   if (isUsable(first)) return first;
-  if (options.canRenew?.(first) === false) return undefined;
+  const limit = AbortSignal.timeout(PREPARE_MS);
+  const isRenewable = await options.prepare?.(first, limit).catch((error) => {
+    throw limit.aborted ? tooSlow(serverUrl, error) : error;
+  });
+  if (isRenewable === false) return undefined;
   return await withTokenLease({
     leases,
     serverUrl,

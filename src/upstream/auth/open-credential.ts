@@ -1,0 +1,30 @@
+import type { RemoteEntry } from '../../config/schema/schema.ts';
+import type { AuthParts } from './auth-parts.ts';
+import type { Credential } from './credential.ts';
+
+/** A server and the owner of the tokens for it. */
+export interface CredentialRequest {
+  /** The name of the server. */
+  readonly server: string;
+  readonly entry: RemoteEntry;
+  /** The owner of the tokens in the vault. */
+  readonly principal: string;
+}
+
+type Open = (request: CredentialRequest, parts: AuthParts) => Credential;
+
+// Loaded by kind: most configurations use one.
+const KINDS = {
+  authorization_code: async (): Promise<Open> =>
+    (await import('./grants/authorization-code.ts')).authorizationCodeCredential,
+};
+
+/** Opens the OAuth credential of an entry. The entry has neither a headers helper nor an `Authorization` header. */
+export async function openCredential(request: CredentialRequest, parts: AuthParts): Promise<Credential> {
+  const open = await KINDS[kindOf(request.entry)]();
+  return open(request, parts);
+}
+
+function kindOf(_entry: RemoteEntry): keyof typeof KINDS {
+  return 'authorization_code';
+}
