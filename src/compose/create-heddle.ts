@@ -30,7 +30,6 @@ import { changesFor } from './change-publishers.ts';
 import type { Environment, HeddleOptions } from './heddle-options.ts';
 import { profileNames } from './profile-names.ts';
 import type { RegisteredServers } from './registered-servers.ts';
-import { signInCall } from './sign-in-call.ts';
 
 /** The open parts of a Heddle. */
 export interface RunningParts {
@@ -73,8 +72,7 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
     reads: readStages({ ...view, notifications: parts.notified, clock: parts.clock }),
     clock: wallClock,
   });
-  const signIn = signInCall({ servers, signInUrl: parts.options.signInUrl });
-  const send = invoke({ ...parts, priorityOf, admitTo: counted.admitTo, signIn });
+  const send = invoke({ ...parts, priorityOf, admitTo: counted.admitTo });
 
   function waiting(listWaitMs: number): Pick<Heddle, 'dispatch' | 'catalog'> {
     const discover = (caller: Caller, signal: AbortSignal) => startUnknownServers(view, caller, listWaitMs, signal);

@@ -7,11 +7,9 @@ export function rememberedOf(
   cache: ServerCache,
   plans: readonly ServerPlan[],
 ): Pick<CatalogOptions, 'remembered' | 'capabilityTools'> {
-  // The lists of a server with per-user credentials belong to its callers.
-  const shared = plans.filter(({ credentials }) => credentials !== 'user');
   return {
-    remembered: shared.flatMap((plan) => cache.shared(plan) ?? []).map(({ server, lists }) => ({ server, ...lists })),
-    capabilityTools: shared
+    remembered: plans.flatMap((plan) => cache.shared(plan) ?? []).map(({ server, lists }) => ({ server, ...lists })),
+    capabilityTools: plans
       .flatMap(cache.withCapabilities)
       .map(({ server, capabilitySet, lists: { tools } }) => ({ server, capabilitySet, tools })),
   };

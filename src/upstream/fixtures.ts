@@ -192,7 +192,6 @@ export function serverOf(tiny: TinyServer, { connect, plan, start, saved = [], .
     onCapabilityTools() {},
     onPrivateList() {},
     onPrivateEnd() {},
-    onSignInNeeded() {},
     onNotification: (method) => notes.push(method),
     ...more,
   });

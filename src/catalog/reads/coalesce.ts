@@ -24,17 +24,14 @@ export interface Coalesced {
 
 const MAX_KNOWN = 1000;
 
-/**
- * Coalesces reads of different principals only if the last result of the same read had `cacheScope: public`, and never
- * if each caller of the server has credentials of its own.
- */
-export function coalesce(isPerUser: (server: string) => boolean = () => false): Coalesced {
+/** Coalesces reads of different principals only if the last result of the same read had `cacheScope: public`. */
+export function coalesce(): Coalesced {
   const reads = new Map<string, SharedRead>();
   const publicReads = new BoundedSet<string>(MAX_KNOWN);
 
   function rememberScope(call: ResolvedCall, result: Result): void {
     const key = readKey(call, 'public');
-    if (isPublic(result) && !isPerUser(call.target.servers[0])) publicReads.add(key);
+    if (isPublic(result)) publicReads.add(key);
     else publicReads.delete(key);
   }
 
@@ -67,8 +64,7 @@ export function coalesce(isPerUser: (server: string) => boolean = () => false): 
     const key = `${call.options.timeoutMs} ${publicReads.has(publicKey) ? publicKey : readKey(call, 'private')}`;
     const read = reads.get(key) ?? start(key, call, next);
     const result = await waitFor(read, call.signal);
-    const mayShare = isPublic(result) && !isPerUser(read.server);
-    const isForCaller = read.principal === call.caller.id || mayShare;
+    const isForCaller = read.principal === call.caller.id || isPublic(result);
     return isForCaller ? result : next(call); // The result is no longer public.
   }
 

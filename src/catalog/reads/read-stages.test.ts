@@ -17,8 +17,7 @@ function setting({ refuses = false } = {}) {
   const requests: string[] = [];
   let hidden: (target: Target) => boolean = () => false;
   const servers = {
-    cacheable: () => connection,
-    hasUserCredentials: () => false,
+    shared: () => connection,
     privateUserFor: async () => undefined,
     subscribe: async (_server: string, { uri }: { uri: string }) => {
       requests.push(`subscribe ${uri}`);

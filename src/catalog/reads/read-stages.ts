@@ -14,25 +14,21 @@ export interface ReadStageOptions extends Pick<FollowUpdatesOptions, 'visible'> 
 
 /** Builds the stages for reads and connects them to the notifications of servers about resources. */
 export function readStages({ servers, notifications, visible, clock = steadyClock }: ReadStageOptions) {
-  const cache = readCache({ connectionOf: servers.cacheable, isPerUser: servers.hasUserCredentials, clock });
-  const coalesced = coalesce(servers.hasUserCredentials);
+  const cache = readCache({ connectionOf: servers.shared, clock });
+  const coalesced = coalesce();
   const subscriptions = followUpdates({ servers, visible });
   notifications.on({ method: 'notifications/resources/list_changed' }, ({ server }) => {
-    cache.invalidate({ server });
+    cache.invalidate(server);
     coalesced.split(server);
   });
   notifications.on({ method: 'notifications/resources/updated' }, ({ server, params }) => {
-    cache.invalidate({ server, ...(typeof params.uri === 'string' && { uri: params.uri }) });
+    cache.invalidate(server, typeof params.uri === 'string' ? params.uri : undefined);
     coalesced.split(server);
     subscriptions.publish(server, params);
   });
-  // A private connection caches reads only with per-user credentials, each for its own user.
+  // Reads on private connections are neither cached nor coalesced.
   notifications.onPrivate(({ server, method, params }, user) => {
-    const { principal } = user;
-    if (method === 'notifications/resources/list_changed') cache.invalidate({ server, principal });
-    if (method !== 'notifications/resources/updated') return;
-    cache.invalidate({ server, principal, ...(typeof params.uri === 'string' && { uri: params.uri }) });
-    subscriptions.publish(server, params, user);
+    if (method === 'notifications/resources/updated') subscriptions.publish(server, params, user);
   });
   return {
     cache: cache.stage,

@@ -15,9 +15,11 @@ type Open = (request: CredentialRequest, parts: AuthParts) => Credential;
 
 // Loaded by kind: most configurations use one.
 const KINDS = {
-  authorization_code: async (): Promise<Open> =>
-    (await import('./grants/authorization-code.ts')).authorizationCodeCredential,
-};
+  authorization_code: async () => (await import('./grants/authorization-code.ts')).authorizationCodeCredential,
+  client_credentials: async () => (await import('./grants/client-credentials.ts')).clientCredentials,
+  jwt_bearer: async () => (await import('./grants/jwt-bearer.ts')).jwtBearer,
+  cross_app_access: async () => (await import('./grants/cross-app-access.ts')).crossAppAccess,
+} satisfies Record<string, () => Promise<Open>>;
 
 /** Opens the OAuth credential of an entry. The entry has neither a headers helper nor an `Authorization` header. */
 export async function openCredential(request: CredentialRequest, parts: AuthParts): Promise<Credential> {
@@ -25,6 +27,6 @@ export async function openCredential(request: CredentialRequest, parts: AuthPart
   return open(request, parts);
 }
 
-function kindOf(_entry: RemoteEntry): keyof typeof KINDS {
-  return 'authorization_code';
+function kindOf({ oauth }: RemoteEntry): keyof typeof KINDS {
+  return oauth?.xaa ? 'cross_app_access' : (oauth?.grant ?? 'authorization_code');
 }
