@@ -29,6 +29,8 @@ export interface Grant extends GrantKey {
   readonly scopes: readonly string[];
   /** The client to which the tokens were issued. A refresh uses the same one. */
   readonly clientId: string;
+  /** The address of the protected-resource metadata, which a challenge may have named. A refresh reads it again. */
+  readonly metadataUrl?: string;
   /** The private JWK that DPoP proofs are signed with. */
   readonly dpopKey?: JsonObject;
 }
