@@ -65,7 +65,7 @@ export type {
 export type { InProcessServer, InProcessTransport } from './upstream/lifecycle/programmatic-servers.ts';
 
 /** Options of `openHeddle`, and the functions that answer input requests of servers. */
-export interface OpenOptions extends Omit<HeddleOptions, 'user' | 'scope' | 'clock'>, HostOptions {}
+export interface OpenOptions extends Omit<HeddleOptions, 'user' | 'scope' | 'clock' | 'signInUrl'>, HostOptions {}
 
 /** A tool, under its public name. */
 export interface Tool {

@@ -37,7 +37,8 @@ function startUnknown(options: ListOptions, caller: Caller, starting: Starting):
   const { catalog, servers, serverVisible } = options;
   const { signal, builtinOnly = false } = starting;
   const { capabilities } = caller;
-  const isUnknown = (name: string) => !catalog.knows(name) || servers.needsConnection(name, caller);
+  const isUnknown = (name: string) =>
+    servers.needsConnection(name, caller) || (!catalog.knows(name) && !servers.hasUserCredentials(name));
   const unknown = servers
     .status()
     .filter(
@@ -46,7 +47,7 @@ function startUnknown(options: ListOptions, caller: Caller, starting: Starting):
   const listed = (name: string) =>
     capabilities ? servers.discoverToolsLater([name], { caller, capabilities }) : undefined;
   const attempts = unknown.map(({ name, state }) => {
-    const attempt = servers.connect(name, signal).then(() => listed(name), IGNORE); // Its status says why it failed.
+    const attempt = servers.connect(name, signal, { caller }).then(() => listed(name), IGNORE); // Its status says why it failed.
     return state === 'failed' ? undefined : attempt;
   });
   return Promise.all(attempts);
@@ -64,7 +65,7 @@ export async function startUnknownServers(
 ): Promise<void> {
   const { servers, serverVisible } = options;
   const all = servers.status();
-  for (const { name } of all) servers.connected(name)?.refreshExpiredLists();
+  for (const { name } of all) servers.connected(name, { caller })?.refreshExpiredLists();
   const builtinOnly = waitMs === 0;
   const enough = Promise.withResolvers<void>();
   // Built-in servers answer at once.

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ServerConfig } from '../config/config.ts';
-import { signatureOf } from '../config/read/signature.ts';
+import { listSignatureOf } from '../config/read/signature.ts';
 import type { ServerEntry } from '../config/schema/schema.ts';
 import type { PrivateUser } from '../core/call/private-user.ts';
 import type { Caller, JsonObject } from '../core/call.ts';
@@ -50,7 +50,7 @@ export interface LiveCatalog {
   /** The catalog of a caller: with the lists of their private connections in place of the shared ones. */
   current(caller?: Caller): Catalog;
   /** The lists of private connections, which are for their users alone. */
-  readonly privately: Pick<PrivateViews, 'put' | 'end'>;
+  readonly privately: Pick<PrivateViews, 'put' | 'end' | 'requireSignIn'>;
   /** True when the tools of this server are known, from now or from an earlier time. */
   knows(server: string): boolean;
   /** Replaces a list of a server, the tools by default. Only the entries of that server are built again. */
@@ -72,7 +72,7 @@ export const CHANGED_LIST_OF: Readonly<Record<ListKind, ChangedList>> = {
 };
 
 // An entry with another command or address is another server, so its old lists are dropped.
-const signature = (entry: ServerEntry | undefined) => entry && signatureOf(entry);
+const signature = (entry: ServerEntry | undefined) => entry && listSignatureOf(entry);
 
 /** Holds the current catalog and replaces it when a list or an entry of a server changes. */
 export function liveCatalog({ remembered, capabilityTools = [], onChange, ...first }: CatalogOptions): LiveCatalog {
@@ -114,6 +114,7 @@ export function liveCatalog({ remembered, capabilityTools = [], onChange, ...fir
     } else if (!isDeepStrictEqual(owner, before)) {
       for (const [kind, items] of lists.of(server)) entries.put(server, { kind, items, owner });
       rebuildCapabilityEntries(server);
+      views.rebuild(server);
     }
   }
 
@@ -122,7 +123,6 @@ export function liveCatalog({ remembered, capabilityTools = [], onChange, ...fir
   }
 
   for (const listed of capabilityTools) takeCapabilityTools(listed);
-
   return {
     current: (caller) => (caller ? views.of(caller) : entries.catalog()),
     privately: views,
@@ -144,7 +144,7 @@ export function liveCatalog({ remembered, capabilityTools = [], onChange, ...fir
       const before = owners;
       const had = entries.lists();
       owners = next;
-      for (const server of lists.servers()) renew(server, before.get(server));
+      for (const server of new Set([...lists.servers(), ...views.servers()])) renew(server, before.get(server));
       for (const list of new Set<ChangedList>(['tools', ...had, ...entries.lists()])) onChange(list);
     },
   };

@@ -4,6 +4,7 @@ import { closest } from '../core/text/did-you-mean.ts';
 import { whyAmbiguous } from '../core/text/uri-form.ts';
 import type { Servers } from '../upstream/servers.ts';
 import { serverAndUri } from './entries/own-uri.ts';
+import { isSignInTool } from './entries/sign-in-tool.ts';
 import { findIn, hasUri, nameIndexOf } from './find.ts';
 import type { LiveCatalog } from './live-catalog.ts';
 
@@ -33,7 +34,7 @@ export function resolver(options: ResolveOptions): Resolve {
   async function start(call: Wanted, known: Target | undefined): Promise<unknown> {
     const { caller, signal } = call;
     const owners = known?.servers ?? serversIn(call, servers).filter((server) => serverVisible(caller, server));
-    if (owners.length > 0) return startOneOf(owners, servers, signal);
+    if (owners.length > 0) return startOneOf(owners, servers, call);
     // Clients use listed names. Users may write a bare tool name, and a URI names no server.
     if (hasUri(call) || isTypedByPerson(caller)) await options.discover(caller, signal);
     return undefined;
@@ -52,14 +53,15 @@ export function resolver(options: ResolveOptions): Resolve {
   async function resolveAnew(call: Wanted, known: Target | undefined): Promise<Target> {
     const failure = await start(call, known);
     const found = find(call) ?? (failure ? undefined : await findMore(call));
-    if (failure && (found || !known)) throw failure;
+    if (failure && (found || !known || needsSignIn(failure))) throw failure;
     if (found) return found;
     throw hasUri(call) ? unknownResource(call.name) : unknownName(call, visibleNames(catalog, call, visible));
   }
 
   return function resolve(call) {
     const known = find(call);
-    return known?.servers.some((server) => servers.connected(server)) ? known : resolveAnew(call, known);
+    if (known && isSignInTool(known)) return known;
+    return known?.servers.some((server) => servers.connected(server, call)) ? known : resolveAnew(call, known);
   };
 }
 
@@ -69,11 +71,11 @@ export function withTarget(call: Call, target: Target): ResolvedCall {
 }
 
 /** Connects the first server that can be reached. Returns the first error if none can. */
-async function startOneOf(names: readonly string[], servers: Servers, signal: AbortSignal): Promise<unknown> {
+async function startOneOf(names: readonly string[], servers: Servers, call: Wanted): Promise<unknown> {
   let failure: unknown;
   for (const server of names) {
     try {
-      await servers.connect(server, signal);
+      await servers.connect(server, call.signal, call);
       return undefined;
     } catch (thrown) {
       failure ??= thrown;
@@ -81,6 +83,8 @@ async function startOneOf(names: readonly string[], servers: Servers, signal: Ab
   }
   return failure;
 }
+
+const needsSignIn = (failure: unknown) => HeddleError.from(failure).code === 'AUTH_NEEDED';
 
 /** Returns the server that a name begins with, the longest if several match. A URI has none unless it names it. */
 function serversIn(call: Wanted, servers: Servers): readonly string[] {

@@ -26,8 +26,8 @@ export interface AdministrationOptions {
 /** Returns the administration of servers. It bypasses the stages, so it checks roles and writes audit records itself. */
 export function administration(options: AdministrationOptions): Heddle['servers'] {
   const { servers, metrics, registered, policy, audit, clock } = options;
-  const list = () => servers.status().map((one) => ({ ...one, metrics: metrics.server(one.name) }));
-  const statusOf = (name: string) => list().find((one) => one.name === name) as ServerStatus;
+  const list = (by: Caller) => servers.status(by).map((one) => ({ ...one, metrics: metrics.server(one.name) }));
+  const statusOf = (by: Caller, name: string) => list(by).find((one) => one.name === name) as ServerStatus;
   const area = { area: 'servers', audit, clock };
   const recordOf = recordIn(area);
   const audited = auditedChanges(area);
@@ -43,22 +43,22 @@ export function administration(options: AdministrationOptions): Heddle['servers'
       const entry = local ? {} : structuredClone(server); // A copy: the audit record shows exactly the entry in use.
       const detail = { server: name, entry: local ? 'in process' : redact(entry) };
       await change(by, action, detail, () => registered[action](name, local ? (server as InProcessServer) : entry));
-      return statusOf(name);
+      return statusOf(by, name);
     };
 
   return {
     async list(by) {
       requireRole(by, ['owner', 'operator', 'auditor']);
       // Callers without a profile see also the servers that a rule denies to every caller.
-      return by.profile === undefined ? list() : list().filter(({ name }) => !hidesServer(policy(), by, name));
+      return by.profile === undefined ? list(by) : list(by).filter(({ name }) => !hidesServer(policy(), by, name));
     },
     async connect(by, name, signal) {
       requireRole(by, ['owner', 'operator']);
       audit.append({ ...recordOf(by, 'connect'), phase: 'intent', detail: { server: name } });
-      await servers.connect(name, signal).catch((thrown) => {
+      await servers.connect(name, signal, { caller: by }).catch((thrown) => {
         if (HeddleError.from(thrown).code === 'NAME_UNKNOWN') throw thrown; // Any other failure is a status.
       });
-      return statusOf(name);
+      return statusOf(by, name);
     },
     async notify(by, server, { method, params, signal = new AbortController().signal }) {
       requireRole(by, ['owner', 'operator']);
@@ -66,7 +66,7 @@ export function administration(options: AdministrationOptions): Heddle['servers'
       if (deniesServer(policy(), server)) throw new HeddleError('PERMISSION_DENIED', `A rule denies ${server}.`);
       const sent = structuredClone(params); // A copy: the program cannot change it before it is sent.
       await audit.appendDurably({ ...recordOf(by, 'notify'), phase: 'intent', detail: { server, method } });
-      await servers.notify(server, { method, params: sent }, signal);
+      await servers.notify(server, { method, params: sent, user: { caller: by } }, signal);
     },
     register: put('register'),
     update: put('update'),

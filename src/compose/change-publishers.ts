@@ -54,7 +54,10 @@ export const changesFor =
     });
   };
 
-type ListHandlers = Pick<ServersOptions, 'onList' | 'onCapabilityTools' | 'onPrivateList' | 'onPrivateEnd'>;
+type ListHandlers = Pick<
+  ServersOptions,
+  'onList' | 'onCapabilityTools' | 'onPrivateList' | 'onPrivateEnd' | 'onSignInNeeded'
+>;
 
 /** Puts the lists of servers into the catalog: the shared ones, and those of private connections. */
 export const listsFor = (catalog: LiveCatalog): ListHandlers => ({
@@ -62,4 +65,5 @@ export const listsFor = (catalog: LiveCatalog): ListHandlers => ({
   onCapabilityTools: (server, capabilitySet, tools) => catalog.updateCapabilityTools({ server, capabilitySet, tools }),
   onPrivateList: (server, user, listed) => catalog.privately.put({ server, user, ...listed }),
   onPrivateEnd: (server, user) => catalog.privately.end(server, user),
+  onSignInNeeded: (server, user) => catalog.privately.requireSignIn(server, user),
 });

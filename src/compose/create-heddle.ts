@@ -30,6 +30,7 @@ import { changesFor } from './change-publishers.ts';
 import type { Environment, HeddleOptions } from './heddle-options.ts';
 import { profileNames } from './profile-names.ts';
 import type { RegisteredServers } from './registered-servers.ts';
+import { signInCall } from './sign-in-call.ts';
 
 /** The open parts of a Heddle. */
 export interface RunningParts {
@@ -72,7 +73,8 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
     reads: readStages({ ...view, notifications: parts.notified, clock: parts.clock }),
     clock: wallClock,
   });
-  const send = invoke({ ...parts, priorityOf, admitTo: counted.admitTo });
+  const signIn = signInCall({ servers, signInUrl: parts.options.signInUrl });
+  const send = invoke({ ...parts, priorityOf, admitTo: counted.admitTo, signIn });
 
   function waiting(listWaitMs: number): Pick<Heddle, 'dispatch' | 'catalog'> {
     const discover = (caller: Caller, signal: AbortSignal) => startUnknownServers(view, caller, listWaitMs, signal);

@@ -38,7 +38,7 @@ export function openDoctor({
   return async function doctor(by, server, signal) {
     requireRole(by, ['owner', 'operator']);
     const configOf = (name: string) => active().configs.get(name);
-    if (server !== undefined) return inspectServer({ servers, watchdog, env, configOf }, server, signal);
+    if (server !== undefined) return inspectServer({ servers, by, watchdog, env, configOf }, server, signal);
     return Promise.all([
       examineNode(),
       ...examineConfig(active().config),
@@ -48,7 +48,7 @@ export function openDoctor({
       ...catalog.current().problems.map((message) => ({ level: 'warn' as const, subject: 'catalog', message })),
       ...examineProfiles(active(), catalog.current()),
       { level: 'ok' as const, subject: 'pipeline', message: stages.join(' → ') },
-      ...servers.status().map(({ name }) => checkServer(servers, name, signal)),
+      ...servers.status().map(({ name }) => checkServer({ servers, by }, name, signal)),
     ]);
   };
 }

@@ -1,5 +1,5 @@
 import type { Problem } from '../config/config.ts';
-import type { JsonObject } from '../core/call.ts';
+import type { Caller, JsonObject } from '../core/call.ts';
 import type { Clock } from '../core/time.ts';
 import type { ServersOption } from '../upstream/lifecycle/programmatic-servers.ts';
 import type { SoleUser } from '../upstream/lifecycle/shared-connection.ts';
@@ -39,7 +39,12 @@ export interface HeddleOptions {
   readonly user?: SoleUser;
   /** Longest wait of lists and bare names for servers never seen. Default: 2 s. 0 starts no server. */
   readonly listWaitMs?: number;
+  /** Returns the address at which a caller signs in to a server with per-user credentials. Without it callers are told to run `heddle auth login`. */
+  readonly signInUrl?: SignInUrl;
 }
+
+/** Returns the address of a sign-in for this caller; undefined if there is no page for it. */
+export type SignInUrl = (server: string, caller: Caller, signal: AbortSignal) => Promise<string | undefined>;
 
 /** Returns the clock that dates records: the `clock` option, else wall time. */
 export const wallClockOf = ({ clock = Date.now }: HeddleOptions): Clock => clock;

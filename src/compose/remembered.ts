@@ -7,9 +7,11 @@ export function rememberedOf(
   cache: ServerCache,
   plans: readonly ServerPlan[],
 ): Pick<CatalogOptions, 'remembered' | 'capabilityTools'> {
+  // The lists of a server with per-user credentials belong to its callers.
+  const shared = plans.filter(({ credentials }) => credentials !== 'user');
   return {
-    remembered: plans.flatMap((plan) => cache.shared(plan) ?? []).map(({ server, lists }) => ({ server, ...lists })),
-    capabilityTools: plans
+    remembered: shared.flatMap((plan) => cache.shared(plan) ?? []).map(({ server, lists }) => ({ server, ...lists })),
+    capabilityTools: shared
       .flatMap(cache.withCapabilities)
       .map(({ server, capabilitySet, lists: { tools } }) => ({ server, capabilitySet, tools })),
   };

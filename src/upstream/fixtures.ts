@@ -192,6 +192,7 @@ export function serverOf(tiny: TinyServer, { connect, plan, start, saved = [], .
     onCapabilityTools() {},
     onPrivateList() {},
     onPrivateEnd() {},
+    onSignInNeeded() {},
     onNotification: (method) => notes.push(method),
     ...more,
   });

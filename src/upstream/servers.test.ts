@@ -120,7 +120,7 @@ verifies('T2', 'knows no server that is not configured', async () => {
   const { servers } = await open({});
   const unknown = { code: 'NAME_UNKNOWN', message: 'No server is named x.' };
   await expect(servers.connect('x', signal)).rejects.toMatchObject(unknown);
-  await expect(checkServer(servers, 'x', signal)).rejects.toMatchObject(unknown);
+  await expect(checkServer({ servers }, 'x', signal)).rejects.toMatchObject(unknown);
   expect(servers.connected('x')).toBeUndefined();
 });
 
@@ -199,14 +199,14 @@ verifies(
 it('checks a server: the agreed protocol, or the reason of the failure and a fix', async () => {
   const { odd } = await startLog();
   const { servers } = await open({ good: odd(), dies: odd('dies'), off: { ...odd(), enabled: false } });
-  await expect(checkServer(servers, 'good', signal)).resolves.toMatchObject({
+  await expect(checkServer({ servers }, 'good', signal)).resolves.toMatchObject({
     level: 'ok',
     message: expect.stringMatching(/^connected in \d+ ms over \S+, protocol 2025-11-25 \(legacy\), 5 tools$/),
   });
-  await expect(checkServer(servers, 'dies', signal)).resolves.toMatchObject({
+  await expect(checkServer({ servers }, 'dies', signal)).resolves.toMatchObject({
     level: 'error',
     message: expect.stringMatching(/^failed: dies ended before it was ready: .*license file$/),
     fix: expect.stringContaining('by hand'),
   });
-  await expect(checkServer(servers, 'off', signal)).resolves.toMatchObject({ level: 'ok', message: 'disabled' });
+  await expect(checkServer({ servers }, 'off', signal)).resolves.toMatchObject({ level: 'ok', message: 'disabled' });
 });

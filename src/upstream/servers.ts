@@ -1,11 +1,11 @@
 import { limiter } from '../core/async/limiter.ts';
-import type { PrivateUser } from '../core/call/private-user.ts';
-import type { JsonObject } from '../core/call.ts';
+import type { ConnectionUser, PrivateUser } from '../core/call/private-user.ts';
+import type { Caller, JsonObject } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import type { ServerEvent, ServerStatus } from '../core/records/server-status.ts';
 import { closest } from '../core/text/did-you-mean.ts';
 import { realTimer, repeatEvery, steadyClock, type Time } from '../core/time.ts';
-import type { Connection, ListKind } from './connection.ts';
+import type { ListKind } from './connection.ts';
 import { suspendedCalls as openSuspendedCalls, type SuspendedCalls } from './elicitation/suspended-calls.ts';
 import { type ConnectionPool, connectionPool, type OwnedConnectionPool } from './lifecycle/connection-pool.ts';
 import { PROBE_EVERY_MS } from './lifecycle/health.ts';
@@ -33,6 +33,8 @@ export interface ServersOptions extends Partial<Time> {
   readonly onPrivateList?: (server: string, user: PrivateUser, listed: PrivateList) => void;
   /** Called when a private connection has ended. Its lists are no longer valid. */
   readonly onPrivateEnd?: (server: string, user: PrivateUser) => void;
+  /** Called when a user of a server with per-user credentials has to sign in. Its lists are no longer valid. */
+  readonly onSignInNeeded?: (server: string, user: PrivateUser) => void;
   /** `user` is given for a notification on a private connection: it is for that user alone. */
   readonly onNotification: (server: string, method: string, params: JsonObject, user?: PrivateUser) => void;
 }
@@ -44,28 +46,28 @@ export interface PrivateList {
 
 /** All configured servers. A server connects at its first use, or at the start if its entry says `autoConnect`. */
 export interface Servers extends ConnectionPool {
-  status(): readonly ServerStatus[];
+  /** Returns the status of all servers. With per-user credentials the state is that of `caller`. */
+  status(caller?: Caller): readonly ServerStatus[];
   /** Returns the status of a server; undefined when it is not configured. */
   statusOf(name: string): ServerStatus | undefined;
-  /** Throws NAME_UNKNOWN for a server that is not configured, or the error of the failed connect. */
-  connect(name: string, signal: AbortSignal): Promise<Connection>;
-  /** Returns the shared connection, if it is open. */
-  connected(name: string): Connection | undefined;
   /** Returns how many connections to the server were opened so far, private ones included. */
   connectionsTo(name: string): number;
   /** Closes all connections to a server. The next call connects it again. */
   disconnect(name: string): Promise<void>;
-  /** Sends a notification to a server, and connects it when needed. */
-  notify(
-    name: string,
-    notification: { readonly method: string; readonly params: JsonObject },
-    signal: AbortSignal,
-  ): Promise<void>;
+  /** Sends a notification to a server for a user, and connects it when needed. */
+  notify(name: string, notification: UserNotification, signal: AbortSignal): Promise<void>;
   /** Connects the servers with `autoConnect` and those with subscriptions. */
   start(): void;
   /** Applies a new configuration. Only changed servers are replaced. Their calls in flight run to completion. */
   update(plans: readonly ServerPlan[]): void;
   close(): Promise<void>;
+}
+
+export interface UserNotification {
+  readonly method: string;
+  readonly params: JsonObject;
+  /** The sender; its connection is used with per-user credentials. */
+  readonly user?: ConnectionUser;
 }
 
 // A connecting server frees its place in the concurrency limit after this time. One that hangs does not block others.
@@ -93,7 +95,7 @@ export function openServers(options: ServersOptions): Servers {
     }
   }
 
-  const own = { cache, suspendedCalls, user, clock, find, using };
+  const own = { cache, suspendedCalls, user, clock, timer, find, using };
   const pool = connectionPool({ ...own, onOpened: opened.count, closing: closing.signal });
   const retiring = retirement(pool);
   const stopChecks = repeatEvery(timer, PROBE_EVERY_MS, () => {
@@ -103,18 +105,19 @@ export function openServers(options: ServersOptions): Servers {
     }
     pool.sweep();
   });
-  const connect = (name: string, signal: AbortSignal) => using(name, signal, (server) => server.connect(signal));
   const start = () => startWanted(servers.values(), pool, closing.signal);
 
   return {
     ...pool,
-    status: () => [...servers.values()].map((server) => withPrivateCount(server.status, pool.privateCount(server))),
+    status: (caller) =>
+      [...servers.values()].map((server) =>
+        withPrivateCount(caller ? pool.statusFor(server, caller) : server.status, pool.privateCount(server)),
+      ),
     statusOf: (name) => servers.get(name)?.status,
-    connected: (name) => servers.get(name)?.connection,
-    connect,
     connectionsTo: opened.of,
     disconnect: (name) => endAll(pool, servers.get(name), (server) => server.disconnect()),
-    notify: async (name, { method, params }, signal) => (await connect(name, signal)).notify(method, params, signal),
+    notify: async (name, { method, params, user: sender }, signal) =>
+      (await pool.connect(name, signal, sender)).notify(method, params, signal),
     start,
     update(next) {
       const [before, kept] = [servers, unchanged(servers, next)];
@@ -135,7 +138,9 @@ export function openServers(options: ServersOptions): Servers {
 /** Connects the servers with `autoConnect` and those with subscriptions. */
 function startWanted(servers: Iterable<Server>, pool: OwnedConnectionPool, closing: AbortSignal): void {
   for (const server of servers) {
-    const isWanted = server.plan.autoConnect || (!server.connection && server.subscriptions.shared.hasSubscribers());
+    const isWanted =
+      (server.plan.autoConnect && !server.privately.users) ||
+      (!server.connection && server.subscriptions.shared.hasSubscribers());
     if (isWanted) server.connect(closing).catch(() => {}); // The status has the error.
     pool.restoreSubscribed(server);
   }
@@ -183,7 +188,7 @@ function unchanged(servers: ReadonlyMap<string, Server>, plans: readonly ServerP
 /** Returns a function that creates servers. Limits how many local and remote servers connect at once. */
 function serverOpener(options: ServersOptions, time: Time) {
   const { cache, user, onStatus, onList, onCapabilityTools = () => {}, onNotification } = options;
-  const { onPrivateList = () => {}, onPrivateEnd = () => {} } = options;
+  const { onPrivateList = () => {}, onPrivateEnd = () => {}, onSignInNeeded = () => {} } = options;
   const local = limiter(options.localConcurrency, START_MS);
   const remote = limiter(options.remoteConcurrency, START_MS);
 
@@ -203,6 +208,7 @@ function serverOpener(options: ServersOptions, time: Time) {
       onCapabilityTools: (capabilitySet, tools) => onCapabilityTools(name, capabilitySet, tools),
       onPrivateList: (of, kind, items) => onPrivateList(name, of, { kind, items }),
       onPrivateEnd: (of) => onPrivateEnd(name, of),
+      onSignInNeeded: (of) => onSignInNeeded(name, of),
       onNotification: (method, params, of) => onNotification(name, method, params, of),
     });
     onStatus(server.status, 'registered');

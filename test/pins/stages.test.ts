@@ -27,7 +27,7 @@ const PINNED = [
 verifies('G1', 'every call passes these stages in this order', async () => {
   const store = await openStore({ location: ':memory:' });
   const unlimited = rates(() => ({ servers: new Map(), perCaller: undefined }));
-  const servers = { shared: () => undefined } as unknown as Servers;
+  const servers = { cacheable: () => undefined } as unknown as Servers;
   const reads = readStages({ servers, notifications: notifications(), visible: () => true });
   const order = stages({ audit: store.audit, traces: store.traces, decide: decides(), rates: unlimited, reads });
   expect(stageNames(order)).toEqual(PINNED);

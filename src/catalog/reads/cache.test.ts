@@ -113,14 +113,14 @@ verifies('R7', 'uses no entry from an earlier connection', async () => {
 verifies('R7', 'drops an invalidated entry, and does not cache a read that was in flight', async () => {
   const { read, requests, cache, hold } = setting(lasting(1000));
   for (const uri of ['u:1', 'u:2']) await read(at(uri));
-  cache.invalidate('demo', 'u:1');
-  cache.invalidate('other');
+  cache.invalidate({ server: 'demo', uri: 'u:1' });
+  cache.invalidate({ server: 'other' });
   for (const uri of ['u:1', 'u:2']) await read(at(uri));
   expect(requests).toEqual(['ada u:1', 'ada u:2', 'ada u:1']);
-  cache.invalidate('demo');
+  cache.invalidate({ server: 'demo' });
   const go = hold();
   const reading = read(at('u:2'));
-  cache.invalidate('demo', 'u:2');
+  cache.invalidate({ server: 'demo', uri: 'u:2' });
   go();
   await reading;
   await read(at('u:2'));

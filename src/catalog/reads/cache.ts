@@ -6,8 +6,10 @@ import { type Clock, steadyClock } from '../../core/time.ts';
 import { isPublic, readKey } from './read-key.ts';
 
 export interface CacheOptions {
-  /** Returns the shared connection to a server if the call uses it. A result is good only on the connection it came from. */
+  /** Returns the connection that a call uses, if it may be cached. A result is good only on the connection it came from. */
   readonly connectionOf: (server: string, call: ResolvedCall) => object | undefined;
+  /** Tests whether each caller of a server has credentials of its own. A result is then for one principal, always. */
+  readonly isPerUser?: (server: string) => boolean;
   readonly clock?: Clock;
   readonly max?: number;
 }
@@ -15,13 +17,21 @@ export interface CacheOptions {
 export interface ReadCache {
   /** Answers a `resources/read` from the cache while the server's `ttlMs` lasts; passes every other call on. */
   readonly stage: Stage<DecidedCall>;
-  /** Drops a resource that changed; without `uri`, all resources of the server. */
-  invalidate(server: string, uri?: string): void;
+  /** Drops a resource that changed; without `uri` all resources of the server, without `principal` those of all. */
+  invalidate(changed: ChangedResource): void;
+}
+
+interface ChangedResource {
+  readonly server: string;
+  readonly uri?: string;
+  readonly principal?: string;
 }
 
 interface ResourceKey {
   readonly server: string;
   readonly uri: string;
+  /** The principal that the read was for. */
+  readonly principal: string;
 }
 
 interface CachedRead extends ResourceKey {
@@ -44,7 +54,8 @@ const LONGEST_MS = 24 * 60 * 60_000;
  * Caches resource reads for the `ttlMs` that the server sent, least recently used out first. A result is cached for the
  * principal that read it, unless its `cacheScope` is `public`.
  */
-export function readCache({ connectionOf, clock = steadyClock, max = MAX_ENTRIES }: CacheOptions): ReadCache {
+export function readCache(options: CacheOptions): ReadCache {
+  const { connectionOf, isPerUser = () => false, clock = steadyClock, max = MAX_ENTRIES } = options;
   const entries = new BoundedMap<string, CachedRead>(max);
   const inFlight = new Set<ReadInFlight>();
 
@@ -65,28 +76,35 @@ export function readCache({ connectionOf, clock = steadyClock, max = MAX_ENTRIES
     };
   }
 
+  /** Returns the read of this principal, or one with `cacheScope: public` if the callers of the server share them. */
+  function findFor(call: ResolvedCall): Result | undefined {
+    const own = find(readKey(call, 'private'), call);
+    return own || isPerUser(call.target.servers[0]) ? own : find(readKey(call, 'public'), call);
+  }
+
   function begin(call: ResolvedCall): ReadInFlight {
-    const { target } = call;
+    const { target, caller } = call;
     const [server] = target.servers;
-    const read = { server, uri: target.name, connection: connectionOf(server, call), outdated: false };
+    const resource = { server, uri: target.name, principal: caller.id };
+    const read = { ...resource, connection: connectionOf(server, call), outdated: false };
     inFlight.add(read);
     return read;
   }
 
   async function readThrough(call: DecidedCall, next: Handler<DecidedCall>): Promise<Result> {
     if (!connectionOf(call.target.servers[0], call)) return next(call); // Not connected yet, or a private connection.
-    const known = find(readKey(call, 'private'), call) ?? find(readKey(call, 'public'), call);
+    const known = findFor(call);
     if (known) return known;
     const read = begin(call);
     const startedAt = clock();
     try {
       const result = await next(call);
-      const { server, uri, connection, outdated } = read;
+      const { server, uri, principal, connection, outdated } = read;
       const ttlMs = result.kind === 'complete' ? ttlOf(result.value) : 0;
       const isCurrent = connection && connection === connectionOf(server, call) && !outdated;
       if (result.kind === 'complete' && ttlMs > 0 && isCurrent) {
-        const scope = isPublic(result) ? 'public' : 'private';
-        entries.set(readKey(call, scope), { server, uri, connection, expiresAt: startedAt + ttlMs, result });
+        const scope = isPublic(result) && !isPerUser(server) ? 'public' : 'private';
+        entries.set(readKey(call, scope), { server, uri, principal, connection, expiresAt: startedAt + ttlMs, result });
       }
       return result;
     } finally {
@@ -100,8 +118,9 @@ export function readCache({ connectionOf, clock = steadyClock, max = MAX_ENTRIES
       const isRead = call.kind === 'resource' && !call.continuation && !call.inputResponses;
       return isRead ? readThrough(call, next) : next(call);
     },
-    invalidate(server, uri) {
-      const isAffected = (one: ResourceKey) => one.server === server && (uri === undefined || one.uri === uri);
+    invalidate({ server, uri, principal }) {
+      const isAffected = (one: ResourceKey) =>
+        one.server === server && (uri ?? one.uri) === one.uri && (principal ?? one.principal) === one.principal;
       for (const [key, entry] of entries) if (isAffected(entry)) entries.delete(key);
       for (const read of inFlight) if (isAffected(read)) read.outdated = true;
     },

@@ -24,14 +24,17 @@ export interface Coalesced {
 
 const MAX_KNOWN = 1000;
 
-/** Coalesces reads of different principals only if the last result of the same read had `cacheScope: public`. */
-export function coalesce(): Coalesced {
+/**
+ * Coalesces reads of different principals only if the last result of the same read had `cacheScope: public`, and never
+ * if each caller of the server has credentials of its own.
+ */
+export function coalesce(isPerUser: (server: string) => boolean = () => false): Coalesced {
   const reads = new Map<string, SharedRead>();
   const publicReads = new BoundedSet<string>(MAX_KNOWN);
 
   function rememberScope(call: ResolvedCall, result: Result): void {
     const key = readKey(call, 'public');
-    if (isPublic(result)) publicReads.add(key);
+    if (isPublic(result) && !isPerUser(call.target.servers[0])) publicReads.add(key);
     else publicReads.delete(key);
   }
 
@@ -64,7 +67,8 @@ export function coalesce(): Coalesced {
     const key = `${call.options.timeoutMs} ${publicReads.has(publicKey) ? publicKey : readKey(call, 'private')}`;
     const read = reads.get(key) ?? start(key, call, next);
     const result = await waitFor(read, call.signal);
-    const isForCaller = read.principal === call.caller.id || isPublic(result);
+    const mayShare = isPublic(result) && !isPerUser(read.server);
+    const isForCaller = read.principal === call.caller.id || mayShare;
     return isForCaller ? result : next(call); // The result is no longer public.
   }
 

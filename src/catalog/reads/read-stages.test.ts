@@ -17,7 +17,8 @@ function setting({ refuses = false } = {}) {
   const requests: string[] = [];
   let hidden: (target: Target) => boolean = () => false;
   const servers = {
-    shared: () => connection,
+    cacheable: () => connection,
+    hasUserCredentials: () => false,
     privateUserFor: async () => undefined,
     subscribe: async (_server: string, { uri }: { uri: string }) => {
       requests.push(`subscribe ${uri}`);

@@ -14,21 +14,25 @@ export interface ReadStageOptions extends Pick<FollowUpdatesOptions, 'visible'> 
 
 /** Builds the stages for reads and connects them to the notifications of servers about resources. */
 export function readStages({ servers, notifications, visible, clock = steadyClock }: ReadStageOptions) {
-  const cache = readCache({ connectionOf: servers.shared, clock });
-  const coalesced = coalesce();
+  const cache = readCache({ connectionOf: servers.cacheable, isPerUser: servers.hasUserCredentials, clock });
+  const coalesced = coalesce(servers.hasUserCredentials);
   const subscriptions = followUpdates({ servers, visible });
   notifications.on({ method: 'notifications/resources/list_changed' }, ({ server }) => {
-    cache.invalidate(server);
+    cache.invalidate({ server });
     coalesced.split(server);
   });
   notifications.on({ method: 'notifications/resources/updated' }, ({ server, params }) => {
-    cache.invalidate(server, typeof params.uri === 'string' ? params.uri : undefined);
+    cache.invalidate({ server, ...(typeof params.uri === 'string' && { uri: params.uri }) });
     coalesced.split(server);
     subscriptions.publish(server, params);
   });
-  // Reads on private connections are neither cached nor coalesced.
+  // A private connection caches reads only with per-user credentials, each for its own user.
   notifications.onPrivate(({ server, method, params }, user) => {
-    if (method === 'notifications/resources/updated') subscriptions.publish(server, params, user);
+    const { principal } = user;
+    if (method === 'notifications/resources/list_changed') cache.invalidate({ server, principal });
+    if (method !== 'notifications/resources/updated') return;
+    cache.invalidate({ server, principal, ...(typeof params.uri === 'string' && { uri: params.uri }) });
+    subscriptions.publish(server, params, user);
   });
   return {
     cache: cache.stage,

@@ -4,6 +4,7 @@ import type { Continuation, Handler, ResolvedCall, Result } from '../../core/cal
 import { HeddleError } from '../../core/errors.ts';
 import { type Clock, realTimer, steadyClock, type Timer } from '../../core/time.ts';
 import type { Servers } from '../../upstream/servers.ts';
+import { isSignInTool } from '../entries/sign-in-tool.ts';
 import { attempts, type Tried } from './attempt.ts';
 import type { BreakerPass } from './breaker.ts';
 import { inOrder } from './choose.ts';
@@ -18,6 +19,8 @@ export interface InvokeOptions {
   readonly priorityOf?: (server: string) => number;
   /** Counts a call to one server of a pool, or returns the error that refuses it. */
   readonly admitTo?: (server: string, call: ResolvedCall) => HeddleError | undefined;
+  /** Runs the tool for signing in to a server with per-user credentials. */
+  readonly signIn?: Handler<ResolvedCall>;
   readonly clock?: Clock;
   /** The clock of the metrics, which outlive this process. */
   readonly wallClock?: Clock;
@@ -91,6 +94,7 @@ export function invoke(options: InvokeOptions): Handler<ResolvedCall> {
     if (call.continuation) return continueAt(call, call.continuation);
     budget.count();
     const { servers } = call.target;
+    if (options.signIn && isSignInTool(call.target)) return options.signIn(call);
     if (servers.length === 1) return callOnly(servers[0], call);
     return callOneOf(inOrder(call, choosing), call.inputResponses ? withoutResponses(call) : call);
   };

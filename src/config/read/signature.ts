@@ -9,6 +9,10 @@ export function signatureOf(entry: ServerEntry): string {
     .digest('hex');
 }
 
+/** Returns the signature of the lists of an entry. With per-user credentials no list of other times counts. */
+export const listSignatureOf = (entry: ServerEntry): string =>
+  'oauth' in entry && entry.oauth?.credentials === 'user' ? `${signatureOf(entry)} user` : signatureOf(entry);
+
 function identityOf(entry: ServerEntry): readonly string[] {
   switch (entry.type) {
     case 'stdio':

@@ -19,11 +19,14 @@ export const capabilitiesOfUser = ({
 }: ConnectionUser): ClientCapabilities | undefined => capabilities;
 
 /** Returns the owner of the private connection that a call would use. */
-export const ownerOf = ({ caller, capabilities = caller.capabilities }: ConnectionUser): PrivateUser => ({
-  principal: caller.id,
-  capabilitySet: capabilitiesKey(capabilities),
-  era: caller.era ?? 'modern',
-});
+export const ownerOf = ({ caller, capabilities = caller.capabilities }: ConnectionUser): PrivateUser =>
+  privateUser(caller, capabilities);
+
+/** Without capabilities the era of the client makes no difference. */
+function privateUser({ id, era }: Pick<Caller, 'id' | 'era'>, capabilities?: ClientCapabilities): PrivateUser {
+  const capabilitySet = capabilitiesKey(capabilities);
+  return { principal: id, capabilitySet, era: capabilitySet === 0 ? 'modern' : (era ?? 'modern') };
+}
 
 /** Returns one string for each owner. */
 export const userKey = ({ principal, capabilitySet, era }: PrivateUser): string =>
@@ -37,4 +40,4 @@ export const isSameUser = (one: PrivateUser, other: PrivateUser): boolean =>
 
 /** Returns the key of the private user that a caller would be. */
 export const callerKey = (caller: Pick<Caller, 'id' | 'era'>, capabilities: ClientCapabilities | undefined): string =>
-  userKey({ principal: caller.id, capabilitySet: capabilitiesKey(capabilities), era: caller.era ?? 'modern' });
+  userKey(privateUser(caller, capabilities));

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../core/call.ts';
+import type { Caller, JsonObject } from '../../core/call.ts';
 import type { Finding } from '../../core/records/finding.ts';
 import type { ServerStatus } from '../../core/records/server-status.ts';
 import type { Servers } from '../servers.ts';
@@ -6,9 +6,15 @@ import { meaningfulLines } from '../transports/stderr-reason.ts';
 
 const MAX_QUOTE_CHARS = 200;
 
+/** The servers, and the caller whose credentials are checked where each caller has its own. */
+export interface ExaminedServer {
+  readonly servers: Servers;
+  readonly by?: Caller;
+}
+
 /** Connects one server and reports the outcome in one line. Throws NAME_UNKNOWN when it is not configured. */
-export async function checkServer(servers: Servers, name: string, signal: AbortSignal): Promise<Finding> {
-  const { status, stderrLines } = await connectAndList(servers, name, signal);
+export async function checkServer(examined: ExaminedServer, name: string, signal: AbortSignal): Promise<Finding> {
+  const { status, stderrLines } = await connectAndList(examined, name, signal);
   const finding = connectVerdict(status);
   if (status.state !== 'connected') return finding;
   const { tools = 0 } = status;
@@ -17,9 +23,9 @@ export async function checkServer(servers: Servers, name: string, signal: AbortS
 }
 
 /** Connects a server. Returns its status afterwards, the lines at the end of its stderr, and the counts of unexpected messages. */
-export async function connectAndList(servers: Servers, name: string, signal: AbortSignal) {
-  const statusNow = () => servers.status().find((one) => one.name === name);
-  const connection = await servers.connect(name, signal).catch((thrown) => {
+export async function connectAndList({ servers, by }: ExaminedServer, name: string, signal: AbortSignal) {
+  const statusNow = () => servers.status(by).find((one) => one.name === name);
+  const connection = await servers.connect(name, signal, by && { caller: by }).catch((thrown) => {
     if (!statusNow()) throw thrown;
     return undefined; // The status has the reason.
   });

@@ -8,15 +8,13 @@ import { findProgram } from '../../process/find-program.ts';
 import { unpassable } from '../../process/pid-namespace.ts';
 import type { Watchdog } from '../../process/watchdog.ts';
 import type { DroppedCounts } from '../../wire/peer.ts';
-import type { Servers } from '../servers.ts';
 import { childEnvironment } from '../transports/child-environment.ts';
-import { connectAndList, connectVerdict, count } from './check-server.ts';
+import { connectAndList, connectVerdict, count, type ExaminedServer } from './check-server.ts';
 import { reach } from './reach.ts';
 
 const MAX_QUOTED_LINES = 5;
 
-export interface Examination {
-  readonly servers: Servers;
+export interface Examination extends ExaminedServer {
   readonly watchdog: Watchdog;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly configOf: (name: string) => ServerConfig | undefined;
@@ -24,11 +22,11 @@ export interface Examination {
 
 /** Connects one server and reports all findings about it. Throws NAME_UNKNOWN when it is not configured. */
 export async function inspectServer(
-  { servers, watchdog, env, configOf }: Examination,
+  { watchdog, env, configOf, ...examined }: Examination,
   name: string,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
-  const { status, stderrLines, dropped } = await connectAndList(servers, name, signal);
+  const { status, stderrLines, dropped } = await connectAndList(examined, name, signal);
   // A disabled server is neither started nor reached, and its variables may be unset.
   if (status.state === 'disabled') return [connectVerdict(status)];
   const entry = configOf(name)?.entry;

@@ -44,3 +44,9 @@ export function withConnectDeadline<T>(
 
 export const unwanted = (server: string) =>
   new HeddleError('CALL_CANCELLED', `${server} was not connected: the connection is no longer wanted.`);
+
+/** The error of a server with per-user credentials that is used without a caller. */
+export const noSharedConnection = (server: string) =>
+  new HeddleError('AUTH_NEEDED', `${server} has no shared connection: each caller signs in with its own account.`, {
+    details: { server, credentials: 'user' },
+  });

@@ -2,11 +2,13 @@ import { abortable } from '../../core/async/abortable.ts';
 import { capabilitiesKey } from '../../core/call/client-capabilities.ts';
 import { type ConnectionUser, ownerOf, type PrivateUser } from '../../core/call/private-user.ts';
 import type { Caller, ResolvedCall, Result } from '../../core/call.ts';
-import type { Clock } from '../../core/time.ts';
+import type { ServerStatus } from '../../core/records/server-status.ts';
+import type { Clock, Timer } from '../../core/time.ts';
 import type { Connection } from '../connection.ts';
 import type { SuspendedCalls } from '../elicitation/suspended-calls.ts';
 import { resumeSuspended } from '../protocol/resume-suspended.ts';
 import { PrivateConnections } from './private/private-connections.ts';
+import { type UserSignIns, userSignIns } from './private/user-sign-ins.ts';
 import type { Server } from './server.ts';
 import type { ServerCache } from './server-cache.ts';
 import { type SoleUser, takesAnother } from './shared-connection.ts';
@@ -23,15 +25,27 @@ export interface Subscribed {
 export type UserWithCapabilities = Required<ConnectionUser>;
 
 /** The connections of all servers, shared and private. A client uses one connection for everything it does. */
-export interface ConnectionPool {
+export interface ConnectionPool extends UserSignIns {
+  /**
+   * Opens the shared connection, or with per-user credentials that of the user. Settles when the tools are listed.
+   * Throws NAME_UNKNOWN for a server that is not configured, or the error of the failed connect.
+   */
+  connect(name: string, signal: AbortSignal, user?: ConnectionUser): Promise<Connection>;
+  /** Returns the connection of `connect`, if it is open. */
+  connected(name: string, user?: ConnectionUser): Connection | undefined;
   /** Returns the open connection that this call may use. */
   ready(name: string, call: ConnectionUser): Connection | undefined;
   /** Returns the connection that this call may use; opens one when there is none. */
   connectionFor(name: string, call: ConnectionUser, signal: AbortSignal): Promise<Connection>;
   /** Continues a suspended call with the input responses of `call`. Throws INPUT_INVALID for an unknown ticket. */
   resume(call: ResolvedCall): Promise<Result>;
-  /** Returns the open shared connection, if this call uses it. */
-  shared(name: string, call: ConnectionUser): Connection | undefined;
+  /**
+   * Returns the open connection that this call uses, if its reads may be cached: the shared one, or with per-user
+   * credentials that of the caller.
+   */
+  cacheable(name: string, call: ConnectionUser): Connection | undefined;
+  /** Tests whether each caller of a server has credentials, lists and connections of its own. */
+  hasUserCredentials(name: string): boolean;
   /** Connects a server; returns whose private connection a call uses, or undefined for the shared one. */
   privateUserFor(name: string, call: ConnectionUser, signal: AbortSignal): Promise<PrivateUser | undefined>;
   /** Fetches the lists that a caller sees and that are known to have changed; undefined when there are none. */
@@ -50,6 +64,8 @@ export interface ConnectionPool {
 /** The pool as `openServers` sees it: with the upkeep of private connections. */
 export interface OwnedConnectionPool extends ConnectionPool {
   privateCount(server: Server): number;
+  /** Returns the status of a server as this caller sees it. */
+  statusFor(server: Server, caller: Caller): ServerStatus;
   /** Opens the private connections that have subscriptions and were lost. */
   restoreSubscribed(server: Server): void;
   /** Closes private connections that have been idle for 5 minutes. */
@@ -63,6 +79,7 @@ export interface ConnectionPoolOptions {
   readonly suspendedCalls: SuspendedCalls;
   readonly user: SoleUser | undefined;
   readonly clock: Clock;
+  readonly timer: Timer;
   readonly find: (name: string) => Server | undefined;
   /** Uses a server, and its successor when a newer configuration replaced it meanwhile. */
   readonly using: <T>(name: string, signal: AbortSignal, use: (server: Server) => Promise<T>) => Promise<T>;
@@ -73,18 +90,20 @@ export interface ConnectionPoolOptions {
 }
 
 export function connectionPool(options: ConnectionPoolOptions): OwnedConnectionPool {
-  const { cache, suspendedCalls, user: only, clock, find, using, onOpened, closing } = options;
+  const { cache, suspendedCalls, user: only, clock, timer, find, using, onOpened, closing } = options;
   const privates = new PrivateConnections({ clock, onOpened });
 
   /** Returns the shared connection if the user belongs there (`canUseSharedConnection`), else a private one. */
   function readyOn(server: Server, call: ConnectionUser): Connection | undefined {
     const shared = server.connection;
+    if (server.privately.users) return privates.ready(server.privately, call);
     const isShared = !shared || (server.usesShared(call) && takesAnother(shared, only));
     return isShared ? shared : privates.ready(server.privately, call);
   }
 
   const connectionFor: ConnectionPool['connectionFor'] = (name, call, signal) =>
     using(name, signal, async (server) => {
+      if (server.privately.users) return privates.open(server.privately, call, signal);
       const shared = await server.connect(signal);
       const ready = readyOn(server, call);
       if (ready) return ready;
@@ -95,20 +114,37 @@ export function connectionPool(options: ConnectionPoolOptions): OwnedConnectionP
       });
     });
 
+  const connect: ConnectionPool['connect'] = (name, signal, user) =>
+    using(name, signal, async (server) => {
+      const { privately } = server;
+      if (!privately.users || !user) return server.connect(signal);
+      const connection = await privates.open(privately, user, signal);
+      await abortable(privates.ensureFeed(privately, user)?.listed ?? Promise.resolve(), signal);
+      return connection;
+    });
+
+  function connectedTo(server: Server | undefined, user: ConnectionUser | undefined): Connection | undefined {
+    if (!server?.privately.users) return server?.connection;
+    return user && privates.peek(server.privately, user);
+  }
+
   return {
     connectionFor,
+    connect,
+    connected: (name, user) => connectedTo(find(name), user),
+    hasUserCredentials: (name) => find(name)?.privately.users !== undefined,
     resume: (call) => resumeSuspended(suspendedCalls, call),
     ready(name, call) {
       const server = find(name);
       return server && readyOn(server, call);
     },
-    shared(name, call) {
+    cacheable(name, call) {
       const server = find(name);
-      return server?.usesShared(call) ? server.connection : undefined;
+      return server?.privately.users || server?.usesShared(call) ? connectedTo(server, call) : undefined;
     },
     privateUserFor: (name, call, signal) =>
       using(name, signal, async (server) => {
-        await server.connect(signal);
+        if (!server.privately.users) await server.connect(signal);
         if (!server.usesShared(call)) await connectionFor(name, call, signal);
         return server.usesShared(call) ? undefined : ownerOf(call);
       }),
@@ -117,6 +153,26 @@ export function connectionPool(options: ConnectionPoolOptions): OwnedConnectionP
       if (!server) return undefined;
       return server.usesShared(user) ? server.settleLists() : privates.ensureFeed(server.privately, user)?.settle();
     },
+    ...subscribing({ find, using, connectionFor, privates }),
+    ...toolDiscovery({ find, privates, cache, closing }),
+    ...userSignIns({ find, open: (name, user, signal) => connect(name, signal, user), privates, timer, closing }),
+    ...upkeepOf(privates, (name, user) => connectionFor(name, user, closing)),
+  };
+}
+
+interface SubscribingOptions extends Pick<ConnectionPoolOptions, 'find' | 'using'> {
+  readonly connectionFor: ConnectionPool['connectionFor'];
+  readonly privates: PrivateConnections;
+}
+
+/** Subscribes on the connections that calls use. */
+function subscribing({
+  find,
+  using,
+  connectionFor,
+  privates,
+}: SubscribingOptions): Pick<ConnectionPool, 'subscribe' | 'unsubscribe'> {
+  return {
     subscribe: (name, { uri, user }, signal) =>
       using(name, signal, async (server) => {
         await (user ? connectionFor(name, user, signal) : server.connect(signal));
@@ -127,15 +183,30 @@ export function connectionPool(options: ConnectionPoolOptions): OwnedConnectionP
       const server = find(name);
       if (server) await subscriptionsOf(server, user).remove(uri, signal);
     },
-    ...toolDiscovery({ find, privates, cache, closing }),
+  };
+}
+
+type Upkeep = Omit<OwnedConnectionPool, keyof ConnectionPool>;
+
+/** Returns the upkeep of private connections. */
+function upkeepOf(
+  privates: PrivateConnections,
+  open: (name: string, user: ConnectionUser) => Promise<unknown>,
+): Upkeep {
+  return {
     privateCount: (server) => privates.count(server.privately),
+    statusFor: ({ privately, status }, caller) =>
+      privately.users?.statusFor(status, caller, (user) => privates.peek(privately, user)) ?? status,
     restoreSubscribed({ name, privately, subscriptions }) {
       for (const user of subscriptions.wanted()) {
-        if (!privates.ensureFeed(privately, user)) connectionFor(name, user, closing).catch(() => {});
+        if (!privates.ensureFeed(privately, user)) open(name, user).catch(() => {});
       }
     },
     sweep: () => privates.sweep(),
-    endPrivate: (server, how) => privates.end(server.privately, how),
+    endPrivate(server, how) {
+      server.privately.users?.clear();
+      return privates.end(server.privately, how);
+    },
   };
 }
 
@@ -181,6 +252,7 @@ function toolDiscovery({ find, privates, cache, closing }: ToolDiscoveryOptions)
     needsConnection(name, caller) {
       const server = find(name);
       if (!server || server.connection) return false;
+      if (server.privately.users) return !server.privately.users.isListed({ caller });
       return !cache.has(server.plan, capabilitiesKey(caller.capabilities));
     },
   };

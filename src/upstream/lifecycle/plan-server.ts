@@ -1,5 +1,5 @@
 import type { ServerConfig } from '../../config/config.ts';
-import { signatureOf } from '../../config/read/signature.ts';
+import { listSignatureOf } from '../../config/read/signature.ts';
 import { TREATMENT_DEFAULTS } from '../../config/schema/defaults.ts';
 import type { RemoteEntry, ServerEntry, StdioEntry } from '../../config/schema/schema.ts';
 import type { JsonObject } from '../../core/call.ts';
@@ -42,7 +42,7 @@ export function planServer(config: ServerConfig, options: PlanOptions): ServerPl
     credentials: credentialsOf(entry),
     // Computed on access: of hundreds of servers few are started, and fewer change.
     get signature() {
-      return entry ? signatureOf(entry) : '';
+      return entry ? listSignatureOf(entry) : '';
     },
     get revision() {
       return canonicalJson({ scope, entry, problem: config.problem?.message } as unknown as JsonObject);

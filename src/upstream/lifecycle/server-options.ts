@@ -24,6 +24,8 @@ export interface ServerOptions {
   /** Receives each list of a private connection, for its user alone. */
   readonly onPrivateList: (user: PrivateUser, kind: ListKind, items: readonly JsonObject[]) => void;
   readonly onPrivateEnd: (user: PrivateUser) => void;
+  /** Called when a user of a server with per-user credentials has to sign in. Its lists are no longer valid. */
+  readonly onSignInNeeded: (user: PrivateUser) => void;
   /** `user` is given for a notification on a private connection. */
   readonly onNotification: (method: string, params: JsonObject, user?: PrivateUser) => void;
 }

@@ -8,7 +8,7 @@ import { backoffMs } from '../../core/time.ts';
 import type { Era } from '../../wire/mcp.ts';
 import type { Connection, ConnectOptions, ListKind } from '../connection.ts';
 import type { CapabilityLists } from './capability-lists.ts';
-import { unwanted, withConnectDeadline } from './connect-deadline.ts';
+import { noSharedConnection, unwanted, withConnectDeadline } from './connect-deadline.ts';
 import { describeServer, eventsBetween } from './describe-server.ts';
 import { drainingConnections } from './draining.ts';
 import { connectionDropped, type Health, watchHealth } from './health.ts';
@@ -107,6 +107,7 @@ export class Server {
   /** Returns the open shared connection, or waits for the running attempt or a new one. An abort ends the wait, not the attempt. */
   connect(signal: AbortSignal): Promise<Connection> {
     if (this.#shared) return Promise.resolve(this.#shared.connection);
+    if (this.privately.users && !('error' in this.#state)) return Promise.reject(noSharedConnection(this.name));
     // Starts nothing for a caller that has gone.
     if (signal.aborted) return Promise.reject(unwanted(this.name));
     this.#on({ kind: 'wanted', at: this.#options.time.clock() });

@@ -21,7 +21,7 @@ function owner(
     plan: planOf({ connect }),
     connections,
     follow: () => undefined,
-    async openConnection({ capabilities = NO_CAPABILITIES }, onNotification) {
+    async openConnection({ capabilities = NO_CAPABILITIES }, { onNotification }) {
       const connection = await connect({
         server: name,
         signal,
@@ -87,9 +87,9 @@ it('rejects all waiting calls when an opening fails, and tries again after delay
   let openings = 0;
   const flaky: ConnectionOwner = {
     ...demo,
-    openConnection(user, onNotification) {
+    openConnection(user, events) {
       openings++;
-      return fails ? Promise.reject(new Error('no')) : demo.openConnection(user, onNotification);
+      return fails ? Promise.reject(new Error('no')) : demo.openConnection(user, events);
     },
   };
   const opens = [connections.open(flaky, callOf('a'), signal), connections.open(flaky, callOf('a'), signal)];

@@ -1,18 +1,29 @@
 import { abortable } from '../../../core/async/abortable.ts';
-import { type ConnectionUser, isSameUser, ownerOf, type PrivateUser } from '../../../core/call/private-user.ts';
+import { type ConnectionUser, ownerOf, type PrivateUser, userKey } from '../../../core/call/private-user.ts';
 import type { JsonObject } from '../../../core/call.ts';
 import { UpstreamError } from '../../../core/errors.ts';
 import type { Clock } from '../../../core/time.ts';
 import type { Connection, ConnectOptions } from '../../connection.ts';
 import { type DrainingConnections, drainingConnections } from '../draining.ts';
 import type { ServerPlan } from '../plan-server.ts';
+import { type OpenFailures, openFailures } from './open-failures.ts';
 import type { PrivateFeed } from './private-feed.ts';
+
+/** The events of a private connection. */
+export interface PrivateEvents {
+  readonly onNotification: ConnectOptions['onNotification'];
+  /**
+   * Takes a connection whose credential was refused out of use. Returns false if it was out of use before: the refusal
+   * is older than the last sign-in.
+   */
+  readonly onRefused: () => boolean;
+}
 
 /** The server that private connections belong to, and how to open one more. */
 export interface ConnectionOwner {
   readonly name: string;
-  readonly plan: Pick<ServerPlan, 'reconnect'>;
-  openConnection(user: ConnectionUser, onNotification: ConnectOptions['onNotification']): Promise<Connection>;
+  readonly plan: Pick<ServerPlan, 'reconnect' | 'local' | 'credentials'>;
+  openConnection(user: ConnectionUser, events: PrivateEvents): Promise<Connection>;
   /** Begins to follow lists, subscriptions and notifications of a private connection. */
   follow(user: ConnectionUser, connection: Connection): PrivateFeed | undefined;
 }
@@ -33,37 +44,49 @@ interface PrivateConnection {
 
 export interface PrivateConnectionsOptions {
   readonly clock: Clock;
+  /** The most connections with a child process, in all and of one principal; 64 and 8 unless given. */
   readonly max?: number;
   readonly maxPerPrincipal?: number;
+  /** The most connections without a child process; 1,000 unless given. */
+  readonly maxWithoutProcess?: number;
   readonly onOpened?: (server: string) => void;
 }
 
 const MAX_CONNECTIONS = 64;
 const MAX_PER_PRINCIPAL = 8;
+const MAX_WITHOUT_PROCESS = 1000;
+// A user has one connection without a process. More are opened only for a server whose requests name no call.
+const MAX_OF_USER = 8;
+const NONE: readonly PrivateConnection[] = [];
 const IDLE_MS = 300_000;
 // A user at a terminal reads and thinks between two commands, and expects the same page of a browser.
 const COMMAND_IDLE_MS = 3_600_000;
 const NEVER = new AbortController().signal;
 
 /**
- * Connections that belong to one principal each, so that a request of a legacy server can reach only the user it is
- * about. A principal has one per capability set: the server receives exactly the capabilities of that client.
+ * Connections that belong to one principal each: a request of a legacy server can reach only the user it is about, and
+ * a server with per-user credentials gets those of the caller. A principal has one per server and capability set: the
+ * server receives exactly the capabilities of that client.
  */
 export class PrivateConnections {
   readonly #clock: Clock;
   readonly #max: number;
   readonly #maxPerPrincipal: number;
+  readonly #maxWithoutProcess: number;
   readonly #onOpened: (server: string) => void;
   readonly #entries = new Set<PrivateConnection>();
+  readonly #byUser = new WeakMap<ConnectionOwner, Map<string, readonly PrivateConnection[]>>();
   // Servers that once sent a request without saying during which call: each connection gets one call at a time.
   readonly #unrelated = new WeakSet<ConnectionOwner>();
   readonly #draining = new WeakMap<ConnectionOwner, DrainingConnections>();
-  readonly #failures = new WeakMap<ConnectionOwner, { readonly thrown: unknown; readonly at: number }>();
+  readonly #failures: OpenFailures;
 
   constructor(options: PrivateConnectionsOptions) {
     this.#clock = options.clock;
+    this.#failures = openFailures(options.clock);
     this.#max = options.max ?? MAX_CONNECTIONS;
     this.#maxPerPrincipal = options.maxPerPrincipal ?? MAX_PER_PRINCIPAL;
+    this.#maxWithoutProcess = options.maxWithoutProcess ?? MAX_WITHOUT_PROCESS;
     this.#onOpened = options.onOpened ?? (() => {});
   }
 
@@ -84,25 +107,25 @@ export class PrivateConnections {
     }
   }
 
+  /** Returns an open connection of this user, without the right to send a call on it. */
+  peek(owner: ConnectionOwner, user: ConnectionUser): Connection | undefined {
+    return this.#of(owner, user).find(({ connection }) => connection)?.connection;
+  }
+
   count(owner: ConnectionOwner): number {
     return this.#filter((entry) => entry.owner === owner).length;
   }
 
   /** Returns the lists and subscriptions on the private connection of a user, if it is open. */
   feedOf(owner: ConnectionOwner, user: ConnectionUser): PrivateFeed | undefined {
-    const own = ownerOf(user);
-    for (const entry of this.#entries) {
-      if (entry.owner === owner && entry.feed && isSameUser(entry.user, own)) return entry.feed;
-    }
-    return undefined;
+    return this.#of(owner, user).find(({ feed }) => feed)?.feed;
   }
 
   /** Returns the feed of a user; begins to follow an open connection of theirs when there is none. */
   ensureFeed(owner: ConnectionOwner, user: ConnectionUser): PrivateFeed | undefined {
     const known = this.feedOf(owner, user);
     if (known) return known;
-    const own = ownerOf(user);
-    const [open] = this.#filter((entry) => entry.owner === owner && !!entry.connection && isSameUser(entry.user, own));
+    const open = this.#of(owner, user).find(({ connection }) => connection);
     if (open) this.#follow(open);
     return open?.feed;
   }
@@ -116,6 +139,12 @@ export class PrivateConnections {
     }
   }
 
+  /** Forgets the failures of this user, and ends its connections after the calls in flight. */
+  async renew(owner: ConnectionOwner, user: ConnectionUser): Promise<void> {
+    this.#failures.delete(owner, user);
+    await Promise.all(this.#of(owner, user).map((entry) => this.#release(entry, 'drain')));
+  }
+
   /** Ends all connections of a server: at once, or after the calls in flight. */
   async end(owner: ConnectionOwner, how: 'close' | 'drain'): Promise<void> {
     const ended = this.#filter((entry) => entry.owner === owner).map((entry) => this.#release(entry, how));
@@ -127,10 +156,28 @@ export class PrivateConnections {
     return [...this.#entries].filter(isWanted);
   }
 
+  #of(owner: ConnectionOwner, user: ConnectionUser): readonly PrivateConnection[] {
+    return this.#byUser.get(owner)?.get(userKey(ownerOf(user))) ?? NONE;
+  }
+
+  #insert(entry: PrivateConnection): void {
+    const { owner, user } = entry;
+    const users = this.#byUser.get(owner) ?? new Map<string, readonly PrivateConnection[]>();
+    this.#byUser.set(owner, users.set(userKey(user), [...(users.get(userKey(user)) ?? NONE), entry]));
+    this.#entries.add(entry);
+  }
+
+  #delete(entry: PrivateConnection): boolean {
+    const users = this.#byUser.get(entry.owner);
+    const key = userKey(entry.user);
+    const others = users?.get(key)?.filter((other) => other !== entry) ?? NONE;
+    if (others.length === 0) users?.delete(key);
+    else users?.set(key, others);
+    return this.#entries.delete(entry);
+  }
+
   #find(owner: ConnectionOwner, user: ConnectionUser): PrivateConnection | undefined {
-    const own = ownerOf(user);
-    for (const entry of this.#entries) {
-      if (entry.owner !== owner || !isSameUser(entry.user, own)) continue;
+    for (const entry of this.#of(owner, user)) {
       if (entry.connection?.sendsUnrelatedRequests()) this.#unrelated.add(owner);
       if (!this.#unrelated.has(owner) || !isBusy(entry)) return entry;
     }
@@ -145,20 +192,25 @@ export class PrivateConnections {
   }
 
   #add(owner: ConnectionOwner, openedFor: ConnectionUser): PrivateConnection {
-    const failed = this.#failures.get(owner);
-    if (failed && this.#clock() - failed.at < owner.plan.reconnect.delayMs) throw failed.thrown;
-    this.#makeRoom(owner, openedFor.caller.id);
-    const onNotification = (method: string, params: JsonObject) => entry.feed?.onNotification(method, params);
-    const opening = owner.openConnection(openedFor, onNotification);
+    this.#failures.check(owner, openedFor);
+    this.#makeRoom(owner, openedFor);
+    const opening = owner.openConnection(openedFor, {
+      onNotification: (method: string, params: JsonObject) => entry.feed?.onNotification(method, params),
+      onRefused: () => {
+        const isInUse = this.#entries.has(entry);
+        if (isInUse) void this.#release(entry, 'drain');
+        return isInUse;
+      },
+    });
     const identity = { owner, openedFor, user: ownerOf(openedFor), opening };
     const unused = { feed: undefined, connection: undefined, openedAt: 0, claims: 1, usedAt: 0 };
     const entry: PrivateConnection = { ...identity, ...unused };
-    this.#entries.add(entry);
+    this.#insert(entry);
     opening.then(
       (connection) => {
         entry.connection = connection;
         this.#onOpened(owner.name);
-        this.#failures.delete(owner);
+        this.#failures.delete(owner, openedFor);
         entry.openedAt = entry.usedAt = this.#clock();
         unclaimSoon(entry);
         this.#follow(entry);
@@ -166,7 +218,7 @@ export class PrivateConnections {
       },
       (thrown: unknown) => {
         // A connection that was released while it opened failed for that reason.
-        if (this.#entries.delete(entry)) this.#failures.set(owner, { thrown, at: this.#clock() });
+        if (this.#delete(entry)) this.#failures.add(owner, openedFor, thrown);
       },
     );
     return entry;
@@ -180,7 +232,7 @@ export class PrivateConnections {
   }
 
   #lost(entry: PrivateConnection): void {
-    if (!this.#entries.delete(entry)) return;
+    if (!this.#delete(entry)) return;
     const lived = this.#clock() - entry.openedAt;
     const isWanted = entry.feed?.isWanted() && lived >= entry.owner.plan.reconnect.delayMs;
     this.#unfollow(entry);
@@ -196,13 +248,19 @@ export class PrivateConnections {
     this.ensureFeed(entry.owner, entry.openedFor);
   }
 
-  #makeRoom({ name }: ConnectionOwner, principal: string): void {
-    const own = this.#filter(({ user }) => user.principal === principal);
-    if (own.length >= this.#maxPerPrincipal && !this.#releaseOne(own)) {
-      throw full(name, `${principal} has ${this.#maxPerPrincipal} private connections, all in use`);
+  #makeRoom(owner: ConnectionOwner, user: ConnectionUser): void {
+    const { name, plan } = owner;
+    const { id: principal } = user.caller;
+    const all = this.#filter((entry) => entry.owner.plan.local === plan.local);
+    const own = plan.local ? all.filter((entry) => entry.user.principal === principal) : this.#of(owner, user);
+    const most = plan.local
+      ? { all: this.#max, own: this.#maxPerPrincipal }
+      : { all: this.#maxWithoutProcess, own: MAX_OF_USER };
+    if (own.length >= most.own && !this.#releaseOne(own)) {
+      throw full(name, `${principal} has ${most.own} private connections, all in use`);
     }
-    if (this.#entries.size >= this.#max && !this.#releaseOne([...this.#entries])) {
-      throw full(name, `all ${this.#max} private connections are in use`);
+    if (all.length >= most.all && !this.#releaseOne(all)) {
+      throw full(name, `all ${most.all} private connections are in use`);
     }
   }
 
@@ -215,7 +273,7 @@ export class PrivateConnections {
   }
 
   async #release(entry: PrivateConnection, how: 'close' | 'drain'): Promise<void> {
-    this.#entries.delete(entry);
+    this.#delete(entry);
     this.#unfollow(entry);
     const connection = await entry.opening.catch(() => undefined);
     await (how === 'close' ? connection?.close() : this.#drainingOf(entry.owner).add(connection));

@@ -1,48 +1,30 @@
-import { NO_CAPABILITIES } from '../../../core/call/client-capabilities.ts';
-import { type ConnectionUser, capabilitiesOfUser, ownerOf } from '../../../core/call/private-user.ts';
-import { HeddleError, UpstreamError } from '../../../core/errors.ts';
+import { type ConnectionUser, ownerOf } from '../../../core/call/private-user.ts';
+import { UpstreamError } from '../../../core/errors.ts';
 import type { Era } from '../../../wire/mcp.ts';
-import type { Connection, ConnectOptions } from '../../connection.ts';
-import type { RefreshListsOptions } from '../refresh-lists.ts';
-import type { ServerDefinitions } from '../server-definitions.ts';
-import type { ServerOptions } from '../server-options.ts';
+import type { Connection } from '../../connection.ts';
 import { canUseSharedConnection } from '../shared-connection.ts';
-import type { ConnectionOwner } from './private-connections.ts';
+import { connectFor, type PrivateConnectorOptions } from './connect-for.ts';
+import type { ConnectionOwner, PrivateEvents } from './private-connections.ts';
 import { type PrivateFeed, privateFeed } from './private-feed.ts';
-
-interface PrivateConnectorOptions extends Pick<RefreshListsOptions, 'clock' | 'timer' | 'signal'> {
-  readonly options: ServerOptions;
-  readonly definitions: ServerDefinitions;
-  /** Returns the shared connection if it is open. */
-  readonly shared: () => Connection | undefined;
-  readonly handlers: Pick<ConnectOptions, 'onTrouble' | 'onAuthNeeded'>;
-  readonly withDeadline: <T>(task: (signal: AbortSignal) => Promise<T>) => Promise<T>;
-}
+import type { ServerUsers } from './server-users.ts';
+import { userConnector } from './user-connector.ts';
 
 /** Opens the private connections of one server, and passes their lists and notifications on to their users. */
 export interface PrivateConnector extends ConnectionOwner {
   /** Tests whether a user belongs on the shared connection. Uses the cached era while there is no connection. */
   usesShared(user: ConnectionUser): boolean;
+  /** The users of a server with per-user credentials, which has no shared connection. */
+  readonly users?: ServerUsers;
 }
 
-export function privateConnector(connector: PrivateConnectorOptions): PrivateConnector {
-  const { options, definitions, shared, handlers, withDeadline } = connector;
+export const privateConnector = (connector: PrivateConnectorOptions): PrivateConnector =>
+  connector.options.plan.credentials === 'user' ? userConnector(connector) : besideShared(connector);
+
+/** Opens the private connections of a server that also has a shared one. */
+function besideShared(connector: PrivateConnectorOptions): PrivateConnector {
+  const { options, definitions, shared } = connector;
   const { plan } = options;
   const cachedEra = () => definitions.era.known();
-
-  function connect(
-    user: ConnectionUser,
-    onNotification: ConnectOptions['onNotification'],
-    era = cachedEra(),
-  ): Promise<Connection> {
-    const { connect, name: server } = plan;
-    if (HeddleError.is(connect)) return Promise.reject(connect);
-    const urlTransport = definitions.urlTransport();
-    const { caller } = user;
-    const capabilities = capabilitiesOfUser(user) ?? NO_CAPABILITIES;
-    const options = { ...handlers, server, caller, known: era, urlTransport, capabilities, onNotification };
-    return withDeadline((signal) => connect({ ...options, signal }));
-  }
 
   // The shared connection on which the server turned out to speak the modern era alone.
   let modernOnlyOn: Connection | undefined;
@@ -57,12 +39,9 @@ export function privateConnector(connector: PrivateConnectorOptions): PrivateCon
   }
 
   /** Opens a legacy connection to a server whose shared connection is modern. */
-  async function connectLegacy(
-    user: ConnectionUser,
-    onNotification: ConnectOptions['onNotification'],
-  ): Promise<Connection> {
+  async function connectLegacy(user: ConnectionUser, { onNotification }: PrivateEvents): Promise<Connection> {
     const sharedBefore = shared();
-    const connection = await connect(user, onNotification, 'legacy');
+    const connection = await connectFor(connector, user, { onNotification, known: 'legacy' });
     if (connection.agreement.era === 'legacy') return connection;
     modernOnlyOn = sharedBefore;
     await connection.close();
@@ -73,10 +52,11 @@ export function privateConnector(connector: PrivateConnectorOptions): PrivateCon
     name: plan.name,
     plan,
     usesShared: (user) => usesShared(user),
-    openConnection(user, onNotification) {
+    openConnection(user, events) {
+      const { onNotification } = events;
       return (shared()?.agreement.era ?? cachedEra()) === 'modern'
-        ? connectLegacy(user, onNotification)
-        : connect(user, onNotification);
+        ? connectLegacy(user, events)
+        : connectFor(connector, user, { onNotification, known: cachedEra() });
     },
     follow: (user, connection) =>
       usesShared(user, connection.agreement.era) ? undefined : followPrivate(user, connection, connector),

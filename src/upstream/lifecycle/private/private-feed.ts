@@ -7,6 +7,8 @@ export interface PrivateFeedOptions extends Pick<RefreshListsOptions, 'clock' | 
   readonly subscriptions: Subscriptions;
   readonly onList: (kind: ListKind, items: readonly JsonObject[]) => void;
   readonly onNotification: (method: string, params: JsonObject) => void;
+  /** Receives the failure of a list. */
+  readonly onFailure?: (thrown: unknown) => void;
   readonly onEnd: () => void;
 }
 
@@ -24,10 +26,13 @@ export interface PrivateFeed {
 
 /** Follows what changes on a private connection until `end` is called. */
 export function privateFeed(connection: Connection, options: PrivateFeedOptions): PrivateFeed {
-  const { subscriptions, onNotification, onEnd, ...refresh } = options;
-  const lists = refreshLists({ ...refresh, onFailure() {} });
+  const { subscriptions, onNotification, onFailure = () => {}, onEnd, ...refresh } = options;
+  const lists = refreshLists({ ...refresh, onFailure: (_, thrown) => onFailure(thrown) });
   // A first list that fails is fetched again, like after a change.
-  const retry = () => lists.onNotification('notifications/tools/list_changed');
+  const retry = (thrown: unknown) => {
+    onFailure(thrown);
+    lists.onNotification('notifications/tools/list_changed');
+  };
   let isListed = false;
   const listed = lists
     .begin(connection, refresh.signal)
