@@ -9,7 +9,7 @@ import type { Category, Features, Hit, Page } from './core/records/listing.ts';
 import type { MetricsRow } from './core/records/metrics.ts';
 import type { NotificationFilter, NotificationHandler } from './core/records/notification.ts';
 import type { Change, ServerStatus } from './core/records/server-status.ts';
-import type { BegunSignIn, ForgottenSignIn, OpenRedirect, SignIn } from './core/records/sign-in.ts';
+import type { BegunSignIn, ForgottenSignIn, OpenRedirect, RekeyedVault, SignIn } from './core/records/sign-in.ts';
 
 /**
  * The interface between front ends and everything behind them. This file has types only.
@@ -52,6 +52,7 @@ export interface Heddle {
     unregister(by: Caller, name: string): Promise<void>;
   };
   readonly access: Access;
+  readonly signIns: SignIns;
   readonly traces: {
     /** Returns statistics per tool (default) or per server, the most called first. */
     stats(by: Caller, since: number, per?: 'tool' | 'server'): Promise<readonly CallStats[]>;
@@ -118,6 +119,8 @@ export interface SignIns {
   cancel(by: Caller, server: string, state: string): Promise<void>;
   /** Removes the tokens, and revokes them if the authorization server supports that. */
   forget(by: Caller, server: string, signal: AbortSignal): Promise<ForgottenSignIn>;
+  /** Seals all credentials with the key that is chosen now. Requires the role `owner`. */
+  rekey(by: Caller): Promise<RekeyedVault>;
 }
 
 export interface BeginSignInOptions {

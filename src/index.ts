@@ -8,6 +8,7 @@ import { capabilitiesOfHost, HOOK_KEYS, type HostOptions } from './library/host-
 import { CALL_KEYS, type CallOptions, type CallResult, PROGRAM, send, toLibraryCall } from './library/library-call.ts';
 import type { CallToolResult } from './library/mcp-results.ts';
 import { listAll, type ResourceApi, resourceApi } from './library/resource-api.ts';
+import { type SignInApi, signInApi } from './library/sign-in-api.ts';
 import { type HeddleOptions, openHeddle as open } from './open-heddle.ts';
 import type { InProcessServer } from './upstream/lifecycle/programmatic-servers.ts';
 
@@ -25,6 +26,14 @@ export type {
   ServerEvent,
   ServerStatus,
 } from './core/records/server-status.ts';
+export type {
+  BegunSignIn,
+  ForgottenSignIn,
+  OpenRedirect,
+  RedirectNeed,
+  SignIn,
+  SignInState,
+} from './core/records/sign-in.ts';
 export type { SignalOptions } from './library/check-options.ts';
 export type {
   Elicitation,
@@ -62,6 +71,7 @@ export type {
   ServerFilter,
   Update,
 } from './library/resource-api.ts';
+export type { BeginOptions, FinishOptions, SignInApi } from './library/sign-in-api.ts';
 export type { InProcessServer, InProcessTransport } from './upstream/lifecycle/programmatic-servers.ts';
 
 /** Options of `openHeddle`, and the functions that answer input requests of servers. */
@@ -158,6 +168,7 @@ export interface HeddleClient extends ResourceApi, AsyncDisposable {
     /** Removes a registered server after its calls in flight have ended. */
     unregister(name: string): Promise<void>;
   };
+  readonly signIns: SignInApi;
   /** Reads changes of servers, the catalog and the configuration from now on, until the signal aborts or Heddle closes. */
   changes(options?: SignalOptions): AsyncIterable<Change>;
   /**
@@ -224,6 +235,7 @@ export async function openHeddle(openOptions?: OpenOptions): Promise<HeddleClien
       update: (name, server) => heddle.servers.update(PROGRAM, name, server),
       unregister: (name) => heddle.servers.unregister(PROGRAM, name),
     },
+    signIns: signInApi(heddle),
     changes(changesOptions) {
       const { signal = never() } = checkOptions('changes', changesOptions, SIGNAL_KEYS);
       return heddle.changes(PROGRAM, signal);

@@ -21,6 +21,12 @@ export async function openSecretStore(env: Environment = process.env): Promise<S
   return openSecrets({ home: homeFolder(env), env });
 }
 
+/** Opens an http(s) URL in the user's browser. Returns false if there is none. */
+export async function openBrowser(url: string, env: Environment = process.env): Promise<boolean> {
+  const { openUrl } = await import('./process/open-url.ts');
+  return openUrl(url, { env });
+}
+
 /** Opens Heddle. Only servers with `autoConnect` are started now. */
 export async function openHeddle(options: HeddleOptions = {}): Promise<Heddle> {
   const { env = process.env, clock = steadyClock } = options;

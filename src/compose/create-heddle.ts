@@ -31,6 +31,7 @@ import type { Environment, HeddleOptions } from './heddle-options.ts';
 import { profileNames } from './profile-names.ts';
 import type { RegisteredServers } from './registered-servers.ts';
 import { signInCall } from './sign-in-call.ts';
+import { signIns } from './sign-ins.ts';
 
 /** The open parts of a Heddle. */
 export interface RunningParts {
@@ -53,7 +54,7 @@ export interface RunningParts {
 
 /** Builds the Heddle object over open parts. `shutDown` closes them; it runs once. */
 export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>): Heddle {
-  const { active, store, changes, catalog, servers, metrics, wallClock } = parts;
+  const { active, store, changes, catalog, servers, wallClock } = parts;
   const decide: Decide = (caller, target, sent) => active().decide(caller, target, sent);
   const view = {
     catalog,
@@ -96,21 +97,13 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
     ...waiting(parts.options.listWaitMs ?? LIST_WAIT_MS),
     waiting,
     access: access({ store, config: () => active().config, clock: wallClock }),
+    signIns: signIns({ ...parts, serverVisible: view.serverVisible }),
     servers: administration({ ...parts, clock: wallClock, audit: store.audit, policy: () => active().policy }),
-    traces: {
-      async stats(by, since, per = 'tool') {
-        requireRole(by, ['owner', 'operator', 'auditor']);
-        return store.traces.stats(since, per === 'tool' ? 'name' : 'server');
-      },
-    },
     async approvalCounts(by) {
       const { countApprovals } = await import('./approval-counts.ts');
       return countApprovals(parts, by);
     },
-    async metrics(by) {
-      requireRole(by, ['owner', 'operator', 'auditor']);
-      return metrics.rows();
-    },
+    ...measurementsOf(parts),
     ...configurationOf(active),
     changes: changesFor(changes, view.serverVisible),
     onNotification(by, filter, handler) {
@@ -124,6 +117,25 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
     close() {
       closing ??= shutDown();
       return closing;
+    },
+  };
+}
+
+/** Shows how calls have ended. */
+function measurementsOf({
+  store,
+  metrics,
+}: Pick<RunningParts, 'store' | 'metrics'>): Pick<Heddle, 'traces' | 'metrics'> {
+  return {
+    traces: {
+      async stats(by, since, per = 'tool') {
+        requireRole(by, ['owner', 'operator', 'auditor']);
+        return store.traces.stats(since, per === 'tool' ? 'name' : 'server');
+      },
+    },
+    async metrics(by) {
+      requireRole(by, ['owner', 'operator', 'auditor']);
+      return metrics.rows();
     },
   };
 }

@@ -5,6 +5,7 @@ import { VERSION } from '../core/version.ts';
 import type { Heddle } from '../heddle.ts';
 import { type CommandApiOptions, commandApi } from './command-api.ts';
 import { COMMAND_ROUTES } from './command-wire.ts';
+import { answerSignIns, SIGN_INS_PATH } from './sign-in-api.ts';
 
 interface ApiRequest {
   readonly request: IncomingMessage;
@@ -38,14 +39,30 @@ export function consoleApi(heddle: Heddle, commands?: CommandApiOptions): (reque
     }
   }
 
+  async function signIns({ request, response, caller }: ApiRequest, path: string): Promise<void> {
+    const closed = new AbortController();
+    response.once('close', () => closed.abort());
+    try {
+      const answer = await answerSignIns(heddle.signIns, path, { request, by: caller, signal: closed.signal });
+      return send(response, answer.status, 'body' in answer ? answer.body : { error: answer.error });
+    } catch (thrown) {
+      const { code, fault, message, fix } = HeddleError.from(thrown);
+      if (fault === 'internal') throw thrown;
+      return send(response, code === 'NAME_UNKNOWN' ? 404 : STATUSES[fault], { error: message, code, fix });
+    }
+  }
+
   return async function api(incoming) {
     const { request, response } = incoming;
     const path = (request.url ?? '').split('?', 1)[0] ?? '';
+    if (path === SIGN_INS_PATH || path.startsWith(`${SIGN_INS_PATH}/`)) return signIns(incoming, path);
     if (!runCommand || !path.startsWith(COMMAND_ROUTES)) return show(incoming, path);
     const refusal = await runCommand(incoming, path.slice(COMMAND_ROUTES.length));
     if (refusal) send(response, refusal.status, { error: refusal.error });
   };
 }
+
+const STATUSES = { caller: 400, denied: 403, upstream: 502 } as const;
 
 function send(response: ServerResponse, status: number, body: JsonObject): void {
   response

@@ -13,7 +13,7 @@ import {
   toWireTarget,
   type WireCall,
 } from './command-wire.ts';
-import { type RefusedRequest, readJsonBody } from './read-json-body.ts';
+import { type ApiRefusal, readJsonBody } from './read-json-body.ts';
 import { startingServers } from './starting-servers.ts';
 
 export interface CommandApiOptions {
@@ -47,7 +47,7 @@ interface Running {
 
 type Run = (running: Running) => Promise<unknown>;
 
-const NO_COMMAND: RefusedRequest = {
+const NO_COMMAND: ApiRefusal = {
   status: 403,
   error: 'Only commands of the user who runs the gateway may do this.',
 };
@@ -106,7 +106,7 @@ export function commandApi(heddle: Heddle, options: CommandApiOptions) {
   const patient = heddle.waiting(Number.POSITIVE_INFINITY);
   const impatient = heddle.waiting(0);
 
-  return async function handle(incoming: CommandRequest, route: string): Promise<RefusedRequest | undefined> {
+  return async function handle(incoming: CommandRequest, route: string): Promise<ApiRefusal | undefined> {
     const { request, response, caller } = incoming;
     if (!isCommand(caller, request.headers[COMMAND_PROOF])) return NO_COMMAND;
     if (!isCommandRoute(route)) return { status: 404, error: 'There is no such route for commands.' };

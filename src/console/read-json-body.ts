@@ -5,14 +5,14 @@ import { isObject, parseJson } from '../core/json.ts';
 import { MAX_COMMAND_DEPTH } from './command-wire.ts';
 
 /** A refusal with its HTTP status. */
-export interface RefusedRequest {
+export interface ApiRefusal {
   readonly status: number;
   readonly error: string;
 }
 
 type ReadRequest =
   | { readonly body: JsonObject; readonly refusal?: undefined }
-  | { readonly body?: undefined; readonly refusal: RefusedRequest };
+  | { readonly body?: undefined; readonly refusal: ApiRefusal };
 
 const refuse = (status: number, error: string): ReadRequest => ({ refusal: { status, error } });
 

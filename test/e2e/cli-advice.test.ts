@@ -83,7 +83,7 @@ verifies('L2', 'accepts --header for a URL, and its errors suggest --header', as
   const { heddle } = project();
   const url = `http://127.0.0.1:${port}/mcp`;
   const first = await heddle(['call', url, 'echo']);
-  expect([first.code, first.stderr]).toEqual([4, expect.stringContaining("Add `--header 'Authorization: Bearer …'`.")]);
+  expect([first.code, first.stderr]).toEqual([4, expect.stringContaining("Add `--header 'Authorization: Bearer …'`")]);
   await heddle(['call', url, 'echo', '--header', 'Authorization: Bearer abc']);
   expect(seen.at(-1)).toBe('Bearer abc');
   const configured = await heddle(['call', 'filesystem.fs_read_file', '--header', 'A: b']);

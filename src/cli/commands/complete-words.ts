@@ -102,12 +102,15 @@ const POSITIONALS: Readonly<Record<string, Positional>> = {
   connect: firstOf(...HOST_NAMES),
   permissions: ({ before: [verb] }) => (verb === undefined ? ['allow', 'ask', 'deny', 'remove'] : ruleNames()),
   config: firstOf('explain', 'schema', 'path'),
+  auth: ({ before: [verb, ...others] }) =>
+    verb === undefined ? AUTH_VERBS : others.length > 0 || verb === 'rekey' ? [] : serverNames(),
   key: firstOf('create', 'list', 'revoke'),
   secret: firstOf('set', 'list', 'rm'),
   completion: firstOf(...SHELLS),
   add: () => FILES,
 };
 
+const AUTH_VERBS = ['login', 'logout', 'status', 'rekey'];
 const ALL_KINDS: readonly TargetKind[] = ['tool', 'prompt', 'resource'];
 
 /** The rules that match a known server or tool. */

@@ -35,7 +35,10 @@ const quoted = (text: string) => (/^[\w./:-]+$/.test(text) ? text : `'${text.rep
 /** Adapts an error of an ad-hoc server, which is in no file and unknown to other commands. */
 function aboutAdHoc(error: HeddleError, { entry: { url } }: AdHocServer): HeddleError {
   const { code, details, fix } = error;
-  if (code === 'AUTH_NEEDED') return reworded(error, { fix: "Add `--header 'Authorization: Bearer …'`." });
+  if (code === 'AUTH_NEEDED') {
+    const fix = "Add `--header 'Authorization: Bearer …'`, or `heddle add` the server and run `heddle auth login`.";
+    return reworded(error, { fix });
+  }
   if (fix.includes('`connectTimeoutMs`')) {
     return reworded(error, { fix: 'Raise `connect.timeoutMs` in heddle.json if it needs longer to start.' });
   }

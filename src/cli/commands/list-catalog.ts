@@ -51,7 +51,8 @@ function unlisted({ name, state, reason = `${name} has not started.`, fix }: Ser
   return new HeddleError(state === 'needs-auth' ? 'AUTH_NEEDED' : 'UPSTREAM_UNREACHABLE', reason, fix ? { fix } : {});
 }
 
-function printEntries(found: readonly Target[], kind: Kind, signatures: boolean): void {
+/** Prints entries as a table, or as one signature per line. */
+export function printEntries(found: readonly Target[], kind: Kind, signatures: boolean): void {
   if (signatures) for (const one of found) print(functionSignature(one, callName(one)));
   else printColumns(COLUMNS[kind], found);
 }

@@ -58,3 +58,12 @@ export interface ForgottenSignIn {
   /** True if the authorization server revoked the tokens; `failed` if it was asked and did not. */
   readonly revoked: boolean | 'failed';
 }
+
+/** The result of sealing all credentials with the current key. */
+export interface RekeyedVault {
+  /** The name of the current key. */
+  readonly key: string;
+  readonly resealed: number;
+  /** Rows that were left as they are: their key is not available here. */
+  readonly unopened: readonly { readonly key: string; readonly rows: number }[];
+}

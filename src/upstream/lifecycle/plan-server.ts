@@ -78,7 +78,8 @@ function prepared(
   return protocol ? (options) => open({ ...options, protocol }) : open;
 }
 
-function whyNotConnectable({ name, entry, problem }: ServerConfig): HeddleError | undefined {
+/** Returns why a server cannot be connected: its entry is invalid, untrusted, blocked or disabled. */
+export function whyNotConnectable({ name, entry, problem }: ServerConfig): HeddleError | undefined {
   if (problem || !entry) {
     const { code = 'CONFIG_INVALID', message = `The entry of ${name} is broken.`, fix, at } = problem ?? {};
     const location = at ? ` (${at.file}:${at.line}:${at.column})` : '';

@@ -1,0 +1,80 @@
+import type { RemoteEntry } from '../config/schema/schema.ts';
+import { vaultPrincipal } from '../core/call/vault-principal.ts';
+import type { Caller } from '../core/call.ts';
+import type { SignIn } from '../core/records/sign-in.ts';
+import type { Clock } from '../core/time.ts';
+import type { RememberedRefusal, SignInBook } from '../store/sign-in-book.ts';
+import { type GrantLabel, SHARED_PRINCIPAL, type TokenVault } from '../store/token-vault.ts';
+
+/** A server that a sign-in is possible to. */
+export interface SignInServer {
+  readonly name: string;
+  readonly entry: RemoteEntry;
+}
+
+export interface SignInListParts {
+  readonly store: { readonly vault: TokenVault; readonly signIns: SignInBook };
+  readonly clock: Clock;
+}
+
+const ADMINISTRATORS: readonly string[] = ['owner', 'operator', 'auditor'];
+
+/** Lists the sign-ins at these servers. Administrators see those of all principals, other callers their own. */
+export async function listSignIns(
+  { store, clock }: SignInListParts,
+  servers: readonly SignInServer[],
+  by: Caller,
+): Promise<readonly SignIn[]> {
+  const labels = servers.length === 0 ? [] : await store.vault.labels();
+  const isAdministrator = by.roles.some((role) => ADMINISTRATORS.includes(role));
+  const own = vaultPrincipal(by);
+  const rows = servers.map(async ({ name, entry }) => {
+    const isPerUser = entry.oauth?.credentials === 'user';
+    if (!isPerUser && !isAdministrator) return [];
+    const granted = labels.filter((label) => label.serverUrl === entry.url && fits(entry, label));
+    const others = isPerUser && isAdministrator ? granted.map(({ principal }) => principal) : [];
+    const principals = new Set(
+      isPerUser ? [own, ...others.filter((one) => one !== SHARED_PRINCIPAL)] : [SHARED_PRINCIPAL],
+    );
+    return Promise.all(
+      [...principals].map(async (principal) => {
+        const label = granted.find((one) => one.principal === principal);
+        const [refusal, pending] = await Promise.all([
+          store.signIns.refusal(entry.url, principal),
+          store.signIns.pending(entry.url, principal),
+        ]);
+        const found = { label, refusal, isPending: pending.length > 0, now: clock() };
+        return { server: name, url: entry.url, principal, ...stateOf(found) };
+      }),
+    );
+  });
+  return (await Promise.all(rows)).flat();
+}
+
+/** Tests whether a grant may be used with an entry: a configured issuer allows no other. */
+const fits = ({ oauth }: RemoteEntry, { issuer }: GrantLabel) => oauth?.issuer === undefined || oauth.issuer === issuer;
+
+interface Found {
+  readonly label: GrantLabel | undefined;
+  readonly refusal: RememberedRefusal | undefined;
+  readonly isPending: boolean;
+  readonly now: number;
+}
+
+type State = Omit<SignIn, 'server' | 'url' | 'principal'>;
+
+function stateOf({ label, refusal, isPending, now }: Found): State {
+  // A newer credential ends a refusal.
+  const refused = refusal && refusal.until > now && (!label || label.receivedAt <= refusal.at) ? refusal : undefined;
+  const granted = label && {
+    issuer: label.issuer,
+    isRenewable: label.isRenewable,
+    ...(label.expiresAt !== undefined && { expiresAt: label.expiresAt }),
+  };
+  if (isPending && (!label || refused)) return { state: 'in-progress', scopes: label?.scopes ?? [], ...granted };
+  if (refused) return { state: 'needed', scopes: refused.scopes, reason: refused.reason, ...granted };
+  if (!label) return { state: 'none', scopes: [] };
+  const isOver = !label.isRenewable && label.expiresAt !== undefined && label.expiresAt <= now;
+  if (!isOver) return { state: 'signed-in', scopes: label.scopes, ...granted };
+  return { state: 'needed', scopes: label.scopes, reason: 'The access token has expired.', ...granted };
+}

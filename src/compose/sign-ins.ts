@@ -1,0 +1,128 @@
+import { requireRole } from '../core/call/caller.ts';
+import { vaultPrincipal } from '../core/call/vault-principal.ts';
+import type { Caller } from '../core/call.ts';
+import { HeddleError } from '../core/errors.ts';
+import { closest } from '../core/text/did-you-mean.ts';
+import type { SignIns } from '../heddle.ts';
+import type { Store } from '../store/store.ts';
+import { SHARED_PRINCIPAL } from '../store/token-vault.ts';
+import type { AuthParts } from '../upstream/auth/auth-parts.ts';
+import type { SignInTarget } from '../upstream/auth/sign-in/begin-sign-in.ts';
+import { canSignIn } from '../upstream/lifecycle/credential-of.ts';
+import { whyNotConnectable } from '../upstream/lifecycle/plan-server.ts';
+import type { ActiveConfig } from './active-config.ts';
+import { auditedChanges } from './audited-change.ts';
+import { listSignIns, type SignInServer } from './sign-in-list.ts';
+
+export interface SignInsOptions {
+  readonly active: () => Pick<ActiveConfig, 'configs'>;
+  readonly store: Pick<Store, 'audit' | 'vault' | 'signIns' | 'rekey'>;
+  readonly auth: AuthParts;
+  readonly serverVisible: (by: Caller, server: string) => boolean;
+}
+
+// Loaded on first use: most commands sign in nowhere.
+const loadBegin = () => import('../upstream/auth/sign-in/begin-sign-in.ts');
+
+/** Returns the sign-ins. They bypass the stages, so they check roles and write audit records themselves. */
+export function signIns({ active, store, auth, serverVisible }: SignInsOptions): SignIns {
+  const { clock } = auth;
+  const audited = auditedChanges({ area: 'signIns', audit: store.audit, clock });
+
+  const serversFor = (by: Caller): readonly SignInServer[] =>
+    [...active().configs.values()].flatMap(({ name, entry, problem }) =>
+      entry && !problem && canSignIn(entry) && serverVisible(by, name) ? [{ name, entry }] : [],
+    );
+
+  /** Finds the server and the owner of its credentials. Throws before any request is sent. */
+  function targetFor(by: Caller, name: string): SignInTarget {
+    const config = active().configs.get(name);
+    if (!config || !serverVisible(by, name)) throw unknownServer(name, serversFor(by));
+    const error = whyNotConnectable(config);
+    if (error) throw error;
+    const { entry } = config;
+    if (!entry || !canSignIn(entry)) throw noSignIn(name, entry);
+    const isPerUser = entry.oauth?.credentials === 'user';
+    if (!isPerUser) requireRole(by, ['owner', 'operator']);
+    const principal = isPerUser ? vaultPrincipal(by) : SHARED_PRINCIPAL;
+    return { server: name, serverUrl: entry.url, oauth: entry.oauth, principal };
+  }
+
+  const changeOf = (action: string, { server, serverUrl, principal }: SignInTarget) => ({
+    action,
+    detail: { server, url: serverUrl, principal },
+  });
+
+  return {
+    list: (by) => listSignIns({ store, clock }, serversFor(by), by),
+    async begin(by, name, { redirect, signal }) {
+      const target = targetFor(by, name);
+      if (typeof redirect !== 'function') requireRedirect(redirect);
+      return audited(by, changeOf('begin', target), async () => {
+        const { beginSignIn } = await loadBegin();
+        return beginSignIn(auth, { target, redirect, signal });
+      });
+    },
+    async finish(by, name, { query, state, signal }) {
+      const target = targetFor(by, name);
+      return audited(by, changeOf('finish', target), async () => {
+        const { finishSignIn } = await import('../upstream/auth/sign-in/finish-sign-in.ts');
+        return finishSignIn(auth, { server: name, query, state, targetOf: () => target, signal });
+      });
+    },
+    async cancel(by, name, state) {
+      const target = targetFor(by, name);
+      await audited(by, changeOf('cancel', target), async () => {
+        const { cancelSignIn } = await loadBegin();
+        await cancelSignIn(auth, state);
+      });
+    },
+    async forget(by, name, signal) {
+      const target = targetFor(by, name);
+      return audited(by, changeOf('forget', target), async () => {
+        const { forgetSignIn } = await import('../upstream/auth/sign-in/forget-sign-in.ts');
+        return forgetSignIn(auth, { target, signal });
+      });
+    },
+    async rekey(by) {
+      requireRole(by, ['owner']);
+      return audited(by, { action: 'rekey', detail: {} }, () => store.rekey());
+    },
+  };
+}
+
+function unknownServer(name: string, servers: readonly SignInServer[]): HeddleError {
+  const meant = closest(
+    name,
+    servers.map((server) => server.name),
+  );
+  return new HeddleError('NAME_UNKNOWN', `No server is named ${name}.`, {
+    fix: meant === undefined ? 'Run `heddle list servers` to see their names.' : `Did you mean ${meant}?`,
+  });
+}
+
+function noSignIn(name: string, entry: object | undefined): HeddleError {
+  const has = (field: string) => entry !== undefined && field in entry;
+  const reason = has('headersHelper')
+    ? 'its credential comes from its `headersHelper`'
+    : has('url')
+      ? 'its credential is in its `headers`'
+      : 'it is not reached by a URL';
+  return new HeddleError('USAGE_INVALID', `There is no sign-in to ${name}: ${reason}.`, {
+    fix: has('url')
+      ? `Take that field out of the entry of ${name} to sign in with OAuth.`
+      : 'Run it without a sign-in.',
+  });
+}
+
+const LOOPBACK_HOSTS = new Set(['127.0.0.1', 'localhost', '[::1]']);
+
+/** Throws INPUT_INVALID unless a code is sent to https or to this machine. */
+function requireRedirect(uri: string): void {
+  const url = URL.parse(uri);
+  const isLoopback = url?.protocol === 'http:' && LOOPBACK_HOSTS.has(url.hostname);
+  if (url && url.hash === '' && (url.protocol === 'https:' || isLoopback)) return;
+  throw new HeddleError('INPUT_INVALID', 'The redirect URI has to be an https URL, or http on this machine.', {
+    fix: 'Use for example http://127.0.0.1:4000/callback.',
+  });
+}
