@@ -1,8 +1,8 @@
 /** A value that every database takes and returns unchanged. */
 export type SqlValue = string | number | null;
 
-/** One SQL statement in the dialect that SQLite and Postgres share, with `?` for each value. */
-export interface Statement {
+/** A statement in the SQL that SQLite and Postgres share, with `?` for each value. */
+export interface SqlStatement {
   readonly sql: string;
   readonly values: readonly SqlValue[];
 }
@@ -20,9 +20,9 @@ export interface Statements {
   readonly schema: string;
   /** Returns the SQL expression for the time in milliseconds. On Postgres it reads the database's clock. */
   now(): string;
-  read(statement: Statement): Promise<readonly SqlRow[]>;
+  read(statement: SqlStatement): Promise<readonly SqlRow[]>;
   /** Runs the statements in one transaction. Returns the rows of each. */
-  write(statements: readonly Statement[], options?: WriteOptions): Promise<readonly (readonly SqlRow[])[]>;
+  write(statements: readonly SqlStatement[], options?: WriteOptions): Promise<readonly (readonly SqlRow[])[]>;
 }
 
 /** A part of a statement that is no value: the name of a table, an expression. */
@@ -31,7 +31,7 @@ export interface RawSql {
 }
 
 /** Builds a statement from a template. A value becomes a placeholder; a `RawSql` is inserted as it is. */
-export function sql(texts: TemplateStringsArray, ...parts: readonly (SqlValue | RawSql)[]): Statement {
+export function sql(texts: TemplateStringsArray, ...parts: readonly (SqlValue | RawSql)[]): SqlStatement {
   const values: SqlValue[] = [];
   const rest = parts.map((part, at) => {
     const text = texts[at + 1] ?? '';

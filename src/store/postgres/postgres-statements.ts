@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { SqlRow, Statement, Statements } from '../statements.ts';
+import type { SqlRow, SqlStatement, Statements } from '../statements.ts';
 import { inTransaction } from './in-transaction.ts';
 import { SCHEMA } from './load-queries.ts';
 
@@ -22,7 +22,7 @@ export function postgresStatements(pool: Pool): Statements {
 }
 
 /** Postgres numbers its placeholders. No statement has a question mark in a text. */
-function numbered({ sql, values }: Statement): { text: string; values: (string | number | null)[] } {
+function numbered({ sql, values }: SqlStatement): { text: string; values: (string | number | null)[] } {
   let count = 0;
   return { text: sql.replaceAll('?', () => `$${++count}`), values: [...values] };
 }

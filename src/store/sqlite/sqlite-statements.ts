@@ -1,10 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '../../core/time.ts';
-import type { SqlRow, Statement, Statements } from '../statements.ts';
+import type { SqlRow, SqlStatement, Statements } from '../statements.ts';
 
 /** Runs the statements that all databases share. Every process on a SQLite file has the clock of the same machine. */
 export function sqliteStatements(db: DatabaseSync, clock: Clock): Statements {
-  const run = ({ sql, values }: Statement) => db.prepare(sql).all(...values) as unknown as readonly SqlRow[];
+  const run = ({ sql, values }: SqlStatement) => db.prepare(sql).all(...values) as unknown as readonly SqlRow[];
   return {
     schema: 'main',
     now: () => String(clock()),

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../core/call.ts';
-import { type RawSql, type SqlRow, type Statement, type Statements, sql } from '../statements.ts';
+import { type RawSql, type SqlRow, type SqlStatement, type Statements, sql } from '../statements.ts';
 import { type ClientRow, clientContext } from './client-rows.ts';
 import { type DpopKeyRow, dpopContext } from './dpop-key-rows.ts';
 import { type GrantRow, grantContext } from './grant-rows.ts';
@@ -23,7 +23,7 @@ export interface RekeyReport {
 interface SealedTable {
   readonly rows: () => Promise<readonly (SqlRow & SealedContent)[]>;
   readonly context: (row: never) => readonly string[];
-  readonly move: (row: never, next: SealedContent) => readonly Statement[];
+  readonly move: (row: never, next: SealedContent) => readonly SqlStatement[];
 }
 
 /** Seals every row with the current key. A row that another process changes meanwhile is left to that process. */

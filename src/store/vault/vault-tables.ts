@@ -1,4 +1,4 @@
-import { type RawSql, type Statement, type Statements, sql } from '../statements.ts';
+import { type RawSql, type SqlStatement, type Statements, sql } from '../statements.ts';
 
 type VaultTable =
   | 'vault_state'
@@ -14,7 +14,7 @@ type VaultTable =
 export const tableIn = ({ schema }: Statements, table: VaultTable): RawSql => ({ raw: `${schema}.${table}` });
 
 /** Advances the sequence of epochs. The row stays locked until the end of the transaction. */
-export const nextEpoch = (statements: Statements): Statement =>
+export const nextEpoch = (statements: Statements): SqlStatement =>
   sql`UPDATE ${tableIn(statements, 'vault_state')} SET epoch = epoch + 1 WHERE id = 1 RETURNING epoch`;
 
 /** Returns the salt of this database, in hexadecimal. */
