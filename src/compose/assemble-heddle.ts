@@ -103,6 +103,7 @@ export async function assembleHeddle(parts: HeddleParts): Promise<Heddle> {
     const closed = servers.close();
     changes.close(); // `servers.close` has published the state of every server by now.
     await closed;
+    await Promise.allSettled(auth.renewals ?? []);
     await pool.close();
     watchdog.close();
     await metrics.close();

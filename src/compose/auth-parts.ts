@@ -20,6 +20,7 @@ export function authPartsOf({ active, store, wallClock, env }: AuthPartsOptions)
   return {
     ...{ vault, clients, signIns, leases },
     clock: wallClock,
+    renewals: new Set(),
     async fetch(address, options) {
       const { guardedFetch } = await import('../egress/guarded-fetch.ts');
       return guardedFetch(address, { env, ...options });

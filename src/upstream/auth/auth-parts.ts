@@ -24,6 +24,8 @@ export interface AuthParts {
   readonly fetch: AuthFetch;
   /** Milliseconds since 1970, comparable with other machines. */
   readonly clock: Clock;
+  /** The renewals of tokens in progress. Heddle waits for them when it closes. */
+  readonly renewals?: Set<Promise<unknown>>;
   /** Returns random bytes of `node:crypto`, unless a test replaces it. */
   readonly random?: (bytes: number) => Uint8Array;
   /** The public address of the gateway, for its client metadata document and callback. */

@@ -24,6 +24,8 @@ export interface TokenSourceOptions {
   readonly serverUrl: string;
   readonly principal: string;
   readonly clock: Clock;
+  /** Holds each renewal in progress. A process that ends earlier loses a rotated refresh token. */
+  readonly renewals?: Set<Promise<unknown>> | undefined;
   /** False for a grant that counts as none, such as one of another client than the configured one. */
   accepts?(grant: Grant): boolean;
   /** Runs before the lease is taken, for slow work such as reading metadata. Returns false if a person must sign in. */
@@ -43,11 +45,6 @@ const PREPARE_MS = 20_000;
 
 // The renewals of this process by vault and lease name. Connections of one server share them.
 const renewals = new WeakMap<TokenVault, Map<string, Promise<Grant | undefined>>>();
-
-/** Waits for the renewals in progress: a process that ends earlier loses a rotated refresh token. */
-export async function settleRenewals(vault: TokenVault): Promise<void> {
-  await Promise.allSettled([...(renewals.get(vault)?.values() ?? [])]);
-}
 
 /** Opens the tokens of a principal at a server. */
 export function tokenSource(options: TokenSourceOptions): TokenSource {
@@ -75,8 +72,12 @@ export function tokenSource(options: TokenSourceOptions): TokenSource {
   }
 
   function start(refused: string | undefined): Promise<Grant | undefined> {
-    const renewal = renewOnce(options, reread, refused).finally(() => running.delete(name));
+    const renewal = renewOnce(options, reread, refused).finally(() => {
+      running.delete(name);
+      options.renewals?.delete(renewal);
+    });
     running.set(name, renewal);
+    options.renewals?.add(renewal);
     return renewal;
   }
 

@@ -16,7 +16,7 @@ import { clientOfGrant } from './client-of-grant.ts';
 export function authorizationCodeCredential(request: CredentialRequest, parts: AuthParts): Credential {
   const { server, entry, principal } = request;
   const { url: serverUrl, oauth } = entry;
-  const { vault, leases, clock } = parts;
+  const { vault, leases, clock, renewals } = parts;
   /** The metadata of the server and its authorization server. It is read again after a 401 or a failure. */
   let discovered: Discovered | undefined;
   /** The refresh token that the authorization server refused. It is not sent again. */
@@ -45,7 +45,7 @@ export function authorizationCodeCredential(request: CredentialRequest, parts: A
   }
 
   const source = tokenSource({
-    ...{ vault, leases, serverUrl, principal, clock },
+    ...{ vault, leases, serverUrl, principal, clock, renewals },
     accepts: (grant) => isOfEntry(grant, oauth),
     async prepare(previous, signal) {
       if (previous?.refreshToken === undefined || previous.refreshToken === refused) return false;
