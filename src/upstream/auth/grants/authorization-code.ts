@@ -3,6 +3,7 @@ import type { Grant } from '../../../store/token-vault.ts';
 import { authNeeded, oauthChallenge } from '../auth-needed.ts';
 import type { AuthParts, Discovered, OAuthClient, OAuthSettings, TokenResponse } from '../auth-parts.ts';
 import { quoteRemote } from '../auth-refused.ts';
+import { clientOfGrant } from '../client.ts';
 import type { Challenge, Credential } from '../credential.ts';
 import { discover } from '../discovery.ts';
 import { dpopSignerOf } from '../dpop.ts';
@@ -10,7 +11,6 @@ import { oauthCredential } from '../oauth-credential.ts';
 import { requestToken } from '../oauth-protocol.ts';
 import type { CredentialRequest } from '../open-credential.ts';
 import { tokenSource } from '../token-source.ts';
-import { clientOfGrant } from './client-of-grant.ts';
 
 /** Uses the tokens of a sign-in (grant `authorization_code`), and renews them with the refresh token. */
 export function authorizationCodeCredential(request: CredentialRequest, parts: AuthParts): Credential {
@@ -24,7 +24,8 @@ export function authorizationCodeCredential(request: CredentialRequest, parts: A
 
   async function read(grant: Grant, signal: AbortSignal, challenge?: Challenge): Promise<void> {
     discovered = undefined;
-    const found = await discover(parts, { server, serverUrl, oauth, knownIssuer: grant.issuer, challenge, signal });
+    const known = { knownIssuer: grant.issuer, metadataUrl: grant.metadataUrl };
+    const found = await discover(parts, { server, serverUrl, oauth, ...known, challenge, signal });
     requireIssuer(request, grant, found);
     discovered = found;
   }
