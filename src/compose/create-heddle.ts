@@ -97,7 +97,7 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
     ...waiting(parts.options.listWaitMs ?? LIST_WAIT_MS),
     waiting,
     access: access({ store, config: () => active().config, clock: wallClock }),
-    signIns: signIns({ ...parts, serverVisible: view.serverVisible }),
+    signIns: signIns({ ...parts, serverVisible: view.serverVisible, onCredential: servers.credentialChanged }),
     servers: administration({ ...parts, clock: wallClock, audit: store.audit, policy: () => active().policy }),
     async approvalCounts(by) {
       const { countApprovals } = await import('./approval-counts.ts');

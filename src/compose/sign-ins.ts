@@ -19,13 +19,15 @@ export interface SignInsOptions {
   readonly store: Pick<Store, 'audit' | 'vault' | 'signIns' | 'rekey'>;
   readonly auth: AuthParts;
   readonly serverVisible: (by: Caller, server: string) => boolean;
+  /** Called when the credentials of a principal were stored or removed. */
+  readonly onCredential?: (server: string, principal: string) => Promise<void>;
 }
 
 // Loaded on first use: most commands sign in nowhere.
 const loadBegin = () => import('../upstream/auth/sign-in/begin-sign-in.ts');
 
 /** Returns the sign-ins. They bypass the stages, so they check roles and write audit records themselves. */
-export function signIns({ active, store, auth, serverVisible }: SignInsOptions): SignIns {
+export function signIns({ active, store, auth, serverVisible, onCredential }: SignInsOptions): SignIns {
   const { clock } = auth;
   const audited = auditedChanges({ area: 'signIns', audit: store.audit, clock });
 
@@ -67,7 +69,9 @@ export function signIns({ active, store, auth, serverVisible }: SignInsOptions):
       const target = targetFor(by, name);
       return audited(by, changeOf('finish', target), async () => {
         const { finishSignIn } = await import('../upstream/auth/sign-in/finish-sign-in.ts');
-        return finishSignIn(auth, { server: name, query, state, targetOf: () => target, signal });
+        const done = await finishSignIn(auth, { server: name, query, state, targetOf: () => target, signal });
+        await onCredential?.(name, target.principal);
+        return done;
       });
     },
     async cancel(by, name, state) {
@@ -81,7 +85,9 @@ export function signIns({ active, store, auth, serverVisible }: SignInsOptions):
       const target = targetFor(by, name);
       return audited(by, changeOf('forget', target), async () => {
         const { forgetSignIn } = await import('../upstream/auth/sign-in/forget-sign-in.ts');
-        return forgetSignIn(auth, { target, signal });
+        const forgotten = await forgetSignIn(auth, { target, signal });
+        await onCredential?.(name, target.principal);
+        return forgotten;
       });
     },
     async rekey(by) {
