@@ -37,7 +37,7 @@ export async function fetchDocument(
   const { status, body, kind } = response;
   if (status === 404 || (isOptional && status >= 400)) return undefined;
   if (status !== 200) throw authRefused({ server, url, defect: `answers with status ${status}` });
-  return { url, kind, json: parsedObject(server, url, body) };
+  return { url: response.url, kind, json: parsedObject(server, url, body) };
 }
 
 /** Rejects an address that is neither https nor loopback, before anything is resolved. */

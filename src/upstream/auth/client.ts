@@ -41,17 +41,15 @@ export async function chooseClient(parts: AuthParts, request: ClientRequest): Pr
   return chooseRegistration(parts, request);
 }
 
-/** Returns the client that a grant was issued to; undefined if it is neither configured nor registered any more. */
+/** Returns the client that tokens were issued to, with its secret; undefined if its registration is gone. */
 export async function clientOfGrant(
-  parts: Pick<AuthParts, 'clients' | 'publicUrl'>,
+  parts: Pick<AuthParts, 'clients'>,
   { as, oauth, clientId }: Pick<ClientRequest, 'as' | 'oauth'> & { readonly clientId: string },
 ): Promise<OAuthClient | undefined> {
-  if (oauth?.clientId !== undefined) {
-    return oauth.clientId === clientId ? configuredClient(as, clientId, oauth) : undefined;
-  }
-  if (documentUrl(parts, { oauth }) === clientId) return documentClient(as, clientId, oauth);
+  if (oauth?.clientId === clientId) return configuredClient(as, clientId, oauth);
   const found = await findRegistration(parts, as.issuer, clientId);
-  return found && registeredClient(as, found);
+  if (found) return registeredClient(as, found);
+  return URL.canParse(clientId) ? documentClient(as, clientId, oauth) : undefined;
 }
 
 /** Records that a sign-in with a registered client got its callback (undefined), or was cancelled (0). */
