@@ -15,13 +15,15 @@ export interface SignInServer {
 export interface SignInListParts {
   readonly store: { readonly vault: TokenVault; readonly signIns: SignInBook };
   readonly clock: Clock;
+  /** The identity provider of servers with `oauth.xaa`. They share the sign-in at it. */
+  readonly provider: string | undefined;
 }
 
 const ADMINISTRATORS: readonly string[] = ['owner', 'operator', 'auditor'];
 
 /** Lists the sign-ins at these servers. Administrators see those of all principals, other callers their own. */
 export async function listSignIns(
-  { store, clock }: SignInListParts,
+  { store, clock, provider }: SignInListParts,
   servers: readonly SignInServer[],
   by: Caller,
 ): Promise<readonly SignIn[]> {
@@ -31,7 +33,9 @@ export async function listSignIns(
   const rows = servers.map(async ({ name, entry }) => {
     const isPerUser = entry.oauth?.credentials === 'user';
     if (!isPerUser && !isAdministrator) return [];
-    const granted = labels.filter((label) => label.serverUrl === entry.url && fits(entry, label));
+    const isShared = entry.oauth?.xaa === true;
+    const signedInAt = isShared ? (provider ?? entry.url) : entry.url;
+    const granted = labels.filter((label) => label.serverUrl === signedInAt && (isShared || fits(entry, label)));
     const others = isPerUser && isAdministrator ? granted.map(({ principal }) => principal) : [];
     const principals = new Set(
       isPerUser ? [own, ...others.filter((one) => one !== SHARED_PRINCIPAL)] : [SHARED_PRINCIPAL],
@@ -41,7 +45,7 @@ export async function listSignIns(
         const label = granted.find((one) => one.principal === principal);
         const [refusal, pending] = await Promise.all([
           store.signIns.refusal(entry.url, principal),
-          store.signIns.pending(entry.url, principal),
+          store.signIns.pending(signedInAt, principal),
         ]);
         const found = { label, refusal, isPending: pending.length > 0, now: clock() };
         return { server: name, url: entry.url, principal, ...stateOf(found) };

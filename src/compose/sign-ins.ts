@@ -56,9 +56,10 @@ export function signIns({ active, store, auth, serverVisible, onCredential }: Si
   });
 
   return {
-    list: (by) => listSignIns({ store, clock }, serversFor(by), by),
+    list: (by) => listSignIns({ store, clock, provider: auth.xaa?.()?.issuer }, serversFor(by), by),
     async begin(by, name, { redirect, signal }) {
       const target = targetFor(by, name);
+      requirePerson(target);
       if (typeof redirect !== 'function') requireRedirect(redirect);
       return audited(by, changeOf('begin', target), async () => {
         const { beginSignIn } = await loadBegin();
@@ -118,6 +119,15 @@ function noSignIn(name: string, entry: object | undefined): HeddleError {
     fix: has('url')
       ? `Take that field out of the entry of ${name} to sign in with OAuth.`
       : 'Run it without a sign-in.',
+  });
+}
+
+/** Throws USAGE_INVALID for a server whose grant needs no person. */
+function requirePerson({ server, oauth }: SignInTarget): void {
+  const grant = oauth?.grant ?? 'authorization_code';
+  if (oauth?.xaa || grant === 'authorization_code') return;
+  throw new HeddleError('USAGE_INVALID', `There is no sign-in to ${server}: its grant ${grant} needs none.`, {
+    fix: `Call a tool of ${server}; it gets its token by itself.`,
   });
 }
 

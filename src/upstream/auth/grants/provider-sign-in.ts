@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { JsonObject } from '../../../core/call.ts';
+import type { PendingSignIn } from '../../../store/sign-in-book.ts';
 import type { AuthParts, Discovered, OAuthSettings, ProtectedServer, TokenResponse } from '../auth-parts.ts';
 import { authRefused } from '../auth-refused.ts';
 import { discover } from '../discovery.ts';
@@ -33,19 +34,26 @@ const NONCE_BYTES = 32;
 export async function providerSignIn(parts: AuthParts, request: ProviderSignInRequest): Promise<ProviderSignIn> {
   const { target, signal } = request;
   const { server } = target;
-  const xaa = requireProvider(parts, server);
   checkProfile(server, (await discover(parts, { ...target, signal })).as);
-  const as = await findProvider(parts, xaa, { server, signal });
+  const discovered = await discoverProvider(parts, request);
   const nonce = Buffer.from((parts.random ?? randomBytes)(NONCE_BYTES)).toString('base64url');
-  const offered = as.metadata.scopes_supported;
+  const offered = discovered.as.metadata.scopes_supported;
   const hasOffline = !Array.isArray(offered) || offered.includes('offline_access');
   return {
     target: providerTarget(parts, target),
-    discovered: { resource: xaa.issuer, requiresDpop: false, as },
+    discovered,
     scopes: hasOffline ? ['openid', 'offline_access'] : ['openid'],
     parameters: { nonce },
     extra: { nonce },
   };
+}
+
+/** Reads the metadata of the provider. Its resource is itself: no `resource` is sent. */
+export async function discoverProvider(parts: AuthParts, request: ProviderSignInRequest): Promise<Discovered> {
+  const { target, signal } = request;
+  const xaa = requireProvider(parts, target.server);
+  const as = await findProvider(parts, xaa, { server: target.server, signal });
+  return { resource: xaa.issuer, requiresDpop: false, as };
 }
 
 /** Returns the provider as the server of a sign-in, with the client of the setting `xaa`. */
@@ -59,21 +67,16 @@ export function providerTarget(parts: AuthParts, { server, principal }: XaaTarge
   return { server, serverUrl: issuer, principal, oauth };
 }
 
-interface ReceivedTokens {
-  readonly server: string;
-  readonly tokens: TokenResponse;
-  /** `extra` of the record of the sign-in. */
-  readonly extra: JsonObject | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
-
 /** Verifies the ID token of a sign-in at the provider, signature included, before the tokens are stored. */
-export async function verifyProviderTokens(parts: AuthParts, received: ReceivedTokens): Promise<void> {
-  const { server, tokens, extra, signal } = received;
-  const { issuer, clientId } = requireProvider(parts, server);
-  const { idToken } = tokens;
+export async function verifyProviderTokens(
+  parts: AuthParts,
+  { idToken }: TokenResponse,
+  { server, extra }: Pick<PendingSignIn, 'server' | 'extra'>,
+): Promise<void> {
+  const xaa = requireProvider(parts, server);
+  const { issuer, clientId } = xaa;
   if (idToken === undefined) throw authRefused({ server, url: issuer, defect: 'returned no ID token' });
-  const provider = await findProvider(parts, { issuer, clientId }, { server, signal });
-  const keys = await providerKeys(parts, provider, { server, signal });
-  await verifyIdToken(idToken, { issuer, clientId, nonce: String(extra?.nonce ?? ''), keys, clock: parts.clock });
+  const provider = await findProvider(parts, xaa, { server });
+  const keys = await providerKeys(parts, provider, { server });
+  await verifyIdToken(idToken, { issuer, clientId, nonce: String(extra?.nonce), keys, clock: parts.clock });
 }

@@ -48,7 +48,8 @@ const OFFLINE_ACCESS = 'offline_access';
  * Begins a sign-in: finds the authorization server and the client, and stores one record for 10 minutes. Returns the
  * authorization request for the browser.
  */
-export async function beginSignIn(parts: AuthParts, request: BeginRequest): Promise<BegunSignIn> {
+export async function beginSignIn(parts: AuthParts, wanted: BeginRequest): Promise<BegunSignIn> {
+  const request = wanted.target.oauth?.xaa ? await atProvider(parts, wanted) : wanted;
   const { target, challenge, redirect, signal } = request;
   const { server, serverUrl, principal } = target;
   const refusal = await parts.signIns.refusal(serverUrl, principal);
@@ -75,6 +76,13 @@ export async function beginSignIn(parts: AuthParts, request: BeginRequest): Prom
   const url = authorizationUrl(endpoint, signIn, { client, resourceParameter, parameters: request.parameters });
   const { state, issuer, expiresAt } = signIn;
   return { server, url, state, redirectUri, issuer, scopes, expiresAt, earlier: earlier.length };
+}
+
+/** Turns the sign-in of a server with `oauth.xaa` into that at its identity provider. */
+async function atProvider(parts: AuthParts, request: BeginRequest): Promise<BeginRequest> {
+  const { providerSignIn } = await import('../grants/provider-sign-in.ts');
+  const prepared = await providerSignIn(parts, request);
+  return { ...request, ...prepared, extra: { ...request.extra, ...prepared.extra } };
 }
 
 /** Removes the record of a sign-in. Its registration is doubtful: the browser may have shown that it is unknown. */

@@ -36,7 +36,9 @@ const CLIENT_ERRORS = new Set(['invalid_client', 'unauthorized_client']);
 export async function finishSignIn(parts: AuthParts, request: FinishRequest): Promise<SignIn> {
   const query = parseQuery(request);
   const signIn = await takeSignIn(parts, request, query);
-  const target = await request.targetOf(signIn);
+  const entry = await request.targetOf(signIn);
+  const atProvider = entry.oauth?.xaa ? await import('../grants/provider-sign-in.ts') : undefined;
+  const target = atProvider?.providerTarget(parts, entry) ?? entry;
   const recorded = signIn.extra?.authorizationServer as unknown as RecordedServer;
   checkIssuer(signIn, recorded, query.get('iss'));
   const error = query.get('error');
@@ -48,12 +50,14 @@ export async function finishSignIn(parts: AuthParts, request: FinishRequest): Pr
     ...{ leases: parts.leases, serverUrl: signIn.serverUrl, principal: signIn.principal },
     ...(request.signal && { signal: request.signal }),
     work: async ({ epoch }, signal) => {
-      const exchanged = await exchangeCode(parts, { ...request, signal }, { signIn, target, recorded, code });
+      const verify = atProvider && ((tokens: TokenResponse) => atProvider.verifyProviderTokens(parts, tokens, signIn));
+      const more = verify && { verify, wantsIdToken: true };
+      const exchanged = await exchangeCode(parts, { ...request, ...more, signal }, { signIn, target, recorded, code });
       if (await parts.vault.put(exchanged, epoch)) return exchanged;
       throw refused(signIn, 'took too long, and another process has stored newer tokens');
     },
   });
-  await parts.signIns.forgive(signIn.serverUrl, signIn.principal);
+  for (const url of new Set([signIn.serverUrl, entry.serverUrl])) await parts.signIns.forgive(url, signIn.principal);
   return signedIn(signIn.server, grant);
 }
 

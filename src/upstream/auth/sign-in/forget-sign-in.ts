@@ -19,6 +19,26 @@ export interface ForgetRequest {
  * are removed even if the revocation fails. Holds the lease, so that no renewal writes them again.
  */
 export async function forgetSignIn(parts: AuthParts, request: ForgetRequest): Promise<ForgottenSignIn> {
+  const own = await forgetTokens(parts, request);
+  if (!request.target.oauth?.xaa) return own;
+  // Without this the session at the provider would open the server again.
+  const session = await forgetProvider(parts, request);
+  const revoked = [own.revoked, session.revoked];
+  return {
+    server: own.server,
+    removed: own.removed || session.removed,
+    revoked: revoked.includes('failed') ? 'failed' : revoked.includes(true),
+  };
+}
+
+/** Removes the session at the identity provider of a server with `oauth.xaa`. */
+async function forgetProvider(parts: AuthParts, { target, signal }: ForgetRequest): Promise<ForgottenSignIn> {
+  const { providerTarget, discoverProvider } = await import('../grants/provider-sign-in.ts');
+  const discovered = await discoverProvider(parts, { target, signal }).catch(() => undefined);
+  return forgetTokens(parts, { target: providerTarget(parts, target), signal, ...(discovered && { discovered }) });
+}
+
+async function forgetTokens(parts: AuthParts, request: ForgetRequest): Promise<ForgottenSignIn> {
   const { target, signal } = request;
   const { server, serverUrl, principal } = target;
   if (!(await parts.vault.find(serverUrl, principal))) return { server, removed: false, revoked: false };
