@@ -2,13 +2,13 @@ import { expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import type { Caller, DecidedCall, JsonObject, Result } from '../../core/call.ts';
 import { aCall, ada, aTarget } from '../../core/fixtures.ts';
-import { type ReadCache, readCache } from './cache.ts';
+import { type CacheOptions, type ReadCache, readCache } from './cache.ts';
 
 const bob: Caller = { ...ada, id: 'bob' };
 const at = (uri: string, more: Partial<DecidedCall> = {}): DecidedCall =>
   aCall({ kind: 'resource', name: uri, target: aTarget({ kind: 'resource', publicName: uri, name: uri }), ...more });
 
-function setting(value: (uri: string) => JsonObject, max?: number) {
+function setting(value: (uri: string) => JsonObject, { max, isPerUser }: Partial<CacheOptions> = {}) {
   let now = 0;
   let connection: object | undefined = {};
   const requests: string[] = [];
@@ -17,6 +17,7 @@ function setting(value: (uri: string) => JsonObject, max?: number) {
     connectionOf: () => connection,
     clock: () => now,
     ...(max !== undefined && { max }),
+    ...(isPerUser && { isPerUser }),
   });
   const next = async ({ name, caller }: DecidedCall): Promise<Result> => {
     requests.push(`${caller.id} ${name}`);
@@ -94,7 +95,7 @@ verifies('R7', 'caches no result without a valid ttlMs and none above 1 million 
 });
 
 verifies('R7', 'evicts the least recently used entry of a full cache', async () => {
-  const { read, requests } = setting(lasting(1000), 2);
+  const { read, requests } = setting(lasting(1000), { max: 2 });
   for (const uri of ['u:1', 'u:2', 'u:1', 'u:3', 'u:1', 'u:2']) await read(at(uri));
   expect(requests).toEqual(['ada u:1', 'ada u:2', 'ada u:3', 'ada u:2']);
 });
@@ -125,6 +126,15 @@ verifies('R7', 'drops an invalidated entry, and does not cache a read that was i
   await reading;
   await read(at('u:2'));
   expect(requests).toHaveLength(5);
+});
+
+verifies('A6', 'keeps public results of each principal apart with per-user credentials', async () => {
+  const { read, requests, cache } = setting(lasting(1000, 'public'), { isPerUser: () => true });
+  for (const caller of [ada, bob, ada, bob]) await read(at('u:1', { caller }));
+  expect(requests).toEqual(['ada u:1', 'bob u:1']);
+  cache.invalidate({ server: 'demo', uri: 'u:1', principal: 'bob' });
+  for (const caller of [ada, bob]) await read(at('u:1', { caller }));
+  expect(requests).toEqual(['ada u:1', 'bob u:1', 'bob u:1']);
 });
 
 verifies('R7', 'neither caches nor answers a continuation', async () => {

@@ -8,9 +8,9 @@ const bob: Caller = { ...ada, id: 'bob' };
 const target = aTarget({ kind: 'resource', publicName: 'u:1', name: 'u:1', facts: { readOnly: true } });
 const aRead = (more: Partial<DecidedCall> = {}) => aCall({ kind: 'resource', name: 'u:1', target, ...more });
 
-function setting() {
+function setting(isPerUser?: (server: string) => boolean) {
   const requests: { call: DecidedCall; complete(scope?: string): void; fail(error: Error): void }[] = [];
-  const { stage, split } = coalesce();
+  const { stage, split } = coalesce(isPerUser);
   const next = (call: DecidedCall) => {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     const complete = (scope?: string) =>
@@ -54,6 +54,16 @@ verifies('R7', 'coalesces reads of different principals only if the last result 
   expect(requests.map(({ call }) => call.caller.id)).toEqual(['ada', 'bob', 'ada', 'ada', 'bob']);
   requests[4]?.complete('private');
   expect(await third[1]).not.toBe(await third[0]);
+});
+
+verifies('A6', 'coalesces no public reads of different principals with per-user credentials', async () => {
+  const { requests, send } = setting((server) => server === target.servers[0]);
+  const first = [send(aRead()), send(aRead({ caller: bob }))];
+  for (const request of requests) request.complete('public');
+  await Promise.all(first);
+  void send(aRead());
+  void send(aRead({ caller: bob }));
+  expect(requests.map(({ call }) => call.caller.id)).toEqual(['ada', 'bob', 'ada', 'bob']);
 });
 
 verifies('R7', 'aborts the request to the server only when the last caller cancels', async () => {

@@ -14,7 +14,6 @@ describe('vaultPrincipal', () => {
     { id: 'key:laptop', roles: ['owner'] },
     { id: 'https://issuer.example#grace', roles: ['owner'] },
     { id: 'anonymous', roles: ['user'] },
-    { id: 'owner', roles: ['user'] },
     { id: 'local:grace', roles: ['user'] },
   ];
   for (const caller of others) {

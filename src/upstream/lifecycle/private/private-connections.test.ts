@@ -103,3 +103,51 @@ it('rejects all waiting calls when an opening fails, and tries again after delay
   await expect(connections.open(flaky, callOf('a'), signal)).resolves.toBeDefined();
   expect(connections.count(flaky)).toBe(1);
 });
+
+/** An owner without a child process, with per-user credentials. */
+const remoteOwner = (name: string): ConnectionOwner & { connections: Connection[] } => {
+  const local = owner(name);
+  return { ...local, plan: { ...local.plan, local: false, credentials: 'user' } };
+};
+
+verifies(
+  'A6',
+  'allows more than 64 connections without a child process, one per server, caller and capability set',
+  async () => {
+    const connections = new PrivateConnections({ clock: Date.now });
+    const servers = [remoteOwner('a'), remoteOwner('b'), remoteOwner('c')] as const;
+    const callers = Array.from({ length: 30 }, (_, at) => `caller-${at}`);
+    const opened = await Promise.all(
+      servers.flatMap((server) => callers.map((id) => connections.open(server, callOf(id), signal))),
+    );
+    for (const [at, id] of callers.entries()) expect(connections.ready(servers[0], callOf(id))).toBe(opened[at]);
+    const capable = callOf('caller-0', { ...NO_CAPABILITIES, form: true });
+    expect(await connections.open(servers[0], capable, signal)).not.toBe(opened[0]);
+    expect(servers.map((server) => connections.count(server))).toEqual([31, 30, 30]);
+    for (const server of servers) await connections.end(server, 'close');
+  },
+);
+
+verifies('A6', 'closes the connection that was idle longest when 1,000 are open', async () => {
+  const time = fakeTime();
+  const connections = new PrivateConnections({ ...time, maxWithoutProcess: 3 });
+  const demo = remoteOwner('demo');
+  for (const id of ['a', 'b', 'c', 'd']) {
+    await connections.open(demo, callOf(id), signal);
+    await turn();
+    time.pass(1000);
+  }
+  const isOpen = (id: string) => connections.peek(demo, callOf(id)) !== undefined;
+  expect(['a', 'b', 'c', 'd'].map(isOpen)).toEqual([false, true, true, true]);
+});
+
+verifies('A6', 'does not let the failure of one caller delay another', async () => {
+  const connections = new PrivateConnections(fakeTime());
+  const demo = remoteOwner('demo');
+  const openConnection: ConnectionOwner['openConnection'] = (user, events) =>
+    user.caller.id === 'a' ? Promise.reject(new Error('no')) : demo.openConnection(user, events);
+  const flaky = { ...demo, openConnection };
+  await expect(connections.open(flaky, callOf('a'), signal)).rejects.toThrow('no');
+  await expect(connections.open(flaky, callOf('a'), signal)).rejects.toThrow('no');
+  await expect(connections.open(flaky, callOf('b'), signal)).resolves.toBeDefined();
+});
