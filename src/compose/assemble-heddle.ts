@@ -19,7 +19,7 @@ import { inProcessOf } from '../upstream/lifecycle/programmatic-servers.ts';
 import { openServerCache } from '../upstream/lifecycle/server-cache.ts';
 import { openServers } from '../upstream/servers.ts';
 import { httpPool } from '../upstream/transports/http-pool.ts';
-import { activeConfigOf, callable } from './active-config.ts';
+import { type ActiveConfig, activeConfigOf, callable } from './active-config.ts';
 import { authPartsOf } from './auth-parts.ts';
 import { serveBuiltIns } from './built-ins.ts';
 import { catalogPublisher, changePublishers, listsFor } from './change-publishers.ts';
@@ -61,20 +61,19 @@ export async function assembleHeddle(parts: HeddleParts): Promise<Heddle> {
     sampling: () => activeConfig.config.settings.sampling,
     clock,
   });
-  const cwd = resolvePath(options.cwd ?? '.');
   const connectTimeoutMs = () => activeConfig.config.settings.connect.timeoutMs;
-  const planOptions: PlanOptions = { watchdog, pool, env, inProcess, serverRequests, cwd, connectTimeoutMs };
+  const planOptions: PlanOptions = {
+    ...{ watchdog, pool, env, inProcess, serverRequests, connectTimeoutMs, auth },
+    ...{ cwd: resolvePath(options.cwd ?? '.'), connectors: connectorTokensOf(parts, active) },
+  };
   const planAll = () => [...activeConfig.configs.values()].map((server) => planServer(server, planOptions));
   const plans = planAll();
   const metrics = openMetrics({ book: store.metrics, saved: await store.metrics.all(), present: plans });
   const sharedSet = capabilitiesKey(options.user?.capabilities);
   const cache = openServerCache({ saved: await store.servers.all(), book: store.servers, sharedSet });
   const onChange = catalogPublisher(changes);
-  const catalog = liveCatalog({
-    owners: callable(activeConfig.configs, plans),
-    ...rememberedOf(cache, plans),
-    onChange,
-  });
+  const owners = callable(activeConfig.configs, plans);
+  const catalog = liveCatalog({ owners, ...rememberedOf(cache, plans), onChange });
   const servers = openServers({
     plans,
     cache,
@@ -110,6 +109,15 @@ export async function assembleHeddle(parts: HeddleParts): Promise<Heddle> {
     await store.close();
   });
 }
+
+/** Returns the connectors, whose tokens servers of type `proxy` use. */
+const connectorTokensOf = (
+  { read }: HeddleParts,
+  active: () => ActiveConfig,
+): NonNullable<PlanOptions['connectors']> => ({
+  current: () => active().config.settings.connectors,
+  reread: async () => (await read([])).settings.connectors,
+});
 
 interface Reload {
   readonly read: () => Promise<Config>;

@@ -69,3 +69,7 @@ export interface SignInBook {
   refusal(serverUrl: string, principal: string): Promise<RememberedRefusal | undefined>;
   forgive(serverUrl: string, principal: string): Promise<void>;
 }
+
+/** Returns the principal of a remembered refusal. With a fingerprint, each credential has refusals of its own. */
+export const refusedPrincipal = (principal: string, fingerprint = ''): string =>
+  fingerprint === '' ? principal : `${principal}#${fingerprint}`;

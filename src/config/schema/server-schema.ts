@@ -193,11 +193,16 @@ export const remoteEntry = z.strictObject({
     .enum(['http', 'sse', 'ws', 'sse-ide', 'ws-ide', 'proxy'])
     .default('http')
     .describe(
-      'Transport of the server. `http` falls back to HTTP+SSE if the server speaks only that, and remembers it; `sse` is HTTP+SSE alone. Both use the proxy of the environment, `ws` does not.',
+      'Transport of the server. `http` falls back to HTTP+SSE if the server speaks only that, and remembers it; `sse` is HTTP+SSE alone. Both use the proxy of the environment, `ws` does not. `proxy` is `http` with the token of the connector at the same origin.',
     ),
   url: z.url({ protocol: /^(https?|wss?)$/ }).describe('Address of the server.'),
   headers: z.record(z.string(), line).default({}).describe('Headers of every request.'),
-  headersHelper: text.min(1).exactOptional().describe('Command that prints further headers as JSON.'),
+  headersHelper: z
+    .union([text.min(1), z.array(text.min(1)).min(1)])
+    .exactOptional()
+    .describe(
+      'Command that prints headers as a JSON object: a line for `/bin/sh`, or a program and its arguments. Runs at each connect and once after 401 or 403; its headers win over `headers`.',
+    ),
   oauth: oauth.exactOptional().describe('Settings for signing in.'),
   ide: ide
     .exactOptional()

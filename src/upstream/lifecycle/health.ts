@@ -1,6 +1,7 @@
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
 import type { Time } from '../../core/time.ts';
 import type { Connection } from '../connection.ts';
+import type { ServerPlan } from './plan-server.ts';
 import type { ServerState, StateEvent } from './server-state.ts';
 
 /** Interval between health checks of all servers. */
@@ -8,6 +9,7 @@ export const PROBE_EVERY_MS = 30_000;
 const PROBE_MS = 5000;
 
 export interface HealthOptions {
+  readonly plan: Pick<ServerPlan, 'credential' | 'autoConnect'>;
   readonly time: Time;
   readonly connection: () => Connection | undefined;
   /** Returns how long that connection has been open. */
@@ -21,22 +23,31 @@ export interface HealthOptions {
 export interface Health {
   /** Notes that a message of the server arrived: the next probe is due 30 s later. */
   onMessage(): void;
-  /** Probes an idle server. Skips a server with calls in flight, or with a message in the last 30 s. */
+  /** Probes an idle server; for one that needs a sign-in, sees whether that has happened. Skips a server with calls in flight, or with a message in the last 30 s. */
   check(): Promise<void>;
 }
 
-export function watchHealth({ time, connection, upMs, state, onEvent }: HealthOptions): Health {
+export function watchHealth({ plan, time, connection, upMs, state, onEvent }: HealthOptions): Health {
   let lastMessageAt = Number.NEGATIVE_INFINITY;
   let probing = false;
 
   // After a missed probe only an answered probe makes a server healthy again.
   const isDue = () => time.clock() - lastMessageAt >= PROBE_EVERY_MS || !isHealthy(state());
 
+  /** Sees whether a credential of any process has ended a refusal, without a request to the server. */
+  async function checkSignIn(): Promise<void> {
+    const credential = plan.credential?.();
+    if (!credential || (await credential.refusal().catch(HeddleError.from))) return;
+    onEvent({ kind: 'signed-in' });
+    if (plan.autoConnect) onEvent({ kind: 'wanted', at: time.clock() });
+  }
+
   return {
     onMessage() {
       lastMessageAt = time.clock();
     },
     async check() {
+      if (state().state === 'needs-auth') return checkSignIn();
       const probed = connection();
       if (!probed || probing || probed.inFlight() > 0 || !isDue()) return;
       probing = true;

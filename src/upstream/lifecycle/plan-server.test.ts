@@ -49,7 +49,12 @@ const OBSTACLES = [
   ['asks for a sandbox', { command: 'x', sandbox: {} }, 'SANDBOX_UNAVAILABLE', /asks for a sandbox/],
   ['names no in-process server', { type: 'sdk', name: 'other' }, 'TRANSPORT_UNSUPPORTED', /is named other/],
   ['is an IDE elsewhere', { type: 'ws-ide', url: 'ws://x/' }, 'CONFIG_INVALID', /has to be on this machine/],
-  ['is behind a connector', { type: 'proxy', url: 'https://x/' }, 'TRANSPORT_UNSUPPORTED', /transport proxy/],
+  [
+    'is behind no connector',
+    { type: 'proxy', url: 'https://x/' },
+    'CONFIG_INVALID',
+    /no connector has the origin https:\/\/x/,
+  ],
 ] as const;
 
 for (const [what, written, code, message] of OBSTACLES) {

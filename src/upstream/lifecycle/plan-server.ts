@@ -1,4 +1,5 @@
 import type { ServerConfig } from '../../config/config.ts';
+import { connectorOfOrigin } from '../../config/connector-of-origin.ts';
 import { listSignatureOf } from '../../config/read/signature.ts';
 import { TREATMENT_DEFAULTS } from '../../config/schema/defaults.ts';
 import type { RemoteEntry, ServerEntry, StdioEntry } from '../../config/schema/schema.ts';
@@ -8,13 +9,15 @@ import { canonicalJson } from '../../core/json.ts';
 import type { ServerStatus } from '../../core/records/server-status.ts';
 import type { Watchdog } from '../../process/watchdog.ts';
 import type { ProtocolVersion } from '../../wire/mcp.ts';
+import type { AuthParts } from '../auth/auth-parts.ts';
+import type { ConnectorTokens } from '../auth/headers/connector-token.ts';
 import type { Connect } from '../connection.ts';
 import type { ServerRequests } from '../elicitation/server-requests.ts';
 import { connectTimeoutOf } from '../protocol/connect-timeout.ts';
 import { retryAsLegacy } from '../protocol/retry-as-legacy.ts';
 import { connectInMemory, type Serve } from '../transports/connect-in-memory.ts';
 import { type HttpPool, isLoopback } from '../transports/http-pool.ts';
-import { canSignIn } from './credential-of.ts';
+import { type CredentialOf, canSignIn, connectWith, credentialOf } from './credential-of.ts';
 
 export interface PlanOptions {
   readonly watchdog: Watchdog;
@@ -26,6 +29,10 @@ export interface PlanOptions {
   readonly inProcess: ReadonlyMap<string, Serve>;
   /** Returns the connect deadline for servers without one of their own, if the active configuration has one. */
   readonly connectTimeoutMs?: () => number | undefined;
+  /** The parts of credentials. Without them nothing is remembered, and there is no OAuth. */
+  readonly auth?: AuthParts;
+  /** The connectors, for entries of type `proxy`. */
+  readonly connectors?: ConnectorTokens;
   /** The working folder, by which an IDE is found. */
   readonly cwd?: string;
 }
@@ -34,6 +41,9 @@ export interface PlanOptions {
 export function planServer(config: ServerConfig, options: PlanOptions): ServerPlan {
   const { name, scope, entry } = config;
   const timeoutMs = () => connectTimeoutOf(entry, options.connectTimeoutMs?.());
+  const credential = credentialOf(name, entry, options);
+  const connect =
+    whyNotConnectable(config) ?? prepared(connectorOf(config, options), options, { timeoutMs, entry, credential });
   return {
     name,
     scope,
@@ -45,7 +55,8 @@ export function planServer(config: ServerConfig, options: PlanOptions): ServerPl
       return entry ? listSignatureOf(entry) : '';
     },
     get revision() {
-      return canonicalJson({ scope, entry, problem: config.problem?.message } as unknown as JsonObject);
+      const problem = HeddleError.is(connect) ? connect.message : undefined;
+      return canonicalJson({ scope, entry, problem } as unknown as JsonObject);
     },
     local: entry?.type === 'stdio',
     autoConnect: entry?.autoConnect ?? false,
@@ -54,7 +65,8 @@ export function planServer(config: ServerConfig, options: PlanOptions): ServerPl
       return timeoutMs();
     },
     protocol: entry?.protocol,
-    connect: whyNotConnectable(config) ?? prepared(connectorOf(config, options), options, { timeoutMs, entry }),
+    ...(credential && { credential }),
+    connect,
   };
 }
 
@@ -66,16 +78,22 @@ function transportOf({ entry, written = {} }: ServerConfig): string {
   return type === 'sdk' ? 'in-process' : typeof type === 'string' ? type : 'unknown';
 }
 
+interface Preparing {
+  readonly timeoutMs: () => number;
+  readonly entry: ServerEntry | undefined;
+  readonly credential: CredentialOf | undefined;
+}
+
 function prepared(
   connect: Connect | HeddleError,
   { serverRequests }: PlanOptions,
-  { timeoutMs, entry }: { readonly timeoutMs: () => number; readonly entry: ServerEntry | undefined },
+  { timeoutMs, entry, credential }: Preparing,
 ): Connect | HeddleError {
   if (HeddleError.is(connect)) return connect;
   const protocol = entry?.protocol;
   const fixed = { ...(serverRequests && { serverRequests }), ...(protocol && { protocol }) };
   const open = retryAsLegacy((options) => connect({ ...options, timeoutMs: timeoutMs(), ...fixed }));
-  return protocol ? (options) => open({ ...options, protocol }) : open;
+  return connectWith(credential, protocol ? (options) => open({ ...options, protocol }) : open);
 }
 
 /** Returns why a server cannot be connected: its entry is invalid, untrusted, blocked or disabled. */
@@ -117,6 +135,8 @@ function connectorOf({ name, entry }: ServerConfig, options: PlanOptions): Conne
   switch (entry?.type) {
     case 'stdio':
       return loading(CONNECTORS.stdio, entry as StdioEntry, options.watchdog, options.env);
+    case 'proxy':
+      return noConnector(name, entry, options) ?? loading(CONNECTORS.http, entry, options.pool);
     case 'http':
       return loading(CONNECTORS.http, entry, options.pool);
     case 'sse':
@@ -131,8 +151,15 @@ function connectorOf({ name, entry }: ServerConfig, options: PlanOptions): Conne
       return serve ? connectInMemory(serve) : unsupported(name, `no in-process server is named ${entry.name}`);
     }
     default:
-      return unsupported(name, `the transport ${entry?.type} is not supported yet`);
+      return unsupported(name, 'its entry has no transport');
   }
+}
+
+function noConnector(name: string, { url }: RemoteEntry, { connectors }: PlanOptions): HeddleError | undefined {
+  if (connectors && connectorOfOrigin(connectors.current(), url)) return undefined;
+  const message = `${name} is of type \`proxy\`, and no connector has the origin ${new URL(url).origin}.`;
+  const fix = 'Add the connector of that origin to `connectors`, or correct its `url`.';
+  return new HeddleError('CONFIG_INVALID', message, { fix });
 }
 
 function notLocal(name: string, { type, url }: RemoteEntry): HeddleError | undefined {
@@ -182,6 +209,8 @@ export interface ServerPlan {
   readonly connectTimeoutMs: number;
   /** The only protocol version to speak, if its entry fixes one. */
   readonly protocol?: ProtocolVersion | undefined;
+  /** The credential of requests, by caller; absent if the transport has none. */
+  readonly credential?: CredentialOf;
   /** Opens a connection; an error if the server cannot be connected. */
   readonly connect: Connect | HeddleError;
 }

@@ -41,6 +41,8 @@ export type StateEvent =
   | { readonly kind: 'refused'; readonly error: HeddleError; readonly mayTryAgain: boolean; readonly at: number }
   | { readonly kind: 'auth-needed'; readonly error: HeddleError; readonly at: number }
   | { readonly kind: 'dropped'; readonly error: HeddleError; readonly upMs: number; readonly at: number }
+  /** The refusal that needed a sign-in has ended: by a newer credential, or after its time. */
+  | { readonly kind: 'signed-in' }
   | { readonly kind: 'retry-due' }
   | { readonly kind: 'probe-missed'; readonly error: HeddleError; readonly upMs: number; readonly at: number }
   | { readonly kind: 'probe-answered' }
@@ -116,7 +118,7 @@ const TABLE: { readonly [S in ServerState['state']]: Row<S> } = {
     closed: () => to(CLOSED),
   },
   failed: { wanted: tryOnce, disconnected: forgive, closed: () => to(CLOSED) },
-  'needs-auth': { wanted: tryOnce, disconnected: forgive, closed: () => to(CLOSED) },
+  'needs-auth': { wanted: tryOnce, 'signed-in': forgive, disconnected: forgive, closed: () => to(CLOSED) },
   closed: {},
 };
 

@@ -4,7 +4,6 @@ import type { ConnectionUser } from '../../core/call/private-user.ts';
 import type { JsonObject } from '../../core/call.ts';
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
 import type { ServerStatus } from '../../core/records/server-status.ts';
-import { backoffMs } from '../../core/time.ts';
 import type { Era } from '../../wire/mcp.ts';
 import type { Connection, ConnectOptions, ListKind } from '../connection.ts';
 import type { CapabilityLists } from './capability-lists.ts';
@@ -14,6 +13,7 @@ import { drainingConnections } from './draining.ts';
 import { connectionDropped, type Health, watchHealth } from './health.ts';
 import type { ServerPlan } from './plan-server.ts';
 import { type PrivateConnector, privateConnector } from './private/private-connector.ts';
+import { type RetryTimer, retryTimer } from './retry-timer.ts';
 import { type ServerDefinitions, serverDefinitions } from './server-definitions.ts';
 import type { ConnectAttempt, ServerOptions } from './server-options.ts';
 import {
@@ -41,7 +41,7 @@ export class Server {
   #status: ServerStatus;
   #attempt: ConnectAttempt | undefined;
   #shared: SharedConnection | undefined;
-  #retry: { readonly at: number; readonly cancel: () => void } | undefined;
+  readonly #retry: RetryTimer;
 
   constructor(options: ServerOptions) {
     const { plan, cache, time, onCapabilityTools } = options;
@@ -49,6 +49,7 @@ export class Server {
     this.plan = plan;
     this.#options = options;
     this.#rules = { ...reconnect, autoConnect };
+    this.#retry = retryTimer(time, reconnect.delayMs, () => this.#on({ kind: 'retry-due' }));
     this.#definitions = serverDefinitions({ plan, cache, clock: time.clock, onCapabilityTools });
     this.privately = privateConnector({
       ...time,
@@ -60,6 +61,7 @@ export class Server {
       withDeadline: (task) => this.#withDeadline(this.#closing.signal, task),
     });
     this.#health = watchHealth({
+      plan,
       time,
       connection: () => this.connection,
       upMs: () => time.clock() - (this.#shared?.openedAt ?? time.clock()),
@@ -108,6 +110,11 @@ export class Server {
   connect(signal: AbortSignal): Promise<Connection> {
     if (this.#shared) return Promise.resolve(this.#shared.connection);
     if (this.privately.users && !('error' in this.#state)) return Promise.reject(noSharedConnection(this.name));
+    if (this.#state.state === 'needs-auth' && this.plan.credential) {
+      // Throws the refusal again, without a request, unless a newer credential or time has ended it.
+      const ready = this.plan.credential().prepare(signal);
+      return ready.then(() => this.#on({ kind: 'signed-in' })).then(() => this.connect(signal));
+    }
     // Starts nothing for a caller that has gone.
     if (signal.aborted) return Promise.reject(unwanted(this.name));
     this.#on({ kind: 'wanted', at: this.#options.time.clock() });
@@ -115,7 +122,7 @@ export class Server {
     return Promise.reject('error' in this.#state ? this.#state.error : unwanted(this.name));
   }
 
-  /** Probes the server if it is idle. */
+  /** Probes an idle server, or sees whether the sign-in that it needs has happened. */
   check(): Promise<void> {
     return this.#health.check();
   }
@@ -159,21 +166,14 @@ export class Server {
 
   #perform(effect: Effect): void {
     if (effect === 'open') this.#begin();
-    else if (effect === 'wait') this.#wait();
+    else if (effect === 'wait') this.#retry.wait('attempt' in this.#state ? this.#state.attempt : 1);
     else if (effect === 'close') void this.#detach()?.close();
     else if (effect === 'drain') void this.#draining.add(this.#detach());
     else {
-      this.#retry?.cancel();
+      this.#retry.cancel();
       this.#attempt?.abort.abort();
       this.#attempt = undefined;
     }
-  }
-
-  #wait(): void {
-    const { clock, timer, random } = this.#options.time;
-    const attempt = 'attempt' in this.#state ? this.#state.attempt : 1;
-    const delayMs = backoffMs(this.#rules.delayMs, attempt, random);
-    this.#retry = { at: clock() + delayMs, cancel: timer(delayMs, () => this.#on({ kind: 'retry-due' })) };
   }
 
   #begin(): void {
@@ -292,7 +292,7 @@ export class Server {
     return describeServer(this.plan, this.#state, {
       lists: this.#definitions.lists(),
       trouble: this.#definitions.failure(),
-      retryAt: this.#retry?.at,
+      retryAt: this.#retry.at,
       info: this.#shared?.info,
       urlTransport: this.#definitions.urlTransport(),
     });
