@@ -95,7 +95,7 @@ describe('heddle auth login', () => {
     const { own, authorization } = await protectedProject();
     authorization.faults.authorizeError = { error: 'access_denied', error_description: '\u001b[31m<b>no</b>' };
     const command = await startCommand(own, ['auth', 'login', 'demo']);
-    await scriptedBrowser().open(await command.url());
+    await scriptedBrowser().signIn(await command.url(), 'ada');
     const { code, stderr } = await command.ended();
     expect([code, stderr]).toEqual([4, expect.stringContaining('access_denied')]);
     expect(stderr).not.toContain('\u001b[31m');

@@ -16,7 +16,11 @@ export async function protectedProject({
 }: AuthorizationServerOptions & { readonly oauth?: JsonObject } = {}) {
   const authorization = await openAuthorizationServer(options);
   onTestFinished(() => authorization.close());
-  const server = await openProtectedServer({ era: 'legacy', authorizationServers: [authorization] });
+  const server = await openProtectedServer({
+    era: 'legacy',
+    authorizationServers: [authorization],
+    requiredScopes: ['mcp:read'],
+  });
   onTestFinished(() => server.close());
   const entry = { type: 'http', url: server.url, ...(oauth && { oauth }) };
   return { authorization, server, ...browserFor(project({ 'heddle.json': { mcpServers: { demo: entry } } })) };
