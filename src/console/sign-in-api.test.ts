@@ -31,7 +31,12 @@ async function open() {
   return { gateway, authorization };
 }
 
-async function post({ send }: GatewayUnderTest, action: string, { as, ...body }: { as?: keyof typeof KEYS } & object) {
+interface PostBody {
+  readonly as?: keyof typeof KEYS;
+  readonly [field: string]: unknown;
+}
+
+async function post({ send }: GatewayUnderTest, action: string, { as, ...body }: PostBody) {
   const headers = { ...JSON_HEADERS, ...(as && { authorization: `Bearer ${KEYS[as]}` }) };
   const { status, json } = await send({ path: `/api/sign-ins/${action}`, headers, body: JSON.stringify(body) });
   return { status, json };
@@ -61,7 +66,7 @@ describe('/api/sign-ins', () => {
     expect(await post(gateway, 'forget', { server: 'demo' })).toMatchObject({
       json: { server: 'demo', removed: true, revoked: true },
     });
-    const records = (await gateway.audit()).filter(({ name }) => name.startsWith('signIns.'));
+    const records = (await gateway.audit()).filter(({ name }) => name.startsWith('signIns.')).toReversed();
     expect(records.map(({ name, phase, caller, detail }) => [name, phase, caller, detail?.outcome])).toEqual([
       ['signIns.begin', 'intent', 'key:operator', undefined],
       ['signIns.begin', 'outcome', 'key:operator', 'ok'],
