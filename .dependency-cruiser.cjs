@@ -84,6 +84,7 @@ const MAY_IMPORT_WITHIN = {
     'in-flight.ts': ['request-context.ts'],
     'mcp-handler.ts': ['request-context.ts', 'to-rpc-error.ts', 'continuations', 'methods'],
     auth: ['node-http.ts', 'response-writer.ts', 'http-request.ts'],
+    'sign-in': ['response-writer.ts', 'http-request.ts', 'auth'],
     http: [
       ...['node-http.ts', 'response-writer.ts', 'http-request.ts', 'resource-subscriptions.ts', 'request-context.ts'],
       ...['to-rpc-error.ts', 'continuations', 'methods', 'auth'],

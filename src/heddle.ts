@@ -9,7 +9,15 @@ import type { Category, Features, Hit, Page } from './core/records/listing.ts';
 import type { MetricsRow } from './core/records/metrics.ts';
 import type { NotificationFilter, NotificationHandler } from './core/records/notification.ts';
 import type { Change, ServerStatus } from './core/records/server-status.ts';
-import type { BegunSignIn, ForgottenSignIn, OpenRedirect, RekeyedVault, SignIn } from './core/records/sign-in.ts';
+import type {
+  BegunSignIn,
+  ForgottenSignIn,
+  OpenRedirect,
+  RekeyedVault,
+  SignIn,
+  SignInPreview,
+  SignInTicket,
+} from './core/records/sign-in.ts';
 
 /**
  * The interface between front ends and everything behind them. This file has types only.
@@ -53,6 +61,7 @@ export interface Heddle {
   };
   readonly access: Access;
   readonly signIns: SignIns;
+  readonly browserSignIns: BrowserSignIns;
   readonly traces: {
     /** Returns statistics per tool (default) or per server, the most called first. */
     stats(by: Caller, since: number, per?: 'tool' | 'server'): Promise<readonly CallStats[]>;
@@ -134,6 +143,55 @@ export interface FinishSignInOptions {
   readonly query: string;
   /** The `state` of the sign-in that has to end; a redirect of another one is rejected and not used up. */
   readonly state?: string;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Sign-ins of callers at the pages of a gateway. A ticket is used once within 10 minutes, and is bound to a caller and a
+ * server; all replicas share it. These functions check no role: the pages identify the person.
+ */
+export interface BrowserSignIns {
+  /** Sets the address of the pages, without a slash at its end. The returned function ends that. */
+  serveAt(base: () => string | undefined): () => void;
+  /** Returns the address of a page for `by`; undefined without pages, or if callers share the server's credentials. */
+  pageFor(by: Caller, server: string): Promise<string | undefined>;
+  /** Tests whether the caller has tokens for a server, and whether the server still accepts them as far as known. */
+  isSignedIn(by: Caller, server: string): Promise<boolean>;
+  /** Finds the authorization server and the scopes that a sign-in of `by` would use. */
+  preview(by: Caller, server: string, signal: AbortSignal): Promise<SignInPreview>;
+  issue(by: Caller, server: string, facts: JsonObject): Promise<string>;
+  /** Returns a ticket without using it. */
+  read(ticket: string): Promise<SignInTicket | undefined>;
+  /** Returns a ticket and removes it in the same step. */
+  take(ticket: string): Promise<SignInTicket | undefined>;
+  /** Starts a sign-in at the issuer of a caller's tokens. The facts belong in a ticket. */
+  beginIdentification(client: IdentifyingClient): Promise<BegunIdentification>;
+  /** Ends it: checks the redirect, the ID token and its signature. Throws AUTH_REFUSED. */
+  finishIdentification(redirect: IdentifyingRedirect): Promise<{ readonly issuer: string; readonly subject: string }>;
+}
+
+/** The client of the gateway at the issuer of its callers' tokens. */
+export interface IdentifyingClient {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret?: string;
+  readonly redirectUri: string;
+  readonly signal: AbortSignal;
+}
+
+export interface BegunIdentification {
+  /** The authorization request, for the browser. */
+  readonly url: string;
+  readonly state: string;
+  readonly facts: JsonObject;
+}
+
+export interface IdentifyingRedirect {
+  readonly facts: JsonObject;
+  /** The query of the redirect. */
+  readonly query: string;
+  /** The secret of the client, which is not among the facts. */
+  readonly clientSecret?: string;
   readonly signal: AbortSignal;
 }
 

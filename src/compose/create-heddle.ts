@@ -26,6 +26,7 @@ import { access } from './access.ts';
 import type { ActiveConfig } from './active-config.ts';
 import { administration } from './administration.ts';
 import { browse, LIST_WAIT_MS } from './browse.ts';
+import { browserSignIns } from './browser-sign-ins.ts';
 import { changesFor } from './change-publishers.ts';
 import type { Environment, HeddleOptions } from './heddle-options.ts';
 import { profileNames } from './profile-names.ts';
@@ -74,7 +75,9 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
     reads: readStages({ ...view, notifications: parts.notified, clock: parts.clock }),
     clock: wallClock,
   });
-  const signIn = signInCall({ servers, signInUrl: parts.options.signInUrl });
+  const pages = browserSignIns(parts);
+  const signInUrl = parts.options.signInUrl ?? ((server, caller) => pages.pageFor(caller, server));
+  const signIn = signInCall({ servers, signInUrl });
   const send = invoke({ ...parts, priorityOf, admitTo: counted.admitTo, signIn });
 
   function waiting(listWaitMs: number): Pick<Heddle, 'dispatch' | 'catalog'> {
@@ -96,6 +99,7 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
   return {
     ...waiting(parts.options.listWaitMs ?? LIST_WAIT_MS),
     waiting,
+    browserSignIns: pages,
     access: access({ store, config: () => active().config, clock: wallClock }),
     signIns: signIns({ ...parts, serverVisible: view.serverVisible, onCredential: servers.credentialChanged }),
     servers: administration({ ...parts, clock: wallClock, audit: store.audit, policy: () => active().policy }),

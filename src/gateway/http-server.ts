@@ -8,6 +8,7 @@ import type { StreamableHttp } from './http/streamable-http.ts';
 import type { AuthenticatedRequest, FastRequest } from './http-request.ts';
 import { createServer } from './node-http.ts';
 import { failResponse, type HttpResponse, sendJson } from './response-writer.ts';
+import type { SignInRoutes } from './sign-in/sign-in-routes.ts';
 import type { SseEndpoint } from './transports/serve-sse.ts';
 import { type WsEndpoint, wantsWebSocket } from './transports/serve-ws.ts';
 
@@ -18,6 +19,8 @@ export interface HttpServerOptions {
   readonly sse: SseEndpoint;
   /** Handles requests under `/api/`. */
   readonly api: (incoming: Omit<AuthenticatedRequest, 'isStillAuthorized'>) => Promise<void>;
+  /** Serves the sign-in pages. */
+  readonly signIn: Pick<SignInRoutes, 'handle'>;
   readonly responses: OpenResponses;
   /** Aborts when the gateway closes. New streams are then refused with 503. */
   readonly closing: AbortSignal;
@@ -64,7 +67,7 @@ export function httpServer(options: HttpServerOptions): { readonly server: Serve
     orFail(response, () =>
       whenAdmitted(admitRequest(request), (admission) => {
         if (admission.endpoint === 'none') return sendJson(response, admission.response);
-        if (admission.endpoint === 'api') return sendJson(response, NOT_FOUND);
+        if (admission.endpoint !== 'mcp') return sendJson(response, NOT_FOUND);
         const { caller, isStillAuthorized } = admission;
         return http.post({ request, response, caller, isStillAuthorized });
       }),
@@ -89,12 +92,13 @@ type HttpPair = Pick<AuthenticatedRequest, 'request' | 'response'>;
 
 /** Passes an admitted request to its endpoint, and sends the response of any other. */
 function route(
-  { http, ws, sse, api }: HttpServerOptions,
+  { http, ws, sse, api, signIn }: HttpServerOptions,
   admission: Admission,
   { request, response }: HttpPair,
 ): Routed {
   if (admission.endpoint === 'none') return sendJson(response, admission.response);
   if (admission.endpoint === 'api') return api({ request, response, caller: admission.caller });
+  if (admission.endpoint === 'sign-in') return signIn.handle(request, response);
   const { caller, isStillAuthorized } = admission;
   const incoming = { request, response, caller, isStillAuthorized };
   if (wantsWebSocket(request)) return ws.accept(incoming);

@@ -16,6 +16,8 @@ import { httpServer } from './http-server.ts';
 import { trackInFlight } from './in-flight.ts';
 import { mcpHandler } from './mcp-handler.ts';
 import { isChangeVisibleTo } from './methods/client-capabilities.ts';
+import { type CallsAfterSignInOptions, callsAfterSignIn } from './sign-in/call-after-sign-in.ts';
+import { signInPathOf, signInRoutes } from './sign-in/sign-in-routes.ts';
 import { clientConnections } from './transports/client-connections.ts';
 import { sseEndpoint } from './transports/serve-sse.ts';
 import { wsEndpoint } from './transports/serve-ws.ts';
@@ -34,6 +36,8 @@ export interface GatewayOptions extends Omit<AdmitOptions, 'heddle' | 'prove'> {
   readonly stateSecrets?: readonly Buffer[];
   /** Limits on sessions. */
   readonly sessions?: SessionsOptions;
+  /** How long a call waits for the sign-in of its caller. */
+  readonly signInWait?: Pick<CallsAfterSignInOptions, 'timer' | 'waitMs'>;
   /** Delay after which a call becomes a gateway task, and the number of tasks. */
   readonly gatewayTasks?: GatewayTasksOptions;
 }
@@ -56,7 +60,9 @@ const DEFAULT_DRAIN_MS = 300;
  * (2024-11-05) at `/sse`. Rejects if the port is taken, or if other machines could call without a credential.
  */
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
-  const { heddle, host } = options;
+  const { host } = options;
+  const afterSignIn = callsAfterSignIn({ heddle: options.heddle, ...options.signInWait });
+  const heddle: Heddle = { ...options.heddle, dispatch: afterSignIn.dispatch };
   const sessions = openSessions(options.sessions);
   const continuations = openContinuations(heddle, {
     secrets: options.stateSecrets,
@@ -70,18 +76,30 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const { maxBodyBytes, timer, proofKey } = options;
   let url = ''; // Known once the server listens.
   const prove = proofKey === undefined ? undefined : (challenge: string) => proofOf({ url, proofKey }, challenge);
+  const { settings } = heddle.access;
+  const signIn = signInRoutes({
+    ...{ heddle, authenticate: options.authenticate, closing: closing.signal },
+    listeningUrl: () => url,
+    onSignedIn: afterSignIn.onSignedIn,
+  });
   const { server, fast } = httpServer({
-    admitRequest: requestAdmitter({ ...options, prove }),
+    admitRequest: requestAdmitter({
+      ...options,
+      prove,
+      isSignInPath: (path) => signInPathOf(path, settings().gateway.publicUrl) !== undefined,
+    }),
     http: streamableHttp({ handleRequest, sessions, maxBodyBytes, timer }),
     ws: wsEndpoint(connections, maxBodyBytes),
     sse: sseEndpoint(connections, maxBodyBytes),
     api: options.api,
+    signIn,
     responses,
     closing: closing.signal,
   });
   await listen(server, options);
   const { port } = server.address() as AddressInfo;
   url = `http://${host.includes(':') ? `[${host}]` : host}:${port}/mcp`;
+  const stopPages = heddle.browserSignIns.serveAt(signIn.pages);
 
   const announcing = announceChanges(heddle, sessions, closing.signal);
   return {
@@ -89,6 +107,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     url,
     async close(drainMs = DEFAULT_DRAIN_MS) {
       closing.abort();
+      stopPages();
       await announcing;
       continuations.gatewayTasks.close(); // Clients can no longer poll them.
       const closed = new Promise((resolve) => server.close(resolve));

@@ -48,6 +48,8 @@ export interface TokenRequest {
 export interface AuthorizationServer {
   readonly issuer: string;
   readonly provider: Provider;
+  /** The scope of authorization requests that name none. */
+  readonly defaultScope: string;
   /** The faults. Tests set and delete them. */
   readonly faults: AuthorizationServerFaults;
   /** The number of requests per endpoint. */
@@ -63,6 +65,8 @@ export interface AuthorizationServer {
   onExchange?: ExchangeParts['onExchange'];
   /** Returns what the server knows about an opaque access token, if it is valid. */
   introspect(token: string): Promise<StoredToken | undefined>;
+  /** Issues an access token of a user for a resource to a client of `clients`. */
+  issueAccessToken(user: string, resource: string, clientId: string): Promise<string>;
   /** Ends the grant of an access or refresh token: neither works any more. */
   revokeGrant(token: string): Promise<void>;
   close(): Promise<void>;
@@ -102,6 +106,7 @@ export async function openAuthorizationServer(options: AuthorizationServerOption
   const counts = { metadata: 0, jwks: 0, authorize: 0, token: 0, registration: 0, revocation: 0, other: 0 };
   const opened = {
     ...{ issuer, provider, counts, publicJwk: keys.publicJwk },
+    defaultScope: (options.scopes ?? DEFAULT_SCOPES)[0] ?? '',
     faults: {} as AuthorizationServerFaults,
     tokenRequests: [] as TokenRequest[],
     authorizeRequests: [] as URLSearchParams[],
@@ -110,6 +115,12 @@ export async function openAuthorizationServer(options: AuthorizationServerOption
     async introspect(token: string) {
       const found = (await provider.AccessToken.find(token)) ?? (await provider.ClientCredentials.find(token));
       return found?.isValid ? found : undefined;
+    },
+    async issueAccessToken(user: string, resource: string, clientId: string) {
+      const client = await provider.Client.find(clientId);
+      const token = new provider.AccessToken({ accountId: user, client, gty: 'authorization_code' });
+      token.resourceServer = new provider.ResourceServer(resource, resourceServer(resource));
+      return token.save();
     },
     async revokeGrant(token: string) {
       const found = (await provider.AccessToken.find(token)) ?? (await provider.RefreshToken.find(token));
@@ -199,7 +210,7 @@ function requestHandler(opened: Opened, path: string) {
     const url = new URL(request.url ?? '/', opened.issuer);
     const endpoint = endpointOf(url.pathname, path);
     opened.counts[endpoint]++;
-    if (endpoint === 'authorize' && url.searchParams.has('client_id')) opened.authorizeRequests.push(url.searchParams);
+    if (endpoint === 'authorize') recordAuthorization(opened, url.searchParams);
     if (endpoint === 'token') recordTokenRequest(opened, request);
     if (answerWithFault(opened.faults, endpoint, { request, response })) return;
     if (endpoint === 'token') recordResponse(opened.tokenResponses, response);
@@ -210,6 +221,13 @@ function requestHandler(opened: Opened, path: string) {
     Object.assign(request, { originalUrl: `${path}${inner}${url.search}`, url: `${inner}${url.search}` });
     await forward(request, response);
   };
+}
+
+/** Records an authorization request. One without a scope gets the default scope (RFC 6749, section 3.3). */
+function recordAuthorization({ authorizeRequests, defaultScope }: Opened, query: URLSearchParams): void {
+  if (!query.has('client_id')) return;
+  authorizeRequests.push(new URLSearchParams(query));
+  if (!query.has('scope')) query.set('scope', defaultScope);
 }
 
 function endpointOf(pathname: string, path: string): EndpointName {

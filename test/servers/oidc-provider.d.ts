@@ -53,6 +53,7 @@ declare module 'oidc-provider' {
     readonly AccessToken: TokenModel;
     readonly ClientCredentials: TokenModel;
     readonly RefreshToken: TokenModel;
+    readonly Client: { find(id: string): Promise<object | undefined> };
     readonly Grant: new (
       fields: object,
     ) => Grant;

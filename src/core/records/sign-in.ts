@@ -1,3 +1,5 @@
+import type { Caller, JsonObject } from '../call.ts';
+
 /** The sign-in at one server, for one owner of credentials. It holds no token. */
 export interface SignIn {
   readonly server: string;
@@ -67,3 +69,23 @@ export interface RekeyedVault {
   /** Rows that were left as they are: their key is not available here. */
   readonly unopened: readonly { readonly key: string; readonly rows: number }[];
 }
+
+/** The parts of a sign-in that are shown before it begins. */
+export interface SignInPreview {
+  readonly server: string;
+  /** The URL of the server. */
+  readonly url: string;
+  readonly issuer: string;
+  readonly scopes: readonly string[];
+}
+
+/** A ticket of the gateway's sign-in pages. */
+export interface SignInTicket {
+  readonly server: string;
+  readonly caller: Caller;
+  /** The facts that it was issued with. */
+  readonly facts: JsonObject;
+}
+
+/** The beginning of `elicitationId` in Heddle's own URL elicitations. */
+export const SIGN_IN_ELICITATION = 'heddle.sign-in:';

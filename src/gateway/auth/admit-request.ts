@@ -20,12 +20,16 @@ export interface AdmitOptions extends HostRules {
   readonly prove?: ((challenge: string) => string) | undefined;
   /** The profile that `/mcp` itself serves; all servers if absent. */
   readonly profile?: string | undefined;
+  /** Tests whether a path is a sign-in page. */
+  readonly isSignInPath?: ((path: string) => boolean) | undefined;
 }
 
 /** The outcome of admission: a caller for one endpoint, or the response to send instead. */
 export type Admission =
   | ({ readonly endpoint: 'mcp' } & AuthenticatedCaller)
   | { readonly endpoint: 'api'; readonly caller: Caller }
+  /** A sign-in page, which identifies the person itself. */
+  | { readonly endpoint: 'sign-in' }
   | { readonly endpoint: 'none'; readonly response: JsonResponse };
 
 /** Admits or refuses one request. Returns a promise only if the credential has to be looked up. */
@@ -49,7 +53,7 @@ export function requestAdmitter(options: AdmitOptions): AdmitRequest {
   const { settings } = options.heddle.access;
   const isLocal = host === 'localhost' || addressKind(host) === 'loopback';
   if (!isLocal) refuseOpenGateway(host, settings());
-  const checkHost = hostChecker(options);
+  const checkHost = hostChecker({ ...options, publicAddress: () => settings().gateway.publicUrl });
   const admitToProfile = profileAdmitter({ settings, authenticate, isLocal });
 
   function toAdmission(found: Authentication | 'unknown', pending: PendingRequest): Admission {
@@ -80,6 +84,7 @@ export function requestAdmitter(options: AdmitOptions): AdmitRequest {
 
   return function admitRequest(request) {
     const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
+    if (options.isSignInPath?.(path)) return admitToPage(checkHost(withoutOrigin(request)));
     const hostError = checkHost(request);
     if (hostError) return respondWith(403, hostError);
     if (path === '/healthz') return respond({ status: 200, body: health(request, options) });
@@ -92,6 +97,16 @@ export function requestAdmitter(options: AdmitOptions): AdmitRequest {
       : toAdmission(found, pending);
   };
 }
+
+const admitToPage = (hostError: string | undefined): Admission =>
+  hostError === undefined ? { endpoint: 'sign-in' } : respondWith(403, hostError);
+
+// Forms of pages without a referrer have the origin `null`. Their path contains the secret ticket.
+const withoutOrigin = ({ method, url, headers: { origin: _, ...headers } }: RequestHead): RequestHead => ({
+  method,
+  url,
+  headers,
+});
 
 function health({ url }: RequestHead, { prove }: AdmitOptions): JsonObject {
   const challenge = prove && challengeIn(url);

@@ -4,6 +4,8 @@ export interface HostRules {
   /** Additional accepted Host headers, with or without a port. */
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
+  /** The address at which browsers reach the gateway: its host and origin are accepted too. */
+  readonly publicAddress?: () => string | undefined;
 }
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
@@ -12,10 +14,16 @@ const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
  * Returns a check of the Host and Origin headers, whose result is the reason for a refusal.
  * It stops DNS rebinding: a web page that resolves its own name to this machine.
  */
-export function hostChecker({ allowedHosts, allowedOrigins }: HostRules): (request: RequestHead) => string | undefined {
+export function hostChecker(rules: HostRules): (request: RequestHead) => string | undefined {
+  const { allowedHosts, allowedOrigins } = rules;
+  const publicAddress = () => {
+    const url = rules.publicAddress?.();
+    return url === undefined ? undefined : new URL(url);
+  };
   const isServed = (host: string) => {
     const name = host.replace(/:\d+$/, '');
-    return LOOPBACK.has(name) || allowedHosts.some((allowed) => [host, name].includes(allowed.toLowerCase()));
+    if (LOOPBACK.has(name) || host === publicAddress()?.host) return true;
+    return allowedHosts.some((allowed) => [host, name].includes(allowed.toLowerCase()));
   };
   // The last accepted host: clients mostly send the same one.
   let lastServed: string | undefined;
@@ -30,6 +38,7 @@ export function hostChecker({ allowedHosts, allowedOrigins }: HostRules): (reque
     }
     const { origin } = headers;
     if (origin === undefined || origin === `http://${host}` || allowedOrigins.includes(origin)) return undefined;
+    if (origin === publicAddress()?.origin) return undefined;
     return `Pages of ${JSON.stringify(origin.slice(0, 100))} may not call. Add the origin to \`gateway.allowedOrigins\`.`;
   };
 }

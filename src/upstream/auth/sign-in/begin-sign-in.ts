@@ -95,7 +95,7 @@ const random = ({ random = randomBytes }: AuthParts, bytes: number): string =>
   Buffer.from(random(bytes)).toString('base64url');
 
 /** Returns the authorization endpoint. PKCE with S256 has to be promised in the metadata: it may be ignored otherwise. */
-function authorizationEndpoint(server: string, { metadata, document: { url } }: AuthorizationServer): string {
+export function authorizationEndpoint(server: string, { metadata, document: { url } }: AuthorizationServer): string {
   const { authorization_endpoint: endpoint, code_challenge_methods_supported: methods } = metadata;
   if (typeof endpoint !== 'string') throw authRefused({ server, url, defect: 'names no authorization_endpoint' });
   if (typeof metadata.token_endpoint !== 'string')
@@ -109,7 +109,7 @@ function authorizationEndpoint(server: string, { metadata, document: { url } }: 
 }
 
 /** Chooses the scopes: configuration, else challenge, else all of the resource, else none. */
-function scopesOf(
+export function scopesOf(
   { target: { oauth }, scopes, challenge }: BeginRequest,
   { scopesSupported = [], as }: Discovered,
   refusal: RememberedRefusal | undefined,
