@@ -20,13 +20,13 @@ import { openServerCache } from '../upstream/lifecycle/server-cache.ts';
 import { openServers } from '../upstream/servers.ts';
 import { httpPool } from '../upstream/transports/http-pool.ts';
 import { type ActiveConfig, activeConfigOf, callable } from './active-config.ts';
-import { authPartsOf } from './auth-parts.ts';
 import { serveBuiltIns } from './built-ins.ts';
 import { catalogPublisher, changePublishers, listsFor } from './change-publishers.ts';
 import { createHeddle } from './create-heddle.ts';
 import { type Environment, type HeddleOptions, wallClockOf } from './heddle-options.ts';
 import { registeredServers } from './registered-servers.ts';
 import { rememberedOf } from './remembered.ts';
+import { authPartsOf } from './sign-in/auth-parts.ts';
 
 export interface HeddleParts {
   readonly config: Config;

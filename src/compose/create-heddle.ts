@@ -26,13 +26,13 @@ import { access } from './access.ts';
 import type { ActiveConfig } from './active-config.ts';
 import { administration } from './administration.ts';
 import { browse, LIST_WAIT_MS } from './browse.ts';
-import { browserSignIns } from './browser-sign-ins.ts';
 import { changesFor } from './change-publishers.ts';
 import type { Environment, HeddleOptions } from './heddle-options.ts';
 import { profileNames } from './profile-names.ts';
 import type { RegisteredServers } from './registered-servers.ts';
-import { signInCall } from './sign-in-call.ts';
-import { signIns } from './sign-ins.ts';
+import { browserSignIns } from './sign-in/browser-sign-ins.ts';
+import { signInCall } from './sign-in/sign-in-call.ts';
+import { signIns } from './sign-in/sign-ins.ts';
 
 /** The open parts of a Heddle. */
 export interface RunningParts {

@@ -14,7 +14,7 @@ export function mapAdapter() {
     destroy: async (id: string) => void rows.delete(`${model}:${id}`),
     consume: async (id: string) => {
       const row = rows.get(`${model}:${id}`);
-      if (row) row.consumed = Math.floor(Date.now() / 1000);
+      if (row) row.consumed = 1;
     },
     revokeByGrantId: async (grantId: string) => {
       for (const [key, row] of rows) if (row.grantId === grantId) rows.delete(key);

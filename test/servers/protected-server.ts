@@ -50,7 +50,7 @@ export interface ProtectedServerFaults {
   dpopNonce?: string;
 }
 
-/** One request of MCP. */
+/** A request of MCP. */
 export interface ProtectedRequest {
   readonly method: string;
   readonly rpcMethod?: string;

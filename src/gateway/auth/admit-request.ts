@@ -84,11 +84,11 @@ export function requestAdmitter(options: AdmitOptions): AdmitRequest {
 
   return function admitRequest(request) {
     const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
-    if (options.isSignInPath?.(path)) return admitToPage(checkHost(withoutOrigin(request)));
+    const route = profileRouteOf(path, options.profile);
+    if (!route && options.isSignInPath?.(path)) return admitToPage(checkHost(withoutOrigin(request)));
     const hostError = checkHost(request);
     if (hostError) return respondWith(403, hostError);
     if (path === '/healthz') return respond({ status: 200, body: health(request, options) });
-    const route = profileRouteOf(path, options.profile);
     const pending = { request, path, route };
     if (path.startsWith('/.well-known/')) return describeResource(pending, settings());
     const found = route ? admitToProfile(request, route) : authenticate(request);

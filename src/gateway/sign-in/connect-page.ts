@@ -5,7 +5,7 @@ import { setCookie } from './browser-cookie.ts';
 import { CALLBACK_PATH } from './client-document.ts';
 import { type PageForm, sendPage, sendRedirect } from './html-page.ts';
 import { type Identification, identificationOf } from './identification.ts';
-import { readForm } from './read-form.ts';
+import { readFormBody } from './read-form-body.ts';
 import type { SignInSite } from './sign-in-site.ts';
 
 export const CONNECT_PATH = '/connect/';
@@ -88,7 +88,7 @@ async function continueSignIn(site: SignInSite, open: OpenTicket, page: PageRequ
     if (how.kind === 'impossible') return await showTicket(site, ticket, { ...page, how, status: 403 });
     if (how.kind === 'oidc') return await identifyFirst(site, { id, ticket, how }, page);
     if (how.kind === 'credential') {
-      const form = await readForm(request);
+      const form = await readFormBody(request);
       if (!(await site.isCredentialOf(ticket.caller, form?.get('credential') ?? ''))) {
         site.refused(ticket.caller, ticket.server, 'another credential was typed in');
         const notice = `This is not the credential of ${ticket.caller.id}. If you do not have it, this link is not for you.`;

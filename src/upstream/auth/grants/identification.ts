@@ -9,14 +9,14 @@ import { configuredClient } from './configured-client.ts';
 import { verifyIdToken } from './id-token.ts';
 import { providerKeys } from './provider.ts';
 
-export interface IdentifyingClient {
+interface ProviderClient {
   readonly issuer: string;
   readonly clientId: string;
   readonly redirectUri: string;
   readonly signal: AbortSignal;
 }
 
-export interface IdentifyingRedirect {
+interface ProviderRedirect {
   readonly facts: JsonObject;
   readonly query: string;
   readonly clientSecret?: string;
@@ -30,7 +30,7 @@ const BYTES = 32;
 /** Starts an OpenID Connect sign-in that only tells who is at the browser. No token of it is kept. */
 export async function beginIdentification(
   parts: AuthParts,
-  { issuer, clientId, redirectUri, signal }: IdentifyingClient,
+  { issuer, clientId, redirectUri, signal }: ProviderClient,
 ): Promise<{ readonly url: string; readonly state: string; readonly facts: JsonObject }> {
   const as = await findIssuer(parts, { server: GATEWAY, issuer, signal });
   const { authorization_endpoint: endpoint } = as.metadata;
@@ -51,7 +51,7 @@ export async function beginIdentification(
 /** Ends it. The redirect is checked before anything of it is used: `state`, then `iss` as text. */
 export async function finishIdentification(
   parts: AuthParts,
-  { facts, query, clientSecret, signal }: IdentifyingRedirect,
+  { facts, query, clientSecret, signal }: ProviderRedirect,
 ): Promise<{ readonly issuer: string; readonly subject: string }> {
   const [issuer, clientId, redirectUri] = [facts.issuer, facts.clientId, facts.redirectUri].map(String) as Texts;
   const as = await findIssuer(parts, { server: GATEWAY, issuer, signal });

@@ -1,8 +1,8 @@
-import type { Clock } from '../core/time.ts';
-import type { Store } from '../store/store.ts';
-import type { AuthParts } from '../upstream/auth/auth-parts.ts';
-import type { ActiveConfig } from './active-config.ts';
-import type { Environment } from './heddle-options.ts';
+import type { Clock } from '../../core/time.ts';
+import type { Store } from '../../store/store.ts';
+import type { AuthParts } from '../../upstream/auth/auth-parts.ts';
+import type { ActiveConfig } from '../active-config.ts';
+import type { Environment } from '../heddle-options.ts';
 
 export interface AuthPartsOptions {
   readonly active: () => Pick<ActiveConfig, 'config'>;
@@ -22,7 +22,7 @@ export function authPartsOf({ active, store, wallClock, env }: AuthPartsOptions)
     clock: wallClock,
     renewals: new Set(),
     async fetch(address, options) {
-      const { guardedFetch } = await import('../egress/guarded-fetch.ts');
+      const { guardedFetch } = await import('../../egress/guarded-fetch.ts');
       return guardedFetch(address, { env, ...options });
     },
     publicUrl: () => settings().gateway.publicUrl,

@@ -1,10 +1,10 @@
-import type { RemoteEntry } from '../config/schema/schema.ts';
-import { vaultPrincipal } from '../core/call/vault-principal.ts';
-import type { Caller } from '../core/call.ts';
-import type { SignIn } from '../core/records/sign-in.ts';
-import type { Clock } from '../core/time.ts';
-import type { RememberedRefusal, SignInBook } from '../store/sign-in-book.ts';
-import { type GrantLabel, SHARED_PRINCIPAL, type TokenVault } from '../store/token-vault.ts';
+import type { RemoteEntry } from '../../config/schema/schema.ts';
+import { vaultPrincipal } from '../../core/call/vault-principal.ts';
+import type { Caller } from '../../core/call.ts';
+import type { SignIn } from '../../core/records/sign-in.ts';
+import type { Clock } from '../../core/time.ts';
+import type { RememberedRefusal, SignInBook } from '../../store/sign-in-book.ts';
+import { type GrantLabel, SHARED_PRINCIPAL, type TokenVault } from '../../store/token-vault.ts';
 
 /** A server that a sign-in is possible to. */
 export interface SignInServer {

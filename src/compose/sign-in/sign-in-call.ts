@@ -1,7 +1,7 @@
-import type { Handler, ResolvedCall } from '../core/call.ts';
-import { quoteCommand } from '../core/text/visible-text.ts';
-import type { Servers } from '../upstream/servers.ts';
-import type { SignInUrl } from './heddle-options.ts';
+import type { Handler, ResolvedCall } from '../../core/call.ts';
+import { quoteCommand } from '../../core/text/visible-text.ts';
+import type { Servers } from '../../upstream/servers.ts';
+import type { SignInUrl } from '../heddle-options.ts';
 
 export interface SignInCallOptions {
   readonly servers: Pick<Servers, 'signedIn'>;

@@ -1,17 +1,17 @@
-import { requireRole } from '../core/call/caller.ts';
-import { vaultPrincipal } from '../core/call/vault-principal.ts';
-import type { Caller } from '../core/call.ts';
-import { HeddleError } from '../core/errors.ts';
-import { closest } from '../core/text/did-you-mean.ts';
-import type { SignIns } from '../heddle.ts';
-import type { Store } from '../store/store.ts';
-import { SHARED_PRINCIPAL } from '../store/token-vault.ts';
-import type { AuthParts } from '../upstream/auth/auth-parts.ts';
-import type { SignInTarget } from '../upstream/auth/sign-in/begin-sign-in.ts';
-import { canSignIn } from '../upstream/lifecycle/credential-of.ts';
-import { whyNotConnectable } from '../upstream/lifecycle/plan-server.ts';
-import type { ActiveConfig } from './active-config.ts';
-import { auditedChanges } from './audited-change.ts';
+import { requireRole } from '../../core/call/caller.ts';
+import { vaultPrincipal } from '../../core/call/vault-principal.ts';
+import type { Caller } from '../../core/call.ts';
+import { HeddleError } from '../../core/errors.ts';
+import { closest } from '../../core/text/did-you-mean.ts';
+import type { SignIns } from '../../heddle.ts';
+import type { Store } from '../../store/store.ts';
+import { SHARED_PRINCIPAL } from '../../store/token-vault.ts';
+import type { AuthParts } from '../../upstream/auth/auth-parts.ts';
+import type { SignInTarget } from '../../upstream/auth/sign-in/begin-sign-in.ts';
+import { canSignIn } from '../../upstream/lifecycle/credential-of.ts';
+import { whyNotConnectable } from '../../upstream/lifecycle/plan-server.ts';
+import type { ActiveConfig } from '../active-config.ts';
+import { auditedChanges } from '../audited-change.ts';
 import { listSignIns, type SignInServer } from './sign-in-list.ts';
 
 export interface SignInsOptions {
@@ -24,7 +24,7 @@ export interface SignInsOptions {
 }
 
 // Loaded on first use: most commands sign in nowhere.
-const loadBegin = () => import('../upstream/auth/sign-in/begin-sign-in.ts');
+const loadBegin = () => import('../../upstream/auth/sign-in/begin-sign-in.ts');
 
 /** Returns the sign-ins. They bypass the stages, so they check roles and write audit records themselves. */
 export function signIns({ active, store, auth, serverVisible, onCredential }: SignInsOptions): SignIns {
@@ -69,7 +69,7 @@ export function signIns({ active, store, auth, serverVisible, onCredential }: Si
     async finish(by, name, { query, state, signal }) {
       const target = targetFor(by, name);
       return audited(by, changeOf('finish', target), async () => {
-        const { finishSignIn } = await import('../upstream/auth/sign-in/finish-sign-in.ts');
+        const { finishSignIn } = await import('../../upstream/auth/sign-in/finish-sign-in.ts');
         const done = await finishSignIn(auth, { server: name, query, state, targetOf: () => target, signal });
         await onCredential?.(name, target.principal);
         return done;
@@ -85,7 +85,7 @@ export function signIns({ active, store, auth, serverVisible, onCredential }: Si
     async forget(by, name, signal) {
       const target = targetFor(by, name);
       return audited(by, changeOf('forget', target), async () => {
-        const { forgetSignIn } = await import('../upstream/auth/sign-in/forget-sign-in.ts');
+        const { forgetSignIn } = await import('../../upstream/auth/sign-in/forget-sign-in.ts');
         const forgotten = await forgetSignIn(auth, { target, signal });
         await onCredential?.(name, target.principal);
         return forgotten;

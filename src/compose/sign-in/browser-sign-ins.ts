@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { vaultPrincipal } from '../core/call/vault-principal.ts';
-import type { Caller, JsonObject } from '../core/call.ts';
-import { HeddleError } from '../core/errors.ts';
-import { isObject } from '../core/json.ts';
-import type { SignInTicket } from '../core/records/sign-in.ts';
-import { hidesServer } from '../govern/decide.ts';
-import type { BrowserSignIns } from '../heddle.ts';
-import type { ConnectTicket, SignInBook } from '../store/sign-in-book.ts';
-import type { AuthParts } from '../upstream/auth/auth-parts.ts';
-import type { ActiveConfig } from './active-config.ts';
+import { vaultPrincipal } from '../../core/call/vault-principal.ts';
+import type { Caller, JsonObject } from '../../core/call.ts';
+import { HeddleError } from '../../core/errors.ts';
+import { isObject } from '../../core/json.ts';
+import type { SignInTicket } from '../../core/records/sign-in.ts';
+import { hidesServer } from '../../govern/decide.ts';
+import type { BrowserSignIns } from '../../heddle.ts';
+import type { ConnectTicket, SignInBook } from '../../store/sign-in-book.ts';
+import type { AuthParts } from '../../upstream/auth/auth-parts.ts';
+import type { ActiveConfig } from '../active-config.ts';
 
 export interface BrowserSignInsOptions {
   readonly active: () => Pick<ActiveConfig, 'configs' | 'policy'>;
@@ -61,7 +61,7 @@ export function browserSignIns({ active, auth }: BrowserSignInsOptions): Browser
     async preview(by, server, signal) {
       const entry = entryFor(by, server);
       if (!entry) throw new HeddleError('NAME_UNKNOWN', `No server named ${server} needs a sign-in of this caller.`);
-      const { previewSignIn } = await import('../upstream/auth/sign-in/preview-sign-in.ts');
+      const { previewSignIn } = await import('../../upstream/auth/sign-in/preview-sign-in.ts');
       const target = { server, serverUrl: entry.url, oauth: entry.oauth, principal: vaultPrincipal(by) };
       return previewSignIn(auth, { target, signal });
     },
@@ -69,11 +69,11 @@ export function browserSignIns({ active, auth }: BrowserSignInsOptions): Browser
     read: async (ticket) => toTicket(await book.readTicket(ticket)),
     take: async (ticket) => toTicket(await book.takeTicket(ticket)),
     async beginIdentification(client) {
-      const { beginIdentification } = await import('../upstream/auth/grants/identification.ts');
+      const { beginIdentification } = await import('../../upstream/auth/grants/identification.ts');
       return beginIdentification(auth, client);
     },
     async finishIdentification(redirect) {
-      const { finishIdentification } = await import('../upstream/auth/grants/identification.ts');
+      const { finishIdentification } = await import('../../upstream/auth/grants/identification.ts');
       return finishIdentification(auth, redirect);
     },
   };
