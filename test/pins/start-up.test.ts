@@ -20,7 +20,7 @@ const UNNEEDED_SOURCES = [
   /\/src\/config\/(follow-config|watch-files|hosts\/.*|read\/layer|sources\/managed|schema\/schema)\.ts$/,
   /\/src\/process\/(check-process|pid-namespace|process-group)\.ts$/,
   /\/src\/upstream\/transports\/(connect-(http|ide|sse|stdio|ws)|(http|sse|stdio|ws)-transport)\.ts$/,
-  /\/src\/upstream\/doctor\//,
+  /\/src\/upstream\/(auth|doctor)\//,
 ];
 // The gateway does all this.
 const UNNEEDED_FORWARDED = [

@@ -16,6 +16,10 @@ export interface RefusedRequest {
   readonly signal: AbortSignal;
 }
 
+/** Returns headers with names in lower case, so that those of a credential replace them. */
+export const lowerCaseNames = (headers: Headers = {}): Headers =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+
 /** Tests whether a response goes to the credential before its body is read. */
 export const isRefused = ({ status }: Pick<ResponseHead, 'status'>): boolean => status === 401 || status === 403;
 

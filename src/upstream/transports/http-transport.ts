@@ -6,7 +6,7 @@ import type { Message } from '../../wire/json-rpc.ts';
 import { SESSION_NOT_FOUND } from '../../wire/mcp.ts';
 import type { SendOptions } from '../../wire/transport.ts';
 import type { Credential } from '../auth/credential.ts';
-import { authorize, isRefused, mayResend, sendTwice } from './authorization.ts';
+import { authorize, isRefused, lowerCaseNames, mayResend, sendTwice } from './authorization.ts';
 import { MAX_MESSAGE_BYTES } from './bad-message.ts';
 import { HttpExchange, type Purpose, type ResponseHead, type Sending } from './http-exchange.ts';
 import {
@@ -62,7 +62,7 @@ export class HttpClientTransport extends RemoteTransport {
 
   constructor(options: HttpTransportOptions) {
     super(options.server);
-    this.#options = options;
+    this.#options = { ...options, headers: lowerCaseNames(options.headers) };
     this.#address = toHttpAddress(options.url);
     this.#sender = httpSender({ ...options, onFailureStreak: (reason) => this.closeWith(reason) });
   }

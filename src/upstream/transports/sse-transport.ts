@@ -4,7 +4,7 @@ import { isObject } from '../../core/json.ts';
 import type { Message } from '../../wire/json-rpc.ts';
 import type { SendOptions } from '../../wire/transport.ts';
 import type { Credential } from '../auth/credential.ts';
-import { authorize, isRefused, mayResend, type RefusedRequest, sendTwice } from './authorization.ts';
+import { authorize, isRefused, lowerCaseNames, mayResend, type RefusedRequest, sendTwice } from './authorization.ts';
 import { MAX_MESSAGE_BYTES, quoted } from './bad-message.ts';
 import { HttpExchange, type ResponseHead } from './http-exchange.ts';
 import { SESSION_LOST, toRefusal, toSessionGone, toTransportFailure } from './http-failure.ts';
@@ -52,7 +52,7 @@ export class SseClientTransport extends RemoteTransport {
 
   constructor(options: SseTransportOptions) {
     super(options.server);
-    this.#options = options;
+    this.#options = { ...options, headers: lowerCaseNames(options.headers) };
     // The stream shows a lost server, but a half-open connection can stay silent for long.
     this.#sender = httpSender({ ...options, onFailureStreak: (reason) => this.closeWith(reason) });
     this.#stream = this.#newStream();

@@ -4,7 +4,7 @@ import { UpstreamError } from '../../core/errors.ts';
 import { parseJson } from '../../core/json.ts';
 import type { Message } from '../../wire/json-rpc.ts';
 import type { Credential } from '../auth/credential.ts';
-import { authorize, isRefused, mayResend } from './authorization.ts';
+import { authorize, isRefused, lowerCaseNames, mayResend } from './authorization.ts';
 import { answeredId, MAX_MESSAGE_BYTES, tooLarge, unreadable } from './bad-message.ts';
 import { toRefusal, toTransportFailure } from './http-failure.ts';
 import { notOpen, RemoteTransport } from './remote-transport.ts';
@@ -44,7 +44,7 @@ export class WsClientTransport extends RemoteTransport {
 
   constructor(options: WsTransportOptions) {
     super(options.server);
-    this.#options = options;
+    this.#options = { ...options, headers: lowerCaseNames(options.headers) };
   }
 
   /** Settles when the server has accepted the upgrade. */

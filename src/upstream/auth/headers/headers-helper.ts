@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { UpstreamError } from '../../../core/errors.ts';
+import { HeddleError, UpstreamError } from '../../../core/errors.ts';
 import { isObject, parseJson } from '../../../core/json.ts';
 import { runCommand } from '../../../process/run-command.ts';
 import type { Watchdog } from '../../../process/watchdog.ts';
@@ -68,6 +68,8 @@ async function runHelper(options: HeadersHelperOptions, signal: AbortSignal): Pr
   const [command = '', ...args] = typeof line === 'string' ? ['/bin/sh', '-c', line] : line;
   const request = { command, args, env: helperEnvironment(options), timeoutMs, maxBytes: MAX_BYTES, signal };
   const result = await runCommand(request, watchdog);
+  if (signal.aborted)
+    throw new HeddleError('CALL_CANCELLED', `The \`headersHelper\` of ${options.server} was cancelled.`);
   if (result.kind === 'failed') throw unusable(options, result.reason);
   const headers = headersIn(result.stdout);
   if (typeof headers === 'string') throw unusable(options, headers);
