@@ -20,7 +20,7 @@ export interface SignInsOptions {
   readonly auth: AuthParts;
   readonly serverVisible: (by: Caller, server: string) => boolean;
   /** Called when the credentials of a principal were stored or removed. */
-  readonly onCredential?: (server: string, principal: string) => Promise<void>;
+  readonly onCredential?: (server: string, principal: string, change: 'stored' | 'removed') => Promise<void>;
 }
 
 // Loaded on first use: most commands sign in nowhere.
@@ -71,7 +71,7 @@ export function signIns({ active, store, auth, serverVisible, onCredential }: Si
       return audited(by, changeOf('finish', target), async () => {
         const { finishSignIn } = await import('../../upstream/auth/sign-in/finish-sign-in.ts');
         const done = await finishSignIn(auth, { server: name, query, state, targetOf: () => target, signal });
-        await onCredential?.(name, target.principal);
+        await onCredential?.(name, target.principal, 'stored');
         return done;
       });
     },
@@ -87,7 +87,7 @@ export function signIns({ active, store, auth, serverVisible, onCredential }: Si
       return audited(by, changeOf('forget', target), async () => {
         const { forgetSignIn } = await import('../../upstream/auth/sign-in/forget-sign-in.ts');
         const forgotten = await forgetSignIn(auth, { target, signal });
-        await onCredential?.(name, target.principal);
+        await onCredential?.(name, target.principal, 'removed');
         return forgotten;
       });
     },

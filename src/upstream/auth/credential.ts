@@ -28,6 +28,8 @@ export interface Refusal {
 
 /** Authorizes the requests to one server for one principal. Used by the HTTP, SSE and WebSocket transports. */
 export interface Credential {
+  /** Reads what the first request of a new connection needs. */
+  prepare?(signal: AbortSignal): Promise<void>;
   /** Returns the headers of one request; a promise only if something must be fetched. */
   headersFor(request: AuthorizedRequest): Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>;
   /**

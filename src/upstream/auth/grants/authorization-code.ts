@@ -59,11 +59,13 @@ export function authorizationCodeCredential(request: CredentialRequest, parts: A
     },
   });
 
-  return oauthCredential({
+  const credential = oauthCredential({
     ...{ server, serverUrl, source },
     dpopSigner: (grant) => dpopSignerOf(parts, grant),
     beforeRenewal: (grant, refusal, signal) => read(grant, signal, oauthChallenge(refusal)),
   });
+  // A logout may have removed the tokens since the last connection.
+  return { ...credential, prepare: async () => void (await source.reread()) };
 
   function renewedGrant(previous: Grant, response: TokenResponse): Grant {
     const { expiresAt: _, ...kept } = previous;

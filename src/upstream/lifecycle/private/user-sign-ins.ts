@@ -8,14 +8,19 @@ import type { PrivateConnector } from './private-connector.ts';
 
 /** The sign-ins of callers at servers with per-user credentials. */
 export interface UserSignIns {
-  /** Takes new, renewed or removed credentials of a vault principal: its connections are replaced. */
-  credentialChanged(name: string, principal: string): Promise<void>;
+  /** Takes new or removed credentials of a vault principal: its connections are replaced. */
+  credentialChanged(name: string, principal: string, change: 'stored' | 'removed'): Promise<void>;
   /** Settles when the caller has signed in, in any process. Rejects when `signal` aborts, or for another failure. */
   signedIn(name: string, user: ConnectionUser, signal: AbortSignal): Promise<void>;
 }
 
+interface SignInServer {
+  readonly privately: PrivateConnector;
+  disconnect(): Promise<void>;
+}
+
 export interface UserSignInsOptions {
-  readonly find: (name: string) => { readonly privately: PrivateConnector } | undefined;
+  readonly find: (name: string) => SignInServer | undefined;
   /** Opens the connection of a user and waits for its lists. */
   readonly open: (name: string, user: ConnectionUser, signal: AbortSignal) => Promise<unknown>;
   readonly privates: Pick<PrivateConnections, 'renew'>;
@@ -49,8 +54,11 @@ export function userSignIns({ find, open, privates, timer, closing }: UserSignIn
   }
 
   return {
-    async credentialChanged(name, principal) {
-      const privately = find(name)?.privately;
+    async credentialChanged(name, principal, change) {
+      const server = find(name);
+      const privately = server?.privately;
+      // Shared tokens are read again for the next connection.
+      if (!privately?.users && change === 'removed') return server?.disconnect();
       const known = privately?.users?.of(principal) ?? [];
       // The calls in flight end on the connections that they began on.
       if (privately) for (const user of known) void privates.renew(privately, user);
