@@ -1,10 +1,10 @@
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
 import type { Clock } from '../../core/time.ts';
-import { refusedPrincipal, type SignInBook } from '../../store/sign-in-book.ts';
+import { type RememberedRefusal, refusedPrincipal, type SignInBook } from '../../store/sign-in-book.ts';
 import type { TokenVault } from '../../store/token-vault.ts';
 import { authNeeded } from './auth-needed.ts';
 import { factsOf } from './challenge.ts';
-import type { Credential, Refusal } from './credential.ts';
+import type { AuthorizedRequest, Credential, Refusal } from './credential.ts';
 import { NOT_SIGNED_IN, reduceSignIn, type SignInProgress, type SignInRefusal } from './sign-in-state.ts';
 
 /** A credential that knows whether a sign-in is needed, without a request to the server. */
@@ -53,9 +53,7 @@ export function rememberingCredential(kind: CredentialKind, options: Remembering
       signIn = reduceSignIn(signIn, { kind: 'forgotten', at: clock() });
       return signIn;
     }
-    const { at, until, reason, scopes, metadataUrl } = stored;
-    const refused = { at, until, reason, scopes, ...(metadataUrl !== undefined && { metadataUrl }) };
-    signIn = reduceSignIn(NOT_SIGNED_IN, { kind: 'refused', ...refused });
+    signIn = refusedBefore(stored);
     const grant = await vault?.find(serverUrl, principal);
     if (grant) signIn = reduceSignIn(signIn, { kind: 'granted', at: grant.receivedAt });
     signIn = reduceSignIn(signIn, { kind: 'passed', at: clock() });
@@ -80,34 +78,43 @@ export function rememberingCredential(kind: CredentialKind, options: Remembering
     return error;
   }
 
+  async function requireNoRefusal(): Promise<void> {
+    const error = needed(await refresh());
+    if (error) throw error;
+  }
+
+  async function rememberNeeded(thrown: unknown): Promise<never> {
+    if (HeddleError.is(thrown) && thrown.code === 'AUTH_NEEDED') await remember(thrown);
+    throw thrown;
+  }
+
+  /** Remembers a need that shows before the request, such as a refresh token that was refused. */
+  function kindHeaders(request: AuthorizedRequest): ReturnType<Credential['headersFor']> {
+    const headers = kind.headersFor(request);
+    return headers instanceof Promise ? headers.catch(rememberNeeded) : headers;
+  }
+
   return {
     async prepare(signal) {
       await kind.prepare?.(signal);
-      const error = needed(await refresh());
-      if (error) throw error;
+      await requireNoRefusal();
     },
     refusal: async () => needed(await refresh()),
-    headersFor(request) {
-      if (signIn.state !== 'needed') return kind.headersFor(request);
-      return refresh().then((now) => {
-        const error = needed(now);
-        if (error) throw error;
-        return kind.headersFor(request);
-      });
-    },
+    headersFor: (request) =>
+      signIn.state === 'needed' ? requireNoRefusal().then(() => kindHeaders(request)) : kindHeaders(request),
     async onRefused(refusal, signal) {
-      try {
-        if ((await kind.onRefused(refusal, signal)) && !refusal.isRetry) return true;
-      } catch (thrown) {
-        if (HeddleError.is(thrown) && thrown.code === 'AUTH_NEEDED') await remember(thrown);
-        throw thrown;
-      }
+      if ((await kind.onRefused(refusal, signal).catch(rememberNeeded)) && !refusal.isRetry) return true;
       const error = refusedError(server, refusal, kind.fix);
       if (!error) return false;
       throw await remember(error);
     },
     onAccepted: (headers, url) => kind.onAccepted?.(headers, url),
   };
+}
+
+function refusedBefore({ at, until, reason, scopes, metadataUrl }: RememberedRefusal): SignInProgress {
+  const refused = { at, until, reason, scopes, ...(metadataUrl !== undefined && { metadataUrl }) };
+  return reduceSignIn(NOT_SIGNED_IN, { kind: 'refused', ...refused });
 }
 
 /** Uses a credential without a store: no refusal is remembered. */
