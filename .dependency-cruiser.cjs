@@ -161,6 +161,9 @@ module.exports = {
       path: '^(node:)?child_process$',
       dependencyTypesNot: ['type-only'],
     }),
+    only('only-oauth-protocol', 'One file knows oauth4webapi.', ['upstream/auth/oauth-protocol.ts'], {
+      path: 'node_modules/oauth4webapi/',
+    }),
     only('only-guarded-sockets', 'Only egress/ and upstream/ open outgoing sockets.', ['egress', 'upstream'], {
       path: '^(undici|(node:)?(net|tls|https))($|/)|node_modules/undici/',
       dependencyTypesNot: ['type-only'],

@@ -73,8 +73,9 @@ verifies('A1', 'reads error, scopes and metadata URL from Bearer and DPoP challe
   ]);
   expect(factsOf({ challenges })).toEqual({
     error: 'insufficient_scope',
+    isDpop: true,
     scopes: ['read', 'write'],
     metadataUrl: 'https://a.example/prm',
   });
-  expect(factsOf({ challenges: [bearer({ resource_metadata: 'nonsense' })] })).toEqual({ scopes: [] });
+  expect(factsOf({ challenges: [bearer({ resource_metadata: 'nonsense' })] })).toEqual({ scopes: [], isDpop: false });
 });

@@ -75,6 +75,8 @@ export interface ChallengeFacts {
   readonly scopes: readonly string[];
   /** The address of the protected-resource metadata, if it is a URL. */
   readonly metadataUrl?: string;
+  /** True if the server accepts tokens that are bound to a key. */
+  readonly isDpop: boolean;
 }
 
 const OAUTH_SCHEMES = new Set(['bearer', 'dpop']);
@@ -88,6 +90,7 @@ export function factsOf({ challenges }: Pick<Refusal, 'challenges'>): ChallengeF
     ...(error !== undefined && { error }),
     scopes: scopesOf(first('scope')),
     ...(metadataUrl !== undefined && URL.canParse(metadataUrl) && { metadataUrl }),
+    isDpop: oauth.some(({ scheme }) => scheme === 'dpop'),
   };
 }
 

@@ -125,6 +125,10 @@ function needed({ server }: OAuthCredentialOptions, refusal: Refusal, grant: Gra
     reason: `${server} ${reason}${named} (HTTP ${refusal.status}).`,
     scopes,
     metadataUrl: facts.metadataUrl,
-    details: { status: refusal.status, ...(isScopeMissing(refusal) && { oauthError: 'insufficient_scope' }) },
+    details: {
+      status: refusal.status,
+      ...(isScopeMissing(refusal) && { oauthError: 'insufficient_scope' }),
+      ...(facts.isDpop && { isDpop: true }),
+    },
   });
 }

@@ -134,24 +134,27 @@ function withFix(error: UpstreamError, fix: string | undefined): UpstreamError {
   return fix === undefined ? error : new UpstreamError('AUTH_NEEDED', message, { delivered: 'no', details, fix });
 }
 
-function refusalIn({ message, details }: HeddleError): Pick<SignInRefusal, 'reason' | 'scopes' | 'metadataUrl'> {
-  const { scopes, metadataUrl } = details;
+function refusalIn({ message, details }: HeddleError): Omit<SignInRefusal, 'at' | 'until'> {
+  const { scopes, metadataUrl, oauthError, isDpop } = details;
   return {
     reason: message,
     scopes: Array.isArray(scopes) ? scopes.map(String) : [],
     ...(typeof metadataUrl === 'string' && { metadataUrl }),
+    ...(oauthError === 'insufficient_scope' && { isStepUp: true }),
+    ...(isDpop === true && { isDpop }),
   };
 }
 
 /** Returns the error for a refusal that the credential cannot help; undefined for a 403 that names no missing scope. */
 function refusedError(server: string, refusal: Refusal, fix: string | undefined): UpstreamError | undefined {
   const { status, sent } = refusal;
-  const { error, scopes, metadataUrl } = factsOf(refusal);
+  const { error, scopes, metadataUrl, isDpop } = factsOf(refusal);
   const isScope = error === 'insufficient_scope';
   if (status === 403 && !isScope) return undefined;
   const named = isScope && scopes.length > 0 ? `: ${scopes.slice(0, 10).join(' ')}` : '';
   const has = Object.keys(sent).length > 0 || fix !== undefined;
   const wants = isScope ? `requires more scopes${named}` : has ? 'refused the credential' : 'wants a credential';
   const reason = `${server} ${wants} (HTTP ${status}).`;
-  return withFix(authNeeded({ server, reason, scopes, metadataUrl, details: { status } }), fix);
+  const details = { status, ...(isScope && { oauthError: error }), ...(isDpop && { isDpop }) };
+  return withFix(authNeeded({ server, reason, scopes, metadataUrl, details }), fix);
 }

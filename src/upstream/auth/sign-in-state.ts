@@ -20,6 +20,10 @@ export interface SignInRefusal {
   readonly reason: string;
   readonly scopes: readonly string[];
   readonly metadataUrl?: string;
+  /** True if the tokens lack scopes: `scopes` are the union of theirs and the missing ones. */
+  readonly isStepUp?: boolean;
+  /** True if the challenge had the scheme DPoP. */
+  readonly isDpop?: boolean;
 }
 
 export type SignInEvent =

@@ -190,6 +190,35 @@ describe('the client of a sign-in', () => {
   });
 });
 
+describe('DPoP', () => {
+  const challenge = { scheme: 'dpop', params: {} };
+
+  verifies(
+    'A3',
+    'binds the tokens to a key if the challenge names DPoP, with a nonce where one is required',
+    async () => {
+      const { as, store, target, begin, visit, finish } = await openSignInBench({ requiresDpopNonce: true });
+      await finish(await visit(await begin({ challenge })));
+      const grant = await store.vault.find(target.serverUrl, PRINCIPAL);
+      expect(grant).toMatchObject({ tokenType: 'DPoP', dpopKey: { kty: 'EC', d: expect.any(String) } });
+      expect(as.counts.token).toBe(2);
+      const proofs = as.tokenRequests.map(({ headers }) => headers.dpop);
+      expect(proofs[0]).not.toBe(proofs[1]);
+    },
+  );
+
+  it('remembers the scheme of the challenge for a later login', async () => {
+    const { store, target, parts, begin, visit, finish } = await openSignInBench();
+    const at = parts.clock();
+    await store.signIns.refuse({
+      ...{ serverUrl: target.serverUrl, principal: PRINCIPAL, at, until: at + 900_000, reason: 'r' },
+      ...{ scopes: ['mcp:read'], isDpop: true },
+    });
+    await finish(await visit(await begin()));
+    expect(await store.vault.find(target.serverUrl, PRINCIPAL)).toMatchObject({ tokenType: 'DPoP' });
+  });
+});
+
 describe('signing out', () => {
   verifies('A2', 'revokes both tokens and removes them', async () => {
     const { as, store, parts, target, begin, visit, finish } = await openSignInBench();
