@@ -32,7 +32,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./commands/permissions.ts')).managePermissions,
   },
   key: { summary: 'Make, list or revoke keys', load: async () => (await import('./commands/key.ts')).key },
-  auth: { summary: 'Sign in to a server, or sign out', load: async () => (await import('./commands/auth.ts')).auth },
+  auth: {
+    summary: 'Sign in to a server, or sign out',
+    load: async () => (await import('./commands/auth.ts')).manageSignIns,
+  },
   secret: { summary: 'Set, list or remove secrets', load: async () => (await import('./commands/secret.ts')).secret },
   trust: {
     summary: 'Trust the servers of a project',

@@ -13,8 +13,9 @@ import type { InProcessServer } from '../upstream/lifecycle/programmatic-servers
 import type { Servers } from '../upstream/servers.ts';
 import { auditedChanges, recordIn } from './audited-change.ts';
 import type { RegisteredServers } from './registered-servers.ts';
+import { type RefusalOptions, withRefusals } from './sign-in/remembered-refusals.ts';
 
-export interface AdministrationOptions {
+export interface AdministrationOptions extends RefusalOptions {
   readonly servers: Servers;
   readonly metrics: Pick<LiveMetrics, 'server'>;
   readonly registered: RegisteredServers;
@@ -50,7 +51,8 @@ export function administration(options: AdministrationOptions): Heddle['servers'
     async list(by) {
       requireRole(by, ['owner', 'operator', 'auditor']);
       // Callers without a profile see also the servers that a rule denies to every caller.
-      return by.profile === undefined ? list(by) : list(by).filter(({ name }) => !hidesServer(policy(), by, name));
+      const seen = list(by).filter(({ name }) => by.profile === undefined || !hidesServer(policy(), by, name));
+      return withRefusals(options, by, seen);
     },
     async connect(by, name, signal) {
       requireRole(by, ['owner', 'operator']);

@@ -1,5 +1,6 @@
 import type { LiveCatalog } from '../catalog/live-catalog.ts';
 import { examineConfig } from '../config/check-config.ts';
+import type { RemoteEntry } from '../config/schema/schema.ts';
 import { requireRole } from '../core/call/caller.ts';
 import type { Heddle } from '../heddle.ts';
 import { examineEnclosure, examineNode } from '../process/check-process.ts';
@@ -7,11 +8,13 @@ import type { Watchdog } from '../process/watchdog.ts';
 import type { AuditLog } from '../store/audit-log.ts';
 import { examineAudit } from '../store/check-audit.ts';
 import type { Store } from '../store/store.ts';
+import type { AuthParts } from '../upstream/auth/auth-parts.ts';
 import { checkServer } from '../upstream/doctor/check-server.ts';
 import { inspectServer } from '../upstream/doctor/inspect-server.ts';
 import type { Servers } from '../upstream/servers.ts';
 import type { ActiveConfig } from './active-config.ts';
 import { examineProfiles } from './profile-names.ts';
+import { signInsAt } from './sign-in/remembered-refusals.ts';
 
 export interface DoctorOptions {
   readonly active: () => ActiveConfig;
@@ -22,23 +25,20 @@ export interface DoctorOptions {
   readonly watchdog: Watchdog;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stages: readonly string[];
+  readonly auth: AuthParts;
 }
 
 /** Returns the doctor: it checks the whole installation, or one server in detail. */
-export function openDoctor({
-  active,
-  audit,
-  store,
-  catalog,
-  servers,
-  watchdog,
-  env,
-  stages,
-}: DoctorOptions): Heddle['doctor'] {
+export function openDoctor(options: DoctorOptions): Heddle['doctor'] {
+  const { active, audit, store, catalog, servers, watchdog, env, stages } = options;
   return async function doctor(by, server, signal) {
     requireRole(by, ['owner', 'operator']);
     const configOf = (name: string) => active().configs.get(name);
-    if (server !== undefined) return inspectServer({ servers, by, watchdog, env, configOf }, server, signal);
+    if (server !== undefined) {
+      const isSignedIn = async (name: string, entry: RemoteEntry) =>
+        (await signInsAt(options, [{ name, entry }], by)).some(({ state }) => state === 'signed-in');
+      return inspectServer({ servers, by, watchdog, env, configOf, isSignedIn }, server, signal);
+    }
     return Promise.all([
       examineNode(),
       ...examineConfig(active().config),

@@ -15,6 +15,8 @@ describe('heddle auth login', () => {
     const { own, opened, server, authorization } = await protectedProject();
     const before = await own.heddle(['call', 'demo.whoami']);
     expect([before.code, before.stderr]).toEqual([4, expect.stringContaining('heddle auth login demo')]);
+    const listed = await own.heddle(['list', 'servers']);
+    expect(listed.stdout).toMatch(/demo\s+needs-auth[\s\S]*fix: Run `heddle auth login demo`\./);
     const screen = await terminal(own, ['auth', 'login', 'demo'], { rows: 40, cols: 200 });
     const page = await scriptedBrowser().signIn(await opened(), 'ada');
     expect(page.body).toContain('Heddle is signed in to demo.');
@@ -24,6 +26,8 @@ describe('heddle auth login', () => {
     const after = await own.heddle(['call', 'demo.whoami']);
     expect([after.code, after.stdout]).toEqual([0, expect.stringContaining('ada')]);
     expect(authorization.counts.authorize).toBeGreaterThan(0);
+    expect((await own.heddle(['list', 'servers'])).stdout).toMatch(/demo\s+not started/);
+    expect((await own.heddle(['doctor', 'demo'])).stdout).toContain('tokens of a sign-in are stored');
     expect(server.requests.some(({ subject }) => subject === 'ada')).toBe(true);
   });
 

@@ -19,7 +19,7 @@ const VERBS = { login, logout, status, rekey } as const;
 type Verb = keyof typeof VERBS;
 type Act = (heddle: Heddle, words: readonly string[], input: Input) => Promise<number>;
 
-export const auth: Command = {
+export const manageSignIns: Command = {
   summary: 'Sign in to servers that require OAuth, and sign out. Tokens are stored encrypted and never shown.',
   usage:
     'heddle auth login SERVER [--no-browser] | heddle auth logout SERVER | heddle auth status [SERVER] | heddle auth rekey',

@@ -18,11 +18,13 @@ export interface Examination extends ExaminedServer {
   readonly watchdog: Watchdog;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly configOf: (name: string) => ServerConfig | undefined;
+  /** Tests whether the vault has tokens for a server. */
+  readonly isSignedIn?: (name: string, entry: RemoteEntry) => Promise<boolean>;
 }
 
 /** Connects one server and reports all findings about it. Throws NAME_UNKNOWN when it is not configured. */
 export async function inspectServer(
-  { watchdog, env, configOf, ...examined }: Examination,
+  { watchdog, env, configOf, isSignedIn, ...examined }: Examination,
   name: string,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
@@ -35,7 +37,7 @@ export async function inspectServer(
     entry?.type === 'stdio'
       ? await wayToProcess(entry as StdioEntry, watchdog, env)
       : entry && 'url' in entry && !entry.type.endsWith('-ide')
-        ? await wayToAddress(entry, status, signal)
+        ? [await examineAddress(entry, status, signal), signIn(entry, status, await isSignedIn?.(name, entry))]
         : [];
   return [
     connectVerdict(status),
@@ -73,35 +75,34 @@ async function wayToProcess(
   return [program, examineEnclosure(enclosure)];
 }
 
-async function wayToAddress(
-  entry: RemoteEntry,
-  { state, fix }: ServerStatus,
-  signal: AbortSignal,
-): Promise<readonly Finding[]> {
+async function examineAddress(entry: RemoteEntry, { state }: ServerStatus, signal: AbortSignal): Promise<Finding> {
   const url = new URL(entry.url);
   const subject = 'address';
   const { reason, ms, host, port } = await reach(url, signal);
   const where = `${host}, port ${port}`;
   const facts = { host, port, ...(ms !== undefined && { ms }) };
   const wrong = { fix: 'Check the `url`, whether the server runs, and whether a firewall or a proxy stands between.' };
-  const address: Finding =
-    reason === undefined
-      ? { level: 'ok', subject, message: `${where} answers (${ms} ms)`, facts }
-      : state === 'connected'
-        ? { level: 'ok', subject, message: `${where} is reached by a proxy; directly, ${reason}`, facts }
-        : { level: 'error', subject, message: `${where} cannot be reached: ${reason}`, ...wrong, facts };
-  return [address, signIn(entry, state, fix)];
+  if (reason === undefined) return { level: 'ok', subject, message: `${where} answers (${ms} ms)`, facts };
+  return state === 'connected'
+    ? { level: 'ok', subject, message: `${where} is reached by a proxy; directly, ${reason}`, facts }
+    : { level: 'error', subject, message: `${where} cannot be reached: ${reason}`, ...wrong, facts };
 }
 
-function signIn({ headers, oauth }: RemoteEntry, state: ServerStatus['state'], fix: string | undefined): Finding {
+function signIn(entry: RemoteEntry, { state, fix }: ServerStatus, isSignedIn = false): Finding {
   const subject = 'sign-in';
-  const given = Object.keys(headers).find((name) => /^authorization$|key$|token$/i.test(name));
-  const shown = oauth ? 'oauth is configured' : given ? `the header ${given} is sent` : 'no credential is configured';
+  const shown = credentialOf(entry, isSignedIn);
   if (state === 'needs-auth') {
     const message = `the server requires another credential; ${shown}`;
     return { level: 'error', subject, message, ...(fix !== undefined && { fix }), facts: { needed: true } };
   }
   return { level: 'ok', subject, message: state === 'connected' ? `${shown}, and that is enough` : shown };
+}
+
+function credentialOf({ headers, headersHelper, oauth }: RemoteEntry, isSignedIn: boolean): string {
+  const given = Object.keys(headers).find((name) => /^authorization$|key$|token$/i.test(name));
+  if (headersHelper !== undefined) return 'its headers helper is used';
+  if (isSignedIn) return 'tokens of a sign-in are stored';
+  return oauth ? 'oauth is configured' : given ? `the header ${given} is sent` : 'no credential is configured';
 }
 
 function agreedWith(status: ServerStatus): readonly Finding[] {
