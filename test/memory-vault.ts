@@ -35,7 +35,7 @@ export function memoryVault(...stored: readonly Grant[]): MemoryVault {
 }
 
 /** Keeps leases in memory. Time is a parameter. */
-export function memoryLeases(clock: () => number = Date.now): LeaseBook & { readonly held: Map<string, Lease> } {
+export function memoryLeases(clock: () => number): LeaseBook & { readonly held: Map<string, Lease> } {
   const held = new Map<string, Lease>();
   let epoch = 0;
   return {

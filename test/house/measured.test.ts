@@ -36,6 +36,11 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'test/upstream/slow-negotiation.test.ts': 'waits on fake timers',
   'src/upstream/transports/stdio-transport.test.ts': 'is in the program that the test starts',
   'src/upstream/lifecycle/private/private-connections.test.ts': 'passes a clock on',
+  'test/servers/sign-in-directly.ts': 'writes the expiry of a token',
+  'test/auth/calling-process.ts': 'passes a clock on',
+  'test/auth/outage.test.ts': 'passes a clock on',
+  'test/auth/peer-failures.test.ts': 'passes a clock on',
+  'src/upstream/auth/grants/authorization-code.test.ts': 'passes a clock on',
 };
 
 verifies('F11', 'no test asserts time or memory outside a soak run', () => {
