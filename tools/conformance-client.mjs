@@ -1,3 +1,4 @@
+import { AUTH_2025, AUTH_2025_03, AUTH_2026, AUTH_EXTENSIONS } from './conformance-auth.mjs';
 import { readScenarios, report, runSuite } from './conformance-suite.mjs';
 import { describeCheck, passedIn, wrongIn } from './conformance-verdict.mjs';
 
@@ -6,15 +7,18 @@ const PLAYED = 'played to the end';
 
 /**
  * The minimum of passed checks per scenario. Some scenarios only check the messages that a client sends, so they
- * would pass for a client that sends none. Signing in is not implemented, so `auth/` is not listed.
+ * would pass for a client that sends none.
  */
 const SCENARIOS = {
+  '2025-03-26': AUTH_2025_03,
   '2025-11-25': {
     initialize: 1,
     tools_call: 2,
     'elicitation-sep1034-client-defaults': 5,
     'sse-retry': 3,
     'json-schema-2020-12-preservation': 9,
+    ...AUTH_2025,
+    ...AUTH_EXTENSIONS,
   },
   '2026-07-28': {
     tools_call: 2,
@@ -25,6 +29,8 @@ const SCENARIOS = {
     'http-invalid-tool-headers': 12,
     'json-schema-ref-no-deref': 1,
     'json-schema-2020-12-preservation': 9,
+    ...AUTH_2026,
+    ...AUTH_EXTENSIONS,
   },
 };
 
@@ -44,7 +50,8 @@ export async function asClient() {
 }
 
 async function play(name, revision, least) {
-  const args = ['client', '--command', CLIENT, '--scenario', name, '--spec-version', revision];
+  // Scenarios of extensions belong to no revision, so the suite has to be forced.
+  const args = ['client', '--command', CLIENT, '--scenario', name, '--spec-version', revision, '--force'];
   const { folder, output } = await runSuite(`client, ${revision}, ${name}`, args);
   const found = readScenarios(folder).get(name);
   return found ? judge(name, { least, found }) : { name, passed: 0, wrong: ['The suite did not run it.', output] };

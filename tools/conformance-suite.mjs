@@ -23,7 +23,7 @@ export const environment = () => ({
  */
 export async function runSuite(name, args) {
   const folder = join(scratch, name);
-  mkdirSync(folder);
+  mkdirSync(folder, { recursive: true });
   const { code, output, stopped } = await runChild('conformance', [...args, '-o', folder], {
     cwd: ROOT,
     env: environment(),
@@ -33,18 +33,21 @@ export async function runSuite(name, args) {
   return { folder, output };
 }
 
+const DATED = /-\d{4}-\d\d-\d\dT[\d-]+Z$/;
+
 /**
- * Reads the results of a run. The suite writes one folder per scenario, named after the scenario and the time.
+ * Reads the results of a run. The suite writes one folder per scenario, named after the scenario and the time; the name
+ * may have a slash.
  *
  * @param {string} folder
  * @returns {Map<string, { checks: { id: string, status: string, description: string, errorMessage?: string }[], text: (file: string) => string }>}
  */
 export function readScenarios(folder) {
-  const names = readdirSync(folder).filter((name) => /-\d{4}-\d\d-\d\dT[\d-]+Z$/.test(name));
+  const names = readdirSync(folder, { recursive: true }).filter((name) => DATED.test(name));
   return new Map(
     names.map((name) => {
       const text = (file) => readFileSync(join(folder, name, file), 'utf8');
-      return [name.replace(/-\d{4}-\d\d-\d\dT[\d-]+Z$/, ''), { checks: JSON.parse(text('checks.json')), text }];
+      return [name.replace(DATED, ''), { checks: JSON.parse(text('checks.json')), text }];
     }),
   );
 }

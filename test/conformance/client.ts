@@ -3,18 +3,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { HeddleClient, HostOptions, JsonObject } from '../../src/index.ts';
+import type { HeddleClient, JsonObject } from '../../src/index.ts';
+import { AUTH_SCENARIOS } from './auth-scenarios.ts';
+import { call, context, type Scenario, SERVER, storeIn } from './scenario.ts';
 
-interface Scenario {
-  /** The handlers for input requests of the server. */
-  readonly host?: HostOptions;
-  readonly play: (heddle: HeddleClient) => Promise<unknown>;
-}
-
-const SERVER = 'suite';
-const call = (heddle: HeddleClient, tool: string, input?: JsonObject) => heddle.call(`${SERVER}.${tool}`, input);
 const list = (heddle: HeddleClient) => heddle.tools();
-const context = () => JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? '{}');
 
 const SCENARIOS: Readonly<Record<string, Scenario>> = {
   initialize: { play: list },
@@ -63,22 +56,28 @@ async function callAll(heddle: HeddleClient): Promise<void> {
   }
 }
 
-async function play({ host = {}, play }: Scenario, url: string): Promise<void> {
+async function play(scenario: Scenario, url: string): Promise<void> {
+  const { host = {}, entry, config, prepare, connects = true } = scenario;
   const cwd = mkdtempSync(join(tmpdir(), 'heddle-conformance-'));
   try {
+    await prepare?.(cwd);
     const { openHeddle } = await import('../../src/index.ts');
     const env = { PATH: process.env.PATH, HEDDLE_HOME: join(cwd, 'home') };
-    await using heddle = await openHeddle({ cwd, env, servers: { [SERVER]: { type: 'http', url } }, ...host });
-    const status = await heddle.servers.connect(SERVER);
-    if (status.state !== 'connected') throw new Error(JSON.stringify(status));
-    await play(heddle);
+    const servers = { [SERVER]: { type: 'http', url, ...entry?.(cwd) } };
+    const settings = config && { config: config() };
+    await using heddle = await openHeddle({ cwd, env, servers, store: storeIn(cwd), ...settings, ...host });
+    const status = connects ? await heddle.servers.connect(SERVER) : undefined;
+    if (status && status.state !== 'connected') throw new Error(JSON.stringify(status));
+    await scenario.play(heddle);
   } finally {
     rmSync(cwd, { recursive: true, force: true });
   }
 }
 
 const name = process.env.MCP_CONFORMANCE_SCENARIO ?? '';
-const scenario = Object.hasOwn(SCENARIOS, name) ? SCENARIOS[name] : undefined;
+const scenarios: Readonly<Record<string, Scenario>> = name.startsWith('auth/') ? AUTH_SCENARIOS : SCENARIOS;
+const key = name.replace('auth/', '');
+const scenario = Object.hasOwn(scenarios, key) ? scenarios[key] : undefined;
 if (scenario) {
   await play(scenario, process.argv.at(-1) ?? '');
   process.stdout.write('played to the end\n');

@@ -88,7 +88,7 @@ export function oauthCredential(options: OAuthCredentialOptions): Credential {
     async onRefused(refusal, signal) {
       const used = source.current();
       if (isNonceMissing(refusal, takeNonce(refusal.headers, refusal.url))) return true;
-      if (isScopeMissing(refusal)) throw needed(options, refusal, used, 'requires more scopes');
+      if (isScopeMissing(refusal)) return await hasMoreScopes(options, refusal);
       if (refusal.status === 403) return false;
       if (!wasSent(used, refusal)) return await hasOthers(refusal, signal);
       if (refusal.isRetry) throw needed(options, refusal, used, 'refused a new access token, too');
@@ -97,6 +97,14 @@ export function oauthCredential(options: OAuthCredentialOptions): Credential {
     },
     onAccepted: takeNonce,
   };
+}
+
+/** Looks for stored tokens with more scopes: another process, or a sign-in of this one, may have written them. */
+async function hasMoreScopes(options: OAuthCredentialOptions, refusal: Refusal): Promise<boolean> {
+  const used = options.source.current();
+  const stored = await options.source.reread();
+  if (stored && !wasSent(stored, refusal) && !refusal.isRetry) return true;
+  throw needed(options, refusal, stored ?? used, 'requires more scopes');
 }
 
 /** Rethrows a failure of the authorization server as one of the server, which did not carry out the request. */

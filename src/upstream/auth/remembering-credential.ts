@@ -31,7 +31,7 @@ export interface RememberingOptions {
   readonly principal: string;
   readonly signIns: SignInBook;
   /** Holds newer tokens, which end a refusal; absent if the credential is not in the vault. */
-  readonly vault?: TokenVault | undefined;
+  readonly vault?: Pick<TokenVault, 'find'> | undefined;
   readonly clock: Clock;
 }
 

@@ -7,7 +7,7 @@ import { HeddleError } from '../../core/errors.ts';
 import { canonicalJson } from '../../core/json.ts';
 import type { Watchdog } from '../../process/watchdog.ts';
 import { refusedPrincipal } from '../../store/sign-in-book.ts';
-import { SHARED_PRINCIPAL } from '../../store/token-vault.ts';
+import { SHARED_PRINCIPAL, type TokenVault } from '../../store/token-vault.ts';
 import type { AuthParts } from '../auth/auth-parts.ts';
 import type { ConnectorTokens } from '../auth/headers/connector-token.ts';
 import type { CredentialKind, PreparedCredential } from '../auth/remembering-credential.ts';
@@ -130,10 +130,23 @@ async function openKind(options: CredentialOptions): Promise<PreparedCredential>
   const [kind, remembering] = await Promise.all([kindOf(options), import('../auth/remembering-credential.ts')]);
   if (!auth) return remembering.forgettingCredential(kind);
   const fingerprint = () => `${fingerprintOf(entry)}${kind.fingerprint?.() ?? ''}`;
-  const vault = canSignIn(entry) ? auth.vault : undefined;
+  const vault = canSignIn(entry) ? newestGrants(entry, auth) : undefined;
   const { signIns, clock } = auth;
   const subject = { server, serverUrl: entry.url, principal, signIns, clock, vault };
   return remembering.rememberingCredential({ ...kind, fingerprint }, subject);
+}
+
+/** Finds the tokens that end a refusal: also a newer session at the identity provider, for a server with `oauth.xaa`. */
+function newestGrants({ oauth }: RemoteEntry, { vault, xaa }: AuthParts): Pick<TokenVault, 'find'> {
+  if (!oauth?.xaa) return vault;
+  return {
+    async find(serverUrl, principal) {
+      const issuer = xaa?.()?.issuer;
+      const own = await vault.find(serverUrl, principal);
+      const session = issuer === undefined ? undefined : await vault.find(issuer, principal);
+      return session && (own?.receivedAt ?? 0) < session.receivedAt ? session : own;
+    },
+  };
 }
 
 /** Returns the credential of the entry's kind. */
