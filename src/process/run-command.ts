@@ -1,6 +1,6 @@
 import type { Watchdog } from './watchdog.ts';
 
-export interface CommandRequest {
+export interface CommandToRun {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
@@ -16,7 +16,7 @@ export type CommandResult =
   | { readonly kind: 'failed'; readonly reason: string };
 
 /** Runs a command to its end, within limits of time and output. Its stderr is discarded. */
-export async function runCommand(request: CommandRequest, watchdog: Watchdog): Promise<CommandResult> {
+export async function runCommand(request: CommandToRun, watchdog: Watchdog): Promise<CommandResult> {
   const { startGroup } = await import('./process-group.ts');
   const { command, args, env, timeoutMs, maxBytes, signal } = request;
   if (signal.aborted) return { kind: 'failed', reason: 'was cancelled' };

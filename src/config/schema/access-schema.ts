@@ -86,7 +86,7 @@ const issuers = z.strictObject({
 });
 
 /** The schema of `gateway.auth`. */
-export const auth = z
+export const gatewayAuth = z
   .union([z.literal('none'), issuers], 'must be `"none"`, or an object with `issuer` and `audience`')
   .exactOptional()
   .describe(

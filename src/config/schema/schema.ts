@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { apiKeys, approvals, auth, permissions, profiles } from './access-schema.ts';
+import { apiKeys, approvals, gatewayAuth, permissions, profiles } from './access-schema.ts';
 import { SETTING_DEFAULTS } from './defaults.ts';
 import {
   connectTimeout,
@@ -63,7 +63,7 @@ const gateway = z.strictObject({
   allowedHosts: z.array(z.string().min(1)).default([]).describe('Further Host headers to accept.'),
   allowedOrigins: z.array(z.string().min(1)).default([]).describe('Web origins whose pages may call the gateway.'),
   maxBodyBytes: z.int().positive().default(GATEWAY.maxBodyBytes).describe('Largest request body.'),
-  auth,
+  auth: gatewayAuth,
   apiKeys,
 });
 

@@ -5,7 +5,7 @@ export function bearerOf({ headers }: RequestHead): string | undefined {
   return /^Bearer +(\S.*)$/i.exec(headers.authorization ?? '')?.[1];
 }
 
-export interface Challenge {
+interface Challenge {
   /** URL of the protected resource metadata. Without it the challenge is `Bearer` alone. */
   readonly metadata?: string;
   readonly scopes?: readonly string[];

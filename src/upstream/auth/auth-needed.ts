@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../core/call.ts';
 import { UpstreamError } from '../../core/errors.ts';
 import { quoteCommand } from '../../core/text/visible-text.ts';
-import { factsOf } from './challenge.ts';
+import { challengeFacts } from './challenge.ts';
 import type { Challenge, Refusal } from './credential.ts';
 
 export interface NeededSignIn {
@@ -35,7 +35,7 @@ export function oauthChallenge({ challenges }: Pick<Refusal, 'challenges'>): Cha
 
 /** Returns the scopes that a challenge names. */
 export const challengedScopes = (challenge: Challenge | undefined): readonly string[] =>
-  factsOf({ challenges: challenge ? [challenge] : [] }).scopes;
+  challengeFacts({ challenges: challenge ? [challenge] : [] }).scopes;
 
 /** Returns the union of scopes, in their order. */
 export const unionOf = (first: readonly string[], second: readonly string[]): readonly string[] => [

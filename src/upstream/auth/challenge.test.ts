@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
-import { factsOf, parseChallenges } from './challenge.ts';
+import { challengeFacts, parseChallenges } from './challenge.ts';
 
 const bearer = (params: Record<string, string> = {}) => ({ scheme: 'bearer', params });
 
@@ -71,11 +71,11 @@ verifies('A1', 'reads error, scopes and metadata URL from Bearer and DPoP challe
     'Bearer scope="read write read \u00e9 wr\u00eete"',
     'DPoP error="insufficient_scope", resource_metadata="https://a.example/prm"',
   ]);
-  expect(factsOf({ challenges })).toEqual({
+  expect(challengeFacts({ challenges })).toEqual({
     error: 'insufficient_scope',
     isDpop: true,
     scopes: ['read', 'write'],
     metadataUrl: 'https://a.example/prm',
   });
-  expect(factsOf({ challenges: [bearer({ resource_metadata: 'nonsense' })] })).toEqual({ scopes: [], isDpop: false });
+  expect(challengeFacts({ challenges: [bearer({ resource_metadata: 'nonsense' })] })).toEqual({ scopes: [], isDpop: false });
 });

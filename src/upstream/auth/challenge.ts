@@ -68,7 +68,7 @@ function cursor(text: string): Cursor {
   };
 }
 
-/** What the OAuth challenges of a refusal say. */
+/** The facts of a refusal that matter for a sign-in, from its OAuth challenges. */
 export interface ChallengeFacts {
   /** The `error` of the challenge, such as `invalid_token` or `insufficient_scope`. */
   readonly error?: string;
@@ -82,7 +82,7 @@ export interface ChallengeFacts {
 const OAUTH_SCHEMES = new Set(['bearer', 'dpop']);
 
 /** Reads the Bearer and DPoP challenges of a refusal. The first that has a parameter decides it. */
-export function factsOf({ challenges }: Pick<Refusal, 'challenges'>): ChallengeFacts {
+export function challengeFacts({ challenges }: Pick<Refusal, 'challenges'>): ChallengeFacts {
   const oauth = challenges.filter(({ scheme }) => OAUTH_SCHEMES.has(scheme));
   const first = (name: string) => oauth.find(({ params }) => params[name] !== undefined)?.params[name];
   const [error, metadataUrl] = [first('error'), first('resource_metadata')];

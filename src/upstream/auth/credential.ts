@@ -6,7 +6,7 @@ export interface AuthorizedRequest {
   readonly signal?: AbortSignal;
 }
 
-/** One challenge of `WWW-Authenticate`. The scheme and the names of parameters are in lower case. */
+/** A challenge of `WWW-Authenticate`. The scheme and the names of parameters are in lower case. */
 export interface Challenge {
   readonly scheme: string;
   readonly params: Readonly<Record<string, string>>;

@@ -6,7 +6,7 @@ import type { Clock } from '../../core/time.ts';
 import type { Grant, GrantKey, TokenVault } from '../../store/token-vault.ts';
 
 /** A request that a DPoP proof is for. */
-export interface ProvenRequest {
+export interface DpopRequest {
   readonly method: string;
   readonly url: URL;
   /** The access token that the request carries; none at a token endpoint. */
@@ -18,7 +18,7 @@ export interface DpopSigner {
   /** The private JWK, for the vault. */
   readonly privateKey: JsonObject;
   /** Returns a new proof. Each has a `jti` of its own, so a proof is never sent twice. */
-  proofFor(request: ProvenRequest): string;
+  proofFor(request: DpopRequest): string;
   /** Remembers the `DPoP-Nonce` of a response for its origin. Returns true if it is another one than before. */
   takeNonce(url: URL, nonce: unknown): boolean;
 }

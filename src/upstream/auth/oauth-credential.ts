@@ -2,7 +2,7 @@ import { abortable } from '../../core/async/abortable.ts';
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
 import type { Grant } from '../../store/token-vault.ts';
 import { authNeeded, unionOf } from './auth-needed.ts';
-import { factsOf } from './challenge.ts';
+import { challengeFacts } from './challenge.ts';
 import type { Credential, Refusal } from './credential.ts';
 import type { DpopSigner } from './dpop.ts';
 import { tooSlow } from './token-lease.ts';
@@ -119,13 +119,13 @@ const wasSent = (grant: Grant | undefined, { sent }: Refusal): grant is Grant =>
   grant !== undefined && sent.authorization === `${grant.tokenType} ${grant.accessToken}`;
 
 const isNonceMissing = (refusal: Refusal, isNewNonce: boolean) =>
-  isNewNonce && factsOf(refusal).error === 'use_dpop_nonce';
+  isNewNonce && challengeFacts(refusal).error === 'use_dpop_nonce';
 
-const isScopeMissing = (refusal: Refusal) => factsOf(refusal).error === 'insufficient_scope';
+const isScopeMissing = (refusal: Refusal) => challengeFacts(refusal).error === 'insufficient_scope';
 
 /** Returns AUTH_NEEDED with the scopes that the tokens have and those that the challenge names. */
 function needed({ server }: OAuthCredentialOptions, refusal: Refusal, grant: Grant | undefined, reason: string) {
-  const facts = factsOf(refusal);
+  const facts = challengeFacts(refusal);
   const scopes = unionOf(grant?.scopes ?? [], facts.scopes);
   const named = isScopeMissing(refusal) && scopes.length > 0 ? `: ${scopes.slice(0, 10).join(' ')}` : '';
   return authNeeded({

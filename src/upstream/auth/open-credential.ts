@@ -1,15 +1,7 @@
 import type { RemoteEntry } from '../../config/schema/schema.ts';
 import type { AuthParts } from './auth-parts.ts';
 import type { Credential } from './credential.ts';
-
-/** A server and the owner of the tokens for it. */
-export interface CredentialRequest {
-  /** The name of the server. */
-  readonly server: string;
-  readonly entry: RemoteEntry;
-  /** The owner of the tokens in the vault. */
-  readonly principal: string;
-}
+import type { CredentialRequest } from './credential-request.ts';
 
 type Open = (request: CredentialRequest, parts: AuthParts) => Credential;
 

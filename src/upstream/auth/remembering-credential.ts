@@ -3,7 +3,7 @@ import type { Clock } from '../../core/time.ts';
 import { type RememberedRefusal, refusedPrincipal, type SignInBook } from '../../store/sign-in-book.ts';
 import type { TokenVault } from '../../store/token-vault.ts';
 import { authNeeded } from './auth-needed.ts';
-import { factsOf } from './challenge.ts';
+import { challengeFacts } from './challenge.ts';
 import type { AuthorizedRequest, Credential, Refusal } from './credential.ts';
 import { NOT_SIGNED_IN, reduceSignIn, type SignInProgress, type SignInRefusal } from './sign-in-state.ts';
 
@@ -21,7 +21,7 @@ export interface CredentialKind extends Credential {
   prepare?(signal: AbortSignal): Promise<void>;
   /** Tells apart credentials that are not in the vault: another one ends a refusal. */
   fingerprint?(): string;
-  /** What a person has to do after a refusal, if it is not to sign in. */
+  /** The advice after a refusal, if it is not to sign in. */
   readonly fix?: string;
 }
 
@@ -148,7 +148,7 @@ function refusalIn({ message, details }: HeddleError): Omit<SignInRefusal, 'at' 
 /** Returns the error for a refusal that the credential cannot help; undefined for a 403 that names no missing scope. */
 function refusedError(server: string, refusal: Refusal, fix: string | undefined): UpstreamError | undefined {
   const { status, sent } = refusal;
-  const { error, scopes, metadataUrl, isDpop } = factsOf(refusal);
+  const { error, scopes, metadataUrl, isDpop } = challengeFacts(refusal);
   const isScope = error === 'insufficient_scope';
   if (status === 403 && !isScope) return undefined;
   const named = isScope && scopes.length > 0 ? `: ${scopes.slice(0, 10).join(' ')}` : '';

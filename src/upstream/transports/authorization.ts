@@ -39,14 +39,14 @@ export function authorize(
  */
 export async function mayResend(credential: Credential | undefined, refused: RefusedRequest): Promise<boolean> {
   const { head, url, sent, isRetry, signal } = refused;
-  const { parseChallenges, factsOf } = await import('../auth/challenge.ts');
+  const { parseChallenges, challengeFacts } = await import('../auth/challenge.ts');
   const challenges = parseChallenges(head.headers['www-authenticate']);
   const status = head.status === 401 ? 401 : 403;
   const refusal: Refusal = { status, challenges, headers: head.headers, sent, url, isRetry };
   const wantsRetry = credential && (await credential.onRefused(refusal, signal).catch(throwUnsent));
   if (wantsRetry && !isRetry) return true;
   if (status === 403 && challenges.length === 0) return false;
-  const { error, scopes, metadataUrl } = factsOf(refusal);
+  const { error, scopes, metadataUrl } = challengeFacts(refusal);
   throw toFailure(refused, { status, error, scopes: [...scopes], ...(metadataUrl && { metadataUrl }) });
 }
 

@@ -5,11 +5,11 @@ import type { AuthParts, Discovered, OAuthClient, OAuthSettings, TokenResponse }
 import { quoteRemote } from '../auth-refused.ts';
 import { clientOfGrant } from '../client.ts';
 import type { Challenge, Credential } from '../credential.ts';
+import type { CredentialRequest } from '../credential-request.ts';
 import { discover } from '../discovery.ts';
 import { dpopSignerOf } from '../dpop.ts';
 import { oauthCredential } from '../oauth-credential.ts';
 import { requestToken } from '../oauth-protocol.ts';
-import type { CredentialRequest } from '../open-credential.ts';
 import { tokenSource } from '../token-source.ts';
 
 /** Uses the tokens of a sign-in (grant `authorization_code`), and renews them with the refresh token. */

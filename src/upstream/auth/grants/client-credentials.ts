@@ -1,7 +1,7 @@
 import { HeddleError } from '../../../core/errors.ts';
 import type { AuthParts } from '../auth-parts.ts';
 import type { Credential } from '../credential.ts';
-import type { CredentialRequest } from '../open-credential.ts';
+import type { CredentialRequest } from '../credential-request.ts';
 import { configuredClient } from './configured-client.ts';
 import { machineCredential } from './machine-credential.ts';
 

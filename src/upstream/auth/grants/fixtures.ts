@@ -6,7 +6,7 @@ import type { SignInBook } from '../../../store/sign-in-book.ts';
 import { SHARED_PRINCIPAL } from '../../../store/token-vault.ts';
 import type { AuthParts } from '../auth-parts.ts';
 import type { Credential, Refusal } from '../credential.ts';
-import type { CredentialRequest } from '../open-credential.ts';
+import type { CredentialRequest } from '../credential-request.ts';
 
 /** Returns the parts of sign-ins with tokens in memory, and a clock that a test moves. */
 export function testParts(more: Partial<AuthParts> = {}) {

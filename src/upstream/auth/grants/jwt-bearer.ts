@@ -6,7 +6,7 @@ import { escapeUnseen } from '../../../core/text/visible-text.ts';
 import type { TokenVault } from '../../../store/token-vault.ts';
 import type { AuthParts } from '../auth-parts.ts';
 import type { Credential } from '../credential.ts';
-import type { CredentialRequest } from '../open-credential.ts';
+import type { CredentialRequest } from '../credential-request.ts';
 import { configuredClient } from './configured-client.ts';
 import { machineCredential } from './machine-credential.ts';
 

@@ -3,11 +3,11 @@ import type { Grant } from '../../../store/token-vault.ts';
 import { challengedScopes, oauthChallenge, unionOf } from '../auth-needed.ts';
 import type { AuthParts, Discovered, OAuthClient, ProtectedServer } from '../auth-parts.ts';
 import type { Challenge, Credential, Refusal } from '../credential.ts';
+import type { CredentialRequest } from '../credential-request.ts';
 import { discover } from '../discovery.ts';
 import { dpopSignerFor, dpopSignerOf } from '../dpop.ts';
 import { oauthCredential } from '../oauth-credential.ts';
 import { requestToken } from '../oauth-protocol.ts';
-import type { CredentialRequest } from '../open-credential.ts';
 import { tokenSource } from '../token-source.ts';
 
 /** The part of a token request that differs between grants. */

@@ -5,6 +5,8 @@ import type { Connection, ConnectOptions } from '../../connection.ts';
 import type { RefreshListsOptions } from '../refresh-lists.ts';
 import type { ServerDefinitions } from '../server-definitions.ts';
 import type { ServerOptions } from '../server-options.ts';
+import type { ConnectionOwner } from './private-connections.ts';
+import type { ServerUsers } from './server-users.ts';
 
 /** The parts of a server that its private connections need. */
 export interface PrivateConnectorOptions extends Pick<RefreshListsOptions, 'clock' | 'timer' | 'signal'> {
@@ -14,6 +16,14 @@ export interface PrivateConnectorOptions extends Pick<RefreshListsOptions, 'cloc
   readonly shared: () => Connection | undefined;
   readonly handlers: Pick<ConnectOptions, 'onTrouble' | 'onAuthNeeded'>;
   readonly withDeadline: <T>(task: (signal: AbortSignal) => Promise<T>) => Promise<T>;
+}
+
+/** Opens the private connections of one server, and passes their lists and notifications on to their users. */
+export interface PrivateConnector extends ConnectionOwner {
+  /** Tests whether a user belongs on the shared connection. Uses the cached era while there is no connection. */
+  usesShared(user: ConnectionUser): boolean;
+  /** The users of a server with per-user credentials, which has no shared connection. */
+  readonly users?: ServerUsers;
 }
 
 /** Opens a connection for one user, with the capabilities of its client. */

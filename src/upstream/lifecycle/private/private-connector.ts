@@ -3,19 +3,10 @@ import { UpstreamError } from '../../../core/errors.ts';
 import type { Era } from '../../../wire/mcp.ts';
 import type { Connection } from '../../connection.ts';
 import { canUseSharedConnection } from '../shared-connection.ts';
-import { connectFor, type PrivateConnectorOptions } from './connect-for.ts';
-import type { ConnectionOwner, PrivateEvents } from './private-connections.ts';
+import { connectFor, type PrivateConnector, type PrivateConnectorOptions } from './connect-for.ts';
+import type { PrivateEvents } from './private-connections.ts';
 import { type PrivateFeed, privateFeed } from './private-feed.ts';
-import type { ServerUsers } from './server-users.ts';
 import { userConnector } from './user-connector.ts';
-
-/** Opens the private connections of one server, and passes their lists and notifications on to their users. */
-export interface PrivateConnector extends ConnectionOwner {
-  /** Tests whether a user belongs on the shared connection. Uses the cached era while there is no connection. */
-  usesShared(user: ConnectionUser): boolean;
-  /** The users of a server with per-user credentials, which has no shared connection. */
-  readonly users?: ServerUsers;
-}
 
 export const privateConnector = (connector: PrivateConnectorOptions): PrivateConnector =>
   connector.options.plan.credentials === 'user' ? userConnector(connector) : besideShared(connector);

@@ -3,9 +3,8 @@ import { type ConnectionUser, capabilitiesOfUser, ownerOf } from '../../../core/
 import { OWNER_PRINCIPAL, vaultPrincipal } from '../../../core/call/vault-principal.ts';
 import { HeddleError, UpstreamError } from '../../../core/errors.ts';
 import type { Connection } from '../../connection.ts';
-import { connectFor, type PrivateConnectorOptions } from './connect-for.ts';
+import { connectFor, type PrivateConnector, type PrivateConnectorOptions } from './connect-for.ts';
 import type { PrivateEvents } from './private-connections.ts';
-import type { PrivateConnector } from './private-connector.ts';
 import { privateFeed } from './private-feed.ts';
 import { type ServerUsers, serverUsers } from './server-users.ts';
 

@@ -3,8 +3,8 @@ import type { ConnectionUser } from '../../../core/call/private-user.ts';
 import { vaultPrincipal } from '../../../core/call/vault-principal.ts';
 import { HeddleError } from '../../../core/errors.ts';
 import type { Timer } from '../../../core/time.ts';
+import type { PrivateConnector } from './connect-for.ts';
 import type { PrivateConnections } from './private-connections.ts';
-import type { PrivateConnector } from './private-connector.ts';
 
 /** The sign-ins of callers at servers with per-user credentials. */
 export interface UserSignIns {
