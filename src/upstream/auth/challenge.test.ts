@@ -77,5 +77,8 @@ verifies('A1', 'reads error, scopes and metadata URL from Bearer and DPoP challe
     scopes: ['read', 'write'],
     metadataUrl: 'https://a.example/prm',
   });
-  expect(challengeFacts({ challenges: [bearer({ resource_metadata: 'nonsense' })] })).toEqual({ scopes: [], isDpop: false });
+  expect(challengeFacts({ challenges: [bearer({ resource_metadata: 'nonsense' })] })).toEqual({
+    scopes: [],
+    isDpop: false,
+  });
 });

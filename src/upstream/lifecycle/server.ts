@@ -12,7 +12,6 @@ import { describeServer, eventsBetween } from './describe-server.ts';
 import { drainingConnections } from './draining.ts';
 import { connectionDropped, type Health, watchHealth } from './health.ts';
 import type { ServerPlan } from './plan-server.ts';
-import type { PrivateConnector } from './private/connect-for.ts';
 import { privateConnector } from './private/private-connector.ts';
 import { type RetryTimer, retryTimer } from './retry-timer.ts';
 import { type ServerDefinitions, serverDefinitions } from './server-definitions.ts';
@@ -31,7 +30,7 @@ import type { ServerSubscriptions } from './subscriptions.ts';
 /** A configured server. Opens its shared connection when it is needed, reconnects it, and reports its states. */
 export class Server {
   readonly plan: ServerPlan;
-  readonly privately: PrivateConnector;
+  readonly privately: ReturnType<typeof privateConnector>;
   readonly #options: ServerOptions;
   readonly #rules: ReconnectRules;
   readonly #definitions: ServerDefinitions;
