@@ -83,6 +83,20 @@ describe('hostile redirects', () => {
     expect(bench.as.counts.token).toBe(0);
   });
 
+  verifies('A6', 'rejects the redirect of another caller, and shows nothing of it', async () => {
+    const bench = await openSignInBench();
+    const { redirectUri, state } = await bench.begin();
+    const redirect = `${redirectUri}?state=${state}&error=access_denied&error_description=marker`;
+    const failure = await failureOf(
+      bench.finish(redirect, { targetOf: () => ({ ...bench.target, principal: 'bob' }) }),
+    );
+    expect(failure).toMatchObject({
+      code: 'AUTH_REFUSED',
+      message: expect.stringContaining('another server or caller'),
+    });
+    expect(failure.message).not.toContain('marker');
+  });
+
   const DESCRIPTION = '\u001b[31m<script>alert(1)</script>\nlogin: \u202e';
 
   verifies('A2', 'shows an error_description escaped, with its code', async () => {

@@ -39,6 +39,9 @@ export async function finishSignIn(parts: AuthParts, request: FinishRequest): Pr
   const entry = await request.targetOf(signIn);
   const atProvider = entry.oauth?.xaa ? await import('../grants/provider-sign-in.ts') : undefined;
   const target = atProvider?.providerTarget(parts, entry) ?? entry;
+  if (target.serverUrl !== signIn.serverUrl || target.principal !== signIn.principal) {
+    throw refused(signIn, 'was asked for tokens of another server or caller, or the entry has changed meanwhile');
+  }
   const recorded = signIn.extra?.authorizationServer as unknown as RecordedServer;
   checkIssuer(signIn, recorded, query.get('iss'));
   const error = query.get('error');
@@ -137,9 +140,6 @@ async function exchangeCode(
 ): Promise<Grant> {
   const { server, serverUrl, principal, issuer, resource, redirectUri, verifier, clientId } = signIn;
   const { as, resourceParameter, metadataUrl, isDpop } = recorded;
-  if (target.serverUrl !== serverUrl || target.principal !== principal) {
-    throw refused(signIn, 'was asked for tokens of another server or caller; the entry has changed meanwhile');
-  }
   const client = await clientOfGrant(parts, { as, oauth: target.oauth, clientId });
   if (!client) throw refused(signIn, 'knows another client than the one that the entry has now');
   const dpop = isDpop ? await dpopSignerFor(parts, as, principal) : undefined;
