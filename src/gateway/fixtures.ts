@@ -31,6 +31,8 @@ interface TestGatewayOptions {
   readonly gateway?: Partial<GatewayOptions>;
   readonly authenticate?: Authenticate;
   readonly clock?: Clock;
+  /** Environment variables; none by default. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 export interface GatewayUnderTest {
@@ -65,8 +67,8 @@ export interface TestResponse {
 export async function gatewayUnderTest(options: TestGatewayOptions = {}): Promise<GatewayUnderTest> {
   const folder = await temporaryFolder();
   const { clock = Date.now } = options;
-  const { servers = {}, config = {} } = options;
-  const heddle = await temporaryHeddle({ folder, env: {}, config, servers });
+  const { servers = {}, config = {}, env = {} } = options;
+  const heddle = await temporaryHeddle({ folder, env, config, servers });
   const gateway = await openGateway({
     heddle,
     host: '127.0.0.1',

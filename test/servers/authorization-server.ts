@@ -179,7 +179,7 @@ function configurationOf(options: AuthorizationServerOptions, { privateJwk, reso
     features: {
       devInteractions: { enabled: false },
       registration: { enabled: options.registers ?? true },
-      revocation: { enabled: true },
+      revocation: { enabled: true, allowedPolicy: () => true },
       introspection: { enabled: true },
       clientCredentials: { enabled: true },
       rpInitiatedLogout: { enabled: false },

@@ -2,8 +2,12 @@ import { onTestFinished } from 'vitest';
 import type { JsonObject } from '../../src/core/call.ts';
 import { gatewayUnderTest, modern, OWNER, TOKEN } from '../../src/gateway/fixtures.ts';
 import { META } from '../../src/wire/mcp.ts';
-import { type AuthorizationServerOptions, openAuthorizationServer } from './authorization-server.ts';
-import { openProtectedServer, type ProtectedServerOptions } from './protected-server.ts';
+import {
+  type AuthorizationServer,
+  type AuthorizationServerOptions,
+  openAuthorizationServer,
+} from './authorization-server.ts';
+import { openProtectedServer, type ProtectedServer, type ProtectedServerOptions } from './protected-server.ts';
 
 export const AUDIENCE = 'https://gateway.example/mcp';
 const GATEWAY_CLIENT = 'gateway';
@@ -16,15 +20,17 @@ export interface SignInGatewayOptions {
   /** Further settings of the gateway. */
   readonly gateway?: JsonObject;
   readonly waitMs?: number;
+  /** The servers of another gateway, which this one is a replica of. */
+  readonly replicaOf?: { readonly authorizationServer: AuthorizationServer; readonly server: ProtectedServer };
+  /** The database of all replicas. */
+  readonly store?: string;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Opens a server at which each caller needs an account, its authorization server, and a gateway with the server `notes`. */
 export async function signInGateway(options: SignInGatewayOptions = {}) {
   const { era = 'modern', hasIssuer = false } = options;
-  const authorizationServer = await openAuthorizationServer();
-  onTestFinished(() => authorizationServer.close());
-  const server = await openProtectedServer({ era, authorizationServers: [authorizationServer] });
-  onTestFinished(() => server.close());
+  const { authorizationServer, server } = options.replicaOf ?? (await openServers(era));
   const issuer = hasIssuer ? await openGatewayIssuer(options.issuer) : undefined;
   const auth = issuer && {
     ...{ issuer: issuer.issuer, audience: AUDIENCE, clientId: GATEWAY_CLIENT, clientSecret: 'gateway-secret' },
@@ -33,7 +39,9 @@ export async function signInGateway(options: SignInGatewayOptions = {}) {
     config: {
       mcpServers: { notes: { type: 'http', url: server.url, oauth: { credentials: 'user' } } },
       gateway: { ...(auth && { auth }), ...options.gateway },
+      ...(options.store !== undefined && { store: options.store }),
     },
+    ...(options.env && { env: options.env }),
     ...(options.waitMs !== undefined && { gateway: { signInWait: { waitMs: options.waitMs } } }),
   });
 
@@ -45,16 +53,29 @@ export async function signInGateway(options: SignInGatewayOptions = {}) {
   }
 
   /** Calls a tool of the server with a credential, as a client that cannot show URLs. */
-  async function call(credential: string, tool = 'whoami', capabilities: JsonObject = {}): Promise<JsonObject> {
+  async function call(
+    credential: string,
+    tool = 'whoami',
+    capabilities: JsonObject = {},
+    more: JsonObject = {},
+  ): Promise<JsonObject> {
     const [message, headers] = modern('tools/call', { name: `mcp__notes__${tool}`, arguments: {} });
     const params = message.params as JsonObject;
     const _meta = { ...(params._meta as JsonObject), [META.clientCapabilities]: capabilities };
-    const sent = { ...message, params: { ...params, _meta } };
+    const sent = { ...message, params: { ...params, ...more, _meta } };
     const { json } = await gateway.post(sent, { ...headers, authorization: `Bearer ${credential}` });
     return (json.result ?? json) as JsonObject;
   }
 
   return { authorizationServer, server, issuer, gateway, origin: new URL(gateway.url).origin, credentialOf, call };
+}
+
+async function openServers(era: ProtectedServerOptions['era']) {
+  const authorizationServer = await openAuthorizationServer();
+  onTestFinished(() => authorizationServer.close());
+  const server = await openProtectedServer({ era, authorizationServers: [authorizationServer] });
+  onTestFinished(() => server.close());
+  return { authorizationServer, server };
 }
 
 async function openGatewayIssuer(options: AuthorizationServerOptions = {}) {
