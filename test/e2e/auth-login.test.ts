@@ -1,6 +1,8 @@
 import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { verifies } from '../requirements.ts';
 import { scriptedBrowser } from '../servers/scripted-browser.ts';
@@ -94,6 +96,40 @@ describe('heddle auth login', () => {
     expect((await again.url()) === url).toBe(false);
     expect(again.stderr()).not.toContain('Another sign-in');
   });
+
+  verifies('A2', 'ends with Ctrl-C at the terminal, and leaves no record', async () => {
+    const { own } = await protectedProject();
+    const screen = await terminal(own, ['auth', 'login', 'demo', '--no-browser'], { rows: 40, cols: 1000 });
+    await screen.type('press Enter.', '\u0003');
+    expect(await screen.ended()).toBe(130);
+    expect(screen.screen()).toContain('The sign-in to demo was cancelled. Nothing was stored.');
+    const [row] = JSON.parse((await own.heddle(['auth', 'status', 'demo', '--json'])).stdout);
+    expect(row).toMatchObject({ server: 'demo', state: 'none' });
+  });
+
+  verifies(
+    'A2',
+    'uses the client of `heddle add`, whose secret is typed without an echo and is in no file',
+    async () => {
+      const client = { client_id: 'known', client_secret: 'a-typed-secret', grant_types: ['authorization_code'] };
+      const { own, server, authorization } = await protectedProject({
+        clients: [{ ...client, redirect_uris: ['http://127.0.0.1/callback'], application_type: 'native' }],
+      });
+      const args = ['add', 'other', server.url, '--client-id', 'known', '--client-secret', '--oauth-scope', 'mcp:read'];
+      const screen = await terminal(own, [...args, '--no-check'], { rows: 40, cols: 200 });
+      await screen.type('Client secret:', 'a-typed-secret');
+      expect(await screen.ended()).toBe(0);
+      expect(screen.screen()).not.toContain('a-typed-secret');
+      const files = [join(own.folder, 'heddle.json'), join(own.home, 'heddle.json')].filter(existsSync);
+      const written = files.map((file) => readFileSync(file, 'utf8')).join('\n');
+      expect(written).toContain('"clientSecret": "${secret:other.clientSecret}"');
+      expect(written).not.toContain('a-typed-secret');
+      const command = await startCommand(own, ['auth', 'login', 'other']);
+      await scriptedBrowser().signIn(await command.url(), 'ada');
+      expect(await command.ended()).toMatchObject({ code: 0 });
+      expect(authorization.counts.registration).toBe(0);
+    },
+  );
 
   verifies('A2', 'shows the error of the authorization server, escaped, and stores no token', async () => {
     const { own, authorization } = await protectedProject();

@@ -57,6 +57,8 @@ describe('heddle completion', () => {
         'heddle list tools --server k': 'kinds|',
         'heddle describe ki': 'kinds|kinds.collect|kinds.loose|kinds.hello|kinds.review|',
         'heddle permissions al': 'allow|',
+        'heddle auth lo': 'login|logout|',
+        'heddle auth login k': 'kinds|',
         'heddle permissions allow mcp__kinds__c': 'mcp__kinds__collect|',
         'heddle nothing ': '|',
       };
