@@ -81,7 +81,7 @@ export function oauthCredential(options: OAuthCredentialOptions): Credential {
 
   return {
     headersFor(request) {
-      const grant = source.fresh(request.signal ?? AbortSignal.timeout(REFUSAL_LIMIT_MS));
+      const grant = source.fresh(request.signal);
       if (!(grant instanceof Promise)) return headersWith(grant, request);
       return grant.then((found) => headersWith(found, request)).catch(throwUndelivered);
     },

@@ -50,7 +50,8 @@ async function runUnder<T>(lease: Lease, { leases, serverUrl, work, signal }: Le
   } catch (error) {
     throw limit.aborted ? tooSlow(serverUrl, error) : error;
   } finally {
-    await leases.release(lease);
+    // A lease that cannot be released ends by itself. The work is done in any case.
+    await leases.release(lease).catch(() => {});
   }
 }
 

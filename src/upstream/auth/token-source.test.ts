@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { memoryLeases, memoryVault } from '../../../test/memory-vault.ts';
 import { verifies } from '../../../test/requirements.ts';
 import { HeddleError } from '../../core/errors.ts';
-import type { Grant } from '../../store/token-vault.ts';
+import type { Grant, TokenVault } from '../../store/token-vault.ts';
 import { tokenLeaseName } from './token-lease.ts';
 import { isDue, lasts } from './token-lifetime.ts';
 import { type TokenSourceOptions, tokenSource } from './token-source.ts';
@@ -122,11 +122,18 @@ verifies('A3', 'uses no tokens that the vault rejected, because a newer lease ha
   expect(await source.fresh(signal)).toMatchObject({ accessToken: 'newer' });
 });
 
-verifies('A3', 'writes new tokens to the vault before it returns them', async () => {
-  const { time, open, vault } = setup([grantOf()]);
+verifies('A3', 'writes new tokens before it returns them, and keeps those that could not be written', async () => {
+  const { time, open, vault, requests } = setup([grantOf()]);
   time.now += HOUR;
-  const failing = { ...vault, put: () => Promise.reject(new Error('disk full')) };
-  await expect(open({ vault: failing }).fresh(signal)).rejects.toThrow('disk full');
+  let isFull = true;
+  const put: TokenVault['put'] = (grant, epoch) =>
+    isFull ? Promise.reject(new Error('disk full')) : vault.put(grant, epoch);
+  const source = open({ vault: { ...vault, put } });
+  await expect(source.fresh(signal)).rejects.toThrow('disk full');
+  isFull = false;
+  expect(await source.fresh(signal)).toMatchObject({ accessToken: 'a2' });
+  expect((await vault.find(SERVER, 'shared'))?.accessToken).toBe('a2');
+  expect(requests).toHaveLength(1);
 });
 
 verifies('A3', 'renews refused tokens once, and returns those of another process without a request', async () => {

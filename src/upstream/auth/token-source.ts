@@ -11,7 +11,7 @@ export interface TokenSource {
   /** Returns the tokens that this source used last, without reading the vault. */
   current(): Grant | undefined;
   /** Returns valid tokens, synchronously unless they must be read or renewed; undefined if a person must sign in. */
-  fresh(signal: AbortSignal): Grant | undefined | Promise<Grant | undefined>;
+  fresh(signal?: AbortSignal): Grant | undefined | Promise<Grant | undefined>;
   /** Returns the newest tokens of the vault, which another process may have written. */
   reread(): Promise<Grant | undefined>;
   /** Returns other tokens than the refused ones: those of the vault, or renewed ones. Undefined if a person must sign in. */
@@ -40,6 +40,9 @@ export interface TokenSourceOptions {
 /** The pause after a failed renewal, in which tokens that still last are used without another attempt. */
 const RETRY_PAUSE_MS = 500;
 
+/** The longest wait of a request that has no signal of its own. */
+const LONGEST_WAIT_MS = 60_000;
+
 /** The time limit of the work before the lease is taken. */
 const PREPARE_MS = 20_000;
 
@@ -53,6 +56,7 @@ export function tokenSource(options: TokenSourceOptions): TokenSource {
   const running = renewalsIn(vault);
   let known: Grant | undefined;
   let pausedUntil = 0;
+  const renewing = { ...options, renew: keepingUnsaved(options.renew) };
 
   async function reread(): Promise<Grant | undefined> {
     const found = await vault.find(serverUrl, principal);
@@ -72,7 +76,7 @@ export function tokenSource(options: TokenSourceOptions): TokenSource {
   }
 
   function start(refused: string | undefined): Promise<Grant | undefined> {
-    const renewal = renewOnce(options, reread, refused).finally(() => {
+    const renewal = renewOnce(renewing, reread, refused).finally(() => {
       running.delete(name);
       options.renewals?.delete(renewal);
     });
@@ -82,7 +86,7 @@ export function tokenSource(options: TokenSourceOptions): TokenSource {
   }
 
   /** Falls back to tokens that still last if new ones cannot be had now, or not without a person. */
-  async function freshLater(signal: AbortSignal): Promise<Grant | undefined> {
+  async function freshLater(signal = AbortSignal.timeout(LONGEST_WAIT_MS)): Promise<Grant | undefined> {
     let failure: unknown;
     try {
       const grant = await abortable(renewed(undefined), signal);
@@ -111,6 +115,19 @@ export function tokenSource(options: TokenSourceOptions): TokenSource {
       if (known && known.accessToken !== refused.accessToken) return known;
       return await abortable(renewed(refused.accessToken), signal);
     },
+  };
+}
+
+type Renew = TokenSourceOptions['renew'];
+
+/** Returns the tokens of the last renewal if they could not be written: the old refresh token may be used up. */
+function keepingUnsaved(renew: Renew): Renew {
+  let unsaved: { readonly grant: Grant; readonly after: string | undefined } | undefined;
+  return async (previous, signal) => {
+    if (unsaved && unsaved.after === previous?.accessToken) return unsaved.grant;
+    const grant = await renew(previous, signal);
+    unsaved = grant && { grant, after: previous?.accessToken };
+    return grant;
   };
 }
 
