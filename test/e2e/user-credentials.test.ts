@@ -148,6 +148,7 @@ verifies('A6', 'shows no list of an earlier process to another caller', async ()
   const next = await open();
   const list = await next.catalog.list(bob, { waitMs: 0 });
   expect(list.items.filter(({ servers }) => servers.includes('box'))).toEqual([]);
+  expect([await stateFor(next, ada), await stateFor(next, bob)]).toEqual(['pending', 'needs-auth']);
   expect(await toolsOf(next, bob)).toEqual(SIGN_IN);
   expect(await toolsOf(next, ada)).toEqual(toolsFor('ada'));
 });

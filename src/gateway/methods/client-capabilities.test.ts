@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
-import { userKey } from '../../core/call/private-user.ts';
+import { ownerOf, userKey } from '../../core/call/private-user.ts';
 import type { Caller, ClientCapabilities } from '../../core/call.ts';
 import type { CatalogChange } from '../../core/records/server-status.ts';
 import { isChangeVisibleTo, withCapabilities } from './client-capabilities.ts';
@@ -31,4 +31,13 @@ verifies('P1', 'hides a change on a private connection from other principals, ca
   expect(isChangeVisibleTo(own, client('ann', FORM))).toBe(true);
   expect(isChangeVisibleTo(own, { ...client('ann', FORM), era: 'modern' })).toBe(false);
   expect(others.map((one) => isChangeVisibleTo(own, one))).toEqual([false, false, false]);
+});
+
+verifies('A6', 'shows the change of a private user to its client of either era', () => {
+  const user = userKey(ownerOf({ caller: ann }));
+  const change: CatalogChange = { kind: 'catalog', subject: 'tools', detail: { user } };
+  const clientOf = (callerId: string, era: 'legacy' | 'modern') => ({ callerId, capabilities: undefined, era });
+  expect(isChangeVisibleTo(change, clientOf('ann', 'legacy'))).toBe(true);
+  expect(isChangeVisibleTo(change, clientOf('ann', 'modern'))).toBe(true);
+  expect(isChangeVisibleTo(change, clientOf('bob', 'legacy'))).toBe(false);
 });
