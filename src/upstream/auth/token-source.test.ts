@@ -134,6 +134,8 @@ verifies('A3', 'writes new tokens before it returns them, and keeps those that c
   expect(await source.fresh(signal)).toMatchObject({ accessToken: 'a2' });
   expect((await vault.find(SERVER, 'shared'))?.accessToken).toBe('a2');
   expect(requests).toHaveLength(1);
+  await vault.put(grantOf(), 99);
+  expect(await source.renewAfter(grantOf({ accessToken: 'a2' }), signal)).toMatchObject({ accessToken: 'a3' });
 });
 
 verifies('A3', 'renews refused tokens once, and returns those of another process without a request', async () => {

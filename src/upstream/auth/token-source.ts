@@ -56,7 +56,7 @@ export function tokenSource(options: TokenSourceOptions): TokenSource {
   const running = renewalsIn(vault);
   let known: Grant | undefined;
   let pausedUntil = 0;
-  const renewing = { ...options, renew: keepingUnsaved(options.renew) };
+  const renewing = keepingUnsaved(options);
 
   async function reread(): Promise<Grant | undefined> {
     const found = await vault.find(serverUrl, principal);
@@ -118,16 +118,25 @@ export function tokenSource(options: TokenSourceOptions): TokenSource {
   };
 }
 
-type Renew = TokenSourceOptions['renew'];
-
-/** Returns the tokens of the last renewal if they could not be written: the old refresh token may be used up. */
-function keepingUnsaved(renew: Renew): Renew {
+/** Renews with the tokens of the last renewal if they could not be written: the old refresh token may be used up. */
+function keepingUnsaved(options: TokenSourceOptions): TokenSourceOptions {
   let unsaved: { readonly grant: Grant; readonly after: string | undefined } | undefined;
-  return async (previous, signal) => {
-    if (unsaved && unsaved.after === previous?.accessToken) return unsaved.grant;
-    const grant = await renew(previous, signal);
-    unsaved = grant && { grant, after: previous?.accessToken };
-    return grant;
+  return {
+    ...options,
+    async renew(previous, signal) {
+      if (unsaved && unsaved.after === previous?.accessToken) return unsaved.grant;
+      const grant = await options.renew(previous, signal);
+      unsaved = grant && { grant, after: previous?.accessToken };
+      return grant;
+    },
+    vault: {
+      ...options.vault,
+      async put(grant, epoch) {
+        const isWritten = await options.vault.put(grant, epoch);
+        unsaved = undefined;
+        return isWritten;
+      },
+    },
   };
 }
 

@@ -51,7 +51,7 @@ export function machineCredential(options: MachineCredentialOptions): Credential
   const { principal } = request;
   const target = targetOf(request);
   const { server, serverUrl, oauth } = target;
-  const { vault, leases, clock } = parts;
+  const { vault, leases, clock, renewals } = parts;
   let challenge: Challenge | undefined;
   // The scopes that the server has demanded beyond those of its first challenge.
   let demanded: readonly string[] = [];
@@ -84,7 +84,7 @@ export function machineCredential(options: MachineCredentialOptions): Credential
 
   const accepts = (grant: Grant) =>
     grant.clientId === clientId && (oauth?.issuer === undefined || grant.issuer === oauth.issuer);
-  const source = tokenSource({ vault, leases, serverUrl, principal, clock, accepts, prepare, renew });
+  const source = tokenSource({ vault, leases, serverUrl, principal, clock, renewals, accepts, prepare, renew });
   const dpopSigner = (grant: Grant) => dpopSignerOf(parts, grant);
   const credential = oauthCredential({ server, serverUrl, source, dpopSigner });
 
