@@ -1,6 +1,7 @@
-// node bench/run.ts [--reps 5] [--calls 3000] [--warm-up 2000] [--only heddle,naive-sdk] [--suites stdio,http,start-up,connect,list] [--json]
+// node bench/run.ts [--reps 5] [--calls 3000] [--warm-up 2000] [--only heddle,naive-sdk] [--suites stdio,http,start-up,connect,list,credentials] [--json]
 import { parseArgs } from 'node:util';
 import { runConnectSuite, showConnectSuite } from './connect-suite.ts';
+import { runCredentialsSuite, showCredentialsSuite } from './credentials-suite.ts';
 import { runGatewaySuite, showGatewaySuite } from './gateway-suite.ts';
 import { runListSuite, showListSuite } from './list-suite.ts';
 import { runStartUpSuite, showStartUpSuite } from './start-up-suite.ts';
@@ -11,7 +12,7 @@ const { values } = parseArgs({
     calls: { type: 'string', default: '3000' },
     'warm-up': { type: 'string', default: '2000' },
     only: { type: 'string' },
-    suites: { type: 'string', default: 'stdio,http,start-up,connect,list' },
+    suites: { type: 'string', default: 'stdio,http,start-up,connect,list,credentials' },
     json: { type: 'boolean', default: false },
   },
 });
@@ -32,12 +33,16 @@ for (const suite of values.suites.split(',')) {
     const measured = await runListSuite(reps);
     results[suite] = measured;
     if (!values.json) process.stdout.write(showListSuite(measured));
+  } else if (suite === 'credentials') {
+    const measured = await runCredentialsSuite({ reps, calls });
+    results[suite] = measured;
+    if (!values.json) process.stdout.write(showCredentialsSuite(measured));
   } else if (suite === 'stdio' || suite === 'http') {
     const measured = await runGatewaySuite({ kind: suite, reps, calls, warmUp, only });
     results[suite] = measured;
     if (!values.json) process.stdout.write(showGatewaySuite(suite, measured));
   } else {
-    throw new Error(`${suite} is not a suite; those are stdio, http, start-up, connect and list.`);
+    throw new Error(`${suite} is not a suite; those are stdio, http, start-up, connect, list and credentials.`);
   }
 }
 if (values.json) process.stdout.write(`${JSON.stringify(results)}\n`);
