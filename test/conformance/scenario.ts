@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { HeddleClient, HostOptions, JsonObject, OpenOptions } from '../../src/index.ts';
 
-/** One scenario of the suite, as Heddle plays it. */
+/** A scenario of the suite, as Heddle plays it. */
 export interface Scenario {
   /** The handlers for input requests of the server. */
   readonly host?: HostOptions;

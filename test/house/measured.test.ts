@@ -44,6 +44,9 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'test/memory-vault.ts': 'passes a clock on',
   'test/servers/oidc-adapter.ts': 'expires the records of the authorization server',
   'src/upstream/auth/grants/cross-app-access.test.ts': 'dates the tokens of a sign-in',
+  'test/e2e/cross-app-access.test.ts': 'passes a clock on',
+  'test/conformance/auth-scenarios.ts': 'dates the tokens of a sign-in',
+  'test/servers/user-servers.ts': 'dates the tokens of a sign-in',
 };
 
 verifies('F11', 'no test asserts time or memory outside a soak run', () => {
