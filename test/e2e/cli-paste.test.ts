@@ -104,6 +104,13 @@ verifies('C12', 'names each of Heddle’s own fields in a pasted text that makes
   });
 });
 
+verifies('C12', 'names the program and arguments that a pasted entry with a URL runs', async () => {
+  const { heddle } = project({ 'heddle.json': {} });
+  const entry = { url: 'https://mcp.example.com/mcp', headersHelper: ['sh', 'login.sh', '--token', 'hidden'] };
+  const { code, stderr } = await heddle(['add', JSON.stringify({ demo: entry })]);
+  expect([code, stderr]).toEqual([0, expect.stringContaining('at each connect: sh login.sh --token [REDACTED].')]);
+});
+
 verifies('C12', 'names a command that a pasted entry with a URL runs, before anything is connected', async () => {
   const { heddle } = project({ 'heddle.json': {} });
   const entry = { url: 'https://mcp.example.com/mcp', headersHelper: 'sh login.sh --token hidden' };

@@ -30,8 +30,9 @@ export function noticeApprovals(servers: readonly ApprovedServer[]): void {
 export function noticeHelpers(servers: readonly NamedServer[]): void {
   for (const { name, entry } of servers) {
     const { headersHelper } = entry;
-    if (typeof headersHelper !== 'string') continue;
-    const words = previewValue(headersHelper.split(' ')) as readonly string[];
+    if (headersHelper === undefined) continue;
+    const written = Array.isArray(headersHelper) ? headersHelper : String(headersHelper).split(' ');
+    const words = previewValue(written) as readonly string[];
     notice(
       `${name}: \`headersHelper\` of the text runs a command on this machine at each connect: ${words.join(' ')}. Check it.`,
     );

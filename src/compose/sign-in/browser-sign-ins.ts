@@ -7,7 +7,9 @@ import type { SignInTicket } from '../../core/records/sign-in.ts';
 import { hidesServer } from '../../govern/decide.ts';
 import type { BrowserSignIns } from '../../heddle.ts';
 import type { ConnectTicket, SignInBook } from '../../store/sign-in-book.ts';
+import { refusedPrincipal } from '../../store/sign-in-book.ts';
 import type { AuthParts } from '../../upstream/auth/auth-parts.ts';
+import { fingerprintOf } from '../../upstream/lifecycle/credential-of.ts';
 import type { ActiveConfig } from '../active-config.ts';
 
 export interface BrowserSignInsOptions {
@@ -54,9 +56,11 @@ export function browserSignIns({ active, auth }: BrowserSignInsOptions): Browser
     async isSignedIn(by, server) {
       const entry = entryFor(by, server);
       const principal = vaultPrincipal(by);
-      if (!entry || (await book.refusal(entry.url, principal))) return false;
-      const labels = await auth.vault.labels();
-      return labels.some((label) => label.serverUrl === entry.url && label.principal === principal);
+      if (!entry) return false;
+      const refusal = await book.refusal(entry.url, refusedPrincipal(principal, fingerprintOf(entry)));
+      const labels = (await auth.vault.labels()).filter(({ serverUrl }) => serverUrl === entry.url);
+      // Tokens that were received after a refusal end it.
+      return labels.some((one) => one.principal === principal && (!refusal || one.receivedAt >= refusal.at));
     },
     async preview(by, server, signal) {
       const entry = entryFor(by, server);

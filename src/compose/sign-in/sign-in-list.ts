@@ -3,8 +3,9 @@ import { vaultPrincipal } from '../../core/call/vault-principal.ts';
 import type { Caller } from '../../core/call.ts';
 import type { SignIn } from '../../core/records/sign-in.ts';
 import type { Clock } from '../../core/time.ts';
-import type { RememberedRefusal, SignInBook } from '../../store/sign-in-book.ts';
+import { type RememberedRefusal, refusedPrincipal, type SignInBook } from '../../store/sign-in-book.ts';
 import { type GrantLabel, SHARED_PRINCIPAL, type TokenVault } from '../../store/token-vault.ts';
+import { fingerprintOf } from '../../upstream/lifecycle/credential-of.ts';
 
 /** A server that a sign-in is possible to. */
 export interface SignInServer {
@@ -44,7 +45,7 @@ export async function listSignIns(
       [...principals].map(async (principal) => {
         const label = granted.find((one) => one.principal === principal);
         const [refusal, pending] = await Promise.all([
-          store.signIns.refusal(entry.url, principal),
+          store.signIns.refusal(entry.url, refusedPrincipal(principal, fingerprintOf(entry))),
           store.signIns.pending(signedInAt, principal),
         ]);
         const found = { label, refusal, isPending: pending.length > 0, now: clock() };
