@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import type { ClientCapabilities, JsonObject } from '../../core/call.ts';
+import { SIGN_IN_ELICITATION } from '../../core/records/sign-in.ts';
 import { RpcError } from '../../wire/json-rpc.ts';
 import type { Peer } from '../../wire/peer.ts';
 import { tinyServer, toolCall } from '../fixtures.ts';
@@ -43,4 +44,17 @@ verifies('P3', 'reports the completion of an elicitation once, to the call that 
   // Messages arrive in order: after the response all notifications have arrived.
   await connection.probe(signal).catch(() => {});
   expect(completed).toEqual([{ elicitationId: 'asked' }, { elicitationId: 'refused' }]);
+});
+
+verifies('A6', 'ignores an elicitation with an id that is reserved for the sign-ins of the gateway', async () => {
+  const tiny = tinyServer({
+    async 'tools/call'() {
+      throw new RpcError(-32042, 'Visit first.', { elicitations: [page(`${SIGN_IN_ELICITATION}one`)] });
+    },
+  });
+  const { signal } = new AbortController();
+  const connect = connectInMemory(tiny.serve);
+  const connection = await connect({ server: 'demo', signal, known: 'legacy', capabilities, onNotification: () => {} });
+  const refused = connection.send(toolCall('refuse', {}, { capabilities }));
+  await expect(refused).rejects.toMatchObject({ code: 'UPSTREAM_REFUSED' });
 });

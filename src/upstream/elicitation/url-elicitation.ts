@@ -1,6 +1,7 @@
 import { BoundedMap, BoundedSet } from '../../core/bounded-map.ts';
 import type { ClientCapabilities, InputRequest, JsonObject, ResolvedCall, Result } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
+import { SIGN_IN_ELICITATION } from '../../core/records/sign-in.ts';
 import { RpcError } from '../../wire/json-rpc.ts';
 import { URL_ELICITATION_REQUIRED } from '../../wire/mcp.ts';
 import { errorResult } from '../call-request.ts';
@@ -52,7 +53,10 @@ export function requiredUrls(refused: RefusedCall): Result | undefined {
 }
 
 const isNamed = (one: unknown): one is JsonObject & { readonly elicitationId: string } =>
-  isObject(one) && typeof one.elicitationId === 'string' && one.elicitationId.length <= MAX_ID_CHARS;
+  isObject(one) &&
+  typeof one.elicitationId === 'string' &&
+  one.elicitationId.length <= MAX_ID_CHARS &&
+  !one.elicitationId.startsWith(SIGN_IN_ELICITATION); // These are the gateway's own.
 
 /** Tests whether the user agreed to visit every URL. */
 export function hasAccepted({ inputResponses = {}, continuation }: ResolvedCall): boolean {
