@@ -240,6 +240,9 @@ describe('heddle auth', () => {
     const lost = await own.heddle(['auth', 'rekey', '--json'], { env: { HEDDLE_SECRET_KEY: 'a third one' } });
     expect(lost.code).toBe(3);
     expect(JSON.parse(lost.stdout).unopened).not.toEqual([]);
+    const unread = await own.heddle(['auth', 'status', '--json'], { env: { HEDDLE_SECRET_KEY: 'a third one' } });
+    const [{ key }] = JSON.parse(lost.stdout).unopened;
+    expect(JSON.parse(unread.stdout)).toMatchObject([{ state: 'needed', reason: expect.stringContaining(key) }]);
     const call = await own.heddle(['call', 'demo.whoami'], { env: { HEDDLE_SECRET_KEY: 'another passphrase' } });
     expect([call.code, call.stdout]).toEqual([0, expect.stringContaining('ada')]);
   });

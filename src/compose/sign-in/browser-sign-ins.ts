@@ -58,7 +58,9 @@ export function browserSignIns({ active, auth }: BrowserSignInsOptions): Browser
       const principal = vaultPrincipal(by);
       if (!entry) return false;
       const refusal = await book.refusal(entry.url, refusedPrincipal(principal, fingerprintOf(entry)));
-      const labels = (await auth.vault.labels()).filter(({ serverUrl }) => serverUrl === entry.url);
+      const labels = (await auth.vault.labels()).filter(
+        ({ serverUrl, unknownKey }) => serverUrl === entry.url && unknownKey === undefined,
+      );
       // Tokens that were received after a refusal end it.
       return labels.some((one) => one.principal === principal && (!refusal || one.receivedAt >= refusal.at));
     },

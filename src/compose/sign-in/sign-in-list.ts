@@ -43,7 +43,8 @@ export async function listSignIns(
     );
     return Promise.all(
       [...principals].map(async (principal) => {
-        const label = granted.find((one) => one.principal === principal);
+        const stored = granted.filter((one) => one.principal === principal);
+        const label = stored.find(({ unknownKey }) => unknownKey === undefined) ?? stored[0];
         const [refusal, pending] = await Promise.all([
           store.signIns.refusal(entry.url, refusedPrincipal(principal, fingerprintOf(entry))),
           store.signIns.pending(signedInAt, principal),
@@ -79,6 +80,10 @@ function stateOf({ label, refusal, isPending, now }: Found): State {
   if (isPending && (!label || refused)) return { state: 'in-progress', scopes: label?.scopes ?? [], ...granted };
   if (refused) return { state: 'needed', scopes: refused.scopes, reason: refused.reason, ...granted };
   if (!label) return { state: 'none', scopes: [] };
+  if (label.unknownKey !== undefined) {
+    const reason = `Its tokens are sealed with the key ${label.unknownKey}, which is not available here.`;
+    return { state: 'needed', scopes: [], reason, ...granted };
+  }
   const isOver = !label.isRenewable && label.expiresAt !== undefined && label.expiresAt <= now;
   if (!isOver) return { state: 'signed-in', scopes: label.scopes, ...granted };
   return { state: 'needed', scopes: label.scopes, reason: 'The access token has expired.', ...granted };
