@@ -33,6 +33,24 @@ describe('heddle auth login', () => {
     expect(server.requests.some(({ subject }) => subject === 'ada')).toBe(true);
   });
 
+  verifies('A2', 'offers the sign-in during a call at a terminal, and runs the call afterwards', async () => {
+    const { own, opened } = await protectedProject();
+    const screen = await terminal(own, ['call', 'demo.whoami'], { rows: 40, cols: 200 });
+    await screen.type('Sign in to demo now? [Y/n]', '');
+    await scriptedBrowser().signIn(await opened(), 'ada');
+    expect(await screen.ended()).toBe(0);
+    expect(screen.screen()).toMatch(/Signed in to demo\.\s+ada/);
+  });
+
+  verifies('A1', 'offers no sign-in during a call while a refusal is remembered', async () => {
+    const { own, wasOpened } = await protectedProject();
+    expect((await own.heddle(['call', 'demo.whoami'])).code).toBe(4);
+    const screen = await terminal(own, ['call', 'demo.whoami'], { rows: 40, cols: 200 });
+    expect(await screen.ended()).toBe(4);
+    expect(screen.screen()).toContain('heddle auth login demo');
+    expect(wasOpened()).toBe(false);
+  });
+
   verifies('A2', 'prints the address without a terminal, and takes the pasted query of the redirect', async () => {
     const { own, wasOpened } = await protectedProject();
     const command = await startCommand(own, ['auth', 'login', 'demo', '--json']);

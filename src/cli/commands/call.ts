@@ -43,9 +43,11 @@ export const call: Command = {
       ...runOptions(input, caller),
       ...(server && { servers: { [server.name]: server.entry }, scope: 'command' as const }),
     };
-    const result = await withRunningHeddle(input, options, (heddle) =>
-      runCall(heddle, typed, { target, caller, input }),
-    ).catch(async (thrown) => {
+    const operate = () =>
+      withRunningHeddle(input, options, (heddle) => runCall(heddle, typed, { target, caller, input }));
+    // A server given on the command line has no entry that a sign-in could belong to.
+    const running = server ? operate() : (await import('../auth/with-sign-ins.ts')).withSignIns(input, operate);
+    const result = await running.catch(async (thrown) => {
       const { advised } = await import('./explain-call-error.ts');
       throw advised(HeddleError.from(thrown), server);
     });
