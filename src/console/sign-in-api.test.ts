@@ -85,9 +85,21 @@ describe('/api/sign-ins', () => {
     const shared = { as: 'user', server: 'demo', redirectUri: REDIRECT } as const;
     expect(await post(gateway, 'begin', shared)).toMatchObject({ status: 403, json: { code: 'PERMISSION_DENIED' } });
     expect(await post(gateway, 'forget', { as: 'auditor', server: 'demo' })).toMatchObject({ status: 403 });
-    expect(await post(gateway, 'begin', { ...shared, server: 'mine' })).toMatchObject({ status: 200 });
-    expect(await list(gateway, 'user')).toEqual(['mine key:user in-progress']);
-    expect(await list(gateway, 'operator')).not.toContain('mine key:user in-progress');
+    expect(await post(gateway, 'begin', { server: 'mine', redirectUri: REDIRECT })).toMatchObject({ status: 200 });
+    expect(await list(gateway)).toContain('mine owner in-progress');
+    expect(await list(gateway, 'user')).toEqual(['mine key:user none']);
+  });
+
+  verifies('A6', 'sends callers with an account of their own to the page: a forwarded URL is refused', async () => {
+    const { gateway } = await open();
+    const redirectUri = 'https://attacker.example/callback';
+    for (const as of ['user', 'operator'] as const) {
+      const begun = await post(gateway, 'begin', { as, server: 'mine', redirectUri });
+      expect(begun).toMatchObject({ status: 403, json: { code: 'PERMISSION_DENIED' } });
+      const finished = await post(gateway, 'finish', { as, server: 'mine', query: 'code=a&state=b' });
+      expect(finished).toMatchObject({ status: 403, json: { code: 'PERMISSION_DENIED' } });
+    }
+    expect(await list(gateway, 'user')).toEqual(['mine key:user none']);
   });
 
   verifies('A2', 'removes the record of a cancelled sign-in', async () => {
