@@ -57,7 +57,7 @@ describe('opening a store', () => {
 
   it('names the missing package for a Postgres store', () => {
     // A copy outside of node_modules, where `pg` is not installed.
-    for (const part of ['core', 'store'])
+    for (const part of ['core', 'files', 'store'])
       cpSync(join(import.meta.dirname, '..', part), join(folder, part), { recursive: true });
     writeFileSync(
       join(folder, 'open.ts'),
