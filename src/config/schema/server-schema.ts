@@ -97,8 +97,10 @@ const oauth = z.strictObject({
     ),
   credentials: z
     .enum(['shared', 'user'])
-    .default('shared')
-    .describe('`shared`: one sign-in for all callers. `user`: each caller signs in with an account of its own.'),
+    .exactOptional()
+    .describe(
+      '`shared`: one sign-in for all callers. `user`: each caller signs in with an account of its own. `shared`, if absent.',
+    ),
   clientId: line.min(1).exactOptional().describe('Client id registered with the authorization server.'),
   clientSecret: line.min(1).exactOptional().describe('Secret of that client.'),
   clientMetadataUrl: z.url().exactOptional().describe('URL of a client metadata document, used as the client id.'),
