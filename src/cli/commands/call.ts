@@ -45,12 +45,18 @@ export const call: Command = {
     };
     const operate = () =>
       withRunningHeddle(input, options, (heddle) => runCall(heddle, typed, { target, caller, input }));
-    // A server given on the command line has no entry that a sign-in could belong to.
-    const running = server ? operate() : (await import('../auth/with-sign-ins.ts')).withSignIns(input, operate);
-    const result = await running.catch(async (thrown) => {
-      const { advised } = await import('./explain-call-error.ts');
-      throw advised(HeddleError.from(thrown), server);
-    });
+    const result = await operate()
+      .catch(async (thrown) => {
+        const error = HeddleError.from(thrown);
+        // A server given on the command line has no entry that a sign-in could belong to.
+        if (error.code !== 'AUTH_NEEDED' || server) throw error;
+        const { retryAfterSignIn } = await import('../auth/retry-after-sign-in.ts');
+        return retryAfterSignIn(input, error, operate);
+      })
+      .catch(async (thrown) => {
+        const { advised } = await import('./explain-call-error.ts');
+        throw advised(HeddleError.from(thrown), server);
+      });
     return printResult(result, input.flag('json'));
   },
 };

@@ -10,20 +10,22 @@ import { login } from './login.ts';
 const MAX_SIGN_INS = 2;
 
 /**
- * Runs an operation. If a server requires a sign-in, offers it to a user at a terminal and runs the operation again: the
- * server has not carried out the refused request. A refusal that is remembered causes no prompt.
+ * Offers a sign-in to a user at a terminal after a server refused an operation, then runs the operation again: the server
+ * has not carried out the refused request. A refusal that is remembered causes no prompt.
  */
-export async function withSignIns<T>(input: Input, operate: () => Promise<T>): Promise<T> {
-  for (let signIns = 0; ; signIns++) {
+export async function retryAfterSignIn<T>(input: Input, refused: HeddleError, operate: () => Promise<T>): Promise<T> {
+  let error = refused;
+  for (let signIns = 0; signIns < MAX_SIGN_INS; signIns++) {
+    const server = canAsk() ? serverToSignIn(error) : undefined;
+    if (server === undefined || !(await askYes(`${error.message} Sign in to ${server} now?`))) throw error;
+    await signIn(input, server);
     try {
       return await operate();
     } catch (thrown) {
-      const error = HeddleError.from(thrown);
-      const server = signIns < MAX_SIGN_INS && canAsk() ? serverToSignIn(error) : undefined;
-      if (server === undefined || !(await askYes(`${error.message} Sign in to ${server} now?`))) throw thrown;
-      await signIn(input, server);
+      error = HeddleError.from(thrown);
     }
   }
+  throw error;
 }
 
 /** Returns the server that a sign-in would help with. Credentials that no sign-in replaces have another fix. */
