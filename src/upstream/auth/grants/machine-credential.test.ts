@@ -114,6 +114,32 @@ describe('grants without a person', () => {
     expect(requestsSince(before)).toHaveLength(1);
   });
 
+  verifies('A3', 'sends the secret to no other issuer than the first one', async () => {
+    const other = await openAuthorizationServer();
+    const moving = await openProtectedServer({ era: 'modern', authorizationServers: [as] });
+    const { createServer } = await import('node:http');
+    const document = JSON.stringify({ resource: moving.url, authorization_servers: [other.issuer] });
+    const host = createServer((_, response) => response.setHeader('content-type', 'application/json').end(document));
+    await new Promise<void>((listening) => host.listen(0, '127.0.0.1', listening));
+    const { port } = host.address() as { port: number };
+    try {
+      const oauth = { grant: 'client_credentials', clientId: 'basic', clientSecret: 'machine-secret' };
+      const { parts } = testParts();
+      const credential = clientCredentials(credentialRequest(moving.url, oauth), parts);
+      expect(await sendWith(credential, moving.url)).not.toBe(401);
+      moving.faults.refuses = () => true;
+      moving.faults.challenge = `Bearer resource_metadata="http://127.0.0.1:${port}/prm"`;
+      await expect(sendWith(credential, moving.url)).rejects.toMatchObject({
+        ...{ code: 'AUTH_NEEDED', details: { issuer: other.issuer, previousIssuer: as.issuer } },
+        fix: expect.stringContaining('oauth.issuer'),
+      });
+      expect(other.tokenRequests).toEqual([]);
+    } finally {
+      await Promise.all([moving.close(), other.close()]);
+      host.close();
+    }
+  });
+
   verifies('A4', 'waits for the challenge of a server without metadata at its well-known addresses', async () => {
     const elsewhere = await openProtectedServer({ era: 'modern', authorizationServers: [as] });
     const document = JSON.stringify({ resource: elsewhere.url, authorization_servers: [as.issuer] });

@@ -2,6 +2,7 @@ import { HeddleError, UpstreamError } from '../../../core/errors.ts';
 import type { Grant } from '../../../store/token-vault.ts';
 import { challengedScopes, oauthChallenge, unionOf } from '../auth-needed.ts';
 import type { AuthParts, Discovered, OAuthClient, ProtectedServer } from '../auth-parts.ts';
+import { quoteRemote } from '../auth-refused.ts';
 import type { Challenge, Credential, Refusal } from '../credential.ts';
 import type { CredentialRequest } from '../credential-request.ts';
 import { discover } from '../discovery.ts';
@@ -60,8 +61,8 @@ export function machineCredential(options: MachineCredentialOptions): Credential
 
   let discovered: Discovered | undefined;
 
-  async function prepare(_previous: Grant | undefined, signal: AbortSignal): Promise<boolean> {
-    discovered = await discover(parts, { ...target, challenge, signal });
+  async function prepare(previous: Grant | undefined, signal: AbortSignal): Promise<boolean> {
+    discovered = await discover(parts, { ...target, challenge, knownIssuer: previous?.issuer, signal });
     const isConfigured = oauth?.issuer !== undefined || oauth?.authServerMetadataUrl !== undefined;
     awaitsChallenge = !challenge && discovered.metadataUrl === undefined && !isConfigured;
     return !awaitsChallenge;
@@ -69,6 +70,7 @@ export function machineCredential(options: MachineCredentialOptions): Credential
 
   async function renew(previous: Grant | undefined, signal: AbortSignal): Promise<Grant | undefined> {
     if (!discovered) return undefined;
+    requireIssuer(target, previous, discovered);
     const kept = demanded.length > 0 ? (previous?.scopes ?? []) : [];
     const scopes = unionOf(unionOf(scopesOf(discovered), demanded), kept);
     const isDpop = discovered.requiresDpop || challenge?.scheme === 'dpop';
@@ -111,6 +113,18 @@ export function machineCredential(options: MachineCredentialOptions): Credential
   };
 }
 
+/** Requires the issuer of the first tokens: a server could name one of its own, and get the client's secret. */
+function requireIssuer({ server, oauth }: ProtectedServer, previous: Grant | undefined, { as }: Discovered): void {
+  if (!previous || previous.issuer === as.issuer || oauth?.authServerMetadataUrl !== undefined) return;
+  const [issuer, previousIssuer] = [quoteRemote(as.issuer), quoteRemote(previous.issuer)];
+  const reason = `${server} now names the authorization server ${issuer}; its tokens came from ${previousIssuer}.`;
+  throw new UpstreamError('AUTH_NEEDED', `${reason} The new one got nothing.`, {
+    delivered: 'no',
+    fix: `Check which one is right, and set \`oauth.issuer\` of ${server} to it.`,
+    details: { server, issuer, previousIssuer },
+  });
+}
+
 async function requestGrant(options: MachineCredentialOptions, context: GrantContext): Promise<Grant> {
   const { parts, request } = options;
   const { principal, server } = request;
@@ -146,6 +160,7 @@ async function requestGrant(options: MachineCredentialOptions, context: GrantCon
 function withFix(error: unknown, fix: string | undefined): unknown {
   if (fix === undefined || !HeddleError.is(error) || error.code !== 'AUTH_NEEDED') return error;
   const { message, details, cause } = error;
+  if (details.previousIssuer !== undefined) return error; // It has advice of its own.
   return new UpstreamError('AUTH_NEEDED', message, { delivered: 'no', fix, details, cause });
 }
 
