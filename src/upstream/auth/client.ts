@@ -3,7 +3,7 @@ import type { OpenRedirect, RedirectNeed } from '../../core/records/sign-in.ts';
 import { isLoopbackUrl } from '../../egress/address-source.ts';
 import type { ClientRegistration } from '../../store/client-book.ts';
 import type { AuthorizationServer, AuthParts, ClientAuthMethod, OAuthClient, ProtectedServer } from './auth-parts.ts';
-import { authRefused } from './auth-refused.ts';
+import { authRefused, quoteRemote } from './auth-refused.ts';
 import { authMethodOf, supportedMethods } from './client-authentication.ts';
 import { registerClient } from './oauth-protocol.ts';
 
@@ -30,6 +30,7 @@ const CLIENT_DOCUMENT_PATH = '/oauth/client.json';
 export async function chooseClient(parts: AuthParts, request: ClientRequest): Promise<ChosenClient> {
   const { as, oauth } = request;
   if (oauth?.clientId !== undefined) {
+    await requireSameIssuer(parts, request);
     // Other hosts register `localhost` for a configured client with a port.
     const host = oauth.callbackPort === undefined ? '127.0.0.1' : 'localhost';
     return { client: configuredClient(as, oauth.clientId, oauth), redirectUri: await redirectOf(request, host) };
@@ -39,6 +40,20 @@ export async function chooseClient(parts: AuthParts, request: ClientRequest): Pr
     return { client: documentClient(as, document, oauth), redirectUri: await redirectOf(request, '127.0.0.1') };
   }
   return chooseRegistration(parts, request);
+}
+
+/** Refuses another issuer than that of the stored tokens: a server could name one of its own, and get the secret. */
+async function requireSameIssuer({ vault }: AuthParts, request: ClientRequest): Promise<void> {
+  const { server, serverUrl, principal, oauth, as } = request;
+  if (oauth?.issuer !== undefined || oauth?.authServerMetadataUrl !== undefined) return;
+  // Tokens of an unknown key do not prevent a sign-in.
+  const stored = await vault.find(serverUrl, principal).catch(() => undefined);
+  if (!stored || stored.clientId !== oauth?.clientId || stored.issuer === as.issuer) return;
+  throw authRefused({
+    ...{ server, url: as.issuer },
+    defect: `is not ${quoteRemote(stored.issuer)}, the authorization server that \`oauth.clientId\` was used with`,
+    fix: `Check which one is right, and set \`oauth.issuer\` of ${server} to it.`,
+  });
 }
 
 /** Returns the client that tokens were issued to, with its secret; undefined if its registration is gone. */

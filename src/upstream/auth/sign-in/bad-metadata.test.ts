@@ -121,3 +121,18 @@ describe('hostile metadata', () => {
     expect(failure.message).toContain('https://as.example');
   });
 });
+
+verifies('A3', 'sends a configured client to no other issuer than that of the stored tokens', async () => {
+  const bench = await openSignInBench();
+  const { serverUrl } = bench.target;
+  const tokens = { accessToken: 'a', tokenType: 'Bearer', receivedAt: 1, scopes: [], clientId: 'own' } as const;
+  const first = { issuer: 'https://first.example', resource: serverUrl, principal: PRINCIPAL, serverUrl, ...tokens };
+  expect(await bench.store.vault.put(first, 1)).toBe(true);
+  const oauth = { credentials: 'shared', clientId: 'own', clientSecret: 'own-secret' } as const;
+  const failure = await failureOf(bench.begin({ target: { ...bench.target, oauth } }));
+  expect(failure).toMatchObject({ code: 'AUTH_REFUSED', fix: expect.stringContaining('oauth.issuer') });
+  expect(failure.message).toContain(bench.as.issuer);
+  expect(failure.message).toContain('https://first.example');
+  const named = { ...oauth, issuer: bench.as.issuer };
+  expect(await bench.begin({ target: { ...bench.target, oauth: named } })).toMatchObject({ issuer: bench.as.issuer });
+});
