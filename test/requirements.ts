@@ -14,7 +14,7 @@ export const REQUIREMENTS = {
     does: 'One schema gives the types, the defaults, the validation and the reference of heddle.json.',
     done: true,
   },
-  C2: { does: 'A server entry says how to reach it: a command, a URL of any transport, or in process.', done: false },
+  C2: { does: 'A server entry says how to reach it: a command, a URL of any transport, or in process.', done: true },
   C3: { does: 'A server entry also says how Heddle treats it: limits, sandbox, timeouts, tool facts.', done: false },
   C4: { does: 'A tool may state its own facts; only a trusted server may state milder ones than ours.', done: false },
   C5: { does: 'Servers are found in every file, variable and program that is known to define them.', done: false },
@@ -42,16 +42,16 @@ export const REQUIREMENTS = {
   T11: { does: 'All five protocol versions are spoken, and no server is spawned twice to find out.', done: true },
 
   // Authorization towards upstreams
-  A1: { does: 'A server that wants a sign-in is remembered as such, and the others go on.', done: false },
-  A2: { does: '`auth login` takes a user through the whole OAuth flow, headless included.', done: false },
-  A3: { does: 'Tokens are encrypted at rest and refreshed once, however many calls wait for it.', done: false },
-  A4: { does: 'Machines sign in too: client credentials, key-signed JWTs, bearers, header helpers.', done: false },
-  A5: { does: 'One sign-in at the identity provider opens every server that takes part.', done: false },
+  A1: { does: 'A server that wants a sign-in is remembered as such, and the others go on.', done: true },
+  A2: { does: '`auth login` takes a user through the whole OAuth flow, headless included.', done: true },
+  A3: { does: 'Tokens are encrypted at rest and refreshed once, however many calls wait for it.', done: true },
+  A4: { does: 'Machines sign in too: client credentials, key-signed JWTs, bearers, header helpers.', done: true },
+  A5: { does: 'One sign-in at the identity provider opens every server that takes part.', done: true },
   A6: {
     does: 'Behind the gateway each user’s calls carry that user’s credential, never the inbound one.',
-    done: false,
+    done: true,
   },
-  A7: { does: 'Every fetch of metadata goes through one guarded function.', done: false },
+  A7: { does: 'Every fetch of metadata goes through one guarded function.', done: true },
 
   // Catalog and routing
   R1: { does: 'The catalog is an immutable snapshot, swapped whole; invalid schemas are listed as such.', done: true },
@@ -114,7 +114,7 @@ export const REQUIREMENTS = {
   P2: { does: 'Profiles offer named subsets with their own names and permissions.', done: false },
   P3: { does: 'Clients and servers of different protocol eras interoperate, input requests included.', done: true },
   P4: { does: 'The gateway knows who calls, checks roles, and listens on loopback by default.', done: false },
-  P5: { does: 'The official conformance suite passes, as server and as client.', done: false },
+  P5: { does: 'The official conformance suite passes, as server and as client.', done: true },
   P6: { does: 'Bad input gets the right error and affects no other client.', done: true },
 
   // Agents
