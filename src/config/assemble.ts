@@ -11,7 +11,14 @@ import { isManaged } from './sources/find-managed.ts';
 import type { Managed } from './sources/managed.ts';
 import type { PluginReading } from './sources/plugins.ts';
 import type { Remote } from './sources/remote-document.ts';
-import { openTrust, type Trust, untrustedBundle, untrustedConnector, withoutUntrusted } from './sources/trust.ts';
+import {
+  openTrust,
+  type Trust,
+  untrustedBundle,
+  untrustedConnector,
+  withoutUntrusted,
+  withoutUntrustedConnectors,
+} from './sources/trust.ts';
 import type { LoadOptions, SourcesFound } from './sources-found.ts';
 
 /** Reads each source on its own, fetches the servers of connectors, and merges everything into one configuration. */
@@ -36,7 +43,7 @@ export async function assembleConfig(found: SourcesFound, options: LoadOptions):
   ]);
 
   const layers = [
-    ...written,
+    ...written.map((layer) => withoutUntrustedConnectors(layer, trust)),
     ...plugins.flatMap(({ layer }) => layer ?? []),
     ...connectors.flatMap(({ layers: more }) => more),
   ];

@@ -112,10 +112,13 @@ it('sends no request to a connector of an untrusted project', async () => {
   const config = await machine.load({ env: ENV, trust: async () => ({ trusts: () => false }) });
   expect(requests).toEqual([]);
   expect(config.problems).toMatchObject([{ level: 'warn', fix: 'Run `heddle trust` if you want its servers.' }]);
+  // A server of the user with the same origin would get its token.
+  expect(config.settings.connectors).toEqual([]);
   const hash = trustHash({ name: 'theirs', url, token: '${CORP_TOKEN}' });
   const trusts = (_project: string, thing: string, found: string) => thing === 'connector theirs' && found === hash;
   const trusted = await machine.load({ env: ENV, trust: async () => ({ trusts }) });
   expect(trusted.servers.get('remote')).toMatchObject({ needsTrust: true, problem: { code: 'SERVER_UNTRUSTED' } });
+  expect(trusted.settings.connectors).toMatchObject([{ name: 'theirs' }]);
 });
 
 describe('connectors of several files', () => {

@@ -85,6 +85,13 @@ export const untrustedConnector = (name: string, written: JsonObject, at: Source
   at,
 });
 
+/** Removes the connectors that were found untrusted: servers of type `proxy` would be sent their tokens. */
+export function withoutUntrustedConnectors(layer: Layer, { untrusted }: Trust): Layer {
+  if (!layer.needsTrust || layer.connectors.length === 0) return layer;
+  const things = new Set(untrusted.map(({ thing }) => thing));
+  return { ...layer, connectors: layer.connectors.filter(({ name }) => !things.has(`connector ${name}`)) };
+}
+
 /** Returns a bundle of the project as a thing to trust, with the digest of its whole content. */
 export const untrustedBundle = (file: string, digest: string): Untrusted => ({
   thing: `bundle ${basename(file)}`,
