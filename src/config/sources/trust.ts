@@ -68,10 +68,17 @@ export function trustedServers(servers: Config['servers'], trust: Trust): Config
 function toThing({ name, entry, written = {}, at, everywhere }: ServerConfig): Untrusted {
   const { command, args, url, ...others } = written;
   const argv = [command, ...(Array.isArray(args) ? args : [])].map(String);
-  const would = entry?.type === 'stdio' ? `run ${quoteCommand(argv)}` : `connect to ${String(url)}`;
+  const would =
+    entry?.type === 'stdio' ? `run ${quoteCommand(argv)}` : `${helperRun(written)}connect to ${String(url)}`;
   const also = Object.entries(others).map(([key, value]) => `${key}: ${JSON.stringify(value)}`);
   const more = { ...(at && { at }), ...(everywhere && { everywhere }) };
   return { thing: `server ${name}`, would, also, hash: trustHash(written), ...more };
+}
+
+/** Names the command of a `headersHelper`: it runs on this machine, like that of a local server. */
+function helperRun({ headersHelper: helper }: JsonObject): string {
+  if (helper === undefined) return '';
+  return `run ${quoteCommand(Array.isArray(helper) ? helper.map(String) : ['/bin/sh', '-c', String(helper)])} and `;
 }
 
 /** Returns a connector of the project as a thing to trust. */
