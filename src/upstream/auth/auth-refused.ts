@@ -71,7 +71,8 @@ function namedFailure(thrown: unknown, { server, url }: Pick<AuthDefect, 'server
   if (code === 'UPSTREAM_UNREACHABLE' && typeof details.refused === 'string') {
     return authRefused({ server, url, defect: `${details.refused}, so nothing is fetched from it`, fix });
   }
-  if (code === 'UPSTREAM_UNREACHABLE') return authUnreachable({ server, url, defect: `did not answer: ${message}` });
+  if (code === 'UPSTREAM_UNREACHABLE')
+    return authUnreachable({ server, url, defect: `did not answer: ${message.replace(/\.$/, '')}` });
   if (code !== 'UPSTREAM_TIMEOUT') return thrown;
   const shown = quoteRemote(url);
   return new HeddleError(code, `The sign-in to "${server}" failed: ${shown} did not answer in time.`, {
