@@ -47,6 +47,15 @@ describe('discovery', () => {
     expect(web.fetched[1]?.source).toEqual({ written: SERVER, document: { url, kind: 'public' } });
   });
 
+  verifies('A7', 'refuses a server without encryption that is not on this machine, and fetches nothing', async () => {
+    for (const serverUrl of ['http://mcp.example/mcp', 'ws://mcp.example/mcp', 'http://127.0.0.1.evil.example/mcp']) {
+      const web = webOf({ [PATH_PRM]: PRM, [INSERTED]: metadataOf(ISSUER) });
+      const refused = { code: 'AUTH_REFUSED', message: expect.stringContaining('is not encrypted') };
+      await expect(web.find({ serverUrl, challenge: named(PATH_PRM) })).rejects.toMatchObject(refused);
+      expect(web.urls()).toEqual([]);
+    }
+  });
+
   verifies('A2', 'reads the metadata at the path of the server, else at the root', async () => {
     const atPath = webOf({ [PATH_PRM]: PRM, [INSERTED]: metadataOf(ISSUER) });
     expect((await atPath.find()).metadataUrl).toBe(PATH_PRM);

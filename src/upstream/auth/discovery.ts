@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
-import type { NamingDocument } from '../../egress/address-source.ts';
+import { isLoopbackUrl, type NamingDocument } from '../../egress/address-source.ts';
 import type { AuthorizationServer, AuthParts, Discovered, ProtectedServer } from './auth-parts.ts';
 import { authRefused, quoteRemote } from './auth-refused.ts';
 import {
@@ -33,6 +33,7 @@ const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/;
  * Throws AUTH_REFUSED for metadata that must not be used, and UPSTREAM_UNREACHABLE if it cannot be read now.
  */
 export async function discover(parts: DiscoveryParts, request: DiscoveryRequest): Promise<Discovered> {
+  requireEncryption(request);
   const found = await findResourceMetadata(parts, request);
   if (!found) return discoverLegacy(parts, request);
   const resource = coveringResource(request, found);
@@ -47,6 +48,13 @@ export async function discover(parts: DiscoveryParts, request: DiscoveryRequest)
     as: await findAuthorizationServer(parts, request, found),
     metadataUrl: found.url,
   };
+}
+
+/** Requires https, or an address of this machine: tokens would be readable on the way. */
+function requireEncryption({ server, serverUrl }: ProtectedServer): void {
+  if (httpUrl(serverUrl).protocol === 'https:' || isLoopbackUrl(serverUrl)) return;
+  const defect = 'is not encrypted, so its tokens could be read on the way';
+  throw authRefused({ server, url: serverUrl, defect, fix: 'Use the https address of the server.' });
 }
 
 const isScope = (value: unknown): value is string => typeof value === 'string' && SCOPE.test(value);
