@@ -68,6 +68,7 @@ verifies('C7', 'marks default values', async () => {
     [
       "gateway.host = "127.0.0.1" (default)",
       "gateway.port = 8000 (user user/.heddle/heddle.json:2:32)",
+      "gateway.publicUrl = null (default)",
       "gateway.allowedHosts = [] (default)",
       "gateway.allowedOrigins = [] (default)",
       "gateway.maxBodyBytes = 4194304 (default)",
