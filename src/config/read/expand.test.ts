@@ -98,3 +98,20 @@ verifies('C9', 'expands only the fields that allow variables', async () => {
   expect(servers.get('b')?.entry).toMatchObject({ url: 'http://v/', headers: { H: 'v' }, oauth });
   expect(settings.builtins.filesystem.allowedPaths).toEqual([machine.path('project/v'), machine.path('project/y')]);
 });
+
+verifies('C9', 'expands the clients of sign-ins in settings, and resolves the file of an assertion', async () => {
+  const auth = { issuer: 'https://id.example', audience: 'a', clientId: 'c', clientSecret: '${V}' };
+  const oauth = { grant: 'jwt_bearer', clientId: 'c', assertionFile: 'token' };
+  const machine = await machineWith({
+    'project/heddle.json': {
+      xaa: { issuer: 'https://${V}.example', clientId: '${V}', clientSecret: '${V}' },
+      gateway: { auth },
+      mcpServers: { a: { url: 'https://a.example/mcp', oauth } },
+    },
+  });
+  const { servers, settings, problems } = await machine.load({ env: { V: 'v' } });
+  expect(problems).toEqual([]);
+  expect(settings.xaa).toEqual({ issuer: 'https://v.example', clientId: 'v', clientSecret: 'v' });
+  expect(settings.gateway.auth).toMatchObject({ clientSecret: 'v' });
+  expect(servers.get('a')?.entry).toMatchObject({ oauth: { assertionFile: machine.path('project/token') } });
+});

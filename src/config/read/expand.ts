@@ -123,7 +123,7 @@ const WHOLLY_EXPANDED = new Set<string | number>(['command', 'args', 'env', 'cwd
 
 export const ENTRY_FIELDS: Fields = {
   expands: (path) => WHOLLY_EXPANDED.has(path[0] ?? '') || isSandboxPath(path),
-  isPath: (path) => (path[0] === 'cwd' && path.length === 1) || isSandboxPath(path),
+  isPath: (path) => (path[0] === 'cwd' && path.length === 1) || isAssertionFile(path) || isSandboxPath(path),
 };
 
 // A URL, or SQLite's name for a database in memory.
@@ -133,13 +133,20 @@ export const SETTING_FIELDS: Fields = {
   expands: ([first, second, third]) =>
     first === 'builtins' ||
     first === 'roots' ||
+    first === 'xaa' ||
     (first === 'connectors' && (third === 'url' || third === 'token')) ||
     (first === 'gateway' && second === 'auth'),
   isPath: (path) => isBuiltinPath(path) || path[0] === 'roots' || (path[0] === 'store' && path.length === 1),
   // Every server sees the roots. Every client sees the issuer in `gateway.auth`.
   isShown: ([first, , third]) =>
-    first === 'roots' || first === 'gateway' || (first === 'connectors' && third === 'url'),
+    first === 'roots' ||
+    (first === 'gateway' && third !== 'clientSecret') ||
+    (first === 'connectors' && third === 'url'),
 };
+
+function isAssertionFile([first, second]: JsonPath): boolean {
+  return first === 'oauth' && second === 'assertionFile';
+}
 
 function isSandboxPath([first, second]: JsonPath): boolean {
   return first === 'sandbox' && second === 'allowedPaths';
