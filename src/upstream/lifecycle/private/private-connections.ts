@@ -202,9 +202,8 @@ export class PrivateConnections {
         return isInUse;
       },
     });
-    const identity = { owner, openedFor, user: ownerOf(openedFor), opening };
     const unused = { feed: undefined, connection: undefined, openedAt: 0, claims: 1, usedAt: 0 };
-    const entry: PrivateConnection = { ...identity, ...unused };
+    const entry: PrivateConnection = { owner, openedFor, user: ownerOf(openedFor), opening, ...unused };
     this.#insert(entry);
     opening.then(
       (connection) => {
