@@ -29,3 +29,12 @@ it('does not ask for the value of a secret that cannot have its name', async () 
   expect(screen()).not.toContain('Value of');
   expect(screen()).toContain('"bad name" cannot be the name of a secret.');
 });
+
+it('shows the prompt for a secret only once the terminal does not echo', async () => {
+  const own = project();
+  const slow = { ...own, env: { ...own.env, NODE_OPTIONS: `--import ${join(SERVERS, 'pause-after-prompt.mjs')}` } };
+  const { type, ended, screen } = await terminal(slow, ['secret', 'set', 'key']);
+  await type('Value of key:', 'typed-at-once');
+  expect(await ended()).toBe(0);
+  expect(screen()).not.toContain('typed-at-once');
+});

@@ -1,4 +1,4 @@
-import { createInterface } from 'node:readline/promises';
+import { createInterface, type Interface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { HeddleError } from '../../core/errors.ts';
 import { following, oneLine } from '../print/escape-control.ts';
@@ -10,13 +10,13 @@ const shown = (question: string): string => following('', oneLine(question), pro
 
 /** Asks for yes or no. Enter means yes. */
 export async function askYes(question: string): Promise<boolean> {
-  const answer = await ask(`${shown(question)} [Y/n] `, process.stderr);
+  const answer = await ask(`${shown(question)} [Y/n] `);
   return !/^n(o)?$/i.test(answer.trim());
 }
 
 /** Asks for yes or no. Enter means no. */
 export async function askNo(question: string): Promise<boolean> {
-  const answer = await ask(`${shown(question)} [y/N] `, process.stderr);
+  const answer = await ask(`${shown(question)} [y/N] `);
   return /^y(es)?$/i.test(answer.trim());
 }
 
@@ -59,24 +59,32 @@ export function openConversation(): Conversation {
   };
 }
 
-/** Asks for a value without echoing it. */
+/** Asks for a value without echoing it. The prompt appears once the terminal's own echo is off. */
 export async function askHidden(question: string): Promise<string> {
-  process.stderr.write(`${shown(question)} `);
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   try {
-    return await ask('', nowhere);
+    return await askOn(nowhere, (lines, signal) => {
+      process.stderr.write(`${shown(question)} `);
+      return lines.question('', { signal });
+    });
   } finally {
     process.stderr.write('\n');
   }
 }
 
-async function ask(question: string, output: NodeJS.WritableStream): Promise<string> {
+const ask = (question: string): Promise<string> =>
+  askOn(process.stderr, (lines, signal) => lines.question(question, { signal }));
+
+async function askOn(
+  output: NodeJS.WritableStream,
+  question: (lines: Interface, signal: AbortSignal) => Promise<string>,
+): Promise<string> {
   const lines = createInterface({ input: process.stdin, output, terminal: true });
   const stopped = new AbortController();
   lines.once('SIGINT', () => stopped.abort());
   lines.once('close', () => stopped.abort()); // Ctrl-D ends the input.
   try {
-    return await lines.question(question, { signal: stopped.signal });
+    return await question(lines, stopped.signal);
   } catch (cause) {
     throw unanswered(cause);
   } finally {
