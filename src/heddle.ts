@@ -2,12 +2,15 @@ import type { Config } from './config/config.ts';
 import type { Settings } from './config/schema/schema.ts';
 import type { Caller, Handler, JsonObject, Target, TargetKind } from './core/call.ts';
 import type { ApiKey } from './core/records/api-key.ts';
+import type { Approval, ApprovalStatus, StandingApproval, StandingWish } from './core/records/approval.ts';
 import type { ApprovalCount } from './core/records/approval-count.ts';
+import type { AuditEntry, AuditHead, AuditSearch, AuditVerification } from './core/records/audit-entry.ts';
 import type { CallStats } from './core/records/call-stats.ts';
 import type { Finding } from './core/records/finding.ts';
 import type { Category, Features, Hit, Page } from './core/records/listing.ts';
 import type { MetricsRow } from './core/records/metrics.ts';
 import type { NotificationFilter, NotificationHandler } from './core/records/notification.ts';
+import type { EntryPermission, PolicyCheck, Simulation } from './core/records/policy.ts';
 import type { Change, ServerStatus } from './core/records/server-status.ts';
 import type {
   BegunSignIn,
@@ -193,6 +196,83 @@ export interface IdentifyingRedirect {
   /** The secret of the client, which is not among the facts. */
   readonly clientSecret?: string;
   readonly signal: AbortSignal;
+}
+
+/**
+ * Approvals of calls. `owner`, `approver` and `auditor` see all; the requester of an approval sees and may reject it.
+ * Decisions and changes are audited.
+ */
+export interface Approvals {
+  /** Lists approvals, newest first. Default: those that are pending. */
+  list(by: Caller, query?: ApprovalQuery): Promise<readonly Approval[]>;
+  /** Finds an approval by its id or the beginning of it. Throws NAME_UNKNOWN or NAME_AMBIGUOUS. */
+  get(by: Caller, id: string): Promise<Approval>;
+  /** Decides on a pending approval. Throws APPROVAL_SETTLED, or PERMISSION_DENIED if `by` is no approver of its stage. */
+  decide(by: Caller, id: string, decision: ApprovalVerdict): Promise<Approval>;
+  /** Resolves once an approval is no longer pending, whichever process decided. */
+  settled(by: Caller, id: string, signal: AbortSignal): Promise<Approval>;
+  readonly standing: {
+    list(by: Caller): Promise<readonly StandingApproval[]>;
+    revoke(by: Caller, id: string): Promise<void>;
+  };
+}
+
+export interface ApprovalQuery {
+  readonly status?: ApprovalStatus | 'all';
+  readonly limit?: number;
+}
+
+export interface ApprovalVerdict {
+  readonly verdict: 'approve' | 'reject';
+  /** Required for a rejection; at most 2,000 characters. */
+  readonly note?: string;
+  /** Settles later calls of the same tool, too. */
+  readonly standing?: StandingWish;
+}
+
+/** The policy in force. Requires `owner`, `operator` or `auditor`, except for a caller's own permissions. */
+export interface PolicyApi {
+  /** Lists the effect on every known entry for a caller: exactly what it can list and call. Starts no server. */
+  permissions(by: Caller, subject: PolicySubject): Promise<readonly EntryPermission[]>;
+  /** Decides on a call without making it, and shows the verdict of each rule. */
+  check(by: Caller, call: CheckedCall): Promise<PolicyCheck>;
+  /** Decides on each recorded call by the current and by the candidate rules. */
+  simulate(by: Caller, options: SimulateOptions): Promise<Simulation>;
+}
+
+/** The caller whose permissions are shown: an id such as `key:ci`, whose roles are looked up, and a profile. */
+export interface PolicySubject {
+  readonly caller?: string;
+  readonly profile?: string;
+}
+
+export interface CheckedCall {
+  readonly name: string;
+  readonly input: JsonObject;
+  readonly as?: PolicySubject;
+  readonly signal: AbortSignal;
+}
+
+export interface SimulateOptions {
+  /** The file with the candidate rules. */
+  readonly candidate: string;
+  readonly since: number;
+  readonly signal: AbortSignal;
+  readonly onProgress?: (calls: number) => void;
+}
+
+/** The audit log. Requires `owner` or `auditor`; `prune` requires `owner`. Reads run in a thread of their own. */
+export interface AuditApi {
+  /** Returns matching records in batches, newest first. */
+  search(by: Caller, query: AuditSearch, signal: AbortSignal): AsyncIterable<readonly AuditEntry[]>;
+  /** Returns all records in batches, in the order they were written. */
+  export(by: Caller, query: AuditSearch, signal: AbortSignal): AsyncIterable<readonly AuditEntry[]>;
+  /** Verifies every chain, the checkpoints and, if given, a head that was kept elsewhere. */
+  verify(by: Caller, options: { readonly head?: AuditHead; readonly signal: AbortSignal }): Promise<AuditVerification>;
+  /** Writes a checkpoint and returns its place in the chain. */
+  head(by: Caller): Promise<AuditHead>;
+  /** Removes the records before a time, and writes a checkpoint where `verify` starts. Returns the number removed. */
+  prune(by: Caller, before: number): Promise<number>;
 }
 
 /** A notification to a server. The signal ends the wait for its delivery. */

@@ -1,5 +1,7 @@
 /** The core types of Heddle: a `Call` goes in, a `Result` comes out, and everything between is a `Stage`. */
 
+import type { ApprovalContinuation, ApprovalProof, PendingApproval, UsedApproval } from './call/approval.ts';
+
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 export interface JsonObject {
   readonly [key: string]: Json | undefined;
@@ -62,22 +64,44 @@ export type Progress = JsonObject;
 /** A call whose name has been looked up. The target exists and the caller may see it. */
 export interface ResolvedCall extends Call {
   readonly target: Target;
+  /** The effect of the hooks that ran before the call; absent if none had one. */
+  readonly hooked?: HookEffect;
 }
+
+/** The effect of hooks on one call. */
+export interface HookEffect {
+  /** A hook wants an approval, for this reason. */
+  readonly asks?: string;
+  /** The arguments before a hook changed them. Approvers see both. */
+  readonly original?: JsonObject;
+}
+
+export type Effect = 'allow' | 'ask' | 'deny';
 
 /** The effect of the policy on one call, with the rule that caused it. */
 export interface Decision {
-  readonly effect: 'allow' | 'ask' | 'deny';
-  /** The setting that decided: `permissions.deny: mcp__x`, `mode guarded`, … */
+  readonly effect: Effect;
+  /** The setting that decided: `permissions.deny: mcp__x`, `policies: no-production`, `mode guarded`, … */
   readonly rule: string;
   readonly reason: string;
+  /** The verdicts of rules in shadow mode, which are recorded and have no effect. */
+  readonly shadow?: readonly ShadowVerdict[];
+}
+
+/** The effect that a rule in shadow mode would have had. */
+export interface ShadowVerdict {
+  readonly effect: Effect;
+  readonly rule: string;
 }
 
 /**
- * A call that `permit` let through: allowed, approved, or the cancellation of a task. Only decided calls are recorded
- * as intent and reach a server.
+ * A call that no rule denies: it is allowed, needs an approval, or cancels a task. Behind the stage `approve` every call
+ * that needs an approval has one. Only decided calls are recorded as intent and reach a server.
  */
 export interface DecidedCall extends ResolvedCall {
   readonly decision: Decision;
+  /** The approval that this call uses; absent if it needs none. Set by `approve`. */
+  readonly approval?: UsedApproval;
 }
 
 export type Role = 'owner' | 'operator' | 'approver' | 'auditor' | 'user';
@@ -155,7 +179,16 @@ export interface Facts {
   readonly rateLimit?: RateLimit;
   /** The delay after which a second server of the pool is called as well. */
   readonly hedgeAfterMs?: number;
+  /** The cost of one call, for budgets. */
+  readonly costPerCall?: number;
+  /** The access that the tool declares: `network`, `fs:read`, `fs:write`. Shown to approvers. */
+  readonly requires?: readonly string[];
+  /** The labels that its results put on a session: `private`, `untrusted`. */
+  readonly taints?: readonly Taint[];
 }
+
+/** A label of a session that has received such results. */
+export type Taint = 'private' | 'untrusted';
 
 export interface RateLimit {
   readonly maxCalls: number;
@@ -182,7 +215,12 @@ export type InputResponse = JsonObject | { readonly failed: { readonly code: num
 export type InputResponses = Readonly<Record<string, InputResponse>>;
 
 /** How an unfinished call goes on. Plain data; the gateway seals it before a client gets it. */
-export type Continuation =
+export type Continuation = ServerContinuation | ApprovalContinuation;
+
+/** The continuation of a call that a server has. */
+export type ServerContinuation = UnfinishedAtServer & { readonly approved?: ApprovalProof };
+
+type UnfinishedAtServer =
   /**
    * The `requestState` of a stateless server: any replica can go on. `again` marks a state that was used before, which
    * counts as another call.
@@ -202,6 +240,7 @@ export interface TaskContinuation {
   /** The time to wait before the next poll. */
   readonly pollMs: number;
   readonly cancels?: true;
+  readonly approved?: ApprovalProof;
 }
 
 /** The origin of a result; never sent to a client. */
@@ -224,6 +263,8 @@ export type Result =
     }
   /** The server runs the call as a task. `task` is the MCP task object, here and in the other two kinds. */
   | { readonly kind: 'working'; readonly task: JsonObject; readonly continuation: TaskContinuation }
+  /** The call waits for an approver. `approval` tells the caller who can decide, and until when. */
+  | { readonly kind: 'waiting'; readonly approval: PendingApproval; readonly continuation: ApprovalContinuation }
   | {
       readonly kind: 'input-required';
       readonly inputRequests: Readonly<Record<string, InputRequest>>;

@@ -123,11 +123,41 @@ export const ERRORS = {
     when: 'The audit log cannot be written, so nothing with side effects runs.',
     fix: 'Free disk space or restore the store; reads go on meanwhile.',
   },
+  BUDGET_EXCEEDED: {
+    fault: 'denied',
+    exit: 5,
+    when: 'The budget of the caller for this hour, day or month does not cover the cost of the call.',
+    fix: 'Wait until the budget is reset, or raise it in `budgets`; `heddle stats --budgets` shows all.',
+  },
   APPROVAL_REQUIRED: {
     fault: 'denied',
+    exit: 5,
+    when: 'The call needs an approval, and none can be requested: no identity may decide, approvals are turned off or a limit is reached.',
+    fix: 'Allow the tool with `heddle permissions allow <tool>`, or change `approvals` in heddle.json.',
+  },
+  APPROVAL_PENDING: {
+    fault: 'denied',
     exit: 6,
-    when: 'The call needs approval by a person.',
-    fix: 'Run it by hand with `heddle call … --yes`, or allow the tool with `heddle permissions allow <tool>`.',
+    when: 'The call waits for an approver.',
+    fix: 'Repeat the same call after the decision: `heddle approvals show <id>` shows it.',
+  },
+  APPROVAL_REJECTED: {
+    fault: 'denied',
+    exit: 5,
+    when: 'An approver rejected the call.',
+    fix: 'Read the note of the approver, and change the call.',
+  },
+  APPROVAL_TIMED_OUT: {
+    fault: 'denied',
+    exit: 5,
+    when: 'Nobody decided about the call in time, or the approved call was not made within 15 minutes.',
+    fix: 'Call again to request another approval.',
+  },
+  APPROVAL_SETTLED: {
+    fault: 'caller',
+    exit: 2,
+    when: 'The approval has been decided or is over, so it cannot be decided again.',
+    fix: 'Run `heddle approvals show <id>` to see who decided.',
   },
   UPSTREAM_TIMEOUT: {
     fault: 'upstream',

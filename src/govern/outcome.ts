@@ -1,4 +1,5 @@
 import { BoundedMap } from '../core/bounded-map.ts';
+import { serverOf } from '../core/call/continuation.ts';
 import { isTaskPoll } from '../core/call/task.ts';
 import type { Call, Handler, Result } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
@@ -40,7 +41,7 @@ export function observer(): Observe {
     return next(call).then(
       (result) => {
         if (result.kind === 'complete') end(result.isError ? 'tool-error' : 'ok', result.provenance.server);
-        else end(result.kind, result.continuation.server);
+        else end(result.kind, serverOf(result.continuation));
         return result;
       },
       (thrown) => {

@@ -1,5 +1,6 @@
 import { isRepeatable } from '../core/call/repeatable.ts';
-import type { CallKind, JsonObject, ResolvedCall, Result, Target } from '../core/call.ts';
+import type { CompleteResult } from '../core/call/run-to-completion.ts';
+import type { CallKind, JsonObject, ResolvedCall, Target } from '../core/call.ts';
 import { UpstreamError } from '../core/errors.ts';
 import type { RequestOptions } from '../wire/request-options.ts';
 
@@ -47,7 +48,7 @@ export const requestOptionsOf = (call: ResolvedCall): RequestOptions => ({
 });
 
 /** Wraps the result of a server, unchanged. `startedAt` is when this request was sent. */
-export function completeResult(server: string, value: JsonObject, startedAt: number): Result {
+export function completeResult(server: string, value: JsonObject, startedAt: number): CompleteResult {
   if (value.resultType === 'input_required') throw unexpectedInputRequest(server);
   if (value.resultType === 'task') throw unexpectedTask(server);
   const latencyMs = performance.now() - startedAt;
@@ -55,7 +56,7 @@ export function completeResult(server: string, value: JsonObject, startedAt: num
 }
 
 /** Returns a tool result with `isError` and a text of Heddle. For other kinds of calls throws UPSTREAM_FAILED. */
-export function errorResult({ kind }: ResolvedCall, server: string, text: string): Result {
+export function errorResult({ kind }: ResolvedCall, server: string, text: string): CompleteResult {
   if (kind !== 'tool') throw new UpstreamError('UPSTREAM_FAILED', text, { delivered: 'maybe' });
   return completeResult(server, { content: [{ type: 'text', text }], isError: true }, performance.now());
 }

@@ -1,5 +1,5 @@
 import type { ServerEntry } from '../../config/schema/schema.ts';
-import type { Facts, JsonObject, RateLimit } from '../../core/call.ts';
+import type { Facts, JsonObject, RateLimit, Taint } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 
 /** The configuration that determines the facts of a server's tools. */
@@ -10,6 +10,7 @@ export interface Owner {
 
 const RISKS = ['low', 'medium', 'high'] as const;
 type Risk = (typeof RISKS)[number];
+const ACCESS = ['network', 'fs:read', 'fs:write'] as const;
 type ToolSettings = NonNullable<ServerEntry['tools'][string]>;
 const DEFAULT_TIMEOUT_MS = 30_000;
 
@@ -40,13 +41,20 @@ export function factsOf(definition: JsonObject, { entry, builtin }: Owner): Fact
     openWorld: !trusted || hints.openWorldHint !== false,
     requiresApproval: set.requiresApproval ?? own.requiresApproval === true,
     builtin,
-    ...defined({
-      timeoutMs: set.timeoutMs ?? ownTimeout(own.timeout, trusted, entry?.timeoutMs) ?? entry?.timeoutMs,
-      rateLimit: set.rateLimit ?? ownRateLimit(own.rateLimit),
-      hedgeAfterMs: set.hedgeAfterMs,
-    }),
+    ...defined(declaredFacts(set, own, { entry, builtin })),
   };
 }
+
+/** Returns the facts that have no default. */
+const declaredFacts = (set: ToolSettings, own: JsonObject, { entry, builtin }: Owner) => ({
+  timeoutMs:
+    set.timeoutMs ?? ownTimeout(own.timeout, builtin || entry?.trusted === true, entry?.timeoutMs) ?? entry?.timeoutMs,
+  rateLimit: set.rateLimit ?? ownRateLimit(own.rateLimit),
+  hedgeAfterMs: set.hedgeAfterMs,
+  costPerCall: set.costPerCall ?? ownCost(own.costPerCall),
+  requires: set.requires ?? ownRequires(own.requires),
+  taints: taintsOf(entry, set),
+});
 
 /** Returns the facts of resources and prompts, which are read-only in MCP. */
 export function readingFacts({ entry, builtin }: Owner): Facts {
@@ -60,7 +68,7 @@ export function readingFacts({ entry, builtin }: Owner): Facts {
     openWorld: !builtin,
     requiresApproval: false,
     builtin,
-    ...defined({ timeoutMs: entry?.timeoutMs }),
+    ...defined({ timeoutMs: entry?.timeoutMs, taints: entry?.taints }),
   };
 }
 
@@ -70,11 +78,17 @@ export function strictest(all: readonly [Facts, ...Facts[]]): Facts {
   const timeouts = all.flatMap(({ timeoutMs }) => timeoutMs ?? []);
   const rates = all.flatMap(({ rateLimit }) => rateLimit ?? []);
   const hedges = all.flatMap(({ hedgeAfterMs }) => hedgeAfterMs ?? []);
+  const costs = all.flatMap(({ costPerCall }) => costPerCall ?? []);
+  const requires = [...new Set(all.flatMap((facts) => facts.requires ?? []))];
+  const taints = [...new Set(all.flatMap((facts) => facts.taints ?? []))];
   return {
     ...first,
     ...(timeouts.length > 0 && { timeoutMs: Math.min(...timeouts) }),
     ...(rates.length > 0 && { rateLimit: rates.reduce(slower) }),
     ...(hedges.length > 0 && { hedgeAfterMs: Math.max(...hedges) }),
+    ...(costs.length > 0 && { costPerCall: Math.max(...costs) }),
+    ...(requires.length > 0 && { requires }),
+    ...(taints.length > 0 && { taints }),
     riskLevel: all.map(({ riskLevel }) => riskLevel).reduce(stricterRisk),
     readOnly: all.every(({ readOnly }) => readOnly),
     destructive: all.some(({ destructive }) => destructive),
@@ -103,6 +117,20 @@ const slower = (one: RateLimit, other: RateLimit): RateLimit =>
 function ownTimeout(claimed: unknown, trusted: boolean, serverMs = DEFAULT_TIMEOUT_MS): number | undefined {
   if (typeof claimed !== 'number' || !(claimed > 0)) return undefined;
   return trusted ? claimed : Math.min(claimed, serverMs);
+}
+
+const ownCost = (claimed: unknown): number | undefined =>
+  typeof claimed === 'number' && Number.isFinite(claimed) && claimed >= 0 ? claimed : undefined;
+
+function ownRequires(claimed: unknown): readonly string[] | undefined {
+  const known = Array.isArray(claimed) ? ACCESS.filter((one) => claimed.includes(one)) : [];
+  return known.length > 0 ? known : undefined;
+}
+
+/** Combines the labels of the server and of the tool. */
+function taintsOf(entry: ServerEntry | undefined, { taints: own = [] }: ToolSettings): readonly Taint[] | undefined {
+  const all = [...new Set([...(entry?.taints ?? []), ...own])];
+  return all.length > 0 ? all : undefined;
 }
 
 function ownRateLimit(claimed: unknown): RateLimit | undefined {

@@ -1,6 +1,6 @@
 import { nameFor } from '../../core/call/name-for.ts';
 import { isRepeatable } from '../../core/call/repeatable.ts';
-import type { Continuation, Handler, ResolvedCall, Result } from '../../core/call.ts';
+import type { Handler, ResolvedCall, Result, ServerContinuation } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { type Clock, realTimer, steadyClock, type Timer } from '../../core/time.ts';
 import type { Servers } from '../../upstream/servers.ts';
@@ -85,13 +85,16 @@ export function invoke(options: InvokeOptions): Handler<ResolvedCall> {
     throw failure ?? queue.refused;
   }
 
-  async function continueAt(call: ResolvedCall, { kind, server }: Continuation): Promise<Result> {
+  async function continueAt(call: ResolvedCall, { kind, server }: ServerContinuation): Promise<Result> {
     if (!call.target.servers.includes(server)) throw goneElsewhere(call, server);
     return resultOf(await (kind === 'suspended' ? attempt.resume(server, call) : attempt.send(server, call, 'in')));
   }
 
   return function invoke(call) {
-    if (call.continuation) return continueAt(call, call.continuation);
+    const { continuation } = call;
+    // The stage `approve` has removed the continuation of an approved call: no server has it yet.
+    if (continuation?.kind === 'approval') return Promise.reject(notApproved(call));
+    if (continuation) return continueAt(call, continuation);
     budget.count();
     const { servers } = call.target;
     if (options.signIn && isSignInTool(call.target)) return options.signIn(call);
@@ -133,3 +136,6 @@ const goneElsewhere = (call: ResolvedCall, server: string) =>
   new HeddleError('INPUT_INVALID', `${nameFor(call)} no longer belongs to ${server}, which requested the input.`, {
     fix: 'Check whether the call had effects, then call again.',
   });
+
+const notApproved = ({ name }: ResolvedCall) =>
+  new HeddleError('APPROVAL_REQUIRED', `${name} reached its server without its approval, and was not sent.`);

@@ -20,7 +20,18 @@ export const JWT_ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA'] as const;
 export const SETTING_DEFAULTS = {
   mode: 'guarded',
   permissions: { allow: [], ask: [], deny: [] },
-  approvals: { sensitiveWords: [] },
+  approvals: {
+    sensitiveWords: [],
+    timeoutMs: 300_000,
+    keepOpenMs: 50_000,
+    rules: [],
+    standing: [],
+    unattended: false,
+  },
+  policies: [],
+  budgets: { callers: {}, warnAt: 0.8 },
+  hooks: { beforeCall: [], afterCall: [], beforeInputRequest: [], afterInputResponse: [], onApproval: [] },
+  audit: { durability: 'commit' },
   limits: {},
   connect: { localConcurrency: 3, remoteConcurrency: 20 },
   gateway: {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { apiKeys, approvals, gatewayAuth, permissions, profiles } from './access-schema.ts';
+import { apiKeys, approvals, budgets, gatewayAuth, hooks, permissions, policies, profiles } from './access-schema.ts';
 import { SETTING_DEFAULTS } from './defaults.ts';
 import {
   connectTimeout,
@@ -115,11 +115,25 @@ export const configSchema = z.strictObject({
       'Calls that need an approval if no rule matches: `guarded` risky ones, `strict` all external ones, `open` none.',
     ),
   permissions: permissions.prefault({}).describe('Rules by tool name, `mcp__server` or `mcp__server__*`.'),
-  approvals: approvals.prefault({}).describe('Calls that need an approval.'),
+  policies,
+  approvals: approvals.prefault({}).describe('Calls that need an approval, and who approves them.'),
   limits: z
     .strictObject({ perCaller: rate.exactOptional().describe('Rate limit for each caller.') })
     .prefault({})
     .describe('Limits on calls.'),
+  budgets: budgets.prefault({}).describe('Cost that callers may cause.'),
+  hooks: hooks
+    .prefault({})
+    .describe('Programs and webhooks that run before and after calls, input requests and approvals.'),
+  audit: z
+    .strictObject({
+      durability: z
+        .enum(['commit', 'disk'])
+        .default(SETTING_DEFAULTS.audit.durability)
+        .describe('`disk` waits for the disk with each opening record, so that a power failure loses none.'),
+    })
+    .prefault({})
+    .describe('The audit log.'),
   connect: connect.prefault({}).describe('Concurrency and timeout of connecting to servers.'),
   gateway: gateway.prefault({}).describe('The MCP endpoint of `heddle up`.'),
   profiles,

@@ -69,6 +69,10 @@ const equivalent = z.strictObject({
     .describe('Argument names of this tool, by those of the other tool.'),
 });
 
+const taints = z
+  .array(z.enum(['private', 'untrusted']))
+  .describe('Labels that its results put on a session, for rules on `taint`.');
+
 const tool = z.strictObject({
   riskLevel: z.enum(['low', 'medium', 'high']).exactOptional().describe('Risk of the tool.'),
   category: z.string().min(1).exactOptional().describe('Category of the tool.'),
@@ -78,6 +82,11 @@ const tool = z.strictObject({
   readOnly: z.boolean().exactOptional().describe('True if the tool changes nothing.'),
   requiresApproval: z.boolean().exactOptional().describe('True if each call needs an approval.'),
   costPerCall: z.number().nonnegative().exactOptional().describe('Cost of one call, for budgets.'),
+  requires: z
+    .array(z.enum(['network', 'fs:read', 'fs:write']))
+    .exactOptional()
+    .describe('Access that the tool needs; shown to approvers.'),
+  taints: taints.exactOptional(),
   hedgeAfterMs: milliseconds
     .exactOptional()
     .describe(
@@ -136,6 +145,13 @@ const ide = z.strictObject({
 
 /** The fields of every entry: how Heddle treats the server. */
 const treatment = {
+  taints: taints.exactOptional(),
+  outputCheck: z
+    .enum(['off', 'flag', 'refuse'])
+    .exactOptional()
+    .describe(
+      'Effect of a result that does not match the output schema. `flag`, if absent: it passes and is reported.',
+    ),
   description: z.string().exactOptional().describe('Purpose of the server.'),
   category: z.string().min(1).exactOptional().describe('Category of tools without one of their own.'),
   pool: z.string().min(1).exactOptional().describe('Name of a pool; its servers replace each other.'),

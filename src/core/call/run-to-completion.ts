@@ -12,6 +12,9 @@ import type {
 import { HeddleError, UpstreamError } from '../errors.ts';
 import { isObject } from '../json.ts';
 import type { Clock } from '../time.ts';
+import type { PendingApproval } from './approval.ts';
+import { approvalPending } from './approval-pending.ts';
+import { serverOf } from './continuation.ts';
 import { isTaskPoll, MAX_TASK_MS } from './task.ts';
 
 export type InputRequests = Readonly<Record<string, InputRequest>>;
@@ -22,6 +25,8 @@ export type AskUser = (inputRequests: InputRequests, server: string, signal: Abo
 
 export interface RunToCompletionOptions {
   readonly ask: AskUser;
+  /** Resolves once an approval is no longer pending. Without it the call fails with APPROVAL_PENDING. */
+  readonly settled?: (approval: PendingApproval, signal: AbortSignal) => Promise<unknown>;
   /** Looks up the target, which tells whether an abandoned call may have had effects. */
   readonly describe: (call: Call) => Promise<Target>;
   /** Waits before the next poll; an abort ends the wait. */
@@ -29,6 +34,8 @@ export interface RunToCompletionOptions {
   readonly clock?: Clock;
 }
 
+/** The name under which Heddle itself asks for input: the form of an approval. */
+const OWN_NAME = 'heddle';
 const MAX_CONTINUATIONS = 8;
 const POLL_MS = 250;
 const CANCEL_MS = 1000;
@@ -85,7 +92,7 @@ async function untilComplete(
   // A task may list an input request again after its response was acknowledged.
   const answered = new Set<string>();
   for (let continuations = 0; continuations < MAX_CONTINUATIONS; ) {
-    const result = await polling.dispatchOrRetry(dispatch, progress.current);
+    const result = await pastApprovals(() => polling.dispatchOrRetry(dispatch, progress.current), options);
     if (result.kind === 'complete') return result;
     const { continuation } = result;
     const inputRequests = unanswered(result, answered);
@@ -103,12 +110,29 @@ async function untilComplete(
   throw await toOutcomeUnknown(tooManyContinuations(call), options, { call, next: progress.current.continuation });
 }
 
+/** Dispatches again after each wait for an approver. A wait uses no timeout and none of the continuations. */
+async function pastApprovals(
+  dispatch: () => Promise<Result>,
+  { settled, progress }: RunToCompletionOptions & { readonly progress: CallProgress },
+): Promise<Exclude<Result, { readonly kind: 'waiting' }>> {
+  for (;;) {
+    const result = await dispatch();
+    if (result.kind !== 'waiting') return result;
+    const { current } = progress;
+    if (!settled) throw approvalPending(current, result.approval);
+    await abortable(settled(result.approval, current.signal), current.signal);
+    const { inputResponses: _, ...call } = current;
+    progress.current = { ...call, continuation: result.continuation };
+  }
+}
+
 /** Returns the responses of the user; undefined if the server withdraws its requests meanwhile. */
 async function responsesTo(
   inputRequests: InputRequests,
-  { continuation: { server }, withdrawn }: Unfinished,
+  { continuation, withdrawn }: Unfinished,
   { ask, signal }: Pick<RunToCompletionOptions, 'ask'> & { readonly signal: AbortSignal },
 ): Promise<InputResponses | undefined> {
+  const server = serverOf(continuation) ?? OWN_NAME;
   if (!withdrawn) return abortable(ask(inputRequests, server, signal), signal);
   if (withdrawn.aborted) return undefined;
   const either = AbortSignal.any([signal, withdrawn]);
@@ -215,7 +239,7 @@ async function toOutcomeUnknown(
   if (target !== undefined && (target.facts.readOnly || target.facts.idempotent)) return failed;
   return new HeddleError('OUTCOME_UNKNOWN', `${failed.message} It may have happened or not; it was not repeated.`, {
     cause: failed,
-    details: { server: next?.server, because: failed.code },
+    details: { server: serverOf(next), because: failed.code },
   });
 }
 

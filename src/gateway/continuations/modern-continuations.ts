@@ -1,3 +1,4 @@
+import { approvalPending } from '../../core/call/approval-pending.ts';
 import type { Call, InputResponses, JsonObject, Result } from '../../core/call.ts';
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
@@ -62,7 +63,9 @@ export function modernContinuations(
         return toCreateTaskResult(result.describe(), { kind: 'gateway', ticket: result.ticket }, call);
       if (result.kind === 'complete') return result.value;
       if (result.kind === 'working') return toCreateTaskResult(result.task, result.continuation, call);
+      if (result.kind === 'waiting') throw approvalPending(call, result.approval);
       const { inputRequests, continuation, task = {} } = result;
+      if (continuation.kind === 'approval') throw new RpcError(INVALID_PARAMS, 'The approval needs a form.');
       if (continuation.kind === 'task') return toCreateTaskResult(task, continuation, call);
       return {
         resultType: 'input_required',

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { BoundedSet } from '../../core/bounded-map.ts';
-import type { Call, Continuation, JsonObject, TaskContinuation } from '../../core/call.ts';
+import type { Call, JsonObject, ServerContinuation, TaskContinuation } from '../../core/call.ts';
 import { canonicalJson } from '../../core/json.ts';
 import { type Sealer, sealer, type UnsealFailure } from './seal.ts';
 
@@ -8,7 +8,7 @@ import { type Sealer, sealer, type UnsealFailure } from './seal.ts';
 export type StateBinding = Pick<Call, 'id' | 'kind' | 'name' | 'input' | 'extraParams' | 'caller'>;
 
 /** The continuation inside a `requestState`. A task continuation has a task id instead. */
-export type StateContent = Exclude<Continuation, TaskContinuation>;
+export type StateContent = Exclude<ServerContinuation, TaskContinuation>;
 
 /** An opened `requestState`: the continuation and the id of the first call. */
 export interface OpenedState {

@@ -101,6 +101,7 @@ function provideInput(task: GatewayTask, responses: NonNullable<Call['inputRespo
 function describeTask(result: Result): JsonObject {
   if (result.kind === 'working') return { ...result.task };
   if (result.kind === 'complete') return { ...result.task, status: 'completed', result: withoutReserved(result.value) };
+  if (result.kind === 'waiting') return { status: 'working', statusMessage: result.approval.reason };
   return { ...result.task, status: 'input_required', inputRequests: toModernInputRequests(result.inputRequests) };
 }
 

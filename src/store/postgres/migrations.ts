@@ -149,4 +149,36 @@ export const MIGRATIONS: readonly Migration[] = [
        CONSTRAINT refusals_key PRIMARY KEY (server_url, principal)
      )`,
   ],
+  // Approvals and spending. `facts` is the JSON of what never changes; `exact` has the arguments until it is settled.
+  [
+    `CREATE TABLE ${SCHEMA}.approvals (
+       id TEXT PRIMARY KEY,
+       binding TEXT NOT NULL,
+       principal TEXT NOT NULL,
+       name TEXT NOT NULL,
+       status TEXT NOT NULL,
+       version INTEGER NOT NULL,
+       requested_at DOUBLE PRECISION NOT NULL,
+       expires_at DOUBLE PRECISION NOT NULL,
+       settled_at DOUBLE PRECISION,
+       facts TEXT NOT NULL,
+       exact TEXT,
+       decisions TEXT NOT NULL
+     )`,
+    `CREATE INDEX approvals_binding ON ${SCHEMA}.approvals (binding, requested_at)`,
+    `CREATE INDEX approvals_status ON ${SCHEMA}.approvals (status, requested_at)`,
+    `CREATE UNIQUE INDEX approvals_open ON ${SCHEMA}.approvals (binding) WHERE status IN ('pending', 'approved')`,
+    `CREATE TABLE ${SCHEMA}.standing_approvals (
+       id TEXT PRIMARY KEY,
+       facts TEXT NOT NULL,
+       uses_left INTEGER,
+       expires_at DOUBLE PRECISION
+     )`,
+    `CREATE TABLE ${SCHEMA}.spending (
+       caller TEXT NOT NULL,
+       period TEXT NOT NULL,
+       amount DOUBLE PRECISION NOT NULL,
+       CONSTRAINT spending_key PRIMARY KEY (caller, period)
+     )`,
+  ],
 ];

@@ -146,4 +146,36 @@ export const MIGRATIONS: readonly Migration[] = [
        PRIMARY KEY (server_url, principal)
      )`,
   ],
+  // Approvals and spending. `facts` is the JSON of what never changes; `exact` has the arguments until it is settled.
+  [
+    `CREATE TABLE approvals (
+       id TEXT PRIMARY KEY,
+       binding TEXT NOT NULL,
+       principal TEXT NOT NULL,
+       name TEXT NOT NULL,
+       status TEXT NOT NULL,
+       version INTEGER NOT NULL,
+       requested_at REAL NOT NULL,
+       expires_at REAL NOT NULL,
+       settled_at REAL,
+       facts TEXT NOT NULL,
+       exact TEXT,
+       decisions TEXT NOT NULL
+     )`,
+    `CREATE INDEX approvals_binding ON approvals (binding, requested_at)`,
+    `CREATE INDEX approvals_status ON approvals (status, requested_at)`,
+    `CREATE UNIQUE INDEX approvals_open ON approvals (binding) WHERE status IN ('pending', 'approved')`,
+    `CREATE TABLE standing_approvals (
+       id TEXT PRIMARY KEY,
+       facts TEXT NOT NULL,
+       uses_left INTEGER,
+       expires_at REAL
+     )`,
+    `CREATE TABLE spending (
+       caller TEXT NOT NULL,
+       period TEXT NOT NULL,
+       amount REAL NOT NULL,
+       PRIMARY KEY (caller, period)
+     )`,
+  ],
 ];

@@ -22,7 +22,7 @@ export function toInputRequired(
   { server, serverRequests, call }: ModernCallContext,
   inputRequests: InputRequests,
   continuation: Continuation,
-): Result {
+): Exclude<Result, { readonly kind: 'waiting' }> {
   const capabilities = call.capabilities ?? NO_CAPABILITIES;
   const user = { capabilities, principal: call.caller.id };
   if (!Object.values(inputRequests).every((one) => canHandle(capabilities, one))) throw unexpectedInputRequest(server);

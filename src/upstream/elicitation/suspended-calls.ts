@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { BoundedSet } from '../../core/bounded-map.ts';
+import { serverOf } from '../../core/call/continuation.ts';
 import { nameFor } from '../../core/call/name-for.ts';
 import type { InputResponses, ResolvedCall } from '../../core/call.ts';
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
@@ -107,7 +108,7 @@ export function suspendedCalls(options: SuspendedCallsOptions = {}): SuspendedCa
 function isSameCall({ legacyCall, call: first }: SuspendedCall, call: ResolvedCall): boolean {
   return (
     first.caller.id === call.caller.id &&
-    legacyCall.server === call.continuation?.server &&
+    legacyCall.server === serverOf(call.continuation) &&
     first.kind === call.kind &&
     first.target.name === call.target.name &&
     canonicalJson(first.input) === canonicalJson(call.input)

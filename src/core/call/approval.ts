@@ -1,0 +1,30 @@
+/** A call that waits for an approval. No server has it yet. */
+export interface ApprovalContinuation {
+  readonly kind: 'approval';
+  readonly id: string;
+}
+
+/** Proves that the call of a continuation was approved with these arguments, so that it needs no second approval. */
+export interface ApprovalProof {
+  readonly id: string;
+  /** SHA-256 of the decided arguments. */
+  readonly digest: string;
+}
+
+/** The approval of a call that runs now. */
+export interface UsedApproval {
+  /** The id of an approval or of a standing approval; absent if the user approved at the terminal. */
+  readonly id?: string;
+  readonly how: 'self' | 'approved' | 'standing';
+  /** The identities that approved. */
+  readonly by: readonly string[];
+}
+
+/** The facts about a pending approval that its requester gets. */
+export interface PendingApproval {
+  readonly id: string;
+  /** The identities and roles that can decide now: `role:approver`, `key:ops`, … */
+  readonly approvers: readonly string[];
+  readonly expiresAt: number;
+  readonly reason: string;
+}

@@ -1,0 +1,108 @@
+import type { CallKind, Json, JsonObject } from '../call.ts';
+
+/**
+ * The state of an approval. `approved` becomes `used` when its call runs, or `expired` after 15 minutes. `void`: the
+ * tool, its server or a rule changed before the call ran.
+ */
+export type ApprovalStatus = 'pending' | 'approved' | 'rejected' | 'timeout' | 'expired' | 'used' | 'void';
+
+/** One stage of an approval. All `need` decisions have to come from different identities. */
+export interface ApprovalStage {
+  /** `role:approver`, `key:ops`, `<issuer>#<sub>`. */
+  readonly approvers: readonly string[];
+  readonly need: number;
+}
+
+/** The decision of one identity. */
+export interface ApprovalDecision {
+  readonly by: string;
+  readonly at: number;
+  readonly verdict: 'approve' | 'reject';
+  /** Index of the stage it counts for. */
+  readonly stage: number;
+  /** Required for a rejection. */
+  readonly note?: string;
+  readonly via: string;
+}
+
+/** The call that an approval is about. Text of servers is not escaped; front ends escape it. */
+export interface ApprovalSubject {
+  readonly kind: CallKind;
+  /** The public name. */
+  readonly name: string;
+  readonly description?: string;
+  readonly servers: readonly string[];
+  /** By server: the file and line of its entry. */
+  readonly files?: Readonly<Record<string, string>>;
+  readonly digest: string;
+  readonly riskLevel: 'low' | 'medium' | 'high';
+  readonly requires?: readonly string[];
+  /** The exact arguments while the approval is open; afterwards the sanitised copy. */
+  readonly arguments: Json;
+  /** True if `arguments` is the sanitised copy. */
+  readonly isSanitised?: true;
+  readonly extraParams?: JsonObject;
+  /** The arguments before a hook changed them. */
+  readonly changedByHooks?: JsonObject;
+  /** Preview lines of a built-in tool, such as the estimate of a statement. */
+  readonly preview?: readonly string[];
+}
+
+/** An approval: one exact call of one principal, and the decisions about it. */
+export interface Approval {
+  readonly id: string;
+  readonly status: ApprovalStatus;
+  readonly subject: ApprovalSubject;
+  readonly requestedBy: string;
+  readonly via: string;
+  readonly profile?: string;
+  readonly requestedAt: number;
+  /** When nobody has decided by then, it is `timeout`; once approved, the time until it is `expired`. */
+  readonly expiresAt: number;
+  /** Why it needs approval, in words; `routine` if only a mode or rule says so. */
+  readonly reasons: readonly string[];
+  /** The rule that asked. */
+  readonly rule: string;
+  /** The approval rule that chose the stages; absent if no rule matches. */
+  readonly approvalRule?: string;
+  readonly stages: readonly ApprovalStage[];
+  readonly notRequester: boolean;
+  /** False if a standing approval may not settle calls like this one. */
+  readonly allowsStanding: boolean;
+  readonly decisions: readonly ApprovalDecision[];
+  /** The id of an earlier call of the same binding that may have run. */
+  readonly earlierCall?: string;
+  readonly settledAt?: number;
+  /** The call that used it. */
+  readonly callId?: string;
+  /** Why it is void. */
+  readonly reason?: string;
+}
+
+/** A standing approval: settles calls of matching tools and arguments without asking again. */
+export interface StandingApproval {
+  readonly id: string;
+  /** The exact public name, or a pattern as in `permissions`. */
+  readonly tool: string;
+  /** The principal it applies to; absent for those of the configuration, which apply to all. */
+  readonly caller?: string;
+  /** By dotted argument path: a glob. `*` does not match `/`; `..` never matches. */
+  readonly arguments: Readonly<Record<string, string>>;
+  /** The definition it was given for. A changed definition voids it. */
+  readonly digest?: string;
+  /** Only while this session lasts. */
+  readonly session?: string;
+  readonly approvedBy: string;
+  readonly createdAt: number;
+  readonly expiresAt?: number;
+  readonly usesLeft?: number;
+  readonly from: 'store' | 'configuration';
+}
+
+/** The wish of an approver that an approval also settles later calls. */
+export interface StandingWish {
+  readonly session?: boolean;
+  readonly untilMs?: number;
+  readonly uses?: number;
+  readonly arguments?: Readonly<Record<string, string>>;
+}

@@ -1,0 +1,54 @@
+import type { JsonObject } from '../call.ts';
+
+/** An audit record with its place in the hash chain. */
+export interface AuditEntry {
+  readonly segment: string;
+  readonly sequence: number;
+  readonly hash: string;
+  readonly callId: string;
+  readonly phase: string;
+  readonly at: number;
+  readonly caller: string;
+  readonly via: string;
+  readonly name: string;
+  readonly detail: JsonObject;
+}
+
+/** A search of the audit log. All given conditions have to hold. */
+export interface AuditSearch {
+  readonly since?: number;
+  readonly until?: number;
+  readonly callId?: string;
+  readonly caller?: string;
+  readonly name?: string;
+  readonly phase?: string;
+  /** By dotted path in `detail`: the exact value as text. */
+  readonly detail?: Readonly<Record<string, string>>;
+  /** Text anywhere in the record. */
+  readonly text?: string;
+  readonly limit?: number;
+}
+
+/** The newest record of a chain, for keeping elsewhere. */
+export interface AuditHead {
+  readonly segment: string;
+  readonly sequence: number;
+  readonly hash: string;
+}
+
+/** A fault that `audit verify` found, with its position. */
+export interface AuditFault {
+  readonly kind: 'changed' | 'removed' | 'inserted' | 'cut' | 'missing-segment' | 'checkpoint' | 'head';
+  readonly segment: string;
+  readonly sequence: number;
+  readonly message: string;
+}
+
+export interface AuditVerification {
+  readonly records: number;
+  readonly segments: number;
+  readonly checkpoints: number;
+  /** The first checkpoint after a prune, where the verification starts. */
+  readonly from?: AuditHead;
+  readonly faults: readonly AuditFault[];
+}

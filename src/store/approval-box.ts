@@ -1,0 +1,51 @@
+import type { Approval, ApprovalStatus } from '../core/records/approval.ts';
+
+/** An approval as the store keeps it. */
+export interface StoredApproval extends Approval {
+  /** SHA-256 of the exact call. */
+  readonly binding: string;
+  /** One value for all identities of the same person, so that each counts once. */
+  readonly principal: string;
+  /** The session of the requester, if the front end has one. */
+  readonly session?: string;
+  /** Grows with every change. */
+  readonly version: number;
+}
+
+/** Limits on open approvals: those that are pending or approved and not used. */
+export interface OpenLimits {
+  readonly perPrincipal: number;
+  readonly total: number;
+}
+
+/** The result of requesting an approval: a new one, the open one of the same binding, or the limit that refuses it. */
+export type OpenedApproval =
+  | { readonly approval: StoredApproval; readonly isNew: boolean }
+  | { readonly limit: keyof OpenLimits };
+
+/**
+ * Stores approvals, shared by all processes. Every change is a compare-and-set transaction that waits for the disk.
+ * Exact arguments are removed when an approval is settled: `replace` writes the sanitised copy.
+ */
+export interface ApprovalBox {
+  /** Adds an approval, unless an open one has the same binding. */
+  open(approval: StoredApproval, limits: OpenLimits): Promise<OpenedApproval>;
+  get(id: string): Promise<StoredApproval | undefined>;
+  /** Returns the approvals whose id begins with this text, at most 10. */
+  find(prefix: string): Promise<readonly StoredApproval[]>;
+  /** Returns the newest approval of a binding. */
+  latest(binding: string): Promise<StoredApproval | undefined>;
+  /** Replaces an approval if its stored version is `next.version - 1`. Returns false if another process was faster. */
+  replace(next: StoredApproval): Promise<boolean>;
+  list(query: {
+    readonly statuses: readonly ApprovalStatus[];
+    readonly limit: number;
+  }): Promise<readonly StoredApproval[]>;
+  /** Counts the rejections of a principal and tool since a time. */
+  rejections(principal: string, name: string, since: number): Promise<number>;
+  /**
+   * Calls `onChange` after another process may have changed an approval, within 0.5 s. The returned function ends that.
+   * Nothing is polled while there is no watcher.
+   */
+  watch(onChange: () => void): () => void;
+}

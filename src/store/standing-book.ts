@@ -1,0 +1,12 @@
+import type { StandingApproval } from '../core/records/approval.ts';
+
+/** Stores standing approvals, shared by all processes. */
+export interface StandingBook {
+  all(): Promise<readonly StandingApproval[]>;
+  /** Adds a standing approval. Returns false if its id is taken. */
+  add(standing: StandingApproval): Promise<boolean>;
+  /** Removes one. Returns false if there is none of this id. */
+  revoke(id: string): Promise<boolean>;
+  /** Counts one use in the same step as the check. Returns false if no use is left or it was revoked. */
+  use(id: string): Promise<boolean>;
+}
