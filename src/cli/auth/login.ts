@@ -1,11 +1,11 @@
 import type { Caller } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import type { BegunSignIn, SignIn } from '../../core/records/sign-in.ts';
+import { oneLine } from '../../core/text/visible-text.ts';
 import type { Heddle } from '../../heddle.ts';
 import { openBrowser } from '../../open-heddle.ts';
 import { canAsk } from '../input/ask.ts';
 import { untilInterrupted } from '../input/interrupt.ts';
-import { oneLine } from '../print/escape-control.ts';
 import { notice } from '../print/print-line.ts';
 import { type LoopbackListener, openLoopbackListener, type ReceivedRedirect } from './loopback-listener.ts';
 import { waitForRedirect } from './wait-for-redirect.ts';

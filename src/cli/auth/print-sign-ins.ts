@@ -1,5 +1,5 @@
 import type { SignIn } from '../../core/records/sign-in.ts';
-import { oneLine } from '../print/escape-control.ts';
+import { oneLine } from '../../core/text/visible-text.ts';
 import { printColumns } from '../print/print-columns.ts';
 import { notice, printStatement } from '../print/print-line.ts';
 

@@ -1,12 +1,12 @@
 import { HOST_NAMES } from '../../config/hosts/hosts.ts';
 import type { Caller, Target, TargetKind } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
+import { oneLine } from '../../core/text/visible-text.ts';
 import type { Heddle } from '../../heddle.ts';
 import type { Command } from '../command.ts';
 import { declaredArguments, typesOf } from '../input/declared-arguments.ts';
 import { choicesOf } from '../input/wanted-value.ts';
 import { localCaller } from '../local-caller.ts';
-import { oneLine } from '../print/escape-control.ts';
 import { callName } from '../print/function-signature.ts';
 import { SHELLS } from './completion-scripts.ts';
 import { listCatalogEntries } from './list-catalog.ts';

@@ -1,8 +1,9 @@
 import colors from 'picocolors';
 import type { Caller, Target } from '../../core/call.ts';
 import type { ServerStatus } from '../../core/records/server-status.ts';
+import { oneLine } from '../../core/text/visible-text.ts';
 import type { CommandHeddle } from '../command-heddle.ts';
-import { cutToWidth, oneLine } from '../print/escape-control.ts';
+import { cutToWidth } from '../print/escape-control.ts';
 import { whileStarting } from '../print/missing-servers.ts';
 import { printJson } from '../print/print-json.ts';
 import { notice, printStatement } from '../print/print-line.ts';

@@ -1,10 +1,10 @@
 import type { Problem } from '../../config/config.ts';
 import type { ServerStatus } from '../../core/records/server-status.ts';
+import { oneLine } from '../../core/text/visible-text.ts';
 import type { Input } from '../command.ts';
 import type { CommandHeddle } from '../command-heddle.ts';
 import { untilInterrupted } from '../input/interrupt.ts';
 import { localCaller } from '../local-caller.ts';
-import { oneLine } from '../print/escape-control.ts';
 import { printJson } from '../print/print-json.ts';
 import { printStatement } from '../print/print-line.ts';
 import { printFileProblems } from '../print/print-problems.ts';

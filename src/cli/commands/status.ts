@@ -1,12 +1,12 @@
 import colors from 'picocolors';
 import type { CallStats } from '../../core/records/call-stats.ts';
 import type { ServerStatus } from '../../core/records/server-status.ts';
+import { oneLine } from '../../core/text/visible-text.ts';
 import { VERSION } from '../../core/version.ts';
 import { homeFolder } from '../../files/home-folder.ts';
 import { findGateway } from '../../gateway/running-gateway.ts';
 import { CONFIG_OPTION, type Command, JSON_OPTION, TRUST_OPTION } from '../command.ts';
 import { localCaller } from '../local-caller.ts';
-import { oneLine } from '../print/escape-control.ts';
 import { printJson } from '../print/print-json.ts';
 import { notice } from '../print/print-line.ts';
 import { printProblems } from '../print/print-problems.ts';

@@ -1,10 +1,10 @@
 import type { ServerStatus } from '../../core/records/server-status.ts';
+import { oneLine } from '../../core/text/visible-text.ts';
 import type { Heddle } from '../../heddle.ts';
 import type { Input, Option } from '../command.ts';
 import { localCommandHeddle } from '../command-heddle.ts';
 import { untilInterrupted } from '../input/interrupt.ts';
 import { localCaller } from '../local-caller.ts';
-import { oneLine } from '../print/escape-control.ts';
 import { whileStarting } from '../print/missing-servers.ts';
 import { approvalsOf, printApprovals } from '../print/print-approvals.ts';
 import { notice, printStatement } from '../print/print-line.ts';

@@ -1,7 +1,7 @@
+import { oneLine } from '../../core/text/visible-text.ts';
 import { openSecretStore } from '../../open-heddle.ts';
 import type { Input } from '../command.ts';
 import { askYes, canAsk } from '../input/ask.ts';
-import { oneLine } from '../print/escape-control.ts';
 import { notice, printStatement } from '../print/print-line.ts';
 import { findInlineSecrets, type InlineSecret, withReferences } from './inline-secrets.ts';
 import type { NamedServer } from './new-servers.ts';

@@ -1,7 +1,8 @@
 import { type Field, readForm, wrongValue } from '../../core/call/form.ts';
 import type { InputRequests } from '../../core/call/run-to-completion.ts';
 import type { InputRequest, InputResponse, InputResponses, Json } from '../../core/call.ts';
-import { indented, oneLine } from '../print/escape-control.ts';
+import { oneLine } from '../../core/text/visible-text.ts';
+import { indented } from '../print/escape-control.ts';
 import { notice } from '../print/print-line.ts';
 import { type Conversation, canAsk, openConversation } from './ask.ts';
 

@@ -1,7 +1,8 @@
 import { createInterface, type Interface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { HeddleError } from '../../core/errors.ts';
-import { following, oneLine } from '../print/escape-control.ts';
+import { oneLine } from '../../core/text/visible-text.ts';
+import { following } from '../print/escape-control.ts';
 
 /** Returns true if stdin and stderr are a terminal. */
 export const canAsk = (): boolean => Boolean(process.stdin.isTTY && process.stderr.isTTY);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { escapeControlCharacters } from './escape-control.ts';
+import { escapeControlCharacters } from '../../core/text/visible-text.ts';
 
 it.each([
   ['plain text\twith a tab\nand a line', 'plain text\twith a tab\nand a line'],

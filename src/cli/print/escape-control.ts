@@ -1,14 +1,8 @@
 import { stripVTControlCharacters } from 'node:util';
-import { escapeUnseen } from '../../core/text/visible-text.ts';
+import { escapeControlCharacters } from '../../core/text/visible-text.ts';
 
 /** Prefix of lines that quote a server or a file. */
 const MARK = '  | ';
-
-/** Escapes control characters in quoted text; keeps its line breaks. */
-export const escapeControlCharacters = escapeUnseen;
-
-/** Escapes quoted text for one line: line breaks and tabs become `\\n` and `\\t`. */
-export const oneLine = (text: string): string => escapeUnseen(text).replaceAll('\n', '\\n').replaceAll('\t', '\\t');
 
 /** Formats quoted text on lines of its own. Each line gets the mark, also those made by wrapping. */
 export const indented = (text: string, stream: NodeJS.WriteStream): string =>

@@ -1,7 +1,7 @@
 import type { Json, JsonObject, Target } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
+import { oneLine } from '../../core/text/visible-text.ts';
 import { declaredArguments, resolveReference, typesOf } from '../input/declared-arguments.ts';
-import { oneLine } from './escape-control.ts';
 
 const MAX_CHARS = 160;
 const MAX_RESULT_CHARS = 80;

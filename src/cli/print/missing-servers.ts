@@ -1,10 +1,10 @@
 import type { Caller } from '../../core/call.ts';
 import type { ServerStatus } from '../../core/records/server-status.ts';
+import { oneLine } from '../../core/text/visible-text.ts';
 import type { HeddleOptions } from '../../open-heddle.ts';
 import type { Input, Option } from '../command.ts';
 import type { CommandHeddle } from '../command-heddle.ts';
 import { openOptions } from '../with-heddle.ts';
-import { oneLine } from './escape-control.ts';
 import { printStatement, transientNotice } from './print-line.ts';
 import { stateOf } from './state-label.ts';
 

@@ -1,8 +1,8 @@
 import type { Caller } from '../../core/call.ts';
 import type { ApprovalCount } from '../../core/records/approval-count.ts';
 import type { Change, ServerStatus } from '../../core/records/server-status.ts';
+import { oneLine } from '../../core/text/visible-text.ts';
 import type { Heddle } from '../../heddle.ts';
-import { oneLine } from './escape-control.ts';
 import { printApprovals } from './print-approvals.ts';
 import { printStatement } from './print-line.ts';
 import { stateOf } from './state-label.ts';

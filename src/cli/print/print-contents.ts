@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import type { Json, JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
-import { escapeControlCharacters } from './escape-control.ts';
+import { escapeControlCharacters } from '../../core/text/visible-text.ts';
 import { notice } from './print-line.ts';
 
 /** A decoded item of `resources/read`. */

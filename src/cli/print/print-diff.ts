@@ -1,5 +1,5 @@
 import colors from 'picocolors';
-import { escapeControlCharacters, oneLine } from './escape-control.ts';
+import { escapeControlCharacters, oneLine } from '../../core/text/visible-text.ts';
 
 interface Line {
   readonly sign: ' ' | '-' | '+';

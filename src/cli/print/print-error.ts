@@ -1,7 +1,7 @@
 import colors from 'picocolors';
 import { ERRORS, HeddleError } from '../../core/errors.ts';
-import { escapeJson } from '../../core/text/visible-text.ts';
-import { indented, oneLine } from './escape-control.ts';
+import { escapeJson, oneLine } from '../../core/text/visible-text.ts';
+import { indented } from './escape-control.ts';
 import { printStatement } from './print-line.ts';
 
 /** Prints an error and its fix to stderr. Returns the exit code. */

@@ -1,4 +1,5 @@
-import { cutToWidth, following, oneLine } from './escape-control.ts';
+import { oneLine } from '../../core/text/visible-text.ts';
+import { cutToWidth, following } from './escape-control.ts';
 
 /** Writes a single line to stderr. Text quoted in it cannot add another line. */
 export const notice = (line: string): void =>

@@ -1,7 +1,8 @@
 import colors from 'picocolors';
 import type { JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
-import { indented, oneLine } from './escape-control.ts';
+import { oneLine } from '../../core/text/visible-text.ts';
+import { indented } from './escape-control.ts';
 import { notice } from './print-line.ts';
 import { blockText } from './print-result.ts';
 

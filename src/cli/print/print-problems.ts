@@ -1,6 +1,6 @@
 import colors from 'picocolors';
 import type { Problem } from '../../config/config.ts';
-import { oneLine } from './escape-control.ts';
+import { oneLine } from '../../core/text/visible-text.ts';
 import { printStatement } from './print-line.ts';
 
 /** Prints problems of the configuration to stderr, with location and fix. */

@@ -1,7 +1,8 @@
 import type { CompleteResult } from '../../core/call/run-to-completion.ts';
 import type { Json, JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
-import { escapeControlCharacters, indented, oneLine } from './escape-control.ts';
+import { escapeControlCharacters, oneLine } from '../../core/text/visible-text.ts';
+import { indented } from './escape-control.ts';
 import { printJson } from './print-json.ts';
 
 /** Prints a tool result. Returns the exit code: 0, or 1 for `isError`. */

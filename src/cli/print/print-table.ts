@@ -1,5 +1,6 @@
 import colors from 'picocolors';
-import { cutToWidth, escapeControlCharacters } from './escape-control.ts';
+import { escapeControlCharacters } from '../../core/text/visible-text.ts';
+import { cutToWidth } from './escape-control.ts';
 
 /** Prints a table. Lines are cut to the width of a terminal; in a pipe they are not. */
 export function printTable(

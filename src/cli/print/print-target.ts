@@ -1,7 +1,8 @@
 import colors from 'picocolors';
 import type { Facts, Json, JsonObject, Target } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
-import { following, indented, indentedJson, oneLine } from './escape-control.ts';
+import { oneLine } from '../../core/text/visible-text.ts';
+import { following, indented, indentedJson } from './escape-control.ts';
 import { functionSignature } from './function-signature.ts';
 
 /** Prints a tool, prompt or resource in full. Control characters from its server are escaped. */

@@ -2,14 +2,14 @@ import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
-import { escapeJson, escapeUnseen, quoteCommand } from './visible-text.ts';
+import { escapeControlCharacters, escapeJson, quoteCommand } from './visible-text.ts';
 
 const UNSEEN =
   '061c 00ad 034f 115f 1160 17b4 180b 180e 200b 200c 200d 200e 2028 2029 202e 2060 2066 206f 3164 fe00 fe0f feff ffa0 fff9 1d173 e0001 e0041 e0100 e01ef';
 
 it.each(UNSEEN.split(' '))('spells out U+%s', (code) => {
   const character = String.fromCodePoint(Number.parseInt(code, 16));
-  expect(escapeUnseen(`a${character}b`)).toBe(`a\\u{${code}}b`);
+  expect(escapeControlCharacters(`a${character}b`)).toBe(`a\\u{${code}}b`);
   expect(JSON.parse(escapeJson(JSON.stringify(`a${character}b`)))).toBe(`a${character}b`);
   expect(escapeJson(`"a${character}b"`)).toMatch(/^[\x20-\x7e]*$/);
   expect(quoteCommand([`a${character}b`])).toMatch(/^[\x20-\x7e]*$/);
@@ -17,12 +17,12 @@ it.each(UNSEEN.split(' '))('spells out U+%s', (code) => {
 
 it('leaves letters, tabs, newlines and whole emoji as they are', () => {
   for (const text of ['ü ✓ 😀 عربي\t日本\n', '⚠️ ❤️ 👨‍👩‍👧 🏴󠁧󠁢󠁥󠁮󠁧󠁿 1️⃣ 👍🏽', 'Việt ภาษา שָׁלוֹם'])
-    expect(escapeUnseen(text)).toBe(text);
+    expect(escapeControlCharacters(text)).toBe(text);
 });
 
 it('escapes joiners outside emoji, and the fifth and later accents of a letter', () => {
-  expect(escapeUnseen('a\u200d😀\u200d')).toBe('a\\u{200d}😀\\u{200d}');
-  expect(escapeUnseen(`e${'\u0301'.repeat(6)}`)).toBe(`e${'\u0301'.repeat(4)}\\u{0301}\\u{0301}`);
+  expect(escapeControlCharacters('a\u200d😀\u200d')).toBe('a\\u{200d}😀\\u{200d}');
+  expect(escapeControlCharacters(`e${'\u0301'.repeat(6)}`)).toBe(`e${'\u0301'.repeat(4)}\\u{0301}\\u{0301}`);
 });
 
 verifies('C11', 'a quoted command is read by a shell as the same arguments', () => {

@@ -11,12 +11,16 @@ const SHORT_ESCAPES: Readonly<Record<string, string>> = { '\n': '\\n', '\t': '\\
 const codeOf = (character: string): string => (character.codePointAt(0) ?? 0).toString(16);
 
 /** Escapes invisible and control characters, except tab, newline and those in whole emoji. */
-export const escapeUnseen = (text: string): string =>
+export const escapeControlCharacters = (text: string): string =>
   text.replace(SHOWN_OR_UNSEEN, (found) =>
     [...found].length > 1 || !(UNSEEN.test(found) || /^\p{Mn}/u.test(found))
       ? found
       : `\\u{${codeOf(found).padStart(4, '0')}}`,
   );
+
+/** Escapes text for one line: line breaks and tabs become `\\n` and `\\t`. */
+export const oneLine = (text: string): string =>
+  escapeControlCharacters(text).replaceAll('\n', '\\n').replaceAll('\t', '\\t');
 
 /** Quotes a command for a POSIX shell, on one line and without invisible characters. */
 export const quoteCommand = (args: readonly string[]): string => args.map(quoteArgument).join(' ');

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { OutgoingHttpHeaders } from 'node:http';
-import { escapeUnseen } from '../../core/text/visible-text.ts';
+import { escapeControlCharacters } from '../../core/text/visible-text.ts';
 import type { HttpResponse } from '../response-writer.ts';
 
 /** The content of a page. Every text is escaped and shortened. */
@@ -80,5 +80,5 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 function escapeHtml(text: string): string {
   const short = text.length > MAX_CHARS ? `${text.slice(0, MAX_CHARS)}…` : text;
-  return escapeUnseen(short).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
+  return escapeControlCharacters(short).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 }

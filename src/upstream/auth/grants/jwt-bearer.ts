@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import { BoundedMap } from '../../../core/bounded-map.ts';
 import { HeddleError, UpstreamError } from '../../../core/errors.ts';
-import { escapeUnseen } from '../../../core/text/visible-text.ts';
+import { escapeControlCharacters } from '../../../core/text/visible-text.ts';
 import type { TokenVault } from '../../../store/token-vault.ts';
 import type { AuthParts } from '../auth-parts.ts';
 import type { Credential } from '../credential.ts';
@@ -87,7 +87,7 @@ const codeOf = (thrown: unknown) =>
   thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'no reason given';
 
 const unusable = (server: string, defect: string, file: string) =>
-  new UpstreamError('AUTH_NEEDED', `The assertion file of ${server}, ${escapeUnseen(file)}, ${defect}.`, {
+  new UpstreamError('AUTH_NEEDED', `The assertion file of ${server}, ${escapeControlCharacters(file)}, ${defect}.`, {
     delivered: 'no',
     fix: 'Have the JWT written to the file that `oauth.assertionFile` names.',
     details: { server, file },
