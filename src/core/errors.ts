@@ -150,7 +150,7 @@ export const ERRORS = {
   APPROVAL_TIMED_OUT: {
     fault: 'denied',
     exit: 5,
-    when: 'Nobody decided about the call in time, or the approved call was not made within 15 minutes.',
+    when: 'No approver decided about the call in time, or the approved call was not made within 15 minutes.',
     fix: 'Call again to request another approval.',
   },
   APPROVAL_SETTLED: {

@@ -4,7 +4,7 @@ import type { Approval, ApprovalStatus } from '../core/records/approval.ts';
 export interface StoredApproval extends Approval {
   /** SHA-256 of the exact call. */
   readonly binding: string;
-  /** One value for all identities of the same person, so that each counts once. */
+  /** Equal for all identities of the same person, so that each person counts once. */
   readonly principal: string;
   /** The session of the requester, if the front end has one. */
   readonly session?: string;

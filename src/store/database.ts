@@ -1,10 +1,10 @@
 import type { Kysely } from 'kysely';
 import type { ApiKeyBook } from './api-key-book.ts';
+import type { WriteBatch } from './audit/write-queue.ts';
 import type { MetricsBook } from './metrics-book.ts';
 import type { ServerBook } from './server-book.ts';
 import type { Statements } from './statements.ts';
 import type { Tables } from './tables.ts';
-import type { WriteBatch } from './write-queue.ts';
 
 /** The parts of a store that differ between SQLite and Postgres. */
 export interface Database {

@@ -2,8 +2,9 @@ import { dirname } from 'node:path';
 import { HeddleError } from '../core/errors.ts';
 import type { Clock } from '../core/time.ts';
 import { homeFolder } from '../files/home-folder.ts';
+import { verifyChains } from './audit/hash-chain.ts';
+import { WriteQueue } from './audit/write-queue.ts';
 import type { Database } from './database.ts';
-import { verifyChains } from './hash-chain.ts';
 import { chainReader, readTrace, searchAudit } from './queries/searches.ts';
 import { readStats } from './queries/stats.ts';
 import type { Keyring } from './secrets/secret-keychain.ts';
@@ -11,7 +12,6 @@ import type { Store } from './store.ts';
 import { lazyVault } from './vault/lazy-vault.ts';
 import type { Vault } from './vault/open-vault.ts';
 import { examineStoreFile, findWriteTrouble, troubleOf } from './writable.ts';
-import { WriteQueue } from './write-queue.ts';
 
 export interface OpenStoreOptions {
   /** A file path (SQLite), `:memory:`, or a `postgres://` URL. */

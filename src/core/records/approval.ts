@@ -6,7 +6,7 @@ import type { CallKind, Json, JsonObject } from '../call.ts';
  */
 export type ApprovalStatus = 'pending' | 'approved' | 'rejected' | 'timeout' | 'expired' | 'used' | 'void';
 
-/** One stage of an approval. All `need` decisions have to come from different identities. */
+/** A stage of an approval. All `need` decisions have to come from different identities. */
 export interface ApprovalStage {
   /** `role:approver`, `key:ops`, `<issuer>#<sub>`. */
   readonly approvers: readonly string[];
@@ -57,7 +57,7 @@ export interface Approval {
   readonly via: string;
   readonly profile?: string;
   readonly requestedAt: number;
-  /** When nobody has decided by then, it is `timeout`; once approved, the time until it is `expired`. */
+  /** The end of the time to decide; once approved, of the time to use it. */
   readonly expiresAt: number;
   /** Why it needs approval, in words; `routine` if only a mode or rule says so. */
   readonly reasons: readonly string[];

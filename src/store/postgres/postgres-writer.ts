@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
+import type { WriteBatch } from '../audit/write-queue.ts';
 import type { SealedRow, SpanRow } from '../tables.ts';
-import type { WriteBatch } from '../write-queue.ts';
 import { inTransaction } from './in-transaction.ts';
 import { SCHEMA } from './load-queries.ts';
 

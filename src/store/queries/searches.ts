@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
+import type { ReadChain } from '../audit/hash-chain.ts';
 import type { AuditQuery, AuditRecord } from '../audit-log.ts';
-import type { ReadChain } from '../hash-chain.ts';
 import { fromAuditRow, fromSpanRow } from '../rows.ts';
 import type { Tables } from '../tables.ts';
 import type { Span } from '../trace-log.ts';

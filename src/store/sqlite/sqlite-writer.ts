@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { WriteBatch } from '../write-queue.ts';
+import type { WriteBatch } from '../audit/write-queue.ts';
 
 /** Commits a batch with prepared statements in one transaction. */
 export function sqliteWriter(db: DatabaseSync, lockWaitMs: number): WriteBatch {

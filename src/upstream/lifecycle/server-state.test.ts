@@ -2,12 +2,12 @@ import { expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
 import {
-  type Effect,
   INITIAL_STATE,
   type ReconnectRules,
   reduce,
   type ServerState,
   STEADY_MS,
+  type StateEffect,
   type StateEvent,
 } from './server-state.ts';
 
@@ -45,7 +45,7 @@ const EVENTS = {
 } as const satisfies Record<StateEvent['kind'], StateEvent>;
 
 /** The next state and its effects; undefined if the event changes nothing. */
-type Cell = readonly [Partial<ServerState>, ...Effect[]] | undefined;
+type Cell = readonly [Partial<ServerState>, ...StateEffect[]] | undefined;
 const CLOSED = { state: 'closed' } as const;
 const RECONNECT: Cell = [{ state: 'connecting', attempt: 1, of: 1 }, 'open'];
 const NOTHING = undefined;

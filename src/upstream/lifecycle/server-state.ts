@@ -51,11 +51,11 @@ export type StateEvent =
   | { readonly kind: 'closed' };
 
 /** The action after a transition. `cancel` ends a wait or an attempt, `close` the connection at once, `drain` once it is idle. */
-export type Effect = 'open' | 'wait' | 'cancel' | 'close' | 'drain';
+export type StateEffect = 'open' | 'wait' | 'cancel' | 'close' | 'drain';
 
 export interface Transition {
   readonly state: ServerState;
-  readonly effects: readonly Effect[];
+  readonly effects: readonly StateEffect[];
 }
 
 type In<S extends ServerState['state']> = Extract<ServerState, { state: S }>;
@@ -78,7 +78,7 @@ export function reduce(state: ServerState, event: StateEvent, rules: ReconnectRu
   return row[event.kind]?.(state, event, rules) ?? { state, effects: [] };
 }
 
-const to = (state: ServerState, ...effects: Effect[]): Transition => ({ state, effects });
+const to = (state: ServerState, ...effects: StateEffect[]): Transition => ({ state, effects });
 const barred = (error: HeddleError) =>
   ({ state: 'failed', error, at: Number.POSITIVE_INFINITY, attempt: 0, of: 1, spent: 0 }) as const;
 const CLOSED = { state: 'closed' } as const;

@@ -17,11 +17,11 @@ import { type RetryTimer, retryTimer } from './retry-timer.ts';
 import { type ServerDefinitions, serverDefinitions } from './server-definitions.ts';
 import type { ConnectAttempt, ServerOptions } from './server-options.ts';
 import {
-  type Effect,
   INITIAL_STATE,
   type ReconnectRules,
   reduce,
   type ServerState,
+  type StateEffect,
   type StateEvent,
 } from './server-state.ts';
 import { openSharedConnection, prefersLegacy, type SharedConnection } from './shared-connection.ts';
@@ -164,7 +164,7 @@ export class Server {
     }
   }
 
-  #perform(effect: Effect): void {
+  #perform(effect: StateEffect): void {
     if (effect === 'open') this.#begin();
     else if (effect === 'wait') this.#retry.wait('attempt' in this.#state ? this.#state.attempt : 1);
     else if (effect === 'close') void this.#detach()?.close();

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { verifies } from '../../test/requirements.ts';
-import { recordOf, spanOf } from './fixtures.ts';
+import { verifies } from '../../../test/requirements.ts';
+import { recordOf, spanOf } from '../fixtures.ts';
 import { type QueuedBatch, WriteQueue } from './write-queue.ts';
 
 let written: QueuedBatch[];

@@ -1,7 +1,7 @@
 import { hash, randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { ChainReport } from './audit-log.ts';
-import type { AuditRow, SealedRow } from './tables.ts';
+import type { ChainReport } from '../audit-log.ts';
+import type { AuditRow, SealedRow } from '../tables.ts';
 
 /** The end of a hash chain. The next record is linked to it. */
 export interface ChainHead {

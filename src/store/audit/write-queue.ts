@@ -1,10 +1,10 @@
-import { HeddleError } from '../core/errors.ts';
-import type { Clock } from '../core/time.ts';
-import type { AuditRecord, Later } from './audit-log.ts';
+import { HeddleError } from '../../core/errors.ts';
+import type { Clock } from '../../core/time.ts';
+import type { AuditRecord, Later } from '../audit-log.ts';
+import { toAuditRow, toSpanRow } from '../rows.ts';
+import type { AuditRow, SealedRow, SpanRow } from '../tables.ts';
+import type { Span } from '../trace-log.ts';
 import { sealRecord, startChain } from './hash-chain.ts';
-import { toAuditRow, toSpanRow } from './rows.ts';
-import type { AuditRow, SealedRow, SpanRow } from './tables.ts';
-import type { Span } from './trace-log.ts';
 
 const KEPT_RECORDS = 10_000;
 const RETRY_MS = 1_000;

@@ -1,5 +1,5 @@
-import type { Finding } from '../core/records/finding.ts';
-import type { AuditLog } from './audit-log.ts';
+import type { Finding } from '../../core/records/finding.ts';
+import type { AuditLog } from '../audit-log.ts';
 
 /** Verifies the hash chains of the audit log. */
 export async function examineAudit(audit: Pick<AuditLog, 'verify'>, signal: AbortSignal): Promise<Finding> {
