@@ -269,6 +269,8 @@ export type Result =
       readonly kind: 'input-required';
       readonly inputRequests: Readonly<Record<string, InputRequest>>;
       readonly continuation: Continuation;
+      /** The approval that the form decides; only together with the continuation `approval`. */
+      readonly approval?: PendingApproval;
       readonly task?: JsonObject;
       /** Aborts when the server withdraws its input requests; the call goes on without responses. This process only. */
       readonly withdrawn?: AbortSignal;

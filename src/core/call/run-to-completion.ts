@@ -26,7 +26,7 @@ export type AskUser = (inputRequests: InputRequests, server: string, signal: Abo
 export interface RunToCompletionOptions {
   readonly ask: AskUser;
   /** Resolves once an approval is no longer pending. Without it the call fails with APPROVAL_PENDING. */
-  readonly settled?: (approval: PendingApproval, signal: AbortSignal) => Promise<unknown>;
+  readonly settled?: (approval: PendingApproval, signal: AbortSignal, call: Call) => Promise<unknown>;
   /** Looks up the target, which tells whether an abandoned call may have had effects. */
   readonly describe: (call: Call) => Promise<Target>;
   /** Waits before the next poll; an abort ends the wait. */
@@ -120,7 +120,7 @@ async function pastApprovals(
     if (result.kind !== 'waiting') return result;
     const { current } = progress;
     if (!settled) throw approvalPending(current, result.approval);
-    await abortable(settled(result.approval, current.signal), current.signal);
+    await abortable(settled(result.approval, current.signal, current), current.signal);
     const { inputResponses: _, ...call } = current;
     progress.current = { ...call, continuation: result.continuation };
   }
