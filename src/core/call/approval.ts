@@ -27,4 +27,6 @@ export interface PendingApproval {
   readonly approvers: readonly string[];
   readonly expiresAt: number;
   readonly reason: string;
+  /** True if the requester may approve it alone: the terminal then asks the user, and a client gets a form. */
+  readonly byRequester?: true;
 }
