@@ -31,7 +31,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'src/gateway/http/fast-head.test.ts': 'has the deadline of a test that fails',
   'src/gateway/auth/jwt.test.ts': 'writes the expiry of a token',
   'test/compose/system-clock.test.ts': 'sets a fake clock',
-  'src/store/write-queue.test.ts': 'passes a clock on',
+  'src/store/audit/write-queue.test.ts': 'passes a clock on',
   'src/upstream/protocol/call-legacy.test.ts': 'waits on fake timers',
   'test/upstream/slow-negotiation.test.ts': 'waits on fake timers',
   'src/upstream/transports/stdio-transport.test.ts': 'is in the program that the test starts',

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { memoryLeases, memoryVault } from '../../../test/memory-vault.ts';
+import { memoryStore } from '../../../test/memory-store.ts';
 import { verifies } from '../../../test/requirements.ts';
 import { HeddleError } from '../../core/errors.ts';
 import type { Grant, TokenVault } from '../../store/token-vault.ts';
@@ -27,10 +27,9 @@ const grantOf = (fields: Partial<Grant> = {}): Grant => ({
   ...fields,
 });
 
-function setup(stored: readonly Grant[], options: Partial<TokenSourceOptions> = {}) {
+async function setup(stored: readonly Grant[], options: Partial<TokenSourceOptions> = {}) {
   const time = { now: NOW };
-  const vault = memoryVault(...stored);
-  const leases = memoryLeases(() => time.now);
+  const { vault, leases } = await memoryStore(() => time.now, stored);
   const requests: (Grant | undefined)[] = [];
   const open = (more: Partial<TokenSourceOptions> = {}) =>
     tokenSource({
@@ -62,14 +61,14 @@ verifies('A3', 'renews when 60 s or a tenth of the lifetime remain, and tolerate
 });
 
 verifies('A3', 'returns valid tokens synchronously', async () => {
-  const source = setup([grantOf()]).open();
+  const source = (await setup([grantOf()])).open();
   expect(source.current()).toBeUndefined();
   expect(await source.fresh(signal)).toMatchObject({ accessToken: 'a1' });
   expect(source.fresh(signal)).toMatchObject({ accessToken: 'a1' });
 });
 
 verifies('A3', 'makes one token request for 100 requests of four sources with expired tokens', async () => {
-  const { time, open, requests, vault } = setup([grantOf()]);
+  const { time, open, requests, vault } = await setup([grantOf()]);
   time.now += HOUR;
   const sources = [open(), open(), open(), open()];
   const grants = await Promise.all(Array.from({ length: 100 }, (_, at) => sources[at % 4]?.fresh(signal)));
@@ -79,7 +78,7 @@ verifies('A3', 'makes one token request for 100 requests of four sources with ex
 });
 
 verifies('A3', 'makes one token request for four processes, which share only the store', async () => {
-  const { time, open, requests, vault } = setup([grantOf()]);
+  const { time, open, requests, vault } = await setup([grantOf()]);
   time.now += HOUR;
   const processes = Array.from({ length: 4 }, () => open({ vault: { ...vault } }));
   const grants = await Promise.all(processes.map((source) => source.fresh(signal)));
@@ -88,7 +87,7 @@ verifies('A3', 'makes one token request for four processes, which share only the
 });
 
 verifies('A3', 'waits for the lease of another process and uses the tokens that it wrote', async () => {
-  const { time, open, requests, vault, leases } = setup([grantOf()]);
+  const { time, open, requests, vault, leases } = await setup([grantOf()]);
   time.now += HOUR;
   const lease = await leases.acquire(tokenLeaseName(SERVER, 'shared'), 20_000);
   const waiting = open().fresh(signal);
@@ -99,7 +98,7 @@ verifies('A3', 'waits for the lease of another process and uses the tokens that 
 });
 
 verifies('A3', 'renews after the lease of a killed process has expired', async () => {
-  const { time, open, requests, leases } = setup([grantOf()]);
+  const { time, open, requests, leases } = await setup([grantOf()]);
   time.now += HOUR;
   await leases.acquire(tokenLeaseName(SERVER, 'shared'), 20_000);
   const waiting = open().fresh(signal);
@@ -109,7 +108,7 @@ verifies('A3', 'renews after the lease of a killed process has expired', async (
 });
 
 verifies('A3', 'uses no tokens that the vault rejected, because a newer lease had written', async () => {
-  const { time, open, vault } = setup([grantOf()]);
+  const { time, open, vault } = await setup([grantOf()]);
   time.now += HOUR;
   const times = { receivedAt: time.now, expiresAt: time.now + HOUR };
   const newer = grantOf({ ...times, accessToken: 'newer' });
@@ -123,7 +122,7 @@ verifies('A3', 'uses no tokens that the vault rejected, because a newer lease ha
 });
 
 verifies('A3', 'writes new tokens before it returns them, and keeps those that could not be written', async () => {
-  const { time, open, vault, requests } = setup([grantOf()]);
+  const { time, open, vault, leases, requests } = await setup([grantOf()]);
   time.now += HOUR;
   let isFull = true;
   const put: TokenVault['put'] = (grant, epoch) =>
@@ -134,12 +133,13 @@ verifies('A3', 'writes new tokens before it returns them, and keeps those that c
   expect(await source.fresh(signal)).toMatchObject({ accessToken: 'a2' });
   expect((await vault.find(SERVER, 'shared'))?.accessToken).toBe('a2');
   expect(requests).toHaveLength(1);
-  vault.grants.set([...vault.grants.keys()][0] ?? '', grantOf());
+  const later = await leases.acquire('another', 1);
+  await vault.put(grantOf(), later?.epoch ?? 0);
   expect(await source.renewAfter(grantOf({ accessToken: 'a2' }), signal)).toMatchObject({ accessToken: 'a3' });
 });
 
 verifies('A3', 'renews refused tokens once, and returns those of another process without a request', async () => {
-  const { open, requests, vault } = setup([grantOf()]);
+  const { open, requests, vault } = await setup([grantOf()]);
   const source = open();
   const refused = (await source.fresh(signal)) as Grant;
   const all = await Promise.all(Array.from({ length: 100 }, () => source.renewAfter(refused, signal)));
@@ -152,7 +152,7 @@ verifies('A3', 'renews refused tokens once, and returns those of another process
 });
 
 verifies('A3', 'reads the vault again after invalid_grant, and fails only if it is unchanged', async () => {
-  const { time, open, vault } = setup([grantOf()]);
+  const { time, open, vault } = await setup([grantOf()]);
   time.now += HOUR;
   const winner = grantOf({ accessToken: 'winner', receivedAt: time.now, expiresAt: time.now + HOUR });
   const invalid = refusing('AUTH_REFUSED', { oauthError: 'invalid_grant' });
@@ -168,7 +168,7 @@ verifies('A3', 'reads the vault again after invalid_grant, and fails only if it 
 });
 
 verifies('A3', 'uses the access token while it lasts when the authorization server is down', async () => {
-  const { time, open, vault } = setup([grantOf()]);
+  const { time, open, vault } = await setup([grantOf()]);
   const down = open(refusing('UPSTREAM_UNREACHABLE'));
   time.now += HOUR - 30_000;
   expect(await down.fresh(signal)).toMatchObject({ accessToken: 'a1' });
@@ -183,7 +183,7 @@ verifies('A3', 'uses the access token while it lasts when the authorization serv
 
 verifies('A3', 'uses a token that cannot be renewed until it expires, without taking the lease', async () => {
   const { refreshToken: _, ...grant } = grantOf();
-  const { time, open, leases } = setup([grant]);
+  const { time, open, leases } = await setup([grant]);
   const acquire = () => Promise.reject(new Error('No lease is needed.'));
   const source = open({
     leases: { ...leases, acquire },
@@ -196,13 +196,13 @@ verifies('A3', 'uses a token that cannot be renewed until it expires, without ta
 });
 
 verifies('A3', 'takes a grant of another client than the configured one for none', async () => {
-  const source = setup([grantOf()]).open({ accepts: () => false, prepare: async () => false });
+  const source = (await setup([grantOf()])).open({ accepts: () => false, prepare: async () => false });
   expect(await source.fresh(signal)).toBeUndefined();
   expect(await source.reread()).toBeUndefined();
 });
 
 verifies('A3', 'lets a cancelled request leave the renewal, which goes on for the others', async () => {
-  const { time, open } = setup([grantOf()]);
+  const { time, open } = await setup([grantOf()]);
   time.now += HOUR;
   const renewals = new Set<Promise<unknown>>();
   const started = Promise.withResolvers<void>();

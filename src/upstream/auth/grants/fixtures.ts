@@ -1,23 +1,17 @@
-import { memoryLeases, memoryVault } from '../../../../test/memory-vault.ts';
+import { memoryStore } from '../../../../test/memory-store.ts';
 import type { RemoteEntry } from '../../../config/schema/schema.ts';
 import { guardedFetch } from '../../../egress/guarded-fetch.ts';
-import type { ClientBook } from '../../../store/client-book.ts';
-import type { SignInBook } from '../../../store/sign-in-book.ts';
 import { SHARED_PRINCIPAL } from '../../../store/token-vault.ts';
 import type { AuthParts } from '../auth-parts.ts';
 import type { Credential, Refusal } from '../credential.ts';
 import type { CredentialRequest } from '../credential-request.ts';
 
-/** Returns the parts of sign-ins with tokens in memory, and a clock that a test moves. */
-export function testParts(more: Partial<AuthParts> = {}) {
+/** Returns the parts of sign-ins with a store in memory, and a clock that a test moves. */
+export async function testParts(more: Partial<AuthParts> = {}) {
   const time = { ahead: 0 };
   const clock = () => Date.now() + time.ahead;
-  const vault = memoryVault();
-  const unused = {} as ClientBook & SignInBook;
-  const parts: AuthParts = {
-    ...{ vault, leases: memoryLeases(clock), clients: unused, signIns: unused, fetch: guardedFetch, clock },
-    ...more,
-  };
+  const { vault, leases, clients, signIns } = await memoryStore(clock);
+  const parts: AuthParts = { vault, leases, clients, signIns, fetch: guardedFetch, clock, ...more };
   return { parts, vault, time };
 }
 

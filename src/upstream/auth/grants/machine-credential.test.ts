@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { verifies } from '../../../../test/requirements.ts';
 import { type AuthorizationServer, openAuthorizationServer } from '../../../../test/servers/authorization-server.ts';
 import { openProtectedServer, type ProtectedServer } from '../../../../test/servers/protected-server.ts';
+import { SHARED_PRINCIPAL } from '../../../store/token-vault.ts';
 import { clientCredentials } from './client-credentials.ts';
 import { credentialRequest, sendWith, testParts } from './fixtures.ts';
 import { jwtBearer } from './jwt-bearer.ts';
@@ -60,7 +61,7 @@ describe('grants without a person', () => {
       .sign(workload.privateKey);
 
   verifies('A4', 'gets a token by client_credentials with a secret, and keeps it', async () => {
-    const { parts, vault } = testParts();
+    const { parts, vault } = await testParts();
     const oauth = { grant: 'client_credentials', clientId: 'basic', clientSecret: 'machine-secret' };
     const before = as.tokenRequests.length;
     const credential = clientCredentials(credentialRequest(server.url, oauth), parts);
@@ -72,7 +73,8 @@ describe('grants without a person', () => {
     expect(others).toEqual([]);
     expect(request?.params).toMatchObject({ grant_type: 'client_credentials', resource: server.url });
     expect(request?.headers.authorization).toMatch(/^Basic /);
-    expect([...vault.grants.values()]).toMatchObject([{ issuer: as.issuer, resource: server.url, clientId: 'basic' }]);
+    const stored = await vault.find(server.url, SHARED_PRINCIPAL);
+    expect(stored).toMatchObject({ issuer: as.issuer, resource: server.url, clientId: 'basic' });
   });
 
   verifies('A4', 'sends the secret in the form if the authorization server supports only that', async () => {
@@ -80,7 +82,7 @@ describe('grants without a person', () => {
     const oauth = { grant: 'client_credentials', clientId: 'post', clientSecret: 'machine-secret' };
     const before = as.tokenRequests.length;
     try {
-      const credential = clientCredentials(credentialRequest(server.url, oauth), testParts().parts);
+      const credential = clientCredentials(credentialRequest(server.url, oauth), (await testParts()).parts);
       expect(await sendWith(credential, server.url)).not.toBe(401);
     } finally {
       delete as.faults.metadataFields;
@@ -91,7 +93,7 @@ describe('grants without a person', () => {
   verifies('A4', 'authenticates by private_key_jwt for the issuer alone', async () => {
     const oauth = { grant: 'client_credentials', clientId: 'key', privateKey };
     const before = as.tokenRequests.length;
-    const credential = clientCredentials(credentialRequest(server.url, oauth), testParts().parts);
+    const credential = clientCredentials(credentialRequest(server.url, oauth), (await testParts()).parts);
     expect(await sendWith(credential, server.url)).not.toBe(401);
     const [request] = requestsSince(before);
     const claims = JSON.parse(
@@ -101,7 +103,7 @@ describe('grants without a person', () => {
   });
 
   verifies('A4', 'gets a new token once when the server refuses the old one', async () => {
-    const { parts } = testParts();
+    const { parts } = await testParts();
     const oauth = { grant: 'client_credentials', clientId: 'basic', clientSecret: 'machine-secret' };
     const credential = clientCredentials(credentialRequest(server.url, oauth), parts);
     await sendWith(credential, server.url);
@@ -124,7 +126,7 @@ describe('grants without a person', () => {
     const { port } = host.address() as { port: number };
     try {
       const oauth = { grant: 'client_credentials', clientId: 'basic', clientSecret: 'machine-secret' };
-      const { parts } = testParts();
+      const { parts } = await testParts();
       const credential = clientCredentials(credentialRequest(moving.url, oauth), parts);
       expect(await sendWith(credential, moving.url)).not.toBe(401);
       moving.faults.refuses = () => true;
@@ -151,7 +153,7 @@ describe('grants without a person', () => {
     elsewhere.faults.challenge = `Bearer resource_metadata="http://127.0.0.1:${port}/prm"`;
     try {
       const oauth = { grant: 'client_credentials', clientId: 'basic', clientSecret: 'machine-secret' };
-      const credential = clientCredentials(credentialRequest(elsewhere.url, oauth), testParts().parts);
+      const credential = clientCredentials(credentialRequest(elsewhere.url, oauth), (await testParts()).parts);
       expect(await sendWith(credential, elsewhere.url)).not.toBe(401);
       expect(elsewhere.requests.map(({ token }) => token !== undefined)).toEqual([false, true]);
     } finally {
@@ -162,14 +164,15 @@ describe('grants without a person', () => {
 
   verifies('A4', 'reports a wrong secret with the code of the authorization server, and no secret', async () => {
     const oauth = { grant: 'client_credentials', clientId: 'basic', clientSecret: 'wrong-MARKER' };
-    const credential = clientCredentials(credentialRequest(server.url, oauth), testParts().parts);
+    const credential = clientCredentials(credentialRequest(server.url, oauth), (await testParts()).parts);
     const failed = await sendWith(credential, server.url).catch((error) => error);
     expect(failed).toMatchObject({ code: 'AUTH_REFUSED', details: { oauthError: 'invalid_client', server: 'demo' } });
     expect(JSON.stringify([failed, failed.message, failed.fix, String(failed.cause)])).not.toContain('MARKER');
   });
 
-  verifies('A4', 'rejects a client_credentials entry without a client that can prove itself', () => {
-    const open = (oauth: object) => () => clientCredentials(credentialRequest(server.url, oauth), testParts().parts);
+  verifies('A4', 'rejects a client_credentials entry without a client that can prove itself', async () => {
+    const { parts } = await testParts();
+    const open = (oauth: object) => () => clientCredentials(credentialRequest(server.url, oauth), parts);
     expect(open({ clientSecret: 's' })).toThrow(/needs a client/);
     expect(open({ clientId: 'c' })).toThrow(/needs a client/);
   });
@@ -177,7 +180,7 @@ describe('grants without a person', () => {
   const podOauth = { grant: 'jwt_bearer', clientId: 'pod', assertionFile };
 
   verifies('A4', 'exchanges the JWT of a file, which it reads for every token request', async () => {
-    const { parts, time } = testParts();
+    const { parts, time } = await testParts();
     const credential = jwtBearer(credentialRequest(server.url, podOauth), parts);
     const before = as.tokenRequests.length;
     const first = await assertion();
@@ -193,7 +196,7 @@ describe('grants without a person', () => {
   });
 
   verifies('A4', 'sends a refused assertion once, and tries no other grant', async () => {
-    const { parts } = testParts();
+    const { parts } = await testParts();
     writeFileSync(assertionFile, await assertion());
     as.faults.tokenError = { error: 'invalid_grant' };
     const counted = as.counts.token;
@@ -221,7 +224,7 @@ describe('grants without a person', () => {
     verifies('A4', `needs a sign-in, with the reason, if the assertion file is ${defect}`, async () => {
       prepare();
       const counted = as.counts.token;
-      const credential = jwtBearer(credentialRequest(server.url, podOauth), testParts().parts);
+      const credential = jwtBearer(credentialRequest(server.url, podOauth), (await testParts()).parts);
       const failed = await sendWith(credential, server.url).catch((error) => error);
       expect(failed).toMatchObject({ code: 'AUTH_NEEDED', message, delivered: 'no' });
       expect(failed.message).toContain('demo');
@@ -231,7 +234,7 @@ describe('grants without a person', () => {
   }
 
   verifies('A4', 'binds tokens to a DPoP key and sends a proof of its own with each request', async () => {
-    const { parts, vault } = testParts();
+    const { parts, vault } = await testParts();
     const oauth = { grant: 'client_credentials', clientId: 'bound', clientSecret: 'machine-secret' };
     const credential = clientCredentials(credentialRequest(server.url, oauth), parts);
     const before = server.requests.length;
@@ -244,6 +247,7 @@ describe('grants without a person', () => {
     const sent = server.requests.slice(before);
     expect(sent.map(({ headers }) => headers.authorization?.split(' ')[0])).toEqual(['DPoP', 'DPoP', 'DPoP']);
     expect(new Set(sent.map(({ headers }) => headers.dpop)).size).toBe(3);
-    expect([...vault.grants.values()]).toMatchObject([{ tokenType: 'DPoP', dpopKey: { kty: 'EC' } }]);
+    const stored = await vault.find(server.url, SHARED_PRINCIPAL);
+    expect(stored).toMatchObject({ tokenType: 'DPoP', dpopKey: { kty: 'EC' } });
   });
 });
