@@ -1,6 +1,7 @@
 import type { CatalogOptions, LiveCatalog } from '../catalog/live-catalog.ts';
 import type { Feed } from '../core/async/feed.ts';
 import { isKeyOf, userKey } from '../core/call/private-user.ts';
+import { vaultPrincipal } from '../core/call/vault-principal.ts';
 import type { Caller, Role } from '../core/call.ts';
 import { ALL_CHANGES, type Change } from '../core/records/server-status.ts';
 import type { Notifications } from '../upstream/lifecycle/notifications.ts';
@@ -35,17 +36,22 @@ export const catalogPublisher =
     });
 
 const ADMINISTRATORS: readonly Role[] = ['owner', 'operator', 'auditor'];
+/** The roles that see all approvals. */
+export const APPROVAL_READERS: readonly Role[] = ['owner', 'approver', 'auditor'];
 
 /**
  * Returns the changes that a caller may read. Those of a private user are for that principal and the gateway.
- * Those of servers and the configuration are for administrators; `serverVisible` limits them to a profile.
+ * Those of servers and the configuration are for administrators; `serverVisible` limits them to a profile. Those of an
+ * approval are for its requester and the readers of approvals.
  */
 export const changesFor =
   (changes: Feed<Change>, serverVisible: (by: Caller, server: string) => boolean) =>
   (by: Caller, signal: AbortSignal): AsyncIterable<Change> => {
     const administrates = by.roles.some((role) => ADMINISTRATORS.includes(role));
+    const readsAll = by.roles.some((role) => APPROVAL_READERS.includes(role));
     return changes.read(signal, (change) => {
       if (change.kind === 'config') return administrates;
+      if (change.kind === 'approval') return readsAll || change.detail.requester === vaultPrincipal(by);
       if (change.kind === 'server') {
         return administrates && (by.profile === undefined || serverVisible(by, change.subject));
       }

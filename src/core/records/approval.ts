@@ -1,4 +1,4 @@
-import type { CallKind, Json, JsonObject } from '../call.ts';
+import type { CallKind, InputResponses, Json, JsonObject, Role } from '../call.ts';
 
 /**
  * The state of an approval. `approved` becomes `used` when its call runs, or `expired` after 15 minutes. `void`: the
@@ -16,6 +16,8 @@ export interface ApprovalStage {
 /** The decision of one identity. */
 export interface ApprovalDecision {
   readonly by: string;
+  /** The roles of the identity when it decided. */
+  readonly roles: readonly Role[];
   readonly at: number;
   readonly verdict: 'approve' | 'reject';
   /** Index of the stage it counts for. */
@@ -39,6 +41,10 @@ export interface ApprovalSubject {
   readonly requires?: readonly string[];
   /** The exact arguments while the approval is open; afterwards the sanitised copy. */
   readonly arguments: Json;
+  /** SHA-256 of the canonical JSON of the exact arguments. */
+  readonly inputDigest: string;
+  /** The input responses that a first call sends; only while the approval is open. */
+  readonly inputResponses?: InputResponses;
   /** True if `arguments` is the sanitised copy. */
   readonly isSanitised?: true;
   readonly extraParams?: JsonObject;
@@ -75,6 +81,8 @@ export interface Approval {
   readonly settledAt?: number;
   /** The call that used it. */
   readonly callId?: string;
+  /** How that call ended; absent while it runs, and after a crash. */
+  readonly outcome?: string;
   /** Why it is void. */
   readonly reason?: string;
 }

@@ -1,5 +1,6 @@
 import type { Caller, JsonObject } from '../call.ts';
 import type { ErrorCode } from '../errors.ts';
+import type { ApprovalStatus } from './approval.ts';
 import type { Metrics } from './metrics.ts';
 
 /** The state of one configured server. */
@@ -44,8 +45,8 @@ export type ServerEvent =
   | 'notification'
   | 'closed';
 
-/** A change of a server, of the catalog or of the configuration. */
-export type Change = ServerChange | CatalogChange | ConfigChange;
+/** A change of a server, of the catalog, of the configuration or of an approval. */
+export type Change = ServerChange | CatalogChange | ConfigChange | ApprovalChange;
 
 /** An event of one server. */
 export interface ServerChange {
@@ -86,6 +87,18 @@ export interface ConfigChange {
   readonly kind: 'config';
   readonly subject: 'configuration';
   readonly detail: { readonly problems: number };
+}
+
+/** A new or changed approval. Owners, approvers, auditors and its requester read it. */
+export interface ApprovalChange {
+  readonly kind: 'approval';
+  /** Id of the approval. */
+  readonly subject: string;
+  readonly detail: {
+    readonly status: ApprovalStatus;
+    /** The principal of the requester, as `vaultPrincipal` returns it. */
+    readonly requester: string;
+  };
 }
 
 /** The gateway as a caller, compared by identity. It reads the changes of all private users and forwards each to its clients. */
