@@ -6,7 +6,15 @@ import { approvalEnded } from './approval-ended.ts';
 const PENDING: Approval = {
   id: 'ap_0123456789abcdef',
   status: 'pending',
-  subject: { kind: 'tool', name: 'notes.delete', servers: ['notes'], digest: 'd', riskLevel: 'high', arguments: {} },
+  subject: {
+    kind: 'tool',
+    name: 'notes.delete',
+    servers: ['notes'],
+    digest: 'd',
+    riskLevel: 'high',
+    arguments: {},
+    inputDigest: 'i',
+  },
   requestedBy: 'key:agent',
   via: 'gateway',
   requestedAt: Date.UTC(2026, 0, 1),
@@ -23,6 +31,7 @@ describe('an approval that was not given', () => {
   verifies('G6', 'refuses its call with the identity and the escaped note of a rejection', () => {
     const decision = {
       by: 'key:ops',
+      roles: ['approver'],
       at: 1,
       verdict: 'reject',
       stage: 0,

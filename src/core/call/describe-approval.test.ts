@@ -17,6 +17,7 @@ const APPROVAL: Approval = {
     riskLevel: 'high',
     requires: ['network'],
     arguments: { table: 'users' },
+    inputDigest: 'i',
   },
   requestedBy: 'key:ci',
   via: 'gateway',
@@ -32,7 +33,9 @@ const APPROVAL: Approval = {
   ],
   notRequester: true,
   allowsStanding: true,
-  decisions: [{ by: 'key:ann', at: NOW - 1000, verdict: 'approve', stage: 0, note: 'Fine.', via: 'console' }],
+  decisions: [
+    { by: 'key:ann', roles: ['approver'], at: NOW - 1000, verdict: 'approve', stage: 0, note: 'Fine.', via: 'console' },
+  ],
   earlierCall: 'c_1',
 };
 
