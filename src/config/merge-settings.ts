@@ -13,8 +13,8 @@ export interface MergedSettings {
 export type MergeSettings = (layers: readonly Layer[], projectFolder: string) => MergedSettings;
 
 /**
- * Merges the settings of all layers. Each setting is that of the first layer that has it, except permissions and
- * sensitive words, which are united. A setting of no layer has its default.
+ * Merges the settings of all layers. Each setting is that of the first layer that has it, except the lists of
+ * `UNITED`. A setting of no layer has its default.
  */
 export function mergeSettings(layers: readonly Layer[], projectFolder: string): MergedSettings {
   const origins = new Map<string, ValueOrigin>();
@@ -39,9 +39,25 @@ export function mergeSettings(layers: readonly Layer[], projectFolder: string): 
 
 type LayerValues = readonly [{ readonly value: Json }, ...{ readonly value: Json }[]];
 
-function combine([first]: readonly string[], values: LayerValues): Json {
-  if (first === 'permissions' || first === 'approvals') return union(values);
-  return first === 'profiles' ? byName(values) : values[0].value;
+/** The lists whose items of all layers count, those of the strongest layer first. */
+const UNITED: ReadonlySet<string> = new Set([
+  'permissions.allow',
+  'permissions.ask',
+  'permissions.deny',
+  'policies',
+  'approvals.sensitiveWords',
+  'approvals.rules',
+  'approvals.standing',
+  'hooks.beforeCall',
+  'hooks.afterCall',
+  'hooks.beforeInputRequest',
+  'hooks.afterInputResponse',
+  'hooks.onApproval',
+]);
+
+function combine(path: readonly string[], values: LayerValues): Json {
+  if (UNITED.has(path.join('.'))) return union(values);
+  return path[0] === 'profiles' ? byName(values) : values[0].value;
 }
 
 /** Merges profiles by name: the first layer that has a name gives the whole profile. */

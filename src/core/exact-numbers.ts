@@ -138,23 +138,27 @@ function normalised(source: string): string {
 
 export const isRawNumber = (value: unknown): value is RawNumber => json.isRawJSON(value);
 
+/** Converts the source of a raw number. */
+type ToNumber = (source: string) => number | bigint;
+
 /** Returns the value with the nearest JavaScript numbers, for code that computes; itself when it holds no raw number. */
-export function withPlainNumbers<T>(value: T): T {
-  return isAnyRaw ? (plain(value) as T) : value;
+export function withPlainNumbers<T>(value: T, toNumber: ToNumber = nearestNumber): T {
+  return isAnyRaw ? (plain(value, toNumber) as T) : value;
 }
 
 /** The nearest finite number: schema checks take Infinity for no number at all. */
-const nearest = (source: string) => Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, Number(source)));
+export const nearestNumber = (source: string): number =>
+  Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, Number(source)));
 
 /** Copies only what holds a raw number. Looks at every part: copies made on the way carry no mark. */
-function plain(value: unknown): unknown {
+function plain(value: unknown, toNumber: ToNumber): unknown {
   if (typeof value !== 'object' || value === null) return value;
-  if (isRawNumber(value)) return nearest(value.rawJSON);
-  if (Array.isArray(value)) return plainArray(value);
+  if (isRawNumber(value)) return toNumber(value.rawJSON);
+  if (Array.isArray(value)) return plainArray(value, toNumber);
   let copy: Holder | undefined;
   for (const key in value) {
     const item = (value as Holder)[key];
-    const changed = plain(item);
+    const changed = plain(item, toNumber);
     if (changed === item) continue;
     copy ??= Object.fromEntries(Object.entries(value)); // No spread: a key named __proto__ stays a key.
     copy[key] = changed;
@@ -162,10 +166,10 @@ function plain(value: unknown): unknown {
   return copy ?? value;
 }
 
-function plainArray(items: readonly unknown[]): readonly unknown[] {
+function plainArray(items: readonly unknown[], toNumber: ToNumber): readonly unknown[] {
   let copy: unknown[] | undefined;
   for (let at = 0; at < items.length; at++) {
-    const changed = plain(items[at]);
+    const changed = plain(items[at], toNumber);
     if (changed === items[at]) continue;
     copy ??= [...items];
     copy[at] = changed;

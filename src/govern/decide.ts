@@ -4,9 +4,10 @@ import { capabilitiesKey } from '../core/call/client-capabilities.ts';
 import { nameAt, namesAt } from '../core/call/equivalent.ts';
 import type { Caller, Decision, Target } from '../core/call.ts';
 import { isMeant } from '../core/text/uri-template.ts';
+import { findAllowance, findRestriction } from './policy/match.ts';
 import { isInProfile, mayHaveOf } from './profile.ts';
 import { addedWords, type Sent, sensitiveIn } from './sensitive.ts';
-import { isResource, type Restriction, restrictionsOf, restrictsResource } from './uri-rules.ts';
+import { isResource } from './uri-rules.ts';
 
 export interface Policy {
   readonly mode: Settings['mode'];
@@ -55,7 +56,6 @@ const BUILT_IN: Decision = { effect: 'allow', rule: 'built-in', reason: 'It come
 const OPEN: Decision = { effect: 'allow', rule: 'mode open', reason: 'Mode open needs no approvals.' };
 const UNSUSPICIOUS: Decision = { effect: 'allow', rule: 'mode guarded', reason: 'No risk was found.' };
 
-const NONE: ReadonlySet<string> = new Set();
 const NOT_SHOWN: Decision = {
   effect: 'deny',
   rule: 'capabilities',
@@ -166,54 +166,15 @@ function globalRules(
   target: Target,
   server: string,
 ): readonly Decision[] {
-  const allows = (pattern: string) => names(pattern, target, server) && !isOfAnother(pattern, target, groups);
   return STRICTEST.flatMap((effect) => {
     const pattern =
       effect === 'allow'
-        ? permissions.allow.find(allows)
-        : restrictionsOf(permissions[effect]).find((rule) => restricts(rule, target, server))?.pattern;
+        ? findAllowance(permissions.allow, { target, server, groups })
+        : findRestriction(permissions[effect], target, server);
     if (!pattern) return [];
     return [{ effect, rule: `permissions.${effect}: ${pattern}`, reason: `The rule ${pattern} says ${effect}.` }];
   });
 }
-
-/** Matches an exact public name, `mcp__server` or `mcp__server__*`; a pool is named like a server. */
-function names(pattern: string, target: Target, server: string): boolean {
-  const { publicName, servers } = target;
-  const group = groupOf(pattern);
-  // A server chooses its URIs, so a URI that looks like `mcp__…` is not matched as a tool name.
-  if (pattern === publicName && !(isResource(target) && pattern.startsWith('mcp__'))) return true;
-  // `mcp__a__b` may mean the tool b of server a. It does not match the server a__b; `mcp__a__b__*` does.
-  const wholeServer = group === `mcp__${server}` && (pattern !== group || !server.includes('__'));
-  if (wholeServer) return true;
-  return servers.length > 1 && group === `mcp__${target.group}`;
-}
-
-/**
- * Returns true if a pattern means a tool of another configured server. `mcp__a__b__c` is b__c of server a, or c of
- * server a__b. It means the longest configured name, connected or not, so that no other server gets its permission.
- */
-function isOfAnother(pattern: string, { publicName, group }: Target, groups: Policy['groups'] = NONE): boolean {
-  if (pattern !== publicName || group === undefined) return false;
-  return [...groups].some((other) => other.length > group.length && pattern.startsWith(`mcp__${other}__`));
-}
-
-/**
- * Returns true if a rule that denies or asks matches a target by any of its names: the public name, the server's own
- * name or the configured name. One match covers all of a pool.
- */
-function restricts(rule: Restriction, target: Target, server: string): boolean {
-  const { pattern } = rule;
-  const { publicName, servers, group, shownAs } = target;
-  if (names(pattern, target, server)) return true;
-  if (namesAt(target, server).some((name) => pattern === `mcp__${server}__${name}`)) return true;
-  if (restrictsResource(rule, target, server)) return true;
-  if (pattern === `mcp__${group}__${shownAs}`) return true;
-  if (servers.length === 1) return false;
-  return groupOf(pattern) === `mcp__${group}` || publicName.startsWith(`${groupOf(pattern)}__`);
-}
-
-const groupOf = (pattern: string) => (pattern.endsWith('__*') ? pattern.slice(0, -3) : pattern);
 
 function serverRules(servers: Policy['servers'], target: Target, server: string): readonly Decision[] {
   const permissions = servers.get(server);
