@@ -1,5 +1,5 @@
 import { closest } from '../core/text/did-you-mean.ts';
-import { escapeUnseen } from '../core/text/visible-text.ts';
+import { oneLine } from '../core/text/visible-text.ts';
 import { VARIABLES } from './condition.ts';
 import { FIELDS } from './environment.ts';
 
@@ -69,6 +69,6 @@ export function describeFailure(thrown: unknown, source: string): string {
 
 const shown = (text: string) => {
   const cut = text.length > MAX_SHOWN_CHARS ? `${text.slice(0, MAX_SHOWN_CHARS)}…` : text;
-  return escapeUnseen(cut).replaceAll('\n', ' ');
+  return oneLine(cut);
 };
 const lowerFirst = (text: string) => text.charAt(0).toLowerCase() + text.slice(1);
