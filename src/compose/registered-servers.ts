@@ -1,6 +1,7 @@
 import type { Config, ServerConfig } from '../config/config.ts';
 import type { JsonObject } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
+import { unknownServer } from '../core/records/unknown-server.ts';
 import { type InProcessServer, inProcessOf, toServerConfigs } from '../upstream/lifecycle/programmatic-servers.ts';
 import type { Serve } from '../upstream/transports/connect-in-memory.ts';
 import type { ActiveConfig } from './active-config.ts';
@@ -134,9 +135,7 @@ const taken = (name: string, owner: ServerConfig) =>
 
 function notRegistered(name: string, owner: ServerConfig | undefined): HeddleError {
   if (!owner) {
-    return new HeddleError('NAME_UNKNOWN', `No server is named ${name}.`, {
-      fix: 'Run `heddle list servers` to see their names.',
-    });
+    return unknownServer(name, []);
   }
   return new HeddleError('NAME_UNKNOWN', `${name} was not registered at run time (${originOf(owner)}).`, {
     fix: owner.at ? 'Change it in its file.' : 'Change it in the program that passes it.',

@@ -1,9 +1,8 @@
 import { limiter } from '../core/async/limiter.ts';
 import type { ConnectionUser, PrivateUser } from '../core/call/private-user.ts';
 import type { Caller, JsonObject } from '../core/call.ts';
-import { HeddleError } from '../core/errors.ts';
 import type { ServerEvent, ServerStatus } from '../core/records/server-status.ts';
-import { closest } from '../core/text/did-you-mean.ts';
+import { unknownServer } from '../core/records/unknown-server.ts';
 import { realTimer, repeatEvery, steadyClock, type Time } from '../core/time.ts';
 import type { ListKind } from './connection.ts';
 import { suspendedCalls as openSuspendedCalls, type SuspendedCalls } from './elicitation/suspended-calls.ts';
@@ -219,9 +218,3 @@ function serverOpener(options: ServersOptions, time: Time) {
 
 const withPrivateCount = (status: ServerStatus, privateConnections: number): ServerStatus =>
   privateConnections === 0 ? status : { ...status, privateConnections };
-
-function unknownServer(name: string, known: Iterable<string>): HeddleError {
-  const guess = closest(name, known);
-  const fix = guess === undefined ? 'Run `heddle list servers` to see their names.' : `Did you mean ${guess}?`;
-  return new HeddleError('NAME_UNKNOWN', `No server is named ${name}.`, { fix });
-}

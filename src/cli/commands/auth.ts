@@ -2,6 +2,7 @@ import type { Target } from '../../core/call.ts';
 import { ERRORS, HeddleError } from '../../core/errors.ts';
 import type { ServerStatus } from '../../core/records/server-status.ts';
 import type { SignIn } from '../../core/records/sign-in.ts';
+import { unknownServer } from '../../core/records/unknown-server.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
 import { oneLine } from '../../core/text/visible-text.ts';
 import type { Heddle } from '../../heddle.ts';
@@ -119,10 +120,7 @@ async function oneServer(heddle: Heddle, [name, ...more]: readonly string[], ver
     });
   }
   if (names.includes(name)) return name;
-  const meant = closest(name, names);
-  throw new HeddleError('NAME_UNKNOWN', `No server is named ${name}.`, {
-    fix: meant ? `Did you mean ${meant}?` : 'Run `heddle list servers` to see their names.',
-  });
+  throw unknownServer(name, names);
 }
 
 function unknownVerb(verb: string): HeddleError {

@@ -1,6 +1,5 @@
 import type { Caller } from '../../core/call.ts';
-import { HeddleError } from '../../core/errors.ts';
-import { closest } from '../../core/text/did-you-mean.ts';
+import { unknownServer } from '../../core/records/unknown-server.ts';
 import type { CommandHeddle } from '../command-heddle.ts';
 import { notAnArgument } from './read-arguments.ts';
 
@@ -29,7 +28,5 @@ export async function wholeName(
   const names = (await heddle.servers.list(caller)).map(({ name }) => name);
   if (names.includes(first)) return `${first}.${second}`;
   if (/^[{[-]/.test(second) || /[.]|__/.test(first)) throw notAnArgument(second);
-  const guess = closest(first, names);
-  const fix = guess === undefined ? 'Run `heddle list servers` to see their names.' : `Did you mean ${guess}?`;
-  throw new HeddleError('NAME_UNKNOWN', `No server is named ${first}.`, { fix });
+  throw unknownServer(first, names);
 }

@@ -2,7 +2,8 @@ import { requireRole } from '../../core/call/caller.ts';
 import { vaultPrincipal } from '../../core/call/vault-principal.ts';
 import type { Caller } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
-import { closest } from '../../core/text/did-you-mean.ts';
+import { unknownServer } from '../../core/records/unknown-server.ts';
+import { isLoopbackHost } from '../../core/text/loopback-host.ts';
 import type { SignIns } from '../../heddle.ts';
 import type { Store } from '../../store/store.ts';
 import { SHARED_PRINCIPAL } from '../../store/token-vault.ts';
@@ -39,7 +40,11 @@ export function signIns({ active, store, auth, serverVisible, onCredential }: Si
   /** Finds the server and the owner of its credentials. Throws before any request is sent. */
   function targetFor(by: Caller, name: string): SignInTarget {
     const config = active().configs.get(name);
-    if (!config || !serverVisible(by, name)) throw unknownServer(name, serversFor(by));
+    if (!config || !serverVisible(by, name))
+      throw unknownServer(
+        name,
+        serversFor(by).map((server) => server.name),
+      );
     const error = whyNotConnectable(config);
     if (error) throw error;
     const { entry } = config;
@@ -98,16 +103,6 @@ export function signIns({ active, store, auth, serverVisible, onCredential }: Si
   };
 }
 
-function unknownServer(name: string, servers: readonly SignInServer[]): HeddleError {
-  const meant = closest(
-    name,
-    servers.map((server) => server.name),
-  );
-  return new HeddleError('NAME_UNKNOWN', `No server is named ${name}.`, {
-    fix: meant === undefined ? 'Run `heddle list servers` to see their names.' : `Did you mean ${meant}?`,
-  });
-}
-
 function noSignIn(name: string, entry: object | undefined): HeddleError {
   const has = (field: string) => entry !== undefined && field in entry;
   const reason = has('headersHelper')
@@ -131,12 +126,10 @@ function requirePerson({ server, oauth }: SignInTarget): void {
   });
 }
 
-const LOOPBACK_HOSTS = new Set(['127.0.0.1', 'localhost', '[::1]']);
-
 /** Throws INPUT_INVALID unless a code is sent to https or to this machine. */
 function requireRedirect(uri: string): void {
   const url = URL.parse(uri);
-  const isLoopback = url?.protocol === 'http:' && LOOPBACK_HOSTS.has(url.hostname);
+  const isLoopback = url?.protocol === 'http:' && isLoopbackHost(url.hostname);
   if (url && url.hash === '' && (url.protocol === 'https:' || isLoopback)) return;
   throw new HeddleError('INPUT_INVALID', 'The redirect URI has to be an https URL, or http on this machine.', {
     fix: 'Use for example http://127.0.0.1:4000/callback.',

@@ -1,3 +1,4 @@
+import { isLoopbackHost } from '../../core/text/loopback-host.ts';
 import type { RequestHead } from '../http-request.ts';
 
 export interface HostRules {
@@ -7,8 +8,6 @@ export interface HostRules {
   /** The address at which browsers reach the gateway: its host and origin are accepted too. */
   readonly publicAddress?: () => string | undefined;
 }
-
-const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /**
  * Returns a check of the Host and Origin headers, whose result is the reason for a refusal.
@@ -22,7 +21,7 @@ export function hostChecker(rules: HostRules): (request: RequestHead) => string 
   };
   const isServed = (host: string) => {
     const name = host.replace(/:\d+$/, '');
-    if (LOOPBACK.has(name) || host === publicAddress()?.host) return true;
+    if (isLoopbackHost(name) || host === publicAddress()?.host) return true;
     return allowedHosts.some((allowed) => [host, name].includes(allowed.toLowerCase()));
   };
   // The last accepted host: clients mostly send the same one.

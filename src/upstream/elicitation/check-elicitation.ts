@@ -1,11 +1,11 @@
 import { readForm } from '../../core/call/form.ts';
 import type { Json, JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
+import { isLoopbackHost } from '../../core/text/loopback-host.ts';
 import { secretInMessage, secretWord } from './secret-field.ts';
 
 const MAX_MESSAGE_CHARS = 10_000;
 const MAX_URL_CHARS = 8192;
-const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /** Returns why an elicitation must not reach the user; undefined when it may. */
 export function findElicitationProblem({
@@ -52,6 +52,6 @@ function problemOfUrl(url: unknown): string | undefined {
   if (typeof url !== 'string' || url.length > MAX_URL_CHARS || !URL.canParse(url)) return 'it has no usable URL';
   const { protocol, hostname, username, password } = new URL(url);
   if (username !== '' || password !== '') return 'its URL carries a user name'; // `https://bank.com@evil.com` looks like another host.
-  const isSafe = protocol === 'https:' || (protocol === 'http:' && LOOPBACK.has(hostname));
+  const isSafe = protocol === 'https:' || (protocol === 'http:' && isLoopbackHost(hostname));
   return isSafe ? undefined : 'its URL has to begin with https://';
 }
