@@ -1,6 +1,6 @@
 import type { Config } from './config/config.ts';
 import type { Settings } from './config/schema/schema.ts';
-import type { Caller, Handler, JsonObject, Target, TargetKind } from './core/call.ts';
+import type { Caller, Effect, Handler, JsonObject, Target, TargetKind } from './core/call.ts';
 import type { ApiKey } from './core/records/api-key.ts';
 import type { Approval, ApprovalStatus, StandingApproval, StandingWish } from './core/records/approval.ts';
 import type { ApprovalCount } from './core/records/approval-count.ts';
@@ -10,7 +10,7 @@ import type { Finding } from './core/records/finding.ts';
 import type { Category, Features, Hit, Page } from './core/records/listing.ts';
 import type { MetricsRow } from './core/records/metrics.ts';
 import type { NotificationFilter, NotificationHandler } from './core/records/notification.ts';
-import type { EntryPermission, PolicyCheck, Simulation } from './core/records/policy.ts';
+import type { EntryPermission, OverridingRule, PolicyCheck, Simulation } from './core/records/policy.ts';
 import type { Change, ServerStatus } from './core/records/server-status.ts';
 import type {
   BegunSignIn,
@@ -63,6 +63,7 @@ export interface Heddle {
     unregister(by: Caller, name: string): Promise<void>;
   };
   readonly access: Access;
+  readonly policy: Pick<PolicyApi, 'permissions' | 'overriding'>;
   readonly signIns: SignIns;
   readonly browserSignIns: BrowserSignIns;
   readonly traces: {
@@ -236,6 +237,8 @@ export interface PolicyApi {
   permissions(by: Caller, subject: PolicySubject): Promise<readonly EntryPermission[]>;
   /** Decides on a call without making it, and shows the verdict of each rule. */
   check(by: Caller, call: CheckedCall): Promise<PolicyCheck>;
+  /** Returns the stronger rule by which a new rule of `permissions` would never have an effect. Starts no server. */
+  overriding(by: Caller, rule: NewRule): Promise<OverridingRule | undefined>;
   /** Decides on each recorded call by the current and by the candidate rules. */
   simulate(by: Caller, options: SimulateOptions): Promise<Simulation>;
 }
@@ -244,6 +247,15 @@ export interface PolicyApi {
 export interface PolicySubject {
   readonly caller?: string;
   readonly profile?: string;
+}
+
+/** A rule of `permissions` that is not written yet. */
+export interface NewRule {
+  readonly effect: Effect;
+  /** A public name, `mcp__server`, `mcp__server__*` or a URI. */
+  readonly pattern: string;
+  /** The lists from which writing the rule removes the same pattern. */
+  readonly leaves: readonly Effect[];
 }
 
 export interface CheckedCall {

@@ -28,6 +28,7 @@ import { administration } from './administration.ts';
 import { browse, LIST_WAIT_MS } from './browse.ts';
 import { changesFor } from './change-publishers.ts';
 import type { Environment, HeddleOptions } from './heddle-options.ts';
+import { policyApi } from './policy/policy-api.ts';
 import { profileNames } from './profile-names.ts';
 import type { RegisteredServers } from './registered-servers.ts';
 import { browserSignIns } from './sign-in/browser-sign-ins.ts';
@@ -103,6 +104,7 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
     access: access({ store, config: () => active().config, clock: wallClock }),
     signIns: signIns({ ...parts, serverVisible: view.serverVisible, onCredential: servers.credentialChanged }),
     servers: administration({ ...parts, clock: wallClock, audit: store.audit, policy: () => active().policy }),
+    policy: policyApi({ keys: store.keys, settings: () => active().config.settings, catalog, active }),
     async approvalCounts(by) {
       const { countApprovals } = await import('./approval-counts.ts');
       return countApprovals(parts, by);

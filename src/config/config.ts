@@ -118,6 +118,8 @@ export interface Config {
   /** The origin of each value, by dotted key (`gateway.port`, `mcpServers.github.env.TOKEN`). A missing key is a default. */
   readonly origins: ReadonlyMap<string, ValueOrigin>;
   readonly problems: readonly Problem[];
+  /** The managed setting by which only the organisation may allow calls; absent on other machines. */
+  readonly exclusive?: SourceLocation;
   /**
    * Resolves to true if a cached remote document has changed; loading again then gives another configuration. Cached
    * documents are used at once and fetched again in the background. Settles at the latest after the fetch timeout.

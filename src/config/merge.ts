@@ -61,6 +61,7 @@ export function mergeConfig(sources: Sources): Config {
       ...servers.problems,
     ].filter(isFirst()),
     refreshed,
+    ...(managed.exclusive && { exclusive: managed.exclusive }),
   };
 }
 

@@ -20,7 +20,8 @@ type Covered = Pick<PermissionRule, 'effect' | 'rule'>;
 /** Lists the permission rules in force: the global ones, those of server entries and those of profiles. */
 export async function rulesInForce(config: Config): Promise<readonly PermissionRule[]> {
   const global = await Promise.all(RULE_EFFECTS.map((effect) => globalRulesOf(config, effect)));
-  return [...global.flat(), ...[...config.servers.values()].flatMap(serverRulesOf(config)), ...profileRulesOf(config)];
+  const ofServers = [...config.servers.values()].flatMap(serverRulesOf(config));
+  return [...global.flat(), ...ofServers, ...(await profileRulesOf(config))];
 }
 
 /** A rule that several files have is listed once per file: each of them has to drop it. */
@@ -73,13 +74,28 @@ function coveredBy(field: string, value: Json): Covered {
   };
 }
 
-function profileRulesOf({ settings, origins }: Config): readonly PermissionRule[] {
-  const { scope = 'default', at } = origins.get('profiles') ?? {};
-  return Object.entries(settings.profiles).flatMap(([name, { permissions }]) =>
-    RULE_EFFECTS.flatMap((effect) =>
-      permissions[effect].map((rule) => {
-        return { effect, rule, key: `profiles.${name}.permissions.${effect}`, scope, ...at };
-      }),
-    ),
+/** Lists the rules of profiles. The first file that has a profile gives the whole of it. */
+async function profileRulesOf({ settings, origins }: Config): Promise<readonly PermissionRule[]> {
+  const origin = origins.get('profiles');
+  const files = origin === undefined ? [] : [origin, ...origin.shadowed];
+  const wanted = Object.entries(settings.profiles).flatMap(([name, { permissions }]) =>
+    RULE_EFFECTS.map((effect) => ({
+      path: ['profiles', name, 'permissions', effect],
+      effect,
+      list: permissions[effect],
+    })),
   );
+  const found = await Promise.all(
+    wanted.map(async ({ path, effect, list }) => {
+      const key = path.join('.');
+      const { scope = 'default', at } = origin ?? {};
+      if (list.length === 0) return [];
+      const written = await Promise.all(files.map((file) => writtenAt(file, path)));
+      return list.map((rule): PermissionRule => {
+        const file = written.find(({ items }) => items.has(rule));
+        return { effect, rule, key, scope: file?.scope ?? scope, ...(file?.items.get(rule) ?? at) };
+      });
+    }),
+  );
+  return found.flat();
 }

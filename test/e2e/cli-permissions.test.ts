@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { verifies } from '../requirements.ts';
@@ -26,27 +26,29 @@ verifies('L1', 'the command that `doctor` suggests allows all tools of a server,
   expect((await heddle(['doctor', 'browser'])).stdout).not.toContain('ask for approval');
 });
 
-verifies('G2', 'lists the rules in force with their files and lines', async () => {
+verifies('G2', '`permissions rules` lists the rules in force with their files and lines', async () => {
   const more = {
     permissions: { ask: ['mcp__browser__type', 'mcp__browser__close'] },
     profiles: { support: { permissions: { deny: ['mcp__browser__click'] } } },
   };
   const { heddle, folder } = risky(more);
   await heddle(['permissions', 'allow', 'mcp__browser']);
-  const { stdout, stderr } = await heddle(['permissions']);
+  const { stdout, stderr } = await heddle(['permissions', 'rules']);
   const file = join(folder, 'heddle.json');
-  const lineOf = (text: string) =>
-    readFileSync(file, 'utf8')
-      .split('\n')
-      .findIndex((line) => line.includes(text)) + 1;
+  const line = lineOf(file);
   expect(stdout).toMatch(
-    new RegExp(`^ask +mcp__browser__close +permissions.ask +project ${file}:${lineOf('__close')}$`, 'm'),
+    new RegExp(`^ask +mcp__browser__close +permissions.ask +project ${file}:${line('__close')}$`, 'm'),
   );
   expect(stdout).toMatch(/^allow +mcp__browser +permissions.allow +user .*heddle.json:\d+$/m);
-  expect(stdout).toMatch(/^deny +mcp__browser__click +profiles.support.permissions.deny +project /m);
+  expect(stdout).toMatch(
+    new RegExp(
+      `^deny +mcp__browser__click +profiles.support.permissions.deny +project ${file}:${line('__click')}$`,
+      'm',
+    ),
+  );
   expect(stderr).toContain('mode guarded decides');
 
-  const json = JSON.parse((await heddle(['permissions', '--json'])).stdout);
+  const json = JSON.parse((await heddle(['permissions', 'rules', '--json'])).stdout);
   expect(json).toMatchObject({ mode: 'guarded' });
   expect(json.rules).toContainEqual(
     expect.objectContaining({
@@ -54,9 +56,83 @@ verifies('G2', 'lists the rules in force with their files and lines', async () =
       rule: 'mcp__browser__type',
       scope: 'project',
       file,
-      line: lineOf('__type'),
+      line: line('__type'),
     }),
   );
+});
+
+const lineOf = (file: string) => {
+  const lines = readFileSync(file, 'utf8').split('\n');
+  return (text: string) => lines.findIndex((line) => line.includes(text)) + 1;
+};
+
+verifies('G2', '`permissions` prints tool, effect, rule, file and line for a caller and its profile', async () => {
+  const more = {
+    permissions: { deny: ['mcp__browser__close'] },
+    profiles: { support: { permissions: { ask: ['mcp__browser__type'] } } },
+    gateway: { apiKeys: [{ name: 'ci', sha256: 'a'.repeat(64), profile: 'support' }] },
+  };
+  const { heddle, folder } = risky(more);
+  await heddle(['list', 'tools']);
+  const file = join(folder, 'heddle.json');
+  const line = lineOf(file);
+  const own = (await heddle(['permissions'])).stdout;
+  expect(own).toMatch(
+    new RegExp(`^mcp__browser__close +deny +permissions.deny: mcp__browser__close +${file} +${line('__close')}$`, 'm'),
+  );
+  expect(own).toMatch(/^mcp__browser__click +ask +mode guarded +- +-$/m);
+
+  const { stdout } = await heddle(['permissions', '--caller', 'key:ci', '--json']);
+  const { permissions } = JSON.parse(stdout);
+  expect(permissions).toContainEqual(
+    expect.objectContaining({
+      name: 'mcp__browser__type',
+      effect: 'ask',
+      rule: 'profiles.support.permissions.ask: mcp__browser__type',
+      at: { file, line: line('__type') },
+    }),
+  );
+  expect(await heddle(['permissions', '--caller', 'key:cj'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('There is no caller key:cj.\n  fix: Did you mean key:ci?'),
+  });
+  expect((await heddle(['permissions', '--profile', 'suport'])).stderr).toContain('Did you mean support?');
+});
+
+verifies('G2', 'does not write a rule that a stronger one overrides, and names that rule', async () => {
+  const { heddle, folder, home } = risky({ permissions: { deny: ['mcp__browser'], ask: ['mcp__mail__send'] } });
+  const file = join(folder, 'heddle.json');
+  const line = lineOf(file);
+  const refused = await heddle(['permissions', 'allow', 'mcp__browser__click']);
+  expect(refused).toMatchObject({ code: 3, stdout: '' });
+  expect(refused.stderr).toContain(
+    `allow mcp__browser__click was not written, because it would have no effect: permissions.deny: mcp__browser (${file}:${line('"mcp__browser"')}) is stronger.`,
+  );
+  expect(refused.stderr).toContain('fix: Remove that first: `heddle permissions forget mcp__browser`.');
+  expect((await heddle(['permissions', 'ask', 'mcp__browser'])).code).toBe(3);
+  expect((await heddle(['permissions', 'allow', 'mcp__mail__send'])).stderr).toContain(
+    'permissions.ask: mcp__mail__send',
+  );
+  expect(existsSync(join(home, 'heddle.json'))).toBe(false);
+
+  // The list of the same file loses the rule, so it is not stronger.
+  expect((await heddle(['permissions', 'allow', 'mcp__browser', '--scope', 'project'])).code).toBe(0);
+  expect((await heddle(['permissions', 'ask', 'mcp__filesystem__read_file'])).stderr).toContain('built-in is stronger');
+});
+
+verifies('G2', '`permissions mode` sets the mode, unless a file of higher precedence does', async () => {
+  const { heddle, folder, home } = risky();
+  expect(await heddle(['permissions', 'mode', 'open'])).toMatchObject({
+    code: 0,
+    stdout: `Set mode open in ${join(home, 'heddle.json')} (user).\n`,
+  });
+  expect(await heddle(['call', 'browser.click'])).toMatchObject({ code: 0 });
+  expect((await heddle(['permissions', 'mode', 'strict', '--scope', 'project'])).code).toBe(0);
+  expect(JSON.parse(readFileSync(join(folder, 'heddle.json'), 'utf8'))).toMatchObject({ mode: 'strict' });
+  const refused = await heddle(['permissions', 'mode', 'guarded']);
+  expect(refused.code).toBe(3);
+  expect(refused.stderr).toContain(`\`mode\` in ${join(folder, 'heddle.json')}:`);
+  expect((await heddle(['permissions', 'mode', 'strct'])).stderr).toContain('Did you mean strict?');
 });
 
 it('writes into the file of a scope, keeps its comments, and needs no new trust', async () => {
@@ -70,7 +146,7 @@ it('writes into the file of a scope, keeps its comments, and needs no new trust'
   expect((await heddle(['permissions', 'allow', 'mcp__browser', '--scope', 'project'])).code).toBe(0);
   expect(readFileSync(file, 'utf8')).toContain('{ // ours\n');
   expect(await heddle(['call', 'browser.click'])).toMatchObject({ code: 0, stderr: '' });
-  expect((await heddle(['permissions', 'remove', 'mcp__browser'])).stdout).toBe(
+  expect((await heddle(['permissions', 'forget', 'mcp__browser'])).stdout).toBe(
     `Removed mcp__browser from ${file} (project).\n`,
   );
   expect((await heddle(['call', 'browser.click'])).code).toBe(6);
@@ -82,7 +158,10 @@ verifies('C11', 'a rule that allows does not make the other settings of an untru
   const { code, stderr } = await heddle(['permissions', 'allow', 'mcp__browser', '--scope', 'project']);
   expect(code).toBe(0);
   expect(stderr).toContain('are untrusted, so its rules that allow are not in force. Run `heddle trust`.');
-  expect(JSON.parse((await heddle(['permissions', '--json'])).stdout)).toMatchObject({ mode: 'guarded', rules: [] });
+  expect(JSON.parse((await heddle(['permissions', 'rules', '--json'])).stdout)).toMatchObject({
+    mode: 'guarded',
+    rules: [],
+  });
 });
 
 it('edits the file of --config, and suggests the command for that file', async () => {
@@ -111,7 +190,7 @@ it.each([
   [['deny', 'mcp__browsr'], 0, 'The rule mcp__browsr matches no server that is configured. Did you mean mcp__browser?'],
   [['ask', 'mcp__browser__clik'], 0, 'matches no tool of browser that is known. Did you mean mcp__browser__click?'],
   [['deny', 'file:///etc/passwd'], 0, ''],
-  [['remove', 'mcp__browser'], 2, 'There is no rule mcp__browser.'],
+  [['forget', 'mcp__browser'], 2, 'There is no rule mcp__browser.'],
   [['alow', 'mcp__browser'], 2, 'Did you mean `heddle permissions allow`?'],
   [['deny'], 2, 'No rule was given.'],
 ])('`permissions %s` exits with %i and says %j', async (words, code, says) => {

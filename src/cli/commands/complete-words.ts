@@ -100,7 +100,8 @@ const POSITIONALS: Readonly<Record<string, Positional>> = {
   import: host,
   export: host,
   connect: firstOf(...HOST_NAMES),
-  permissions: ({ before: [verb] }) => (verb === undefined ? ['allow', 'ask', 'deny', 'remove'] : ruleNames()),
+  permissions: ({ before: [verb] }) =>
+    verb === undefined ? PERMISSION_VERBS : verb === 'mode' ? ['guarded', 'strict', 'open'] : ruleNames(),
   config: firstOf('explain', 'schema', 'path'),
   auth: ({ before: [verb, ...others] }) =>
     verb === undefined ? AUTH_VERBS : others.length > 0 || verb === 'rekey' ? [] : serverNames(),
@@ -110,6 +111,7 @@ const POSITIONALS: Readonly<Record<string, Positional>> = {
   add: () => FILES,
 };
 
+const PERMISSION_VERBS = ['allow', 'ask', 'deny', 'forget', 'mode', 'rules'];
 const AUTH_VERBS = ['login', 'logout', 'status', 'rekey'];
 const ALL_KINDS: readonly TargetKind[] = ['tool', 'prompt', 'resource'];
 

@@ -1,4 +1,5 @@
 import { getNodeValue } from 'jsonc-parser';
+import type { Json } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import { editBody, textBody } from './edit-servers.ts';
 import { objectAt, withItem, withMember, withoutItem } from './edit-text.ts';
@@ -21,6 +22,10 @@ export function withoutRule(text: string, rule: string, keep?: RuleEffect): stri
     listed.reduce((edited, effect) => withoutItem(edited, ['permissions', effect], rule), body),
   );
 }
+
+/** Sets one member of the file's object. Comments and layout stay. */
+export const withSetting = (text: string, name: string, value: Json): string =>
+  editBody(text, (body) => withMember(body, [], { name, value }));
 
 /** Returns the rules of a file as they are written, by effect. */
 export function writtenRules(text: string): Readonly<Record<RuleEffect, readonly string[]>> {

@@ -19,6 +19,14 @@ export interface EntryPermission {
   readonly depends?: readonly string[];
 }
 
+/** A rule that wins over another one. */
+export interface OverridingRule {
+  readonly effect: Effect;
+  readonly rule: string;
+  readonly reason: string;
+  readonly at?: RuleLocation;
+}
+
 /** The verdict of one rule on one call. */
 export interface RuleVerdict {
   readonly rule: string;
