@@ -1,6 +1,6 @@
 import type { Config } from './config/config.ts';
 import type { Settings } from './config/schema/schema.ts';
-import type { Caller, Effect, Handler, JsonObject, Target, TargetKind } from './core/call.ts';
+import type { Caller, Handler, JsonObject, Target, TargetKind } from './core/call.ts';
 import type { ApiKey } from './core/records/api-key.ts';
 import type { Approval, ApprovalStatus, StandingApproval, StandingWish } from './core/records/approval.ts';
 import type { ApprovalCount } from './core/records/approval-count.ts';
@@ -10,7 +10,16 @@ import type { Finding } from './core/records/finding.ts';
 import type { Category, Features, Hit, Page } from './core/records/listing.ts';
 import type { MetricsRow } from './core/records/metrics.ts';
 import type { NotificationFilter, NotificationHandler } from './core/records/notification.ts';
-import type { EntryPermission, OverridingRule, PolicyCheck, Simulation } from './core/records/policy.ts';
+import type {
+  CheckedCall,
+  EntryPermission,
+  NewRule,
+  OverridingRule,
+  PolicyCheck,
+  PolicySubject,
+  SimulateOptions,
+  Simulation,
+} from './core/records/policy.ts';
 import type { Change, ServerStatus } from './core/records/server-status.ts';
 import type {
   BegunSignIn,
@@ -241,36 +250,6 @@ export interface PolicyApi {
   overriding(by: Caller, rule: NewRule): Promise<OverridingRule | undefined>;
   /** Decides on each recorded call by the current and by the candidate rules. */
   simulate(by: Caller, options: SimulateOptions): Promise<Simulation>;
-}
-
-/** The caller whose permissions are shown: an id such as `key:ci`, whose roles are looked up, and a profile. */
-export interface PolicySubject {
-  readonly caller?: string;
-  readonly profile?: string;
-}
-
-/** A rule of `permissions` that is not written yet. */
-export interface NewRule {
-  readonly effect: Effect;
-  /** A public name, `mcp__server`, `mcp__server__*` or a URI. */
-  readonly pattern: string;
-  /** The lists from which writing the rule removes the same pattern. */
-  readonly leaves: readonly Effect[];
-}
-
-export interface CheckedCall {
-  readonly name: string;
-  readonly input: JsonObject;
-  readonly as?: PolicySubject;
-  readonly signal: AbortSignal;
-}
-
-export interface SimulateOptions {
-  /** The file with the candidate rules. */
-  readonly candidate: string;
-  readonly since: number;
-  readonly signal: AbortSignal;
-  readonly onProgress?: (calls: number) => void;
 }
 
 /** The audit log. Requires `owner` or `auditor`; `prune` requires `owner`. Reads run in a thread of their own. */

@@ -1,8 +1,7 @@
 import { listAllTargets } from '../../catalog/list.ts';
 import type { LiveCatalog } from '../../catalog/live-catalog.ts';
 import type { Caller } from '../../core/call.ts';
-import type { EntryPermission } from '../../core/records/policy.ts';
-import type { PolicySubject } from '../../heddle.ts';
+import type { EntryPermission, PolicySubject } from '../../core/records/policy.ts';
 import type { ActiveConfig } from '../active-config.ts';
 import { ruleLocations } from './rule-locations.ts';
 import { OVERSEERS, type SubjectOptions, subjectCaller } from './subject-caller.ts';

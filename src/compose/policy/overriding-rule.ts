@@ -2,9 +2,8 @@ import type { Catalog } from '../../catalog/catalog.ts';
 import { listAllTargets } from '../../catalog/list.ts';
 import { requireRole } from '../../core/call/caller.ts';
 import type { Caller, Effect, Target } from '../../core/call.ts';
-import type { OverridingRule } from '../../core/records/policy.ts';
+import type { NewRule, OverridingRule } from '../../core/records/policy.ts';
 import { decider, type Policy } from '../../govern/decide.ts';
-import type { NewRule } from '../../heddle.ts';
 import type { PermissionOptions } from './entry-permissions.ts';
 import { ruleLocations } from './rule-locations.ts';
 

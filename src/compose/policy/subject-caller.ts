@@ -2,8 +2,8 @@ import type { Settings } from '../../config/schema/schema.ts';
 import { requireRole } from '../../core/call/caller.ts';
 import type { Caller, Role } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
+import type { PolicySubject } from '../../core/records/policy.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
-import type { PolicySubject } from '../../heddle.ts';
 import type { ApiKeyBook } from '../../store/api-key-book.ts';
 
 export interface SubjectOptions {

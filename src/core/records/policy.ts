@@ -1,4 +1,4 @@
-import type { Effect, TargetKind } from '../call.ts';
+import type { Effect, JsonObject, TargetKind } from '../call.ts';
 import type { ApprovalStage } from './approval.ts';
 
 /** A place in a configuration or policy file. */
@@ -77,4 +77,34 @@ export interface Simulation {
   readonly changed: readonly ChangedCall[];
   /** By reason: the number of undecidable calls. */
   readonly undecidableBy: Readonly<Record<string, number>>;
+}
+
+/** The caller whose permissions are shown: an id such as `key:ci`, whose roles are looked up, and a profile. */
+export interface PolicySubject {
+  readonly caller?: string;
+  readonly profile?: string;
+}
+
+/** A rule of `permissions` that is not written yet. */
+export interface NewRule {
+  readonly effect: Effect;
+  /** A public name, `mcp__server`, `mcp__server__*` or a URI. */
+  readonly pattern: string;
+  /** The lists from which writing the rule removes the same pattern. */
+  readonly leaves: readonly Effect[];
+}
+
+export interface CheckedCall {
+  readonly name: string;
+  readonly input: JsonObject;
+  readonly as?: PolicySubject;
+  readonly signal: AbortSignal;
+}
+
+export interface SimulateOptions {
+  /** The file with the candidate rules. */
+  readonly candidate: string;
+  readonly since: number;
+  readonly signal: AbortSignal;
+  readonly onProgress?: (calls: number) => void;
 }
