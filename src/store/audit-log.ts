@@ -1,9 +1,13 @@
 import type { JsonObject } from '../core/call.ts';
+import type { AuditEntry, AuditHead, AuditSearch, AuditVerification } from '../core/records/audit-entry.ts';
 
-/** An audit record: the intent of a call (`intent`), or the end of an attempt (`outcome`). */
+/** `intent` opens a call or an administrative act, `outcome` ends it. Only Heddle itself writes a `checkpoint`. */
+export type AuditPhase = 'intent' | 'outcome' | 'checkpoint';
+
+/** An audit record: the intent of a call, the end of an attempt, or a checkpoint. */
 export interface AuditRecord {
   readonly callId: string;
-  readonly phase: 'intent' | 'outcome';
+  readonly phase: AuditPhase;
   readonly at: number;
   readonly caller: string;
   readonly via: string;
@@ -16,16 +20,30 @@ export interface AuditRecord {
 /** A value, or a function that makes it when the batch is written. Making many at once costs a fraction per call. */
 export type Later<T> = T | (() => T);
 
-/** An append-only log. Neither this interface nor the databases below it have update or delete. */
+/** An append-only log. Nothing updates a record; only `prune` removes any. */
 export interface AuditLog {
   /** Queues a record. It is written with the next durable record, or within 25 ms. A failed write is retried. */
   append(record: Later<AuditRecord>): void;
-  /** Settles when the record is committed. Rejects with AUDIT_UNAVAILABLE when that fails. */
-  appendDurably(record: Later<AuditRecord>): Promise<void>;
+  /** Settles with its place when the record is committed. Rejects with AUDIT_UNAVAILABLE when that fails. */
+  appendDurably(record: Later<AuditRecord>): Promise<AuditHead>;
   /** Newest first. */
   search(query: AuditQuery): Promise<readonly AuditRecord[]>;
-  /** Reads every hash chain from its start, and reports each broken link. */
-  verify(signal: AbortSignal): Promise<ChainReport>;
+  /** Reads matching records in batches. A thread reads the database, so that calls go on. */
+  read(query: AuditSearch, options: ReadOrder): AsyncIterable<readonly AuditEntry[]>;
+  /** Verifies every hash chain and checkpoint, or those of an export. A thread reads the database. */
+  verify(options: VerifyOptions): Promise<AuditVerification>;
+}
+
+export interface ReadOrder {
+  /** Default: `newest` first. */
+  readonly order?: 'newest' | 'written';
+  readonly signal: AbortSignal;
+}
+
+export interface VerifyOptions {
+  /** A head that was kept elsewhere. */
+  readonly head?: AuditHead;
+  readonly signal: AbortSignal;
 }
 
 export interface AuditQuery {
@@ -33,11 +51,4 @@ export interface AuditQuery {
   readonly caller?: string;
   readonly callId?: string;
   readonly limit: number;
-}
-
-export interface ChainReport {
-  readonly records: number;
-  readonly segments: number;
-  /** Segment and sequence of each record whose hash does not follow from the one before it. */
-  readonly broken: readonly { readonly segment: string; readonly sequence: number }[];
 }

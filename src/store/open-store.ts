@@ -2,10 +2,10 @@ import { dirname } from 'node:path';
 import { HeddleError } from '../core/errors.ts';
 import type { Clock } from '../core/time.ts';
 import { homeFolder } from '../files/home-folder.ts';
-import { verifyChains } from './audit/hash-chain.ts';
+import { newestIn, openAuditLog } from './audit/open-audit-log.ts';
 import { WriteQueue } from './audit/write-queue.ts';
 import type { Database } from './database.ts';
-import { chainReader, readTrace, searchAudit } from './queries/searches.ts';
+import { readTrace } from './queries/searches.ts';
 import { readStats } from './queries/stats.ts';
 import type { Keyring } from './secrets/secret-keychain.ts';
 import type { Store } from './store.ts';
@@ -34,7 +34,7 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
   const database = await openDatabase(location, place, clock).catch(async (cause) => {
     throw isFile(location) ? await fileUnavailable(location, cause) : failed(cause);
   });
-  const queue = new WriteQueue(database.write, clock);
+  const queue = new WriteQueue(database.write, clock, newestIn(database.statements));
   const read = async <T>(reading: Promise<T>): Promise<T> => {
     try {
       return await reading;
@@ -51,15 +51,7 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
 
   return {
     ...lazyVault((work) => read(loadVault().then(work))),
-    audit: {
-      append: (record) => queue.append(record),
-      appendDurably: (record) => queue.appendDurably(record),
-      search: (query) => read(database.queries().then((db) => searchAudit(db, query))),
-      async verify(signal) {
-        const readNext = chainReader(await read(database.queries()));
-        return verifyChains((after) => read(readNext(after)), signal);
-      },
-    },
+    audit: openAuditLog({ database, queue, guard: read }),
     traces: {
       append: (span) => queue.appendSpan(span),
       get: (traceId) => read(database.queries().then((db) => readTrace(db, traceId))),

@@ -1,10 +1,11 @@
 import { ROLES } from '../core/call/caller.ts';
 import type { JsonObject, Role } from '../core/call.ts';
 import type { StoredApiKey } from '../core/records/api-key.ts';
+import type { AuditEntry } from '../core/records/audit-entry.ts';
 import type { AuditRecord } from './audit-log.ts';
 import type { SavedMetrics } from './metrics-book.ts';
 import type { CachedServer } from './server-book.ts';
-import type { ApiKeyRow, AuditRow, MetricsBookRow, ServerRow, SpanRow } from './tables.ts';
+import type { ApiKeyRow, AuditRow, MetricsBookRow, SealedRow, ServerRow, SpanRow } from './tables.ts';
 import type { Span } from './trace-log.ts';
 
 /** Converts a record to a row that every database stores and returns unchanged. */
@@ -30,6 +31,12 @@ export function fromAuditRow(row: AuditRow): AuditRecord {
     name: row.name,
     detail: toObject(row.detail),
   };
+}
+
+/** Converts a row with its place in the chain. */
+export function toAuditEntry(row: SealedRow): AuditEntry {
+  const { segment, sequence, hash, link } = row;
+  return { segment, sequence, hash, ...(link !== null && { link }), ...fromAuditRow(row) };
 }
 
 export function toSpanRow(span: Span): SpanRow {

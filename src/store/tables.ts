@@ -1,9 +1,10 @@
 import type { ColumnType } from 'kysely';
+import type { AuditPhase } from './audit-log.ts';
 
 /** A stored audit record. `detail` is the JSON text that was hashed. */
 export interface AuditRow {
   readonly call_id: string;
-  readonly phase: 'intent' | 'outcome';
+  readonly phase: AuditPhase;
   readonly at: number;
   readonly caller: string;
   readonly via: string;
@@ -16,6 +17,8 @@ export interface SealedRow extends AuditRow {
   readonly segment: string;
   readonly sequence: number;
   readonly hash: string;
+  /** For the first record of a segment: the newest record that its writer found. */
+  readonly link: string | null;
 }
 
 export interface SpanRow {

@@ -42,7 +42,7 @@ function recordsContract(bench: Bench): void {
     const { audit } = bench.store;
     await audit.appendDurably(recordOf({ name: 'half \ud800 nul \u0000', at: Number.NaN }));
     expect(await audit.search({ limit: 1 })).toMatchObject([{ name: 'half \ufffd nul \ufffd', at: 0 }]);
-    expect((await audit.verify(FOREVER)).broken).toEqual([]);
+    expect((await audit.verify({ signal: FOREVER })).faults).toEqual([]);
   });
 
   verifies('G11', 'commits a durable record before it settles', async () => {
@@ -65,7 +65,11 @@ function turnsContract(bench: Bench): void {
   it('writes more records in one turn than a statement may have parameters', async () => {
     for (let number = 0; number < 12_000; number += 1) bench.store.audit.append(recordOf());
     await bench.store.audit.appendDurably(recordOf());
-    expect(await bench.store.audit.verify(FOREVER)).toEqual({ records: 12_001, segments: 1, broken: [] });
+    expect(await bench.store.audit.verify({ signal: FOREVER })).toMatchObject({
+      records: 12_001,
+      segments: 1,
+      faults: [],
+    });
   });
 
   it('writes queued records on close, and refuses durable ones after it', async () => {
@@ -87,25 +91,37 @@ function chainsContract(bench: Bench): void {
   verifies('G11', 'keeps a chain intact over several turns', async () => {
     await writeFive(bench.store);
     await writeFive(bench.store);
-    expect(await bench.store.audit.verify(FOREVER)).toEqual({ records: 10, segments: 1, broken: [] });
+    expect(await bench.store.audit.verify({ signal: FOREVER })).toMatchObject({ records: 10, segments: 1, faults: [] });
   });
 
-  const tampering: readonly [what: string, sql: string, broken: readonly number[]][] = [
-    ['changed name', "UPDATE audit SET name = 'harmless' WHERE sequence = 3", [3]],
-    ['changed detail', `UPDATE audit SET detail = '{"outcome": "ok"}' WHERE sequence = 3`, [3]],
-    ['word moved to the next column', "UPDATE audit SET caller = '', via = caller || via WHERE sequence = 3", [3]],
-    ['forged hash', `UPDATE audit SET hash = '${'0'.repeat(64)}' WHERE sequence = 3`, [3, 4]],
-    ['removed record', 'DELETE FROM audit WHERE sequence = 3', [4]],
-    ['removed beginning', 'DELETE FROM audit WHERE sequence = 1', [2]],
-    ['renumbered record', 'UPDATE audit SET sequence = 9 WHERE sequence = 2', [9]],
-    ['repeated record', `INSERT INTO audit (${COLUMNS}) SELECT ${COLUMNS} FROM audit WHERE sequence = 2`, [2]],
+  const tampering: readonly [
+    what: string,
+    sql: string,
+    found: readonly (readonly [kind: string, sequence: number])[],
+  ][] = [
+    ['changed name', "UPDATE audit SET name = 'harmless' WHERE sequence = 3", [['changed', 3]]],
+    ['changed detail', `UPDATE audit SET detail = '{"outcome": "ok"}' WHERE sequence = 3`, [['changed', 3]]],
+    [
+      'word moved to the next column',
+      "UPDATE audit SET caller = '', via = caller || via WHERE sequence = 3",
+      [['changed', 3]],
+    ],
+    ['forged hash', `UPDATE audit SET hash = '${'0'.repeat(64)}' WHERE sequence = 3`, [['changed', 3]]],
+    ['removed record', 'DELETE FROM audit WHERE sequence = 3', [['removed', 3]]],
+    ['removed beginning', 'DELETE FROM audit WHERE sequence = 1', [['removed', 1]]],
+    ['renumbered record', 'UPDATE audit SET sequence = 9 WHERE sequence = 2', [['changed', 2]]],
+    [
+      'repeated record',
+      `INSERT INTO audit (${COLUMNS}) SELECT ${COLUMNS} FROM audit WHERE sequence = 2`,
+      [['inserted', 2]],
+    ],
   ];
-  for (const [what, sql, broken] of tampering) {
+  for (const [what, sql, found] of tampering) {
     verifies('G11', `finds a ${what}`, async () => {
       await writeFive(bench.store);
       await bench.database.run(sql);
-      const report = await bench.store.audit.verify(FOREVER);
-      expect(report.broken.map(({ sequence }) => sequence)).toEqual(broken);
+      const { faults } = await bench.store.audit.verify({ signal: FOREVER });
+      expect(faults.map(({ kind, sequence }) => [kind, sequence])).toEqual(found);
     });
   }
 
@@ -118,13 +134,13 @@ function chainsContract(bench: Bench): void {
   verifies('G11', 'gives each of two writers of one database its own chain', async () => {
     const other = await openStore({ location: bench.database.location });
     await Promise.all([writeFive(bench.store), writeFive(other)]);
-    expect(await other.audit.verify(FOREVER)).toEqual({ records: 10, segments: 2, broken: [] });
+    expect(await other.audit.verify({ signal: FOREVER })).toMatchObject({ records: 10, segments: 2, faults: [] });
     await other.close();
   });
 
   it('stops verifying when the signal aborts', async () => {
     await writeFive(bench.store);
-    await expect(bench.store.audit.verify(AbortSignal.abort())).rejects.toThrow(/aborted/);
+    await expect(bench.store.audit.verify({ signal: AbortSignal.abort() })).rejects.toThrow(/aborted/);
   });
 }
 
@@ -141,7 +157,7 @@ function failureContract(bench: Bench): void {
     await audit.appendDurably(recordOf({ name: 'after' }));
     const names = (await audit.search({ limit: 9 })).map(({ name }) => name);
     expect(names).toEqual(['after', 'kept', 'before']);
-    expect((await audit.verify(FOREVER)).broken).toEqual([]);
+    expect((await audit.verify({ signal: FOREVER })).faults).toEqual([]);
   });
 
   it('reports the number of lost records on close', async () => {

@@ -5,6 +5,8 @@ export interface AuditEntry {
   readonly segment: string;
   readonly sequence: number;
   readonly hash: string;
+  /** For the first record of a segment: the newest record that its writer found, as one line. */
+  readonly link?: string;
   readonly callId: string;
   readonly phase: string;
   readonly at: number;
@@ -22,9 +24,10 @@ export interface AuditSearch {
   readonly caller?: string;
   readonly name?: string;
   readonly phase?: string;
+  readonly via?: string;
   /** By dotted path in `detail`: the exact value as text. */
   readonly detail?: Readonly<Record<string, string>>;
-  /** Text anywhere in the record. */
+  /** Text anywhere in the record, in any case. */
   readonly text?: string;
   readonly limit?: number;
 }
@@ -38,7 +41,7 @@ export interface AuditHead {
 
 /** A fault that `audit verify` found, with its position. */
 export interface AuditFault {
-  readonly kind: 'changed' | 'removed' | 'inserted' | 'cut' | 'missing-segment' | 'checkpoint' | 'head';
+  readonly kind: 'changed' | 'removed' | 'inserted' | 'moved' | 'cut' | 'missing-segment' | 'checkpoint' | 'head';
   readonly segment: string;
   readonly sequence: number;
   readonly message: string;
@@ -50,5 +53,8 @@ export interface AuditVerification {
   readonly checkpoints: number;
   /** The first checkpoint after a prune, where the verification starts. */
   readonly from?: AuditHead;
+  /** The first faults, at most 1,000. */
   readonly faults: readonly AuditFault[];
+  /** The number of all faults. */
+  readonly faultCount: number;
 }

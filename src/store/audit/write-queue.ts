@@ -1,10 +1,11 @@
 import { HeddleError } from '../../core/errors.ts';
+import type { AuditHead } from '../../core/records/audit-entry.ts';
 import type { Clock } from '../../core/time.ts';
 import type { AuditRecord, Later } from '../audit-log.ts';
 import { toAuditRow, toSpanRow } from '../rows.ts';
 import type { AuditRow, SealedRow, SpanRow } from '../tables.ts';
 import type { Span } from '../trace-log.ts';
-import { sealRecord, startChain } from './hash-chain.ts';
+import { type ChainHead, sealRecord, startChain } from './hash-chain.ts';
 
 const KEPT_RECORDS = 10_000;
 const RETRY_MS = 1_000;
@@ -22,11 +23,14 @@ export interface QueuedBatch {
 /** Commits the whole batch or throws. The queue waits for it before it writes the next batch. */
 export type WriteBatch = (batch: QueuedBatch) => void | Promise<void>;
 
+/** Finds the newest audit record, to which a new segment is linked. */
+export type FindNewest = () => Promise<AuditHead | undefined>;
+
 interface Entry {
   /** The record until its row is made. */
   record: Later<AuditRecord> | undefined;
   row: AuditRow | undefined;
-  readonly waiting: { resolve(): void; reject(error: HeddleError): void } | undefined;
+  readonly waiting: { resolve(place: AuditHead): void; reject(error: HeddleError): void } | undefined;
 }
 
 /**
@@ -35,13 +39,15 @@ interface Entry {
  */
 export class WriteQueue {
   readonly #write: WriteBatch;
+  readonly #newest: FindNewest;
   readonly #clock: Clock;
   #entries: Entry[] = [];
   #spans: Later<Span>[] = [];
   #lost = 0;
   /** The number of durable records in the last batch. */
   #lastDurable = 0;
-  #head = startChain();
+  /** Undefined until the first batch, and after a failed one. */
+  #head: ChainHead | undefined;
   #running: Promise<void> | undefined;
   #scheduled: NodeJS.Immediate | undefined;
   #flushTimer: NodeJS.Timeout | undefined;
@@ -49,8 +55,9 @@ export class WriteQueue {
   #retry: NodeJS.Timeout | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(write: WriteBatch, clock: Clock) {
+  constructor(write: WriteBatch, clock: Clock, newest: FindNewest = async () => undefined) {
     this.#write = write;
+    this.#newest = newest;
     this.#clock = clock;
   }
 
@@ -59,9 +66,9 @@ export class WriteQueue {
     this.#flushLater();
   }
 
-  appendDurably(record: Later<AuditRecord>): Promise<void> {
+  appendDurably(record: Later<AuditRecord>): Promise<AuditHead> {
     if (this.#closing) return Promise.reject(auditUnavailable('The store is closed'));
-    const waiting = Promise.withResolvers<void>();
+    const waiting = Promise.withResolvers<AuditHead>();
     this.#entries.push({ record, row: undefined, waiting });
     this.#wake();
     return waiting.promise;
@@ -114,21 +121,26 @@ export class WriteQueue {
     const spans = this.#dueSpans();
     const lost = this.#lost;
     if (lost > 0) rows.unshift(lossOf(lost, this.#clock()));
-    const { sealed, head } = sealRecord(this.#head, rows);
+    let sealed: readonly SealedRow[];
     try {
+      this.#head ??= startChain(await this.#newest());
+      const next = sealRecord(this.#head, rows);
+      sealed = next.sealed;
       await this.#write({ records: sealed, spans });
+      this.#head = next.head;
     } catch (cause) {
       // The failed commit may have been applied, so its sequence numbers may be taken.
-      this.#head = startChain();
+      this.#head = undefined;
       return this.#keep(batch, cause);
     }
-    this.#head = head;
     this.#lost -= lost;
     this.#lastDurable = 0;
-    for (const { waiting } of batch) {
+    const first = sealed.length - batch.length;
+    for (let at = 0; at < batch.length; at += 1) {
+      const waiting = batch[at]?.waiting;
       if (!waiting) continue;
       this.#lastDurable++;
-      waiting.resolve();
+      waiting.resolve(sealed[first + at] as SealedRow);
     }
     return 0;
   }

@@ -181,4 +181,5 @@ export const MIGRATIONS: readonly Migration[] = [
        CONSTRAINT spending_key PRIMARY KEY (caller, period)
      )`,
   ],
+  [`ALTER TABLE ${SCHEMA}.audit ADD COLUMN link TEXT`],
 ];

@@ -11,6 +11,7 @@ const RECORD_COLUMNS: Columns<SealedRow> = [
   ['segment', 'text'],
   ['sequence', 'integer'],
   ['hash', 'text'],
+  ['link', 'text'],
   ['call_id', 'text'],
   ['phase', 'text'],
   ['at', 'double precision'],

@@ -1,11 +1,8 @@
 import type { Kysely } from 'kysely';
-import type { ReadChain } from '../audit/hash-chain.ts';
 import type { AuditQuery, AuditRecord } from '../audit-log.ts';
 import { fromAuditRow, fromSpanRow } from '../rows.ts';
 import type { Tables } from '../tables.ts';
 import type { Span } from '../trace-log.ts';
-
-const CHAIN_BATCH = 1_000;
 
 /** Finds audit records, newest first. */
 export async function searchAudit(db: Kysely<Tables>, query: AuditQuery): Promise<readonly AuditRecord[]> {
@@ -20,20 +17,6 @@ export async function searchAudit(db: Kysely<Tables>, query: AuditQuery): Promis
     .limit(limit)
     .execute();
   return rows.map(fromAuditRow);
-}
-
-/** Reads all chains in pages, in the order they were written, so that the log need not fit in memory. */
-export function chainReader(db: Kysely<Tables>): ReadChain {
-  return async (after) => {
-    const rows = await db
-      .selectFrom('audit')
-      .select(['id', 'segment', 'sequence', 'hash', 'call_id', 'phase', 'at', 'caller', 'via', 'name', 'detail'])
-      .where('id', '>', after)
-      .orderBy('id')
-      .limit(CHAIN_BATCH)
-      .execute();
-    return rows.map((row) => ({ ...row, id: Number(row.id) })); // The Postgres driver returns 64-bit integers as text.
-  };
 }
 
 /** Reads all spans of one trace, ordered by start. */

@@ -178,4 +178,5 @@ export const MIGRATIONS: readonly Migration[] = [
        PRIMARY KEY (caller, period)
      )`,
   ],
+  ['ALTER TABLE audit ADD COLUMN link TEXT'],
 ];

@@ -52,6 +52,7 @@ describe('a store in a SQLite file', () => {
     old.exec('DROP TABLE servers');
     old.exec('CREATE TABLE servers (server TEXT PRIMARY KEY, signature TEXT, era TEXT, tools TEXT, at REAL)');
     old.exec('ALTER TABLE spans DROP COLUMN server');
+    old.exec('ALTER TABLE audit DROP COLUMN link');
     const tables = old.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
     const later = tables.filter(({ name }) => !['audit', 'spans', 'servers'].includes(String(name)));
     for (const { name } of later) old.exec(`DROP TABLE ${name}`);
@@ -74,10 +75,10 @@ describe('a store in a SQLite file', () => {
     );
     const settled = await killAfter(child, 20);
     const store = await openStore({ location: database.location });
-    const report = await store.audit.verify(new AbortController().signal);
+    const report = await store.audit.verify({ signal: new AbortController().signal });
     expect(settled).toBeGreaterThanOrEqual(20);
     expect(report.records).toBeGreaterThanOrEqual(settled);
-    expect(report.broken).toEqual([]);
+    expect(report.faults).toEqual([]);
     await store.close();
   });
 

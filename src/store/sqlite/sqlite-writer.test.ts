@@ -8,7 +8,7 @@ it('waits for the lock, but not after a failed wait', async () => {
   migrateSqlite(db, ':memory:');
   const write = sqliteWriter(db, 1_234);
   const lockWaitMs = () => db.prepare('PRAGMA busy_timeout').get()?.timeout;
-  const row = { segment: 's', sequence: 1, hash: 'h', call_id: 'c', phase: 'intent', at: 1 } as const;
+  const row = { segment: 's', sequence: 1, hash: 'h', link: null, call_id: 'c', phase: 'intent', at: 1 } as const;
   const batch = { records: [{ ...row, caller: 'a', via: 'cli', name: 'n', detail: '{}' }], spans: [] };
   await write(batch);
   expect(lockWaitMs()).toBe(1_234);

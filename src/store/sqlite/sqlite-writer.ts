@@ -4,8 +4,8 @@ import type { WriteBatch } from '../audit/write-queue.ts';
 /** Commits a batch with prepared statements in one transaction. */
 export function sqliteWriter(db: DatabaseSync, lockWaitMs: number): WriteBatch {
   const insertRecord = db.prepare(
-    `INSERT INTO audit (segment, sequence, hash, call_id, phase, at, caller, via, name, detail)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO audit (segment, sequence, hash, link, call_id, phase, at, caller, via, name, detail)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const insertSpan = db.prepare(
     `INSERT INTO spans (trace_id, span_id, parent_id, name, server, started_at, duration_ms, outcome, attributes)
@@ -18,8 +18,8 @@ export function sqliteWriter(db: DatabaseSync, lockWaitMs: number): WriteBatch {
   const write: WriteBatch = ({ records, spans }) => {
     begin.run();
     for (const row of records) {
-      const { segment, sequence, hash, call_id, phase, at, caller, via, name, detail } = row;
-      insertRecord.run(segment, sequence, hash, call_id, phase, at, caller, via, name, detail);
+      const { segment, sequence, hash, link, call_id, phase, at, caller, via, name, detail } = row;
+      insertRecord.run(segment, sequence, hash, link, call_id, phase, at, caller, via, name, detail);
     }
     for (const row of spans) {
       const { trace_id, span_id, parent_id, name, server, started_at, duration_ms, outcome, attributes } = row;

@@ -1,0 +1,92 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { AuditSearch } from '../../core/records/audit-entry.ts';
+import { type SqlRow, type SqlStatement, type Statements, sql } from '../statements.ts';
+import type { SealedRow } from '../tables.ts';
+import { conditionsOf, rowMatcher } from './matches-search.ts';
+
+/** Reads an audit table, here or in a thread. */
+export type AuditTable = Pick<Statements, 'schema' | 'read'>;
+
+/** Ids of one read. Short reads let the writer move its log into the database meanwhile. */
+const WINDOW = 2_000;
+/** `since` and `until` stay exact while clocks are set back by at most this time. */
+const CLOCK_MARGIN_MS = 2 * 3_600_000;
+const COLUMNS = 'id, segment, sequence, hash, link, call_id, phase, at, caller, via, name, detail';
+
+/** A stored row with its id. Ids grow in the order of writing. */
+export interface StoredRow extends SealedRow {
+  readonly id: number;
+}
+
+export interface ReadRange {
+  readonly order: 'newest' | 'written';
+  /** Rows with this id or less. Default: all. */
+  readonly through?: number;
+  /** Further SQL conditions, each with `AND` before it. */
+  readonly also?: SqlStatement;
+}
+
+/** Reads the matching rows in batches. Every batch is one short read. */
+export async function* readAudit(
+  table: AuditTable,
+  query: AuditSearch,
+  { order, through, also = { sql: '', values: [] } }: ReadRange,
+): AsyncGenerator<readonly StoredRow[]> {
+  const bounds = await boundsOf(table, query);
+  const last = Math.min(bounds.last, through ?? bounds.last);
+  const conditions = conditionsOf(query);
+  const matches = rowMatcher(query);
+  const direction = order === 'newest' ? 'DESC' : 'ASC';
+  let left = query.limit ?? Number.POSITIVE_INFINITY;
+  for (const [from, to] of windowsOf(bounds.first, last, order)) {
+    const rows = await table.read({
+      sql: `SELECT ${COLUMNS} FROM ${table.schema}.audit WHERE id >= ? AND id <= ?${conditions.sql}${also.sql} ORDER BY id ${direction}`,
+      values: [from, to, ...conditions.values, ...also.values],
+    });
+    const found = rows.map(toStoredRow).filter(matches).slice(0, left);
+    left -= found.length;
+    if (found.length > 0) yield found;
+    if (left <= 0) return;
+    await nextTurn(); // In the main thread, calls in flight run between two reads.
+  }
+}
+
+/** Returns the ids of the first and the last row. An empty table has a last id before the first. */
+export async function idsOf(table: AuditTable): Promise<{ readonly first: number; readonly last: number }> {
+  const [row] = await table.read({
+    sql: `SELECT min(id) AS first, max(id) AS last FROM ${table.schema}.audit`,
+    values: [],
+  });
+  return row?.first == null ? { first: 1, last: 0 } : { first: Number(row.first), last: Number(row.last) };
+}
+
+/** Returns the ids of rows that may be in the time of the query, found by bisection. */
+async function boundsOf(table: AuditTable, { since, until }: AuditSearch) {
+  const { first, last } = await idsOf(table);
+  const from = since === undefined ? first : await firstSince(table, { first, last }, since - CLOCK_MARGIN_MS);
+  const after = until === undefined ? last : await firstSince(table, { first, last }, until + CLOCK_MARGIN_MS);
+  return { first: from, last: Math.min(last, after) };
+}
+
+/** Finds an id whose row has this time or a later one, and the row before it an earlier one. */
+async function firstSince(table: AuditTable, ids: { first: number; last: number }, time: number): Promise<number> {
+  let low = ids.first;
+  let high = ids.last + 1;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const statement = sql`SELECT id, at FROM ${{ raw: table.schema }}.audit WHERE id >= ${middle} ORDER BY id LIMIT 1`;
+    const [row] = await table.read(statement);
+    if (!row || Number(row.at) >= time) high = middle;
+    else low = Number(row.id) + 1;
+  }
+  return low;
+}
+
+function* windowsOf(first: number, last: number, order: 'newest' | 'written'): Generator<readonly [number, number]> {
+  if (order === 'newest') for (let to = last; to >= first; to -= WINDOW) yield [Math.max(first, to - WINDOW + 1), to];
+  else for (let from = first; from <= last; from += WINDOW) yield [from, Math.min(last, from + WINDOW - 1)];
+}
+
+/** Converts a row as the drivers return it: Postgres gives 64-bit integers as text. */
+export const toStoredRow = (row: SqlRow): StoredRow =>
+  ({ ...row, id: Number(row.id), sequence: Number(row.sequence) }) as unknown as StoredRow;
