@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { BoundedMap } from '../../core/bounded-map.ts';
 import { vaultPrincipal } from '../../core/call/vault-principal.ts';
 import type { Caller, JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
@@ -10,6 +11,7 @@ import type { ConnectTicket, SignInBook } from '../../store/sign-in-book.ts';
 import { refusedPrincipal } from '../../store/sign-in-book.ts';
 import type { AuthParts } from '../../upstream/auth/auth-parts.ts';
 import { fingerprintOf } from '../../upstream/lifecycle/credential-of.ts';
+import { whyNotConnectable } from '../../upstream/lifecycle/plan-server.ts';
 import type { ActiveConfig } from '../active-config.ts';
 
 export interface BrowserSignInsOptions {
@@ -18,6 +20,9 @@ export interface BrowserSignInsOptions {
 }
 
 const TICKET_MS = 10 * 60_000;
+// A page that is returned again is valid for at least this long.
+const REUSED_MS = 5 * 60_000;
+const MAX_REUSED = 1000;
 const TICKET_BYTES = 32;
 
 /** Returns the sign-ins of the gateway's pages. `auth` and its protocol are loaded on first use. */
@@ -28,18 +33,12 @@ export function browserSignIns({ active, auth }: BrowserSignInsOptions): Browser
   /** Returns the entry of a server whose credentials belong to each caller; undefined for others. */
   const entryFor = (by: Caller, server: string) => {
     const { configs, policy } = active();
-    const entry = hidesServer(policy, by, server) ? undefined : configs.get(server)?.entry;
+    const config = hidesServer(policy, by, server) ? undefined : configs.get(server);
+    const entry = config && !whyNotConnectable(config) ? config.entry : undefined;
     return entry && 'url' in entry && entry.oauth?.credentials === 'user' ? entry : undefined;
   };
 
-  async function issue(by: Caller, server: string, facts: JsonObject): Promise<string> {
-    const ticket = randomBytes(TICKET_BYTES).toString('base64url');
-    const { id, roles, via, profile } = by;
-    const caller: JsonObject = { id, roles, via, ...(profile !== undefined && { profile }) };
-    const expiresAt = auth.clock() + TICKET_MS;
-    await book.issueTicket({ ticket, server, principal: vaultPrincipal(by), expiresAt, extra: { caller, facts } });
-    return ticket;
-  }
+  const { issue, connectTicket } = tickets(auth);
 
   return {
     serveAt(base) {
@@ -51,7 +50,7 @@ export function browserSignIns({ active, auth }: BrowserSignInsOptions): Browser
     async pageFor(by, server) {
       const base = pages();
       if (base === undefined || !entryFor(by, server)) return undefined;
-      return `${base}/connect/${await issue(by, server, { kind: 'connect' })}`;
+      return `${base}/connect/${await connectTicket(by, server)}`;
     },
     async isSignedIn(by, server) {
       const entry = entryFor(by, server);
@@ -83,6 +82,32 @@ export function browserSignIns({ active, auth }: BrowserSignInsOptions): Browser
       return finishIdentification(auth, redirect);
     },
   };
+}
+
+/** Issues tickets, which are stored for 10 minutes. */
+function tickets({ signIns: book, clock }: Pick<AuthParts, 'signIns' | 'clock'>) {
+  async function issue(by: Caller, server: string, facts: JsonObject): Promise<string> {
+    const ticket = randomBytes(TICKET_BYTES).toString('base64url');
+    const { id, roles, via, profile } = by;
+    const caller: JsonObject = { id, roles, via, ...(profile !== undefined && { profile }) };
+    const expiresAt = clock() + TICKET_MS;
+    await book.issueTicket({ ticket, server, principal: vaultPrincipal(by), expiresAt, extra: { caller, facts } });
+    return ticket;
+  }
+
+  const reused = new BoundedMap<string, { readonly ticket: string; readonly until: number }>(MAX_REUSED);
+
+  /** Returns the unused ticket of an earlier call, so that repeated calls do not fill the store. */
+  async function connectTicket(by: Caller, server: string): Promise<string> {
+    const key = JSON.stringify([by.id, by.roles, by.via, by.profile, server]);
+    const known = reused.get(key);
+    if (known && clock() < known.until && (await book.readTicket(known.ticket))) return known.ticket;
+    const ticket = await issue(by, server, { kind: 'connect' });
+    reused.set(key, { ticket, until: clock() + TICKET_MS - REUSED_MS });
+    return ticket;
+  }
+
+  return { issue, connectTicket };
 }
 
 function toTicket(found: ConnectTicket | undefined): SignInTicket | undefined {
