@@ -29,10 +29,15 @@ export interface CallingProcess {
 
 const PROGRAM = join(import.meta.dirname, 'calling-process.ts');
 
-/** Starts a Heddle process with its home in `home`, and one protected server. */
-export async function callingProcess(home: string, url: string): Promise<CallingProcess> {
+/** Starts a Heddle process with its home in `home`, one protected server, and a store of its own unless one is given. */
+export async function callingProcess(home: string, url: string, store?: string): Promise<CallingProcess> {
   const env = { PATH: process.env.PATH ?? '', HOME: home, HEDDLE_HOME: home };
-  const child = fork(PROGRAM, [url], { env, cwd: home, execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  const child = fork(PROGRAM, store === undefined ? [url] : [url, store], {
+    env,
+    cwd: home,
+    execArgv: [],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
   onTestFinished(() => void child.kill('SIGKILL'));
   await messageOf(child);
   return {

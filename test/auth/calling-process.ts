@@ -1,16 +1,17 @@
 // A Heddle process that calls `whoami` of a protected server as often as its parent requests.
-// Usage: `node calling-process.ts URL`, with an IPC channel.
+// Usage: `node calling-process.ts URL [STORE]`, with an IPC channel.
 import { createHook } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import { HeddleError } from '../../src/core/errors.ts';
 import { openHeddle } from '../../src/open-heddle.ts';
 import type { CallsOutcome, CallsRequest } from './call-in-processes.ts';
 
-const [url = ''] = process.argv.slice(2);
+const [url = '', store] = process.argv.slice(2);
 let offsetMs = 0;
 const heddle = await openHeddle({
   config: { mode: 'open', mcpServers: { demo: { type: 'http', url } } },
   clock: () => Date.now() + offsetMs,
+  ...(store !== undefined && { store }),
 });
 const caller = { id: 'local:tester', roles: ['owner' as const], via: 'cli' as const };
 
