@@ -15,6 +15,14 @@ import type { InProcessServer } from './upstream/lifecycle/programmatic-servers.
 export type { Choice, Field } from './core/call/form.ts';
 export type { Facts, InputRequest, InputResponse, Json, JsonObject, Progress } from './core/call.ts';
 export { type ErrorCode, type Fault, HeddleError, UpstreamError } from './core/errors.ts';
+export type {
+  HookContext,
+  HookEvent,
+  HookedCall,
+  HookFunction,
+  HookFunctions,
+  HookVerdict,
+} from './core/records/hook.ts';
 export type { Category } from './core/records/listing.ts';
 export type { Metrics } from './core/records/metrics.ts';
 export type { Notification, NotificationFilter, NotificationHandler } from './core/records/notification.ts';

@@ -12,6 +12,7 @@ import type { Caller, Target } from '../core/call.ts';
 import type { Change } from '../core/records/server-status.ts';
 import type { Clock } from '../core/time.ts';
 import { type Decide, hidesServer } from '../govern/decide.ts';
+import { type CurrentHooks, currentHooks } from '../govern/hooks/hooks.ts';
 import { pipeline } from '../govern/pipeline.ts';
 import { rates } from '../govern/rate-limit.ts';
 import { stageNames, stages } from '../govern/stages.ts';
@@ -73,6 +74,7 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
     subject: (call) => subjectOf(catalog.current(call.caller), call),
     decide,
     rates: counted,
+    hooks: hooksOf(parts),
     reads: readStages({ ...view, notifications: parts.notified, clock: parts.clock }),
     clock: wallClock,
   });
@@ -125,6 +127,13 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
       return closing;
     },
   };
+}
+
+/** Returns the hooks in force: those of the configuration, and the functions of the embedding program. */
+function hooksOf({ active, store, watchdog, env, wallClock, options }: RunningParts): CurrentHooks {
+  const cwd = () => active().config.projectFolder;
+  const parts = { audit: store.audit, watchdog, env, cwd, clock: wallClock };
+  return currentHooks(() => active().config.settings, options.hooks ?? {}, parts);
 }
 
 /** Shows how calls have ended. */

@@ -1,5 +1,6 @@
 import type { Problem } from '../config/config.ts';
 import type { Caller, JsonObject } from '../core/call.ts';
+import type { HookFunctions } from '../core/records/hook.ts';
 import type { Clock } from '../core/time.ts';
 import type { ServersOption } from '../upstream/lifecycle/programmatic-servers.ts';
 import type { SoleUser } from '../upstream/lifecycle/shared-connection.ts';
@@ -29,6 +30,8 @@ export interface HeddleOptions {
   /** Trusts the servers and settings in the project folder without the user's agreement. */
   readonly trustProject?: boolean;
   readonly clock?: Clock;
+  /** Functions that run before and after calls, input requests and approvals, after those of the configuration. */
+  readonly hooks?: HookFunctions;
   /** Receives the problems of the configuration after each read. The valid rest of it is active. */
   readonly onProblems?: (problems: readonly Problem[]) => void;
   /** Reads the configuration again when one of its files changes. */

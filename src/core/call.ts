@@ -218,7 +218,11 @@ export type InputResponses = Readonly<Record<string, InputResponse>>;
 export type Continuation = ServerContinuation | ApprovalContinuation;
 
 /** The continuation of a call that a server has. */
-export type ServerContinuation = UnfinishedAtServer & { readonly approved?: ApprovalProof };
+export type ServerContinuation = UnfinishedAtServer & {
+  readonly approved?: ApprovalProof;
+  /** SHA-256 of the arguments that hooks gave the call when it began; hooks have to give the same again. */
+  readonly hooked?: string;
+};
 
 type UnfinishedAtServer =
   /**
@@ -241,6 +245,7 @@ export interface TaskContinuation {
   readonly pollMs: number;
   readonly cancels?: true;
   readonly approved?: ApprovalProof;
+  readonly hooked?: string;
 }
 
 /** The origin of a result; never sent to a client. */

@@ -5,6 +5,7 @@ import type { TraceLog } from '../store/trace-log.ts';
 import { audit } from './audit.ts';
 import { deadline } from './deadline.ts';
 import type { Decide } from './decide.ts';
+import { type CurrentHooks, hooks } from './hooks/hooks.ts';
 import { type Permit, permit } from './permit.ts';
 import { type Rates, rateLimit } from './rate-limit.ts';
 import { recordIntent } from './record-intent.ts';
@@ -26,6 +27,8 @@ export interface StageOptions {
   readonly decide: Decide;
   /** Shared with the routing of pools, which counts the calls of each server. */
   readonly rates: Rates;
+  /** Without it there are no hooks. */
+  readonly hooks?: CurrentHooks;
   readonly reads: ReadStages;
   readonly clock?: Clock;
 }
@@ -45,12 +48,13 @@ export function stages({
   subject = () => undefined,
   decide,
   rates,
+  hooks: currentHooks = () => undefined,
   reads: { cache, coalesce, followUpdates },
   clock = Date.now,
 }: StageOptions): Stages {
   return {
     outer: [trace(traces, subject, clock), audit(log, clock)],
-    resolved: [rateLimit(rates), validateInput()],
+    resolved: [rateLimit(rates), hooks(currentHooks), validateInput()],
     permit: permit(decide),
     decided: [recordIntent(log, clock), deadline(), cache, coalesce, followUpdates],
   };

@@ -1,9 +1,10 @@
 import { toRoot } from '../config/read/to-root.ts';
-import { checkInputResponse, REJECTED } from '../core/call/check-input-response.ts';
+import { checkInputResponse } from '../core/call/check-input-response.ts';
 import { type Field, readForm } from '../core/call/form.ts';
 import type { AskUser } from '../core/call/run-to-completion.ts';
 import type { ClientCapabilities, InputRequest, InputResponse, JsonObject } from '../core/call.ts';
 import { withPlainNumbers } from '../core/exact-numbers.ts';
+import type { HookFunctions } from '../core/records/hook.ts';
 import { INTERNAL_ERROR } from '../wire/mcp.ts';
 import type { OptionKeys } from './check-options.ts';
 
@@ -54,24 +55,14 @@ export interface HostOptions {
   readonly onSampling?: (sampling: Sampling) => JsonObject | Promise<JsonObject>;
   /** Returns the roots of the user as folders or `file://` URIs, instead of the configured ones. */
   readonly onRoots?: (context: ElicitationContext) => readonly string[] | Promise<readonly string[]>;
-  readonly hooks?: {
-    /** Runs before each input request. `false` rejects it; a returned request replaces it. */
-    readonly beforeInputRequest?: (
-      request: InputRequest,
-      context: ElicitationContext,
-    ) => InputRequest | false | undefined | Promise<InputRequest | false | undefined>;
-    /** Runs after each input request. A returned response replaces the given one. */
-    readonly afterInputRequest?: (
-      request: InputRequest,
-      response: InputResponse,
-      context: ElicitationContext,
-    ) => InputResponse | undefined | Promise<InputResponse | undefined>;
-  };
 }
 
-export const HOOK_KEYS: OptionKeys<NonNullable<HostOptions['hooks']>> = {
+export const HOOK_KEYS: OptionKeys<HookFunctions> = {
+  beforeCall: true,
+  afterCall: true,
   beforeInputRequest: true,
-  afterInputRequest: true,
+  afterInputResponse: true,
+  onApproval: true,
 };
 
 /** Returns the client capabilities of the program; undefined if it answers no input requests. */
@@ -93,21 +84,11 @@ export function capabilitiesOfHost({
 
 /** Returns a function that passes the input requests of one call to the program, all at once. */
 export function hostInput(options: HostOptions, tool: string): AskUser {
-  const { hooks = {} } = options;
-
-  async function respond(context: ElicitationContext, original: InputRequest): Promise<InputResponse> {
-    const replacement = await hooks.beforeInputRequest?.(original, context);
-    if (replacement === false) return refusal(original);
-    const request = replacement ?? original;
-    const response = await runHandler(options, context, request);
-    const last = (await hooks.afterInputRequest?.(request, response, context)) ?? response;
-    return checkInputResponse(original, last);
-  }
-
   return async function ask(inputRequests, server, signal) {
     const context = { server, tool, signal };
     const responses = Object.entries(withPlainNumbers(inputRequests)).map(
-      async ([key, request]) => [key, await respond(context, request)] as const,
+      async ([key, request]) =>
+        [key, checkInputResponse(request, await runHandler(options, context, request))] as const,
     );
     return Object.fromEntries(await Promise.all(responses));
   };
@@ -143,8 +124,3 @@ function toElicitation(context: ElicitationContext, { mode, message, url, reques
     fields: typeof fields === 'string' ? [] : fields,
   };
 }
-
-const refusal = ({ method }: InputRequest): InputResponse =>
-  method === 'elicitation/create'
-    ? { action: 'decline' }
-    : { failed: { code: REJECTED, message: 'The request was refused.' } };

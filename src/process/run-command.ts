@@ -4,6 +4,9 @@ export interface CommandToRun {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  /** The text that it can read from stdin. */
+  readonly input?: string;
   readonly timeoutMs: number;
   /** The limit of what it may print to stdout, in bytes. */
   readonly maxBytes: number;
@@ -18,10 +21,10 @@ export type CommandResult =
 /** Runs a command to its end, within limits of time and output. Its stderr is discarded. */
 export async function runCommand(request: CommandToRun, watchdog: Watchdog): Promise<CommandResult> {
   const { startGroup } = await import('./process-group.ts');
-  const { command, args, env, timeoutMs, maxBytes, signal } = request;
+  const { command, args, env, cwd, input, timeoutMs, maxBytes, signal } = request;
   if (signal.aborted) return { kind: 'failed', reason: 'was cancelled' };
   const mark = watchdog.mark();
-  const group = startGroup({ command, args, env, mark });
+  const group = startGroup({ command, args, env, cwd, mark });
   const { child } = group;
   if (child.pid !== undefined) watchdog.watch(child.pid);
   const failure = Promise.withResolvers<string>();
@@ -31,7 +34,7 @@ export async function runCommand(request: CommandToRun, watchdog: Watchdog): Pro
   const chunks: Buffer[] = [];
   let bytes = 0;
   child.on('error', (error: NodeJS.ErrnoException) => failure.resolve(`cannot be started (${error.code})`));
-  child.stdin.on('error', () => {}).end();
+  child.stdin.on('error', () => {}).end(input); // It may end without reading its input.
   child.stderr.resume();
   child.stdout.on('data', (chunk: Buffer) => {
     bytes += chunk.length;

@@ -1,10 +1,10 @@
 import type { JsonObject } from '../core/call.ts';
 import type { AuditEntry, AuditHead, AuditSearch, AuditVerification } from '../core/records/audit-entry.ts';
 
-/** `intent` opens a call or an administrative act, `outcome` ends it. Only Heddle itself writes a `checkpoint`. */
-export type AuditPhase = 'intent' | 'outcome' | 'checkpoint';
+/** `intent` opens a call or an administrative act, `outcome` ends it, `hook` is the effect of a hook. Only Heddle itself writes a `checkpoint`. */
+export type AuditPhase = 'intent' | 'hook' | 'outcome' | 'checkpoint';
 
-/** An audit record: the intent of a call, the end of an attempt, or a checkpoint. */
+/** An audit record: the intent of a call, the effect of a hook, the end of an attempt, or a checkpoint. */
 export interface AuditRecord {
   readonly callId: string;
   readonly phase: AuditPhase;

@@ -232,25 +232,24 @@ describe('SDK 2.4 without sessions', () => {
 });
 
 describe('in a program', () => {
-  verifies('T10', 'hooks see every input request and response, may change both and may refuse', async () => {
+  verifies('T10', 'hooks see every input request and response, and may refuse both', async () => {
     const seen: unknown[] = [];
     const heddle = await opened(STDIO, {
       onElicitation: ({ message }) => ({ action: 'accept', content: { ...ANN, name: message } }),
       hooks: {
-        beforeInputRequest: ({ method, params = {} }) => {
+        beforeInputRequest: ({ request: { params = {} } }) => {
           seen.push(params.message);
-          if (params.message === 'Second?') return false;
-          return { method, params: { ...params, message: 'Changed' } };
+          return { effect: params.message === 'Second?' ? 'deny' : 'allow' };
         },
-        afterInputRequest: (_request, answer) => {
-          const { content } = answer as { content: JsonObject };
-          return { ...answer, content: { ...content, seats: 5 } };
+        afterInputResponse: ({ response, server }) => {
+          seen.push([server, response]);
+          return undefined;
         },
       },
     });
-    const changed = { action: 'accept', content: { name: 'Changed', seats: 5, class: 'first' } };
-    expect(resultOf(await heddle.call('demo.twice'))).toEqual([changed, { action: 'decline' }]);
-    expect(seen).toEqual(['First?', 'Second?']);
+    const first = { ...FILLED, content: { ...FILLED.content, name: 'First?' } };
+    expect(resultOf(await heddle.call('demo.twice'))).toEqual([first, { action: 'decline' }]);
+    expect(seen).toEqual(['First?', ['demo', first], 'Second?']);
   });
 
   verifies('T10', 'an invalid response ends the call with an error that names the field', async () => {

@@ -130,16 +130,18 @@ export const ENTRY_FIELDS: Fields = {
 const NO_PATH = /:\/\/|^:memory:$/;
 
 export const SETTING_FIELDS: Fields = {
-  expands: ([first, second, third]) =>
+  expands: ([first, second, third, fourth]) =>
     first === 'builtins' ||
     first === 'roots' ||
     first === 'xaa' ||
+    (first === 'hooks' && fourth !== 'tools') ||
     (first === 'connectors' && (third === 'url' || third === 'token')) ||
     (first === 'gateway' && second === 'auth'),
   isPath: (path) => isBuiltinPath(path) || path[0] === 'roots' || (path[0] === 'store' && path.length === 1),
-  // Every server sees the roots. Every client sees the issuer in `gateway.auth`.
-  isShown: ([first, , third]) =>
+  // Every server sees the roots, every client the issuer in `gateway.auth`, every user of the machine a command line.
+  isShown: ([first, , third, fourth]) =>
     first === 'roots' ||
+    (first === 'hooks' && fourth === 'command') ||
     (first === 'gateway' && third !== 'clientSecret') ||
     (first === 'connectors' && third === 'url'),
 };

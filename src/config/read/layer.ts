@@ -173,6 +173,7 @@ const FALLBACKS: readonly Fallback[] = [
   { when: ['mode'], ...STRICT },
   { when: ['permissions'], ...STRICT },
   { when: ['approvals', 'sensitiveWords'], ...STRICT },
+  { when: ['hooks'], ...STRICT },
   { when: ['builtins', 'filesystem'], ...NO_FILES },
 ];
 

@@ -3,6 +3,7 @@ import type { Json, JsonObject } from '../../core/call.ts';
 import { quoteCommand } from '../../core/text/visible-text.ts';
 import type { Config, Problem, ServerConfig, SourceLocation, Untrusted } from '../config.ts';
 import type { Layer, LayerSetting } from '../read/layer.ts';
+import { redact } from '../read/redact.ts';
 import { trustHash } from './trust-book.ts';
 
 /** Checks things against the user's trust decisions, and collects those that are not trusted. */
@@ -41,10 +42,11 @@ export function withoutUntrusted(layer: Layer, trust: Trust, projectFolder: stri
   const { settings, needsTrust } = layer;
   const [first] = settings.filter((setting) => !isHarmless(setting));
   if (!needsTrust || !first) return layer;
-  const lines = settings.map(({ path, value }) => `${path.join('.')}: ${JSON.stringify(value)}`);
+  // Values of `${secret:…}` are expanded here: they must not be shown.
+  const lines = settings.map(({ path, value }) => `${path.join('.')}: ${JSON.stringify(redact(value))}`);
   const hash = trustHash(Object.fromEntries(settings.map(({ path, value }) => [path.join('.'), value])));
   const file = relative(projectFolder, first.at.file);
-  const would = 'put its settings in force';
+  const would = `put its settings in force${hookRuns(settings)}`;
   const thing = { thing: `settings ${file}`, would, also: lines, hash, at: first.at };
   if (trust.isTrusted(thing)) return layer;
   return {
@@ -53,6 +55,20 @@ export function withoutUntrusted(layer: Layer, trust: Trust, projectFolder: stri
     problems: [...layer.problems, settingsProblem(file, thing)],
   };
 }
+
+/** Names the commands and addresses of hooks: they run on this machine, or get the arguments of calls. */
+function hookRuns(settings: readonly LayerSetting[]): string {
+  const hooks = settings
+    .filter(({ path }) => path[0] === 'hooks')
+    .flatMap(({ value }) => value as readonly JsonObject[]);
+  const effects = hooks.map(({ command, url }) =>
+    Array.isArray(command) ? `run ${quoteCommand(command.map(String))}` : `send calls to ${originOf(url)}`,
+  );
+  return effects.length === 0 ? '' : `, ${effects.join(', ')}`;
+}
+
+const originOf = (url: Json | undefined): string =>
+  URL.canParse(String(url)) ? new URL(String(url)).origin : String(url);
 
 /** Adds the problem SERVER_UNTRUSTED to each server that the user does not trust. */
 export function trustedServers(servers: Config['servers'], trust: Trust): Config['servers'] {
@@ -129,7 +145,7 @@ function serverProblem({ name, scope }: ServerConfig, { would, at }: Untrusted):
 const settingsProblem = (file: string, { would, at }: Untrusted): Problem => ({
   level: 'warn',
   code: 'CONFIG_INVALID',
-  message: `${file} came with this project and is untrusted: it would ${would}.`,
+  message: `${file} came with this project and is untrusted: it would ${truncate(would)}.`,
   fix: 'Review it, then run `heddle trust` once (in CI: pass --trust-project).',
   ...(at && { at }),
 });

@@ -49,7 +49,7 @@ export function requestStates(seals: Sealer = sealer()): RequestStates {
 
   return {
     seal(continuation, call) {
-      const claims = toClaims(continuation, owner);
+      const claims = { ...toClaims(continuation, owner), ...hookedClaim(continuation) };
       const e = Math.ceil((clock() + STATE_TTL_MS) / 1000);
       return seals.seal('h1', { ...claims, c: call.id, p: principalOf(call), d: digestOf(call), e });
     },
@@ -60,7 +60,7 @@ export function requestStates(seals: Sealer = sealer()): RequestStates {
       if (claims.d !== digestOf(call)) return 'other-call';
       if (Number(claims.e) * 1000 <= clock()) return 'expired';
       const isElsewhere = claims.o !== undefined && claims.o !== owner;
-      const continuation = fromClaims(claims);
+      const continuation = { ...fromClaims(claims), ...hookedIn(claims) };
       const opened = { callId: String(claims.c), continuation, isElsewhere };
       // The ticket of a suspended call is single-use by itself: an invalid input response does not use it up.
       if (continuation.kind === 'suspended' || !use(String(text))) return opened;
@@ -88,6 +88,10 @@ function fromClaims({ k, s, u, h }: JsonObject): StateContent {
   if (k === 'r') return { kind: 'call-again', server, after: u as readonly string[] };
   return { kind: 'upstream', server, ...(u !== undefined && { state: String(u) }) };
 }
+
+/** The claim `y`: the digest of the arguments that hooks gave the call. */
+const hookedClaim = ({ hooked: y }: StateContent): JsonObject => (y === undefined ? {} : { y });
+const hookedIn = ({ y }: JsonObject) => (y === undefined ? {} : { hooked: String(y) });
 
 const sha256 = (value: JsonObject[string]) => createHash('sha256').update(canonicalJson(value)).digest('base64url');
 

@@ -4,11 +4,11 @@ import type { JsonObject } from '../../core/call.ts';
 import type { Finding } from '../../core/records/finding.ts';
 import type { ServerStatus } from '../../core/records/server-status.ts';
 import { examineEnclosure } from '../../process/check-process.ts';
+import { childEnvironment } from '../../process/child-environment.ts';
 import { findProgram } from '../../process/find-program.ts';
 import { unpassable } from '../../process/pid-namespace.ts';
 import type { Watchdog } from '../../process/watchdog.ts';
 import type { DroppedCounts } from '../../wire/peer.ts';
-import { childEnvironment } from '../transports/child-environment.ts';
 import { connectAndList, connectVerdict, count, type ExaminedServer } from './check-server.ts';
 import { reach } from './reach.ts';
 

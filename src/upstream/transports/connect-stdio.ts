@@ -1,10 +1,10 @@
 import type { StdioEntry } from '../../config/schema/schema.ts';
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
+import { childEnvironment } from '../../process/child-environment.ts';
 import type { Watchdog } from '../../process/watchdog.ts';
 import type { Connect } from '../connection.ts';
 import { raiseTimeout } from '../protocol/connect-timeout.ts';
 import { openConnection } from '../protocol/open-connection.ts';
-import { childEnvironment } from './child-environment.ts';
 import { stderrReason } from './stderr-reason.ts';
 import { StdioClientTransport } from './stdio-transport.ts';
 

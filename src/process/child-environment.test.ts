@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { verifies } from '../../../test/requirements.ts';
+import { verifies } from '../../test/requirements.ts';
 import { childEnvironment } from './child-environment.ts';
 
 const OURS = {
