@@ -37,15 +37,23 @@ export interface ApprovalBox {
   latest(binding: string): Promise<StoredApproval | undefined>;
   /** Replaces an approval if its stored version is `next.version - 1`. Returns false if another process was faster. */
   replace(next: StoredApproval): Promise<boolean>;
+  /** Returns the newest first. */
   list(query: {
     readonly statuses: readonly ApprovalStatus[];
     readonly limit: number;
   }): Promise<readonly StoredApproval[]>;
   /** Counts the rejections of a principal and tool since a time. */
   rejections(principal: string, name: string, since: number): Promise<number>;
+  /** Returns the open approvals whose time is over, the oldest first. Their status is still the stored one. */
+  due(now: number, limit: number): Promise<readonly StoredApproval[]>;
+  /** Returns the pending approvals that the webhook has not received, the oldest first. */
+  unnotified(limit: number): Promise<readonly StoredApproval[]>;
+  /** Notes that the webhook has received an approval. */
+  markNotified(id: string, at: number): Promise<void>;
   /**
-   * Calls `onChange` after another process may have changed an approval, within 0.5 s. The returned function ends that.
-   * Nothing is polled while there is no watcher.
+   * Calls `onChange` after an approval may have changed: at once for a change by this process, within 0.5 s for one by
+   * another. Each watcher is called once without a change, so that none between its read and its watch is lost.
+   * Nothing is polled while there is no watcher. The returned function ends it.
    */
   watch(onChange: () => void): () => void;
 }

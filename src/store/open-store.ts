@@ -2,6 +2,8 @@ import { dirname } from 'node:path';
 import { HeddleError } from '../core/errors.ts';
 import type { Clock } from '../core/time.ts';
 import { homeFolder } from '../files/home-folder.ts';
+import { lazyApprovals } from './approvals/lazy-approvals.ts';
+import type { OpenedApprovals } from './approvals/open-approvals.ts';
 import { newestIn, openAuditLog } from './audit/open-audit-log.ts';
 import { WriteQueue } from './audit/write-queue.ts';
 import type { Database } from './database.ts';
@@ -49,7 +51,16 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
     return vault;
   };
 
+  let approvals: Promise<OpenedApprovals> | undefined;
+  const loadApprovals = () => {
+    approvals ??= import('./approvals/open-approvals.ts').then(({ openApprovals }) =>
+      openApprovals(database.statements),
+    );
+    return approvals;
+  };
+
   return {
+    ...lazyApprovals((work) => read(loadApprovals().then(work))),
     ...lazyVault((work) => read(loadVault().then(work))),
     audit: openAuditLog({ database, queue, guard: read }),
     traces: {
@@ -76,6 +87,7 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
       return isFile(location) ? examineStoreFile(location) : { level: 'ok', subject: 'store', message: place };
     },
     async close() {
+      (await approvals)?.close();
       try {
         await queue.close();
       } finally {

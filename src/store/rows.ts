@@ -146,9 +146,11 @@ export function fromApiKeyRow({ name, sha256, roles, profile, created_at }: ApiK
   return { name, sha256, roles: known, ...(profile !== null && { profile }), createdAt: created_at };
 }
 
-// Names come from callers. Postgres refuses NUL, which would stop the whole batch. Both databases replace half a
-// surrogate pair, which would change the hashed text.
-function storable(text: string): string {
+/**
+ * Returns text that every database stores unchanged. Names come from callers. Postgres refuses NUL, which would stop the
+ * whole batch. Both databases replace half a surrogate pair, which would change the hashed text.
+ */
+export function storable(text: string): string {
   if (text.isWellFormed() && !text.includes('\0')) return text;
   return text.toWellFormed().replaceAll('\0', '\ufffd');
 }

@@ -6,6 +6,12 @@ export interface Spending {
   readonly amount: number;
 }
 
+/** The largest amount of a window. */
+export interface SpendingLimit {
+  readonly window: string;
+  readonly limit: number;
+}
+
 /** Stores the cost of calls per caller and calendar window, shared by all processes. */
 export interface SpendingBook {
   /** Returns the amounts of a caller in these windows. */
@@ -19,6 +25,6 @@ export interface SpendingBook {
   reserve(
     caller: string,
     amount: number,
-    windows: readonly { readonly window: string; readonly limit: number }[],
+    windows: readonly SpendingLimit[],
   ): Promise<{ readonly refusedBy?: string; readonly spent: readonly Spending[] }>;
 }

@@ -20,6 +20,8 @@ export interface Statements {
   readonly schema: string;
   /** Returns the SQL expression for the time in milliseconds. On Postgres it reads the database's clock. */
   now(): string;
+  /** Returns a number that changes when another connection commits; absent where the database has none. */
+  dataVersion?(): number;
   read(statement: SqlStatement): Promise<readonly SqlRow[]>;
   /** Runs the statements in one transaction. Returns the rows of each. */
   write(statements: readonly SqlStatement[], options?: WriteOptions): Promise<readonly (readonly SqlRow[])[]>;

@@ -1,11 +1,14 @@
 import type { Finding } from '../core/records/finding.ts';
 import type { ApiKeyBook } from './api-key-book.ts';
+import type { ApprovalBox } from './approval-box.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { ClientBook } from './client-book.ts';
 import type { LeaseBook } from './lease-book.ts';
 import type { MetricsBook } from './metrics-book.ts';
 import type { ServerBook } from './server-book.ts';
 import type { SignInBook } from './sign-in-book.ts';
+import type { SpendingBook } from './spending-book.ts';
+import type { StandingBook } from './standing-book.ts';
 import type { TokenVault } from './token-vault.ts';
 import type { TraceLog } from './trace-log.ts';
 import type { RekeyReport } from './vault/reseal-all.ts';
@@ -17,6 +20,9 @@ export interface Store {
   readonly servers: ServerBook;
   readonly metrics: MetricsBook;
   readonly keys: ApiKeyBook;
+  readonly approvals: ApprovalBox;
+  readonly standing: StandingBook;
+  readonly spending: SpendingBook;
   readonly vault: TokenVault;
   readonly clients: ClientBook;
   readonly signIns: SignInBook;

@@ -149,7 +149,8 @@ export const MIGRATIONS: readonly Migration[] = [
        CONSTRAINT refusals_key PRIMARY KEY (server_url, principal)
      )`,
   ],
-  // Approvals and spending. `facts` is the JSON of what never changes; `exact` has the arguments until it is settled.
+  // Approvals and spending. `exact` has the exact arguments until an approval is settled. `approval_state` has one row,
+  // which counts the changes and serialises them.
   [
     `CREATE TABLE ${SCHEMA}.approvals (
        id TEXT PRIMARY KEY,
@@ -163,11 +164,15 @@ export const MIGRATIONS: readonly Migration[] = [
        settled_at DOUBLE PRECISION,
        facts TEXT NOT NULL,
        exact TEXT,
-       decisions TEXT NOT NULL
+       decisions TEXT NOT NULL,
+       notified_at DOUBLE PRECISION
      )`,
     `CREATE INDEX approvals_binding ON ${SCHEMA}.approvals (binding, requested_at)`,
     `CREATE INDEX approvals_status ON ${SCHEMA}.approvals (status, requested_at)`,
     `CREATE UNIQUE INDEX approvals_open ON ${SCHEMA}.approvals (binding) WHERE status IN ('pending', 'approved')`,
+    `CREATE INDEX approvals_principal ON ${SCHEMA}.approvals (principal, status, settled_at)`,
+    `CREATE TABLE ${SCHEMA}.approval_state (id INTEGER PRIMARY KEY, changes DOUBLE PRECISION NOT NULL)`,
+    `INSERT INTO ${SCHEMA}.approval_state VALUES (1, 0)`,
     `CREATE TABLE ${SCHEMA}.standing_approvals (
        id TEXT PRIMARY KEY,
        facts TEXT NOT NULL,

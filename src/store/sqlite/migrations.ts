@@ -146,7 +146,8 @@ export const MIGRATIONS: readonly Migration[] = [
        PRIMARY KEY (server_url, principal)
      )`,
   ],
-  // Approvals and spending. `facts` is the JSON of what never changes; `exact` has the arguments until it is settled.
+  // Approvals and spending. `exact` has the exact arguments until an approval is settled. `approval_state` has one row,
+  // which counts the changes and serialises them.
   [
     `CREATE TABLE approvals (
        id TEXT PRIMARY KEY,
@@ -160,11 +161,15 @@ export const MIGRATIONS: readonly Migration[] = [
        settled_at REAL,
        facts TEXT NOT NULL,
        exact TEXT,
-       decisions TEXT NOT NULL
+       decisions TEXT NOT NULL,
+       notified_at REAL
      )`,
     `CREATE INDEX approvals_binding ON approvals (binding, requested_at)`,
     `CREATE INDEX approvals_status ON approvals (status, requested_at)`,
     `CREATE UNIQUE INDEX approvals_open ON approvals (binding) WHERE status IN ('pending', 'approved')`,
+    `CREATE INDEX approvals_principal ON approvals (principal, status, settled_at)`,
+    `CREATE TABLE approval_state (id INTEGER PRIMARY KEY, changes REAL NOT NULL)`,
+    `INSERT INTO approval_state VALUES (1, 0)`,
     `CREATE TABLE standing_approvals (
        id TEXT PRIMARY KEY,
        facts TEXT NOT NULL,

@@ -8,6 +8,7 @@ export function sqliteStatements(db: DatabaseSync, clock: Clock): Statements {
   return {
     schema: 'main',
     now: () => String(clock()),
+    dataVersion: () => Number(run({ sql: 'PRAGMA data_version', values: [] })[0]?.data_version),
     read: async (statement) => run(statement),
     async write(statements, { durable = false } = {}) {
       // No await until the end: the write queue uses the same connection.

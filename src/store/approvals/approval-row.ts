@@ -1,0 +1,79 @@
+import type { ApprovalStatus, ApprovalSubject } from '../../core/records/approval.ts';
+import type { StoredApproval } from '../approval-box.ts';
+import { storable } from '../rows.ts';
+import type { SqlRow } from '../statements.ts';
+
+/** A row of the table `approvals`. */
+export interface ApprovalRow extends SqlRow {
+  readonly id: string;
+  readonly binding: string;
+  readonly principal: string;
+  readonly name: string;
+  readonly status: ApprovalStatus;
+  readonly version: number;
+  readonly requested_at: number;
+  readonly expires_at: number;
+  readonly settled_at: number | null;
+  /** JSON of all other fields. */
+  readonly facts: string;
+  /** JSON of the exact arguments; null once the approval is settled. */
+  readonly exact: string | null;
+  readonly decisions: string;
+}
+
+/** The parts of a subject that contain arguments. */
+type ExactPart = Pick<ApprovalSubject, 'arguments' | 'extraParams' | 'changedByHooks' | 'preview'>;
+
+/** Tells whether an approval can still be decided or used. */
+export const isOpenStatus = (status: ApprovalStatus): boolean => status === 'pending' || status === 'approved';
+
+/** Converts an approval to its row. A settled one has no exact arguments, even if its subject still has them. */
+export function toApprovalRow(approval: StoredApproval): ApprovalRow {
+  const { id, binding, principal, status, version, requestedAt, expiresAt, settledAt, decisions, ...rest } = approval;
+  const { arguments: input, extraParams, changedByHooks, preview, ...named } = rest.subject;
+  const exact: ExactPart = {
+    arguments: input,
+    ...(extraParams && { extraParams }),
+    ...(changedByHooks && { changedByHooks }),
+    ...(preview && { preview }),
+  };
+  const isExact = !named.isSanitised;
+  const keepsExact = isExact && isOpenStatus(status);
+  const subject = isExact ? { ...named, ...(!keepsExact && WITHHELD) } : { ...named, ...exact };
+  return {
+    id: storable(id),
+    binding: storable(binding),
+    principal: storable(principal),
+    name: storable(named.name),
+    status,
+    version,
+    requested_at: requestedAt,
+    expires_at: expiresAt,
+    settled_at: settledAt ?? null,
+    facts: JSON.stringify({ ...rest, subject }),
+    exact: keepsExact ? JSON.stringify(exact) : null,
+    decisions: JSON.stringify(decisions),
+  };
+}
+
+const WITHHELD = { arguments: null, isSanitised: true } as const;
+
+/** Converts a row back. The JSON was written by `toApprovalRow`. */
+export function fromApprovalRow(row: ApprovalRow): StoredApproval {
+  const { id, binding, principal, status, version, requested_at, expires_at, settled_at } = row;
+  const { subject, ...facts } = JSON.parse(row.facts) as StoredApproval;
+  const exact = row.exact === null ? undefined : (JSON.parse(row.exact) as ExactPart);
+  return {
+    ...facts,
+    id,
+    binding,
+    principal,
+    status,
+    version,
+    requestedAt: requested_at,
+    expiresAt: expires_at,
+    ...(settled_at !== null && { settledAt: settled_at }),
+    subject: { ...subject, ...exact },
+    decisions: JSON.parse(row.decisions) as StoredApproval['decisions'],
+  };
+}

@@ -1,0 +1,42 @@
+import type { ApprovalParts } from './open-approvals.ts';
+
+/** Runs one operation on approvals or budgets. */
+export type WithApprovals = <T>(work: (parts: ApprovalParts) => Promise<T>) => Promise<T>;
+
+/** The parts for approvals and budgets, loaded on first use: most calls need none. */
+export function lazyApprovals(use: WithApprovals): ApprovalParts {
+  return {
+    approvals: {
+      open: (approval, limits) => use(({ approvals }) => approvals.open(approval, limits)),
+      get: (id) => use(({ approvals }) => approvals.get(id)),
+      find: (prefix) => use(({ approvals }) => approvals.find(prefix)),
+      latest: (binding) => use(({ approvals }) => approvals.latest(binding)),
+      replace: (next) => use(({ approvals }) => approvals.replace(next)),
+      list: (query) => use(({ approvals }) => approvals.list(query)),
+      rejections: (principal, name, since) => use(({ approvals }) => approvals.rejections(principal, name, since)),
+      due: (now, limit) => use(({ approvals }) => approvals.due(now, limit)),
+      unnotified: (limit) => use(({ approvals }) => approvals.unnotified(limit)),
+      markNotified: (id, at) => use(({ approvals }) => approvals.markNotified(id, at)),
+      watch: (onChange) => watchLazily(use, onChange),
+    },
+    standing: {
+      all: () => use(({ standing }) => standing.all()),
+      add: (approval) => use(({ standing }) => standing.add(approval)),
+      revoke: (id) => use(({ standing }) => standing.revoke(id)),
+      use: (id) => use(({ standing }) => standing.use(id)),
+    },
+    spending: {
+      spent: (caller, windows) => use(({ spending }) => spending.spent(caller, windows)),
+      all: (windows) => use(({ spending }) => spending.all(windows)),
+      reserve: (caller, amount, windows) => use(({ spending }) => spending.reserve(caller, amount, windows)),
+    },
+  };
+}
+
+function watchLazily(use: WithApprovals, onChange: () => void): () => void {
+  const ended = new AbortController();
+  void use(async ({ approvals }) => {
+    if (!ended.signal.aborted) ended.signal.addEventListener('abort', approvals.watch(onChange), { once: true });
+  });
+  return () => ended.abort();
+}

@@ -1,0 +1,32 @@
+import type { Timer } from '../../core/time.ts';
+import type { ApprovalBox } from '../approval-box.ts';
+import type { SpendingBook } from '../spending-book.ts';
+import type { StandingBook } from '../standing-book.ts';
+import type { Statements } from '../statements.ts';
+import { approvalBox } from './approval-rows.ts';
+import { approvalWatch } from './approval-watch.ts';
+import { spendingBook } from './spending-rows.ts';
+import { standingBook } from './standing-rows.ts';
+
+/** The parts of a store for approvals and budgets. */
+export interface ApprovalParts {
+  readonly approvals: ApprovalBox;
+  readonly standing: StandingBook;
+  readonly spending: SpendingBook;
+}
+
+/** The same, opened. Closing ends all watchers. */
+export interface OpenedApprovals extends ApprovalParts {
+  close(): void;
+}
+
+/** Makes the parts for approvals and budgets. Nothing is read until one is used. */
+export function openApprovals(statements: Statements, timer?: Timer): OpenedApprovals {
+  const watch = approvalWatch(statements, timer);
+  return {
+    approvals: approvalBox(statements, watch),
+    standing: standingBook(statements),
+    spending: spendingBook(statements),
+    close: () => watch.close(),
+  };
+}
