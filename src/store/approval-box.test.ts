@@ -20,8 +20,10 @@ function approvalOf(id: string, change: Partial<StoredApproval> = {}): StoredApp
       name: 'files.delete',
       servers: ['files'],
       digest: 'd1',
+      inputDigest: 'i1',
       riskLevel: 'high',
       arguments: { path: 'marker \u0000 \ud800' },
+      inputResponses: { name: { action: 'accept', content: { name: 'marker' } } },
       extraParams: { marker: 1 },
       changedByHooks: { path: 'marker before' },
       preview: ['marker line'],
@@ -41,7 +43,14 @@ function approvalOf(id: string, change: Partial<StoredApproval> = {}): StoredApp
 }
 
 function settled(approval: StoredApproval, status: StoredApproval['status'], at = 2_000): StoredApproval {
-  const { arguments: _, extraParams: _extra, changedByHooks: _hooks, preview: _preview, ...subject } = approval.subject;
+  const {
+    arguments: _,
+    inputResponses: _responses,
+    extraParams: _extra,
+    changedByHooks: _hooks,
+    preview: _preview,
+    ...subject
+  } = approval.subject;
   return {
     ...approval,
     status,
@@ -143,7 +152,15 @@ onEveryDialect((bench) => {
     const { approvals } = bench.store;
     const first = approvalOf('ap_one');
     await approvals.open(first, LIMITS);
-    const decision = { by: 'key:ops', at: 1_500, verdict: 'approve', stage: 0, via: 'cli', note: 'fine' } as const;
+    const decision = {
+      by: 'key:ops',
+      roles: ['approver'],
+      at: 1_500,
+      verdict: 'approve',
+      stage: 0,
+      via: 'cli',
+      note: 'fine',
+    } as const;
     const next: StoredApproval = {
       ...first,
       status: 'approved',

@@ -22,7 +22,7 @@ export interface ApprovalRow extends SqlRow {
 }
 
 /** The parts of a subject that contain arguments. */
-type ExactPart = Pick<ApprovalSubject, 'arguments' | 'extraParams' | 'changedByHooks' | 'preview'>;
+type ExactPart = Pick<ApprovalSubject, 'arguments' | 'inputResponses' | 'extraParams' | 'changedByHooks' | 'preview'>;
 
 /** Tells whether an approval can still be decided or used. */
 export const isOpenStatus = (status: ApprovalStatus): boolean => status === 'pending' || status === 'approved';
@@ -30,9 +30,10 @@ export const isOpenStatus = (status: ApprovalStatus): boolean => status === 'pen
 /** Converts an approval to its row. A settled one has no exact arguments, even if its subject still has them. */
 export function toApprovalRow(approval: StoredApproval): ApprovalRow {
   const { id, binding, principal, status, version, requestedAt, expiresAt, settledAt, decisions, ...rest } = approval;
-  const { arguments: input, extraParams, changedByHooks, preview, ...named } = rest.subject;
+  const { arguments: input, inputResponses, extraParams, changedByHooks, preview, ...named } = rest.subject;
   const exact: ExactPart = {
     arguments: input,
+    ...(inputResponses && { inputResponses }),
     ...(extraParams && { extraParams }),
     ...(changedByHooks && { changedByHooks }),
     ...(preview && { preview }),
