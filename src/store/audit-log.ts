@@ -32,15 +32,30 @@ export interface AuditLog {
   read(query: AuditSearch, options: ReadOrder): AsyncIterable<readonly AuditEntry[]>;
   /** Verifies every hash chain and checkpoint, or those of an export. A thread reads the database. */
   verify(options: VerifyOptions): Promise<AuditVerification>;
+  /** Writes a checkpoint and returns its place; undefined if there are no new records and `always` is not set. */
+  checkpoint(cause?: CheckpointCause): Promise<AuditHead | undefined>;
+  /** Removes the records before a time, and leaves a checkpoint where `verify` starts. Returns their number. */
+  prune(before: number, cause: CheckpointCause): Promise<number>;
 }
 
 export interface ReadOrder {
   /** Default: `newest` first. */
   readonly order?: 'newest' | 'written';
+  /** Starts with the first record of this time or later, and leaves out none after it. Only in the order of writing. */
+  readonly from?: number;
   readonly signal: AbortSignal;
 }
 
+/** The cause of a checkpoint that is not written by the clock. */
+export interface CheckpointCause extends Partial<Pick<AuditRecord, 'callId' | 'caller' | 'via'>> {
+  readonly detail?: JsonObject;
+  /** Writes one even if there are no new records. */
+  readonly always?: boolean;
+}
+
 export interface VerifyOptions {
+  /** The path of an export to verify instead. */
+  readonly file?: string;
   /** A head that was kept elsewhere. */
   readonly head?: AuditHead;
   readonly signal: AbortSignal;

@@ -62,7 +62,7 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
   return {
     ...lazyApprovals((work) => read(loadApprovals().then(work))),
     ...lazyVault((work) => read(loadVault().then(work))),
-    audit: openAuditLog({ database, queue, guard: read }),
+    audit: openAuditLog({ database, queue, clock, location, guard: read }),
     traces: {
       append: (span) => queue.appendSpan(span),
       get: (traceId) => read(database.queries().then((db) => readTrace(db, traceId))),

@@ -32,7 +32,8 @@ export function rowMatcher({ text, detail }: AuditSearch): (row: AuditRow) => bo
 }
 
 function hasText({ call_id, phase, caller, via, name, detail }: AuditRow, wanted: string, escaped: string): boolean {
-  if (detail.toLowerCase().includes(escaped)) return true;
+  const lower = detail.toLowerCase();
+  if (lower.includes(wanted) || lower.includes(escaped)) return true;
   return [call_id, phase, caller, via, name].some((column) => column.toLowerCase().includes(wanted));
 }
 

@@ -1,41 +1,96 @@
 import type { AuditHead } from '../../core/records/audit-entry.ts';
+import type { Clock } from '../../core/time.ts';
 import type { AuditLog } from '../audit-log.ts';
 import type { Database } from '../database.ts';
 import { searchAudit } from '../queries/searches.ts';
 import { type Statements, sql } from '../statements.ts';
+import type { ReadRange, StoredRow } from './read-audit.ts';
 import type { WriteQueue } from './write-queue.ts';
 
 export interface AuditLogOptions {
   readonly database: Database;
   readonly queue: WriteQueue;
+  readonly clock: Clock;
+  /** The path or URL of the database; `:memory:` is read in this thread. */
+  readonly location: string;
   /** Turns errors of the database into ours. */
   readonly guard: <T>(reading: Promise<T>) => Promise<T>;
 }
 
-/** Returns the audit log of a store. Whatever reads it is loaded on use: most commands only append. */
-export function openAuditLog({ database, queue, guard }: AuditLogOptions): AuditLog {
+/** Returns the audit log of a store. The parts that read it are loaded on use: most commands only append. */
+export function openAuditLog(options: AuditLogOptions): AuditLog {
+  const { database, queue, clock, guard } = options;
+  const table = database.statements;
+  const append: AuditLog['appendDurably'] = (record) => queue.appendDurably(record);
   return {
     append: (record) => queue.append(record),
-    appendDurably: (record) => queue.appendDurably(record),
+    appendDurably: append,
     search: (query) => guard(database.queries().then((db) => searchAudit(db, query))),
-    async *read(query, { order = 'newest', signal }) {
-      const [{ readAudit }, { toAuditEntry }] = await Promise.all([import('./read-audit.ts'), import('../rows.ts')]);
-      const batches = readAudit(database.statements, query, { order });
-      for (;;) {
-        signal.throwIfAborted();
-        const { done, value } = await guard(batches.next());
-        if (done) return;
-        yield value.map(toAuditEntry);
+    async *read(query, { order = 'newest', from, signal }) {
+      const { toAuditEntry } = await import('../rows.ts');
+      const batches = await batchesOf(
+        options,
+        { query, range: { order, ...(from !== undefined && { from }) } },
+        signal,
+      );
+      try {
+        for (;;) {
+          signal.throwIfAborted();
+          const { done, value } = await unlessAborted(guard(batches.next()), signal);
+          if (done) return;
+          yield value.map(toAuditEntry);
+        }
+      } finally {
+        await batches.return(undefined);
       }
     },
-    async verify({ head, signal }) {
-      const [{ tableSource }, { verifyChains }] = await Promise.all([
-        import('./table-source.ts'),
-        import('./verify-chains.ts'),
-      ]);
-      return guard(verifyChains(tableSource(database.statements, signal), head));
+    verify: (wanted) => unlessAborted(guard(verify(options, wanted)), wanted.signal),
+    async checkpoint(cause) {
+      const { writeCheckpoint } = await import('./checkpoint.ts');
+      return guard(writeCheckpoint({ table, append, clock }, cause));
+    },
+    async prune(before, cause) {
+      const { pruneAudit } = await import('./prune.ts');
+      return guard(pruneAudit({ table, append, clock }, before, cause));
     },
   };
+}
+
+type Wanted = { readonly query: Parameters<AuditLog['read']>[0]; readonly range: ReadRange };
+type Batches = AsyncGenerator<readonly StoredRow[], unknown, undefined>;
+
+async function batchesOf(
+  { location, database }: AuditLogOptions,
+  { query, range }: Wanted,
+  signal: AbortSignal,
+): Promise<Batches> {
+  if (location === ':memory:') return (await import('./read-audit.ts')).readAudit(database.statements, query, range);
+  const { readInThread } = await import('./reader-thread.ts');
+  return readInThread({ kind: 'read', location, query, range }, signal);
+}
+
+async function verify(
+  { location, database }: AuditLogOptions,
+  { head, file, signal }: Parameters<AuditLog['verify']>[0],
+) {
+  if (file !== undefined) return (await import('./export-file.ts')).verifyExport(file, head, signal);
+  if (location !== ':memory:')
+    return (await import('./reader-thread.ts')).verifyInThread({ kind: 'verify', location, head }, signal);
+  const [{ tableSource }, { verifyChains }] = await Promise.all([
+    import('./table-source.ts'),
+    import('./verify-chains.ts'),
+  ]);
+  return verifyChains(tableSource(database.statements, signal), head);
+}
+
+/** Rethrows the reason of an abort instead of the error that it caused. */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  try {
+    return await work;
+  } catch (thrown) {
+    signal.throwIfAborted();
+    throw thrown;
+  }
 }
 
 /** Returns a function that finds the newest record, to which a new segment is linked. */

@@ -24,31 +24,45 @@ export interface ReadRange {
   readonly through?: number;
   /** Further SQL conditions, each with `AND` before it. */
   readonly also?: SqlStatement;
+  /** Starts with the first record of this time or later, and leaves out none after it. Only in the order of writing. */
+  readonly from?: number;
 }
 
 /** Reads the matching rows in batches. Every batch is one short read. */
 export async function* readAudit(
   table: AuditTable,
   query: AuditSearch,
-  { order, through, also = { sql: '', values: [] } }: ReadRange,
+  { order, through, also = { sql: '', values: [] }, from: start }: ReadRange,
 ): AsyncGenerator<readonly StoredRow[]> {
-  const bounds = await boundsOf(table, query);
+  const bounds = await boundsOf(table, start === undefined ? query : { ...query, since: start });
   const last = Math.min(bounds.last, through ?? bounds.last);
   const conditions = conditionsOf(query);
   const matches = rowMatcher(query);
   const direction = order === 'newest' ? 'DESC' : 'ASC';
+  const started = startingAt(start);
   let left = query.limit ?? Number.POSITIVE_INFINITY;
-  for (const [from, to] of windowsOf(bounds.first, last, order)) {
+  for (const [from, to] of windowsOf({ first: bounds.first, last, size: WINDOW }, order)) {
     const rows = await table.read({
       sql: `SELECT ${COLUMNS} FROM ${table.schema}.audit WHERE id >= ? AND id <= ?${conditions.sql}${also.sql} ORDER BY id ${direction}`,
       values: [from, to, ...conditions.values, ...also.values],
     });
-    const found = rows.map(toStoredRow).filter(matches).slice(0, left);
+    const found = started(rows.map(toStoredRow)).filter(matches).slice(0, left);
     left -= found.length;
     if (found.length > 0) yield found;
     if (left <= 0) return;
     await nextTurn(); // In the main thread, calls in flight run between two reads.
   }
+}
+
+/** Returns a function that drops rows until the first of this time or later. */
+function startingAt(time: number | undefined): (rows: readonly StoredRow[]) => readonly StoredRow[] {
+  let isStarted = time === undefined;
+  return (rows) => {
+    if (isStarted || time === undefined) return rows;
+    const first = rows.findIndex(({ at }) => at >= time);
+    isStarted = first >= 0;
+    return isStarted ? rows.slice(first) : [];
+  };
 }
 
 /** Returns the ids of the first and the last row. An empty table has a last id before the first. */
@@ -82,9 +96,20 @@ async function firstSince(table: AuditTable, ids: { first: number; last: number 
   return low;
 }
 
-function* windowsOf(first: number, last: number, order: 'newest' | 'written'): Generator<readonly [number, number]> {
-  if (order === 'newest') for (let to = last; to >= first; to -= WINDOW) yield [Math.max(first, to - WINDOW + 1), to];
-  else for (let from = first; from <= last; from += WINDOW) yield [from, Math.min(last, from + WINDOW - 1)];
+/** Ids of a table, to be read in parts of `size`. */
+export interface IdRange {
+  readonly first: number;
+  readonly last: number;
+  readonly size: number;
+}
+
+/** Divides a range of ids into parts, from its newest or its oldest id on. */
+export function* windowsOf(
+  { first, last, size }: IdRange,
+  order: 'newest' | 'written',
+): Generator<readonly [from: number, to: number]> {
+  if (order === 'newest') for (let to = last; to >= first; to -= size) yield [Math.max(first, to - size + 1), to];
+  else for (let from = first; from <= last; from += size) yield [from, Math.min(last, from + size - 1)];
 }
 
 /** Converts a row as the drivers return it: Postgres gives 64-bit integers as text. */

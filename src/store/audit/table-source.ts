@@ -4,14 +4,14 @@ import type { ChainSource } from './verify-chains.ts';
 const ANCHORS = { sql: ` AND (sequence = 1 OR phase = 'checkpoint')`, values: [] };
 
 /** Returns the records of a database for their verification. Records written meanwhile are left out. */
-export function tableSource(table: AuditTable, signal: AbortSignal): ChainSource {
+export function tableSource(table: AuditTable, signal?: AbortSignal): ChainSource {
   let ids: ReturnType<typeof idsOf> | undefined;
   async function* read(also: Pick<ReadRange, 'also'>): AsyncGenerator<readonly StoredRow[]> {
-    signal.throwIfAborted();
+    signal?.throwIfAborted();
     ids ??= idsOf(table);
     const { last: through } = await ids;
     for await (const rows of readAudit(table, {}, { order: 'written', through, ...also })) {
-      signal.throwIfAborted();
+      signal?.throwIfAborted();
       yield rows;
     }
   }

@@ -1,19 +1,15 @@
 import type { Kysely } from 'kysely';
-import type { Pool } from 'pg';
 import { HeddleError } from '../../core/errors.ts';
 import type { Database } from '../database.ts';
 import type { Tables } from '../tables.ts';
 import { loadQueries } from './load-queries.ts';
 import { migratePostgres } from './migrate-postgres.ts';
+import { openPool } from './open-pool.ts';
 import { postgresApiKeyBook } from './postgres-api-key-book.ts';
 import { postgresMetricsBook } from './postgres-metrics-book.ts';
 import { postgresServerBook } from './postgres-server-book.ts';
 import { postgresStatements } from './postgres-statements.ts';
 import { postgresWriter } from './postgres-writer.ts';
-
-const CONNECT_MS = 5_000;
-/** Ends a query whose server has stopped responding. */
-const ANSWER_MS = 30_000;
 
 /** Opens a database that several machines may share. */
 export async function openPostgres(location: string, place: string): Promise<Database> {
@@ -42,16 +38,4 @@ export async function openPostgres(location: string, place: string): Promise<Dat
       if (!pool.ending) await pool.end();
     },
   };
-}
-
-async function openPool(connectionString: string): Promise<Pool> {
-  const { Pool } = await import('pg').catch((cause) => {
-    throw new HeddleError('DRIVER_MISSING', 'A store on Postgres needs the package `pg`, which is not installed.', {
-      cause,
-    });
-  });
-  const pool = new Pool({ connectionString, connectionTimeoutMillis: CONNECT_MS, query_timeout: ANSWER_MS });
-  // An idle connection that drops is replaced at the next query. Without a listener its error would end the process.
-  pool.on('error', () => undefined);
-  return pool;
 }

@@ -1,0 +1,32 @@
+// The reader thread: it runs one job on a read-only connection, and ends.
+import { once } from 'node:events';
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { openTable } from './open-table.ts';
+import { readAudit } from './read-audit.ts';
+import type { ReaderJob, ReaderMessage } from './reader-job.ts';
+import { tableSource } from './table-source.ts';
+import { verifyChains } from './verify-chains.ts';
+
+if (parentPort) await run(workerData as ReaderJob, parentPort);
+
+async function run(job: ReaderJob, port: MessagePort): Promise<void> {
+  const post = (message: ReaderMessage) => port.postMessage(message);
+  try {
+    const table = await openTable(job.location);
+    try {
+      if (job.kind === 'read') {
+        for await (const rows of readAudit(table, job.query, job.range)) {
+          const wanted = once(port, 'message');
+          post({ rows });
+          await wanted;
+        }
+        post({ done: undefined });
+      } else post({ done: await verifyChains(tableSource(table), job.head) });
+    } finally {
+      await table.close();
+    }
+  } catch (thrown) {
+    const { message, code } = thrown as NodeJS.ErrnoException;
+    post({ error: { message: message || String(code), code } });
+  }
+}
