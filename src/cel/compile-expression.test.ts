@@ -7,7 +7,7 @@ import type { ConditionResult, ConditionValues } from './condition.ts';
 import { unknownValue } from './unknown-value.ts';
 
 const VALUES: ConditionValues = {
-  caller: { id: 'key:ci', roles: ['user'], via: 'gateway', profile: '', session: '' },
+  caller: { id: 'key:ci', roles: ['user'], via: 'gateway', profile: '' },
   tool: {
     name: 'mcp__files__write',
     ownName: 'write',

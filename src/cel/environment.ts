@@ -11,7 +11,7 @@ const LIMITS = {
   maxCallArguments: 16,
 };
 
-const CALLER = { id: 'string', roles: 'list<string>', via: 'string', profile: 'string', session: 'string' };
+const CALLER = { id: 'string', roles: 'list<string>', via: 'string', profile: 'string' };
 const TOOL = {
   name: 'string',
   ownName: 'string',

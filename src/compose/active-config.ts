@@ -3,6 +3,7 @@ import { parse as parsePath } from 'node:path';
 import { type Owners, ownersOf } from '../catalog/live-catalog.ts';
 import type { Config, ServerConfig } from '../config/config.ts';
 import { HeddleError } from '../core/errors.ts';
+import type { Clock } from '../core/time.ts';
 import { type Decide, decider, type Policy, policyOf } from '../govern/decide.ts';
 import { type RateLimits, rateLimitsOf } from '../govern/rate-limit.ts';
 import type { ServerPlan } from '../upstream/lifecycle/plan-server.ts';
@@ -15,6 +16,8 @@ export interface ActiveConfig {
   readonly policy: Policy;
   readonly decide: Decide;
   readonly limits: RateLimits;
+  /** True if a rule looks at the labels of sessions. Without one, no labels are kept. */
+  readonly looksAtTaint: boolean;
 }
 
 /** Returns the owners of the servers that can be connected. The entries of all others are not listed. */
@@ -30,7 +33,7 @@ function isTooWide({ projectFolder, settings }: Config): boolean {
 }
 
 /** Derives the active configuration. A configured server replaces the built-in server of its name. */
-export function activeConfigOf(config: Config): ActiveConfig {
+export function activeConfigOf(config: Config, clock: Clock = Date.now): ActiveConfig {
   const { enabled, allowedPaths } = config.settings.builtins.filesystem;
   const description = `Files below ${allowedPaths.join(', ')}`;
   const shipped = BUILT_IN_SERVERS.flatMap(({ entry, ...rest }): ServerConfig[] =>
@@ -38,6 +41,12 @@ export function activeConfigOf(config: Config): ActiveConfig {
   );
   const unreplaced = shipped.filter(({ name }) => !config.servers.has(name));
   const configs = new Map([...config.servers, ...unreplaced.map((server) => [server.name, server] as const)]);
-  const policy = policyOf(config.settings, configs);
-  return { config, configs, policy, decide: decider(policy), limits: rateLimitsOf(config.settings, configs) };
+  const policy = policyOf(config.settings, configs, config);
+  const limits = rateLimitsOf(config.settings, configs);
+  return { config, configs, policy, decide: decider(policy, clock), limits, looksAtTaint: looksAtTaint(config) };
+}
+
+function looksAtTaint({ policies = [], conditions = new Map() }: Config): boolean {
+  const all = [...policies.flatMap(({ condition }) => condition ?? []), ...conditions.values()];
+  return all.some(({ variables }) => variables.has('taint'));
 }

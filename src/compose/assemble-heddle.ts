@@ -46,9 +46,9 @@ export interface HeddleParts {
 export async function assembleHeddle(parts: HeddleParts): Promise<Heddle> {
   const { config, store, options, env, clock, closing } = parts;
   const inProcess = inProcessOf(options.servers ?? {});
-  let activeConfig = activeConfigOf(config);
-  const active = () => activeConfig;
   const wallClock = wallClockOf(options);
+  let activeConfig = activeConfigOf(config, wallClock);
+  const active = () => activeConfig;
   const auth = authPartsOf({ active, store, wallClock, env });
   serveBuiltIns({ config: () => activeConfig.config, inProcess, home: homeFolder(env) });
   // Notifications may come by the thousand, and must not displace the changes of a server's state.
@@ -86,7 +86,7 @@ export async function assembleHeddle(parts: HeddleParts): Promise<Heddle> {
   });
   if (options.autoConnect !== false) servers.start();
   const adopt = (next: Config) => {
-    activeConfig = activeConfigOf(next);
+    activeConfig = activeConfigOf(next, wallClock);
     const nextPlans = planAll();
     metrics.meet(nextPlans);
     servers.update(nextPlans);

@@ -14,6 +14,7 @@ import type { Clock } from '../core/time.ts';
 import { type Decide, hidesServer } from '../govern/decide.ts';
 import { type CurrentHooks, currentHooks } from '../govern/hooks/hooks.ts';
 import { pipeline } from '../govern/pipeline.ts';
+import { openTaints } from '../govern/policy/taints.ts';
 import { rates } from '../govern/rate-limit.ts';
 import { stageNames, stages } from '../govern/stages.ts';
 import type { Heddle } from '../heddle.ts';
@@ -77,6 +78,7 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
     hooks: hooksOf(parts),
     reads: readStages({ ...view, notifications: parts.notified, clock: parts.clock }),
     clock: wallClock,
+    taints: taintsOf(parts),
   });
   const pages = browserSignIns(parts);
   const signInUrl = parts.options.signInUrl ?? ((server, caller) => pages.pageFor(caller, server));
@@ -135,6 +137,9 @@ function hooksOf({ active, store, watchdog, env, wallClock, options }: RunningPa
   const parts = { audit: store.audit, watchdog, env, cwd, clock: wallClock };
   return currentHooks(() => active().config.settings, options.hooks ?? {}, parts);
 }
+
+const taintsOf = ({ active, clock }: Pick<RunningParts, 'active' | 'clock'>) =>
+  openTaints({ isTracked: () => active().looksAtTaint, trusted: () => active().policy.trusted ?? new Set(), clock });
 
 /** Shows how calls have ended. */
 function measurementsOf({

@@ -1,3 +1,4 @@
+import type { Condition } from '../cel/condition.ts';
 import type { JsonObject } from '../core/call.ts';
 import type { ErrorCode } from '../core/errors.ts';
 import type { ServerEntry, Settings } from './schema/schema.ts';
@@ -93,6 +94,14 @@ export interface SourceFile {
   readonly version?: string;
 }
 
+/** A rule of `policies` or of a policy file, checked and compiled. */
+export type LoadedPolicy = Settings['policies'][number] & {
+  readonly scope: Scope;
+  readonly at: SourceLocation;
+  /** The compiled `when`. */
+  readonly condition?: Condition;
+};
+
 /** A server, connector, plugin or group of settings that has no effect until the user trusts it. */
 export interface Untrusted {
   /** `server github`, `settings heddle.json`, `connector corp`. */
@@ -115,6 +124,12 @@ export interface Config {
   readonly servers: ReadonlyMap<string, ServerConfig>;
   readonly dropped: readonly DroppedServer[];
   readonly settings: Settings;
+  /** The rules of all files in force, those of the strongest source first. */
+  readonly policies?: readonly LoadedPolicy[];
+  /** By source: each condition of the settings, compiled. */
+  readonly conditions?: ReadonlyMap<string, Condition>;
+  /** True if the organisation has policies: no other rule may allow calls. */
+  readonly onlyManagedAllow?: boolean;
   /** The origin of each value, by dotted key (`gateway.port`, `mcpServers.github.env.TOKEN`). A missing key is a default. */
   readonly origins: ReadonlyMap<string, ValueOrigin>;
   readonly problems: readonly Problem[];

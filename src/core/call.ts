@@ -86,6 +86,8 @@ export interface Decision {
   readonly reason: string;
   /** The verdicts of rules in shadow mode, which are recorded and have no effect. */
   readonly shadow?: readonly ShadowVerdict[];
+  /** The labels of the session when the call was decided; absent if no rule looks at them. */
+  readonly taint?: readonly Taint[];
 }
 
 /** The effect that a rule in shadow mode would have had. */

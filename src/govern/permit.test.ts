@@ -1,13 +1,20 @@
 import { expect } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import type { Caller, ResolvedCall } from '../core/call.ts';
+import { HeddleError } from '../core/errors.ts';
 import { aCall, ada, answers, grace, text } from '../core/fixtures.ts';
+import type { AuditRecord, Later } from '../store/audit-log.ts';
 import { decides } from './fixtures.ts';
 import { permit } from './permit.ts';
+import { aRule } from './policy/fixtures.ts';
+import type { Taints } from './policy/taints.ts';
+
+/** Returns `permit` without a log. */
+const permitting = (decide: ReturnType<typeof decides>) => permit({ decide, log: { append: () => {} } });
 
 /** Returns a handler that permits a call and answers it; it rejects with the error of `permit`. */
 const under = (decide: ReturnType<typeof decides>) => async (call: ResolvedCall) =>
-  answers('done')(permit(decide)(call));
+  answers('done')(permitting(decide)(call));
 const asking = under(decides({ permissions: { ask: ['mcp__demo'] } }));
 const denying = under(decides({ permissions: { deny: ['mcp__demo__echo'] } }));
 
@@ -81,6 +88,75 @@ verifies('G2', 'refuses a denied call even if it is self-approved', async () => 
 });
 
 verifies('G2', 'passes the decision on with the call', () => {
-  const call = permit(decides({ permissions: { allow: ['mcp__demo'] } }))(aCall());
+  const call = permitting(decides({ permissions: { allow: ['mcp__demo'] } }))(aCall());
   expect(call.decision).toMatchObject({ effect: 'allow', rule: 'permissions.allow: mcp__demo' });
+});
+
+/** Runs `permit` with a log; returns the records and the error code. */
+function attempt(decide: ReturnType<typeof decides>, call: ResolvedCall) {
+  const records: AuditRecord[] = [];
+  const append = (record: Later<AuditRecord>) => records.push(typeof record === 'function' ? record() : record);
+  try {
+    permit({ decide, log: { append }, clock: () => 7 })(call);
+    return { records };
+  } catch (thrown) {
+    return { records, code: HeddleError.from(thrown).code };
+  }
+}
+
+verifies('G3', 'records a denied attempt with rule, roles, profile and sanitised arguments', () => {
+  const call = aCall({ caller: { ...ada, profile: 'p' }, input: { path: '/x', password: 'hunter2' } });
+  const profile = { naming: 'full', exposure: 'direct', permissions: { allow: [], ask: [], deny: [] } } as const;
+  const rules = [aRule({ name: 'audit', shadow: true, effect: 'ask' }), aRule({ name: 'no' })];
+  const { records, code } = attempt(decides({ rules, profiles: new Map([['p', profile]]) }), call);
+  expect(code).toBe('PERMISSION_DENIED');
+  expect(records).toMatchObject([
+    {
+      phase: 'intent',
+      at: 7,
+      caller: 'ada',
+      name: 'mcp__demo__echo',
+      detail: {
+        decision: 'deny',
+        rule: 'policies: no',
+        roles: ['user'],
+        profile: 'p',
+        shadow: [{ effect: 'ask', rule: 'policies: audit' }],
+        arguments: { path: '/x', password: '[REDACTED]' },
+      },
+    },
+  ]);
+});
+
+verifies('G3', 'records the labels of the session and decides by them', () => {
+  const records: AuditRecord[] = [];
+  const taints: Taints = {
+    isTracked: () => true,
+    labelsOf: () => ['private'],
+    run: (call, next) => next(call),
+  };
+  const decide = decides({ rules: [aRule({ when: '"private" in taint' })] });
+  const append = (record: Later<AuditRecord>) => records.push(typeof record === 'function' ? record() : record);
+  expect(() => permit({ decide, log: { append }, taints })(aCall())).toThrow('The rule says so.');
+  expect(records).toMatchObject([{ detail: { taint: ['private'] } }]);
+});
+
+verifies('G3', 'applies only static rules to the continuation of a task, which has no arguments', () => {
+  const decide = decides({ rules: [aRule({ tools: ['mcp__demo'], when: 'args.path == "x"' })] });
+  const continuation = { kind: 'task', server: 'demo', taskId: 't', pollMs: 1 } as const;
+  expect(attempt(decide, aCall({ continuation }))).toEqual({ records: [] });
+  expect(attempt(decide, aCall()).code).toBe('PERMISSION_DENIED');
+});
+
+verifies('G3', 'records an asked attempt once: a poll of its approval writes no record', () => {
+  const decide = decides({ permissions: { ask: ['mcp__demo'] } });
+  expect(attempt(decide, aCall()).records).toMatchObject([{ detail: { decision: 'ask' } }]);
+  expect(attempt(decide, aCall({ continuation: { kind: 'approval', id: 'ap_1' } })).records).toEqual([]);
+});
+
+verifies('G13', 'asks for an approval if a hook wants one, and never allows what a rule denies', () => {
+  const hooked = { asks: 'The hook wants a second look.' };
+  const asked = attempt(decides(), aCall({ hooked }));
+  expect(asked.records).toMatchObject([{ detail: { decision: 'ask', rule: 'hooks.beforeCall' } }]);
+  expect(attempt(decides({ permissions: { deny: ['mcp__demo'] } }), aCall({ hooked })).code).toBe('PERMISSION_DENIED');
 });

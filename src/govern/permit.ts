@@ -2,29 +2,62 @@ import { nameFor } from '../core/call/name-for.ts';
 import { isTaskCancel } from '../core/call/task.ts';
 import type { DecidedCall, Decision, ResolvedCall } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
+import type { Clock } from '../core/time.ts';
+import type { AuditLog } from '../store/audit-log.ts';
 import type { Decide } from './decide.ts';
+import { openingRecord } from './opening-record.ts';
+import type { Taints } from './policy/taints.ts';
 
 /** The step from a resolved to a decided call. Throws PERMISSION_DENIED or APPROVAL_REQUIRED. */
 export type Permit = (call: ResolvedCall) => DecidedCall;
 
-/** Decides on each call, once. Refuses a call that a rule denies, and one that needs approval and has none. */
-export function permit(decide: Decide): Permit {
-  return function permit(call) {
-    const decision = decide(call.caller, call.target, call);
-    if (!isPermitted(call, decision)) {
-      throw decision.effect === 'ask' ? needsApproval(call, decision) : denied(call, decision);
-    }
-    return { ...call, decision };
-  };
+export interface PermitOptions {
+  readonly decide: Decide;
+  readonly log: Pick<AuditLog, 'append'>;
+  readonly clock?: Clock;
+  /** The labels of sessions; without them, rules on `taint` see none. */
+  readonly taints?: Taints | undefined;
 }
 
-/** A caller that may no longer call a tool may still cancel its own task. */
-const isPermitted = (call: ResolvedCall, { effect }: Decision): boolean =>
-  effect === 'allow' || (effect === 'ask' && isSelfApproved(call)) || isTaskCancel(call);
+/** Decides on each call, once. Refuses a call that a rule denies, and records refused and asked attempts. */
+export function permit({ decide, log, clock = Date.now, taints }: PermitOptions): Permit {
+  const decideWith = withTaint(decide, taints);
+
+  return function permit(call) {
+    const decision = withHooks(call, decideWith(call));
+    const decided = { ...call, decision };
+    // A caller that may no longer call a tool may still cancel its own task.
+    if (decision.effect === 'allow' || isTaskCancel(call)) return decided;
+    // The attempt that opened the approval was recorded; a poll of it changes nothing.
+    if (decision.effect === 'deny' || call.continuation?.kind !== 'approval') {
+      log.append(openingRecord(decided, clock())());
+    }
+    if (decision.effect === 'deny') throw denied(call, decision);
+    if (!isSelfApproved(call)) throw needsApproval(call, decision);
+    return decided;
+  };
+}
 
 /** Returns true if the user approved the call: only an owner at the CLI can approve their own call. */
 export const isSelfApproved = ({ approved, caller }: ResolvedCall) =>
   approved === 'self' && caller.via === 'cli' && caller.roles.includes('owner');
+
+/** Decides on a call. A continuation of a task has no arguments, so only static rules apply. */
+const withTaint =
+  (decide: Decide, taints: Taints | undefined) =>
+  (call: ResolvedCall): Decision => {
+    const { caller, target, continuation } = call;
+    if (continuation?.kind === 'task') return decide(caller, target);
+    if (!taints?.isTracked()) return decide(caller, target, call);
+    const taint = taints.labelsOf(caller);
+    return { ...decide(caller, target, { ...call, taint }), taint };
+  };
+
+/** Adds the wish of a hook for an approval. It turns an allowed call into one that asks. */
+function withHooks({ hooked }: ResolvedCall, decision: Decision): Decision {
+  if (hooked?.asks === undefined || decision.effect !== 'allow') return decision;
+  return { ...decision, effect: 'ask', rule: 'hooks.beforeCall', reason: hooked.asks };
+}
 
 const denied = (call: ResolvedCall, { rule, reason }: Decision) =>
   new HeddleError(

@@ -18,7 +18,7 @@ function watched(store: RealStore, decide = decides()) {
     seen.push(await store.phases());
     return text('done');
   };
-  const stage = compose([recordIntent(store.audit, () => 5)], invoke);
+  const stage = compose([recordIntent(store.audit, { clock: () => 5 })], invoke);
   const send = (call: DecidedCall) => stage({ ...call, decision: decide(call.caller, call.target, call) });
   return { seen, send };
 }

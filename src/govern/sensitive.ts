@@ -1,4 +1,4 @@
-import type { Call, Json, JsonObject } from '../core/call.ts';
+import type { Call, Json, JsonObject, Taint } from '../core/call.ts';
 
 /** Words that make a call look sensitive: one pattern that finds any, and patterns with the `g` flag for each match. */
 interface WordPattern {
@@ -34,8 +34,12 @@ export function addedWords(words: readonly string[]): SensitiveWords | undefined
   return { inArguments: pattern, inMeta: pattern };
 }
 
-/** The parts of a call that the client chooses and the server receives. */
-export type Sent = Pick<Call, 'input'> & Partial<Pick<Call, 'meta' | 'extraParams'>>;
+/** The parts of a call that the client chooses and the server receives, and the state of its session. */
+export interface Sent extends Pick<Call, 'input'>, Partial<Pick<Call, 'kind' | 'meta' | 'extraParams'>> {
+  readonly taint?: readonly Taint[];
+  /** The time of the call, in milliseconds. Now, if absent. */
+  readonly time?: number;
+}
 
 /** Returns the reason why a call looks sensitive, or undefined. The reason names the part of the call. */
 export function sensitiveIn(

@@ -7,6 +7,7 @@ import { deadline } from './deadline.ts';
 import type { Decide } from './decide.ts';
 import { type CurrentHooks, hooks } from './hooks/hooks.ts';
 import { type Permit, permit } from './permit.ts';
+import type { Taints } from './policy/taints.ts';
 import { type Rates, rateLimit } from './rate-limit.ts';
 import { recordIntent } from './record-intent.ts';
 import { type Subject, trace } from './trace.ts';
@@ -31,6 +32,8 @@ export interface StageOptions {
   readonly hooks?: CurrentHooks;
   readonly reads: ReadStages;
   readonly clock?: Clock;
+  /** The labels of sessions, if rules look at them. */
+  readonly taints?: Taints;
 }
 
 /** The three rings of stages, and the step between the second and the third. */
@@ -51,12 +54,13 @@ export function stages({
   hooks: currentHooks = () => undefined,
   reads: { cache, coalesce, followUpdates },
   clock = Date.now,
+  taints,
 }: StageOptions): Stages {
   return {
     outer: [trace(traces, subject, clock), audit(log, clock)],
     resolved: [rateLimit(rates), hooks(currentHooks), validateInput()],
-    permit: permit(decide),
-    decided: [recordIntent(log, clock), deadline(), cache, coalesce, followUpdates],
+    permit: permit({ decide, log, clock, taints }),
+    decided: [recordIntent(log, { clock, taints }), deadline(), cache, coalesce, followUpdates],
   };
 }
 

@@ -1,0 +1,134 @@
+import type { ConditionFailure, ConditionResult, ConditionValues, ConditionVariable } from '../../cel/condition.ts';
+import type { LoadedPolicy } from '../../config/config.ts';
+import type { Caller, CallKind, Decision, ShadowVerdict, Target } from '../../core/call.ts';
+import type { RuleVerdict } from '../../core/records/policy.ts';
+import type { Clock } from '../../core/time.ts';
+import type { Sent } from '../sensitive.ts';
+import { conditionValues } from './condition-values.ts';
+import { matchesCallers } from './match.ts';
+import { ruleIndex } from './rule-index.ts';
+
+/** A call as rules see it. Without `sent` only caller, target and kind are known. */
+export interface RuledCall {
+  readonly caller: Caller;
+  readonly target: Target;
+  readonly kind: CallKind;
+  readonly sent?: Sent | undefined;
+}
+
+/** The decisions of the rules that match a call, and the verdicts of those in shadow mode. */
+export interface RuleMatches {
+  readonly decisions: readonly Decision[];
+  readonly shadow: readonly ShadowVerdict[];
+}
+
+/** The rules of `policies` and of the policy files. */
+export interface RuleSet {
+  /** True if a static rule looks at the caller. */
+  readonly looksAtCaller: boolean;
+  /** True if a rule looks at the labels of the session. */
+  readonly looksAtTaint: boolean;
+  /** Applies the rules on caller, tool, facts, annotations and kind. They hide what they deny. */
+  applyStatic(call: RuledCall): RuleMatches;
+  /** Applies the rules on arguments, labels and time. They never hide. */
+  applyDynamic(call: RuledCall): RuleMatches;
+  /** The names of the rules on arguments, labels or time that may match calls of a target. */
+  dynamicFor(target: Target): readonly string[];
+  /** The verdict of each rule, those that do not match included. */
+  verdicts(call: RuledCall): readonly RuleVerdict[];
+}
+
+const DYNAMIC: readonly ConditionVariable[] = ['args', 'taint', 'time'];
+const NO_ARGUMENTS = {};
+const NOTHING: RuleMatches = { decisions: [], shadow: [] };
+
+const looksAt = ({ condition }: LoadedPolicy, variable: ConditionVariable) =>
+  condition?.variables.has(variable) === true;
+const isDynamic = (rule: LoadedPolicy) => DYNAMIC.some((variable) => looksAt(rule, variable));
+
+export const ruleLabel = (name: string): string => `policies: ${name}`;
+
+export interface RuleSetOptions {
+  /** The names of all configured servers and pools. */
+  readonly groups?: ReadonlySet<string> | undefined;
+  readonly clock?: Clock;
+}
+
+/** Builds the rule set of a configuration; undefined without rules, so that calls cost nothing more. */
+export function ruleSet(
+  rules: readonly LoadedPolicy[],
+  { groups, clock = Date.now }: RuleSetOptions = {},
+): RuleSet | undefined {
+  if (rules.length === 0) return undefined;
+  const statics = rules.filter((rule) => !isDynamic(rule));
+  const staticFor = ruleIndex(statics, groups);
+  const dynamicFor = ruleIndex(rules.filter(isDynamic), groups);
+  const allFor = ruleIndex(rules, groups);
+
+  function apply(matching: readonly LoadedPolicy[], call: RuledCall): RuleMatches {
+    if (matching.length === 0) return NOTHING;
+    const resultOf = evaluator(call, clock);
+    const decisions: Decision[] = [];
+    const shadow: ShadowVerdict[] = [];
+    for (const rule of matching) {
+      const result = resultOf(rule);
+      if (result === false) continue;
+      const decision = decisionOf(rule, result);
+      if (rule.shadow) shadow.push({ effect: decision.effect, rule: decision.rule });
+      else decisions.push(decision);
+    }
+    return { decisions, shadow };
+  }
+
+  return {
+    looksAtCaller: statics.some((rule) => rule.callers !== undefined || looksAt(rule, 'caller')),
+    looksAtTaint: rules.some((rule) => looksAt(rule, 'taint')),
+    applyStatic: (call) => apply(staticFor(call.target), call),
+    applyDynamic: (call) => apply(dynamicFor(call.target), call),
+    dynamicFor: (target) => dynamicFor(target).map(({ name }) => ruleLabel(name)),
+    verdicts(call) {
+      const matching = new Set(allFor(call.target));
+      const resultOf = evaluator(call, clock);
+      return rules.map((rule) => verdictOf(rule, matching.has(rule) && resultOf(rule)));
+    },
+  };
+}
+
+/** Returns a function that applies `callers` and `when` of a rule to a call. */
+function evaluator(call: RuledCall, clock: Clock): (rule: LoadedPolicy) => ConditionResult {
+  let values: ConditionValues | undefined;
+  return ({ callers, condition }) => {
+    if (callers && !matchesCallers(callers, call.caller)) return false;
+    if (!condition) return true;
+    values ??= conditionValues(toConditioned(call), call.sent?.time ?? (call.sent ? clock() : 0));
+    return condition.evaluate(values);
+  };
+}
+
+const toConditioned = ({ caller, target, kind, sent }: RuledCall) => ({
+  ...{ caller, target, kind },
+  input: sent?.input ?? NO_ARGUMENTS,
+  taint: sent?.taint,
+});
+
+const isFailure = (result: ConditionResult): result is ConditionFailure => typeof result === 'object';
+
+/** A condition without a result denies, whatever the effect of its rule is. */
+function decisionOf({ name, effect, reason }: LoadedPolicy, result: ConditionResult): Decision {
+  const rule = ruleLabel(name);
+  return isFailure(result) ? { effect: 'deny', rule, reason: failed(name, result) } : { effect, rule, reason };
+}
+
+const failed = (name: string, { failure }: ConditionFailure) => `The condition of the rule ${name} failed: ${failure}.`;
+
+function verdictOf(rule: LoadedPolicy, result: ConditionResult): RuleVerdict {
+  const { name, effect, reason, shadow, at } = rule;
+  return {
+    rule: ruleLabel(name),
+    effect: isFailure(result) ? 'deny' : effect,
+    matches: isFailure(result) ? 'error' : result ? 'yes' : 'no',
+    reason: isFailure(result) ? failed(name, result) : reason,
+    ...(shadow && { isShadow: true }),
+    at: { file: at.file, line: at.line },
+  };
+}
