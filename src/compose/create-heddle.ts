@@ -16,7 +16,7 @@ import { type CurrentHooks, currentHooks } from '../govern/hooks/hooks.ts';
 import { pipeline } from '../govern/pipeline.ts';
 import { openTaints } from '../govern/policy/taints.ts';
 import { rates } from '../govern/rate-limit.ts';
-import { stageNames, stages } from '../govern/stages.ts';
+import { type StageOptions, type Stages, stageNames, stages } from '../govern/stages.ts';
 import type { Heddle } from '../heddle.ts';
 import type { Watchdog } from '../process/watchdog.ts';
 import type { Store } from '../store/store.ts';
@@ -69,17 +69,7 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
   };
   const priorityOf = (server: string) => active().configs.get(server)?.entry?.priority ?? 0;
   const counted = rates(() => active().limits, parts.clock);
-  const order = stages({
-    audit: store.audit,
-    traces: store.traces,
-    subject: (call) => subjectOf(catalog.current(call.caller), call),
-    decide,
-    rates: counted,
-    hooks: hooksOf(parts),
-    reads: readStages({ ...view, notifications: parts.notified, clock: parts.clock }),
-    clock: wallClock,
-    taints: taintsOf(parts),
-  });
+  const order = stagesOf(parts, { view, decide, rates: counted });
   const pages = browserSignIns(parts);
   const signInUrl = parts.options.signInUrl ?? ((server, caller) => pages.pageFor(caller, server));
   const signIn = signInCall({ servers, signInUrl });
@@ -129,6 +119,26 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
       return closing;
     },
   };
+}
+
+/** The parts of the stages that createHeddle has built. */
+interface StageContext extends Pick<StageOptions, 'decide' | 'rates'> {
+  readonly view: Omit<Parameters<typeof readStages>[0], 'notifications' | 'clock'>;
+}
+
+function stagesOf(parts: RunningParts, { view, decide, rates }: StageContext): Stages {
+  const { store, catalog, wallClock } = parts;
+  return stages({
+    audit: store.audit,
+    traces: store.traces,
+    subject: (call) => subjectOf(catalog.current(call.caller), call),
+    decide,
+    rates,
+    hooks: hooksOf(parts),
+    reads: readStages({ ...view, notifications: parts.notified, clock: parts.clock }),
+    clock: wallClock,
+    taints: taintsOf(parts),
+  });
 }
 
 /** Returns the hooks in force: those of the configuration, and the functions of the embedding program. */
