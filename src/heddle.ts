@@ -79,6 +79,7 @@ export interface Heddle {
     /** Returns statistics per tool (default) or per server, the most called first. */
     stats(by: Caller, since: number, per?: 'tool' | 'server'): Promise<readonly CallStats[]>;
   };
+  readonly approvals: Approvals;
   /** Counts the known tools that need approval, by server or pool, with the same `decide` as `dispatch`. Starts no server. */
   approvalCounts(by: Caller): Promise<readonly ApprovalCount[]>;
   /** Returns call metrics of each server and each of its tools, those of earlier runs included. */

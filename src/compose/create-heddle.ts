@@ -11,6 +11,7 @@ import { requireRole } from '../core/call/caller.ts';
 import type { Caller, Target } from '../core/call.ts';
 import type { Change } from '../core/records/server-status.ts';
 import type { Clock } from '../core/time.ts';
+import type { OpenApprovalFlow } from '../govern/approve.ts';
 import { type Decide, hidesServer } from '../govern/decide.ts';
 import { type CurrentHooks, currentHooks } from '../govern/hooks/hooks.ts';
 import { pipeline } from '../govern/pipeline.ts';
@@ -27,6 +28,7 @@ import type { Servers } from '../upstream/servers.ts';
 import { access } from './access.ts';
 import type { ActiveConfig } from './active-config.ts';
 import { administration } from './administration.ts';
+import { prepareApprovals } from './approvals/prepare-approvals.ts';
 import { browse, LIST_WAIT_MS } from './browse.ts';
 import { changesFor } from './change-publishers.ts';
 import type { Environment, HeddleOptions } from './heddle-options.ts';
@@ -69,7 +71,8 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
   };
   const priorityOf = (server: string) => active().configs.get(server)?.entry?.priority ?? 0;
   const counted = rates(() => active().limits, parts.clock);
-  const order = stagesOf(parts, { view, decide, rates: counted });
+  const approvals = prepareApprovals(parts);
+  const order = stagesOf(parts, { view, decide, rates: counted, approvals: approvals.flow });
   const pages = browserSignIns(parts);
   const signInUrl = parts.options.signInUrl ?? ((server, caller) => pages.pageFor(caller, server));
   const signIn = signInCall({ servers, signInUrl });
@@ -99,22 +102,16 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
     signIns: signIns({ ...parts, serverVisible: view.serverVisible, onCredential: servers.credentialChanged }),
     servers: administration({ ...parts, clock: wallClock, audit: store.audit, policy: () => active().policy }),
     policy: policyApi({ keys: store.keys, settings: () => active().config.settings, catalog, active }),
-    async approvalCounts(by) {
-      const { countApprovals } = await import('./approval-counts.ts');
-      return countApprovals(parts, by);
-    },
+    approvals: approvals.api,
     ...measurementsOf(parts),
     ...configurationOf(active),
     changes: changesFor(changes, view.serverVisible),
-    onNotification(by, filter, handler) {
-      requireRole(by, ['owner', 'operator']);
-      return parts.notified.on(filter, handler);
-    },
     async doctor(by, server, signal) {
       const { openDoctor } = await import('./doctor.ts');
       return openDoctor({ ...parts, audit: store.audit, stages: stageNames(order) })(by, server, signal);
     },
     close() {
+      approvals.close();
       closing ??= shutDown();
       return closing;
     },
@@ -124,9 +121,10 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
 /** The parts of the stages that createHeddle has built. */
 interface StageContext extends Pick<StageOptions, 'decide' | 'rates'> {
   readonly view: Omit<Parameters<typeof readStages>[0], 'notifications' | 'clock'>;
+  readonly approvals: OpenApprovalFlow;
 }
 
-function stagesOf(parts: RunningParts, { view, decide, rates }: StageContext): Stages {
+function stagesOf(parts: RunningParts, { view, decide, rates, approvals }: StageContext): Stages {
   const { store, catalog, wallClock } = parts;
   return stages({
     audit: store.audit,
@@ -135,6 +133,7 @@ function stagesOf(parts: RunningParts, { view, decide, rates }: StageContext): S
     decide,
     rates,
     hooks: hooksOf(parts),
+    approvals,
     reads: readStages({ ...view, notifications: parts.notified, clock: parts.clock }),
     clock: wallClock,
     taints: taintsOf(parts),
@@ -151,12 +150,18 @@ function hooksOf({ active, store, watchdog, env, wallClock, options }: RunningPa
 const taintsOf = ({ active, clock }: Pick<RunningParts, 'active' | 'clock'>) =>
   openTaints({ isTracked: () => active().looksAtTaint, trusted: () => active().policy.trusted ?? new Set(), clock });
 
-/** Shows how calls have ended. */
-function measurementsOf({
-  store,
-  metrics,
-}: Pick<RunningParts, 'store' | 'metrics'>): Pick<Heddle, 'traces' | 'metrics'> {
+/** Shows how calls have ended, how many tools need an approval, and what servers report. */
+function measurementsOf(parts: RunningParts): Pick<Heddle, 'traces' | 'metrics' | 'approvalCounts' | 'onNotification'> {
+  const { store, metrics, notified } = parts;
   return {
+    onNotification(by, filter, handler) {
+      requireRole(by, ['owner', 'operator']);
+      return notified.on(filter, handler);
+    },
+    async approvalCounts(by) {
+      const { countApprovals } = await import('./approval-counts.ts');
+      return countApprovals(parts, by);
+    },
     traces: {
       async stats(by, since, per = 'tool') {
         requireRole(by, ['owner', 'operator', 'auditor']);

@@ -2,6 +2,7 @@ import { onTestFinished } from 'vitest';
 import { freshSqlite } from '../store/fixtures.ts';
 import { openStore } from '../store/open-store.ts';
 import type { Store } from '../store/store.ts';
+import type { OpenApprovalFlow } from './approve.ts';
 import { type Decide, decider, type Policy } from './decide.ts';
 
 export interface RealStore extends Store {
@@ -31,6 +32,9 @@ export async function realStore(): Promise<RealStore> {
     repairAudit: () => database.run('DROP TRIGGER full'),
   };
 }
+
+/** Opens no approvals, for tests whose calls need none. */
+export const noApprovals: OpenApprovalFlow = () => Promise.reject(new Error('This test has no approvals.'));
 
 /** Builds the decide function of a policy; every other part of it is empty. */
 export const decides = ({

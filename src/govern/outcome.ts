@@ -16,11 +16,13 @@ export type Observe = (call: Call, next: Handler, report: (outcome: Outcome) => 
 
 const MAX_KNOWN = 1000;
 
-/** Reports each outcome, but a task poll only when its outcome differs from the last: a client may poll many times. */
+/** Reports each outcome, but a poll of a task or an approval only when its outcome is new: a client may poll many times. */
 export function observer(): Observe {
   const last = new BoundedMap<string, string>(MAX_KNOWN);
 
   function isNew(call: Call, outcome: string): boolean {
+    // A front end may poll an approval many times.
+    if (call.continuation?.kind === 'approval') return outcome !== 'waiting';
     if (call.continuation?.kind !== 'task') return true;
     const known = last.get(call.id);
     last.delete(call.id);

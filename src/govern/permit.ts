@@ -8,7 +8,7 @@ import type { Decide } from './decide.ts';
 import { openingRecord } from './opening-record.ts';
 import type { Taints } from './policy/taints.ts';
 
-/** The step from a resolved to a decided call. Throws PERMISSION_DENIED or APPROVAL_REQUIRED. */
+/** The step from a resolved to a decided call. Throws PERMISSION_DENIED. */
 export type Permit = (call: ResolvedCall) => DecidedCall;
 
 export interface PermitOptions {
@@ -19,7 +19,10 @@ export interface PermitOptions {
   readonly taints?: Taints | undefined;
 }
 
-/** Decides on each call, once. Refuses a call that a rule denies, and records refused and asked attempts. */
+/**
+ * Decides on each call, once. Refuses a call that a rule denies, and records refused and asked attempts; `approve`
+ * holds back a call that needs an approval.
+ */
 export function permit({ decide, log, clock = Date.now, taints }: PermitOptions): Permit {
   const decideWith = withTaint(decide, taints);
 
@@ -28,12 +31,10 @@ export function permit({ decide, log, clock = Date.now, taints }: PermitOptions)
     const decided = { ...call, decision };
     // A caller that may no longer call a tool may still cancel its own task.
     if (decision.effect === 'allow' || isTaskCancel(call)) return decided;
-    // The attempt that opened the approval was recorded; a poll of it changes nothing.
-    if (decision.effect === 'deny' || call.continuation?.kind !== 'approval') {
-      log.append(openingRecord(decided, clock())());
-    }
+    // The first attempt was recorded; a poll of its approval or task changes nothing. `recordIntent` records what runs.
+    const isFirstAttempt = call.continuation === undefined && !isSelfApproved(call);
+    if (decision.effect === 'deny' || isFirstAttempt) log.append(openingRecord(decided, clock())());
     if (decision.effect === 'deny') throw denied(call, decision);
-    if (!isSelfApproved(call)) throw needsApproval(call, decision);
     return decided;
   };
 }
@@ -68,26 +69,3 @@ const denied = (call: ResolvedCall, { rule, reason }: Decision) =>
       details: { rule },
     },
   );
-
-const needsApproval = (call: ResolvedCall, { rule, reason }: Decision) => {
-  const { kind, target } = call;
-  const { publicName } = target;
-  const without = looseningOf(call, rule);
-  // The command line and the configuration accept the public name; `nameFor` may be a name of the caller's profile.
-  const fix = `Let a person run it with \`heddle call ${publicName} … --yes\`, or ${without}.`;
-  return new HeddleError('APPROVAL_REQUIRED', `${nameFor(call)} needs approval. ${reason}`, {
-    fix: kind === 'tool' ? fix : `${without.charAt(0).toUpperCase()}${without.slice(1)}.`,
-    details: { rule, reason },
-  });
-};
-
-/** Returns the change of configuration that removes the need for approval. `permissions.allow` overrides only the mode. */
-function looseningOf({ kind, target: { publicName, servers } }: ResolvedCall, rule: string): string {
-  if (rule.startsWith('mode ')) {
-    return kind === 'tool'
-      ? `allow it with \`heddle permissions allow ${publicName}\``
-      : `set \`permissions.readPermission\` of the server ${servers[0]} to allow`;
-  }
-  const [key = rule, pattern] = rule.split(': ');
-  return pattern === undefined ? `change \`${key}\`` : `take ${pattern} out of \`${key}\``;
-}

@@ -3,7 +3,7 @@ import { verifies } from '../../test/requirements.ts';
 import type { Call, DecidedCall, ResolvedCall, Stage } from '../core/call.ts';
 import { HeddleError, UpstreamError } from '../core/errors.ts';
 import { aCall, answers, aTarget, text } from '../core/fixtures.ts';
-import { decides, realStore } from './fixtures.ts';
+import { decides, noApprovals, realStore } from './fixtures.ts';
 import { type Pipeline, pipeline } from './pipeline.ts';
 import { rates } from './rate-limit.ts';
 import { stages } from './stages.ts';
@@ -14,7 +14,14 @@ const reads = { cache: passThrough, coalesce: passThrough, followUpdates: passTh
 async function governed(ends: Partial<Pick<Pipeline, 'resolve' | 'invoke'>> = {}, decide = decides()) {
   const store = await realStore();
   const unlimited = rates(() => ({ servers: new Map(), perCaller: undefined }));
-  const order = stages({ audit: store.audit, traces: store.traces, decide, rates: unlimited, reads });
+  const order = stages({
+    audit: store.audit,
+    traces: store.traces,
+    decide,
+    rates: unlimited,
+    reads,
+    approvals: noApprovals,
+  });
   const resolve = async (call: Call): Promise<ResolvedCall> => ({ ...call, target: aTarget() });
   return { store, dispatch: pipeline({ ...order, resolve, invoke: answers('hi'), ...ends }) };
 }

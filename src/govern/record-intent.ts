@@ -1,9 +1,9 @@
+import type { UsedApproval } from '../core/call/approval.ts';
 import { isTaskPoll } from '../core/call/task.ts';
-import type { DecidedCall, Handler, Result, Stage } from '../core/call.ts';
+import type { DecidedCall, Handler, JsonObject, Result, Stage } from '../core/call.ts';
 import type { Clock } from '../core/time.ts';
 import type { AuditLog, AuditRecord } from '../store/audit-log.ts';
 import { openingRecord } from './opening-record.ts';
-import { isSelfApproved } from './permit.ts';
 import type { Taints } from './policy/taints.ts';
 
 export interface RecordIntentOptions {
@@ -12,7 +12,8 @@ export interface RecordIntentOptions {
   readonly taints?: Taints | undefined;
 }
 
-const SELF_APPROVED = { decision: 'self-approved' };
+/** The decision of the record, by the way in which the call was approved. */
+const HOW = { self: 'self-approved', approved: 'approved', standing: 'standing-approved' } as const;
 
 /**
  * Writes the opening audit record with the decision and its rule. A call to a target that is not read-only waits until
@@ -24,8 +25,8 @@ export function recordIntent(
   { clock = Date.now, taints }: RecordIntentOptions = {},
 ): Stage<DecidedCall> {
   function recordOf(call: DecidedCall): () => AuditRecord {
-    const isSelf = call.decision.effect === 'ask' && isSelfApproved(call);
-    return openingRecord(call, clock(), isSelf ? SELF_APPROVED : undefined);
+    const { approval } = call;
+    return openingRecord(call, clock(), approval && approvalDetail(approval));
   }
 
   const go = (call: DecidedCall, next: Handler<DecidedCall>) =>
@@ -44,3 +45,8 @@ export function recordIntent(
     return go(call, next);
   };
 }
+
+const approvalDetail = ({ id, how, by }: UsedApproval): JsonObject => ({
+  decision: HOW[how],
+  ...(id !== undefined && { approval: { id, by } }),
+});

@@ -2,6 +2,7 @@ import type { Call, DecidedCall, ResolvedCall, Stage } from '../core/call.ts';
 import type { Clock } from '../core/time.ts';
 import type { AuditLog } from '../store/audit-log.ts';
 import type { TraceLog } from '../store/trace-log.ts';
+import { approve, type OpenApprovalFlow } from './approve.ts';
 import { audit } from './audit.ts';
 import { deadline } from './deadline.ts';
 import type { Decide } from './decide.ts';
@@ -31,6 +32,7 @@ export interface StageOptions {
   /** Without it there are no hooks. */
   readonly hooks?: CurrentHooks;
   readonly reads: ReadStages;
+  readonly approvals: OpenApprovalFlow;
   readonly clock?: Clock;
   /** The labels of sessions, if rules look at them. */
   readonly taints?: Taints;
@@ -53,6 +55,7 @@ export function stages({
   rates,
   hooks: currentHooks = () => undefined,
   reads: { cache, coalesce, followUpdates },
+  approvals,
   clock = Date.now,
   taints,
 }: StageOptions): Stages {
@@ -60,7 +63,10 @@ export function stages({
     outer: [trace(traces, subject, clock), audit(log, clock)],
     resolved: [rateLimit(rates), hooks(currentHooks), validateInput()],
     permit: permit({ decide, log, clock, taints }),
-    decided: [recordIntent(log, { clock, taints }), deadline(), cache, coalesce, followUpdates],
+    decided: [
+      ...[approve(approvals), recordIntent(log, { clock, taints }), deadline()],
+      ...[cache, coalesce, followUpdates],
+    ],
   };
 }
 

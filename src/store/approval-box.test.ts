@@ -197,16 +197,16 @@ onEveryDialect((bench) => {
     expect(ids(await approvals.due(3_000, 10))).toEqual(['ap_1', 'ap_3']);
   });
 
-  verifies('G6', 'counts the rejections of one principal and tool since a time', async () => {
+  verifies('G6', 'returns the times of the rejections of one principal and tool since a time', async () => {
     const { approvals } = bench.store;
     for (const [n, at] of [1_000, 2_000, 3_000].entries()) {
       const one = approvalOf(`ap_${n}`);
       await approvals.open(one, LIMITS);
       await approvals.replace(settled(one, 'rejected', at));
     }
-    expect(await approvals.rejections('key:ci', 'files.delete', 2_000)).toBe(2);
-    expect(await approvals.rejections('key:ci', 'files.read', 0)).toBe(0);
-    expect(await approvals.rejections('key:ops', 'files.delete', 0)).toBe(0);
+    expect(await approvals.rejections('key:ci', 'files.delete', 2_000)).toEqual([3_000, 2_000]);
+    expect(await approvals.rejections('key:ci', 'files.read', 0)).toEqual([]);
+    expect(await approvals.rejections('key:ops', 'files.delete', 0)).toEqual([]);
   });
 
   it('lists pending approvals that the webhook has not received', async () => {

@@ -42,8 +42,8 @@ export interface ApprovalBox {
     readonly statuses: readonly ApprovalStatus[];
     readonly limit: number;
   }): Promise<readonly StoredApproval[]>;
-  /** Counts the rejections of a principal and tool since a time. */
-  rejections(principal: string, name: string, since: number): Promise<number>;
+  /** Returns the times at which calls of a principal and tool were rejected since a time, at most 100, newest first. */
+  rejections(principal: string, name: string, since: number): Promise<readonly number[]>;
   /** Returns the open approvals whose time is over, the oldest first. Their status is still the stored one. */
   due(now: number, limit: number): Promise<readonly StoredApproval[]>;
   /** Returns the pending approvals that the webhook has not received, the oldest first. */

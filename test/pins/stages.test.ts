@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { readStages } from '../../src/catalog/reads/read-stages.ts';
-import { decides } from '../../src/govern/fixtures.ts';
+import { decides, noApprovals } from '../../src/govern/fixtures.ts';
 import { rates } from '../../src/govern/rate-limit.ts';
 import { stageNames, stages } from '../../src/govern/stages.ts';
 import { openStore } from '../../src/store/open-store.ts';
@@ -17,6 +17,7 @@ const PINNED = [
   'hooks',
   'validateInput',
   'permit',
+  'approve',
   'recordIntent',
   'deadline',
   'cache',
@@ -30,7 +31,8 @@ verifies('G1', 'every call passes these stages in this order', async () => {
   const unlimited = rates(() => ({ servers: new Map(), perCaller: undefined }));
   const servers = { cacheable: () => undefined } as unknown as Servers;
   const reads = readStages({ servers, notifications: notifications(), visible: () => true });
-  const order = stages({ audit: store.audit, traces: store.traces, decide: decides(), rates: unlimited, reads });
+  const parts = { audit: store.audit, traces: store.traces, decide: decides(), rates: unlimited, reads };
+  const order = stages({ ...parts, approvals: noApprovals });
   expect(stageNames(order)).toEqual(PINNED);
   await store.close();
 });

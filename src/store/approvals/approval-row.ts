@@ -1,3 +1,4 @@
+import { parseExact } from '../../core/exact-numbers.ts';
 import type { ApprovalStatus, ApprovalSubject } from '../../core/records/approval.ts';
 import type { StoredApproval } from '../approval-box.ts';
 import { storable } from '../rows.ts';
@@ -63,7 +64,7 @@ const WITHHELD = { arguments: null, isSanitised: true } as const;
 export function fromApprovalRow(row: ApprovalRow): StoredApproval {
   const { id, binding, principal, status, version, requested_at, expires_at, settled_at } = row;
   const { subject, ...facts } = JSON.parse(row.facts) as StoredApproval;
-  const exact = row.exact === null ? undefined : (JSON.parse(row.exact) as ExactPart);
+  const exact = row.exact === null ? undefined : (parseExact(row.exact) as unknown as ExactPart);
   return {
     ...facts,
     id,

@@ -11,6 +11,7 @@ const COLUMNS = {
 };
 const DURABLE = { durable: true };
 const MAX_FOUND = 10;
+const MAX_REJECTIONS = 100;
 const ID_TEXT = /^\w{1,64}$/;
 
 const toApprovals = (rows: readonly SqlRow[]) => rows.map((row) => fromApprovalRow(row as ApprovalRow));
@@ -68,10 +69,11 @@ export function approvalBox(statements: Statements, watch: ApprovalWatch): Appro
     },
     async rejections(principal, name, since) {
       const rows = await statements.read(
-        sql`SELECT count(*) AS count FROM ${table}
-          WHERE principal = ${principal} AND status = 'rejected' AND settled_at >= ${since} AND name = ${name}`,
+        sql`SELECT settled_at FROM ${table}
+          WHERE principal = ${principal} AND status = 'rejected' AND settled_at >= ${since} AND name = ${name}
+          ORDER BY settled_at DESC LIMIT ${{ raw: String(MAX_REJECTIONS) }}`,
       );
-      return Number(rows[0]?.count);
+      return rows.map((row) => Number(row.settled_at));
     },
     async unnotified(limit) {
       return toApprovals(

@@ -1,0 +1,124 @@
+import { requireRole } from '../../core/call/caller.ts';
+import { vaultPrincipal } from '../../core/call/vault-principal.ts';
+import type { Caller } from '../../core/call.ts';
+import { HeddleError } from '../../core/errors.ts';
+import type { Approval, ApprovalStatus } from '../../core/records/approval.ts';
+import { oneLine } from '../../core/text/visible-text.ts';
+import { unknownApproval } from '../../govern/approvals/approval-errors.ts';
+import type { ApprovalFlow } from '../../govern/approvals/approval-flow.ts';
+import { checkVerdict } from '../../govern/approvals/check-verdict.ts';
+import { configuredStanding } from '../../govern/approvals/standing.ts';
+import { addStanding, requireStandingPossible } from '../../govern/approvals/standing-uses.ts';
+import type { Approvals } from '../../heddle.ts';
+import type { StoredApproval } from '../../store/approval-box.ts';
+import { auditedChanges } from '../audited-change.ts';
+import { APPROVAL_READERS } from '../change-publishers.ts';
+
+const STATUSES = ['pending', 'approved', 'rejected', 'timeout', 'expired', 'used', 'void'] as const;
+const DEFAULT_LIMIT = 100;
+const MAX_LIMIT = 10_000;
+const ID = /^(ap|st)_[a-z0-9]{0,16}$/;
+
+/** Returns the approvals of the flow. Owners, approvers and auditors see all; a requester sees its own. */
+export function approvalApi(openFlow: () => Promise<ApprovalFlow>): Approvals {
+  async function find(by: Caller, id: string): Promise<{ flow: ApprovalFlow; found: StoredApproval }> {
+    const flow = await openFlow();
+    const candidates = ID.test(id) ? (await flow.box.find(id)).filter((one) => mayRead(by, one)) : [];
+    const [found, other] = candidates;
+    if (!found) throw unknownApproval(id);
+    if (other) throw ambiguous(id, candidates);
+    return { flow, found };
+  }
+
+  return {
+    async list(by, { status = 'pending', limit = DEFAULT_LIMIT } = {}) {
+      const statuses = statusesOf(status);
+      const flow = await openFlow();
+      await flow.sweep();
+      const rows = await flow.box.list({ statuses, limit: readsAll(by) ? limitOf(limit) : MAX_LIMIT });
+      return rows
+        .filter((one) => mayRead(by, one))
+        .slice(0, limitOf(limit))
+        .map(toPublic);
+    },
+    async get(by, id) {
+      const { flow, found } = await find(by, id);
+      return toPublic((await flow.apply(found.id, { kind: 'time' })).approval);
+    },
+    async decide(by, id, given) {
+      const { verdict, note, standing } = checkVerdict(given);
+      const { flow, found } = await find(by, id);
+      if (standing) requireStandingPossible(found, standing);
+      const approval = await flow.decide(by, found.id, { verdict, note });
+      if (standing) await addStanding(flow, { by, approval: found, wish: standing });
+      return toPublic(approval);
+    },
+    async settled(by, id, signal) {
+      const { flow, found } = await find(by, id);
+      return toPublic(await flow.settled(found.id, signal));
+    },
+    standing: standingOf(openFlow),
+  };
+}
+
+function standingOf(openFlow: () => Promise<ApprovalFlow>): Approvals['standing'] {
+  return {
+    async list(by) {
+      requireRole(by, APPROVAL_READERS);
+      const flow = await openFlow();
+      const configured = configuredStanding(flow.settings().approvals.standing);
+      return [...configured, ...(await flow.standing.all())];
+    },
+    async revoke(by, id) {
+      requireRole(by, ['owner', 'approver']);
+      const { audit, clock, standing, settings } = await openFlow();
+      const change = auditedChanges({ area: 'approvals.standing', audit, clock });
+      await change(by, { action: 'revoke', detail: { standing: oneLine(id).slice(0, 80) } }, async () => {
+        if (ID.test(id) && (await standing.revoke(id))) return;
+        throw unknownStanding(
+          id,
+          configuredStanding(settings().approvals.standing).some((one) => one.id === id),
+        );
+      });
+    },
+  };
+}
+
+const readsAll = ({ roles }: Caller): boolean => roles.some((role) => APPROVAL_READERS.includes(role));
+
+const mayRead = (by: Caller, { principal }: StoredApproval): boolean =>
+  readsAll(by) || vaultPrincipal(by) === principal;
+
+/** Leaves out the fields that only the store needs. */
+function toPublic(stored: StoredApproval): Approval {
+  const { binding: _, principal: __, session: ___, version: ____, ...approval } = stored;
+  return approval;
+}
+
+function statusesOf(status: unknown): readonly ApprovalStatus[] {
+  if (status === 'all') return STATUSES;
+  const found = STATUSES.find((one) => one === status);
+  if (found) return [found];
+  throw new HeddleError('USAGE_INVALID', `${oneLine(String(status)).slice(0, 80)} is no status of an approval.`, {
+    fix: `Use one of ${STATUSES.join(', ')}, all.`,
+  });
+}
+
+function limitOf(limit: number): number {
+  if (Number.isInteger(limit) && limit > 0) return Math.min(limit, MAX_LIMIT);
+  throw new HeddleError('USAGE_INVALID', 'The limit has to be a positive whole number.', {
+    fix: 'Pass another limit.',
+  });
+}
+
+const ambiguous = (id: string, found: readonly StoredApproval[]) =>
+  new HeddleError('NAME_AMBIGUOUS', `${id} is the beginning of ${found.length} ids.`, {
+    fix: `Write one of ${found.map((one) => one.id).join(', ')}.`,
+  });
+
+const unknownStanding = (id: string, isConfigured: boolean) =>
+  new HeddleError('NAME_UNKNOWN', `There is no stored standing approval ${oneLine(id).slice(0, 80)}.`, {
+    fix: isConfigured
+      ? 'It is in the configuration: remove it from `approvals.standing`.'
+      : 'Run `heddle approvals standing list` to see all.',
+  });

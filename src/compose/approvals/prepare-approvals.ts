@@ -1,0 +1,67 @@
+import { hash } from 'node:crypto';
+import type { JsonObject } from '../../core/call.ts';
+import { canonicalJson } from '../../core/json.ts';
+import type { ApprovalFlow } from '../../govern/approvals/approval-flow.ts';
+import type { Approvals } from '../../heddle.ts';
+import type { RunningParts } from '../create-heddle.ts';
+
+/** The approvals of a Heddle. Their code is loaded with the first call that needs one. */
+export interface PreparedApprovals {
+  readonly flow: () => Promise<ApprovalFlow>;
+  readonly api: Approvals;
+  close(): void;
+}
+
+type ApprovalParts = Pick<RunningParts, 'active' | 'store' | 'changes' | 'wallClock'>;
+
+/** Prepares the approvals over open parts. */
+export function prepareApprovals(parts: ApprovalParts): PreparedApprovals {
+  let opened: Promise<ApprovalFlow> | undefined;
+  const flow = () => {
+    opened ??= openFlow(parts);
+    return opened;
+  };
+  let loaded: Promise<Approvals> | undefined;
+  const api = () => {
+    loaded ??= import('./approval-api.ts').then(({ approvalApi }) => approvalApi(flow));
+    return loaded;
+  };
+  return {
+    flow,
+    api: {
+      list: async (by, query) => (await api()).list(by, query),
+      get: async (by, id) => (await api()).get(by, id),
+      decide: async (by, id, decision) => (await api()).decide(by, id, decision),
+      settled: async (by, id, signal) => (await api()).settled(by, id, signal),
+      standing: {
+        list: async (by) => (await api()).standing.list(by),
+        revoke: async (by, id) => (await api()).standing.revoke(by, id),
+      },
+    },
+    close: () => void opened?.then((flow) => flow.close()),
+  };
+}
+
+async function openFlow({ active, store, changes, wallClock }: ApprovalParts): Promise<ApprovalFlow> {
+  const { approvalFlow } = await import('../../govern/approvals/approval-flow.ts');
+  return approvalFlow({
+    box: store.approvals,
+    standing: store.standing,
+    keys: store.keys,
+    audit: store.audit,
+    settings: () => active().config.settings,
+    groups: () => active().policy.groups,
+    signatureOf(server) {
+      const entry = active().configs.get(server)?.entry;
+      return entry && hash('sha256', canonicalJson(entry as unknown as JsonObject));
+    },
+    fileOf(server) {
+      const at = active().configs.get(server)?.at;
+      return at && `${at.file}:${at.line}`;
+    },
+    clock: wallClock,
+    onChange({ id, status, principal }) {
+      changes.publish({ kind: 'approval', subject: id, detail: { status, requester: principal } });
+    },
+  });
+}

@@ -1,0 +1,102 @@
+import { nameFor } from '../../core/call/name-for.ts';
+import type { DecidedCall, ResolvedCall } from '../../core/call.ts';
+import { HeddleError } from '../../core/errors.ts';
+import type { Approval } from '../../core/records/approval.ts';
+import { oneLine } from '../../core/text/visible-text.ts';
+import type { ApprovalRefusal } from './next-approval.ts';
+
+/** Creates the error of a call for which no approval can be requested. */
+export function cannotRequest(call: DecidedCall, why: string, fix?: string): HeddleError {
+  const { rule, reason } = call.decision;
+  return new HeddleError('APPROVAL_REQUIRED', `${nameFor(call)} needs approval. ${reason} ${why}`, {
+    fix: fix ?? `${toSentence(looseningOf(call))}.`,
+    details: { rule, reason },
+  });
+}
+
+const toSentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+
+/** Returns the change of configuration that removes the need for approval. `permissions.allow` overrides only the mode. */
+export function looseningOf({ kind, target, decision: { rule } }: DecidedCall): string {
+  const { publicName, servers } = target;
+  if (rule.startsWith('mode ')) {
+    return kind === 'tool'
+      ? `allow it with \`heddle permissions allow ${publicName}\``
+      : `set \`permissions.readPermission\` of the server ${servers[0]} to allow`;
+  }
+  const [key = rule, pattern] = rule.split(': ');
+  return pattern === undefined ? `change \`${key}\`` : `take ${pattern} out of \`${key}\``;
+}
+
+/** Creates the error of a call in an unattended installation, which waits for no approver. */
+export const unattended = (call: DecidedCall): HeddleError =>
+  cannotRequest(call, 'No approver is asked: `approvals.unattended` is true.');
+
+/** Creates the error for an id that does not exist, or that the caller may not see. */
+export const unknownApproval = (id: string): HeddleError =>
+  new HeddleError('NAME_UNKNOWN', `There is no approval ${oneLine(id).slice(0, 80)}.`, {
+    fix: 'Run `heddle approvals list` to see those that are pending.',
+  });
+
+/** Creates the error for a continuation of another call. */
+export const otherCall = ({ id }: Approval): HeddleError =>
+  new HeddleError('INPUT_INVALID', `The approval ${id} was requested for another call.`, {
+    fix: 'Repeat the call with exactly the same arguments, or call without the earlier state.',
+    details: { approval: id },
+  });
+
+/** Creates the error for an approval whose call has run. */
+export const alreadyUsed = ({ id, callId }: Approval): HeddleError =>
+  new HeddleError('APPROVAL_SETTLED', `The approval ${id} was used by the call ${callId}. It covers one call.`, {
+    fix: 'Call again without the earlier state to request another approval.',
+    details: { approval: id, callId },
+  });
+
+/** Creates the error for an approval that was used by a process that ended before its call was sent. */
+export const nothingSent = (call: ResolvedCall, { id, callId }: Approval): HeddleError =>
+  new HeddleError(
+    'APPROVAL_SETTLED',
+    `The approval ${id} of ${nameFor(call)} was used, but its call ended before anything was sent.`,
+    { fix: 'Call again to request another approval.', details: { approval: id, callId } },
+  );
+
+/** Creates the error for an approval whose call was sent and has no recorded end. */
+export const unknownOutcome = (call: ResolvedCall, { id, callId, subject }: Approval): HeddleError =>
+  new HeddleError(
+    'OUTCOME_UNKNOWN',
+    `${nameFor(call)} was approved (${id}) and sent as the call ${callId}; Heddle ended before the response came. It may have happened or not; it was not repeated.`,
+    {
+      fix: 'Check the system that the tool acts on, then call again to request another approval.',
+      details: { approval: id, callId, servers: subject.servers },
+    },
+  );
+
+/** Creates the error for a decision that has no effect. A settled approval names its decider. */
+export function refusedDecision(approval: Approval, refusal: ApprovalRefusal, by: string): HeddleError {
+  const { id, status, decisions } = approval;
+  const details = { approval: id, status };
+  if (refusal === 'not-approver') {
+    return new HeddleError('PERMISSION_DENIED', `${by} may not decide about the approval ${id}.`, {
+      fix: `Ask ${currentApprovers(approval).join(' or ')} to decide.`,
+      details,
+    });
+  }
+  if (refusal === 'counted') {
+    const message = `${by} has approved ${id} before, and each identity counts once.`;
+    return new HeddleError('PERMISSION_DENIED', message, {
+      fix: `Ask ${currentApprovers(approval).join(' or ')} to decide, too.`,
+      details,
+    });
+  }
+  const last = decisions.at(-1);
+  const decider = last === undefined ? '' : ` by ${last.by}`;
+  const state = status === 'rejected' || status === 'approved' ? `is ${status}${decider}` : `is over: ${status}`;
+  return new HeddleError('APPROVAL_SETTLED', `The approval ${id} ${state}.`, {
+    fix: `Run \`heddle approvals show ${id}\` to see who decided.`,
+    details: { ...details, ...(last && { by: last.by }) },
+  });
+}
+
+const currentApprovers = ({ stages }: Approval): readonly string[] => [
+  ...new Set(stages.flatMap(({ approvers }) => approvers)),
+];

@@ -1,0 +1,211 @@
+import type { Settings } from '../../config/schema/schema.ts';
+import { abortable } from '../../core/async/abortable.ts';
+import { newCallId } from '../../core/call/call-id.ts';
+import type { Caller } from '../../core/call.ts';
+import { HeddleError } from '../../core/errors.ts';
+import { type Clock, realTimer, type Timer } from '../../core/time.ts';
+import type { ApiKeyBook } from '../../store/api-key-book.ts';
+import type { ApprovalBox, OpenedApproval, StoredApproval } from '../../store/approval-box.ts';
+import type { AuditLog } from '../../store/audit-log.ts';
+import type { StandingBook } from '../../store/standing-book.ts';
+import { refusedDecision, unknownApproval } from './approval-errors.ts';
+import type { SignatureOf } from './binding.ts';
+import { countsWith, type Identities, readIdentities } from './identities.ts';
+import { type ApprovalEvent, isOpen, type NextApproval, nextApproval } from './next-approval.ts';
+
+/** Limits on open approvals. */
+const LIMITS = { perPrincipal: 50, total: 10_000 };
+const MAX_TIMER_MS = 2_147_483_647;
+const SWEEP_ROWS = 100;
+
+export interface ApprovalFlowOptions {
+  readonly box: ApprovalBox;
+  readonly standing: StandingBook;
+  readonly keys: ApiKeyBook;
+  readonly audit: AuditLog;
+  readonly settings: () => Settings;
+  /** The names of all configured servers and pools. */
+  readonly groups: () => ReadonlySet<string> | undefined;
+  readonly signatureOf: SignatureOf;
+  /** Returns the file and line of a server's entry. */
+  readonly fileOf: (server: string) => string | undefined;
+  readonly onChange?: (approval: StoredApproval) => void;
+  readonly clock?: Clock;
+  readonly timer?: Timer;
+}
+
+/** Changes approvals: applies events, writes records and stores the time at which each is over. */
+export interface ApprovalFlow extends Required<Omit<ApprovalFlowOptions, 'onChange' | 'timer'>> {
+  readonly identities: () => Promise<Identities>;
+  /** Adds an approval, or returns the open one of the same binding. */
+  open(approval: StoredApproval): Promise<OpenedApproval>;
+  /** Applies an event to the stored state. Another process may be faster: then the event meets the newer state. */
+  apply(id: string, event: ApprovalEvent): Promise<NextApproval>;
+  /** Decides between two audit records. Throws APPROVAL_SETTLED or PERMISSION_DENIED. */
+  decide(by: Caller, id: string, decision: FlowDecision): Promise<StoredApproval>;
+  /** Resolves once an approval is no longer pending. Throws NAME_UNKNOWN. */
+  settled(id: string, signal: AbortSignal): Promise<StoredApproval>;
+  /** Stores the states of the approvals whose time is over. */
+  sweep(): Promise<void>;
+  /** The ids of the calls that run in this process with an approval. */
+  readonly running: Set<string>;
+  close(): void;
+}
+
+export interface FlowDecision {
+  readonly verdict: 'approve' | 'reject';
+  readonly note?: string | undefined;
+  /** The channel; that of the caller if absent. */
+  readonly via?: string;
+}
+
+/** Opens the flow of approvals over the stores. */
+export function approvalFlow(options: ApprovalFlowOptions): ApprovalFlow {
+  const { box, keys, audit, settings, onChange, clock = Date.now, timer = realTimer } = options;
+  const sweeps = sweeper({ clock, timer, sweep: () => sweep() });
+
+  async function apply(id: string, event: ApprovalEvent): Promise<NextApproval> {
+    const needsKeys = event.kind === 'decide' || event.kind === 'replan';
+    const countsStill = needsKeys ? countsWith(await readIdentities(keys, settings())) : undefined;
+    for (;;) {
+      const stored = await box.get(id);
+      if (!stored) throw unknownApproval(id);
+      const next = nextApproval(stored, event, { now: clock(), ...(countsStill && { countsStill }) });
+      if (next.approval === stored) return next;
+      const approval = { ...next.approval, version: stored.version + 1 };
+      if (!(await box.replace(approval))) continue;
+      changed(stored, approval);
+      return { ...next, approval };
+    }
+  }
+
+  function changed(before: StoredApproval | undefined, approval: StoredApproval): void {
+    if (isOpen(approval)) sweeps.at(approval.expiresAt);
+    if (before?.status === approval.status && before.decisions.length === approval.decisions.length) return;
+    audit.append(stepRecord(approval, clock()));
+    onChange?.(approval);
+  }
+
+  async function sweep(): Promise<void> {
+    for (;;) {
+      const due = await box.due(clock(), SWEEP_ROWS);
+      for (const { id } of due) await apply(id, { kind: 'time' });
+      if (due.length < SWEEP_ROWS) return;
+    }
+  }
+
+  return {
+    ...options,
+    clock,
+    running: new Set(),
+    identities: () => readIdentities(keys, settings()),
+    async open(approval) {
+      let opened = await box.open(approval, LIMITS);
+      if ('limit' in opened) {
+        await sweep();
+        opened = await box.open(approval, LIMITS);
+      }
+      if ('isNew' in opened && opened.isNew) changed(undefined, opened.approval);
+      return opened;
+    },
+    apply,
+    async decide(by, id, { verdict, note, via = by.via }) {
+      const callId = newCallId();
+      const recordOf = () => ({ callId, at: clock(), caller: by.id, via: by.via, name: `approvals.${verdict}` });
+      const detail = { approval: id, roles: by.roles, channel: via, ...(note !== undefined && { note }) };
+      await audit.appendDurably({ ...recordOf(), phase: 'intent', detail });
+      const end = (outcome: string) =>
+        audit.append({ ...recordOf(), phase: 'outcome', detail: { approval: id, outcome } });
+      try {
+        const { approval, refusal } = await apply(id, { kind: 'decide', by, verdict, via, note });
+        if (refusal) throw refusedDecision(approval, refusal, by.id);
+        end(approval.status);
+        return approval;
+      } catch (thrown) {
+        end(HeddleError.from(thrown).code);
+        throw thrown;
+      }
+    },
+    settled: (id, signal) => untilSettled({ box, apply, clock, timer }, id, signal),
+    sweep,
+    close: sweeps.close,
+  };
+}
+
+/** Returns the record of a step, with the state after it. The records of decisions and calls name who acted. */
+function stepRecord(approval: StoredApproval, at: number) {
+  const { id, status, requestedBy, via, subject, decisions, stages, rule, approvalRule, callId, reason } = approval;
+  return {
+    callId: callId ?? id,
+    phase: 'outcome' as const,
+    at,
+    caller: requestedBy,
+    via,
+    name: 'approvals.state',
+    detail: {
+      ...{ approval: id, outcome: status, tool: subject.name, digest: subject.digest, input: subject.inputDigest },
+      ...{ rule, approvalRule, stages: stages.length, decisions: decisions.length, reason },
+    },
+  };
+}
+
+type Waiting = Pick<ApprovalFlow, 'box' | 'apply' | 'clock'> & { readonly timer: Timer };
+
+/** Waits for a change by any process, or for the end of the time. */
+async function untilSettled(flow: Waiting, id: string, signal: AbortSignal): Promise<StoredApproval> {
+  const { box, apply, clock, timer } = flow;
+  let wake = () => {};
+  const unwatch = box.watch(() => wake());
+  try {
+    for (;;) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      wake = resolve; // Set before the read, so that no change after it is lost.
+      const { approval } = await apply(id, { kind: 'time' });
+      if (approval.status !== 'pending') return approval;
+      const cancel = timer(Math.min(Math.max(approval.expiresAt - clock(), 1), MAX_TIMER_MS), resolve);
+      try {
+        await abortable(promise, signal);
+      } finally {
+        cancel();
+      }
+    }
+  } finally {
+    unwatch();
+  }
+}
+
+interface SweeperOptions {
+  readonly clock: Clock;
+  readonly timer: Timer;
+  readonly sweep: () => Promise<void>;
+}
+
+/** Sweeps when the next approval of this process is over, so that a clock set back later revives none. */
+function sweeper({ clock, timer, sweep }: SweeperOptions) {
+  const times = new Set<number>();
+  let next = Number.POSITIVE_INFINITY;
+  let cancel = () => {};
+  let isClosed = false;
+  function arm(time: number): void {
+    cancel();
+    next = time;
+    if (isClosed || time === Number.POSITIVE_INFINITY) return;
+    cancel = timer(Math.min(Math.max(time - clock(), 1), MAX_TIMER_MS), () => void fire());
+  }
+  async function fire(): Promise<void> {
+    const now = clock();
+    for (const time of times) if (time <= now) times.delete(time);
+    await sweep().catch(() => {}); // The next read of each approval stores its state.
+    arm(times.size === 0 ? Number.POSITIVE_INFINITY : Math.min(...times));
+  }
+  return {
+    at(time: number): void {
+      times.add(time);
+      if (time < next) arm(time);
+    },
+    close(): void {
+      isClosed = true;
+      cancel();
+    },
+  };
+}

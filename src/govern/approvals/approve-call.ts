@@ -1,0 +1,223 @@
+import type { ApprovalContinuation, ApprovalProof, PendingApproval, UsedApproval } from '../../core/call/approval.ts';
+import { approvalEnded } from '../../core/call/approval-ended.ts';
+import { vaultPrincipal } from '../../core/call/vault-principal.ts';
+import type { DecidedCall, Handler, InputResponses, Result } from '../../core/call.ts';
+import { HeddleError } from '../../core/errors.ts';
+import type { StoredApproval } from '../../store/approval-box.ts';
+import { isSelfApproved } from '../permit.ts';
+import { alreadyUsed, cannotRequest, otherCall, unattended, unknownApproval } from './approval-errors.ts';
+import type { ApprovalFlow } from './approval-flow.ts';
+import type { ApprovingCall } from './approving-call.ts';
+import { bindingOf, digestOf } from './binding.ts';
+import { approvalForm, verdictIn } from './form.ts';
+import { isKnown } from './identities.ts';
+import { requestApproval } from './open-approval.ts';
+import { isDecidedByRequester, planOf } from './plan.ts';
+import { BY_FORM, deciderOf, mayApproveIn, stageProgress } from './stage-progress.ts';
+import { useStanding } from './standing-uses.ts';
+
+/** Lets a call that needs an approval pass if it has one; else returns `waiting`, a form, or throws. */
+export async function approveCall(call: DecidedCall, next: Handler<DecidedCall>, flow: ApprovalFlow): Promise<Result> {
+  const { continuation } = call;
+  if (continuation && continuation.kind !== 'approval') return continueCall(call, next);
+  const found = continuation && (await ownApproval(call, continuation, flow));
+  const { continuation: _, inputResponses: sent, ...rest } = call;
+  const inputResponses = found ? found.subject.inputResponses : sent;
+  const first: DecidedCall = { ...rest, ...(inputResponses && { inputResponses }) };
+  const binding = bindingOf(first, inputResponses, flow.signatureOf);
+  if (found) await requireSameCall(found, { call: first, binding, flow });
+  if (call.decision.effect === 'allow') {
+    await settleUnneeded(found, 'The rules in force allow the call.', flow);
+    return next(first);
+  }
+  const plan = await planOf(first, flow.settings().approvals, flow.clock());
+  const approving: ApprovingCall = { call: first, next, plan, binding, inputResponses, flow };
+  if (isSelfApproved(call) && isDecidedByRequester(plan, call.caller)) return selfApproved(approving, found);
+  const standing = await useStanding(approving);
+  if (standing) {
+    await settleUnneeded(found, `The standing approval ${standing.id} covers the call.`, flow);
+    return runApproved(approving, { id: standing.id, how: 'standing', by: [standing.approvedBy] });
+  }
+  return found ? answered(found, sent, approving) : requested(approving);
+}
+
+/** Ends an approval that its call does not need any more. A used one stays. */
+async function settleUnneeded(found: StoredApproval | undefined, reason: string, flow: ApprovalFlow): Promise<void> {
+  if (found?.status === 'used') throw alreadyUsed(found);
+  if (found) await flow.apply(found.id, { kind: 'void', reason });
+}
+
+/** Goes on with a requested approval, after the response to its form if there is one. */
+async function answered(
+  found: StoredApproval,
+  sent: InputResponses | undefined,
+  approving: ApprovingCall,
+): Promise<Result> {
+  const verdict = sent && mayDecideByForm(found, approving) ? verdictIn(sent) : undefined;
+  if (verdict) await decideByForm(found, verdict, approving);
+  return pursue(found.id, approving, { showsForm: false });
+}
+
+/** Lets the continuation of a call go on that was approved with the same arguments. A server has it. */
+async function continueCall(call: DecidedCall, next: Handler<DecidedCall>): Promise<Result> {
+  const { continuation } = call;
+  const proof = continuation?.kind === 'approval' ? undefined : continuation?.approved;
+  // A continuation of a task sends no arguments: the server has them.
+  const isSame = continuation?.kind === 'task' || proof?.digest === digestOf(call.input);
+  if (proof && isSame) {
+    const how = proof.id.startsWith('ap_') ? 'approved' : 'standing';
+    return withProof(await next({ ...call, approval: { id: proof.id, how, by: [] } }), proof);
+  }
+  if (isSelfApproved(call)) return next({ ...call, approval: { how: 'self', by: [call.caller.id] } });
+  throw cannotRequest(call, 'The call began without an approval, and its server has it already.', 'Call again.');
+}
+
+/** Finds the approval of a continuation. Those of other principals do not exist for the caller. */
+async function ownApproval(
+  { caller }: DecidedCall,
+  { id }: ApprovalContinuation,
+  flow: ApprovalFlow,
+): Promise<StoredApproval> {
+  const { approval } = await flow.apply(id, { kind: 'time' });
+  if (approval.principal !== vaultPrincipal(caller)) throw unknownApproval(id);
+  return approval;
+}
+
+/**
+ * Throws if an approval was requested for another call, or is over. A changed definition or server entry makes it void:
+ * its approvers decided about something else.
+ */
+async function requireSameCall(
+  found: StoredApproval,
+  { call, binding, flow }: Pick<ApprovingCall, 'call' | 'binding' | 'flow'>,
+): Promise<void> {
+  const { subject, id } = found;
+  const { target, kind, input, caller } = call;
+  const isSameRequest =
+    subject.kind === kind && subject.inputDigest === digestOf(input) && found.profile === caller.profile;
+  if (!isSameRequest || subject.name !== target.publicName) throw otherCall(found);
+  const ended = approvalEnded(found);
+  if (ended) throw ended;
+  if (found.binding === binding || found.status === 'used') return;
+  const what = subject.digest === target.digest ? 'The entry of a server' : `The definition of ${target.publicName}`;
+  const reason = `${what} has changed since the approval was requested.`;
+  const { approval } = await flow.apply(id, { kind: 'void', reason });
+  throw approvalEnded(approval) ?? otherCall(approval);
+}
+
+/** Runs a call that the user approved at the terminal, and settles its approval if one was requested. */
+async function selfApproved(approving: ApprovingCall, found: StoredApproval | undefined): Promise<Result> {
+  const { call, flow } = approving;
+  if (!found) return runApproved(approving, { how: 'self', by: [call.caller.id] });
+  if (found.status === 'pending') await flow.decide(call.caller, found.id, { verdict: 'approve' });
+  return pursue(found.id, approving, { showsForm: false });
+}
+
+/** Finds the approval of the same call, or requests one. */
+async function requested(approving: ApprovingCall): Promise<Result> {
+  const approval = await requestApproval(approving);
+  return pursue(approval.id, approving, { showsForm: true });
+}
+
+/** Uses an approval if it is complete by the rules in force; else waits for the missing decisions. */
+async function pursue(
+  id: string,
+  approving: ApprovingCall,
+  { showsForm }: { readonly showsForm: boolean },
+): Promise<Result> {
+  const { call, plan, flow } = approving;
+  const { approval } = await flow.apply(id, { kind: 'replan', plan });
+  const ended = approvalEnded(approval);
+  if (ended) throw ended;
+  if (approval.status === 'used') {
+    if (approval.callId === call.id) throw alreadyUsed(approval);
+    return requested(approving); // Another identical call was faster; this one needs an approval of its own.
+  }
+  if (approval.status === 'approved') return useApproval(approval, approving);
+  if (flow.settings().approvals.unattended) throw unattended(call);
+  const pending = toPending(approval, approving);
+  const continuation = { kind: 'approval', id } as const;
+  if (!showsForm || !mayDecideByForm(approval, approving)) return { kind: 'waiting', approval: pending, continuation };
+  const inputRequests = approvalForm(approval, flow.clock());
+  return { kind: 'input-required', inputRequests, approval: pending, continuation };
+}
+
+function toPending(approval: StoredApproval, { call, plan }: ApprovingCall): PendingApproval {
+  const { id, expiresAt, stages } = approval;
+  return {
+    id,
+    approvers: stages[stageProgress(approval).stage]?.approvers ?? [],
+    expiresAt,
+    reason: call.decision.reason,
+    ...(isDecidedByRequester(plan, call.caller) && { byRequester: true }),
+  };
+}
+
+/** Returns true if the requester may approve by the form of its client. Other front ends ask in their own way. */
+function mayDecideByForm(approval: StoredApproval, { call, plan }: ApprovingCall): boolean {
+  const { caller, capabilities } = call;
+  if (caller.via !== 'gateway' || !capabilities?.form || !plan.client) return false;
+  const staged = { ...approval, ...plan };
+  const stage = plan.stages[stageProgress(staged).stage];
+  const hasApproved = approval.decisions.some((one) => deciderOf(one) === approval.principal);
+  return stage !== undefined && !hasApproved && mayApproveIn(staged, stage, { ...caller, via: BY_FORM });
+}
+
+async function decideByForm(
+  { id, status }: StoredApproval,
+  verdict: 'approve' | 'reject',
+  { call, plan, flow }: ApprovingCall,
+): Promise<void> {
+  if (status !== 'pending') return;
+  await flow.apply(id, { kind: 'replan', plan });
+  const note = verdict === 'reject' ? 'Rejected in the form of the client.' : undefined;
+  try {
+    await flow.decide(call.caller, id, { verdict, note, via: BY_FORM });
+  } catch (thrown) {
+    // Another decision was faster: the call goes on with it.
+    if (!HeddleError.is(thrown) || thrown.code !== 'APPROVAL_SETTLED') throw thrown;
+  }
+}
+
+/** Marks an approval as used, then runs its call. Only one call can do that. */
+async function useApproval(approval: StoredApproval, approving: ApprovingCall): Promise<Result> {
+  const { call, flow } = approving;
+  if (!isKnown(await flow.identities(), call.caller.id)) throw revokedKey(call);
+  flow.running.add(call.id); // Before the use is visible: a concurrent call must not take it for a crash.
+  const { approval: used, refusal } = await flow.apply(approval.id, { kind: 'use', callId: call.id });
+  if (refusal) {
+    flow.running.delete(call.id);
+    return pursue(approval.id, approving, { showsForm: false });
+  }
+  const by = stageProgress(used).counted.map((decision) => decision.by);
+  const end = (outcome: string) =>
+    void flow
+      .apply(approval.id, { kind: 'end', outcome })
+      .catch(() => {}) // The closing audit record has the outcome, too.
+      .finally(() => flow.running.delete(call.id));
+  try {
+    const result = await runApproved(approving, { id: approval.id, how: 'approved', by });
+    end(result.kind === 'complete' ? 'complete' : result.kind);
+    return result;
+  } catch (thrown) {
+    end(HeddleError.from(thrown).code);
+    throw thrown;
+  }
+}
+
+async function runApproved({ call, next }: ApprovingCall, approval: UsedApproval): Promise<Result> {
+  const result = await next({ ...call, approval });
+  return approval.id === undefined ? result : withProof(result, { id: approval.id, digest: digestOf(call.input) });
+}
+
+/** Adds the proof to the continuation of a server, so that the call needs no second approval. */
+function withProof(result: Result, proof: ApprovalProof): Result {
+  if (result.kind === 'working') return { ...result, continuation: { ...result.continuation, approved: proof } };
+  if (result.kind !== 'input-required' || result.continuation.kind === 'approval') return result;
+  return { ...result, continuation: { ...result.continuation, approved: proof } };
+}
+
+const revokedKey = ({ caller }: DecidedCall) =>
+  new HeddleError('PERMISSION_DENIED', `The key of ${caller.id} was revoked, so its approved call does not run.`, {
+    fix: 'Ask an owner for another key, and call again.',
+  });

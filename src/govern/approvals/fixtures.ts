@@ -1,0 +1,106 @@
+import { SETTING_DEFAULTS } from '../../config/schema/defaults.ts';
+import type { Settings } from '../../config/schema/schema.ts';
+import { type Caller, compose, type DecidedCall, type Handler, type Result, type Target } from '../../core/call.ts';
+import { aCall, ada, aTarget, text } from '../../core/fixtures.ts';
+import type { StoredApproval } from '../../store/approval-box.ts';
+import { approve } from '../approve.ts';
+import { type RealStore, realStore } from '../fixtures.ts';
+import { recordIntent } from '../record-intent.ts';
+import { type ApprovalFlow, approvalFlow } from './approval-flow.ts';
+
+export const ops: Caller = { id: 'key:ops', roles: ['approver'], via: 'gateway' };
+export const boss: Caller = { id: 'owner', roles: ['owner'], via: 'gateway' };
+export const START = Date.UTC(2026, 10, 17, 9);
+
+/** A pending approval; override only what your test is about. */
+export const anApproval = (overrides: Partial<StoredApproval> = {}): StoredApproval => ({
+  id: 'ap_0123456789abcdef',
+  status: 'pending',
+  subject: {
+    kind: 'tool',
+    name: 'mcp__demo__echo',
+    servers: ['demo'],
+    digest: 'f00d',
+    riskLevel: 'medium',
+    arguments: { path: 'a', password: 'x' },
+    inputDigest: 'd',
+  },
+  requestedBy: 'ada',
+  via: 'gateway',
+  requestedAt: START,
+  expiresAt: START + 300_000,
+  reasons: ['routine'],
+  rule: 'mode strict',
+  stages: [{ approvers: ['role:owner', 'role:approver'], need: 1 }],
+  notRequester: false,
+  allowsStanding: true,
+  decisions: [],
+  binding: 'b',
+  principal: 'ada',
+  version: 1,
+  ...overrides,
+});
+
+export interface Bench {
+  readonly store: RealStore;
+  readonly flow: ApprovalFlow;
+  /** Dispatches a call that asks, through `approve` and `recordIntent`. */
+  send(overrides?: Partial<DecidedCall>): Promise<Result>;
+  /** The calls that reached the server. */
+  readonly reached: DecidedCall[];
+  /** Settings that a test may replace. */
+  approvals: Partial<Settings['approvals']>;
+  apiKeys: { name: string; roles: Caller['roles'] }[];
+  target: Target;
+  signature: string;
+  now: number;
+  invoke: Handler<DecidedCall>;
+}
+
+const ASKS = { effect: 'ask', rule: 'mode strict', reason: 'Mode strict asks for every external tool.' } as const;
+
+/** Builds the stage on a real store, with a clock that stands still. Each call has its own id. */
+export async function approvalBench(caller: Caller = ada): Promise<Bench> {
+  const store = await realStore();
+  let calls = 0;
+  const bench = {
+    store,
+    reached: [] as DecidedCall[],
+    approvals: {},
+    apiKeys: [{ name: 'ops', roles: ['approver'] }],
+    target: aTarget(),
+    signature: 's',
+    now: START,
+    invoke: async () => text('done'),
+  } as unknown as { -readonly [K in keyof Bench]: Bench[K] };
+  bench.flow = approvalFlow({
+    box: store.approvals,
+    standing: store.standing,
+    keys: store.keys,
+    audit: store.audit,
+    settings: () =>
+      ({
+        ...SETTING_DEFAULTS,
+        approvals: { ...SETTING_DEFAULTS.approvals, ...bench.approvals },
+        gateway: { ...SETTING_DEFAULTS.gateway, apiKeys: bench.apiKeys },
+      }) as unknown as Settings,
+    groups: () => undefined,
+    signatureOf: () => bench.signature,
+    fileOf: () => '/project/heddle.json:3',
+    clock: () => bench.now,
+    timer: () => () => {},
+  });
+  const handler = compose([approve(async () => bench.flow), recordIntent(store.audit)], (call) => {
+    bench.reached.push(call);
+    return bench.invoke(call);
+  });
+  bench.send = (overrides = {}) =>
+    handler(aCall({ id: `call-${++calls}`, caller, target: bench.target, decision: ASKS, ...overrides }));
+  return bench;
+}
+
+/** Returns the id of the approval that a result waits for. */
+export function approvalIdOf(result: Result): string {
+  if (result.kind === 'complete' || result.continuation.kind !== 'approval') throw new Error(`It is ${result.kind}.`);
+  return result.continuation.id;
+}

@@ -1,0 +1,101 @@
+import type { Settings } from '../../config/schema/schema.ts';
+import { ROLES } from '../../core/call/caller.ts';
+import type { Role } from '../../core/call.ts';
+import type { ApprovalStage } from '../../core/records/approval.ts';
+import type { ApiKeyBook } from '../../store/api-key-book.ts';
+import { type Approver, type CountsStill, isApproverIn, isOwnerName } from './stage-progress.ts';
+
+const KEY_PREFIX = 'key:';
+
+/** The identities that exist: the owner, the API keys, and the subjects of a token issuer. */
+export interface Identities {
+  readonly keys: ReadonlyMap<string, KnownIdentity>;
+  /** The roles that tokens of an issuer can have; empty without an issuer. */
+  readonly tokenRoles: readonly Role[];
+  readonly issuers: readonly string[];
+}
+
+interface KnownIdentity extends Approver {
+  /** Absent for a key of the configuration. */
+  readonly createdAt?: number;
+}
+
+/** Reads the identities that exist now. */
+export async function readIdentities(keys: ApiKeyBook, { gateway }: Pick<Settings, 'gateway'>): Promise<Identities> {
+  const { auth, apiKeys } = gateway;
+  const configured = apiKeys.map(({ name, roles }): KnownIdentity => ({ id: KEY_PREFIX + name, roles }));
+  const stored = (await keys.all()).map(
+    ({ name, roles, createdAt }): KnownIdentity => ({ id: KEY_PREFIX + name, roles, createdAt }),
+  );
+  const tokens = auth === undefined || auth === 'none' ? undefined : auth;
+  const mapped = Object.values(tokens?.scopes ?? {});
+  return {
+    keys: new Map([...stored, ...configured].map((key) => [key.id, key])),
+    tokenRoles:
+      tokens === undefined ? [] : mapped.length === 0 ? ['user'] : ROLES.filter((role) => mapped.includes(role)),
+    issuers: tokens === undefined ? [] : [tokens.issuer].flat(),
+  };
+}
+
+/** Returns false for a key that was revoked. */
+export const isKnown = ({ keys }: Identities, id: string): boolean => !id.startsWith(KEY_PREFIX) || keys.has(id);
+
+/**
+ * Returns the test whether a decision still counts: its key exists, and is not another one of the same name that was
+ * created later.
+ */
+export const countsWith =
+  ({ keys }: Identities): CountsStill =>
+  ({ by, at }) => {
+    if (!by.startsWith(KEY_PREFIX)) return true;
+    const key = keys.get(by);
+    return key !== undefined && (key.createdAt === undefined || key.createdAt <= at);
+  };
+
+export interface Satisfiable {
+  readonly stages: readonly ApprovalStage[];
+  /** The principal that may not approve. */
+  readonly except?: string;
+}
+
+const OWNER: Approver = { id: 'owner', roles: ['owner'] };
+
+/**
+ * Returns the index of the first stage that the existing identities cannot complete, each counting once; undefined if all
+ * can be completed. An issuer of tokens has any number of subjects.
+ */
+export function impossibleStage({ stages, except }: Satisfiable, identities: Identities): number | undefined {
+  const known = [OWNER, ...identities.keys.values()].filter(({ id }) => id !== except);
+  const named = stages.flatMap(({ approvers }) => approvers.filter((one) => isSubject(one, identities)));
+  const subjects = [...new Set(named)].filter((id) => id !== except);
+  const all: readonly Approver[] = [...known, ...subjects.map((id) => ({ id, roles: [] }))];
+  // The stage that each identity is assigned to: a bipartite matching, extended one decision at a time.
+  const assigned = new Map<string, number>();
+
+  function assign(stage: number, tried: Set<string>): boolean {
+    for (const identity of all) {
+      const { id } = identity;
+      if (tried.has(id) || !isApproverIn(stages[stage] ?? NO_APPROVERS, identity)) continue;
+      tried.add(id);
+      const other = assigned.get(id);
+      if (other !== undefined && !assign(other, tried)) continue;
+      assigned.set(id, stage);
+      return true;
+    }
+    return false;
+  }
+
+  const at = stages.findIndex(({ approvers, need }, index) => {
+    if (approvers.some((one) => identities.tokenRoles.some((role) => one === `role:${role}`))) return false;
+    return Array.from({ length: need }).some(() => !assign(index, new Set()));
+  });
+  return at < 0 ? undefined : at;
+}
+
+const NO_APPROVERS = { approvers: [] };
+
+/** Returns true if an approver is a subject of a configured issuer. */
+const isSubject = (approver: string, { issuers }: Identities): boolean =>
+  !approver.startsWith('role:') &&
+  !isOwnerName(approver) &&
+  issuers.some((issuer) => approver.startsWith(`${issuer}#`));

@@ -1,0 +1,97 @@
+import { approvalEnded } from '../../core/call/approval-ended.ts';
+import { nameFor } from '../../core/call/name-for.ts';
+import { vaultPrincipal } from '../../core/call/vault-principal.ts';
+import type { JsonObject } from '../../core/call.ts';
+import { HeddleError } from '../../core/errors.ts';
+import { canonicalJson } from '../../core/json.ts';
+import type { StoredApproval } from '../../store/approval-box.ts';
+import { cannotRequest, unattended } from './approval-errors.ts';
+import type { ApprovingCall } from './approving-call.ts';
+import { impossibleStage } from './identities.ts';
+import { isOpen } from './next-approval.ts';
+import { excludedBy } from './plan.ts';
+import { newApproval } from './subject.ts';
+import { requireKnownEnd } from './unfinished-use.ts';
+
+const MAX_ARGUMENT_BYTES = 262_144;
+const REJECTION_WINDOW_MS = 600_000;
+const MAX_REJECTIONS = 3;
+
+/**
+ * Returns the open approval of the same call, or requests one. Throws APPROVAL_REJECTED after a recent rejection,
+ * OUTCOME_UNKNOWN after a crash, and APPROVAL_REQUIRED if none can be requested.
+ */
+export async function requestApproval(approving: ApprovingCall): Promise<StoredApproval> {
+  const { call, binding, flow, plan, inputResponses } = approving;
+  const latest = await flow.box.latest(binding);
+  const current = latest && (await flow.apply(latest.id, { kind: 'time' })).approval;
+  if (current && isOpen(current)) return current;
+  const now = flow.clock();
+  if (current?.status === 'rejected' && now - (current.settledAt ?? 0) < REJECTION_WINDOW_MS) {
+    throw approvalEnded(current) ?? new Error('A rejected approval has ended.');
+  }
+  const earlierCall = current && (await requireKnownEnd(current, call, flow));
+  await requirePossible(approving);
+  const wanted = newApproval(call, { plan, binding, inputResponses, now, fileOf: flow.fileOf, earlierCall });
+  const opened = await flow.open(wanted);
+  if ('limit' in opened) throw tooManyOpen(approving, opened.limit);
+  return opened.approval;
+}
+
+/** Throws APPROVAL_REQUIRED if no approval can be requested for a call. */
+async function requirePossible(approving: ApprovingCall): Promise<void> {
+  const { call, plan, flow, inputResponses } = approving;
+  const { kind, target, caller, input, extraParams = null } = call;
+  if (flow.settings().approvals.unattended) throw unattended(call);
+  if (kind === 'completion') throw cannotRequest(call, 'A completion requests no approval.');
+  const sent = canonicalJson([input, extraParams, (inputResponses as JsonObject | undefined) ?? null]);
+  if (Buffer.byteLength(sent) > MAX_ARGUMENT_BYTES) {
+    throw cannotRequest(call, `Its arguments are larger than ${MAX_ARGUMENT_BYTES / 1024} KB.`, 'Send less at once.');
+  }
+  const except = excludedBy(plan, caller);
+  const stage = impossibleStage({ ...plan, ...(except !== undefined && { except }) }, await flow.identities());
+  if (stage !== undefined && !isFormEnough(approving)) throw nobodyCan(approving, stage);
+  await requireFewRejections(approving, target.publicName);
+}
+
+/** Without a rule the requester may approve by a form, whether or not another identity exists. */
+const isFormEnough = ({ plan }: ApprovingCall) => plan.approvalRule === undefined && plan.client;
+
+async function requireFewRejections({ call, flow }: ApprovingCall, name: string): Promise<void> {
+  const now = flow.clock();
+  const principal = vaultPrincipal(call.caller);
+  const times = await flow.box.rejections(principal, name, now - 2 * REJECTION_WINDOW_MS);
+  const until = refusedUntil(times);
+  if (until === undefined || now >= until) return;
+  throw new HeddleError(
+    'APPROVAL_REQUIRED',
+    `${nameFor(call)} was rejected ${MAX_REJECTIONS} times within 10 minutes, so no approval is requested.`,
+    { fix: `Change the plan, or call again after ${new Date(until).toISOString()}.`, details: { until } },
+  );
+}
+
+/** Returns the end of the refusal: 10 minutes after the third rejection within 10 minutes. */
+export function refusedUntil(rejectedAt: readonly number[]): number | undefined {
+  const times = rejectedAt.toSorted((a, b) => a - b);
+  const third = times.findLast((time, at) => {
+    const first = times[at - MAX_REJECTIONS + 1];
+    return first !== undefined && time - first <= REJECTION_WINDOW_MS;
+  });
+  return third === undefined ? undefined : third + REJECTION_WINDOW_MS;
+}
+
+const tooManyOpen = ({ call }: ApprovingCall, limit: 'perPrincipal' | 'total') =>
+  cannotRequest(
+    call,
+    limit === 'total' ? 'Too many approvals are open.' : `${call.caller.id} has 50 open approvals.`,
+    'Decide about the open ones first: `heddle approvals list` shows them.',
+  );
+
+const nobodyCan = ({ call, plan }: ApprovingCall, stage: number) => {
+  const { approvers = [], need = 1 } = plan.stages[stage] ?? {};
+  return cannotRequest(
+    call,
+    `No identity can give the ${need} of ${approvers.join(', ')} that the approval rule ${plan.approvalRule} needs.`,
+    'Create such a key with `heddle key create`, or change the rule in `approvals.rules`.',
+  );
+};

@@ -1,0 +1,86 @@
+import type { Settings } from '../../config/schema/schema.ts';
+import { vaultPrincipal } from '../../core/call/vault-principal.ts';
+import type { Caller, Json, JsonObject, Target } from '../../core/call.ts';
+import { isObject } from '../../core/json.ts';
+import type { StandingApproval } from '../../core/records/approval.ts';
+import { matchesGlob } from '../../core/text/match-glob.ts';
+import { allowsTools, matchesCallers } from '../policy/match.ts';
+
+/** A call that a standing approval may settle. */
+export interface StandingCandidate {
+  readonly target: Target;
+  readonly caller: Caller;
+  readonly input: JsonObject;
+  /** The names of all configured servers and pools. */
+  readonly groups?: ReadonlySet<string> | undefined;
+}
+
+type ConfiguredStanding = Settings['approvals']['standing'][number];
+
+/** A standing approval, with the callers of a configured one. */
+export interface KnownStanding extends StandingApproval {
+  readonly callers?: readonly string[];
+}
+
+/** Returns the standing approvals of the configuration. Their ids name their place in the list. */
+export const configuredStanding = (standing: readonly ConfiguredStanding[]): readonly KnownStanding[] =>
+  standing.map(({ tool, callers, arguments: globs, expires }, index) => ({
+    id: `approvals.standing[${index}]`,
+    tool,
+    arguments: globs,
+    approvedBy: 'configuration',
+    createdAt: 0,
+    from: 'configuration',
+    ...(callers && { callers }),
+    ...(expires !== undefined && { expiresAt: Date.parse(expires) }),
+  }));
+
+/** Returns true if a standing approval is not over and has a use left. */
+export const isUsable = ({ usesLeft, expiresAt }: StandingApproval, now: number): boolean =>
+  (usesLeft === undefined || usesLeft > 0) && (expiresAt === undefined || now < expiresAt);
+
+/** Returns true if a standing approval settles a call now. */
+export function settlesCall(standing: KnownStanding, candidate: StandingCandidate, now: number): boolean {
+  const { target, caller, input, groups } = candidate;
+  const { tool, digest, from } = standing;
+  if (!isUsable(standing, now) || !isOfCaller(standing, caller)) return false;
+  if (digest !== undefined && digest !== target.digest) return false;
+  // A stored one names its tool exactly.
+  const isOfTool = from === 'store' ? tool === target.publicName : allowsTools([tool], target, groups);
+  return isOfTool && hasMatchingArguments(standing, input);
+}
+
+/** Returns true if every argument that a standing approval names matches its glob. */
+export const hasMatchingArguments = (
+  { arguments: globs }: Pick<StandingApproval, 'arguments'>,
+  input: JsonObject,
+): boolean => Object.entries(globs).every(([path, glob]) => matchesArgument(glob, valueAt(input, path)));
+
+function isOfCaller({ caller: principal, callers, session }: KnownStanding, caller: Caller): boolean {
+  if (principal !== undefined && principal !== vaultPrincipal(caller)) return false;
+  if (callers && !matchesCallers(callers, caller)) return false;
+  return session === undefined || session === caller.session;
+}
+
+/** Returns the value at a dotted path. A key that contains dots wins over nested keys. */
+function valueAt(input: Json | undefined, path: string): Json | undefined {
+  if (!isObject(input)) return undefined;
+  if (Object.hasOwn(input, path)) return input[path];
+  const dot = path.indexOf('.');
+  if (dot < 0) return undefined;
+  const key = path.slice(0, dot);
+  return Object.hasOwn(input, key) ? valueAt(input[key], path.slice(dot + 1)) : undefined;
+}
+
+// Values that a path may hide in: another folder, a separator of Windows, an encoded or invisible character.
+const UNSAFE = /\.\.|\\|%|\p{Cc}|\p{Cf}/u;
+
+/** Matches one argument against a glob. `*` does not match `/`; a value with `..` never matches. */
+export function matchesArgument(glob: string, value: Json | undefined): boolean {
+  if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') return false;
+  const text = String(value);
+  if (text === glob && !glob.includes('*')) return !text.includes('..');
+  const [patterns, parts] = [glob.split('/'), text.split('/')];
+  if (UNSAFE.test(text) || patterns.length !== parts.length) return false;
+  return parts.every((part, at) => matchesGlob(patterns[at] ?? '', part));
+}

@@ -1,0 +1,53 @@
+import type { DecidedCall } from '../../core/call.ts';
+import { isObject } from '../../core/json.ts';
+import type { StoredApproval } from '../../store/approval-box.ts';
+import { nothingSent, unknownOutcome } from './approval-errors.ts';
+import type { ApprovalFlow } from './approval-flow.ts';
+
+/** The outcome of a call whose process ended before a response came. */
+const UNKNOWN = 'OUTCOME_UNKNOWN';
+/** The outcome of a call whose process ended before it was sent. */
+const NOT_SENT = 'not-sent';
+const MAX_RECORDS = 20;
+
+/**
+ * Checks how the call of a used approval ended. Throws once if that is unknown, so that nothing runs twice unnoticed: the
+ * next call requests another approval. Returns the id of an earlier call that may have run.
+ */
+export async function requireKnownEnd(
+  approval: StoredApproval,
+  call: DecidedCall,
+  flow: ApprovalFlow,
+): Promise<string | undefined> {
+  const { id, status, callId, outcome } = approval;
+  if (status !== 'used' || callId === undefined) return undefined;
+  if (outcome !== undefined) return outcome === UNKNOWN ? callId : undefined;
+  // The opening record of a read-only target is not durable, so its absence proves nothing.
+  if (flow.running.has(callId) || call.target.facts.readOnly) return undefined;
+  const end = await recordedEnd(approval, callId, flow);
+  await flow.apply(id, { kind: 'end', outcome: end });
+  if (end === NOT_SENT) throw nothingSent(call, approval);
+  if (end !== UNKNOWN) return undefined;
+  flow.audit.append({
+    callId,
+    phase: 'outcome',
+    at: flow.clock(),
+    caller: approval.requestedBy,
+    via: approval.via,
+    name: approval.subject.name,
+    detail: { outcome: UNKNOWN, approval: id, foundBy: call.id },
+  });
+  throw unknownOutcome(call, approval);
+}
+
+/** Reads from the audit log how a call ended. The newest record comes first. */
+async function recordedEnd({ id }: StoredApproval, callId: string, { audit }: ApprovalFlow): Promise<string> {
+  const records = await audit.search({ callId, limit: MAX_RECORDS });
+  const opening = records.findIndex(
+    ({ phase, detail: { approval } }) => phase === 'intent' && isObject(approval) && approval.id === id,
+  );
+  if (opening < 0) return NOT_SENT;
+  const isEnd = ({ phase, name }: (typeof records)[number]) => phase === 'outcome' && !name.startsWith('approvals.');
+  const closing = records.slice(0, opening).find(isEnd);
+  return closing === undefined ? UNKNOWN : String(closing.detail.outcome);
+}

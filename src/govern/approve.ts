@@ -1,0 +1,21 @@
+import { isTaskCancel } from '../core/call/task.ts';
+import type { DecidedCall, Stage } from '../core/call.ts';
+import type { ApprovalFlow } from './approvals/approval-flow.ts';
+
+/** Opens the flow of approvals with the first call that needs one. */
+export type OpenApprovalFlow = () => Promise<ApprovalFlow>;
+
+/**
+ * Lets allowed calls pass at once. A call that needs an approval passes only with one: its own, a standing one, or that
+ * of the user at the terminal. The response to a form never reaches a server.
+ */
+export function approve(openFlow: OpenApprovalFlow): Stage<DecidedCall> {
+  return function approve(call, next) {
+    const isAllowed = call.decision.effect === 'allow' && call.continuation?.kind !== 'approval';
+    if (isAllowed || isTaskCancel(call)) return next(call);
+    return openFlow().then(async (flow) => {
+      const { approveCall } = await import('./approvals/approve-call.ts');
+      return approveCall(call, next, flow);
+    });
+  };
+}
