@@ -53,7 +53,7 @@ verifies(
     const input = { words: 'harmless' };
     await heddle.call('demo.say', input);
     input.words = 'please delete it';
-    await expect(heddle.call('demo.say', input)).rejects.toMatchObject({ code: 'APPROVAL_REQUIRED' });
+    await expect(heddle.call('demo.say', input)).rejects.toMatchObject({ code: 'APPROVAL_PENDING' });
     input.words = 'again';
     await heddle.call('demo.say', input);
     await heddle.close();

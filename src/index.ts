@@ -3,6 +3,7 @@ import { withPlainNumbers } from './core/exact-numbers.ts';
 import type { Category, Hit } from './core/records/listing.ts';
 import type { NotificationFilter, NotificationHandler } from './core/records/notification.ts';
 import type { Change, ServerStatus } from './core/records/server-status.ts';
+import { type ApprovalApi, programApprovals } from './library/approval-api.ts';
 import { checkOptions, type OptionKeys, SIGNAL_KEYS, type SignalOptions } from './library/check-options.ts';
 import { capabilitiesOfHost, HOOK_KEYS, type HostOptions } from './library/host-input.ts';
 import { CALL_KEYS, type CallOptions, type CallResult, PROGRAM, send, toLibraryCall } from './library/library-call.ts';
@@ -16,6 +17,15 @@ export type { Choice, Field } from './core/call/form.ts';
 export type { Facts, InputRequest, InputResponse, Json, JsonObject, Progress } from './core/call.ts';
 export { type ErrorCode, type Fault, HeddleError, UpstreamError } from './core/errors.ts';
 export type {
+  Approval,
+  ApprovalDecision,
+  ApprovalStage,
+  ApprovalStatus,
+  ApprovalSubject,
+  StandingApproval,
+  StandingWish,
+} from './core/records/approval.ts';
+export type {
   HookContext,
   HookEvent,
   HookedCall,
@@ -27,6 +37,7 @@ export type { Category } from './core/records/listing.ts';
 export type { Metrics } from './core/records/metrics.ts';
 export type { Notification, NotificationFilter, NotificationHandler } from './core/records/notification.ts';
 export type {
+  ApprovalChange,
   CatalogChange,
   Change,
   ConfigChange,
@@ -42,8 +53,11 @@ export type {
   SignIn,
   SignInState,
 } from './core/records/sign-in.ts';
+export type { ApprovalQuery } from './heddle.ts';
+export type { ApprovalApi, ApproveOptions, RejectOptions } from './library/approval-api.ts';
 export type { SignalOptions } from './library/check-options.ts';
 export type {
+  ApprovalResponse,
   Elicitation,
   ElicitationContext,
   ElicitationResponse,
@@ -82,7 +96,7 @@ export type {
 export type { BeginOptions, FinishOptions, SignInApi } from './library/sign-in-api.ts';
 export type { InProcessServer, InProcessTransport } from './upstream/lifecycle/programmatic-servers.ts';
 
-/** Options of `openHeddle`, and the functions that answer input requests of servers. */
+/** Options of `openHeddle`, and the functions that answer input requests and decide on approvals. */
 export interface OpenOptions extends Omit<HeddleOptions, 'user' | 'scope' | 'clock' | 'signInUrl'>, HostOptions {}
 
 /** A tool, under its public name. */
@@ -136,6 +150,7 @@ const OPEN_KEYS: OptionKeys<OpenOptions> = {
   onElicitation: true,
   onSampling: true,
   onRoots: true,
+  onApprovalRequest: true,
   hooks: true,
 };
 
@@ -177,6 +192,7 @@ export interface HeddleClient extends ResourceApi, AsyncDisposable {
     unregister(name: string): Promise<void>;
   };
   readonly signIns: SignInApi;
+  readonly approvals: ApprovalApi;
   /** Reads changes of servers, the catalog and the configuration from now on, until the signal aborts or Heddle closes. */
   changes(options?: SignalOptions): AsyncIterable<Change>;
   /**
@@ -244,6 +260,7 @@ export async function openHeddle(openOptions?: OpenOptions): Promise<HeddleClien
       unregister: (name) => heddle.servers.unregister(PROGRAM, name),
     },
     signIns: signInApi(heddle),
+    approvals: programApprovals(heddle),
     changes(changesOptions) {
       const { signal = never() } = checkOptions('changes', changesOptions, SIGNAL_KEYS);
       return heddle.changes(PROGRAM, signal);

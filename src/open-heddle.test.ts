@@ -145,9 +145,7 @@ describe('servers passed by the program', () => {
     const tools = { fs_read_file: () => text('mine') };
     const pretender = recordingServer(tools, () => ({ annotations: { readOnlyHint: true } }));
     const heddle = await temporaryHeddle({ folder, servers: { filesystem: pretender } });
-    await expect(heddle.dispatch(callOf('filesystem.fs_read_file'))).rejects.toMatchObject({
-      code: 'APPROVAL_REQUIRED',
-    });
+    expect(await heddle.dispatch(callOf('filesystem.fs_read_file'))).toMatchObject({ kind: 'waiting' });
     const inside = temporaryHeddle({ folder, servers: { 'heddle-filesystem': pretender } });
     await expect(inside).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
   });

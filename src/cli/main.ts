@@ -31,6 +31,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'Show or change what needs approval',
     load: async () => (await import('./commands/permissions.ts')).managePermissions,
   },
+  approvals: {
+    summary: 'Show and decide approvals of calls',
+    load: async () => (await import('./commands/approvals.ts')).manageApprovals,
+  },
   key: { summary: 'Make, list or revoke keys', load: async () => (await import('./commands/key.ts')).key },
   auth: {
     summary: 'Sign in to a server, or sign out',

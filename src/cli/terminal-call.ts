@@ -1,14 +1,12 @@
 import { newCallId } from '../core/call/call-id.ts';
 import { type AskUser, type CompleteResult, runToCompletion } from '../core/call/run-to-completion.ts';
-import type { Call, Caller, ClientCapabilities, JsonObject } from '../core/call.ts';
-import { HeddleError } from '../core/errors.ts';
+import type { Call, Caller, ClientCapabilities, Handler, JsonObject } from '../core/call.ts';
 import { withPlainNumbers } from '../core/exact-numbers.ts';
 import type { HeddleOptions } from '../open-heddle.ts';
 import { CONFIG_OPTION, GATEWAY_OPTIONS, type Input, type Option, readNumber, TRUST_OPTION } from './command.ts';
 import type { CommandHeddle } from './command-heddle.ts';
 import { untilInterrupted } from './input/interrupt.ts';
 import { type TypedArguments, unbound } from './input/read-arguments.ts';
-import { following, indented } from './print/escape-control.ts';
 import { transientNotice } from './print/print-line.ts';
 import { printFileProblems } from './print/print-problems.ts';
 import { openOptions } from './with-heddle.ts';
@@ -31,6 +29,11 @@ export const RUN_OPTIONS: Readonly<Record<string, Option>> = {
     help: 'Longest wait for the result (default: the configured timeout, else 30000)',
   },
   yes: { type: 'boolean', help: 'Agree beforehand when the call needs approval' },
+  'wait-approval': {
+    type: 'string',
+    value: 'TIME',
+    help: 'Wait this long for an approver, such as 10m, instead of asking here',
+  },
   config: CONFIG_OPTION,
   'trust-project': TRUST_OPTION,
   ...GATEWAY_OPTIONS,
@@ -85,22 +88,30 @@ export async function bindTyped(heddle: CommandHeddle, call: Call, typed: TypedA
 /** Dispatches a call until it is complete. Asks the user at the terminal for input and for approval. */
 export async function runAtTerminal(heddle: CommandHeddle, call: Call, input: Input): Promise<CompleteResult> {
   const describe = ({ caller, name, signal }: Call) => heddle.catalog.describe(caller, name, signal);
-  const through = (one: Call) => runToCompletion(heddle.dispatch, one, { ask: askUser, describe });
-  try {
-    return await through(call);
-  } catch (thrown) {
-    const { code, message } = HeddleError.from(thrown);
-    if (code !== 'APPROVAL_REQUIRED' || input.flag('json')) throw thrown;
-    const [{ askNo, canAsk }, { showWhole }] = await Promise.all([
-      import('./input/ask.ts'),
-      import('./print/show-whole.ts'),
-    ]);
-    if (!canAsk()) throw thrown;
-    const args = indented(JSON.stringify(call.input, null, 2), process.stderr);
-    const whole = `${following('', message, process.stderr)}\nArguments:\n${args}`;
-    if (!(await showWhole(whole)) || !(await askNo('Run it?'))) throw refused(call);
-    return through({ ...call, id: newCallId(), approved: 'self' });
-  }
+  const waitMs = await readWait(input);
+  // The approval that the user has given at this terminal.
+  let approved: string | undefined;
+  const dispatch: Handler = (one) =>
+    heddle.dispatch(approved !== undefined && isFor(approved, one) ? { ...one, approved: 'self' } : one);
+  return runToCompletion(dispatch, call, {
+    ask: askUser,
+    describe,
+    async settled(approval) {
+      const { settleAtTerminal } = await import('./approvals/settle-at-terminal.ts');
+      const mayAsk = !input.flag('json') && approved === undefined;
+      if (await settleAtTerminal(approval, { approvals: heddle.approvals, call, waitMs, mayAsk }))
+        approved = approval.id;
+    },
+  });
+}
+
+const isFor = (id: string, { continuation }: Call) => continuation?.kind === 'approval' && continuation.id === id;
+
+async function readWait(input: Input): Promise<number | undefined> {
+  const text = input.text('wait-approval');
+  if (text === undefined) return undefined;
+  const { readDuration } = await import('./input/read-duration.ts');
+  return readDuration('wait-approval', text);
 }
 
 const askUser: AskUser = async (inputRequests, server, signal) => {
@@ -108,11 +119,6 @@ const askUser: AskUser = async (inputRequests, server, signal) => {
   const { askAtTerminal } = await import('./input/ask-elicitation.ts');
   return askAtTerminal(withPlainNumbers(inputRequests), server, signal);
 };
-
-const refused = ({ name }: Call) =>
-  new HeddleError('PERMISSION_DENIED', `You said no, so ${name} was not called.`, {
-    fix: 'Call it again when you have changed your mind.',
-  });
 
 function showProgress(params: JsonObject): void {
   const { progress, total, message } = withPlainNumbers(params);

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import { recordingServer, text } from '../../test/servers/recording-server.ts';
+import type { Result } from '../core/call.ts';
 import { COMMAND_PROOF_VALUE, type GatewayUnderTest, gatewayUnderTest, JSON_HEADERS } from '../gateway/fixtures.ts';
 import { COMMAND_PROOF, type CommandMessage } from './command-wire.ts';
 
@@ -58,6 +59,29 @@ describe('the routes for commands', () => {
     expect(JSON.stringify([list, one, hits])).not.toMatch(/equivalents|rateLimits|onlyFor/);
   });
 
+  verifies('L7', 'show, decide and wait for the approval of a call', async () => {
+    const gateway = await open({ permissions: { ask: ['mcp__demo__hello'] } });
+    const waiting = async (call: object) => {
+      const { result } = (await run(gateway, 'dispatch', call)).at(-1) ?? {};
+      return result as Extract<Result, { kind: 'waiting' }>;
+    };
+    const { kind, approval, continuation } = await waiting(CALL);
+    expect([kind, continuation]).toEqual(['waiting', { kind: 'approval', id: approval.id }]);
+    const body = { wait: true, approval: approval.id };
+    const [shown] = await run(gateway, 'approval', body);
+    expect(shown).toMatchObject({ result: { id: approval.id, status: 'pending', requestedBy: 'local:tester' } });
+    const settled = run(gateway, 'settled', body);
+    const [decided] = await run(gateway, 'decide', { ...body, verdict: 'reject', note: 'No.' });
+    expect(decided).toMatchObject({ result: { status: 'rejected' } });
+    expect(await settled).toMatchObject([{ result: { status: 'rejected' } }]);
+    const [late] = await run(gateway, 'decide', { ...body, verdict: 'approve' });
+    expect(late).toMatchObject({ error: { code: 'APPROVAL_SETTLED' } });
+
+    const other = await waiting({ ...CALL, input: { a: 1 } });
+    const approved = { ...CALL, input: { a: 1 }, approved: 'self', continuation: other.continuation };
+    expect((await run(gateway, 'dispatch', approved)).at(-1)).toMatchObject({ result: { kind: 'complete' } });
+  });
+
   verifies('P2', 'are closed to keys, also to those of an owner', async () => {
     const key = 'hk_of-an-owner';
     const sha256 = createHash('sha256').update(key).digest('hex');
@@ -88,6 +112,8 @@ describe('the routes for commands', () => {
     ['an unknown option', { ...CALL, options: { retries: 3 } }, 'options'],
     ['incomplete capabilities', { ...CALL, capabilities: { form: true } }, 'capabilities'],
     ['an unknown continuation', { ...CALL, continuation: { kind: 'x', server: 'demo' } }, 'continuation'],
+    ['an approval of a server', { ...CALL, continuation: { kind: 'approval', id: 'a', server: 'b' } }, 'continuation'],
+    ['an approval without an id', { ...CALL, continuation: { kind: 'approval' } }, 'continuation'],
     ['an id with spaces', { ...CALL, id: 'a b' }, 'id'],
     ['responses that are no objects', { ...CALL, inputResponses: { q1: 'yes' } }, 'inputResponses'],
   ])('P4: refuse a body with %s', async (_, body, field) => {

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isRepeatable } from '../core/call/repeatable.ts';
 import type { Call, Caller, ClientCapabilities, JsonObject, Result } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
-import type { Heddle, ListQuery } from '../heddle.ts';
+import type { ApprovalVerdict, Heddle, ListQuery } from '../heddle.ts';
 import { isCommandRoute, wrongFieldOf } from './command-fields.ts';
 import {
   COMMAND_MEDIA_TYPE,
@@ -72,6 +72,12 @@ const ROUTES: Readonly<Record<CommandRoute, Run>> = {
   'hidden-by': async ({ body, by, view }) => (await view.catalog.hiddenBy(by, String(body.name))) ?? null,
   servers: ({ by, heddle }) => heddle.servers.list(by),
   connect: ({ body, by, heddle, signal }) => heddle.servers.connect(by, String(body.name), signal),
+  approval: ({ body, by, heddle }) => heddle.approvals.get(by, String(body.approval)),
+  decide: ({ body, by, heddle }) => {
+    const { approval, ...verdict } = body as unknown as ApprovalVerdict & { readonly approval: string };
+    return heddle.approvals.decide(by, approval, verdict);
+  },
+  settled: ({ body, by, heddle, signal }) => heddle.approvals.settled(by, String(body.approval), signal),
 };
 
 /** Runs a call as the user at the terminal. The result `input-required` keeps its signal, for `finish`. */

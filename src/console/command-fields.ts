@@ -15,13 +15,16 @@ type FieldType =
   | 'options'
   | 'capabilities'
   | 'continuation'
-  | 'responses';
+  | 'responses'
+  | 'verdict'
+  | 'approval';
 /** The fields of a JSON object. A field whose type ends with `?` may be absent. */
 type Fields = Readonly<Record<string, FieldType | `${FieldType}?`>>;
 
 const MAX_ID_CHARS = 64;
 const CAPABILITIES: Fields = { form: 'flag', url: 'flag', sampling: 'flag', samplingTools: 'flag', roots: 'flag' };
 const OPTIONS: Fields = { timeoutMs: 'count?', failover: 'flag?', preferredServer: 'text?' };
+const APPROVAL: Fields = { kind: 'approval', id: 'id' };
 const CONTINUATIONS = ['upstream', 'suspended', 'call-again', 'task'];
 
 const CHECKS: Readonly<Record<FieldType, (value: Json) => boolean>> = {
@@ -36,10 +39,13 @@ const CHECKS: Readonly<Record<FieldType, (value: Json) => boolean>> = {
   entryKind: (value) => ['tool', 'resource', 'template', 'prompt'].includes(String(value)),
   options: (value) => isObject(value) && wrongField(value, OPTIONS) === undefined,
   capabilities: (value) => isObject(value) && wrongField(value, CAPABILITIES) === undefined,
-  continuation: (value) =>
-    isObject(value) && CONTINUATIONS.includes(String(value.kind)) && typeof value.server === 'string',
+  continuation: (value) => isObject(value) && (isAtServer(value) || wrongField(value, APPROVAL) === undefined),
   responses: (value) => isObject(value) && Object.values(value).every(isObject),
+  verdict: (value) => value === 'approve' || value === 'reject',
+  approval: (value) => value === 'approval',
 };
+
+const isAtServer = ({ kind, server }: JsonObject) => CONTINUATIONS.includes(String(kind)) && typeof server === 'string';
 
 /** Fields of every route: the client capabilities of the command, and how long it waits for servers never seen. */
 const COMMON: Fields = { capabilities: 'capabilities?', wait: 'flag', starting: 'flag?' };
@@ -60,6 +66,9 @@ const FIELDS: Readonly<Record<CommandRoute, Fields>> = {
   'hidden-by': { name: 'text' },
   servers: {},
   connect: { name: 'text' },
+  approval: { approval: 'id' },
+  decide: { approval: 'id', verdict: 'verdict', note: 'text?' },
+  settled: { approval: 'id' },
 };
 
 export const isCommandRoute = (name: string): name is CommandRoute => Object.hasOwn(FIELDS, name);

@@ -21,7 +21,10 @@ export type CommandRoute =
   | 'categories'
   | 'hidden-by'
   | 'servers'
-  | 'connect';
+  | 'connect'
+  | 'approval'
+  | 'decide'
+  | 'settled';
 
 /**
  * A line of a response: JSON with one of these fields. The last line has `result` or `error`. After the result

@@ -4,6 +4,7 @@ import { type Field, readForm } from '../core/call/form.ts';
 import type { AskUser } from '../core/call/run-to-completion.ts';
 import type { ClientCapabilities, InputRequest, InputResponse, JsonObject } from '../core/call.ts';
 import { withPlainNumbers } from '../core/exact-numbers.ts';
+import type { Approval } from '../core/records/approval.ts';
 import type { HookFunctions } from '../core/records/hook.ts';
 import { INTERNAL_ERROR } from '../wire/mcp.ts';
 import type { OptionKeys } from './check-options.ts';
@@ -47,6 +48,13 @@ export interface Sampling extends ElicitationContext {
   readonly params: JsonObject;
 }
 
+/** The decision of the program about a call of its own. Without `approve` the approval stays pending. */
+export interface ApprovalResponse {
+  readonly approve: boolean;
+  /** A rejection without a note gets one. */
+  readonly note?: string;
+}
+
 /** Functions that answer input requests. Servers see the capabilities of the functions that are given. */
 export interface HostOptions {
   /** Shows a form or a URL to the user. Throwing cancels the call. */
@@ -55,6 +63,14 @@ export interface HostOptions {
   readonly onSampling?: (sampling: Sampling) => JsonObject | Promise<JsonObject>;
   /** Returns the roots of the user as folders or `file://` URIs, instead of the configured ones. */
   readonly onRoots?: (context: ElicitationContext) => readonly string[] | Promise<readonly string[]>;
+  /**
+   * Decides on a call of the program that needs an approval, with the exact arguments. Nothing returned leaves it pending:
+   * the call fails with APPROVAL_PENDING. Not called if the program may not approve the call alone.
+   */
+  readonly onApprovalRequest?: (
+    approval: Approval,
+    context: { readonly signal: AbortSignal },
+  ) => ApprovalResponse | undefined | Promise<ApprovalResponse | undefined>;
 }
 
 export const HOOK_KEYS: OptionKeys<HookFunctions> = {

@@ -1,3 +1,4 @@
+import type { PendingApproval } from '../core/call/approval.ts';
 import { newCallId } from '../core/call/call-id.ts';
 import { type CompleteResult, runToCompletion } from '../core/call/run-to-completion.ts';
 import type { Call, Caller, JsonObject, Progress, Provenance } from '../core/call.ts';
@@ -81,21 +82,24 @@ function rejectCode(key: string, value: unknown): unknown {
   return value;
 }
 
-/** Runs a call to completion. The functions of `host` answer the input requests of servers. */
+/** Runs a call to completion. The functions of `host` answer the input requests of servers and decide on approvals. */
 export async function send(heddle: Heddle, call: Call, host: HostOptions): Promise<RawResult> {
   const capabilities = capabilitiesOfHost(host);
-  const describe = ({ caller, name, signal }: Call) => heddle.catalog.describe(caller, name, signal);
-  if (capabilities) {
-    const input = { ask: hostInput(host, call.name), describe };
-    return toResult(await runToCompletion(heddle.dispatch, { ...call, capabilities }, input));
-  }
-  const ask = () => Promise.reject(cannotAsk(call));
+  const options = {
+    ask: capabilities ? hostInput(host, call.name) : () => Promise.reject(cannotAsk(call)),
+    describe: ({ caller, name, signal }: Call) => heddle.catalog.describe(caller, name, signal),
+    async settled(pending: PendingApproval, signal: AbortSignal) {
+      const { settleByHost } = await import('./settle-by-host.ts');
+      await settleByHost(heddle, call, { pending, host, signal });
+    },
+  };
+  if (capabilities) return toResult(await runToCompletion(heddle.dispatch, { ...call, capabilities }, options));
   const result = await heddle.dispatch(call);
   if (result.kind === 'input-required') throw cannotAsk(call);
   if (result.kind === 'complete') return toResult(result);
-  return toResult(
-    await runToCompletion(heddle.dispatch, { ...call, continuation: result.continuation }, { ask, describe }),
-  );
+  const { continuation } = result;
+  if (result.kind === 'waiting') await options.settled(result.approval, call.signal);
+  return toResult(await runToCompletion(heddle.dispatch, { ...call, continuation }, options));
 }
 
 const toResult = ({ value, isError, provenance }: CompleteResult): RawResult => ({

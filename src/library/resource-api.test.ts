@@ -162,7 +162,7 @@ describe('rules', () => {
 
   verifies('G2', 'requires approval for reads in mode strict, unless the server is allowed', async () => {
     const strict = await opened(servers(), { mode: 'strict' });
-    await expect(strict.readResource('note://one')).rejects.toMatchObject({ code: 'APPROVAL_REQUIRED' });
+    await expect(strict.readResource('note://one')).rejects.toMatchObject({ code: 'APPROVAL_PENDING' });
     const open = await opened(servers(), { mode: 'strict', permissions: { allow: ['mcp__notes'] } });
     await open.readResource('note://one');
   });

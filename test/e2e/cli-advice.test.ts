@@ -17,14 +17,19 @@ const lineOf = (more: object, key: string, entry: object = {}) =>
     .split('\n')
     .findIndex((line) => line.includes(`"${key}"`)) + 1;
 
-verifies('L5', 'an APPROVAL_REQUIRED error names the `ask` rule and its file and line', async () => {
-  const more = { permissions: { ask: ['mcp__odd__plain'] } };
-  const { code, stderr } = await written(more).heddle(['call', 'odd.plain', 'message=x']);
-  expect(code).toBe(6);
-  expect(stderr).toContain('or take mcp__odd__plain out of `permissions.ask`.');
-  expect(stderr).toContain(`heddle.json:${lineOf(more, 'ask')}.`);
-  expect(stderr).not.toContain('permissions.allow');
-});
+verifies(
+  'L5',
+  'an APPROVAL_PENDING error names the `ask` rule, its file and line, and the command that decides',
+  async () => {
+    const more = { permissions: { ask: ['mcp__odd__plain'] } };
+    const { code, stderr } = await written(more).heddle(['call', 'odd.plain', 'message=x']);
+    expect(code).toBe(6);
+    expect(stderr).toContain('mcp__odd__plain says ask');
+    expect(stderr).toMatch(/fix: Run `heddle approvals approve ap_\w{16}` in a terminal, then repeat the same call\./);
+    expect(stderr).toContain(`heddle.json:${lineOf(more, 'ask')}.`);
+    expect(stderr).not.toContain('permissions.allow');
+  },
+);
 
 verifies('L5', 'names the rule that hides a tool to the CLI user, but not to a program', async () => {
   const more = { permissions: { deny: ['mcp__odd__fail'] } };

@@ -44,9 +44,16 @@ const EXITS: readonly (readonly [string, number, string, readonly string[], Retu
   [
     'a call that needs approval',
     6,
-    'APPROVAL_REQUIRED',
+    'APPROVAL_PENDING',
     ['odd.fail'],
     configured({}, { permissions: { ask: ['mcp__odd'] } }),
+  ],
+  [
+    'a call that needs approval in CI',
+    5,
+    'APPROVAL_REQUIRED',
+    ['odd.fail'],
+    configured({}, { permissions: { ask: ['mcp__odd'] }, approvals: { unattended: true } }),
   ],
   [
     'a harmless call that takes too long',

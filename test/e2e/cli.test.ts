@@ -127,7 +127,7 @@ describe('output', () => {
   verifies('L3', 'of a tool that needs approval is an error without a terminal', async () => {
     const { heddle } = project({ 'heddle.json': { mcpServers: { odd }, mode: 'strict' } });
     const { code, stderr } = await heddle(['call', 'odd.echo', 'message=x'], { stdin: 'y\n' });
-    expect([code, stderr]).toEqual([6, expect.stringContaining('APPROVAL_REQUIRED')]);
+    expect([code, stderr]).toEqual([6, expect.stringContaining('APPROVAL_PENDING')]);
   });
 });
 

@@ -49,12 +49,12 @@ describe('at a terminal, through a running gateway', () => {
   verifies('L7', 'the user approves or declines a call', async () => {
     const one = stateful({ ask: ['mcp__state'] });
     await one.up();
-    const declined = await terminal(one, ['call', 'state.count']);
-    await declined.type('Run it? [y/N]', 'n');
-    expect(await declined.ended()).toBe(5);
     const approved = await terminal(one, ['call', 'state.count']);
     await approved.type('Run it? [y/N]', 'y');
     expect(await approved.ended()).toBe(0);
+    const declined = await terminal(one, ['call', 'state.count']);
+    await declined.type('Run it? [y/N]', 'n');
+    expect(await declined.ended()).toBe(5);
     const again = await one.heddle(['call', 'state.count', '--yes']);
     expect(again.stdout).toBe('2\n');
   });

@@ -28,7 +28,7 @@ verifies('G6', '`approvals.sensitiveWords` adds a word, and the message names it
   expect(code).toBe(6);
   expect(stderr).toContain('Its arguments look sensitive: key is named after “key”.');
   const line = text.split('\n').findIndex((one) => one.includes('sensitiveWords')) + 1;
-  expect(stderr).toMatch(new RegExp(`or change \`approvals\\.sensitiveWords\`\\. It is in .*heddle\\.json:${line}\\.`));
+  expect(stderr).toMatch(new RegExp(`The rule is in .*heddle\\.json:${line}\\.`));
   expect((await heddle(call('--yes', 'key=Enter'))).code).toBe(0);
 });
 

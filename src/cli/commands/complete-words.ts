@@ -105,6 +105,11 @@ const POSITIONALS: Readonly<Record<string, Positional>> = {
   config: firstOf('explain', 'schema', 'path'),
   auth: ({ before: [verb, ...others] }) =>
     verb === undefined ? AUTH_VERBS : others.length > 0 || verb === 'rekey' ? [] : serverNames(),
+  approvals: ({ before: [verb, ...others] }) => {
+    if (verb === undefined) return APPROVAL_VERBS;
+    if (verb === 'standing') return others.length === 0 ? ['list', 'revoke'] : [];
+    return others.length > 0 || verb === 'list' ? [] : approvalIds();
+  },
   key: firstOf('create', 'list', 'revoke'),
   secret: firstOf('set', 'list', 'rm'),
   completion: firstOf(...SHELLS),
@@ -113,7 +118,11 @@ const POSITIONALS: Readonly<Record<string, Positional>> = {
 
 const PERMISSION_VERBS = ['allow', 'ask', 'deny', 'forget', 'mode', 'rules'];
 const AUTH_VERBS = ['login', 'logout', 'status', 'rekey'];
+const APPROVAL_VERBS = ['list', 'show', 'approve', 'reject', 'wait', 'standing'];
 const ALL_KINDS: readonly TargetKind[] = ['tool', 'prompt', 'resource'];
+
+/** The approvals that are pending. */
+const approvalIds = () => withStored(async (heddle, by) => (await heddle.approvals.list(by)).map(({ id }) => id));
 
 /** The rules that match a known server or tool. */
 const ruleNames = () =>

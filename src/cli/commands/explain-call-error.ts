@@ -128,7 +128,7 @@ export function withRuleLocation(error: HeddleError, { origins }: Pick<Config, '
   if (!origin) return error;
   // Rules of all files are combined: any of them may contain it.
   const locations = [origin, ...origin.shadowed].map(({ at }) => `${at.file}:${at.line}`);
-  return reworded(error, { fix: `${error.fix} It is in ${locations.join(' or ')}.` });
+  return reworded(error, { fix: `${error.fix} The rule is in ${locations.join(' or ')}.` });
 }
 
 function reworded(error: HeddleError, changes: Partial<Pick<HeddleError, 'message' | 'fix' | 'details'>>): HeddleError {

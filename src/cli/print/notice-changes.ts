@@ -1,6 +1,6 @@
 import type { Caller } from '../../core/call.ts';
 import type { ApprovalCount } from '../../core/records/approval-count.ts';
-import type { Change, ServerStatus } from '../../core/records/server-status.ts';
+import type { ApprovalChange, Change, ServerStatus } from '../../core/records/server-status.ts';
 import { oneLine } from '../../core/text/visible-text.ts';
 import type { Heddle } from '../../heddle.ts';
 import { printApprovals } from './print-approvals.ts';
@@ -17,8 +17,8 @@ interface NoticeOptions {
 }
 
 /**
- * Prints notices while the gateway runs: servers that fail, and tools that need approval. A failed server is
- * named once until it connects; the approvals of a server are named once.
+ * Prints notices while the gateway runs: servers that fail, tools that need approval, and approvals that calls wait for.
+ * A failed server is named once until it connects; the tools of a server and each approval are named once.
  */
 export async function noticeChanges(
   heddle: Heddle,
@@ -40,13 +40,32 @@ export async function noticeChanges(
     noticeFailure(status);
   };
 
+  const noticeApproval = approvalNotices(heddle, by);
+
   const changes = heddle.changes(by, signal);
   if (approvals) noticeCounts(await heddle.approvalCounts(by));
   for (const status of await heddle.servers.list(by)) noticeServer(status);
   for await (const change of changes) {
     if (isSharedTools(change)) noticeCounts(approvals ? await heddle.approvalCounts(by) : []);
     else if (change.kind === 'server' && change.detail.event !== 'notification') noticeServer(change.detail);
+    else if (change.kind === 'approval') await noticeApproval(change);
   }
+}
+
+/** Returns a function that prints each approval once, when it is requested. */
+function approvalNotices({ approvals }: Heddle, by: Caller): (change: ApprovalChange) => Promise<void> {
+  const waiting = new Set<string>();
+  return async function noticeApproval({ subject: id, detail: { status } }) {
+    if (status !== 'pending') waiting.delete(id);
+    else if (!waiting.has(id)) {
+      waiting.add(id);
+      const approval = await approvals.get(by, id).catch(() => undefined); // The store may have failed.
+      if (!approval) return;
+      const { subject, requestedBy } = approval;
+      const message = oneLine(`${subject.name}, requested by ${requestedBy}, waits for the approval ${id}.`);
+      printStatement({ start: '', message, fix: `Run \`heddle approvals approve ${id}\`.` }, process.stderr);
+    }
+  };
 }
 
 /** The codes of servers that never start. They are problems of the configuration, which are printed elsewhere. */

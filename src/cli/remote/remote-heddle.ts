@@ -5,6 +5,7 @@ import { feed } from '../../core/async/feed.ts';
 import { isTaskPoll } from '../../core/call/task.ts';
 import type { Call, ClientCapabilities, JsonObject, Result, Target } from '../../core/call.ts';
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
+import type { Approval } from '../../core/records/approval.ts';
 import type { Category, Hit, Page } from '../../core/records/listing.ts';
 import type { ServerStatus } from '../../core/records/server-status.ts';
 import type { HidingRule } from '../../heddle.ts';
@@ -53,6 +54,11 @@ export function remoteHeddle(client: GatewayClient, { config, wait, capabilities
     servers: {
       list: () => read<readonly ServerStatus[]>('servers', {}),
       connect: (_by, name, signal) => read<ServerStatus>('connect', { name }, signal),
+    },
+    approvals: {
+      get: (_by, id) => read<Approval>('approval', { approval: id }),
+      decide: (_by, id, verdict) => read<Approval>('decide', { approval: id, ...verdict }),
+      settled: (_by, id, signal) => read<Approval>('settled', { approval: id }, signal),
     },
     configuration: () => config,
     starting: (_by, signal) => starting.read(signal),

@@ -83,19 +83,24 @@ verifies('G6', 'tells the sanitised copy, the arguments before hooks and unknown
     isSanitised: true as const,
     changedByHooks: { table: 'all' },
     extraParams: { trace: 1 },
+    inputResponses: { q1: { action: 'accept' } },
     preview: ['12 rows'],
   };
-  expect(approvalRows({ ...APPROVAL, subject }, NOW).slice(-4)).toEqual([
+  expect(approvalRows({ ...APPROVAL, subject }, NOW).slice(-5)).toEqual([
     { title: 'preview', text: '12 rows' },
     { title: 'before hooks', text: '{\n  "table": "all"\n}' },
     { title: 'arguments, without sensitive values', text: '{\n  "table": "users"\n}' },
     { title: 'other params', text: '{\n  "trace": 1\n}' },
+    { title: 'input responses', text: '{\n  "q1": {\n    "action": "accept"\n  }\n}' },
   ]);
 });
 
 it.each([
   [{ status: 'approved', expiresAt: NOW + 900_000 }, 'approved, to be used within 15 min 0 s'],
-  [{ status: 'used', callId: 'c_2', settledAt: NOW }, 'used by the call c_2 at 2026-11-17T09:00:00.000Z'],
+  [
+    { status: 'used', callId: 'c_2', settledAt: NOW },
+    'used by the call c_2 at 2026-11-17T09:00:00.000Z; its outcome is not known',
+  ],
   [{ status: 'void', reason: 'The tool has changed.' }, 'void: The tool has changed.'],
   [{ status: 'timeout' }, 'timeout: it was not decided in time'],
   [{ status: 'expired' }, 'expired: it was approved, and not used in time'],

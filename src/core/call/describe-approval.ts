@@ -52,7 +52,8 @@ export function durationText(ms: number): string {
 }
 
 /** Returns the status in words, with the time left or the reason. */
-function statusOf({ status, expiresAt, settledAt, callId, reason }: Approval, now: number): string {
+function statusOf(approval: Approval, now: number): string {
+  const { status, expiresAt, settledAt, callId, outcome = 'not known', reason } = approval;
   const at = settledAt === undefined ? '' : ` at ${timeOf(settledAt)}`;
   switch (status) {
     case 'pending':
@@ -60,7 +61,7 @@ function statusOf({ status, expiresAt, settledAt, callId, reason }: Approval, no
     case 'approved':
       return `approved, to be used within ${durationText(Math.max(expiresAt - now, MINUTE_MS))}`;
     case 'used':
-      return `used${callId === undefined ? '' : ` by the call ${callId}`}${at}`;
+      return `used${callId === undefined ? '' : ` by the call ${callId}`}${at}; its outcome is ${outcome}`;
     case 'void':
       return `void${at}${reason === undefined ? '' : `: ${reason}`}`;
     case 'timeout':
@@ -100,12 +101,14 @@ function decisionText({ by, at, verdict, via, note }: ApprovalDecision): string 
   return note === undefined ? what : `${what}: ${cutText(note, MAX_NOTE_CHARS)}`;
 }
 
-function argumentRows({ arguments: sent, isSanitised, extraParams, changedByHooks, preview }: ApprovalSubject) {
+function argumentRows(subject: ApprovalSubject): readonly ApprovalRow[] {
+  const { arguments: sent, isSanitised, extraParams, inputResponses, changedByHooks, preview } = subject;
   return [
     ...(preview ?? []).map((line) => row('preview', line)),
     ...(changedByHooks === undefined ? [] : [json('before hooks', changedByHooks)]),
     json(isSanitised ? 'arguments, without sensitive values' : 'arguments', sent),
     ...(extraParams === undefined ? [] : [json('other params', extraParams)]),
+    ...(inputResponses === undefined ? [] : [json('input responses', inputResponses)]),
   ];
 }
 

@@ -1,0 +1,70 @@
+import { approvalRows, durationText } from '../../core/call/describe-approval.ts';
+import type { Approval, StandingApproval } from '../../core/records/approval.ts';
+import { following, indented } from '../print/escape-control.ts';
+import { type Column, printColumns } from '../print/print-columns.ts';
+
+const TITLE_WIDTH = 11;
+
+/** Formats an approval in full for a stream. Text of servers and callers is escaped, and cannot forge a row. */
+export const approvalText = (approval: Approval, stream: NodeJS.WriteStream, now = Date.now()): string =>
+  approvalRows(approval, now)
+    .map(({ title, text }) =>
+      text.includes('\n') ? `${title}\n${indented(text, stream)}` : following(title.padEnd(TITLE_WIDTH), text, stream),
+    )
+    .join('\n');
+
+/** Prints approvals as a table. The time left is shown for those that are pending. */
+export function printApprovalTable(approvals: readonly Approval[], now = Date.now()): void {
+  printColumns(
+    [
+      { title: 'APPROVAL', of: ({ id }) => id },
+      { title: 'STATUS', of: ({ status }) => status },
+      {
+        title: 'LEFT',
+        of: (one) => (one.status === 'pending' ? durationText(one.expiresAt - now) : ''),
+        optional: true,
+      },
+      { title: 'NAME', of: ({ subject }) => subject.name },
+      { title: 'RISK', of: ({ subject }) => subject.riskLevel },
+      { title: 'REQUESTED BY', of: ({ requestedBy }) => requestedBy },
+      { title: 'NEEDS', of: neededOf },
+    ],
+    approvals,
+  );
+}
+
+/** Returns the approvers of the first stage that lacks decisions. */
+function neededOf({ stages, decisions, status }: Approval): string {
+  if (status !== 'pending') return '';
+  const given = (at: number) => decisions.filter(({ stage, verdict }) => stage === at && verdict === 'approve').length;
+  const at = stages.findIndex(({ need }, index) => given(index) < need);
+  const open = stages[at];
+  return open === undefined ? '' : `${open.need - given(at)} of ${open.approvers.join(', ')}`;
+}
+
+const STANDING: readonly Column<StandingApproval>[] = [
+  { title: 'STANDING', of: ({ id }) => id },
+  { title: 'TOOL', of: ({ tool }) => tool },
+  { title: 'CALLER', of: ({ caller = 'all' }) => caller },
+  { title: 'ARGUMENTS', of: argumentsOf, optional: true },
+  { title: 'ENDS', of: endOf, optional: true },
+  { title: 'USES LEFT', of: ({ usesLeft }) => (usesLeft === undefined ? '' : String(usesLeft)), optional: true },
+  { title: 'APPROVED BY', of: ({ approvedBy }) => approvedBy },
+  { title: 'IN', of: ({ from }) => from },
+];
+
+export const printStanding = (standing: readonly StandingApproval[]): void => printColumns(STANDING, standing);
+
+function argumentsOf(standing: StandingApproval): string {
+  return Object.entries(standing.arguments)
+    .map(([path, glob]) => `${path}=${glob}`)
+    .join(' ');
+}
+
+function endOf({ expiresAt, session }: StandingApproval): string {
+  const ends = [
+    ...(expiresAt === undefined ? [] : [new Date(expiresAt).toISOString()]),
+    ...(session === undefined ? [] : ['with its session']),
+  ];
+  return ends.join(' or ');
+}

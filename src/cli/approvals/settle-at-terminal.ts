@@ -1,0 +1,63 @@
+import type { PendingApproval } from '../../core/call/approval.ts';
+import { approvalPending } from '../../core/call/approval-pending.ts';
+import type { Call } from '../../core/call.ts';
+import { HeddleError } from '../../core/errors.ts';
+import type { CommandHeddle } from '../command-heddle.ts';
+import { notice } from '../print/print-line.ts';
+
+export interface WaitingCall {
+  readonly approvals: CommandHeddle['approvals'];
+  readonly call: Call;
+  /** The time to wait for a decision elsewhere; undefined to ask the user here. */
+  readonly waitMs?: number | undefined;
+  /** False if the user may not be asked: with `--json`, or after the user has approved already. */
+  readonly mayAsk: boolean;
+}
+
+/**
+ * Settles an approval that a call of this terminal waits for. Returns true if the user approved the call here, and false
+ * if an approver has decided elsewhere. Otherwise it throws, and the approval stays pending: APPROVAL_PENDING.
+ */
+export async function settleAtTerminal(approval: PendingApproval, waiting: WaitingCall): Promise<boolean> {
+  const { approvals, call, waitMs, mayAsk } = waiting;
+  if (waitMs !== undefined) {
+    const { waitAtMost } = await import('./wait-at-most.ts');
+    notice(`${call.name} waits for the approval ${approval.id} by ${approval.approvers.join(' or ')}.`);
+    const { signal } = call;
+    const settled = await waitAtMost({ ms: waitMs, signal }, (either) =>
+      approvals.settled(call.caller, approval.id, either),
+    );
+    if (settled) return false;
+    throw await stillPending(approval, waiting);
+  }
+  const { canAsk } = await import('../input/ask.ts');
+  if (!mayAsk || !approval.byRequester || !canAsk()) throw await stillPending(approval, waiting);
+  await approveHere(approval, waiting);
+  return true;
+}
+
+/** Shows the whole approval and asks the user. Throws APPROVAL_REJECTED for a no; then the approval is rejected. */
+async function approveHere({ id }: PendingApproval, { approvals, call }: WaitingCall): Promise<void> {
+  const [{ askNo }, { showWhole }, { approvalText }] = await Promise.all([
+    import('../input/ask.ts'),
+    import('../print/show-whole.ts'),
+    import('./print-approval.ts'),
+  ]);
+  const { caller, name } = call;
+  const approval = await approvals.get(caller, id);
+  if ((await showWhole(approvalText(approval, process.stderr))) && (await askNo('Run it?'))) return;
+  await approvals.decide(caller, id, { verdict: 'reject', note: 'The user said no at the terminal.' });
+  throw new HeddleError('APPROVAL_REJECTED', `You said no, so ${name} was not called.`, {
+    fix: 'Change the call, or wait 10 minutes to be asked about the same call again.',
+    details: { approval: id },
+  });
+}
+
+/** Creates APPROVAL_PENDING with the command that decides and the rule that asks. */
+async function stillPending(pending: PendingApproval, { approvals, call }: WaitingCall): Promise<HeddleError> {
+  const { id, byRequester } = pending;
+  const fix = `Run \`heddle approvals approve ${id}\` in a terminal, then repeat the same call.`;
+  const { code, message, fix: advice, details } = approvalPending(call, pending, byRequester && fix);
+  const { rule } = await approvals.get(call.caller, id);
+  return new HeddleError(code, message, { fix: advice, details: { ...details, rule } });
+}

@@ -1,0 +1,228 @@
+import { approvalEnded } from '../../core/call/approval-ended.ts';
+import { ERRORS, HeddleError } from '../../core/errors.ts';
+import type { Approval, ApprovalStatus } from '../../core/records/approval.ts';
+import { closest } from '../../core/text/did-you-mean.ts';
+import type { Approvals, ApprovalVerdict } from '../../heddle.ts';
+import { type DecidingCaller, decidingCaller, KEY_OPTION } from '../approvals/deciding-caller.ts';
+import { approvalText, printApprovalTable, printStanding } from '../approvals/print-approval.ts';
+import { STANDING_OPTIONS, standingWish } from '../approvals/standing-wish.ts';
+import { CONFIG_OPTION, type Command, type Input, JSON_OPTION, readNumber, TRUST_OPTION } from '../command.ts';
+import { untilInterrupted } from '../input/interrupt.ts';
+import { readDuration } from '../input/read-duration.ts';
+import { printJson } from '../print/print-json.ts';
+import { notice, print } from '../print/print-line.ts';
+import { printFileProblems } from '../print/print-problems.ts';
+import { openOptions, withHeddle } from '../with-heddle.ts';
+
+const STATUSES: readonly (ApprovalStatus | 'all')[] = [
+  ...(['pending', 'approved', 'rejected', 'timeout', 'expired', 'used', 'void', 'all'] as const),
+];
+const MAX_LISTED = 10_000;
+
+/** The command as it was typed, and the caller that it acts for. */
+interface Site extends DecidingCaller {
+  readonly approvals: Approvals;
+  readonly words: readonly string[];
+  readonly input: Input;
+}
+
+const VERBS: Readonly<Record<string, (site: Site) => Promise<number>>> = {
+  list,
+  show,
+  approve,
+  reject,
+  wait,
+  standing,
+};
+
+export const manageApprovals: Command = {
+  summary:
+    'List, show and decide approvals of calls. Works beside a running gateway, which notices a decision at once.',
+  usage:
+    'heddle approvals [list] | show ID | approve ID [--always …] | reject ID --note TEXT | wait ID | standing list | standing revoke ID',
+  notes: [
+    'The beginning of an id is enough, as long as only one approval has it.',
+    'approve asks at a terminal. Without one it needs the API key of an approver: --key FILE or HEDDLE_KEY.',
+    'wait exits with 0 once the call is approved, with 5 if it was not, and with 6 if it is still pending.',
+  ],
+  examples: [
+    'heddle approvals',
+    'heddle approvals show ap_3k',
+    'heddle approvals approve ap_3k --note "Looks right."',
+    'heddle approvals approve ap_3k --always --until 8h --argument path=reports/*',
+    'heddle approvals reject ap_3k --note "Not on a Friday."',
+    'heddle approvals wait ap_3k --timeout 10m',
+    'heddle approvals standing revoke st_7q',
+  ],
+  maxPositionals: Number.POSITIVE_INFINITY,
+  options: {
+    status: { type: 'string', value: 'STATUS', help: `list: ${STATUSES.join(', ')} (default: pending)` },
+    limit: { type: 'string', value: 'N', help: 'list: at most so many, newest first (default: 100)' },
+    note: { type: 'string', value: 'TEXT', help: 'approve, reject: a note for the requester; reject requires it' },
+    ...STANDING_OPTIONS,
+    timeout: { type: 'string', value: 'TIME', help: 'wait: at most this long, such as 90s or 10m' },
+    key: KEY_OPTION,
+    config: CONFIG_OPTION,
+    'trust-project': TRUST_OPTION,
+    json: JSON_OPTION,
+  },
+  async run(input) {
+    const [verb = 'list', ...words] = input.positionals;
+    const act = Object.hasOwn(VERBS, verb) ? VERBS[verb] : undefined;
+    if (!act || input.rest !== undefined) throw unknownVerb(verb);
+    // Deciding needs no server, so none is started.
+    const options = { ...openOptions(input), autoConnect: false, onProblems: printFileProblems };
+    return withHeddle(options, async ({ approvals, access }) =>
+      act({ ...(await decidingCaller(access, input)), approvals, words, input }),
+    );
+  },
+};
+
+async function list({ approvals, words, input, by }: Site): Promise<number> {
+  if (words.length > 0) throw new HeddleError('USAGE_INVALID', '`heddle approvals list` takes no id; `show` does.');
+  const status = readStatus(input.text('status') ?? 'pending');
+  const limit = readNumber('limit', input.text('limit'), MAX_LISTED);
+  const found = await approvals.list(by, { status, ...(limit !== undefined && { limit }) });
+  if (input.flag('json')) printJson(found);
+  else if (found.length === 0) notice(status === 'all' ? 'There is no approval.' : `No approval is ${status}.`);
+  else printApprovalTable(found);
+  return 0;
+}
+
+async function show({ approvals, words, input, by }: Site): Promise<number> {
+  const approval = await approvals.get(by, oneId(words, 'show'));
+  if (input.flag('json')) printJson(approval);
+  else {
+    const text = approvalText(approval, process.stdout);
+    process.stdout.write(`${text}\n`);
+  }
+  return 0;
+}
+
+async function approve(site: Site): Promise<number> {
+  const { approvals, words, input, by, hasKey } = site;
+  const standing = standingWish(input);
+  const note = input.text('note');
+  const approval = await approvals.get(by, oneId(words, 'approve'));
+  // A settled approval needs no question: deciding it fails, and names the decider.
+  if (!hasKey && approval.status === 'pending') await confirm(approval, standing !== undefined);
+  return decide(site, approval, {
+    verdict: 'approve',
+    ...(note !== undefined && { note }),
+    ...(standing && { standing }),
+  });
+}
+
+/** Shows the whole approval and asks the user. Throws PERMISSION_DENIED without a terminal, CALL_CANCELLED for a no. */
+async function confirm(approval: Approval, isStanding: boolean): Promise<void> {
+  const [{ askNo, canAsk }, { showWhole }] = await Promise.all([
+    import('../input/ask.ts'),
+    import('../print/show-whole.ts'),
+  ]);
+  if (!canAsk()) {
+    throw new HeddleError('PERMISSION_DENIED', 'Approving needs a terminal or the API key of an approver.', {
+      fix: 'Run it in a terminal, or give a key with --key FILE or in HEDDLE_KEY.',
+    });
+  }
+  const question = isStanding ? 'Approve it, and later calls like it?' : 'Approve it?';
+  if ((await showWhole(approvalText(approval, process.stderr))) && (await askNo(question))) return;
+  throw new HeddleError('CALL_CANCELLED', `You said no, so ${approval.id} stays pending.`, {
+    fix: `Reject it with \`heddle approvals reject ${approval.id} --note …\`.`,
+  });
+}
+
+async function reject(site: Site): Promise<number> {
+  const { approvals, words, input, by } = site;
+  const id = oneId(words, 'reject');
+  const approval = await approvals.get(by, id);
+  const note = input.text('note') ?? (approval.status === 'pending' ? await askNote() : '');
+  return decide(site, approval, { verdict: 'reject', note });
+}
+
+async function askNote(): Promise<string> {
+  const { canAsk, openConversation } = await import('../input/ask.ts');
+  if (!canAsk()) {
+    throw new HeddleError('USAGE_INVALID', 'A rejection needs a note, which the requester gets.', {
+      fix: 'Add --note "…".',
+    });
+  }
+  const conversation = openConversation();
+  try {
+    return (await conversation.ask('Why? The requester gets this note:')).trim();
+  } finally {
+    conversation.close();
+  }
+}
+
+async function decide({ approvals, input, by }: Site, { id }: Approval, verdict: ApprovalVerdict): Promise<number> {
+  const decided = await approvals.decide(by, id, verdict);
+  if (input.flag('json')) printJson(decided);
+  else print(resultOf(decided, verdict));
+  if (verdict.standing) notice('`heddle approvals standing list` shows the standing approval, and `revoke` ends it.');
+  return 0;
+}
+
+function resultOf({ id, status, subject }: Approval, { verdict }: ApprovalVerdict): string {
+  if (verdict === 'reject') return `Rejected ${id}: ${subject.name} does not run.`;
+  if (status === 'pending') return `Approved ${id}. It still needs other approvers.`;
+  return `Approved ${id}: the same call of ${subject.name} runs once.`;
+}
+
+async function wait({ approvals, words, input, by }: Site): Promise<number> {
+  const text = input.text('timeout');
+  const ms = text === undefined ? undefined : readDuration('timeout', text);
+  const approval = await approvals.get(by, oneId(words, 'wait'));
+  const { waitAtMost } = await import('../approvals/wait-at-most.ts');
+  const settled = await waitAtMost({ ms, signal: untilInterrupted() }, (signal) =>
+    approvals.settled(by, approval.id, signal),
+  );
+  const last = settled ?? approval;
+  if (input.flag('json')) printJson(last);
+  else print(`${last.id} is ${last.status}.`);
+  if (last.status === 'pending') return ERRORS.APPROVAL_PENDING.exit;
+  const ended = approvalEnded(last);
+  if (!ended) return 0;
+  notice(ended.message);
+  return ERRORS[ended.code].exit;
+}
+
+async function standing({ approvals, words, input, by }: Site): Promise<number> {
+  const [verb = 'list', id, ...more] = words;
+  if (verb === 'list' && id === undefined) {
+    const all = await approvals.standing.list(by);
+    if (input.flag('json')) printJson(all);
+    else if (all.length === 0) notice('There is no standing approval.');
+    else printStanding(all);
+    return 0;
+  }
+  if (verb !== 'revoke' || id === undefined || more.length > 0) {
+    throw new HeddleError('USAGE_INVALID', 'Use `heddle approvals standing list` or `standing revoke ID`.');
+  }
+  await approvals.standing.revoke(by, id);
+  if (input.flag('json')) printJson({ revoked: id });
+  else print(`The standing approval ${id} is revoked.`);
+  return 0;
+}
+
+function readStatus(text: string): ApprovalStatus | 'all' {
+  const status = STATUSES.find((one) => one === text);
+  if (status !== undefined) return status;
+  const meant = closest(text, STATUSES);
+  throw new HeddleError('USAGE_INVALID', `There is no status ${text}; statuses are ${STATUSES.join(', ')}.`, {
+    ...(meant && { fix: `Did you mean ${meant}?` }),
+  });
+}
+
+function oneId([id, ...more]: readonly string[], verb: string): string {
+  if (id !== undefined && more.length === 0) return id;
+  throw new HeddleError('USAGE_INVALID', `\`heddle approvals ${verb}\` takes one id.`, {
+    fix: 'Run `heddle approvals` to see the ids.',
+  });
+}
+
+function unknownVerb(verb: string): HeddleError {
+  const meant = closest(verb, Object.keys(VERBS));
+  return new HeddleError('USAGE_INVALID', `Use \`heddle approvals ${Object.keys(VERBS).join('`, `')}\`.`, {
+    fix: meant ? `Did you mean \`heddle approvals ${meant}\`?` : 'Run `heddle approvals --help`.',
+  });
+}

@@ -1,0 +1,36 @@
+// A stdio server whose tool `write` appends the arguments of each call to a file. It imports only Node modules.
+import { appendFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+
+const [, , file] = process.argv;
+const text = { type: 'string' };
+const write = {
+  name: 'write',
+  description: 'Writes a note.',
+  inputSchema: { type: 'object', properties: { text, path: text } },
+  annotations: { destructiveHint: false },
+};
+
+const METHODS = {
+  initialize: ({ protocolVersion }) => ({
+    protocolVersion,
+    capabilities: { tools: {} },
+    serverInfo: { name: 'noting', version: '1' },
+  }),
+  'tools/list': () => ({ tools: [write] }),
+  'tools/call': ({ arguments: sent }) => {
+    appendFileSync(file, `${JSON.stringify(sent)}\n`);
+    return { content: [{ type: 'text', text: 'written' }] };
+  },
+};
+
+createInterface({ input: process.stdin })
+  .on('line', (line) => {
+    const { id, method, params } = JSON.parse(line);
+    if (id === undefined) return;
+    const response = METHODS[method]
+      ? { result: METHODS[method](params) }
+      : { error: { code: -32601, message: 'unknown' } };
+    process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, ...response })}\n`);
+  })
+  .on('close', () => process.exit(0));
