@@ -33,6 +33,18 @@ export type Clock = () => number;
  */
 export const steadyClock: Clock = () => performance.timeOrigin + performance.now();
 
+/** Returns a clock that runs with the given one, and stands still for the moment in which that one is set back. */
+export function monotonicClock(clock: Clock): Clock {
+  let ahead = 0;
+  let last = Number.NEGATIVE_INFINITY;
+  return () => {
+    const now = clock();
+    if (now + ahead < last) ahead = last - now;
+    last = now + ahead;
+    return last;
+  };
+}
+
 const JITTER = 0.25;
 
 /** Returns the delay before an attempt: `delayMs` times the attempt, with 25 % jitter so that clients spread out. */

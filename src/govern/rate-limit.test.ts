@@ -49,6 +49,40 @@ verifies('G5', 'refuses calls over the limit, returns the wait, and accepts call
   expect(await outcome(call)).toBe('ok');
 });
 
+verifies('G5', 'counts in a sliding window: no period of its length has more calls than the limit', async () => {
+  const { time, outcome } = limited();
+  const call = toolCall(per(2));
+  expect(await outcome(call)).toBe('ok');
+  time.now += 900;
+  expect([await outcome(call), await outcome(call)]).toEqual(['ok', 100]);
+  time.now += 100;
+  expect([await outcome(call), await outcome(call)]).toEqual(['ok', 900]);
+});
+
+verifies('G5', 'accepts calls after the window even if the clock was set back an hour', async () => {
+  const { time, outcome } = limited();
+  const call = toolCall(per(1));
+  expect([await outcome(call), await outcome(call)]).toEqual(['ok', 1000]);
+  time.now -= 3_600_000;
+  expect(await outcome(call)).toBe(1000);
+  time.now += 1000;
+  expect(await outcome(call)).toBe('ok');
+});
+
+verifies('G5', 'keeps a large limit exactly, in bounded memory', async () => {
+  const { time, outcome } = limited();
+  const call = toolCall(per(5000, 60_000));
+  const accepted: number[] = [];
+  for (let n = 0; n < 20_000; n++) {
+    time.now += 10;
+    if ((await outcome(call)) === 'ok') accepted.push(time.now);
+  }
+  const over = accepted.filter((at, n) => n >= 5000 && at - (accepted[n - 5000] ?? 0) < 60_000);
+  expect(over).toEqual([]);
+  // Calls leave in groups of at most 1/128 of the window, so a little of the limit may stay unused.
+  expect(accepted.length).toBeGreaterThan(14_500);
+});
+
 verifies('G5', 'a server has one window for all of its tools', async () => {
   const { outcome } = limited({ servers: new Map([['demo', per(2)]]) });
   const call = (name: string) => aCall({ target: aTarget({ publicName: `mcp__demo__${name}`, name }) });

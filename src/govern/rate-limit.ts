@@ -5,7 +5,8 @@ import { nameAt } from '../core/call/equivalent.ts';
 import { nameFor } from '../core/call/name-for.ts';
 import type { RateLimit, ResolvedCall, Stage } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
-import { type Clock, steadyClock } from '../core/time.ts';
+import { type Clock, monotonicClock, steadyClock } from '../core/time.ts';
+import { countCall, dropOld, emptyWindow, type SlidingWindow, waitFor } from './limits/sliding-window.ts';
 
 /** The configured rate limits of servers and callers. */
 export interface RateLimits {
@@ -22,15 +23,10 @@ export function rateLimitsOf(
   return { servers: new Map(servers), perCaller: limits.perCaller };
 }
 
-interface Window {
-  opensAt: number;
-  calls: number;
-}
-
 // Bounds memory: past this, the windows that were idle longest are dropped.
 const MAX_WINDOWS = 10_000;
 
-/** Counts calls in fixed windows and refuses those over a limit. */
+/** Counts calls in sliding windows and refuses those over a limit. */
 export interface Rates {
   /** Counts a call, or returns the error that refuses it. For a pool, the limits of its servers are only checked. */
   admit(call: ResolvedCall): HeddleError | undefined;
@@ -38,36 +34,38 @@ export interface Rates {
   admitTo(server: string, call: ResolvedCall): HeddleError | undefined;
 }
 
+/** Makes the counters. Their time never runs back, whatever the clock does. */
 export function rates(limits: () => RateLimits, clock: Clock = steadyClock): Rates {
-  const windows = new BoundedMap<string, Window>(MAX_WINDOWS);
+  const windows = new BoundedMap<string, SlidingWindow>(MAX_WINDOWS);
+  const time = monotonicClock(clock);
 
-  function windowOf(key: string, { windowMs }: RateLimit, now: number): Window {
-    const known = windows.get(key);
-    const window = known && now - known.opensAt < windowMs ? known : { opensAt: now, calls: 0 };
+  function windowOf(key: string, limit: RateLimit, now: number): SlidingWindow {
+    const window = windows.get(key) ?? emptyWindow();
+    dropOld(window, limit, now);
     windows.set(key, window); // The least recently used is evicted first.
     return window;
   }
 
   function refusal({ key, subject, limit }: AppliedLimit, now: number): HeddleError | undefined {
-    const window = windowOf(key, limit, now);
-    return window.calls >= limit.maxCalls ? limited(subject, window.opensAt + limit.windowMs - now) : undefined;
+    const waitMs = waitFor(windowOf(key, limit, now), limit, now);
+    return waitMs > 0 ? limited(subject, Math.ceil(waitMs)) : undefined;
   }
 
   function spend(applied: readonly AppliedLimit[]): HeddleError | undefined {
     if (applied.length === 0) return undefined;
-    const now = clock();
+    const now = time();
     for (const one of applied) {
       const refused = refusal(one, now);
       if (refused) return refused;
     }
     // Counted after all checks: a refused call must not use up a shared limit.
-    for (const { key, limit } of applied) windowOf(key, limit, now).calls++;
+    for (const { key, limit } of applied) countCall(windowOf(key, limit, now), limit, now);
     return undefined;
   }
 
   /** Returns the refusal with the shortest wait if every server of a pool is over its limit. Counts nothing. */
   function spentByAll(call: ResolvedCall): HeddleError | undefined {
-    const now = clock();
+    const now = time();
     let soonest: HeddleError | undefined;
     for (const server of call.target.servers) {
       const refusals = limitsAt(server, call, limits()).flatMap((one) => refusal(one, now) ?? []);
