@@ -5,6 +5,7 @@ import type { ApiKey } from './core/records/api-key.ts';
 import type { Approval, ApprovalStatus, StandingApproval, StandingWish } from './core/records/approval.ts';
 import type { ApprovalCount } from './core/records/approval-count.ts';
 import type { AuditEntry, AuditHead, AuditSearch, AuditVerification } from './core/records/audit-entry.ts';
+import type { BudgetStatus } from './core/records/budget.ts';
 import type { CallStats } from './core/records/call-stats.ts';
 import type { Finding } from './core/records/finding.ts';
 import type { Category, Features, Hit, Page } from './core/records/listing.ts';
@@ -82,6 +83,8 @@ export interface Heddle {
   readonly approvals: Approvals;
   /** Counts the known tools that need approval, by server or pool, with the same `decide` as `dispatch`. Starts no server. */
   approvalCounts(by: Caller): Promise<readonly ApprovalCount[]>;
+  /** Returns the budgets of callers in the current windows. Requires `owner`, `operator` or `auditor`. */
+  budgets(by: Caller): Promise<readonly BudgetStatus[]>;
   /** Returns call metrics of each server and each of its tools, those of earlier runs included. */
   metrics(by: Caller): Promise<readonly MetricsRow[]>;
   /** Returns the active configuration without its servers, whose entries have expanded secrets. Requires the role `owner`. */

@@ -42,22 +42,30 @@ export const APPROVAL_READERS: readonly Role[] = ['owner', 'approver', 'auditor'
 /**
  * Returns the changes that a caller may read. Those of a private user are for that principal and the gateway.
  * Those of servers and the configuration are for administrators; `serverVisible` limits them to a profile. Those of an
- * approval are for its requester and the readers of approvals.
+ * approval are for its requester and the readers of approvals. Those of a budget are for its caller and administrators.
  */
 export const changesFor =
   (changes: Feed<Change>, serverVisible: (by: Caller, server: string) => boolean) =>
   (by: Caller, signal: AbortSignal): AsyncIterable<Change> => {
     const administrates = by.roles.some((role) => ADMINISTRATORS.includes(role));
     const readsAll = by.roles.some((role) => APPROVAL_READERS.includes(role));
-    return changes.read(signal, (change) => {
-      if (change.kind === 'config') return administrates;
-      if (change.kind === 'approval') return readsAll || change.detail.requester === vaultPrincipal(by);
-      if (change.kind === 'server') {
-        return administrates && (by.profile === undefined || serverVisible(by, change.subject));
+    const isVisible = (change: Change): boolean => {
+      switch (change.kind) {
+        case 'config':
+          return administrates;
+        case 'approval':
+          return readsAll || change.detail.requester === vaultPrincipal(by);
+        case 'budget':
+          return administrates || change.subject === vaultPrincipal(by);
+        case 'server':
+          return administrates && (by.profile === undefined || serverVisible(by, change.subject));
+        default: {
+          const { user } = change.detail;
+          return user === undefined || by === ALL_CHANGES || isKeyOf(user, by.id);
+        }
       }
-      const { user } = change.detail;
-      return user === undefined || by === ALL_CHANGES || isKeyOf(user, by.id);
-    });
+    };
+    return changes.read(signal, isVisible);
   };
 
 type ListHandlers = Pick<

@@ -14,6 +14,7 @@ import type { Clock } from '../core/time.ts';
 import type { OpenApprovalFlow } from '../govern/approve.ts';
 import { type Decide, hidesServer } from '../govern/decide.ts';
 import { type CurrentHooks, currentHooks } from '../govern/hooks/hooks.ts';
+import type { BudgetOptions } from '../govern/limits/budget.ts';
 import { pipeline } from '../govern/pipeline.ts';
 import { openTaints } from '../govern/policy/taints.ts';
 import { rates } from '../govern/rate-limit.ts';
@@ -132,6 +133,7 @@ function stagesOf(parts: RunningParts, { view, decide, rates, approvals }: Stage
     subject: (call) => subjectOf(catalog.current(call.caller), call),
     decide,
     rates,
+    budgets: budgetsOf(parts),
     hooks: hooksOf(parts),
     approvals,
     reads: readStages({ ...view, notifications: parts.notified, clock: parts.clock }),
@@ -150,8 +152,18 @@ function hooksOf({ active, store, watchdog, env, wallClock, options }: RunningPa
 const taintsOf = ({ active, clock }: Pick<RunningParts, 'active' | 'clock'>) =>
   openTaints({ isTracked: () => active().looksAtTaint, trusted: () => active().policy.trusted ?? new Set(), clock });
 
-/** Shows how calls have ended, how many tools need an approval, and what servers report. */
-function measurementsOf(parts: RunningParts): Pick<Heddle, 'traces' | 'metrics' | 'approvalCounts' | 'onNotification'> {
+/** Returns the parts of budgets. A caller that reaches `warnAt` is published as a change. */
+const budgetsOf = ({ active, store, wallClock, changes }: RunningParts): BudgetOptions => ({
+  settings: () => active().config.settings.budgets,
+  spending: store.spending,
+  clock: wallClock,
+  onWarning: (detail) => changes.publish({ kind: 'budget', subject: detail.caller, detail }),
+});
+
+/** Shows how calls have ended, what they cost, how many tools need an approval, and what servers report. */
+function measurementsOf(
+  parts: RunningParts,
+): Pick<Heddle, 'traces' | 'metrics' | 'approvalCounts' | 'budgets' | 'onNotification'> {
   const { store, metrics, notified } = parts;
   return {
     onNotification(by, filter, handler) {
@@ -171,6 +183,10 @@ function measurementsOf(parts: RunningParts): Pick<Heddle, 'traces' | 'metrics' 
     async metrics(by) {
       requireRole(by, ['owner', 'operator', 'auditor']);
       return metrics.rows();
+    },
+    async budgets(by) {
+      const { readBudgets } = await import('./read-budgets.ts');
+      return readBudgets(parts, by);
     },
   };
 }

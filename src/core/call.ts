@@ -66,6 +66,8 @@ export interface ResolvedCall extends Call {
   readonly target: Target;
   /** The effect of the hooks that ran before the call; absent if none had one. */
   readonly hooked?: HookEffect;
+  /** Writes the cost of the call, with its opening record; absent if it costs nothing. Throws BUDGET_EXCEEDED. */
+  readonly charge?: () => Promise<void>;
 }
 
 /** The effect of hooks on one call. */

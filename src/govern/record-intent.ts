@@ -16,9 +16,9 @@ export interface RecordIntentOptions {
 const HOW = { self: 'self-approved', approved: 'approved', standing: 'standing-approved' } as const;
 
 /**
- * Writes the opening audit record with the decision and its rule. A call to a target that is not read-only waits until
- * the record is durable; if it cannot be written, the call is refused. Whatever passes here may reach a server, so the
- * session is labelled here, too.
+ * Writes the opening audit record with the decision and its rule, and the cost of the call. A call that costs something,
+ * or whose target is not read-only, waits until the record is durable; if it cannot be written, the call is refused.
+ * Whatever passes here may reach a server, so the session is labelled here, too.
  */
 export function recordIntent(
   log: AuditLog,
@@ -33,6 +33,7 @@ export function recordIntent(
     taints?.isTracked() ? taints.run(call, next) : next(call);
 
   async function recorded(call: DecidedCall, next: Handler<DecidedCall>): Promise<Result> {
+    if (call.charge) await call.charge();
     await log.appendDurably(recordOf(call));
     return await go(call, next);
   }
@@ -40,7 +41,7 @@ export function recordIntent(
   return function recordIntent(call, next) {
     // The call that began the task was recorded; a poll changes nothing.
     if (isTaskPoll(call)) return go(call, next);
-    if (!call.target.facts.readOnly) return recorded(call, next);
+    if (call.charge || !call.target.facts.readOnly) return recorded(call, next);
     log.append(recordOf(call)()); // Built at once: an in-process server could change the arguments before the write.
     return go(call, next);
   };

@@ -7,6 +7,7 @@ import { audit } from './audit.ts';
 import { deadline } from './deadline.ts';
 import type { Decide } from './decide.ts';
 import { type CurrentHooks, hooks } from './hooks/hooks.ts';
+import { type BudgetOptions, budget } from './limits/budget.ts';
 import { type Permit, permit } from './permit.ts';
 import type { Taints } from './policy/taints.ts';
 import { type Rates, rateLimit } from './rate-limit.ts';
@@ -29,6 +30,8 @@ export interface StageOptions {
   readonly decide: Decide;
   /** Shared with the routing of pools, which counts the calls of each server. */
   readonly rates: Rates;
+  /** Without it costs are not limited. */
+  readonly budgets?: BudgetOptions;
   /** Without it there are no hooks. */
   readonly hooks?: CurrentHooks;
   readonly reads: ReadStages;
@@ -53,6 +56,7 @@ export function stages({
   subject = () => undefined,
   decide,
   rates,
+  budgets,
   hooks: currentHooks = () => undefined,
   reads: { cache, coalesce, followUpdates },
   approvals,
@@ -61,7 +65,7 @@ export function stages({
 }: StageOptions): Stages {
   return {
     outer: [trace(traces, subject, clock), audit(log, clock)],
-    resolved: [rateLimit(rates), hooks(currentHooks), validateInput()],
+    resolved: [rateLimit(rates), budget(budgets), hooks(currentHooks), validateInput()],
     permit: permit({ decide, log, clock, taints }),
     decided: [
       ...[approve(approvals), recordIntent(log, { clock, taints }), deadline()],

@@ -14,6 +14,7 @@ const PINNED = [
   'audit',
   'resolve',
   'rateLimit',
+  'budget',
   'hooks',
   'validateInput',
   'permit',

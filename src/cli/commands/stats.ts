@@ -1,3 +1,5 @@
+import { HeddleError } from '../../core/errors.ts';
+import type { BudgetStatus } from '../../core/records/budget.ts';
 import type { CallStats } from '../../core/records/call-stats.ts';
 import type { Metrics } from '../../core/records/metrics.ts';
 import { CONFIG_OPTION, type Command, type Input, JSON_OPTION, TRUST_OPTION } from '../command.ts';
@@ -17,19 +19,21 @@ interface ServerStats extends CallStats {
 
 export const stats: Command = {
   summary: 'Show how calls have ended, per tool and per server. OK is the share that ended without an error code.',
-  usage: 'heddle stats [--since 7d]',
-  examples: ['heddle stats', 'heddle stats --since 24h --json'],
+  usage: 'heddle stats [--since 7d | --budgets]',
+  examples: ['heddle stats', 'heddle stats --since 24h --json', 'heddle stats --budgets'],
   options: {
     since: {
       type: 'string',
       value: 'TIME',
       help: `How far to look back: 30m, 24h, 7d, 2w (default: ${DEFAULT_SINCE})`,
     },
+    budgets: { type: 'boolean', help: 'Show what callers have spent of their budgets, and what is left' },
     config: CONFIG_OPTION,
     'trust-project': TRUST_OPTION,
     json: JSON_OPTION,
   },
   async run(input) {
+    if (input.flag('budgets')) return showBudgets(input);
     const since = input.text('since') ?? DEFAULT_SINCE;
     const from = Date.now() - readDuration('since', since);
     const by = localCaller();
@@ -47,6 +51,19 @@ export const stats: Command = {
     return 0;
   },
 };
+
+async function showBudgets(input: Input): Promise<number> {
+  if (input.text('since') !== undefined) {
+    throw new HeddleError('USAGE_INVALID', '--since and --budgets exclude each other: a budget has its own windows.', {
+      fix: 'Leave out one of them.',
+    });
+  }
+  const budgets = await withHeddle(openOptions(input), (heddle) => heddle.budgets(localCaller()));
+  if (input.flag('json')) printJson({ budgets });
+  else if (budgets.length === 0) notice('No caller has a budget, or none has spent any yet; set them in `budgets`.');
+  else printColumns(BUDGET_COLUMNS, budgets);
+  return 0;
+}
 
 async function withLive(input: Input, stored: readonly CallStats[]): Promise<readonly ServerStats[]> {
   const running = await findRunning(input, openOptions(input));
@@ -81,6 +98,18 @@ const NOW: Column<ServerStats> = {
     live && live.totalCalls > 0 ? `${percent(live.successRate)} ok, ${formatMs(live.avgLatencyMs)}` : '',
   optional: true,
 };
+
+const BUDGET_COLUMNS: readonly Column<BudgetStatus>[] = [
+  { title: 'CALLER', of: ({ caller }) => caller },
+  { title: 'PER', of: ({ period }) => period },
+  { title: 'SPENT', of: ({ spent }) => units(spent), right: true },
+  { title: 'LEFT', of: ({ left }) => units(left), right: true },
+  { title: 'BUDGET', of: ({ limit }) => units(limit), right: true },
+  { title: 'RESETS', of: ({ resetsAt }) => new Date(resetsAt).toISOString().replace(':00.000Z', 'Z') },
+];
+
+/** Formats an amount without the noise of sums of decimal fractions. */
+const units = (amount: number) => String(Number(amount.toPrecision(12)));
 
 /** Formats a share. Only an exact 1 is shown as 100 %. */
 const percent = (share: number) => (share === 1 ? '100 %' : `${Math.min(99.9, Math.round(share * 1000) / 10)} %`);

@@ -1,6 +1,7 @@
 import type { Caller, JsonObject } from '../call.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { ApprovalStatus } from './approval.ts';
+import type { BudgetStatus } from './budget.ts';
 import type { Metrics } from './metrics.ts';
 
 /** The state of one configured server. */
@@ -45,8 +46,8 @@ export type ServerEvent =
   | 'notification'
   | 'closed';
 
-/** A change of a server, of the catalog, of the configuration or of an approval. */
-export type Change = ServerChange | CatalogChange | ConfigChange | ApprovalChange;
+/** A change of a server, of the catalog, of the configuration or of an approval, or a budget that is nearly used up. */
+export type Change = ServerChange | CatalogChange | ConfigChange | ApprovalChange | BudgetChange;
 
 /** An event of one server. */
 export interface ServerChange {
@@ -99,6 +100,14 @@ export interface ApprovalChange {
     /** The principal of the requester, as `vaultPrincipal` returns it. */
     readonly requester: string;
   };
+}
+
+/** A caller has spent the share `budgets.warnAt` of its budget. Administrators and the caller itself read it. */
+export interface BudgetChange {
+  readonly kind: 'budget';
+  /** The principal, as `vaultPrincipal` returns it. */
+  readonly subject: string;
+  readonly detail: BudgetStatus;
 }
 
 /** The gateway as a caller, compared by identity. It reads the changes of all private users and forwards each to its clients. */
