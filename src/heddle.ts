@@ -74,6 +74,7 @@ export interface Heddle {
   };
   readonly access: Access;
   readonly policy: Pick<PolicyApi, 'permissions' | 'overriding'>;
+  readonly audit: AuditApi;
   readonly signIns: SignIns;
   readonly browserSignIns: BrowserSignIns;
   readonly traces: {
@@ -260,14 +261,21 @@ export interface PolicyApi {
 export interface AuditApi {
   /** Returns matching records in batches, newest first. */
   search(by: Caller, query: AuditSearch, signal: AbortSignal): AsyncIterable<readonly AuditEntry[]>;
-  /** Returns all records in batches, in the order they were written. */
+  /** Returns records in batches, in the order they were written: all from `since` on, or those that match other conditions. */
   export(by: Caller, query: AuditSearch, signal: AbortSignal): AsyncIterable<readonly AuditEntry[]>;
-  /** Verifies every chain, the checkpoints and, if given, a head that was kept elsewhere. */
-  verify(by: Caller, options: { readonly head?: AuditHead; readonly signal: AbortSignal }): Promise<AuditVerification>;
+  /** Verifies every chain and checkpoint, or those of an export; and, if given, a head that was kept elsewhere. */
+  verify(by: Caller, options: VerifyAuditOptions): Promise<AuditVerification>;
   /** Writes a checkpoint and returns its place in the chain. */
   head(by: Caller): Promise<AuditHead>;
   /** Removes the records before a time, and writes a checkpoint where `verify` starts. Returns the number removed. */
   prune(by: Caller, before: number): Promise<number>;
+}
+
+export interface VerifyAuditOptions {
+  readonly head?: AuditHead;
+  /** The path of an export in JSON lines. */
+  readonly file?: string;
+  readonly signal: AbortSignal;
 }
 
 /** A notification to a server. The signal ends the wait for its delivery. */

@@ -97,7 +97,9 @@ export type { BeginOptions, FinishOptions, SignInApi } from './library/sign-in-a
 export type { InProcessServer, InProcessTransport } from './upstream/lifecycle/programmatic-servers.ts';
 
 /** Options of `openHeddle`, and the functions that answer input requests and decide on approvals. */
-export interface OpenOptions extends Omit<HeddleOptions, 'user' | 'scope' | 'clock' | 'signInUrl'>, HostOptions {}
+export interface OpenOptions
+  extends Omit<HeddleOptions, 'user' | 'scope' | 'clock' | 'signInUrl' | 'checkpoints'>,
+    HostOptions {}
 
 /** A tool, under its public name. */
 export interface Tool {

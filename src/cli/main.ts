@@ -36,6 +36,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./commands/approvals.ts')).manageApprovals,
   },
   key: { summary: 'Make, list or revoke keys', load: async () => (await import('./commands/key.ts')).key },
+  audit: {
+    summary: 'Search, export or verify the audit log',
+    load: async () => (await import('./commands/audit.ts')).manageAudit,
+  },
   auth: {
     summary: 'Sign in to a server, or sign out',
     load: async () => (await import('./commands/auth.ts')).manageSignIns,

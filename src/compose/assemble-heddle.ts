@@ -94,6 +94,7 @@ export async function assembleHeddle(parts: HeddleParts): Promise<Heddle> {
   };
   const registered = registeredServers({ read: parts.read, active, adopt, inProcess, closing: closing.signal });
   const watching = options.watch && (await followFiles(parts, { read: registered.read, adopt, changes }));
+  const closeStore = await writeCheckpoints(options, store);
   const running = { store, changes, notified, catalog, servers, metrics, registered, serverRequests, watchdog, env };
   return createHeddle({ active, clock, wallClock, options, auth, ...running }, async () => {
     closing.abort();
@@ -106,8 +107,19 @@ export async function assembleHeddle(parts: HeddleParts): Promise<Heddle> {
     await pool.close();
     watchdog.close();
     await metrics.close();
-    await store.close();
+    await closeStore();
   });
+}
+
+/** Starts the checkpoints of the audit log, if wanted. The returned function ends them and closes the store. */
+async function writeCheckpoints({ checkpoints }: HeddleOptions, store: Store): Promise<() => Promise<void>> {
+  if (!checkpoints) return () => store.close();
+  const { followCheckpoints } = await import('./audit/follow-checkpoints.ts');
+  const writeLast = followCheckpoints(store.audit);
+  return async () => {
+    await writeLast();
+    await store.close();
+  };
 }
 
 /** Returns the connectors, whose tokens servers of type `proxy` use. */

@@ -30,6 +30,7 @@ import { access } from './access.ts';
 import type { ActiveConfig } from './active-config.ts';
 import { administration } from './administration.ts';
 import { prepareApprovals } from './approvals/prepare-approvals.ts';
+import { auditApi } from './audit/audit-api.ts';
 import { browse, LIST_WAIT_MS } from './browse.ts';
 import { changesFor } from './change-publishers.ts';
 import type { Environment, HeddleOptions } from './heddle-options.ts';
@@ -163,8 +164,8 @@ const budgetsOf = ({ active, store, wallClock, changes }: RunningParts): BudgetO
 /** Shows how calls have ended, what they cost, how many tools need an approval, and what servers report. */
 function measurementsOf(
   parts: RunningParts,
-): Pick<Heddle, 'traces' | 'metrics' | 'approvalCounts' | 'budgets' | 'onNotification'> {
-  const { store, metrics, notified } = parts;
+): Pick<Heddle, 'audit' | 'traces' | 'metrics' | 'approvalCounts' | 'budgets' | 'onNotification'> {
+  const { store, metrics, notified, wallClock } = parts;
   return {
     onNotification(by, filter, handler) {
       requireRole(by, ['owner', 'operator']);
@@ -174,6 +175,7 @@ function measurementsOf(
       const { countApprovals } = await import('./approval-counts.ts');
       return countApprovals(parts, by);
     },
+    audit: auditApi({ audit: store.audit, clock: wallClock }),
     traces: {
       async stats(by, since, per = 'tool') {
         requireRole(by, ['owner', 'operator', 'auditor']);

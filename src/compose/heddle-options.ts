@@ -36,6 +36,8 @@ export interface HeddleOptions {
   readonly onProblems?: (problems: readonly Problem[]) => void;
   /** Reads the configuration again when one of its files changes. */
   readonly watch?: boolean;
+  /** Writes a checkpoint of the audit log every minute with new records, and on close. */
+  readonly checkpoints?: boolean;
   /** False prevents connections before the first call, even of servers with `autoConnect`. */
   readonly autoConnect?: boolean;
   /** The only user of this process. Shared connections declare the capabilities of this user. */

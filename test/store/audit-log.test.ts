@@ -174,6 +174,12 @@ function checkpointsContract(bench: Bench): void {
     });
   });
 
+  verifies('G11', 'a record that is not written yet is new for a checkpoint', async () => {
+    bench.store.audit.append(recordOf({ name: 'queued' }));
+    expect(await bench.store.audit.checkpoint()).toMatchObject({ sequence: 2 });
+    expect(await verify(bench.store)).toEqual([]);
+  });
+
   verifies('G11', 'finds a changed checkpoint, and a segment that only a checkpoint names', async () => {
     await write(bench.store, 'a');
     const [b] = await withWriter(bench, (other) => write(other, 'b'));

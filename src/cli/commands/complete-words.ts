@@ -102,6 +102,7 @@ const POSITIONALS: Readonly<Record<string, Positional>> = {
   connect: firstOf(...HOST_NAMES),
   permissions: ({ before: [verb] }) =>
     verb === undefined ? PERMISSION_VERBS : verb === 'mode' ? ['guarded', 'strict', 'open'] : ruleNames(),
+  audit: firstOf('search', 'show', 'export', 'verify', 'head', 'prune'),
   config: firstOf('explain', 'schema', 'path'),
   auth: ({ before: [verb, ...others] }) =>
     verb === undefined ? AUTH_VERBS : others.length > 0 || verb === 'rekey' ? [] : serverNames(),

@@ -35,11 +35,14 @@ export const serve: Command = {
     // Servers are opened with the capabilities of the one client there is, so that each needs one connection only.
     const client = await readIntroduction({ input: stdin, output: stdout }, signal);
     const user = { principal: local.id, ...client, hasOneConnection: true } as const;
-    await withHeddle({ ...openOptions(input), user, watch: true, onProblems: printProblems }, async (heddle) => {
-      const profile = chooseProfile(input, heddle);
-      const caller = { ...local, via: 'gateway' as const, ...(profile !== undefined && { profile }) };
-      await serveStdio({ heddle, caller, input: stdin, output: stdout }, signal);
-    });
+    await withHeddle(
+      { ...openOptions(input), user, watch: true, checkpoints: true, onProblems: printProblems },
+      async (heddle) => {
+        const profile = chooseProfile(input, heddle);
+        const caller = { ...local, via: 'gateway' as const, ...(profile !== undefined && { profile }) };
+        await serveStdio({ heddle, caller, input: stdin, output: stdout }, signal);
+      },
+    );
     return 0;
   },
 };

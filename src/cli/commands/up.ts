@@ -54,7 +54,12 @@ export const up: Command = {
   },
   async run(input) {
     const signal = untilInterrupted();
-    const heddle = await openHeddle({ ...openOptions(input), watch: true, onProblems: printProblems });
+    const heddle = await openHeddle({
+      ...openOptions(input),
+      watch: true,
+      checkpoints: true,
+      onProblems: printProblems,
+    });
     try {
       return await serveUntil(signal, heddle, input);
     } finally {

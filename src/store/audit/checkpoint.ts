@@ -10,6 +10,8 @@ import { type AuditTable, idsOf, windowsOf } from './read-audit.ts';
 export interface CheckpointOptions {
   readonly table: Pick<Statements, 'schema' | 'read'>;
   readonly append: AuditLog['appendDurably'];
+  /** Tests whether records wait to be written. They will be before the checkpoint. */
+  readonly hasQueued: () => boolean;
   readonly clock: Clock;
 }
 
@@ -28,8 +30,9 @@ export async function writeCheckpoint(
   options: CheckpointOptions,
   cause: CheckpointCause = {},
 ): Promise<AuditHead | undefined> {
+  const hasQueued = options.hasQueued();
   const { previous, heads, hasNew } = await changedHeads(options.table);
-  if (!hasNew && !cause.always) return undefined;
+  if (!hasNew && !hasQueued && !cause.always) return undefined;
   const { callId = '', caller = 'heddle', via = 'store', detail = {} } = cause;
   let place: AuditHead | undefined;
   for (let at = 0; at === 0 || at < heads.length; at += MAX_HEADS) {

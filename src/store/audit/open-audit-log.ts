@@ -22,6 +22,7 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
   const { database, queue, clock, guard } = options;
   const table = database.statements;
   const append: AuditLog['appendDurably'] = (record) => queue.appendDurably(record);
+  const writing = { table, append, clock, hasQueued: () => queue.hasQueued };
   return {
     append: (record) => queue.append(record),
     appendDurably: append,
@@ -47,11 +48,11 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
     verify: (wanted) => unlessAborted(guard(verify(options, wanted)), wanted.signal),
     async checkpoint(cause) {
       const { writeCheckpoint } = await import('./checkpoint.ts');
-      return guard(writeCheckpoint({ table, append, clock }, cause));
+      return guard(writeCheckpoint(writing, cause));
     },
     async prune(before, cause) {
       const { pruneAudit } = await import('./prune.ts');
-      return guard(pruneAudit({ table, append, clock }, before, cause));
+      return guard(pruneAudit(writing, before, cause));
     },
   };
 }

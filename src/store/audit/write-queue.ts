@@ -61,6 +61,11 @@ export class WriteQueue {
     this.#clock = clock;
   }
 
+  /** True while records wait to be written. */
+  get hasQueued(): boolean {
+    return this.#entries.length > 0 || this.#running !== undefined;
+  }
+
   append(record: Later<AuditRecord>): void {
     this.#entries.push({ record, row: undefined, waiting: undefined });
     this.#flushLater();

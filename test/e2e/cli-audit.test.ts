@@ -1,0 +1,109 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { AuditEntry } from '../../src/core/records/audit-entry.ts';
+import { verifies } from '../requirements.ts';
+import { type Project, project } from './heddle-command.ts';
+
+const note = { 'note.txt': 'A short note.\n' };
+const read = ['call', 'filesystem.fs_read_file', 'path=note.txt'];
+
+async function outputOf({ heddle }: Project, ...args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await heddle(args);
+  expect([code, stderr]).toEqual([0, '']);
+  return stdout;
+}
+
+const searched = async (here: Project, ...args: readonly string[]): Promise<readonly AuditEntry[]> =>
+  JSON.parse(await outputOf(here, 'audit', 'search', ...args, '--json'));
+
+describe('heddle audit', () => {
+  verifies('G11', 'search finds calls by field, time and text; show prints a call in full', async () => {
+    const here = project(note);
+    await outputOf(here, ...read);
+    await here.heddle(['call', 'nothing.here']);
+    const [opened] = await searched(here, 'name=mcp__filesystem__fs_read_file', '--since', '5m');
+    const [end, start] = await searched(here, `callId=${opened?.callId}`);
+    expect([start?.phase, end?.phase, end?.detail.outcome]).toEqual(['intent', 'outcome', 'ok']);
+    expect(start?.detail).toMatchObject({ decision: 'allow', arguments: { path: 'note.txt' } });
+    expect(await searched(here, 'arguments.path=note.txt')).toMatchObject([{ callId: start?.callId }]);
+    expect(await searched(here, 'outcome=NAME_UNKNOWN')).toMatchObject([{ name: 'nothing.here' }]);
+    expect(await searched(here, '--text', 'NOTE.TXT')).toMatchObject([{ callId: start?.callId }]);
+    const shown = await outputOf(here, 'audit', 'show', String(start?.callId));
+    expect(shown).toContain('"path": "note.txt"');
+    expect(shown.indexOf('intent')).toBeLessThan(shown.indexOf('outcome'));
+    const table = await outputOf(here, 'audit', 'search', 'phase=outcome', '--limit', '100');
+    expect(table).toMatch(/^TIME +CALLER +VIA +PHASE +NAME +RESULT +CALL/);
+    const unknown = await here.heddle(['audit', 'show', 'none']);
+    expect([unknown.code, unknown.stdout]).toEqual([2, '']);
+  });
+
+  verifies('G11', 'each search, export, head and prune leaves a record without the searched text', async () => {
+    const here = project(note);
+    await outputOf(here, 'audit', 'head');
+    await outputOf(here, 'audit', 'export');
+    await here.heddle(['audit', 'search', '--text', 'hunter2', 'arguments.token=hunter3']);
+    expect((await here.heddle(['audit', 'prune', '--before', '1d'])).code).toBe(2);
+    await outputOf(here, 'audit', 'prune', '--before', '1d', '--yes');
+    const records = await searched(here);
+    expect(records.map(({ name, phase }) => `${name} ${phase}`).toReversed()).toEqual([
+      'audit.checkpoint checkpoint',
+      'audit.checkpoint checkpoint',
+      'audit.search outcome',
+      'audit.prune intent',
+    ]);
+    expect(JSON.stringify(records)).not.toMatch(/hunter[23]/);
+  });
+
+  verifies('G11', 'an export verifies on any machine, and an edited one does not', async () => {
+    const here = project(note);
+    await outputOf(here, ...read);
+    await outputOf(here, 'audit', 'head');
+    const text = await outputOf(here, 'audit', 'export');
+    const file = join(here.folder, 'audit.jsonl');
+    writeFileSync(file, text);
+    const elsewhere = project();
+    expect(await outputOf(elsewhere, 'audit', 'verify', file)).toMatch(
+      /^4 records in \d segments with 2 checkpoints: all intact\.\n$/,
+    );
+    writeFileSync(file, text.replace('note.txt', 'nope.txt'));
+    const edited = await elsewhere.heddle(['audit', 'verify', file]);
+    expect(edited).toMatchObject({ code: 1, stdout: expect.stringMatching(/^changed {2}[\w-]+ 1 {2}/) });
+  });
+
+  verifies('G11', 'verify --head finds a cut tail', async () => {
+    const here = project(note);
+    await outputOf(here, ...read);
+    const head = (await outputOf(here, 'audit', 'head')).trim();
+    expect(head).toMatch(/^[\w-]+ \d+ [0-9a-f]{64}$/);
+    expect(await outputOf(here, 'audit', 'verify', '--head', head)).toContain('all intact');
+    const { DatabaseSync } = await import('node:sqlite');
+    const db = new DatabaseSync(join(here.home, 'heddle.sqlite'));
+    db.exec(`DELETE FROM audit WHERE phase = 'checkpoint'`);
+    db.close();
+    const cut = await here.heddle(['audit', 'verify', '--head', head, '--json']);
+    const faults = expect.arrayContaining([expect.objectContaining({ kind: 'head', segment: head.split(' ')[0] })]);
+    expect([cut.code, JSON.parse(cut.stdout).faults]).toEqual([1, faults]);
+    expect((await here.heddle(['audit', 'verify', '--head', 'nonsense'])).code).toBe(2);
+  });
+
+  verifies('G11', 'a gateway writes a checkpoint when it closes', async () => {
+    const here = project(note);
+    const running = await here.up();
+    await outputOf(here, ...read);
+    await running.stop();
+    const [last] = await searched(here);
+    expect(last).toMatchObject({ phase: 'checkpoint', caller: 'heddle', detail: { heads: expect.any(Array) } });
+  });
+
+  it('exports to a file that only its owner can read', async () => {
+    const here = project(note);
+    await outputOf(here, ...read);
+    const { code, stdout, stderr } = await here.heddle(['audit', 'export', '--output', 'out.csv', '--format', 'csv']);
+    expect([code, stdout]).toEqual([0, '']);
+    expect(stderr).toContain('3 records are in out.csv');
+    const [title, first] = readFileSync(join(here.folder, 'out.csv'), 'utf8').split('\n');
+    expect(title).toBe('time,segment,sequence,hash,link,callId,phase,caller,via,name,detail');
+    expect(first).toContain('"intent"');
+  });
+});
