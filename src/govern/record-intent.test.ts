@@ -120,9 +120,17 @@ verifies('G11', 'records unknown parameters without their secrets', async () => 
 verifies('G2', 'records a self-approved call as self-approved', async () => {
   const store = await realStore();
   const { send } = watched(store, decides({ mode: 'strict' }));
-  await send(of({}, { caller: grace, approved: 'self' }));
+  await send(of({}, { caller: grace, approval: { how: 'self', by: ['grace'] } }));
   const [record] = await store.audit.search({ limit: 1 });
   expect(record?.detail).toMatchObject({ decision: 'self-approved', rule: 'mode strict' });
+});
+
+verifies('G6', 'records the approval that a call uses, with the identities that approved', async () => {
+  const store = await realStore();
+  const { send } = watched(store);
+  await send(of({}, { approval: { id: 'ap_1', how: 'approved', by: ['key:ops'] } }));
+  const [record] = await store.audit.search({ limit: 1 });
+  expect(record?.detail).toMatchObject({ decision: 'approved', approval: { id: 'ap_1', by: ['key:ops'] } });
 });
 
 verifies('G2', 'records every continuation of a call under its id', async () => {
