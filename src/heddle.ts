@@ -226,6 +226,8 @@ export interface Approvals {
   decide(by: Caller, id: string, decision: ApprovalVerdict): Promise<Approval>;
   /** Resolves once an approval is no longer pending, whichever process decided. */
   settled(by: Caller, id: string, signal: AbortSignal): Promise<Approval>;
+  /** Reports approval rules that no identity can satisfy. Requires `owner`, `operator` or `auditor`. */
+  findings(by: Caller): Promise<readonly Finding[]>;
   readonly standing: {
     list(by: Caller): Promise<readonly StandingApproval[]>;
     revoke(by: Caller, id: string): Promise<void>;

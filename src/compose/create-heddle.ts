@@ -110,7 +110,11 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
     changes: changesFor(changes, view.serverVisible),
     async doctor(by, server, signal) {
       const { openDoctor } = await import('./doctor.ts');
-      return openDoctor({ ...parts, audit: store.audit, stages: stageNames(order) })(by, server, signal);
+      return openDoctor({ ...parts, approvals: approvals.api, audit: store.audit, stages: stageNames(order) })(
+        by,
+        server,
+        signal,
+      );
     },
     close() {
       approvals.close();

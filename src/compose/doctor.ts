@@ -2,7 +2,7 @@ import type { LiveCatalog } from '../catalog/live-catalog.ts';
 import { examineConfig } from '../config/check-config.ts';
 import type { RemoteEntry } from '../config/schema/schema.ts';
 import { requireRole } from '../core/call/caller.ts';
-import type { Heddle } from '../heddle.ts';
+import type { Approvals, Heddle } from '../heddle.ts';
 import { examineEnclosure, examineNode } from '../process/check-process.ts';
 import type { Watchdog } from '../process/watchdog.ts';
 import { examineAudit } from '../store/audit/check-audit.ts';
@@ -26,11 +26,12 @@ export interface DoctorOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stages: readonly string[];
   readonly auth: AuthParts;
+  readonly approvals: Pick<Approvals, 'findings'>;
 }
 
 /** Returns the doctor: it checks the whole installation, or one server in detail. */
 export function openDoctor(options: DoctorOptions): Heddle['doctor'] {
-  const { active, audit, store, catalog, servers, watchdog, env, stages } = options;
+  const { active, audit, store, catalog, servers, watchdog, env, stages, approvals } = options;
   return async function doctor(by, server, signal) {
     requireRole(by, ['owner', 'operator']);
     const configOf = (name: string) => active().configs.get(name);
@@ -47,6 +48,7 @@ export function openDoctor(options: DoctorOptions): Heddle['doctor'] {
       watchdog.enclosure().then(examineEnclosure),
       ...catalog.current().problems.map((message) => ({ level: 'warn' as const, subject: 'catalog', message })),
       ...examineProfiles(active(), catalog.current()),
+      ...(await approvals.findings(by)),
       { level: 'ok' as const, subject: 'pipeline', message: stages.join(' → ') },
       ...servers.status().map(({ name }) => checkServer({ servers, by }, name, signal)),
     ]);

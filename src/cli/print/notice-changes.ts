@@ -4,7 +4,7 @@ import type { ApprovalChange, Change, ServerStatus } from '../../core/records/se
 import { oneLine } from '../../core/text/visible-text.ts';
 import type { Heddle } from '../../heddle.ts';
 import { printApprovals } from './print-approvals.ts';
-import { printStatement } from './print-line.ts';
+import { notice, printStatement } from './print-line.ts';
 import { stateOf } from './state-label.ts';
 
 interface NoticeOptions {
@@ -41,12 +41,17 @@ export async function noticeChanges(
   };
 
   const noticeApproval = approvalNotices(heddle, by);
+  const noticeRules = async () => {
+    for (const { message, fix = '' } of await heddle.approvals.findings(by)) notice(`${message} ${fix}`.trimEnd());
+  };
 
   const changes = heddle.changes(by, signal);
+  await noticeRules();
   if (approvals) noticeCounts(await heddle.approvalCounts(by));
   for (const status of await heddle.servers.list(by)) noticeServer(status);
   for await (const change of changes) {
     if (isSharedTools(change)) noticeCounts(approvals ? await heddle.approvalCounts(by) : []);
+    else if (change.kind === 'config') await noticeRules();
     else if (change.kind === 'server' && change.detail.event !== 'notification') noticeServer(change.detail);
     else if (change.kind === 'approval') await noticeApproval(change);
   }

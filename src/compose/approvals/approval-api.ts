@@ -20,7 +20,7 @@ const MAX_LIMIT = 10_000;
 const ID = /^(ap|st)_[a-z0-9]{0,16}$/;
 
 /** Returns the approvals of the flow. Owners, approvers and auditors see all; a requester sees its own. */
-export function approvalApi(openFlow: () => Promise<ApprovalFlow>): Approvals {
+export function approvalApi(openFlow: () => Promise<ApprovalFlow>): Omit<Approvals, 'findings'> {
   async function find(by: Caller, id: string): Promise<{ flow: ApprovalFlow; found: StoredApproval }> {
     const flow = await openFlow();
     const candidates = ID.test(id) ? (await flow.box.find(id)).filter((one) => mayRead(by, one)) : [];

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { requireRole } from '../../core/call/caller.ts';
 import type { JsonObject } from '../../core/call.ts';
 import { canonicalJson } from '../../core/json.ts';
 import type { ApprovalFlow } from '../../govern/approvals/approval-flow.ts';
@@ -21,7 +22,7 @@ export function prepareApprovals(parts: ApprovalParts): PreparedApprovals {
     opened ??= openFlow(parts);
     return opened;
   };
-  let loaded: Promise<Approvals> | undefined;
+  let loaded: Promise<Omit<Approvals, 'findings'>> | undefined;
   const api = () => {
     loaded ??= import('./approval-api.ts').then(({ approvalApi }) => approvalApi(flow));
     return loaded;
@@ -33,6 +34,13 @@ export function prepareApprovals(parts: ApprovalParts): PreparedApprovals {
       get: async (by, id) => (await api()).get(by, id),
       decide: async (by, id, decision) => (await api()).decide(by, id, decision),
       settled: async (by, id, signal) => (await api()).settled(by, id, signal),
+      async findings(by) {
+        requireRole(by, ['owner', 'operator', 'auditor']);
+        const { settings } = parts.active().config;
+        if (settings.approvals.rules.length === 0) return [];
+        const { examineApprovalRules } = await import('../../govern/approvals/examine-rules.ts');
+        return examineApprovalRules(settings, await (await flow()).identities());
+      },
       standing: {
         list: async (by) => (await api()).standing.list(by),
         revoke: async (by, id) => (await api()).standing.revoke(by, id),

@@ -169,10 +169,17 @@ const NO_FILES = {
   value: false,
   notice: 'Until it is corrected, there are no file tools.',
 };
+// Without the rule one approver would suffice.
+const NO_APPROVALS = {
+  path: ['approvals', 'unattended'],
+  value: true,
+  notice: 'Until it is corrected, calls that need an approval are refused.',
+};
 const FALLBACKS: readonly Fallback[] = [
   { when: ['mode'], ...STRICT },
   { when: ['permissions'], ...STRICT },
   { when: ['approvals', 'sensitiveWords'], ...STRICT },
+  { when: ['approvals', 'rules'], ...NO_APPROVALS },
   { when: ['hooks'], ...STRICT },
   { when: ['builtins', 'filesystem'], ...NO_FILES },
 ];
