@@ -117,8 +117,7 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
       );
     },
     close() {
-      approvals.close();
-      closing ??= shutDown();
+      closing ??= approvals.close().then(shutDown);
       return closing;
     },
   };

@@ -213,9 +213,10 @@ onEveryDialect((bench) => {
     const { approvals } = bench.store;
     for (const id of ['ap_1', 'ap_2']) await approvals.open(approvalOf(id), LIMITS);
     await approvals.markNotified('ap_1', 5_000);
-    expect((await approvals.unnotified(10)).map(({ id }) => id)).toEqual(['ap_2']);
+    expect((await approvals.unnotified(60_999, 10)).map(({ id }) => id)).toEqual(['ap_2']);
+    expect(await approvals.unnotified(61_000, 10)).toEqual([]);
     await approvals.replace(settled(approvalOf('ap_2'), 'rejected'));
-    expect(await approvals.unnotified(10)).toEqual([]);
+    expect(await approvals.unnotified(0, 10)).toEqual([]);
   });
 
   verifies('G6', 'reports the decision of another process to a watcher, and nothing once it has ended', async () => {

@@ -46,8 +46,8 @@ export interface ApprovalBox {
   rejections(principal: string, name: string, since: number): Promise<readonly number[]>;
   /** Returns the open approvals whose time is over, the oldest first. Their status is still the stored one. */
   due(now: number, limit: number): Promise<readonly StoredApproval[]>;
-  /** Returns the pending approvals that the webhook has not received, the oldest first. */
-  unnotified(limit: number): Promise<readonly StoredApproval[]>;
+  /** Returns the pending approvals that the webhook has not received and that have not timed out, the oldest first. */
+  unnotified(now: number, limit: number): Promise<readonly StoredApproval[]>;
   /** Notes that the webhook has received an approval. */
   markNotified(id: string, at: number): Promise<void>;
   /**

@@ -3,23 +3,27 @@ import { requireRole } from '../../core/call/caller.ts';
 import type { JsonObject } from '../../core/call.ts';
 import { canonicalJson } from '../../core/json.ts';
 import type { ApprovalFlow } from '../../govern/approvals/approval-flow.ts';
+import type { ApprovalWebhook } from '../../govern/approvals/webhook.ts';
 import type { Approvals } from '../../heddle.ts';
 import type { RunningParts } from '../create-heddle.ts';
+import { prepareWebhook } from './webhook-part.ts';
 
 /** The approvals of a Heddle. Their code is loaded with the first call that needs one. */
 export interface PreparedApprovals {
   readonly flow: () => Promise<ApprovalFlow>;
   readonly api: Approvals;
-  close(): void;
+  /** Waits for the request to the webhook that is in flight, if there is one. */
+  close(): Promise<void>;
 }
 
-type ApprovalParts = Pick<RunningParts, 'active' | 'store' | 'changes' | 'wallClock'>;
+type ApprovalParts = Pick<RunningParts, 'active' | 'store' | 'changes' | 'wallClock' | 'env' | 'options'>;
 
 /** Prepares the approvals over open parts. */
 export function prepareApprovals(parts: ApprovalParts): PreparedApprovals {
+  const webhook = prepareWebhook(parts);
   let opened: Promise<ApprovalFlow> | undefined;
   const flow = () => {
-    opened ??= openFlow(parts);
+    opened ??= openFlow(parts, webhook);
     return opened;
   };
   let loaded: Promise<Omit<Approvals, 'findings'>> | undefined;
@@ -46,11 +50,17 @@ export function prepareApprovals(parts: ApprovalParts): PreparedApprovals {
         revoke: async (by, id) => (await api()).standing.revoke(by, id),
       },
     },
-    close: () => void opened?.then((flow) => flow.close()),
+    async close() {
+      void opened?.then((flow) => flow.close());
+      await webhook.close();
+    },
   };
 }
 
-async function openFlow({ active, store, changes, wallClock }: ApprovalParts): Promise<ApprovalFlow> {
+async function openFlow(
+  { active, store, changes, wallClock }: ApprovalParts,
+  webhook: ApprovalWebhook,
+): Promise<ApprovalFlow> {
   const { approvalFlow } = await import('../../govern/approvals/approval-flow.ts');
   return approvalFlow({
     box: store.approvals,
@@ -68,7 +78,8 @@ async function openFlow({ active, store, changes, wallClock }: ApprovalParts): P
       return at && `${at.file}:${at.line}`;
     },
     clock: wallClock,
-    onChange({ id, status, principal }) {
+    onChange({ id, status, principal, version }) {
+      if (status === 'pending' && version === 1) webhook.send();
       changes.publish({ kind: 'approval', subject: id, detail: { status, requester: principal } });
     },
   });

@@ -5,7 +5,7 @@ import { storable } from '../rows.ts';
 import type { SqlRow } from '../statements.ts';
 
 /** A row of the table `approvals`. */
-export interface ApprovalRow extends SqlRow {
+export interface StoredApprovalRow extends SqlRow {
   readonly id: string;
   readonly binding: string;
   readonly principal: string;
@@ -29,7 +29,7 @@ type ExactPart = Pick<ApprovalSubject, 'arguments' | 'inputResponses' | 'extraPa
 export const isOpenStatus = (status: ApprovalStatus): boolean => status === 'pending' || status === 'approved';
 
 /** Converts an approval to its row. A settled one has no exact arguments, even if its subject still has them. */
-export function toApprovalRow(approval: StoredApproval): ApprovalRow {
+export function toApprovalRow(approval: StoredApproval): StoredApprovalRow {
   const { id, binding, principal, status, version, requestedAt, expiresAt, settledAt, decisions, ...rest } = approval;
   const { arguments: input, inputResponses, extraParams, changedByHooks, preview, ...named } = rest.subject;
   const exact: ExactPart = {
@@ -61,7 +61,7 @@ export function toApprovalRow(approval: StoredApproval): ApprovalRow {
 const WITHHELD = { arguments: null, isSanitised: true } as const;
 
 /** Converts a row back. The JSON was written by `toApprovalRow`. */
-export function fromApprovalRow(row: ApprovalRow): StoredApproval {
+export function fromApprovalRow(row: StoredApprovalRow): StoredApproval {
   const { id, binding, principal, status, version, requested_at, expires_at, settled_at } = row;
   const { subject, ...facts } = JSON.parse(row.facts) as StoredApproval;
   const exact = row.exact === null ? undefined : (parseExact(row.exact) as unknown as ExactPart);

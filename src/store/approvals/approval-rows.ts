@@ -1,7 +1,7 @@
 import type { ApprovalBox, OpenedApproval, OpenLimits, StoredApproval } from '../approval-box.ts';
 import { storable } from '../rows.ts';
 import { type SqlRow, type Statements, sql } from '../statements.ts';
-import { type ApprovalRow, fromApprovalRow, isOpenStatus, toApprovalRow } from './approval-row.ts';
+import { fromApprovalRow, isOpenStatus, type StoredApprovalRow, toApprovalRow } from './approval-row.ts';
 import { approvalTable, countChange } from './approval-tables.ts';
 import type { ApprovalWatch } from './approval-watch.ts';
 
@@ -14,7 +14,7 @@ const MAX_FOUND = 10;
 const MAX_REJECTIONS = 100;
 const ID_TEXT = /^\w{1,64}$/;
 
-const toApprovals = (rows: readonly SqlRow[]) => rows.map((row) => fromApprovalRow(row as ApprovalRow));
+const toApprovals = (rows: readonly SqlRow[]) => rows.map((row) => fromApprovalRow(row as StoredApprovalRow));
 
 /** Approvals in the table `approvals`. */
 export function approvalBox(statements: Statements, watch: ApprovalWatch): ApprovalBox {
@@ -75,10 +75,10 @@ export function approvalBox(statements: Statements, watch: ApprovalWatch): Appro
       );
       return rows.map((row) => Number(row.settled_at));
     },
-    async unnotified(limit) {
+    async unnotified(now, limit) {
       return toApprovals(
         await statements.read(
-          sql`SELECT ${COLUMNS} FROM ${table} WHERE status = 'pending' AND notified_at IS NULL
+          sql`SELECT ${COLUMNS} FROM ${table} WHERE status = 'pending' AND notified_at IS NULL AND expires_at > ${now}
             ORDER BY requested_at, id LIMIT ${limit}`,
         ),
       );

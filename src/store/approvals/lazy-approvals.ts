@@ -15,7 +15,7 @@ export function lazyApprovals(use: WithApprovals): ApprovalParts {
       list: (query) => use(({ approvals }) => approvals.list(query)),
       rejections: (principal, name, since) => use(({ approvals }) => approvals.rejections(principal, name, since)),
       due: (now, limit) => use(({ approvals }) => approvals.due(now, limit)),
-      unnotified: (limit) => use(({ approvals }) => approvals.unnotified(limit)),
+      unnotified: (now, limit) => use(({ approvals }) => approvals.unnotified(now, limit)),
       markNotified: (id, at) => use(({ approvals }) => approvals.markNotified(id, at)),
       watch: (onChange) => watchLazily(use, onChange),
     },
