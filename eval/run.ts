@@ -1,13 +1,15 @@
-// node eval/run.ts [translate | json …]
+// node eval/run.ts [translate | json | schema …]
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { evaluateJson } from './json.ts';
+import { evaluateSchemas } from './schema.ts';
 import { evaluateTranslation } from './translate.ts';
 
 /** The evaluations. Each prints its findings and returns true if they are good enough. */
 const EVALUATIONS: { readonly [name: string]: (data: string) => boolean | Promise<boolean> } = {
   translate: evaluateTranslation,
   json: evaluateJson,
+  schema: evaluateSchemas,
 };
 
 const data = process.env.HEDDLE_EVAL_DATA ?? resolve(import.meta.dirname, '../../shared/data');

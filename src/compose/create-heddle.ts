@@ -78,7 +78,13 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
   const pages = browserSignIns(parts);
   const signInUrl = parts.options.signInUrl ?? ((server, caller) => pages.pageFor(caller, server));
   const signIn = signInCall({ servers, signInUrl });
-  const send = invoke({ ...parts, priorityOf, admitTo: counted.admitTo, signIn });
+  const send = invoke({
+    ...parts,
+    priorityOf,
+    outputCheckOf: outputChecksOf(active),
+    admitTo: counted.admitTo,
+    signIn,
+  });
 
   function waiting(listWaitMs: number): Pick<Heddle, 'dispatch' | 'catalog'> {
     const discover = (caller: Caller, signal: AbortSignal) => startUnknownServers(view, caller, listWaitMs, signal);
@@ -145,6 +151,9 @@ function stagesOf(parts: RunningParts, { view, decide, rates, approvals }: Stage
     taints: taintsOf(parts),
   });
 }
+
+const outputChecksOf = (active: () => ActiveConfig) => (server: string) =>
+  active().configs.get(server)?.entry?.outputCheck ?? 'flag';
 
 /** Returns the hooks in force: those of the configuration, and the functions of the embedding program. */
 function hooksOf({ active, store, watchdog, env, wallClock, options }: RunningParts): CurrentHooks {

@@ -2,6 +2,7 @@ import type { LiveCatalog } from '../catalog/live-catalog.ts';
 import { examineConfig } from '../config/check-config.ts';
 import type { RemoteEntry } from '../config/schema/schema.ts';
 import { requireRole } from '../core/call/caller.ts';
+import type { Clock } from '../core/time.ts';
 import type { Approvals, Heddle } from '../heddle.ts';
 import { examineEnclosure, examineNode } from '../process/check-process.ts';
 import type { Watchdog } from '../process/watchdog.ts';
@@ -13,13 +14,15 @@ import { checkServer } from '../upstream/doctor/check-server.ts';
 import { inspectServer } from '../upstream/doctor/inspect-server.ts';
 import type { Servers } from '../upstream/servers.ts';
 import type { ActiveConfig } from './active-config.ts';
+import { examineOutputs } from './examine-outputs.ts';
 import { examineProfiles } from './profile-names.ts';
 import { signInsAt } from './sign-in/remembered-refusals.ts';
 
 export interface DoctorOptions {
   readonly active: () => ActiveConfig;
   readonly audit: AuditLog;
-  readonly store: Pick<Store, 'examine'>;
+  readonly store: Pick<Store, 'examine' | 'traces'>;
+  readonly wallClock: Clock;
   readonly catalog: LiveCatalog;
   readonly servers: Servers;
   readonly watchdog: Watchdog;
@@ -50,6 +53,7 @@ export function openDoctor(options: DoctorOptions): Heddle['doctor'] {
       ...examineProfiles(active(), catalog.current()),
       ...(await approvals.findings(by)),
       { level: 'ok' as const, subject: 'pipeline', message: stages.join(' → ') },
+      ...(await examineOutputs(store.traces, options.wallClock())),
       ...servers.status().map(({ name }) => checkServer({ servers, by }, name, signal)),
     ]);
   };

@@ -259,6 +259,8 @@ export interface Provenance {
   readonly latencyMs: number;
   /** The result comes from the read cache. */
   readonly cached?: true;
+  /** How the result differs from the output schema of its tool. */
+  readonly mismatch?: string;
 }
 
 export type Result =

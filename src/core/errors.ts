@@ -186,7 +186,7 @@ export const ERRORS = {
   TOOL_INVALID: {
     fault: 'upstream',
     exit: 8,
-    when: 'The input schema of the tool is broken or breaks the limits, so its arguments cannot be checked.',
+    when: 'The input schema of the tool is broken or breaks the limits, so its arguments cannot be checked; or its result does not match the output schema, and `outputCheck` is `refuse`.',
     fix: 'Tell the maintainer of the server; its other tools work.',
   },
   OUTCOME_UNKNOWN: {

@@ -8,9 +8,11 @@ import { truncateName } from './truncate-name.ts';
 export function audit(log: AuditLog, clock: Clock = Date.now): Stage<Call> {
   const observed = observer();
   return function audit(call, next) {
-    return observed(call, next, ({ outcome, server, durationMs }) => {
+    return observed(call, next, ({ outcome, server, mismatch, durationMs }) => {
       const { id, kind, caller, name } = call;
-      log.append(recordLater({ id, kind, caller, name: truncateName(name), at: clock(), outcome, server, durationMs }));
+      log.append(
+        recordLater({ id, kind, caller, name: truncateName(name), at: clock(), outcome, server, mismatch, durationMs }),
+      );
     });
   };
 }
@@ -22,7 +24,7 @@ interface Ended extends Outcome, Pick<Call, 'id' | 'kind' | 'caller' | 'name'> {
 
 const recordLater = (ended: Ended) => () => recordOf(ended);
 
-function recordOf({ id, kind, caller, name, at, outcome, server, durationMs }: Ended): AuditRecord {
+function recordOf({ id, kind, caller, name, at, outcome, server, mismatch, durationMs }: Ended): AuditRecord {
   return {
     callId: id,
     phase: 'outcome',
@@ -30,6 +32,6 @@ function recordOf({ id, kind, caller, name, at, outcome, server, durationMs }: E
     caller: caller.id,
     via: caller.via,
     name,
-    detail: { ...(kind !== 'tool' && { kind }), outcome, server, durationMs, profile: caller.profile },
+    detail: { ...(kind !== 'tool' && { kind }), outcome, server, mismatch, durationMs, profile: caller.profile },
   };
 }

@@ -5,8 +5,10 @@ import type { Call, Handler, Result } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 
 export interface Outcome {
-  /** `ok`, `tool-error`, `input-required`, `working`, or the error code. */
+  /** `ok`, `tool-error`, `output-mismatch`, `input-required`, `working`, or the error code. */
   readonly outcome: string;
+  /** How a result differs from the output schema of its tool. */
+  readonly mismatch?: string | undefined;
   readonly server: string | undefined;
   readonly durationMs: number;
 }
@@ -36,13 +38,13 @@ export function observer(): Observe {
   // Runs twice in every call. A promise chain saves the 0.5 KB that an async function allocates.
   return function observed(call, next, report) {
     const startedAt = performance.now();
-    const end = (outcome: string, server?: string) => {
+    const end = (outcome: string, server?: string, mismatch?: string) => {
       if (!isNew(call, outcome)) return;
-      report({ outcome, server, durationMs: Math.round((performance.now() - startedAt) * 1000) / 1000 });
+      report({ outcome, server, mismatch, durationMs: Math.round((performance.now() - startedAt) * 1000) / 1000 });
     };
     return next(call).then(
       (result) => {
-        if (result.kind === 'complete') end(result.isError ? 'tool-error' : 'ok', result.provenance.server);
+        if (result.kind === 'complete') end(outcomeOf(result), result.provenance.server, result.provenance.mismatch);
         else end(result.kind, serverOf(result.continuation));
         return result;
       },
@@ -52,4 +54,9 @@ export function observer(): Observe {
       },
     );
   };
+}
+
+function outcomeOf({ isError, provenance }: Extract<Result, { readonly kind: 'complete' }>): string {
+  if (isError) return 'tool-error';
+  return provenance.mismatch === undefined ? 'ok' : 'output-mismatch';
 }

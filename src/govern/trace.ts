@@ -17,7 +17,7 @@ export function trace(log: TraceLog, subject: Subject, clock: Clock = Date.now):
   const observed = observer();
   return function trace(call, next) {
     const startedAt = clock();
-    return observed(call, next, ({ outcome, server: answered, durationMs }) => {
+    return observed(call, next, ({ outcome, server: answered, mismatch, durationMs }) => {
       const { id, kind, caller, continuation, extraParams } = call;
       const found = subject(call);
       const written = truncateName(call.name);
@@ -31,6 +31,7 @@ export function trace(log: TraceLog, subject: Subject, clock: Clock = Date.now):
           startedAt,
           durationMs,
           outcome,
+          mismatch,
           name: found ? truncateName(found.name) : written,
           server: answered ?? found?.server,
           traceparent: call.meta.traceparent,
@@ -56,7 +57,7 @@ interface Ended extends Outcome, Pick<Call, 'id' | 'kind' | 'name' | 'caller'> {
 const spanLater = (ended: Ended) => () => spanOf(ended);
 
 function spanOf(call: Ended): Span {
-  const { name, written, server, startedAt, durationMs, outcome, traceparent, parameters } = call;
+  const { name, written, server, startedAt, durationMs, outcome, mismatch, traceparent, parameters } = call;
   const parent = typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent) : null;
   const id = call.id.replaceAll('-', '');
   return {
@@ -75,6 +76,7 @@ function spanOf(call: Ended): Span {
       ...(written !== name && { written }),
       arguments: call.arguments,
       ...(parameters !== undefined && { parameters }),
+      ...(mismatch !== undefined && { mismatch }),
     },
   };
 }

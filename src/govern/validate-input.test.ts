@@ -27,6 +27,32 @@ verifies('G4', 'refuses invalid arguments with path, expected, actual and an exa
   });
 });
 
+verifies('G4', 'lists up to five problems of the arguments', async () => {
+  const names = ['a', 'b', 'c', 'd', 'e', 'f'];
+  const properties = Object.fromEntries(names.map((name) => [name, { type: 'integer' }]));
+  const schema = { type: 'object', properties, required: ['a', 'b'], additionalProperties: false };
+  await expect(send(schema, { a: 'x', c: [], stray: 1 })).rejects.toMatchObject({
+    message:
+      'The arguments of mcp__demo__echo do not fit: the input lacks `b`; `a` must be integer, got "x"; ' +
+      '`c` must be integer, got []; `stray` is not an argument of this tool; it takes `a`, `b`, `c`, `d`, `e`, `f`.',
+  });
+  const all = Object.fromEntries(names.map((name) => [name, null]));
+  await expect(send({ ...schema, required: names }, all)).rejects.toMatchObject({
+    message: expect.stringMatching(/(`[a-f]` must be integer, got null; ){5}and more\.$/),
+  });
+});
+
+verifies('G4', 'describes a value that fits no branch of a union by the nearest branch', async () => {
+  const object = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] };
+  const schema = (anyOf: readonly JsonObject[]) => ({ properties: { a: { anyOf } } });
+  await expect(send(schema([{ type: 'string' }, { type: 'null' }]), { a: 1 })).rejects.toMatchObject({
+    message: expect.stringContaining('`a` must be string or null, got 1.'),
+  });
+  await expect(send(schema([{ type: 'null' }, object]), { a: { n: 'x' } })).rejects.toMatchObject({
+    message: expect.stringContaining('`a.n` must be integer, got "x".'),
+  });
+});
+
 verifies('G4', 'a tool without a schema accepts any object', async () => {
   await expect(send(undefined, { whatever: [1] })).resolves.toEqual(text('done'));
 });

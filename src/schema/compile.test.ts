@@ -123,7 +123,6 @@ verifies('G4', 'throws TOOL_INVALID with the reason for a broken schema', () => 
     { properties: 5 },
     of({ $ref: '#/$defs/nowhere' }),
     of({ minimum: 'a' }),
-    { $defs: { a: { $async: true, type: 'object' } }, $ref: '#/$defs/a' },
   ];
   for (const schema of broken) expect(attempt(schema)).toEqual(unusable('its input schema is not usable'));
 });
@@ -179,6 +178,23 @@ verifies('G4', 'checks a deep input against a recursive schema within the budget
 verifies('G4', 'checks uniqueItems of a long list in linear time', () => {
   const items = Array.from({ length: 50_000 }, (_, index) => ({ index }));
   expect(check(of({ type: 'array', uniqueItems: true }), { a: items })).toBeUndefined();
+});
+
+verifies('G4', 'follows $dynamicRef to the outermost $dynamicAnchor, and references to an $id', () => {
+  const list = { $id: 'list', items: { $dynamicRef: '#item' }, $defs: { any: { $dynamicAnchor: 'item' } } };
+  const schema = {
+    $id: 'https://example.com/strings',
+    properties: { a: { $ref: 'list' } },
+    $defs: { string: { $dynamicAnchor: 'item', type: 'string' }, list },
+  };
+  expect(check(schema, { a: ['x'] })).toBeUndefined();
+  expect(check(schema, { a: [1] })).toBe('`a.0` must be string, got 1');
+});
+
+verifies('G4', 'ignores keywords beside $ref in draft 7 only', () => {
+  const schema = { ...of({ $ref: '#/$defs/any', maxLength: 1 }), $defs: { any: {} } };
+  expect(check(schema, { a: 'xx' })).toContain('must NOT have more than 1 characters');
+  expect(check({ ...schema, $schema: DRAFT_7 }, { a: 'xx' })).toBeUndefined();
 });
 
 verifies('G4', 'compiles two tools with the same $id', () => {

@@ -18,7 +18,7 @@ const CONSTRAINTS: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * Compiles a fast check for schemas that use only the simplest keywords. An input that it accepts is valid.
- * Returns undefined when the schema has any other keyword; ajv checks such schemas.
+ * Returns undefined when the schema has any other keyword; the thorough check takes such schemas.
  * The check visits each value of the input once, and throws when that takes more steps than the budget has left.
  */
 export function fastCheck(schema: Json | undefined, budget: StepBudget = checkBudget()): Matches | undefined {

@@ -14,30 +14,20 @@ export class OverBudget extends Error {}
 const MAX_STEPS = 3_000_000;
 // A pattern step takes 30 ns at most.
 const MAX_PATTERN_STEPS = 10_000_000;
-const MAX_COMPILE_STEPS = 50_000;
 
 /** Counts the steps of one check: about 300 ms at most, and as much again for its patterns. */
 export function checkBudget(): StepBudget {
-  return budgetOf(MAX_STEPS, 'checking');
-}
-
-/** Counts the steps of one compilation. Short references and lists can compile to much code. */
-export function compileBudget(): StepBudget {
-  return budgetOf(MAX_COMPILE_STEPS, 'compiling it');
-}
-
-function budgetOf(steps: number, work: string): StepBudget {
-  let left = steps;
+  let left = MAX_STEPS;
   let patternLeft = MAX_PATTERN_STEPS;
   return {
     restart() {
-      left = steps;
+      left = MAX_STEPS;
       patternLeft = MAX_PATTERN_STEPS;
     },
     take(taken) {
       left -= taken;
       // The negation makes NaN throw, too.
-      if (!(left >= 0)) throw new OverBudget(`${work} takes more than ${steps} steps`);
+      if (!(left >= 0)) throw new OverBudget(`checking takes more than ${MAX_STEPS} steps`);
     },
     takePattern(taken) {
       patternLeft -= taken;

@@ -7,6 +7,7 @@ import type { Servers } from '../../upstream/servers.ts';
 import { isSignInTool } from '../entries/sign-in-tool.ts';
 import { attempts, type Tried } from './attempt.ts';
 import type { BreakerPass } from './breaker.ts';
+import { hasOutputSchema, type OutputCheck, outputChecker } from './check-output.ts';
 import { inOrder } from './choose.ts';
 import { hedge } from './hedge.ts';
 import type { LiveMetrics } from './metrics.ts';
@@ -19,6 +20,8 @@ export interface InvokeOptions {
   readonly priorityOf?: (server: string) => number;
   /** Counts a call to one server of a pool, or returns the error that refuses it. */
   readonly admitTo?: (server: string, call: ResolvedCall) => HeddleError | undefined;
+  /** Returns the effect of a result that does not match its output schema. `flag` unless given. */
+  readonly outputCheckOf?: (server: string) => OutputCheck;
   /** Runs the tool for signing in to a server with per-user credentials. */
   readonly signIn?: Handler<ResolvedCall>;
   readonly clock?: Clock;
@@ -32,6 +35,15 @@ export interface InvokeOptions {
  * had no effect or is repeatable. A continuation stays with its server.
  */
 export function invoke(options: InvokeOptions): Handler<ResolvedCall> {
+  const route = router(options);
+  const checkOutput = outputChecker(options.outputCheckOf ?? (() => 'flag'));
+  return function invoke(call) {
+    if (call.kind !== 'tool' || !hasOutputSchema(call.target)) return route(call);
+    return route(call).then((result) => checkOutput(call, result));
+  };
+}
+
+function router(options: InvokeOptions): Handler<ResolvedCall> {
   const { servers, metrics, priorityOf = () => 0, admitTo = () => undefined } = options;
   const { clock = steadyClock, wallClock = Date.now, timer = realTimer } = options;
   const budget = retryBudget(clock);
@@ -90,7 +102,7 @@ export function invoke(options: InvokeOptions): Handler<ResolvedCall> {
     return resultOf(await (kind === 'suspended' ? attempt.resume(server, call) : attempt.send(server, call, 'in')));
   }
 
-  return function invoke(call) {
+  return function route(call) {
     const { continuation } = call;
     // The stage `approve` has removed the continuation of an approved call: no server has it yet.
     if (continuation?.kind === 'approval') return Promise.reject(notApproved(call));

@@ -9,12 +9,14 @@ export interface CallStats {
   readonly errorCount: number;
   /** Results with `isError`. They are not counted in `errorCount`. */
   readonly toolErrors: number;
+  /** Results that do not match the output schema of their tool. They are not counted in `errorCount`. */
+  readonly outputMismatches: number;
   readonly avgLatencyMs: number;
   readonly p50Ms: number;
   readonly p95Ms: number;
   readonly p99Ms: number;
   /** In milliseconds since the epoch. */
   readonly lastCallTime: number;
-  /** At most five, the most frequent first; `tool-error` is one of them. */
+  /** At most five, the most frequent first; `tool-error` and `output-mismatch` are among them. */
   readonly topErrors: readonly { readonly code: string; readonly count: number }[];
 }

@@ -4,6 +4,7 @@ import type { Tables } from '../tables.ts';
 
 const FINE = 'ok';
 const TOOL_ERROR = 'tool-error';
+const MISMATCH = 'output-mismatch';
 // Unknown names are left out: callers can invent any number of them.
 const UNKNOWN = 'NAME_UNKNOWN';
 // Unfinished results of a call; the call is counted when it ends.
@@ -28,6 +29,7 @@ export async function readStats(
       successRate: (totalCalls - errorCount) / totalCalls,
       errorCount,
       toolErrors: Number(row.toolErrors),
+      outputMismatches: Number(row.outputMismatches),
       avgLatencyMs: Number(row.average),
       p50Ms: row.p50,
       p95Ms: row.p95,
@@ -72,8 +74,9 @@ function readCounts(db: Kysely<Tables>, since: number, per: 'name' | 'server') {
       return [
         'label',
         fn.countAll().as('calls'),
-        fn.countAll().filterWhere('outcome', 'not in', [FINE, TOOL_ERROR]).as('errors'),
+        fn.countAll().filterWhere('outcome', 'not in', [FINE, TOOL_ERROR, MISMATCH]).as('errors'),
         fn.countAll().filterWhere('outcome', '=', TOOL_ERROR).as('toolErrors'),
+        fn.countAll().filterWhere('outcome', '=', MISMATCH).as('outputMismatches'),
         fn.avg('duration_ms').as('average'),
         quickest(50).as('p50'),
         quickest(95).as('p95'),
