@@ -47,7 +47,9 @@ function startUnknown(options: ListOptions, caller: Caller, starting: Starting):
   const listed = (name: string) =>
     capabilities ? servers.discoverToolsLater([name], { caller, capabilities }) : undefined;
   const attempts = unknown.map(({ name, state }) => {
-    const attempt = servers.connect(name, signal, { caller }).then(() => listed(name), IGNORE); // Its status says why it failed.
+    // A connection waits 500 ms at most for the lists besides tools. Its status says why it failed.
+    const settled = () => Promise.all([listed(name), servers.settleLists(name, { caller })]);
+    const attempt = servers.connect(name, signal, { caller }).then(settled, IGNORE);
     return state === 'failed' ? undefined : attempt;
   });
   return Promise.all(attempts);

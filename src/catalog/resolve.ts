@@ -1,3 +1,4 @@
+import { abortable } from '../core/async/abortable.ts';
 import type { Call, Caller, ResolvedCall, Target } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { closest } from '../core/text/did-you-mean.ts';
@@ -40,12 +41,19 @@ export function resolver(options: ResolveOptions): Resolve {
     return undefined;
   }
 
-  /** Looks among the tools that a server lists only to clients with the caller's capabilities. */
+  /**
+   * Looks among the lists that were still being fetched, and among the tools that a server lists only to clients with
+   * the caller's capabilities.
+   */
   async function findMore(call: Wanted): Promise<Target | undefined> {
     const { caller, signal } = call;
     const [server] = serversIn(call, servers);
-    if (!caller.capabilities || server === undefined || call.kind !== 'tool' || !serverVisible(caller, server))
-      return undefined;
+    if (server === undefined || !serverVisible(caller, server)) return undefined;
+    if (call.kind !== 'tool') {
+      await abortable(servers.settleLists(server, call) ?? Promise.resolve(), signal);
+      return find(call);
+    }
+    if (!caller.capabilities) return undefined;
     await servers.discoverTools(server, { caller, capabilities: caller.capabilities }, signal).catch(() => {}); // Then there are no further tools.
     return find(call);
   }

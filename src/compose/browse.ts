@@ -14,6 +14,11 @@ const MAX_HITS = 100;
 /** Longest wait of a list for servers never seen. */
 export const LIST_WAIT_MS = 2000;
 
+const NAME_WAIT_MS = 10_000;
+
+/** Returns the longest wait of a call whose name does not tell its server: a call may take longer than a list. */
+export const nameWaitMs = (listWaitMs: number): number => (listWaitMs === 0 ? 0 : Math.max(listWaitMs, NAME_WAIT_MS));
+
 /** Longest wait of a client's handshake for servers never seen, so that it declares the exact features of fast servers. */
 const HELLO_WAIT_MS = 250;
 

@@ -31,7 +31,7 @@ import type { ActiveConfig } from './active-config.ts';
 import { administration } from './administration.ts';
 import { prepareApprovals } from './approvals/prepare-approvals.ts';
 import { auditApi } from './audit/audit-api.ts';
-import { browse, LIST_WAIT_MS } from './browse.ts';
+import { browse, LIST_WAIT_MS, nameWaitMs } from './browse.ts';
 import { changesFor } from './change-publishers.ts';
 import type { Environment, HeddleOptions } from './heddle-options.ts';
 import { policyApi } from './policy/policy-api.ts';
@@ -87,7 +87,8 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
   });
 
   function waiting(listWaitMs: number): Pick<Heddle, 'dispatch' | 'catalog'> {
-    const discover = (caller: Caller, signal: AbortSignal) => startUnknownServers(view, caller, listWaitMs, signal);
+    const discover = (caller: Caller, signal: AbortSignal) =>
+      startUnknownServers(view, caller, nameWaitMs(listWaitMs), signal);
     const names = profileNames({ ...view, active, discover });
     const resolve = names.resolving(resolver({ ...view, discover }));
     const dispatch = pipeline({

@@ -22,7 +22,7 @@ export interface ListRefresher {
   onNotification(method: string): void;
   /** Fetches every list. Settles or fails with the tools; waits 500 ms at most for the others. */
   begin(connection: Connection, signal: AbortSignal): Promise<void>;
-  /** Fetches at once the lists known to have changed; undefined when there are none. Never rejects. */
+  /** Waits for the fetches in flight, and fetches at once the lists known to have changed; undefined if there are none. Never rejects. */
   settle(): Promise<void> | undefined;
   close(): void;
 }
@@ -34,7 +34,7 @@ interface ListState {
   firstChangeAt: number;
   lastChangeAt: number;
   cancel: (() => void) | undefined;
-  /** The fetch in flight after a change. */
+  /** The fetch in flight; of the tools only after a change. */
   fetching: Promise<void> | undefined;
   /** Failures in a row, and the cancel function of the next retry. */
   failures: number;
@@ -64,15 +64,16 @@ export function refreshLists(options: RefreshListsOptions): ListRefresher {
 
   // Retries up to 5 times: the server does not repeat its `list_changed`.
   function fail(kind: ListKind, one: ListState, thrown: unknown): void {
-    if (closed) return;
-    options.onFailure(kind, thrown);
-    if (one.cancel || one.busy || one.failures >= MAX_RETRIES) return;
+    if (!closed) options.onFailure(kind, thrown);
+    if (closed || one.cancel || one.busy || one.failures >= MAX_RETRIES) return;
     one.cancelRetry = timer(RETRY_MS * 2 ** one.failures++, () => refresh(kind, one));
   }
 
-  function refresh(kind: ListKind, one: ListState): void {
-    const fetching = fetch(kind, one, options.signal).catch((thrown) => fail(kind, one, thrown));
-    one.fetching = fetching.finally(() => (one.fetching = undefined));
+  /** Fetches a list; `settle` waits for it. */
+  function refresh(kind: ListKind, one: ListState, signal = options.signal): Promise<void> {
+    const ended = fetch(kind, one, signal).catch((thrown) => fail(kind, one, thrown));
+    one.fetching = ended.finally(() => (one.fetching = undefined));
+    return ended;
   }
 
   function change(kind: ListKind, one: ListState): void {
@@ -117,10 +118,9 @@ export function refreshLists(options: RefreshListsOptions): ListRefresher {
     },
     async begin(connection, signal) {
       current = connection;
-      const others = [...states].map(([kind, one]) => {
-        const fetched = fetch(kind, one, signal);
-        return kind === 'tools' ? fetched : fetched.catch((thrown) => fail(kind, one, thrown));
-      });
+      const others = [...states].map(([kind, one]) =>
+        kind === 'tools' ? fetch(kind, one, signal) : refresh(kind, one, signal),
+      );
       await others[0];
       await atMost(OTHERS_MS, timer, Promise.all(others));
     },
