@@ -112,7 +112,7 @@ export interface Heddle {
 /** API keys and the settings of access control. */
 export interface Access {
   /** Returns the active settings. */
-  settings(): Pick<Settings, 'gateway' | 'profiles'>;
+  settings(): Pick<Settings, 'gateway' | 'profiles' | 'approvals'>;
   /** Returns the file that defines this profile and is not trusted by the user yet. */
   waitingProfile(profile: string): string | undefined;
   /** Returns the key with this SHA-256, unless it has been revoked by now. */

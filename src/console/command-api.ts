@@ -82,11 +82,11 @@ const ROUTES: Readonly<Record<CommandRoute, Run>> = {
 
 /** Runs a call as the user at the terminal. The result `input-required` keeps its signal, for `finish`. */
 async function dispatch({ body, by, view, signal, write }: Running): Promise<Result> {
-  const { progress, ...call } = body as unknown as WireCall;
+  const { progress, session, ...call } = body as unknown as WireCall;
   const { capabilities } = by;
   const whole: Call = {
     ...call,
-    caller: by,
+    caller: session === undefined ? by : { ...by, session },
     signal,
     ...(capabilities && { capabilities }),
     ...(progress && { onProgress: (params: JsonObject) => write({ progress: params }) }),

@@ -53,7 +53,7 @@ const COMMON: Fields = { capabilities: 'capabilities?', wait: 'flag', starting: 
 const FIELDS: Readonly<Record<CommandRoute, Fields>> = {
   dispatch: {
     ...{ id: 'id', kind: 'callKind', name: 'text', input: 'object', meta: 'object', options: 'options' },
-    ...{ acceptsTask: 'yes?', approved: 'self?', progress: 'yes?' },
+    ...{ acceptsTask: 'yes?', approved: 'self?', progress: 'yes?', session: 'id?' },
     ...{ continuation: 'continuation?', inputResponses: 'responses?' },
   },
   list: {

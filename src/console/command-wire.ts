@@ -56,6 +56,8 @@ export type WireCall = Pick<Call, 'id' | 'kind' | 'name' | 'input' | 'meta' | 'o
   readonly inputResponses?: InputResponses;
   /** True to get lines of progress. */
   readonly progress?: true;
+  /** The session of the command: its process. */
+  readonly session?: string;
 };
 
 /** Returns the part of a call that is sent. */
@@ -68,6 +70,7 @@ export function toWireCall(call: Call): WireCall {
     ...(continuation && { continuation }),
     ...(inputResponses && { inputResponses }),
     ...(call.onProgress && { progress: true }),
+    ...(call.caller.session !== undefined && { session: call.caller.session }),
   };
 }
 

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import { temporaryFolder, temporaryHeddle } from '../../test/temporary-heddle.ts';
 import { consoleApi } from '../console/api.ts';
-import type { Caller, JsonObject } from '../core/call.ts';
+import type { Call, Caller, JsonObject } from '../core/call.ts';
 import type { Clock } from '../core/time.ts';
 import type { Heddle } from '../heddle.ts';
 import type { HeddleOptions } from '../open-heddle.ts';
@@ -31,6 +31,8 @@ interface TestGatewayOptions {
   readonly gateway?: Partial<GatewayOptions>;
   readonly authenticate?: Authenticate;
   readonly clock?: Clock;
+  /** Called with each call before it is dispatched. */
+  readonly onCall?: (call: Call) => void;
   /** Environment variables; none by default. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -68,7 +70,15 @@ export async function gatewayUnderTest(options: TestGatewayOptions = {}): Promis
   const folder = await temporaryFolder();
   const { clock = Date.now } = options;
   const { servers = {}, config = {}, env = {} } = options;
-  const heddle = await temporaryHeddle({ folder, env, config, servers });
+  const opened = await temporaryHeddle({ folder, env, config, servers });
+  const { onCall = () => {} } = options;
+  const heddle: Heddle = {
+    ...opened,
+    dispatch(call) {
+      onCall(call);
+      return opened.dispatch(call);
+    },
+  };
   const gateway = await openGateway({
     heddle,
     host: '127.0.0.1',

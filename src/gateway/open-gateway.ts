@@ -109,7 +109,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       closing.abort();
       stopPages();
       await announcing;
-      continuations.gatewayTasks.close(); // Clients can no longer poll them.
+      continuations.close();
       const closed = new Promise((resolve) => server.close(resolve));
       fast.finish();
       for (const session of sessions.all()) endStreams(session);

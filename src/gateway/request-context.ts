@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Call, Caller, ClientCapabilities, InputRequest, JsonObject } from '../core/call.ts';
 import type { RequestId } from '../wire/incoming-requests.ts';
 import { RpcError } from '../wire/json-rpc.ts';
@@ -16,6 +17,8 @@ export interface RequestContext {
   readonly signal: AbortSignal;
   /** Sends a notification about this request before its response. Returns false if that is no longer possible. */
   readonly notify: (method: string, params: JsonObject) => boolean;
+  /** Adds the key of the session or connection to the caller of a call; absent if the client has neither. */
+  readonly inSession?: InSession | undefined;
   /** The client's capabilities; none if absent. */
   readonly capabilities?: ClientCapabilities | undefined;
   /** Sends a server-to-client request while this one is open. Absent for modern clients: they get `input_required`. */
@@ -28,6 +31,20 @@ export interface RequestContext {
   readonly notifyLater?: ((method: string, params: JsonObject) => void) | undefined;
   /** The session's resource subscriptions; absent without a session. */
   readonly subscriptions?: ResourceSubscriptions | undefined;
+}
+
+/** Adds the key of one session to a caller. Returns the same object for the same caller, since caches are keyed by it. */
+export type InSession = (caller: Caller) => Caller;
+
+/** Creates the key of a new session. It is not the id of the session, which a client sends to be recognised. */
+export function newSessionKey(): InSession {
+  const session = randomUUID();
+  let last: Caller | undefined;
+  let withKey: Caller = { id: '', roles: [], via: 'gateway' };
+  return function inSession(caller) {
+    if (caller !== last) [last, withKey] = [caller, { ...caller, session }];
+    return withKey;
+  };
 }
 
 /** The logging state of one session. */

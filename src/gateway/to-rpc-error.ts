@@ -114,11 +114,13 @@ export function toReadError(error: HeddleError, { kind, name, capabilities }: Ca
   if (isObject(rpc)) return refusedRead(error, rpc, { era, capabilities, uri });
   const isNotFound = error.code === 'NAME_UNKNOWN' && kind !== 'prompt' && kind !== 'completion';
   const code = isNotFound && era === 'legacy' ? RESOURCE_NOT_FOUND : (RPC_CODES[error.code] ?? BY_FAULT[error.fault]);
-  const { candidates, retryAfterMs } = error.details;
+  const { candidates, retryAfterMs, approval, approvers, expiresAt } = error.details;
   return new RpcError(code, `${error.message} ${error.fix}`, {
     code: error.code,
     ...uri,
     ...(candidates !== undefined && { candidates }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...(approval !== undefined && { approval }),
+    ...(approvers !== undefined && { approvers, expiresAt }),
   });
 }

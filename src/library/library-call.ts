@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { PendingApproval } from '../core/call/approval.ts';
 import { newCallId } from '../core/call/call-id.ts';
 import { type CompleteResult, runToCompletion } from '../core/call/run-to-completion.ts';
@@ -40,7 +41,7 @@ export interface RawResult extends Provenance {
 }
 
 /** The caller of all library calls: the program that embeds Heddle. */
-export const PROGRAM: Caller = { id: 'library', roles: ['owner'], via: 'library' };
+export const PROGRAM: Caller = { id: 'library', roles: ['owner'], via: 'library', session: randomUUID() };
 
 /** Builds the call for a request of the program. */
 export function toLibraryCall(

@@ -87,7 +87,8 @@ async function webSocket(url: string, token: string | undefined): Promise<WebSoc
   return socket;
 }
 
-async function oldTransport(endpoint: Endpoint): Promise<object> {
+/** Opens a transport of SDK 1.32. */
+export async function oldTransport(endpoint: Endpoint): Promise<object> {
   if (endpoint.transport === 'stdio') return new OldStdio({ ...endpoint, env: { ...endpoint.env }, stderr: 'ignore' });
   const { transport, url, token } = endpoint;
   const options = { requestInit: { headers: headersOf(token) } };
@@ -95,7 +96,8 @@ async function oldTransport(endpoint: Endpoint): Promise<object> {
   return transport === 'sse' ? new OldSse(new URL(url), options) : new OldHttp(new URL(url), options);
 }
 
-async function newTransport(endpoint: Endpoint): Promise<object> {
+/** Opens a transport of SDK 2.4. */
+export async function newTransport(endpoint: Endpoint): Promise<object> {
   if (endpoint.transport === 'stdio') return new NewStdio({ ...endpoint, env: { ...endpoint.env }, stderr: 'ignore' });
   const { transport, url, token } = endpoint;
   const options = { requestInit: { headers: headersOf(token) } };

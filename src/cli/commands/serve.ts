@@ -1,4 +1,6 @@
 import { HeddleError } from '../../core/errors.ts';
+import { homeFolder } from '../../files/home-folder.ts';
+import { stateSecrets } from '../../gateway/continuations/state-secrets.ts';
 import { readIntroduction } from '../../gateway/transports/introduction.ts';
 import { serveStdio } from '../../gateway/transports/serve-stdio.ts';
 import { CONFIG_OPTION, type Command, TRUST_OPTION } from '../command.ts';
@@ -40,7 +42,8 @@ export const serve: Command = {
       async (heddle) => {
         const profile = chooseProfile(input, heddle);
         const caller = { ...local, via: 'gateway' as const, ...(profile !== undefined && { profile }) };
-        await serveStdio({ heddle, caller, input: stdin, output: stdout }, signal);
+        const secrets = await stateSecrets(homeFolder(process.env));
+        await serveStdio({ heddle, caller, input: stdin, output: stdout, stateSecrets: secrets }, signal);
       },
     );
     return 0;

@@ -121,6 +121,7 @@ async function pastApprovals(
     const { current } = progress;
     if (!settled) throw approvalPending(current, result.approval);
     await abortable(settled(result.approval, current.signal, current), current.signal);
+    // A response counts once. Those of a first call must not decide; the approval keeps them for the server.
     const { inputResponses: _, ...call } = current;
     progress.current = { ...call, continuation: result.continuation };
   }

@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { abortable } from '../../core/async/abortable.ts';
+import type { PendingApproval } from '../../core/call/approval.ts';
 import { checkInputResponse } from '../../core/call/check-input-response.ts';
 import { type InputRequests, runToCompletion } from '../../core/call/run-to-completion.ts';
 import type { Call, Handler, InputResponse, InputResponses, JsonObject, Progress, Result } from '../../core/call.ts';
@@ -7,13 +9,16 @@ import type { Heddle } from '../../heddle.ts';
 import { RpcError } from '../../wire/json-rpc.ts';
 import { withoutReserved } from '../reserved-meta.ts';
 import { toCallError } from '../to-rpc-error.ts';
+import { type ApprovalWaits, waitingMessage } from './approval-waits.ts';
 import { toModernInputRequests } from './modern-input-requests.ts';
+import type { GatewayTaskRoute } from './task-ids.ts';
 
 export interface GatewayTaskOptions {
-  readonly heddle: Pick<Heddle, 'dispatch' | 'catalog'>;
+  readonly heddle: Pick<Heddle, 'dispatch' | 'catalog' | 'approvals'>;
   readonly call: Call;
   readonly ttlMs: number;
   readonly clock: Clock;
+  readonly waits: Pick<ApprovalWaits, 'withdrawable'>;
   /** Called when the task has ended. */
   readonly onEnd?: () => void;
 }
@@ -24,14 +29,15 @@ interface PendingInput {
   readonly resolve: (responses: InputResponses) => void;
 }
 
-const POLL_MS = 1000;
+/** The time after which a client should poll a gateway task again. */
+export const POLL_MS = 1000;
 
 /** A call that can outlive its request: after `detach` the client polls it by task id. */
 export class GatewayTask {
   /** The result of the first dispatch. */
   readonly first: Promise<Result>;
-  /** The key of the task in the gateway, set once it is detached. */
-  ticket = '';
+  /** Time from its creation until it is removed. */
+  ttlMs: number;
   readonly #options: GatewayTaskOptions;
   readonly #createdAt: number;
   readonly #cancellation = new AbortController();
@@ -39,6 +45,8 @@ export class GatewayTask {
   #updatedAt: number;
   #isDetached = false;
   #message: string | undefined;
+  #isWaiting = false;
+  #route: GatewayTaskRoute | undefined;
   #pending: PendingInput | undefined;
   #end: JsonObject | undefined;
   #bytes = 0;
@@ -47,6 +55,7 @@ export class GatewayTask {
   constructor(options: GatewayTaskOptions) {
     const { call, heddle, clock } = options;
     this.#options = options;
+    this.ttlMs = options.ttlMs;
     this.#createdAt = clock();
     this.#updatedAt = this.#createdAt;
     call.signal.addEventListener('abort', this.#onAbort, { once: true });
@@ -61,29 +70,41 @@ export class GatewayTask {
     return this.#end !== undefined;
   }
 
+  /** Its place in the gateway, once the gateway keeps it. */
+  get route(): GatewayTaskRoute {
+    this.#route ??= { kind: 'gateway', ticket: randomUUID() };
+    return this.#route;
+  }
+
+  set route(route: GatewayTaskRoute) {
+    this.#route = route;
+  }
+
+  /** True while an approver has to decide. */
+  get isWaiting(): boolean {
+    return this.#isWaiting;
+  }
+
   /** Approximate size of the result. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  get ttlMs(): number {
-    return this.#options.ttlMs;
-  }
-
   /** Lets the task outlive its request: an abort of the request no longer cancels it. */
   detach(): void {
-    const { call, heddle } = this.#options;
+    const { call, heddle, waits } = this.#options;
     call.signal.removeEventListener('abort', this.#onAbort);
     this.#isDetached = true;
     let first: Promise<Result> | undefined = this.first;
     const dispatch: Handler = (next) => {
       const result = first ?? heddle.dispatch(next);
       first = undefined;
-      return result;
+      return result.then((one) => waits.withdrawable(one, next));
     };
     const describe = ({ caller, name, signal }: Call) => heddle.catalog.describe(caller, name, signal);
     const ask = (requests: InputRequests, _server: string, signal: AbortSignal) => this.#waitForInput(requests, signal);
-    runToCompletion(dispatch, this.#toTaskCall(call), { ask, describe }).then(
+    const settled = (approval: PendingApproval, signal: AbortSignal) => this.#waitForDecision(approval, signal);
+    runToCompletion(dispatch, this.#toTaskCall(call), { ask, describe, settled }).then(
       ({ value }) => this.#finish({ status: 'completed', result: withoutReserved(value) }),
       (thrown) => this.#finish(toEnd(thrown, call)),
     );
@@ -91,7 +112,7 @@ export class GatewayTask {
 
   /** Returns the task as MCP describes it, without its id. */
   describe(): JsonObject {
-    const { ttlMs } = this.#options;
+    const { ttlMs } = this;
     const inputRequired = this.#pending && {
       status: 'input_required',
       inputRequests: toModernInputRequests(this.#unanswered()),
@@ -146,6 +167,22 @@ export class GatewayTask {
     if (!this.#isDetached) this.#options.call.onProgress?.(progress);
   }
 
+  /** Shows that an approver has to decide, and who can. */
+  waitFor(approval: PendingApproval): void {
+    this.#isWaiting = true;
+    this.#message = waitingMessage(approval);
+    this.#touch();
+  }
+
+  async #waitForDecision(approval: PendingApproval, signal: AbortSignal): Promise<void> {
+    const { call, heddle } = this.#options;
+    this.waitFor(approval);
+    await heddle.approvals.settled(call.caller, approval.id, signal);
+    this.#isWaiting = false;
+    this.#message = undefined;
+    this.#touch();
+  }
+
   #waitForInput(requests: InputRequests, signal: AbortSignal): Promise<InputResponses> {
     const { promise, resolve } = Promise.withResolvers<InputResponses>();
     const pending: PendingInput = { requests, responses: {}, resolve };
@@ -166,6 +203,7 @@ export class GatewayTask {
     this.#end = end;
     this.#pending = undefined;
     this.#message = undefined;
+    this.#isWaiting = false;
     this.#bytes = JSON.stringify(end).length;
     this.#touch();
     this.#options.onEnd?.();
@@ -176,7 +214,7 @@ export class GatewayTask {
   }
 }
 
-function toEnd(thrown: unknown, { capabilities }: Call): JsonObject {
+export function toEnd(thrown: unknown, { capabilities }: Call): JsonObject {
   try {
     return { status: 'completed', result: toCallError(thrown, { era: 'modern', capabilities }) };
   } catch (error) {

@@ -39,6 +39,12 @@ async function opened(options: GatewayTasksOptions = {}) {
   return { ...tool, server, gateway, ...taskClient(gateway) };
 }
 
+/** The parts of a gateway with this `dispatch`, in which no call needs an approval. */
+const partsWith = (dispatch: Heddle['dispatch']) => ({
+  heddle: { dispatch, catalog: {} as Heddle['catalog'], approvals: {} as Heddle['approvals'] },
+  waits: { withdrawable: (result: Result) => result },
+});
+
 /** A timer whose callbacks run only when the test calls `fire`. */
 function manualTimer() {
   const waiting = new Map<() => void, number>();
@@ -216,7 +222,7 @@ describe('gatewayTasks', () => {
         call.signal.addEventListener('abort', () => fail(new Error('cancelled'))),
       );
     };
-    const tasks = gatewayTasks({ dispatch, catalog: {} as Heddle['catalog'] }, { afterMs: 0 });
+    const tasks = gatewayTasks(partsWith(dispatch), { afterMs: 0 });
     const request = new AbortController();
     const one = (await tasks.run(aCall({ signal: request.signal }))) as GatewayTask;
     return { tasks, one, request, isCancelled: () => signals[0]?.aborted };
@@ -226,17 +232,17 @@ describe('gatewayTasks', () => {
     const { tasks, one, request, isCancelled } = await detached();
     request.abort();
     expect(isCancelled()).toBe(false);
-    expect(tasks.find(one.ticket, aCall())).toBe(one);
+    expect(tasks.find(one.route.ticket, aCall())).toBe(one);
     tasks.close();
     expect([isCancelled(), one.describe().status]).toEqual([true, 'cancelled']);
-    expect(tasks.find(one.ticket, aCall())).toBeUndefined();
+    expect(tasks.find(one.route.ticket, aCall())).toBeUndefined();
   });
 
   verifies('P3', 'finds a task only for its own caller and profile', async () => {
     const { tasks, one } = await detached();
-    expect(tasks.find(one.ticket, { caller: { ...ada, id: 'eve' } })).toBeUndefined();
-    expect(tasks.find(one.ticket, { caller: { ...ada, profile: 'other' } })).toBeUndefined();
-    expect(tasks.find(one.ticket, { caller: ada })).toBe(one);
+    expect(tasks.find(one.route.ticket, { caller: { ...ada, id: 'eve' } })).toBeUndefined();
+    expect(tasks.find(one.route.ticket, { caller: { ...ada, profile: 'other' } })).toBeUndefined();
+    expect(tasks.find(one.route.ticket, { caller: ada })).toBe(one);
     tasks.close();
   });
 
@@ -244,12 +250,12 @@ describe('gatewayTasks', () => {
     const open = new Map<string, (result: Result) => void>();
     const dispatch = ({ name }: Call) => new Promise<Result>((resolve) => open.set(name, resolve));
     const limits = { afterMs: 0, maxBytesPerPrincipal: 2500, maxBytes: 4000 };
-    const tasks = gatewayTasks({ dispatch, catalog: {} as Heddle['catalog'] }, limits);
+    const tasks = gatewayTasks(partsWith(dispatch), limits);
     const all = new Map<string, { readonly one: GatewayTask; readonly isKept: () => boolean }>();
     const detach = async (name: string, id: string) => {
       const call = aCall({ name, caller: { ...ada, id } });
       const one = (await tasks.run(call)) as GatewayTask;
-      all.set(name, { one, isKept: () => tasks.find(one.ticket, call) === one });
+      all.set(name, { one, isKept: () => tasks.find(one.route.ticket, call) === one });
     };
     const end = async (name: string, chars: number) => {
       open.get(name)?.(done('x'.repeat(chars)));
@@ -271,7 +277,7 @@ describe('gatewayTasks', () => {
       seen.push(call.signal);
       return new Promise<Result>((_, fail) => call.signal.addEventListener('abort', () => fail(new Error('left'))));
     };
-    const tasks = gatewayTasks({ dispatch, catalog: {} as Heddle['catalog'] }, { afterMs: 60_000 });
+    const tasks = gatewayTasks(partsWith(dispatch), { afterMs: 60_000 });
     const request = new AbortController();
     const left = tasks.run(aCall({ signal: request.signal }));
     request.abort();

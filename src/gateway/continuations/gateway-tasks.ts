@@ -1,122 +1,95 @@
-import { randomUUID } from 'node:crypto';
+import { BoundedSet } from '../../core/bounded-map.ts';
+import type { PendingApproval } from '../../core/call/approval.ts';
 import type { Call, Result } from '../../core/call.ts';
 import { type Clock, realTimer, type Timer } from '../../core/time.ts';
 import type { Heddle } from '../../heddle.ts';
+import type { ApprovalWaits } from './approval-waits.ts';
 import { GatewayTask } from './gateway-task.ts';
-import { principalOf } from './request-state.ts';
+import { type KeptTasksLimits, keptTasks } from './kept-tasks.ts';
+import type { GatewayTaskRoute } from './task-ids.ts';
 
 /** The gateway tasks of this process: long calls whose clients got a task id instead of the result. */
 export interface GatewayTasks {
-  /** Runs a call. Resolves with its result, or with its task if the result takes longer than `afterMs`. */
+  /**
+   * Runs a call. Resolves with its result, or with its task if the result takes longer than `afterMs` or an approver
+   * has to decide first. Without room for another task the result is `waiting`.
+   */
   run(call: Call): Promise<Result | GatewayTask>;
+  /** Runs the call of a task that an earlier gateway kept. Returns undefined if there is no room for it. */
+  resume(call: Call, route: GatewayTaskRoute): GatewayTask | undefined;
   /** Returns the caller's task; undefined if it does not exist, has expired or belongs to another principal. */
   find(ticket: string, request: Pick<Call, 'caller'>): GatewayTask | undefined;
+  /** Remembers that a client cancelled a task that only its approval knows. */
+  cancelWaiting(route: GatewayTaskRoute): void;
+  isCancelled(route: GatewayTaskRoute): boolean;
   /** Cancels all tasks. */
   close(): void;
 }
 
-export interface GatewayTasksOptions {
+export interface GatewayTasksOptions extends KeptTasksLimits {
   /** Time until a client gets a task id instead of the result. */
   readonly afterMs?: number;
   /** Longest time for a call and for keeping its result. */
   readonly ttlMs?: number;
-  readonly max?: number;
-  readonly maxPerPrincipal?: number;
-  /** Largest total size of all kept results, and of those of one principal. */
-  readonly maxBytes?: number;
-  readonly maxBytesPerPrincipal?: number;
   readonly timer?: Timer;
   readonly clock?: Clock;
 }
 
 const AFTER_MS = 10_000;
 const TTL_MS = 3_600_000;
-const MAX = 1000;
-const MAX_PER_PRINCIPAL = 16;
-const MAX_BYTES = 64 * 1024 * 1024;
-const MAX_BYTES_PER_PRINCIPAL = 16 * 1024 * 1024;
+// Longest life of a task that waits for an approver; state secrets live longer.
+const LONGEST_MS = 7 * 24 * TTL_MS;
+const MAX_CANCELLED = 10_000;
 
-interface KeptTask {
-  readonly task: GatewayTask;
-  readonly principal: string;
-  readonly cancelExpiry: () => void;
+interface GatewayTasksParts {
+  readonly heddle: Pick<Heddle, 'dispatch' | 'catalog' | 'approvals'>;
+  readonly waits: Pick<ApprovalWaits, 'withdrawable'>;
 }
 
-export function gatewayTasks(
-  heddle: Pick<Heddle, 'dispatch' | 'catalog'>,
-  options: GatewayTasksOptions = {},
-): GatewayTasks {
-  const { afterMs = AFTER_MS, ttlMs = TTL_MS, max = MAX, maxPerPrincipal = MAX_PER_PRINCIPAL } = options;
-  const { maxBytes = MAX_BYTES, maxBytesPerPrincipal = MAX_BYTES_PER_PRINCIPAL } = options;
-  const { timer = realTimer, clock = Date.now } = options;
-  const kept = new Map<string, KeptTask>();
+export function gatewayTasks({ heddle, waits }: GatewayTasksParts, options: GatewayTasksOptions = {}): GatewayTasks {
+  const { afterMs = AFTER_MS, ttlMs = TTL_MS, timer = realTimer, clock = Date.now } = options;
+  const kept = keptTasks(options, timer);
+  const cancelled = new BoundedSet<string>(MAX_CANCELLED);
 
-  function remove(ticket: string): void {
-    const entry = kept.get(ticket);
-    entry?.cancelExpiry();
-    entry?.task.cancel();
-    kept.delete(ticket);
+  function start(call: Call): GatewayTask {
+    const onEnd = () => kept.evictFor(task, call);
+    const task: GatewayTask = new GatewayTask({ heddle, waits, call, ttlMs, clock, onEnd });
+    return task;
   }
 
-  /** Tests whether another task fits. If not, the oldest ended task makes place for it. */
-  function hasCapacity(principal: string): boolean {
-    const isFull = (own: boolean) => {
-      const counted = [...kept].filter(([, entry]) => !own || entry.principal === principal);
-      if (counted.length < (own ? maxPerPrincipal : max)) return false;
-      const [ended] = counted.find(([, { task }]) => task.isEnded) ?? [];
-      if (ended !== undefined) remove(ended);
-      return ended === undefined;
-    };
-    return !isFull(true) && !isFull(false);
+  /** Lets a task outlive its request. Returns undefined if there is no room for it. */
+  function keep(task: GatewayTask, call: Call): GatewayTask | undefined {
+    if (!kept.add(task, call)) return undefined;
+    task.detach();
+    return task;
   }
 
-  function evictFor(latest: GatewayTask, principal: string): void {
-    const ended = () => [...kept].filter(([, { task }]) => task.isEnded);
-    const own = ended().filter(([, entry]) => entry.principal === principal);
-    for (const ticket of surplus(own, maxBytesPerPrincipal, latest)) remove(ticket);
-    for (const ticket of surplus(ended(), maxBytes, latest)) remove(ticket);
+  /** Keeps a task while approvers decide. It lives as long as its approval, and then as long as any other task. */
+  function keepWaiting(task: GatewayTask, call: Call, approval: PendingApproval): GatewayTask | undefined {
+    const { id, expiresAt } = approval;
+    task.ttlMs = Math.min(ttlMs + Math.max(expiresAt - clock(), 0), LONGEST_MS);
+    task.route = { ...task.route, approval: id };
+    task.waitFor(approval);
+    return keep(task, call);
   }
 
   return {
     async run(call) {
-      const onEnd = () => evictFor(task, principalOf(call));
-      const task: GatewayTask = new GatewayTask({ heddle, call, ttlMs, clock, onEnd });
-      if (!(await isLate(task.first, afterMs, timer)) || !hasCapacity(principalOf(call))) return task.first;
-      task.detach();
-      const ticket = randomUUID();
-      kept.set(ticket, {
-        task,
-        principal: principalOf(call),
-        cancelExpiry: timer(ttlMs, () => remove(ticket)),
-      });
-      task.ticket = ticket;
-      return task;
+      const task = start(call);
+      if (await isLate(task.first, afterMs, timer)) return keep(task, call) ?? task.first;
+      const first = await task.first;
+      return first.kind === 'waiting' ? (keepWaiting(task, call, first.approval) ?? first) : first;
     },
-    find(ticket, request) {
-      const entry = kept.get(ticket);
-      return entry?.principal === principalOf(request) ? entry.task : undefined;
+    resume(call, route) {
+      const task = start(call);
+      task.route = route;
+      return keep(task, call);
     },
-    close() {
-      for (const ticket of [...kept.keys()]) remove(ticket);
-    },
+    find: kept.find,
+    cancelWaiting: ({ ticket }) => void cancelled.add(ticket),
+    isCancelled: ({ ticket }) => cancelled.has(ticket),
+    close: kept.close,
   };
-}
-
-/**
- * Returns the tickets of the oldest results to remove, so that the rest takes at most `maxBytes`. The latest result
- * stays whatever its size: its client has had no time to fetch it.
- */
-function surplus(
-  ended: readonly (readonly [string, KeptTask])[],
-  maxBytes: number,
-  latest: GatewayTask,
-): readonly string[] {
-  let bytes = ended.reduce((sum, [, { task }]) => sum + task.bytes, 0);
-  return ended.flatMap(([ticket, { task }]) => {
-    if (bytes <= maxBytes || task === latest) return [];
-    bytes -= task.bytes;
-    return [ticket];
-  });
 }
 
 function isLate(first: Promise<unknown>, afterMs: number, timer: Timer): Promise<boolean> {

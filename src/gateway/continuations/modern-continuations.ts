@@ -1,4 +1,5 @@
 import { approvalPending } from '../../core/call/approval-pending.ts';
+import { serverOf } from '../../core/call/continuation.ts';
 import type { Call, InputResponses, JsonObject, Result } from '../../core/call.ts';
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
@@ -50,7 +51,7 @@ export function modernContinuations(
       const { callId, continuation, isElsewhere } = open(requestState, call);
       if (isElsewhere) {
         access.refused(call.caller, { callId, name: call.name, reason: 'held-elsewhere' });
-        throw suspendedElsewhere(call, continuation.server);
+        throw suspendedElsewhere(call, serverOf(continuation) ?? call.name);
       }
       return { ...call, ...responses, id: callId, continuation };
     },
@@ -59,13 +60,11 @@ export function modernContinuations(
       return typeof distrust === 'string' ? refusal(call, distrust) : thrown;
     },
     toResult(result, call) {
-      if (result instanceof GatewayTask)
-        return toCreateTaskResult(result.describe(), { kind: 'gateway', ticket: result.ticket }, call);
+      if (result instanceof GatewayTask) return toCreateTaskResult(result.describe(), result.route, call);
       if (result.kind === 'complete') return result.value;
       if (result.kind === 'working') return toCreateTaskResult(result.task, result.continuation, call);
       if (result.kind === 'waiting') throw approvalPending(call, result.approval);
       const { inputRequests, continuation, task = {} } = result;
-      if (continuation.kind === 'approval') throw new RpcError(INVALID_PARAMS, 'The approval needs a form.');
       if (continuation.kind === 'task') return toCreateTaskResult(task, continuation, call);
       return {
         resultType: 'input_required',

@@ -12,8 +12,13 @@ const CONTINUATIONS: readonly StateContent[] = [
   { kind: 'upstream', server: 'demo' },
   { kind: 'suspended', server: 'demo', ticket: 'ticket-1' },
   { kind: 'call-again', server: 'demo', after: ['a', 'b'] },
+  { kind: 'upstream', server: 'demo', state: 'theirs', approved: { id: 'ap_1', digest: 'd' } },
+  { kind: 'suspended', server: 'demo', ticket: 'ticket-1', approved: { id: 'ap_1', digest: 'd' } },
+  { kind: 'call-again', server: 'demo', after: [], approved: { id: 'ap_1', digest: 'd' } },
+  { kind: 'approval', id: 'ap_1' },
 ];
 const [UPSTREAM, , PARKED, CALL_AGAIN] = CONTINUATIONS as [StateContent, StateContent, StateContent, StateContent];
+const APPROVAL: StateContent = { kind: 'approval', id: 'ap_1' };
 const secret = (seed: string) => Buffer.alloc(32, seed);
 
 describe('a sealed requestState', () => {
@@ -64,6 +69,21 @@ describe('a sealed requestState', () => {
     expect((opened(PARKED) as OpenedState).continuation).toEqual(PARKED); // Its ticket is single-use by itself.
   });
 
+  verifies(
+    'G7',
+    'of an approval may be used again, and lives longer than a call: the store knows if it is over',
+    () => {
+      let now = 1_000_000;
+      const states = requestStates(sealer({ clock: () => now }));
+      const sealed = states.seal(APPROVAL, call);
+      now += STATE_TTL_MS * 10;
+      const both = [states.open(sealed, call), states.open(sealed, call)];
+      expect(both).toMatchObject([{ continuation: APPROVAL }, { continuation: APPROVAL }]);
+      expect(states.open(sealed, { ...call, input: {} })).toBe('other-call');
+      expect(states.open(sealed, eve)).toBe('foreign-principal');
+    },
+  );
+
   verifies('P3', 'is rejected with any character changed', () => {
     const states = requestStates();
     const sealed = states.seal(PARKED, call);
@@ -93,7 +113,9 @@ describe('a sealed requestState', () => {
 
   verifies('P3', 'is rejected in another base64url spelling of the same bytes', () => {
     const states = requestStates(sealer({ secrets: [secret('a')] }));
-    const seals = Array.from({ length: 3 }, (_, more) => states.seal({ ...UPSTREAM, server: 'x'.repeat(more) }, call));
+    const seals = Array.from({ length: 3 }, (_, more) =>
+      states.seal({ kind: 'upstream', server: 'x'.repeat(more) }, call),
+    );
     const alternatives = seals.flatMap((sealed) => {
       const body = sealed.split('.')[2] as string;
       return [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_']

@@ -4,7 +4,7 @@ import { ERRORS } from '../../core/errors.ts';
 import { type Clock, steadyClock } from '../../core/time.ts';
 import { RpcError } from '../../wire/json-rpc.ts';
 import { INTERNAL_ERROR, SERVER_ERROR } from '../../wire/mcp.ts';
-import type { LogSettings } from '../request-context.ts';
+import { type InSession, type LogSettings, newSessionKey } from '../request-context.ts';
 import { type ResourceSubscriptions, resourceSubscriptions } from '../resource-subscriptions.ts';
 import { type ResponseWriter, writeOrDisconnect } from '../response-writer.ts';
 import { type ClientRequests, clientRequests } from './client-requests.ts';
@@ -29,6 +29,8 @@ export interface Session extends SessionInit {
   /** Server-to-client requests without a response yet. */
   readonly clientRequests: ClientRequests;
   readonly logging: LogSettings;
+  /** Adds the key of this session to the caller of a call. */
+  readonly inSession: InSession;
   /** Sends a notification that belongs to no request. */
   readonly notify: (method: string, params: JsonObject) => void;
   /** Recent events, for clients that resume. */
@@ -165,6 +167,7 @@ function newSession(init: SessionInit & Pick<Session, 'callerId' | 'lastUsed'>, 
     notify,
     subscriptions: resourceSubscriptions(notify),
     clientRequests: clientRequests(),
+    inSession: newSessionKey(),
     logging: { level: undefined, notifyLater: (params) => notify('notifications/message', params) },
     events: sessionEvents(total),
     notifications: undefined,

@@ -214,15 +214,16 @@ function toContext({ caller, params, reply }: PostedMessage, options: RespondOpt
 function sessionContext(
   session: Session | undefined,
   reply: Reply,
-): Pick<RequestContext, 'capabilities' | 'sendRequest' | 'subscriptions' | 'logging' | 'notifyLater'> {
+): Pick<RequestContext, 'capabilities' | 'sendRequest' | 'subscriptions' | 'logging' | 'notifyLater' | 'inSession'> {
   if (!session) return {};
-  const { capabilities, clientRequests, subscriptions, logging, notify } = session;
+  const { capabilities, clientRequests, subscriptions, logging, notify, inSession } = session;
   return {
     capabilities,
     sendRequest: (inputRequest, signal) => clientRequests.send(inputRequest, reply, signal),
     subscriptions,
     logging,
     notifyLater: notify,
+    inSession,
   };
 }
 

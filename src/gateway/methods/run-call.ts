@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { type AskUser, runToCompletion } from '../../core/call/run-to-completion.ts';
-import type { Call, InputRequest, InputResponse, JsonObject, Progress, Result } from '../../core/call.ts';
+import type { Call, InputRequest, InputResponse, JsonObject, Result } from '../../core/call.ts';
 import { UpstreamError } from '../../core/errors.ts';
 import type { Heddle } from '../../heddle.ts';
 import { RpcError } from '../../wire/json-rpc.ts';
+import { increasing } from '../continuations/approval-waits.ts';
 import type { Continuations } from '../continuations/continuations.ts';
+import { GatewayTask } from '../continuations/gateway-task.ts';
 import { modernContinuations } from '../continuations/modern-continuations.ts';
 import type { RequestContext, SendClientRequest } from '../request-context.ts';
 import { withoutReserved } from '../reserved-meta.ts';
@@ -14,33 +16,40 @@ export type RunCall = (call: Call, context: RequestContext, params?: JsonObject)
 
 export function callRunner(heddle: Heddle, continuations: Continuations): RunCall {
   const modern = modernContinuations(continuations, heddle.access);
+  const { waits } = continuations;
+  const { settled } = waits;
   const describe = ({ caller, name, signal }: Call) => heddle.catalog.describe(caller, name, signal);
 
   /** Runs a call to its end. Input requests go to the legacy client as requests while its own request is open. */
   function runWithInput(call: Call, sendRequest: SendClientRequest) {
-    const dispatch = async (next: Call) => throwRefusal(await heddle.dispatch(next));
+    const dispatch = async (next: Call) => waits.withdrawable(throwRefusal(await heddle.dispatch(next)), next);
     const first = call.onProgress ? { ...call, onProgress: increasing(call.onProgress) } : call;
-    return runToCompletion(dispatch, first, { ask: sendAll(sendRequest), describe });
+    return runToCompletion(dispatch, first, { ask: sendAll(sendRequest), describe, settled });
   }
 
   /** Runs a call of a client without capabilities to its end: its continuation can only be a wait or a task. */
-  const waitFor = (call: Call) => runToCompletion(heddle.dispatch, call, { ask: rejectInputRequest, describe });
+  const waitFor = (call: Call) =>
+    runToCompletion(heddle.dispatch, call, { ask: rejectInputRequest, describe, settled });
+
+  async function goOnForLegacy(result: Exclude<Result, { kind: 'complete' }>, call: Call): Promise<JsonObject> {
+    const next = result.kind === 'waiting' ? await waits.goOn(result, call) : result;
+    if (next.kind === 'complete') return toLegacyResult(next);
+    return waitFor({ ...call, continuation: next.continuation }).then(toLegacyResult);
+  }
 
   function runForLegacy(call: Call, sendRequest: SendClientRequest | undefined): Promise<JsonObject> {
     const first: Promise<Result> =
       sendRequest && call.capabilities ? runWithInput(call, sendRequest) : heddle.dispatch(call);
-    return first.then((result) =>
-      result.kind === 'complete'
-        ? toLegacyResult(result)
-        : waitFor({ ...call, continuation: result.continuation }).then(toLegacyResult),
-    );
+    return first.then((result) => (result.kind === 'complete' ? toLegacyResult(result) : goOnForLegacy(result, call)));
   }
 
   async function runForModern(call: Call, params: JsonObject): Promise<JsonObject> {
     const resumed = modern.resume(call, params);
     try {
       // A client with the tasks extension gets a task id for a long call, even if the server has no tasks.
-      const result = await (resumed.acceptsTask ? continuations.gatewayTasks.run(resumed) : heddle.dispatch(resumed));
+      const first = await (resumed.acceptsTask ? continuations.gatewayTasks.run(resumed) : heddle.dispatch(resumed));
+      const isWaiting = !(first instanceof GatewayTask) && first.kind === 'waiting';
+      const result = isWaiting ? await waits.goOn(first, resumed) : first;
       return withoutReserved(modern.toResult(result, resumed));
     } catch (thrown) {
       throw modern.toRpcError(thrown, resumed);
@@ -92,17 +101,6 @@ async function sendOne(
 function toLegacy({ method, params = {} }: InputRequest): InputRequest {
   if (params.mode !== 'url' || typeof params.elicitationId === 'string') return { method, params };
   return { method, params: { ...params, elicitationId: randomUUID() } };
-}
-
-/** Drops progress that is not greater than before: a server restarts at 0 when the call continues. */
-function increasing(report: (progress: Progress) => void): (progress: Progress) => void {
-  let last = Number.NEGATIVE_INFINITY;
-  return (notification) => {
-    if (typeof notification.progress !== 'number') return report(notification);
-    if (notification.progress <= last) return;
-    last = notification.progress;
-    report(notification);
-  };
 }
 
 async function rejectInputRequest(_inputRequests: unknown, server: string): Promise<never> {

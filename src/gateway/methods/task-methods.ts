@@ -1,15 +1,17 @@
 import { newCallId } from '../../core/call/call-id.ts';
-import type { Call, JsonObject, Result } from '../../core/call.ts';
+import type { Call, JsonObject, Result, TaskContinuation } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { Heddle } from '../../heddle.ts';
 import { RpcError } from '../../wire/json-rpc.ts';
 import { INVALID_PARAMS } from '../../wire/mcp.ts';
+import { waitingMessage } from '../continuations/approval-waits.ts';
 import type { Continuations } from '../continuations/continuations.ts';
 import type { GatewayTask } from '../continuations/gateway-task.ts';
 import { toInputResponses } from '../continuations/modern-continuations.ts';
 import { toModernInputRequests } from '../continuations/modern-input-requests.ts';
 import type { TaskRoute } from '../continuations/task-ids.ts';
+import { waitingTasks } from '../continuations/waiting-task.ts';
 import type { RequestContext, RequestHandler } from '../request-context.ts';
 import { withoutReserved } from '../reserved-meta.ts';
 import { toReadError } from '../to-rpc-error.ts';
@@ -18,6 +20,8 @@ import { toCall } from './to-call.ts';
 
 /** Returns the handlers of the task methods for modern clients. A task runs at its server or in this gateway. */
 export function taskMethods(heddle: Heddle, { tasks, gatewayTasks }: Continuations): Record<string, RequestHandler> {
+  const { describe: describeWaiting } = waitingTasks(heddle, gatewayTasks);
+
   function routeOf(method: string, params: JsonObject, context: RequestContext): TaskRoute {
     requireTaskSupport(params);
     const route = tasks.open(params.taskId, context);
@@ -27,36 +31,12 @@ export function taskMethods(heddle: Heddle, { tasks, gatewayTasks }: Continuatio
     throw new RpcError(INVALID_PARAMS, 'Invalid or expired taskId', { reason: 'invalid_task_id' });
   }
 
-  /** Rebuilds the call from the task id, without its arguments, which were checked when the task was created. */
-  function callOf(
-    { callId, name, capabilities }: TaskRoute,
-    { _meta = {} }: JsonObject,
-    context: RequestContext,
-  ): Call {
-    const { capabilities: _, ...call } = toCall({ kind: 'tool', name, input: {} }, { _meta }, context);
-    return { ...call, id: callId, ...(capabilities && { capabilities }) };
-  }
-
-  function gatewayTaskOf({ at, isElsewhere }: TaskRoute, context: RequestContext): GatewayTask | undefined {
+  /** Returns the task if this gateway keeps it. A task that waits for an approval may have been kept by another one. */
+  function gatewayTaskOf({ at }: TaskRoute, context: RequestContext): GatewayTask | undefined {
     if (at.kind !== 'gateway') return undefined;
-    const found = isElsewhere ? undefined : gatewayTasks.find(at.ticket, context);
-    if (!found) throw new RpcError(INVALID_PARAMS, GONE, { reason: 'invalid_task_id' });
+    const found = gatewayTasks.find(at.ticket, context);
+    if (!found && !at.approval) throw gone();
     return found;
-  }
-
-  async function dispatchTask(
-    route: TaskRoute,
-    call: Call,
-    options: { readonly cancels?: true } = {},
-  ): Promise<Result> {
-    if (route.at.kind === 'gateway') throw new TypeError('A gateway task has no server to dispatch to.');
-    try {
-      return await heddle.dispatch({ ...call, continuation: { ...route.at, ...options } });
-    } catch (thrown) {
-      const error = HeddleError.from(thrown);
-      if (isObject(error.details.task)) throw error;
-      throw toReadError(error, call, 'modern');
-    }
   }
 
   return {
@@ -65,7 +45,10 @@ export function taskMethods(heddle: Heddle, { tasks, gatewayTasks }: Continuatio
       const taskId = params.taskId as string;
       const task = gatewayTaskOf(route, context);
       if (task) return { ...task.describe(), taskId };
-      const described = await dispatchTask(route, callOf(route, params, context)).then(describeTask, describeEnd);
+      const call = callOf(route, params, context);
+      const { at } = route;
+      if (at.kind === 'gateway') return { ...((await describeWaiting(at, call)) ?? raise(gone())), taskId };
+      const described = await dispatchTask(heddle, at, call).then(describeTask, describeEnd);
       return { ...withoutReserved(described), taskId };
     },
     'tasks/update': async (method, params, context) => {
@@ -74,19 +57,42 @@ export function taskMethods(heddle: Heddle, { tasks, gatewayTasks }: Continuatio
       const inputResponses = toInputResponses(params.inputResponses);
       const task = gatewayTaskOf(route, context);
       if (task) provideInput(task, inputResponses, call);
-      else await dispatchTask(route, { ...call, inputResponses });
+      else if (route.at.kind === 'task') await dispatchTask(heddle, route.at, { ...call, inputResponses });
       return {};
     },
     'tasks/cancel': async (method, params, context) => {
       const route = routeOf(method, params, context);
+      const { at } = route;
       const task = gatewayTaskOf(route, context);
       if (task) task.cancel();
-      else await dispatchTask(route, callOf(route, params, context), { cancels: true });
+      else if (at.kind === 'gateway') gatewayTasks.cancelWaiting(at);
+      else await dispatchTask(heddle, { ...at, cancels: true }, callOf(route, params, context));
       return {};
     },
   };
 }
 
+/** Rebuilds the call from the task id, without its arguments, which were checked when the task was created. */
+function callOf({ callId, name, capabilities }: TaskRoute, { _meta = {} }: JsonObject, context: RequestContext): Call {
+  const { capabilities: _, ...call } = toCall({ kind: 'tool', name, input: {} }, { _meta }, context);
+  return { ...call, id: callId, ...(capabilities && { capabilities }) };
+}
+
+async function dispatchTask(heddle: Heddle, continuation: TaskContinuation, call: Call): Promise<Result> {
+  try {
+    return await heddle.dispatch({ ...call, continuation });
+  } catch (thrown) {
+    const error = HeddleError.from(thrown);
+    if (isObject(error.details.task)) throw error;
+    throw toReadError(error, call, 'modern');
+  }
+}
+
+function raise(error: RpcError): never {
+  throw error;
+}
+
+const gone = () => new RpcError(INVALID_PARAMS, GONE, { reason: 'invalid_task_id' });
 const GONE = 'The gateway that ran this task is gone, or the task has expired. Check whether the call has had effects.';
 
 function provideInput(task: GatewayTask, responses: NonNullable<Call['inputResponses']>, call: Call): void {
@@ -101,7 +107,7 @@ function provideInput(task: GatewayTask, responses: NonNullable<Call['inputRespo
 function describeTask(result: Result): JsonObject {
   if (result.kind === 'working') return { ...result.task };
   if (result.kind === 'complete') return { ...result.task, status: 'completed', result: withoutReserved(result.value) };
-  if (result.kind === 'waiting') return { status: 'working', statusMessage: result.approval.reason };
+  if (result.kind === 'waiting') return { status: 'working', statusMessage: waitingMessage(result.approval) };
   return { ...result.task, status: 'input_required', inputRequests: toModernInputRequests(result.inputRequests) };
 }
 

@@ -27,7 +27,7 @@ export function toCall(what: Pick<Call, 'kind' | 'name' | 'input'>, params: Json
     input: what.input,
     meta: unreserved(_meta),
     ...(extraParams && { extraParams }),
-    caller: context.caller,
+    caller: context.inSession ? context.inSession(context.caller) : context.caller,
     options: {},
     signal: context.signal,
     ...(what.kind === 'tool' && acceptsTask(_meta, context) && { acceptsTask: true }),

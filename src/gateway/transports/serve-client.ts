@@ -9,7 +9,7 @@ import { STATE_TTL_MS } from '../continuations/request-state.ts';
 import { checkEnvelope } from '../http/check-headers.ts';
 import { DRAIN_MS, trackInFlight } from '../in-flight.ts';
 import { capabilitiesInMeta, isChangeVisibleTo, parseClientCapabilities } from '../methods/client-capabilities.ts';
-import type { LogSettings, RequestHandler, SendClientRequest } from '../request-context.ts';
+import { type LogSettings, newSessionKey, type RequestHandler, type SendClientRequest } from '../request-context.ts';
 import { resourceSubscriptions } from '../resource-subscriptions.ts';
 import { answerBatches } from './answer-batches.ts';
 import type { ClientTransport } from './client-transport.ts';
@@ -35,6 +35,7 @@ export async function serveClient(options: ServeClientOptions, signal: AbortSign
   let isInitialized = false;
   let capabilities: ClientCapabilities | undefined;
   const logging: LogSettings = { level: undefined };
+  const inSession = newSessionKey();
   const sendRequest: SendClientRequest = ({ method, params = {} }, signal) =>
     peer.request(method, params, { deadlineMs: STATE_TTL_MS, signal });
   // A failed notification means that the client has disconnected.
@@ -55,7 +56,7 @@ export async function serveClient(options: ServeClientOptions, signal: AbortSign
         era === 'modern'
           ? { capabilities: capabilitiesInMeta(params) }
           : { capabilities, sendRequest, logging, notifyLater };
-      const context = { id, era, caller, signal, notify, subscriptions, ...session };
+      const context = { id, era, caller, inSession, signal, notify, subscriptions, ...session };
       const result = await handleRequest(method, params, context);
       if (method === 'initialize') {
         transport.acceptsBatches = result.protocolVersion === BATCH_VERSION;

@@ -11,16 +11,24 @@ export interface ServeStdioOptions {
   readonly caller: Caller;
   readonly input: Readable;
   readonly output: Writable;
+  /** The secrets that seal task ids and `requestState`; random for this process if absent. */
+  readonly stateSecrets?: readonly Buffer[];
 }
 
 /** Serves one MCP client of either era over two streams. Resolves when it has disconnected or the signal aborts. */
 export async function serveStdio(options: ServeStdioOptions, signal: AbortSignal): Promise<void> {
-  const { heddle, caller, input, output } = options;
-  const continuations = openContinuations(heddle);
+  const { heddle, caller, input, output, stateSecrets: secrets } = options;
+  const continuations = openContinuations(heddle, { secrets });
   const handler = mcpHandler(heddle, continuations);
+  const transport = new StdioServerTransport(input, output);
+  // A call that waits for an approver gets its error while the client may still read it.
+  const answerWaiting = () => continuations.waits.close();
+  signal.addEventListener('abort', answerWaiting, { once: true });
+  void transport.ended.then(answerWaiting);
   try {
-    await serveClient({ heddle, handler, caller, transport: new StdioServerTransport(input, output) }, signal);
+    await serveClient({ heddle, handler, caller, transport }, signal);
   } finally {
-    continuations.gatewayTasks.close();
+    signal.removeEventListener('abort', answerWaiting);
+    continuations.close();
   }
 }

@@ -1,0 +1,121 @@
+import { BoundedMap } from '../../core/bounded-map.ts';
+import type { PendingApproval } from '../../core/call/approval.ts';
+import { approvalPending } from '../../core/call/approval-pending.ts';
+import type { Call, Progress, Result } from '../../core/call.ts';
+import { type Clock, realTimer, repeatEvery, steadyClock, type Timer } from '../../core/time.ts';
+import type { Heddle } from '../../heddle.ts';
+
+type WaitingResult = Extract<Result, { readonly kind: 'waiting' }>;
+
+/** The calls whose requests stay open while approvers decide. */
+export interface ApprovalWaits {
+  /** Waits for a decision. Throws APPROVAL_PENDING when `keepOpenMs` of this call are over, or the gateway closes. */
+  settled(approval: PendingApproval, signal: AbortSignal, call: Call): Promise<void>;
+  /** Waits for a decision and dispatches the call again, until it no longer waits. */
+  goOn(waiting: WaitingResult, call: Call): Promise<Exclude<Result, WaitingResult>>;
+  /** Withdraws the form of an approval once another approver has decided. Returns other results as they are. */
+  withdrawable(result: Result, call: Call): Result;
+  /** Answers all waiting calls with APPROVAL_PENDING, and later ones at once. */
+  close(): void;
+}
+
+export interface ApprovalWaitsOptions {
+  readonly timer?: Timer | undefined;
+  readonly clock?: Clock;
+}
+
+// Clients that reset their timeout on progress have timeouts of a minute and more.
+const PROGRESS_MS = 10_000;
+// A server reports greater numbers when the call goes on: the progress of a call has to increase.
+const PROGRESS_STEP = 1e-6;
+const MAX_WAITS = 10_000;
+
+export function approvalWaits(
+  heddle: Pick<Heddle, 'dispatch' | 'approvals' | 'access'>,
+  { timer = realTimer, clock = steadyClock }: ApprovalWaitsOptions = {},
+): ApprovalWaits {
+  const closing = new AbortController();
+  const deadlines = new BoundedMap<string, number>(MAX_WAITS);
+
+  function leftMs({ id }: Call): number {
+    const { keepOpenMs } = heddle.access.settings().approvals;
+    const deadline = deadlines.get(id) ?? clock() + keepOpenMs;
+    deadlines.set(id, deadline);
+    return deadline - clock();
+  }
+
+  async function settled(approval: PendingApproval, signal: AbortSignal, call: Call): Promise<void> {
+    const left = leftMs(call);
+    const over = Promise.withResolvers<never>();
+    const end = () => over.reject(approvalPending(call, approval));
+    const done = new AbortController();
+    const cancels = [timer(Math.max(left, 0), end), reportWaiting(call, approval, timer)];
+    closing.signal.addEventListener('abort', end, { once: true });
+    if (closing.signal.aborted || left <= 0) end();
+    const decided = heddle.approvals.settled(call.caller, approval.id, AbortSignal.any([signal, done.signal]));
+    try {
+      await Promise.race([over.promise, decided]);
+    } catch (thrown) {
+      deadlines.delete(call.id);
+      throw thrown;
+    } finally {
+      done.abort();
+      closing.signal.removeEventListener('abort', end);
+      for (const cancel of cancels) cancel();
+    }
+  }
+
+  return {
+    settled,
+    async goOn(waiting, call) {
+      // A response counts once. Those of a first call must not decide; the approval keeps them for the server.
+      const { inputResponses: _, ...rest } = call;
+      const again: Call = rest.onProgress ? { ...rest, onProgress: increasing(rest.onProgress) } : rest;
+      for (let result: Result = waiting; ; ) {
+        if (result.kind !== 'waiting') return result;
+        await settled(result.approval, again.signal, again);
+        result = await heddle.dispatch({ ...again, continuation: result.continuation });
+      }
+    },
+    withdrawable(result, call) {
+      if (result.kind !== 'input-required' || result.continuation.kind !== 'approval') return result;
+      const { id } = result.continuation;
+      if (closing.signal.aborted) throw approvalPending(call, result.approval ?? unnamed(id));
+      const withdrawn = new AbortController();
+      const signal = AbortSignal.any([call.signal, closing.signal]);
+      // If the wait itself fails, the form stays as it is.
+      heddle.approvals.settled(call.caller, id, signal).then(
+        () => withdrawn.abort(),
+        () => {},
+      );
+      return { ...result, withdrawn: AbortSignal.any([withdrawn.signal, closing.signal]) };
+    },
+    close: () => closing.abort(),
+  };
+}
+
+/** Describes the wait for an approver: the progress of a request, the status message of a task. */
+export const waitingMessage = ({ id, approvers }: Pick<PendingApproval, 'id' | 'approvers'>) =>
+  `Waiting for ${approvers.join(' or ')} to decide on the approval ${id}.`;
+
+const unnamed = (id: string): PendingApproval => ({ id, approvers: ['an approver'], expiresAt: 0, reason: '' });
+
+/** Sends progress at once and every 10 s. The updates of a subscription are no progress. */
+function reportWaiting({ kind, onProgress }: Call, approval: PendingApproval, timer: Timer): () => void {
+  if (!onProgress || kind === 'subscription') return () => {};
+  let sent = 0;
+  const report = () => onProgress({ progress: PROGRESS_STEP * sent++, message: waitingMessage(approval) });
+  report();
+  return repeatEvery(timer, PROGRESS_MS, report);
+}
+
+/** Drops progress that is not greater than before: a server restarts at 0 when the call continues. */
+export function increasing(report: (progress: Progress) => void): (progress: Progress) => void {
+  let last = Number.NEGATIVE_INFINITY;
+  return (notification) => {
+    if (typeof notification.progress !== 'number') return report(notification);
+    if (notification.progress <= last) return;
+    last = notification.progress;
+    report(notification);
+  };
+}
