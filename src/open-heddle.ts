@@ -43,7 +43,8 @@ export async function openHeddle(options: HeddleOptions = {}): Promise<Heddle> {
   requireFile(config);
   options.onProblems?.(config.problems);
   const location = storeLocation(options, config) ?? join(homeFolder(env), 'heddle.sqlite');
-  const store = await openStore({ location, clock: wallClockOf(options), home: homeFolder(env), env });
+  const { durability } = config.settings.audit;
+  const store = await openStore({ location, clock: wallClockOf(options), durability, home: homeFolder(env), env });
   try {
     return await assembleHeddle({ config, trustVersion, read, store, options, env, clock, closing });
   } catch (thrown) {

@@ -6,7 +6,7 @@ import { lazyApprovals } from './approvals/lazy-approvals.ts';
 import type { OpenedApprovals } from './approvals/open-approvals.ts';
 import { newestIn, openAuditLog } from './audit/open-audit-log.ts';
 import { WriteQueue } from './audit/write-queue.ts';
-import type { Database } from './database.ts';
+import type { Database, DatabaseOptions } from './database.ts';
 import { readTrace } from './queries/searches.ts';
 import { readStats } from './queries/stats.ts';
 import type { Keyring } from './secrets/secret-keychain.ts';
@@ -19,6 +19,8 @@ export interface OpenStoreOptions {
   /** A file path (SQLite), `:memory:`, or a `postgres://` URL. */
   readonly location: string;
   readonly clock?: Clock;
+  /** `disk`: audit records wait for the disk, not only for the commit. */
+  readonly durability?: 'commit' | 'disk';
   /** Heddle's folder of this user, with the key file of the credentials. */
   readonly home?: string;
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -30,10 +32,10 @@ const SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
 
 /** Opens the store, and creates or migrates its tables. */
 export async function openStore(options: OpenStoreOptions): Promise<Store> {
-  const { location, clock = Date.now } = options;
+  const { location, clock = Date.now, durability = 'commit' } = options;
   const place = placeOf(location);
   const failed = (cause: unknown) => storeUnavailable(place, cause);
-  const database = await openDatabase(location, place, clock).catch(async (cause) => {
+  const database = await openDatabase(location, place, { clock, durability }).catch(async (cause) => {
     throw isFile(location) ? await fileUnavailable(location, cause) : failed(cause);
   });
   const queue = new WriteQueue(database.write, clock, newestIn(database.statements));
@@ -103,10 +105,10 @@ async function openCredentials({ statements }: Database, options: OpenStoreOptio
   return openVault({ statements, clock, home, env, keyring, isPassing: location === ':memory:' });
 }
 
-async function openDatabase(location: string, place: string, clock: Clock): Promise<Database> {
+async function openDatabase(location: string, place: string, options: DatabaseOptions): Promise<Database> {
   if (/^postgres(ql)?:\/\//.test(location)) {
     const { openPostgres } = await import('./postgres/open-postgres.ts');
-    return openPostgres(location, place);
+    return openPostgres(location, place, options);
   }
   if (SCHEME.test(location)) {
     throw new HeddleError('STORE_UNAVAILABLE', `The store cannot be opened at ${place}: the URL scheme is unknown.`, {
@@ -114,7 +116,7 @@ async function openDatabase(location: string, place: string, clock: Clock): Prom
     });
   }
   const { openSqlite } = await import('./sqlite/open-sqlite.ts');
-  return openSqlite(location, place, clock);
+  return openSqlite(location, place, options);
 }
 
 /** Returns the location without user, password and parameters, for messages. */

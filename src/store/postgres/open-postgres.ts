@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import { HeddleError } from '../../core/errors.ts';
-import type { Database } from '../database.ts';
+import type { Database, DatabaseOptions } from '../database.ts';
 import type { Tables } from '../tables.ts';
 import { loadQueries } from './load-queries.ts';
 import { migratePostgres } from './migrate-postgres.ts';
@@ -12,7 +12,11 @@ import { postgresStatements } from './postgres-statements.ts';
 import { postgresWriter } from './postgres-writer.ts';
 
 /** Opens a database that several machines may share. */
-export async function openPostgres(location: string, place: string): Promise<Database> {
+export async function openPostgres(
+  location: string,
+  place: string,
+  { durability }: Pick<DatabaseOptions, 'durability'>,
+): Promise<Database> {
   // The driver's own error would contain the whole URL, password included.
   if (!URL.canParse(location))
     throw new HeddleError('STORE_UNAVAILABLE', `The store's URL ${place} is not a valid URL.`);
@@ -25,7 +29,7 @@ export async function openPostgres(location: string, place: string): Promise<Dat
   }
   let queries: Promise<Kysely<Tables>> | undefined;
   return {
-    write: postgresWriter(pool),
+    write: postgresWriter(pool, durability === 'disk'),
     statements: postgresStatements(pool),
     servers: postgresServerBook(pool),
     metrics: postgresMetricsBook(pool),

@@ -33,10 +33,15 @@ const SPAN_COLUMNS: Columns<SpanRow> = [
   ['attributes', 'text'],
 ];
 
+/** Waits for the disk where the server would not. A stricter setting of the server stays. */
+const WAIT_FOR_DISK =
+  "SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'";
+
 /** Commits a batch with one INSERT per table in one transaction. */
-export function postgresWriter(pool: Pool): WriteBatch {
+export function postgresWriter(pool: Pool, waitsForDisk = false): WriteBatch {
   return ({ records, spans }) =>
     inTransaction(pool, async (client) => {
+      if (waitsForDisk) await client.query(WAIT_FOR_DISK);
       if (records.length > 0) await client.query(insertOf('audit', RECORD_COLUMNS, records));
       if (spans.length > 0) await client.query(insertOf('spans', SPAN_COLUMNS, spans));
     });

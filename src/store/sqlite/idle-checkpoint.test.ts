@@ -14,7 +14,7 @@ let database: Database;
 beforeEach(async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   folder = mkdtempSync(join(tmpdir(), 'heddle-checkpoint-'));
-  database = await openSqlite(join(folder, 'heddle.db'), folder, () => 0);
+  database = await openSqlite(join(folder, 'heddle.db'), folder, { clock: () => 0 });
 });
 afterEach(async () => {
   await database.close();

@@ -8,6 +8,7 @@ import { within } from '../../../test/limits.ts';
 import { verifies } from '../../../test/requirements.ts';
 import { type FreshDatabase, freshSqlite, recordOf } from '../fixtures.ts';
 import { openStore } from '../open-store.ts';
+import { openSqlite } from './open-sqlite.ts';
 
 const OPEN_STORE = join(import.meta.dirname, '..', 'open-store.ts');
 
@@ -39,6 +40,20 @@ describe('a store in a SQLite file', () => {
     expect(modeOf(dirname(database.location))).toBe('700');
     expect(['', '-wal', '-shm'].map((side) => modeOf(database.location + side))).toEqual(['600', '600', '600']);
     await store.close();
+  });
+
+  verifies('G11', 'waits for the disk with each commit if the durability is `disk`', async () => {
+    for (const [durability, level] of [
+      ['commit', 1],
+      ['disk', 2],
+    ] as const) {
+      const { statements, close } = await openSqlite(database.location, '', { clock: () => 0, durability });
+      const levelNow = async () => (await statements.read({ sql: 'PRAGMA synchronous', values: [] }))[0]?.synchronous;
+      expect(await levelNow()).toBe(level);
+      await statements.write([{ sql: 'DELETE FROM leases', values: [] }], { durable: true });
+      expect(await levelNow()).toBe(level);
+      await close();
+    }
   });
 
   it('opens an up-to-date store without the query builder and without a warning', () => {

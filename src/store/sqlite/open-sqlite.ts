@@ -2,8 +2,7 @@ import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Kysely } from 'kysely';
-import type { Clock } from '../../core/time.ts';
-import type { Database } from '../database.ts';
+import type { Database, DatabaseOptions } from '../database.ts';
 import type { Tables } from '../tables.ts';
 import { idleCheckpoint } from './idle-checkpoint.ts';
 import { loadQueries } from './load-queries.ts';
@@ -19,14 +18,21 @@ const LOCK_WAIT_MS = 5_000;
 const CHECKPOINT_PAGES = 16_000;
 
 /** Opens a SQLite file with mode 0600, or a database in memory. */
-export async function openSqlite(location: string, place: string, clock: Clock): Promise<Database> {
+export async function openSqlite(
+  location: string,
+  place: string,
+  { clock, durability = 'commit' }: DatabaseOptions,
+): Promise<Database> {
+  const level = durability === 'disk' ? 'FULL' : 'NORMAL';
   if (location !== ':memory:') createPrivately(location);
   const db = new DatabaseSync(location, { timeout: LOCK_WAIT_MS, enableForeignKeyConstraints: true });
   try {
     migrateSqlite(db, place);
     // NORMAL: a commit survives the death of this process at once, and a power failure a moment later.
-    // FULL would wait for the disk in every transaction, which costs more than all other work of a call.
-    db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+    // FULL waits for the disk in every transaction, which costs more than all other work of a call.
+    db.exec(
+      `PRAGMA journal_mode = WAL; PRAGMA synchronous = ${level}; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`,
+    );
     const write = sqliteWriter(db, LOCK_WAIT_MS);
     const checkpoint = idleCheckpoint(db);
     let queries: Promise<Kysely<Tables>> | undefined;
@@ -35,7 +41,7 @@ export async function openSqlite(location: string, place: string, clock: Clock):
         write(batch);
         checkpoint.wrote(batch.records.length + batch.spans.length);
       },
-      statements: sqliteStatements(db, clock),
+      statements: sqliteStatements(db, clock, level),
       servers: sqliteServerBook(db),
       metrics: sqliteMetricsBook(db),
       keys: sqliteApiKeyBook(db),

@@ -2,8 +2,11 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '../../core/time.ts';
 import type { SqlRow, SqlStatement, Statements } from '../statements.ts';
 
+/** The level of `PRAGMA synchronous`: FULL waits for the disk with each commit. */
+export type SyncLevel = 'NORMAL' | 'FULL';
+
 /** Runs the statements that all databases share. Every process on a SQLite file has the clock of the same machine. */
-export function sqliteStatements(db: DatabaseSync, clock: Clock): Statements {
+export function sqliteStatements(db: DatabaseSync, clock: Clock, level: SyncLevel = 'NORMAL'): Statements {
   const run = ({ sql, values }: SqlStatement) => db.prepare(sql).all(...values) as unknown as readonly SqlRow[];
   return {
     schema: 'main',
@@ -22,7 +25,7 @@ export function sqliteStatements(db: DatabaseSync, clock: Clock): Statements {
         if (db.isTransaction) db.exec('ROLLBACK');
         throw cause;
       } finally {
-        if (durable) db.exec('PRAGMA synchronous = NORMAL');
+        if (durable) db.exec(`PRAGMA synchronous = ${level}`);
       }
     },
   };
