@@ -61,7 +61,7 @@ verifies(
     const records = await store.audit.search({ limit: 10 });
     await store.close();
     const recorded = records.filter(({ phase }) => phase === 'intent').map(({ detail }) => detail.arguments);
-    expect(recorded).toEqual([{ words: 'again' }, { words: 'harmless' }]);
+    expect(recorded).toEqual([{ words: 'again' }, { words: 'please delete it' }, { words: 'harmless' }]);
   },
 );
 
