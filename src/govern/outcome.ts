@@ -5,7 +5,7 @@ import type { Call, Handler, Result } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 
 export interface Outcome {
-  /** `ok`, `tool-error`, `output-mismatch`, `input-required`, `working`, or the error code. */
+  /** `ok`, `tool-error`, `output-mismatch`, `input-required`, `waiting`, `working`, or the error code. */
   readonly outcome: string;
   /** How a result differs from the output schema of its tool. */
   readonly mismatch?: string | undefined;

@@ -12,7 +12,10 @@ export interface Span {
   readonly server?: string;
   readonly startedAt: number;
   readonly durationMs: number;
-  /** `ok`, `tool-error`, `output-mismatch`, or the ErrorCode of the failure; `input-required` or `working` for an unfinished call. */
+  /**
+   * `ok`, `tool-error`, `output-mismatch`, or the ErrorCode of the failure; `input-required`, `waiting` or `working` for an
+   * unfinished call.
+   */
   readonly outcome: string;
   readonly attributes: JsonObject;
 }

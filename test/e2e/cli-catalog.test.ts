@@ -155,7 +155,8 @@ describe('search', () => {
 
 describe('stats', () => {
   verifies('V1', 'shows call results per tool and per server, for every form of the name', async () => {
-    const { heddle } = project({ 'heddle.json': { mcpServers: { wiki }, permissions: { ask: ['mcp__wiki__write'] } } });
+    const settings = { permissions: { ask: ['mcp__wiki__write'] }, approvals: { unattended: true } };
+    const { heddle } = project({ 'heddle.json': { mcpServers: { wiki }, ...settings } });
     for (const name of ['wiki.read', 'mcp__wiki__read', 'read']) await heddle(['call', name]);
     for (const name of ['no.such', 'wiki.write']) await heddle(['call', name]);
     const { stdout } = await heddle(['stats']);

@@ -94,7 +94,7 @@ onEveryDialect((bench) => {
 
   verifies('V1', 'counts a call with input requests or a task once, when it ends', async () => {
     const { traces } = bench.store;
-    const rounds = ['working', 'input-required', 'working', 'ok'];
+    const rounds = ['waiting', 'working', 'input-required', 'working', 'ok'];
     for (const [at, outcome] of rounds.entries()) traces.append(spanOf({ spanId: `span-${at}`, outcome }));
     await until('all are written', async () => (await traces.get('trace-1')).length === rounds.length);
     for (const per of ['name', 'server'] as const) {

@@ -8,7 +8,7 @@ const MISMATCH = 'output-mismatch';
 // Unknown names are left out: callers can invent any number of them.
 const UNKNOWN = 'NAME_UNKNOWN';
 // Unfinished results of a call; the call is counted when it ends.
-const UNCOUNTED = [UNKNOWN, 'input-required', 'working'];
+const UNCOUNTED = [UNKNOWN, 'input-required', 'waiting', 'working'];
 const TOP_ERRORS = 5;
 
 /** Reads the statistics of each name or server since then, the most called first. */
