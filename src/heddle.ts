@@ -73,7 +73,7 @@ export interface Heddle {
     unregister(by: Caller, name: string): Promise<void>;
   };
   readonly access: Access;
-  readonly policy: Pick<PolicyApi, 'permissions' | 'overriding'>;
+  readonly policy: PolicyApi;
   readonly audit: AuditApi;
   readonly signIns: SignIns;
   readonly browserSignIns: BrowserSignIns;

@@ -35,6 +35,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'Show and decide approvals of calls',
     load: async () => (await import('./commands/approvals.ts')).manageApprovals,
   },
+  policy: {
+    summary: 'Check or simulate the rules on calls',
+    load: async () => (await import('./commands/policy.ts')).policy,
+  },
   key: { summary: 'Make, list or revoke keys', load: async () => (await import('./commands/key.ts')).key },
   audit: {
     summary: 'Search, export or verify the audit log',

@@ -103,14 +103,15 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
   }
 
   let closing: Promise<void> | undefined;
+  const front = waiting(parts.options.listWaitMs ?? LIST_WAIT_MS);
   return {
-    ...waiting(parts.options.listWaitMs ?? LIST_WAIT_MS),
+    ...front,
     waiting,
     browserSignIns: pages,
     access: access({ store, config: () => active().config, clock: wallClock }),
     signIns: signIns({ ...parts, serverVisible: view.serverVisible, onCredential: servers.credentialChanged }),
     servers: administration({ ...parts, clock: wallClock, audit: store.audit, policy: () => active().policy }),
-    policy: policyApi({ keys: store.keys, settings: () => active().config.settings, catalog, active }),
+    policy: policyApi(parts, front.catalog.describe),
     approvals: approvals.api,
     ...measurementsOf(parts),
     ...configurationOf(active),

@@ -1,6 +1,6 @@
 import type { Json } from '../core/call.ts';
 import { readTextFile } from '../files/edit-file.ts';
-import type { Config, Scope, ServerConfig, Shadow, SourceLocation } from './config.ts';
+import type { Config, LoadedPolicy, Scope, ServerConfig, Shadow, SourceLocation } from './config.ts';
 import { RULE_EFFECTS, type RuleEffect } from './edit/edit-rules.ts';
 import { valueAt } from './read/describe-issue.ts';
 import { parseDocument } from './read/parse-document.ts';
@@ -21,8 +21,17 @@ type Covered = Pick<PermissionRule, 'effect' | 'rule'>;
 export async function rulesInForce(config: Config): Promise<readonly PermissionRule[]> {
   const global = await Promise.all(RULE_EFFECTS.map((effect) => globalRulesOf(config, effect)));
   const ofServers = [...config.servers.values()].flatMap(serverRulesOf(config));
-  return [...global.flat(), ...ofServers, ...(await profileRulesOf(config))];
+  const policies = (config.policies ?? []).map(toPermissionRule);
+  return [...global.flat(), ...ofServers, ...(await profileRulesOf(config)), ...policies];
 }
+
+const toPermissionRule = ({ name, effect, shadow, scope, at }: LoadedPolicy): PermissionRule => ({
+  effect,
+  rule: shadow ? `${name} (shadow)` : name,
+  key: 'policies',
+  scope,
+  ...at,
+});
 
 /** A rule that several files have is listed once per file: each of them has to drop it. */
 async function globalRulesOf(config: Config, effect: RuleEffect): Promise<readonly PermissionRule[]> {

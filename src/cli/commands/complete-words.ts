@@ -66,7 +66,7 @@ function split(words: readonly string[], { options }: Command): SplitWords {
 }
 
 async function optionValues(option: string): Promise<readonly string[]> {
-  if (option === 'config' || option === 'output') return FILES;
+  if (option === 'config' || option === 'output' || option === 'candidate') return FILES;
   if (option === 'server') return serverNames();
   return option === 'category'
     ? withStored(async (heddle, by) => (await heddle.catalog.categories(by)).map(nameOf))
@@ -103,6 +103,8 @@ const POSITIONALS: Readonly<Record<string, Positional>> = {
   permissions: ({ before: [verb] }) =>
     verb === undefined ? PERMISSION_VERBS : verb === 'mode' ? ['guarded', 'strict', 'open'] : ruleNames(),
   audit: firstOf('search', 'show', 'export', 'verify', 'head', 'prune'),
+  policy: ({ before: [verb, ...others], current }) =>
+    verb === undefined ? ['check', 'simulate'] : verb === 'check' ? called('tool', { before: others, current }) : [],
   config: firstOf('explain', 'schema', 'path'),
   auth: ({ before: [verb, ...others] }) =>
     verb === undefined ? AUTH_VERBS : others.length > 0 || verb === 'rekey' ? [] : serverNames(),

@@ -2,6 +2,7 @@ import { listAllTargets } from '../../catalog/list.ts';
 import type { LiveCatalog } from '../../catalog/live-catalog.ts';
 import type { Caller } from '../../core/call.ts';
 import type { EntryPermission, PolicySubject } from '../../core/records/policy.ts';
+import { ruleSet } from '../../govern/policy/rule-set.ts';
 import type { ActiveConfig } from '../active-config.ts';
 import { ruleLocations } from './rule-locations.ts';
 import { OVERSEERS, type SubjectOptions, subjectCaller } from './subject-caller.ts';
@@ -23,7 +24,8 @@ export async function entryPermissions(
   subject: PolicySubject,
 ): Promise<readonly EntryPermission[]> {
   const caller = await subjectCaller(options, by, subject);
-  const { config, decide } = options.active();
+  const { config, decide, policy } = options.active();
+  const rules = ruleSet(policy.rules ?? [], { groups: policy.groups });
   const locate = await ruleLocations(config);
   const seesHidden = by.roles.some((role) => OVERSEERS.includes(role));
   const known = options.catalog.current(caller);
@@ -32,6 +34,9 @@ export async function entryPermissions(
     const { effect, rule, reason } = decide(caller, target);
     if (effect === 'deny' && !seesHidden) return [];
     const at = locate(rule);
-    return [{ kind: target.kind, name: target.publicName, effect, rule, reason, ...(at && { at }) }];
+    // A rule on arguments, labels or time cannot lift a static denial.
+    const depends = effect === 'deny' ? [] : (rules?.dynamicFor(target) ?? []);
+    const { kind, publicName: name } = target;
+    return [{ kind, name, effect, rule, reason, ...(at && { at }), ...(depends.length > 0 && { depends }) }];
   });
 }

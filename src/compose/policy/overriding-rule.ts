@@ -21,10 +21,11 @@ export async function overridingRule(
 ): Promise<OverridingRule | undefined> {
   requireRole(by, ['owner', 'operator']);
   const { config, policy } = active();
-  if (rule.effect === 'allow' && config.exclusive) {
-    const { file, line } = config.exclusive;
+  if (rule.effect === 'allow' && (config.exclusive || config.onlyManagedAllow)) {
+    const managed = config.exclusive ?? config.policies?.find(({ scope }) => scope === 'enterprise')?.at;
     const reason = 'This machine is managed, and only its administrator may allow calls.';
-    return { effect: 'ask', rule: 'managed settings', reason, at: { file, line } };
+    const at = managed && { at: { file: managed.file, line: managed.line } };
+    return { effect: 'ask', rule: 'managed settings', reason, ...at };
   }
   const decide = decider(withRule(policy, rule));
   const matched = targetsOf(catalog.current(by), rule);

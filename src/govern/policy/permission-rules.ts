@@ -47,6 +47,21 @@ export function decideByPermissions(
   return agreed(each);
 }
 
+/** Returns all decisions of these rules on a target, the overridden ones included. */
+export function matchingPermissions(
+  rules: PermissionRules,
+  profile: NamedProfile | undefined,
+  target: Target,
+): readonly Decision[] {
+  const all = target.servers.flatMap((server) => [
+    ...globalRules(rules, target, server),
+    ...serverRules(rules, target, server),
+    ...(profile ? profileRules({ ...profile, groups: rules.groups }, target, server) : []),
+  ]);
+  const outsideOf = profile && !isInProfile(profile.profile, target) ? [outside(profile)] : [];
+  return [...new Map([...outsideOf, ...all].map((one) => [one.rule, one])).values()];
+}
+
 const outside = ({ name }: NamedProfile): Decision => ({
   effect: 'deny',
   rule: `profiles.${name}`,

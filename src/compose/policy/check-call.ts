@@ -1,0 +1,73 @@
+import type { Settings } from '../../config/schema/schema.ts';
+import type { Caller, CallKind, Decision, Target } from '../../core/call.ts';
+import type { CheckedCall, PolicyCheck, RuleVerdict } from '../../core/records/policy.ts';
+import type { Clock } from '../../core/time.ts';
+import { decideByMode, stricterMode } from '../../govern/policy/mode-rules.ts';
+import { matchingPermissions } from '../../govern/policy/permission-rules.ts';
+import { ruleSet } from '../../govern/policy/rule-set.ts';
+import type { Sent } from '../../govern/sensitive.ts';
+import type { Heddle } from '../../heddle.ts';
+import type { ApiKeyBook } from '../../store/api-key-book.ts';
+import type { StandingBook } from '../../store/standing-book.ts';
+import type { ActiveConfig } from '../active-config.ts';
+import { checkApproval } from './check-approval.ts';
+import type { PermissionOptions } from './entry-permissions.ts';
+import { type LocateRule, ruleLocations } from './rule-locations.ts';
+import { subjectCaller } from './subject-caller.ts';
+
+export interface CheckOptions extends PermissionOptions {
+  readonly keys: ApiKeyBook;
+  readonly settings: () => Settings;
+  readonly standing: Pick<StandingBook, 'all'>;
+  readonly describe: Heddle['catalog']['describe'];
+  readonly clock: Clock;
+}
+
+/** The decision on a call that is not made. */
+export interface DecidedCheck {
+  readonly caller: Caller;
+  readonly target: Target;
+  readonly kind: CallKind;
+  readonly sent: Sent;
+  readonly decision: Decision;
+}
+
+/** Decides on a call without making it, and returns the verdict of each rule. Sessions have no labels here. */
+export async function checkCall(options: CheckOptions, by: Caller, call: CheckedCall): Promise<PolicyCheck> {
+  const active = options.active();
+  const decided = await decideOn(options, by, call);
+  const { target, decision } = decided;
+  const verdicts = verdictsOf(active, decided, await ruleLocations(active.config));
+  const { effect, rule, reason } = decision;
+  return { name: target.publicName, effect, rule, reason, verdicts, ...(await checkApproval(options, decided)) };
+}
+
+async function decideOn(options: CheckOptions, by: Caller, { name, input, as = {}, signal }: CheckedCall) {
+  const caller = await subjectCaller(options, by, as);
+  // A tool that is hidden from the caller is known, too.
+  const known = options.catalog.current(caller);
+  const [found] = [known.find(name), ...known.called(name)].filter((target) => target !== undefined);
+  const target = found ?? (await options.describe(by, name, signal));
+  const kind: CallKind = target.kind === 'template' ? 'resource' : target.kind;
+  const sent: Sent = { kind, input, taint: [], time: options.clock() };
+  const decided: DecidedCheck = { caller, target, kind, sent, decision: options.active().decide(caller, target, sent) };
+  return decided;
+}
+
+function verdictsOf({ policy }: ActiveConfig, decided: DecidedCheck, locate: LocateRule): readonly RuleVerdict[] {
+  const { caller, target, kind, sent, decision } = decided;
+  const profile = caller.profile === undefined ? undefined : policy.profiles?.get(caller.profile);
+  const named = profile && { name: caller.profile ?? '', profile };
+  const byName = matchingPermissions(policy, named, target).map((one) => toVerdict(one, locate));
+  const byRules =
+    ruleSet(policy.rules ?? [], { groups: policy.groups })?.verdicts({ caller, target, kind, sent }) ?? [];
+  const mode = stricterMode(policy.mode, profile?.mode ?? policy.mode);
+  const isByMode = ![...byName, ...byRules].some(({ rule, matches }) => matches !== 'no' && rule === decision.rule);
+  const byMode = isByMode ? decision : decideByMode(mode, target);
+  return [...byName, ...byRules, { ...toVerdict(byMode, locate), matches: isByMode ? 'yes' : 'no' }];
+}
+
+function toVerdict({ rule, effect, reason }: Decision, locate: LocateRule): RuleVerdict {
+  const at = locate(rule);
+  return { rule, effect, matches: 'yes', reason, ...(at && { at }) };
+}

@@ -1,0 +1,95 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { verifies } from '../requirements.ts';
+import { project, SERVERS } from './heddle-command.ts';
+
+const COUNTER = (counts: string) => ({
+  command: process.execPath,
+  args: [join(SERVERS, 'counting-server.mjs')],
+  env: { COUNTS: counts },
+});
+
+const RULES = `policies:
+  - name: no-production
+    effect: deny
+    tools: [mcp__counter__allowed]
+    when: has(args.target) && args.target == "production"
+    reason: Production is changed by deployments only.
+  - name: large-amounts
+    effect: ask
+    tools: [mcp__counter__allowed]
+    when: has(args.amount) && args.amount + 1 > 100
+    reason: Large amounts need a second person.
+  - name: watched
+    effect: deny
+    callers: [role:user]
+    when: has(args.amount) && args.amount > 10
+    reason: Watched only.
+    shadow: true
+`;
+
+function ruled(more: object = {}) {
+  const counted = project({});
+  const counts = join(counted.folder, 'counts');
+  writeFileSync(
+    join(counted.folder, 'heddle.json'),
+    JSON.stringify({ mcpServers: { counter: COUNTER(counts) }, mode: 'open', ...more }),
+  );
+  return counted;
+}
+
+verifies('G3', '`policy simulate` shows how a candidate would have decided on recorded calls', async () => {
+  const { heddle, folder } = ruled();
+  const call = (...words: string[]) => heddle(['call', 'counter.allowed', ...words]);
+  expect((await call('target=production')).code).toBe(0);
+  expect((await call('target=staging')).code).toBe(0);
+  expect((await call('target=staging', 'token=abc')).code).toBe(0);
+  const candidate = join(folder, 'candidate.yaml');
+  writeFileSync(
+    candidate,
+    `${RULES}  - name: by-token
+    effect: deny
+    tools: [mcp__counter__allowed]
+    when: has(args.token) && args.token == "abc"
+    reason: No.
+`,
+  );
+  const shown = await heddle(['policy', 'simulate', '--candidate', 'candidate.yaml', '--fail-on', 'newly-allowed']);
+  expect(shown).toMatchObject({ code: 0, stderr: '' });
+  expect(shown.stdout).toContain(
+    '3 calls: 1 unchanged, 0 newly allowed, 0 newly asked, 1 newly denied, 1 undecidable.',
+  );
+  expect(shown.stdout).toContain('Undecidable: 1, because a value was redacted or cut.');
+  expect(shown.stdout).toMatch(/ mcp__counter__allowed +allow +deny +policies: no-production /);
+  const failed = await heddle([
+    'policy',
+    'simulate',
+    '--candidate',
+    'candidate.yaml',
+    '--fail-on',
+    'newly-denied',
+    '--json',
+  ]);
+  expect(failed.code).toBe(1);
+  expect(JSON.parse(failed.stdout)).toMatchObject({
+    calls: 3,
+    newlyDenied: 1,
+    changed: [{ before: 'allow', after: 'deny' }],
+  });
+});
+
+it.each([
+  [['simulate'], 2, 'No candidate was given.'],
+  [['simulate', '--candidate', 'gone.yaml'], 3, 'gone.yaml does not exist.'],
+  [['simulate', '--candidate', 'bad.yaml'], 3, 'bad.yaml:5:'],
+  [['simulate', '--candidate', 'bad.yaml', '--fail-on', 'newly-alowed'], 2, 'Did you mean newly-allowed?'],
+  [['simulat'], 2, 'Did you mean `heddle policy simulate`?'],
+  [['check'], 2, 'No tool to check was given.'],
+])('`policy %s` exits with %i and says %j', async (words, code, says) => {
+  const { heddle, folder } = ruled();
+  writeFileSync(join(folder, 'bad.yaml'), RULES.replace('args.target ==', 'args.target ='));
+  const outcome = await heddle(['policy', ...words]);
+  expect(outcome.code).toBe(code);
+  expect(outcome.stderr).toContain(says);
+});
