@@ -33,8 +33,9 @@ export async function openHeddle(options: HeddleOptions = {}): Promise<Heddle> {
   const closing = new AbortController();
   requireOneConfig(options);
   const own = await toServerConfigs(options.servers ?? {}, options.scope ?? 'sdk');
+  const lastPolicies = new Map();
   const read = (registered: readonly ServerConfig[]): Promise<Config> =>
-    readConfig({ ...options, programmatic: [...own, ...registered], signal: closing.signal });
+    readConfig({ ...options, programmatic: [...own, ...registered], signal: closing.signal, lastPolicies });
   // Taken before the first read, so that an agreement written during the read is noticed.
   const trustVersion = options.watch
     ? await (await import('./config/watch-files.ts')).versionNow(trustFile(homeFolder(env)))

@@ -6,10 +6,13 @@ import type { Variables } from './read/expand.ts';
 import { fastLayer } from './read/fast-layer.ts';
 import type { Layer, LayerOptions } from './read/layer.ts';
 import { defaultSettings } from './schema/default-settings.ts';
+import type { CompiledPolicies, CompileOptions } from './sources/compile-policies.ts';
 import type { Fetched } from './sources/connectors.ts';
 import { isManaged } from './sources/find-managed.ts';
+import { watchedFolders } from './sources/find-policies.ts';
 import type { Managed } from './sources/managed.ts';
 import type { PluginReading } from './sources/plugins.ts';
+import type { PolicyReading } from './sources/policy-files.ts';
 import type { Remote } from './sources/remote-document.ts';
 import {
   openTrust,
@@ -35,8 +38,16 @@ export async function assembleConfig(found: SourcesFound, options: LoadOptions):
   const trust = openTrust(
     ({ thing, hash, everywhere }) => book?.trusts(everywhere ? home : projectFolder, thing, hash) ?? true,
   );
+  const policyFiles = await policyFilesOf(found);
+  const rules = policyFiles.map(({ layer }) => layer);
   const own = (await Promise.all(found.sources.map((source) => layersOf(source, withSecrets)))).flat();
-  const written = [...managed.layers, ...own.map((layer) => withoutUntrusted(layer, trust, projectFolder))];
+  const written = [
+    ...managed.layers,
+    ...rules.filter(isManagedLayer),
+    ...[...own, ...rules.filter((layer) => !isManagedLayer(layer))].map((layer) =>
+      withoutUntrusted(layer, trust, projectFolder),
+    ),
+  ];
   const [plugins, connectors] = await Promise.all([
     pluginsOf(found, variables, trust),
     fetchConnectors(connectorLayers(written, managed), { remote, variables: withSecrets, trust }),
@@ -47,21 +58,33 @@ export async function assembleConfig(found: SourcesFound, options: LoadOptions):
     ...plugins.flatMap(({ layer }) => layer ?? []),
     ...connectors.flatMap(({ layers: more }) => more),
   ];
+  const policies = await policiesOf(layers, {
+    remembered: options.lastPolicies,
+    isExclusive: managed.exclusive !== undefined,
+  });
   const pending = [managed.refreshed, ...connectors.map(({ refreshed }) => refreshed)];
   return mergeConfig({
     projectFolder,
-    files: [...found.files, ...plugins.map(({ file }) => file), ...connectors.flatMap(({ files }) => files)],
-    layers,
+    files: [
+      ...found.files,
+      ...policyFiles.map(({ source }) => source),
+      ...plugins.map(({ file }) => file),
+      ...connectors.flatMap(({ files }) => files),
+    ],
+    layers: [...policies.strict, ...layers],
+    policies,
+    watched: watchedFolders(found.policies),
     problems: [
       ...managed.problems,
       ...found.problems,
       ...plugins.flatMap(({ problem }) => problem ?? []),
       ...connectors.flatMap(({ problems }) => problems),
+      ...policies.problems,
     ],
     programmatic: options.programmatic ?? [],
     managed,
     trust,
-    mergeSettings: await settingsMerger(layers),
+    mergeSettings: await settingsMerger([...policies.strict, ...layers]),
     refreshed: Promise.all(pending).then((changes) => changes.includes(true)),
   });
 }
@@ -73,6 +96,22 @@ async function managedOf({ managed }: SourcesFound, variables: Variables, remote
   const { readManaged } = await import('./sources/managed.ts');
   return readManaged(managed, { variables, remote });
 }
+
+async function policyFilesOf({ policies }: SourcesFound): Promise<readonly PolicyReading[]> {
+  if (policies.every(({ files }) => files.length === 0)) return [];
+  const { readPolicyFolder } = await import('./sources/policy-files.ts');
+  return (await Promise.all(policies.map(readPolicyFolder))).flat();
+}
+
+async function policiesOf(layers: readonly Layer[], options: CompileOptions): Promise<CompiledPolicies> {
+  const hasRules = layers.some(
+    ({ policies, settings }) => policies || settings.some(({ path }) => path.join('.') === 'approvals.rules'),
+  );
+  if (!hasRules && !options.remembered?.size) return { problems: [], strict: [] };
+  return (await import('./sources/compile-policies.ts')).compilePolicies(layers, options);
+}
+
+const isManagedLayer = ({ scope }: Layer) => scope === 'enterprise';
 
 const SECRET = /(?<!\$)\$\{secret:([^}]*)\}|"secret:([^"]*)"/g;
 
@@ -137,5 +176,5 @@ async function settingsMerger(layers: readonly Layer[]): Promise<MergeSettings> 
 
 /** Returns the layers whose connectors are fetched: only the organisation's, if it excludes other sources of servers. */
 function connectorLayers(layers: readonly Layer[], { exclusive }: Managed): readonly Layer[] {
-  return exclusive === undefined ? layers : layers.filter(({ scope }) => scope === 'enterprise');
+  return exclusive === undefined ? layers : layers.filter(isManagedLayer);
 }

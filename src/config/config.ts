@@ -92,6 +92,8 @@ export interface SourceFile {
   readonly state: 'found' | 'broken' | 'absent';
   /** The version of the file just before it was read. */
   readonly version?: string;
+  /** True for a file of a policy folder. */
+  readonly isPolicy?: true;
 }
 
 /** A rule of `policies` or of a policy file, checked and compiled. */
@@ -133,6 +135,8 @@ export interface Config {
   /** The origin of each value, by dotted key (`gateway.port`, `mcpServers.github.env.TOKEN`). A missing key is a default. */
   readonly origins: ReadonlyMap<string, ValueOrigin>;
   readonly problems: readonly Problem[];
+  /** By path: the version of each folder whose content belongs to the configuration. */
+  readonly watched?: ReadonlyMap<string, string>;
   /** The managed setting by which only the organisation may allow calls; absent on other machines. */
   readonly exclusive?: SourceLocation;
   /**

@@ -13,6 +13,8 @@ export interface DocumentFinding {
 /** The value of one file, with the location of each of its parts. */
 export interface Document {
   readonly file: string;
+  /** The text of the file; absent if it was not read as one text. */
+  readonly text?: string;
   readonly root: JsonObject;
   readonly findings: readonly DocumentFinding[];
   /** Returns the location of a value or of its name. For a path that is not written: of its nearest written parent. */

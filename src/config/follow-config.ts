@@ -30,11 +30,11 @@ export function followConfig(options: FollowConfigOptions): { close(): void } {
   let closed = false;
   let reported = new Set(first.problems.map(({ message }) => message));
 
-  function watchFilesOf({ files, refreshed }: Config): void {
+  function watchFilesOf({ files, refreshed, watched = new Map() }: Config): void {
     // A file that vanished may be missing in `files`, and may come back.
     const others = [...readable, ...also.keys()].map((file) => [file, versions.get(file)] as const);
     versions = new Map();
-    const all = new Map([...others, ...files.map(({ file, version }) => [file, version] as const)]);
+    const all = new Map([...others, ...files.map(({ file, version }) => [file, version] as const), ...watched]);
     watch.follow(new Map([...all].filter(([file]) => isAbsolute(file)))); // Not variables, nor addresses.
     refreshed.then((changed) => changed && readNext());
   }
@@ -56,7 +56,10 @@ export function followConfig(options: FollowConfigOptions): { close(): void } {
     try {
       const config = await read();
       if (closed) return;
-      const broken = config.files.filter(({ file, state }) => state === 'broken' && readable.has(file));
+      const broken = config.files.filter(
+        // The rules of an invalid policy file are remembered by the reader, and mode strict is set.
+        ({ file, state, isPolicy }) => state === 'broken' && !isPolicy && readable.has(file),
+      );
       const awaited = grace.awaited(vanishedFrom(config, readable));
       const warnings = [
         ...broken.map(({ file }) => stillInForce(file)),

@@ -5,6 +5,7 @@ import type { Config, Problem, ServerConfig } from './config.ts';
 import { type FileReading, readConfigFile, readConfigText, sourceFile } from './read/read-file.ts';
 import { defaultSettings } from './schema/default-settings.ts';
 import { defaultSystemFolder, findManaged, isManaged, managedSources } from './sources/find-managed.ts';
+import { findPolicies, watchedFolders } from './sources/find-policies.ts';
 import { findProjectFolder } from './sources/project-folder.ts';
 import { explicitSource, findPlugins, type Source, standardSources } from './sources/sources.ts';
 import type { LoadOptions, ReadSource, SourcesFound } from './sources-found.ts';
@@ -15,8 +16,11 @@ const OPTION = 'the `config` option';
 /** Reads all sources that apply in a folder and merges them. Errors are listed in `problems`, not thrown. */
 export async function loadConfig(options: LoadOptions): Promise<Config> {
   const found = await find(options);
-  const { managed, sources, plugins } = found;
-  const isConfigured = sources.some(({ reading }) => reading.state === 'found') || plugins.length > 0;
+  const { managed, sources, plugins, policies } = found;
+  const isConfigured =
+    sources.some(({ reading }) => reading.state === 'found') ||
+    plugins.length > 0 ||
+    policies.some(({ files }) => files.length > 0);
   if (!isConfigured && !isManaged(managed)) return defaultConfig(found, options.programmatic ?? []);
   // Imported only if a source exists: without one, commands start faster.
   const { assembleConfig } = await import('./assemble.ts');
@@ -27,18 +31,24 @@ async function find(options: LoadOptions): Promise<SourcesFound> {
   const { cwd, env, file, config, systemFolder = defaultSystemFolder() } = options;
   const home = resolve(cwd, options.home);
   const projectFolder = await findProjectFolder(options);
-  const [managed, sources, plugins] = await Promise.all([
+  const isStandard = file === undefined && config === undefined;
+  const [managed, sources, plugins, policies] = await Promise.all([
     findManaged(systemFolder, env.HEDDLE_MANAGED_DIR),
     config !== undefined
       ? readObject(config, projectFolder)
       : file === undefined
         ? readStandard(options, projectFolder)
         : readAll([explicitSource(cwd, file)]),
-    file === undefined && config === undefined ? findPlugins(projectFolder, home) : [],
+    isStandard ? findPlugins(projectFolder, home) : [],
+    isStandard ? findPolicies(projectFolder, home) : [],
   ]);
   const files = sources.map(({ source: { file: path, scope }, reading }) => sourceFile(path, scope, reading));
   const problems = sources.flatMap(({ source, reading }) => problemsOf(source, reading));
-  return { projectFolder, home, managed, sources, plugins, files: [...managedSources(managed), ...files], problems };
+  return {
+    ...{ projectFolder, home, managed, sources, plugins, problems },
+    policies: [managed.policies, ...policies],
+    files: [...managedSources(managed), ...files],
+  };
 }
 
 async function readStandard(options: LoadOptions, folder: string): Promise<readonly ReadSource[]> {
@@ -86,12 +96,15 @@ function isPlainObject(value: unknown): boolean {
 
 async function readAll(sources: readonly Source[]): Promise<readonly ReadSource[]> {
   return Promise.all(
-    sources.map(async (source) => ({ source, reading: await readConfigFile(source.file, source.serversAt) })),
+    sources.map(async (source) => ({
+      source,
+      reading: await readConfigFile(source.file, { wanted: source.serversAt }),
+    })),
   );
 }
 
 function defaultConfig(
-  { projectFolder, files, problems }: SourcesFound,
+  { projectFolder, files, problems, policies }: SourcesFound,
   programmatic: readonly ServerConfig[],
 ): Config {
   const settings = defaultSettings(projectFolder);
@@ -105,6 +118,7 @@ function defaultConfig(
     settings,
     origins: new Map(),
     problems,
+    watched: watchedFolders(policies),
     refreshed,
     untrusted: [],
   };

@@ -25,7 +25,7 @@ export function mergeSettings(layers: readonly Layer[], projectFolder: string): 
   );
   for (const path of settingPaths) {
     const key = path.join('.');
-    const [winner, ...others] = written.get(key) ?? [];
+    const [winner, ...others] = (written.get(key) ?? []).toSorted(forcedFirst);
     if (winner === undefined) continue;
     origins.set(key, { scope: winner.scope, at: winner.at, shadowed: others.map(({ scope, at }) => ({ scope, at })) });
     put(chosen, path, combine(path, [winner, ...others]));
@@ -37,6 +37,10 @@ export function mergeSettings(layers: readonly Layer[], projectFolder: string): 
   return { inForce, origins };
 }
 
+/** Sorts values that replace invalid rules before all others. */
+const forcedFirst = (a: { isForced?: true }, b: { isForced?: true }): number =>
+  Number(b.isForced ?? false) - Number(a.isForced ?? false);
+
 type LayerValues = readonly [{ readonly value: Json }, ...{ readonly value: Json }[]];
 
 /** The lists whose items of all layers count, those of the strongest layer first. */
@@ -44,7 +48,6 @@ const UNITED: ReadonlySet<string> = new Set([
   'permissions.allow',
   'permissions.ask',
   'permissions.deny',
-  'policies',
   'approvals.sensitiveWords',
   'approvals.rules',
   'approvals.standing',

@@ -1,6 +1,6 @@
 import type { Json } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
-import type { Config, Problem, ServerConfig, SourceFile } from './config.ts';
+import type { Config, LoadedPolicy, Problem, ServerConfig, SourceFile, ValueOrigin } from './config.ts';
 import { type ManagedRules, mergeServers } from './merge-servers.ts';
 import type { MergeSettings } from './merge-settings.ts';
 import type { Layer } from './read/layer.ts';
@@ -21,6 +21,8 @@ export interface Sources {
   readonly trust?: Trust;
   readonly mergeSettings: MergeSettings;
   readonly refreshed: Config['refreshed'];
+  readonly policies?: Pick<Config, 'policies' | 'conditions' | 'onlyManagedAllow'>;
+  readonly watched?: Config['watched'];
 }
 
 const UNMANAGED: ManagedRules = { judges: [] };
@@ -39,7 +41,9 @@ export function mergeConfig(sources: Sources): Config {
   } = sources;
   const { trust = openTrust(() => true) } = sources;
   const servers = mergeServers({ layers, programmatic, managed });
-  const bound = managed.exclusive === undefined ? { layers, problems: [] } : withoutLoosening(layers);
+  const { policies = [], conditions, onlyManagedAllow = false } = sources.policies ?? {};
+  const isExclusive = managed.exclusive !== undefined;
+  const bound = isExclusive || onlyManagedAllow ? withoutLoosening(layers, isExclusive) : { layers, problems: [] };
   const settings = mergeSettings(bound.layers, projectFolder);
   let origins: Config['origins'] | undefined;
   return {
@@ -48,10 +52,14 @@ export function mergeConfig(sources: Sources): Config {
     servers: trustedServers(servers.byName, trust),
     untrusted: trust.untrusted,
     dropped: servers.dropped,
-    settings: settings.inForce,
+    settings: policies.length === 0 ? settings.inForce : { ...settings.inForce, policies: policies.map(asWritten) },
+    policies,
+    ...(conditions && { conditions }),
+    onlyManagedAllow,
+    ...(sources.watched && { watched: sources.watched }),
     // Computed on first use: hundreds of servers have thousands of origins, and few commands read them.
     get origins() {
-      origins ??= new Map([...settings.origins, ...servers.origins()]);
+      origins ??= new Map([...settings.origins, ...policyOrigin(policies), ...servers.origins()]);
       return origins;
     },
     problems: [
@@ -65,6 +73,17 @@ export function mergeConfig(sources: Sources): Config {
   };
 }
 
+const asWritten = ({ scope: _, at: __, condition: ___, ...rule }: LoadedPolicy) => rule;
+
+/** Returns the origin of `policies`: the place of the first rule, and of the first of each other file. */
+function policyOrigin(policies: readonly LoadedPolicy[]): readonly (readonly [string, ValueOrigin])[] {
+  const byFile = Map.groupBy(policies, ({ at }) => at.file);
+  const [first, ...shadowed] = [...byFile.values()].flatMap(([rule]) =>
+    rule ? [{ scope: rule.scope, at: rule.at }] : [],
+  );
+  return first ? [['policies', { ...first, shadowed }]] : [];
+}
+
 /** Returns a filter that drops repeated problems: one file may be read for two reasons. */
 function isFirst(): (problem: Problem) => boolean {
   const seen = new Set<string>();
@@ -76,8 +95,11 @@ function isFirst(): (problem: Problem) => boolean {
   };
 }
 
-// On a machine with `exclusive` managed servers, only the organisation may lower the number of approvals.
-function withoutLoosening(layers: readonly Layer[]): { layers: readonly Layer[]; problems: readonly Problem[] } {
+// On a machine with managed policies or `exclusive` managed servers, only the organisation may lower the number of approvals.
+function withoutLoosening(
+  layers: readonly Layer[],
+  isExclusive: boolean,
+): { layers: readonly Layer[]; problems: readonly Problem[] } {
   const problems: Problem[] = [];
   const bound = layers.map((layer) => {
     if (layer.scope === 'enterprise') return layer;
@@ -85,7 +107,7 @@ function withoutLoosening(layers: readonly Layer[]): { layers: readonly Layer[];
       layer.settings.filter((setting) => loosens(setting) === wanted),
     );
     problems.push(...loose.map(ignored));
-    return { ...layer, settings: strict, connectors: [] };
+    return { ...layer, settings: strict, ...(isExclusive && { connectors: [] }) };
   });
   return { layers: bound, problems };
 }

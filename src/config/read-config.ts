@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import type { JsonObject } from '../core/call.ts';
 import { homeFolder } from '../files/home-folder.ts';
-import type { Config, ServerConfig } from './config.ts';
+import type { Config, LoadedPolicy, ServerConfig } from './config.ts';
 import { loadConfig } from './load.ts';
 
 export interface ReadConfigOptions {
@@ -17,6 +17,8 @@ export interface ReadConfigOptions {
   readonly programmatic?: readonly ServerConfig[];
   /** Aborts fetches from connectors, those in the background too. */
   readonly signal?: AbortSignal;
+  /** By file: the rules of its last valid version. They stay in force while the file is invalid. */
+  readonly lastPolicies?: Map<string, readonly LoadedPolicy[]>;
 }
 
 /** Reads the configuration of a process: its files, its environment, its secrets and the trust book of its user. */
@@ -29,6 +31,7 @@ export function readConfig(options: ReadConfigOptions = {}): Promise<Config> {
     trustProject,
     programmatic = [],
     signal,
+    lastPolicies,
   } = options;
   const home = homeFolder(env);
   return loadConfig({
@@ -42,5 +45,6 @@ export function readConfig(options: ReadConfigOptions = {}): Promise<Config> {
     ...(configFile !== undefined && { file: configFile }),
     ...(config !== undefined && { config }),
     ...(signal && { signal }),
+    ...(lastPolicies && { lastPolicies }),
   });
 }

@@ -1,9 +1,10 @@
 import type { JsonObject } from '../core/call.ts';
 import type { HeddleError } from '../core/errors.ts';
 import type { Clock } from '../core/time.ts';
-import type { Config, Problem, ServerConfig } from './config.ts';
+import type { Config, LoadedPolicy, Problem, ServerConfig } from './config.ts';
 import type { FileReading } from './read/read-file.ts';
 import type { ManagedFiles } from './sources/find-managed.ts';
+import type { PolicyFolder } from './sources/find-policies.ts';
 import type { PluginPath, Source } from './sources/sources.ts';
 import type { TrustBook } from './sources/trust-book.ts';
 
@@ -26,6 +27,8 @@ export interface LoadOptions {
   /** Opens the user's trust decisions; without it everything is trusted. */
   readonly trust?: () => Promise<TrustBook>;
   readonly clock?: Clock;
+  /** By file: the rules of its last valid version. They stay in force while the file is invalid. */
+  readonly lastPolicies?: Map<string, readonly LoadedPolicy[]>;
   /** Timeout of one fetch from a connector. */
   readonly fetchTimeoutMs?: number;
   /** Aborts fetches, those in the background too. */
@@ -46,6 +49,8 @@ export interface SourcesFound {
   /** The sources, highest precedence first. */
   readonly sources: readonly ReadSource[];
   readonly plugins: readonly PluginPath[];
+  /** The policy folders of the organisation, the project and the user. */
+  readonly policies: readonly PolicyFolder[];
   readonly files: Config['files'];
   /** Problems of files that cannot be read. */
   readonly problems: readonly Problem[];

@@ -6,6 +6,7 @@ import { configSchema, type Settings, settingPaths } from '../schema/schema.ts';
 import { describeIssues, valueAt } from './describe-issue.ts';
 import { expandObject, SETTING_FIELDS } from './expand.ts';
 import { fieldLocations } from './field-locations.ts';
+import { type LayerPolicy, policiesIn } from './layer-policies.ts';
 import { isOwnEntry } from './own-entry.ts';
 import { type EntryContext, type EntryReading, readEntry } from './read-entry.ts';
 import { keysAt } from './schema-keys.ts';
@@ -27,6 +28,8 @@ export interface LayerSetting {
   readonly path: readonly string[];
   readonly value: Json;
   readonly at: SourceLocation;
+  /** True for a value that replaces an invalid rule: no other layer overrides it. */
+  readonly isForced?: true;
 }
 
 /** A connector of one file. */
@@ -49,6 +52,7 @@ export interface Layer {
   readonly connectors: readonly LayerConnector[];
   readonly servers: readonly LayerServer[];
   readonly settings: readonly LayerSetting[];
+  readonly policies?: readonly LayerPolicy[];
   readonly problems: readonly Problem[];
 }
 
@@ -110,7 +114,7 @@ function readServer(at: JsonPath, findings: readonly DocumentFinding[], context:
   };
 }
 
-type SettingsReading = Pick<Layer, 'settings' | 'connectors' | 'problems'>;
+type SettingsReading = Pick<Layer, 'settings' | 'policies' | 'connectors' | 'problems'>;
 
 function readSettings(findings: readonly DocumentFinding[], context: EntryContext): SettingsReading {
   const { document, variables, folder } = context;
@@ -126,11 +130,13 @@ function readSettings(findings: readonly DocumentFinding[], context: EntryContex
 
   const sound = settingPaths.flatMap((path): LayerSetting[] => {
     const found = valueAt(value, path);
-    if (found === undefined || wrong.some((bad) => overlaps(bad.path, path))) return [];
+    // Rules are read one by one: an invalid one must not put the others out of force.
+    if (found === undefined || path[0] === 'policies' || wrong.some((bad) => overlaps(bad.path, path))) return [];
     return [{ path, value: found, at: document.locate(path, 'name') }];
   });
   return {
     settings: wrong.reduce(withFallback, sound),
+    ...(value.policies !== undefined && { policies: policiesIn(document, value.policies, wrong) }),
     connectors: connectorsIn(value, wrong, document),
     problems: [...warnings, ...wrong.map(describeFallback)],
   };
@@ -178,6 +184,7 @@ const NO_APPROVALS = {
 const FALLBACKS: readonly Fallback[] = [
   { when: ['mode'], ...STRICT },
   { when: ['permissions'], ...STRICT },
+  { when: ['policies'], ...STRICT },
   { when: ['approvals', 'sensitiveWords'], ...STRICT },
   { when: ['approvals', 'rules'], ...NO_APPROVALS },
   { when: ['hooks'], ...STRICT },
@@ -191,7 +198,7 @@ function withFallback(
   const fallback = FALLBACKS.find(({ when }) => overlaps(bad, when));
   if (fallback === undefined || at === undefined) return settings;
   const { path, value } = fallback;
-  return [...settings.filter((setting) => !overlaps(setting.path, path)), { path, value, at }];
+  return [...settings.filter((setting) => !overlaps(setting.path, path)), { path, value, at, isForced: true }];
 }
 
 function describeFallback({ path, problem }: DocumentFinding): Problem {

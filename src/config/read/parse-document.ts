@@ -28,7 +28,13 @@ export function parseDocument(file: string, text: string): Document | Problem {
   const strict = strictObject(text);
   if (strict !== undefined) {
     const offsetIn = fastJsonOffsets(text);
-    return { file, root: strict, findings: [], locate: (path, part = 'value') => locationAt(offsetIn(path, part)) };
+    return {
+      file,
+      text,
+      root: strict,
+      findings: [],
+      locate: (path, part = 'value') => locationAt(offsetIn(path, part)),
+    };
   }
   const tooDeep = offsetTooDeep(text);
   if (tooDeep !== undefined) {
@@ -51,6 +57,7 @@ export function parseDocument(file: string, text: string): Document | Problem {
   const { members, findings, root } = readTree(tree, locationAt);
   return {
     file,
+    text,
     root,
     findings,
     locate: (path, part = 'value') => locationAt(offsetOf({ tree, members, path, part })),

@@ -24,16 +24,25 @@ export const MISSING = 'missing';
 /** Returns a version text that changes with every write to a file. */
 export const fileVersion = ({ ino, size, mtimeMs, ctimeMs }: Stats): string => `${ino} ${size} ${mtimeMs} ${ctimeMs}`;
 
+/** Parses the text of a file. */
+type ParseText = (file: string, text: string) => Document | Problem;
+
+export interface ReadFileOptions {
+  /** A file without content at this path counts as absent. */
+  readonly wanted?: JsonPath | undefined;
+  /** The parser; that of JSON, if absent. */
+  readonly parse?: ParseText;
+}
+
 /**
- * Reads one configuration file. Errors are part of the result, not thrown. With `wanted`, a file without content at
- * that path counts as absent.
+ * Reads one configuration file. Errors are part of the result, not thrown.
  */
-export async function readConfigFile(file: string, wanted?: JsonPath): Promise<FileReading> {
+export async function readConfigFile(file: string, options: ReadFileOptions = {}): Promise<FileReading> {
   let version: string | undefined;
   try {
     const found = await stat(file);
     version = fileVersion(found);
-    return { ...(await readFound(file, found, wanted)), version };
+    return { ...(await readFound(file, found, options)), version };
   } catch (error) {
     const code = codeOf(error);
     if (code === 'ENOENT') return { state: 'absent', version: MISSING };
@@ -41,18 +50,18 @@ export async function readConfigFile(file: string, wanted?: JsonPath): Promise<F
   }
 }
 
-async function readFound(file: string, found: Stats, wanted: JsonPath | undefined): Promise<FileReading> {
+async function readFound(file: string, found: Stats, { wanted, parse }: ReadFileOptions): Promise<FileReading> {
   // Reading a pipe or a device could wait forever.
   if (!found.isFile()) return broken(file, `is ${found.isDirectory() ? 'a folder' : 'not a regular file'}`);
   if (found.size > MAX_BYTES) return broken(file, `has ${found.size} bytes; the most Heddle reads is ${MAX_BYTES}`);
   const text = decode(await readFile(file));
   if (text === undefined) return broken(file, 'is not UTF-8 text');
-  return wanted !== undefined && isEmptyAt(text, wanted) ? { state: 'absent' } : readConfigText(file, text);
+  return wanted !== undefined && isEmptyAt(text, wanted) ? { state: 'absent' } : readConfigText(file, text, parse);
 }
 
 /** Parses the text of a configuration file; `file` is the name in its problems. */
-export function readConfigText(file: string, text: string): FileReading {
-  const document = parseDocument(file, text);
+export function readConfigText(file: string, text: string, parse: ParseText = parseDocument): FileReading {
+  const document = parse(file, text);
   return 'root' in document ? { state: 'found', document } : { state: 'broken', problem: document };
 }
 

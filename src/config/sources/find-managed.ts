@@ -1,12 +1,15 @@
 import { join } from 'node:path';
 import type { SourceFile } from '../config.ts';
+
 import { type FileReading, readConfigFile, sourceFile } from '../read/read-file.ts';
+import { listPolicies, type PolicyFolder } from './find-policies.ts';
 
 /** The files of an organisation on this machine. */
 export interface ManagedFiles {
   readonly folder: string;
   readonly servers: FileReading;
   readonly settings: FileReading;
+  readonly policies: PolicyFolder;
 }
 
 /** Returns the system folder of managed files, in which only an administrator can write. */
@@ -22,13 +25,17 @@ export async function findManaged(systemFolder: string, namedFolder: string | un
 
 async function readFolder(folder: string): Promise<ManagedFiles> {
   const read = (name: string) => readConfigFile(join(folder, name));
-  const [servers, settings] = await Promise.all([read('managed-mcp.json'), read('managed-settings.json')]);
-  return { folder, servers, settings };
+  const [servers, settings, policies] = await Promise.all([
+    read('managed-mcp.json'),
+    read('managed-settings.json'),
+    listPolicies(join(folder, 'policies'), 'enterprise'),
+  ]);
+  return { folder, servers, settings, policies };
 }
 
 /** Tells whether a managed file exists, valid or not. */
-export function isManaged({ servers, settings }: ManagedFiles): boolean {
-  return servers.state !== 'absent' || settings.state !== 'absent';
+export function isManaged({ servers, settings, policies }: ManagedFiles): boolean {
+  return servers.state !== 'absent' || settings.state !== 'absent' || policies.files.length > 0;
 }
 
 export function managedSources({ folder, servers, settings }: ManagedFiles): readonly SourceFile[] {

@@ -3,6 +3,7 @@ import type { Json, JsonObject } from '../../core/call.ts';
 import { quoteCommand } from '../../core/text/visible-text.ts';
 import type { Config, Problem, ServerConfig, SourceLocation, Untrusted } from '../config.ts';
 import type { Layer, LayerSetting } from '../read/layer.ts';
+import type { LayerPolicy } from '../read/layer-policies.ts';
 import { redact } from '../read/redact.ts';
 import { trustHash } from './trust-book.ts';
 
@@ -31,20 +32,30 @@ const HARMLESS: Readonly<Record<string, (value: Json) => boolean>> = {
   'permissions.deny': () => true,
   'permissions.ask': () => true,
   'approvals.sensitiveWords': () => true,
+  'approvals.unattended': (value) => value === true,
   mode: (value) => value === 'strict',
   'builtins.filesystem.enabled': (value) => value === false,
 };
 
 const isHarmless = ({ path, value }: LayerSetting) => HARMLESS[path.join('.')]?.(value) === true;
 
+const allows = ({ rule }: LayerPolicy) => rule.effect === 'allow' && !rule.shadow;
+
 /** Removes from an untrusted layer all settings that do not make Heddle stricter. */
 export function withoutUntrusted(layer: Layer, trust: Trust, projectFolder: string): Layer {
-  const { settings, needsTrust } = layer;
-  const [first] = settings.filter((setting) => !isHarmless(setting));
+  const { settings, policies, needsTrust } = layer;
+  const [first] = [...settings.filter((setting) => !isHarmless(setting)), ...(policies?.filter(allows) ?? [])];
   if (!needsTrust || !first) return layer;
   // Values of `${secret:…}` are expanded here: they must not be shown.
-  const lines = settings.map(({ path, value }) => `${path.join('.')}: ${JSON.stringify(redact(value))}`);
-  const hash = trustHash(Object.fromEntries(settings.map(({ path, value }) => [path.join('.'), value])));
+  const rules = policies?.map(({ rule }) => rule) ?? [];
+  const lines = [
+    ...settings.map(({ path, value }) => `${path.join('.')}: ${JSON.stringify(redact(value))}`),
+    ...rules.map((rule) => `policies: ${JSON.stringify(rule)}`),
+  ];
+  const values = settings.map(({ path, value }) => [path.join('.'), value] as const);
+  const hash = trustHash(
+    Object.fromEntries([...values, ...(policies ? [['policies', rules as unknown as Json]] : [])]),
+  );
   const file = relative(projectFolder, first.at.file);
   const would = `put its settings in force${hookRuns(settings)}`;
   const thing = { thing: `settings ${file}`, would, also: lines, hash, at: first.at };
@@ -52,6 +63,7 @@ export function withoutUntrusted(layer: Layer, trust: Trust, projectFolder: stri
   return {
     ...layer,
     settings: settings.filter(isHarmless),
+    ...(policies && { policies: policies.filter((policy) => !allows(policy)) }),
     problems: [...layer.problems, settingsProblem(file, thing)],
   };
 }

@@ -1,0 +1,176 @@
+import type { Condition } from '../../cel/condition.ts';
+import type { Config, LoadedPolicy, Problem, SourceLocation } from '../config.ts';
+import type { Layer } from '../read/layer.ts';
+import type { LayerPolicy } from '../read/layer-policies.ts';
+import type { Settings } from '../schema/schema.ts';
+import { STRICT_NOTICE } from './policy-files.ts';
+
+export const MAX_POLICIES = 10_000;
+
+/** The rules in force, and the layer that sets mode strict if a rule is invalid. */
+export interface CompiledPolicies extends Pick<Config, 'policies' | 'conditions' | 'onlyManagedAllow'> {
+  readonly problems: readonly Problem[];
+  readonly strict: readonly Layer[];
+}
+
+type Remembered = Map<string, readonly LoadedPolicy[]>;
+type Compile = (
+  source: string,
+) => Condition | { readonly message: string; readonly fix: string; readonly offset: number };
+
+export interface CompileOptions {
+  /** By file: the rules of its last valid version. */
+  readonly remembered: Remembered | undefined;
+  /** True if only the organisation may have servers: then only its rules may allow. */
+  readonly isExclusive: boolean;
+}
+
+/** A rule with the layer that it comes from. */
+interface ScopedPolicy extends LayerPolicy {
+  readonly scope: Layer['scope'];
+}
+
+/**
+ * Compiles the conditions of all layers and removes the rules that must not count. An invalid rule sets mode strict; the
+ * last valid rules of its file, if remembered, stay in force.
+ */
+export async function compilePolicies(
+  layers: readonly Layer[],
+  { remembered, isExclusive }: CompileOptions,
+): Promise<CompiledPolicies> {
+  const all = layers.flatMap(({ scope, policies = [] }) => policies.map((one): ScopedPolicy => ({ ...one, scope })));
+  const approvalRules = layers.flatMap(approvalRulesOf);
+  if (all.length === 0 && approvalRules.length === 0 && !remembered?.size) return { problems: [], strict: [] };
+  const hasConditions = [...all, ...approvalRules].some(({ rule }) => rule.when !== undefined);
+  const compile = hasConditions ? (await import('../../cel/compile-expression.ts')).compileExpression : undefined;
+  const onlyManagedAllow = isExclusive || all.some(({ scope }) => scope === 'enterprise');
+  const isIgnored = ({ rule, scope }: ScopedPolicy) =>
+    onlyManagedAllow && scope !== 'enterprise' && rule.effect === 'allow' && !rule.shadow;
+  const counted = all.filter((one) => !isIgnored(one));
+
+  const compiled = counted.map((one) => compileRule(one, compile));
+  const errors = [
+    ...compiled.flatMap((one) => ('message' in one ? one : [])),
+    ...duplicates(counted),
+    ...surplus(counted),
+  ];
+  const valid = compiled.flatMap((one) => ('message' in one ? [] : one)).slice(0, MAX_POLICIES);
+  const { conditions, problems } = compileApprovalRules(approvalRules, compile);
+  const strict = strictLayers(errors);
+  const broken = new Set([...layers, ...strict].flatMap(brokenFile));
+  return {
+    policies: [...valid, ...lastValid(valid, broken, remembered)],
+    conditions,
+    onlyManagedAllow,
+    problems: [...errors, ...problems, ...all.filter(isIgnored).map(ignoredAllow)],
+    strict,
+  };
+}
+
+function compileRule(
+  { rule, at, scope, inCondition }: ScopedPolicy,
+  compile: Compile | undefined,
+): LoadedPolicy | Problem {
+  if (rule.when === undefined || !compile) return { ...rule, scope, at };
+  const condition = compile(rule.when);
+  if (!('evaluate' in condition)) {
+    const message = `\`when\` of the policy ${rule.name} is not valid: ${condition.message}.`;
+    return invalid(message, condition.fix, inCondition(condition.offset));
+  }
+  if (condition.unguardedAt === undefined || rule.tools !== undefined) return { ...rule, scope, at, condition };
+  const message = `\`when\` of the policy ${rule.name} reads an argument, and the rule has no \`tools\`: it would deny every other tool.`;
+  const fix = 'Add `tools`, or test with `has(args.name)` first.';
+  return invalid(message, fix, inCondition(condition.unguardedAt));
+}
+
+const invalid = (message: string, fix: string, at: SourceLocation): Problem => ({
+  level: 'error',
+  code: 'CONFIG_INVALID',
+  message: `${message} ${STRICT_NOTICE}`,
+  fix,
+  at,
+});
+
+/** Finds names that are used twice. Both rules count: neither file can put the rule of the other out of force. */
+function duplicates(rules: readonly ScopedPolicy[]): readonly Problem[] {
+  const seen = new Map<string, SourceLocation>();
+  return rules.flatMap(({ rule: { name }, at }) => {
+    const earlier = seen.get(name);
+    if (earlier) {
+      const message = `The name ${name} of a policy is used twice, first at ${earlier.file}:${earlier.line}.`;
+      return [invalid(message, 'Rename one of the two.', at)];
+    }
+    seen.set(name, at);
+    return [];
+  });
+}
+
+function surplus(rules: readonly ScopedPolicy[]): readonly Problem[] {
+  const first = rules[MAX_POLICIES];
+  if (!first) return [];
+  const message = `There are ${rules.length} policies; those after the first ${MAX_POLICIES} do not count.`;
+  return [invalid(message, 'Combine rules by `tools` or `when`.', first.at)];
+}
+
+/** Returns a layer that sets mode strict for each file with an error. */
+function strictLayers(errors: readonly Problem[]): readonly Layer[] {
+  const byFile = new Map(errors.flatMap(({ at }) => (at ? [[at.file, at] as const] : [])));
+  const nothing = { scope: 'config', servers: [], connectors: [], problems: [] } as const;
+  return [...byFile.values()].map((at) => ({
+    ...nothing,
+    settings: [{ path: ['mode'], value: 'strict', at, isForced: true }],
+  }));
+}
+
+/** Returns the file whose invalid rule set mode strict in a layer. */
+const brokenFile = ({ settings }: Layer): readonly string[] =>
+  settings.flatMap(({ path, at, isForced }) => (isForced && path[0] === 'mode' ? [at.file] : []));
+
+/** Remembers the rules of valid files, and returns the remembered ones of invalid files that are missing now. */
+function lastValid(
+  valid: readonly LoadedPolicy[],
+  broken: ReadonlySet<string>,
+  remembered: Remembered | undefined,
+): readonly LoadedPolicy[] {
+  if (!remembered) return [];
+  const byFile = Map.groupBy(valid, ({ at }) => at.file);
+  const names = new Set(valid.map(({ name }) => name));
+  for (const file of remembered.keys()) if (!broken.has(file)) remembered.delete(file);
+  for (const [file, rules] of byFile) if (!broken.has(file)) remembered.set(file, rules);
+  return [...broken].flatMap((file) => remembered.get(file) ?? []).filter(({ name }) => !names.has(name));
+}
+
+/** An approval rule with the place of its list. */
+interface PlacedApprovalRule {
+  readonly rule: Settings['approvals']['rules'][number];
+  readonly at: SourceLocation;
+}
+
+function approvalRulesOf({ settings }: Layer): readonly PlacedApprovalRule[] {
+  const found = settings.filter(({ path }) => path.join('.') === 'approvals.rules');
+  return found.flatMap(({ value, at }) =>
+    (value as unknown as Settings['approvals']['rules']).map((rule) => ({ rule, at })),
+  );
+}
+
+/** Compiles the conditions of approval rules. Calls that meet an invalid one are refused. */
+function compileApprovalRules(rules: readonly PlacedApprovalRule[], compile: Compile | undefined) {
+  const conditions = new Map<string, Condition>();
+  const problems: Problem[] = [];
+  for (const { rule, at } of rules) {
+    const condition = rule.when === undefined ? undefined : compile?.(rule.when);
+    if (!condition || rule.when === undefined) continue;
+    if ('evaluate' in condition) conditions.set(rule.when, condition);
+    else {
+      const message = `\`when\` of the approval rule ${rule.name} is not valid: ${condition.message}. Calls that meet the rule are refused.`;
+      problems.push({ level: 'error', code: 'CONFIG_INVALID', message, fix: condition.fix, at });
+    }
+  }
+  return { conditions, problems };
+}
+
+function ignoredAllow({ rule, at }: ScopedPolicy): Problem {
+  const message = `The policy ${rule.name} has no effect: this machine has managed policies, and only those may allow calls.`;
+  const fix = 'Remove it, or ask the administrator of this machine.';
+  return { level: 'warn', code: 'CONFIG_INVALID', message, fix, at };
+}
