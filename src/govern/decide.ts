@@ -7,7 +7,12 @@ import type { Clock } from '../core/time.ts';
 import { kindOf } from './policy/condition-values.ts';
 import { matchesCallers } from './policy/match.ts';
 import { argumentCheck, decideByMode, type Mode, stricterMode } from './policy/mode-rules.ts';
-import { decideByPermissions, type NamedProfile, type PermissionRules, strictest } from './policy/permission-rules.ts';
+import {
+  decideByPermissions,
+  type NamedProfile,
+  type PermissionRules,
+  strictestOf,
+} from './policy/permission-rules.ts';
 import { type RuleMatches, type RuleSet, ruleSet } from './policy/rule-set.ts';
 import { mayHaveOf } from './profile.ts';
 import type { Sent } from './sensitive.ts';
@@ -133,7 +138,7 @@ function decideWithRules(policy: Policy, rules: RuleSet, profile: NamedProfile |
     if (known) return known;
     const { decisions, shadow } = rules.applyStatic({ caller, target, kind });
     const byPermissions = decideByPermissions(policy, profile, target);
-    const verdict = { byRules: strictest(byPermissions ? [byPermissions, ...decisions] : decisions), shadow };
+    const verdict = { byRules: strictestOf(byPermissions ? [byPermissions, ...decisions] : decisions), shadow };
     byTarget.set(target, verdict);
     return verdict;
   }
@@ -144,7 +149,7 @@ function decideWithRules(policy: Policy, rules: RuleSet, profile: NamedProfile |
     if (!sent) return withShadow(conclude(target, fixed.byRules), fixed.shadow);
     const { decisions, shadow } = rules.applyDynamic({ caller, target, kind, sent });
     const byRules =
-      decisions.length === 0 ? fixed.byRules : strictest([...decisions, ...(fixed.byRules ? [fixed.byRules] : [])]);
+      decisions.length === 0 ? fixed.byRules : strictestOf([...decisions, ...(fixed.byRules ? [fixed.byRules] : [])]);
     const decision = byArguments(conclude(target, byRules), target, sent);
     return withShadow(decision, shadow.length === 0 ? fixed.shadow : [...fixed.shadow, ...shadow]);
   };

@@ -5,7 +5,7 @@ import {
   type CompileContext,
   type Evaluation,
   fails,
-  follow,
+  followReference,
   freshEvaluated,
   inPlace,
   type Matches,
@@ -27,13 +27,13 @@ export const COMBINATORS: Readonly<Record<string, CompileKeyword>> = {
     const { anchor } = target;
     const fixed = compileAt(target.schema, target.resource);
     if (anchor === undefined || !target.resource.dynamicAnchors.has(anchor))
-      return (value, state) => follow(fixed, value, state);
+      return (value, state) => followReference(fixed, value, state);
     return (value, state) => {
       state.budget.take(state.scope.length);
       const outermost = state.scope.find(({ dynamicAnchors }) => dynamicAnchors.has(anchor));
       const schema = outermost?.dynamicAnchors.get(anchor);
       const matches = outermost && schema ? compileAt(schema, outermost) : fixed;
-      return follow(matches, value, state);
+      return followReference(matches, value, state);
     };
   },
   allOf(written, _, { compile }) {
@@ -90,7 +90,7 @@ export const COMBINATORS: Readonly<Record<string, CompileKeyword>> = {
 function reference(written: Json, { index, resource, compileAt }: CompileContext): Matches {
   const target = index.resolve(textOf('$ref', written), resource);
   const matches = compileAt(target.schema, target.resource);
-  return (value, state) => follow(matches, value, state);
+  return (value, state) => followReference(matches, value, state);
 }
 
 /** Notes the problem of the branch that comes nearest: types that are all wrong are named together. */

@@ -117,7 +117,7 @@ export function quietly(matches: Matches, value: Json, state: Evaluation): boole
 }
 
 /** Follows a reference. Throws an Error if it leads in a circle. */
-export function follow(matches: Matches, value: Json, state: Evaluation): boolean {
+export function followReference(matches: Matches, value: Json, state: Evaluation): boolean {
   if (++state.references > MAX_REFERENCES) throw new Error('a reference leads only back to itself');
   const fits = inPlace(matches, value, state);
   state.references--;

@@ -102,7 +102,7 @@ describe.each(READS)('$what that needs an approval', ({ method, params, count, f
     expect(counts()).toEqual([count]);
   });
 
-  verifies('P1', 'is an error with the approval when nobody decides in time', async () => {
+  verifies('P1', 'is an error with the approval when no approver decides in time', async () => {
     const { gateway, counts, pending } = await open({ keepOpenMs: 0 });
     const { json } = await gateway.post(...modernRequest(method, params, {}));
     const [approval] = await pending();

@@ -28,7 +28,7 @@ const PINNED: Readonly<Record<string, readonly string[]>> = {
   // The listener for the redirect of a sign-in.
   'src/cli/auth/loopback-listener.ts': ['node:http createServer'],
   // The driver of the store.
-  'src/store/postgres/open-postgres.ts': ['pg *'],
+  'src/store/postgres/open-pool.ts': ['pg *'],
 };
 
 /** Returns the socket modules that a source uses at run time, each with the imported names. */

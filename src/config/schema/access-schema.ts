@@ -166,7 +166,7 @@ const hook = z
 const hookList = z.array(hook).max(100).default([]);
 
 /** The schema of `hooks`. */
-export const hooks = z.strictObject({
+export const hookSettings = z.strictObject({
   beforeCall: hookList.describe('Run before each call. They may deny it, ask for an approval or change its arguments.'),
   afterCall: hookList.describe('Run after each call. They may withhold its result.'),
   beforeInputRequest: hookList.describe('Run before each input request of a server. They may deny it.'),

@@ -1,5 +1,14 @@
 import * as z from 'zod';
-import { apiKeys, approvals, budgets, gatewayAuth, hooks, permissions, policies, profiles } from './access-schema.ts';
+import {
+  apiKeys,
+  approvals,
+  budgets,
+  gatewayAuth,
+  hookSettings,
+  permissions,
+  policies,
+  profiles,
+} from './access-schema.ts';
 import { SETTING_DEFAULTS } from './defaults.ts';
 import {
   connectTimeout,
@@ -122,7 +131,7 @@ export const configSchema = z.strictObject({
     .prefault({})
     .describe('Limits on calls.'),
   budgets: budgets.prefault({}).describe('Cost that callers may cause.'),
-  hooks: hooks
+  hooks: hookSettings
     .prefault({})
     .describe('Programs and webhooks that run before and after calls, input requests and approvals.'),
   audit: z

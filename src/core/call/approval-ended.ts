@@ -19,7 +19,7 @@ export function approvalEnded(approval: Approval): HeddleError | undefined {
   }
   if (status === 'timeout') {
     const since = new Date(requestedAt).toISOString();
-    const message = `Nobody decided about ${name} in time: the approval ${id} was requested at ${since}.`;
+    const message = `No approver decided about ${name} in time: the approval ${id} was requested at ${since}.`;
     return new HeddleError('APPROVAL_TIMED_OUT', message, { details });
   }
   if (status === 'expired') {

@@ -1,6 +1,6 @@
 import type { JsonObject, TaskContinuation } from '../../core/call.ts';
 
-/** What is known about the call of a continuation: its approval, and the arguments that hooks gave it. */
+/** The facts about the call of a continuation: its approval, and the arguments that hooks gave it. */
 type Proofs = Pick<TaskContinuation, 'approved' | 'hooked'>;
 
 /** Returns the claims of the call: `g` its approval with the digest of the arguments, `y` the digest that hooks gave. */

@@ -115,11 +115,11 @@ function poster({ box, audit, clock, env }: ApprovalWebhookOptions) {
   }
 
   async function statusOf(body: string, { url, secret }: WebhookTarget): Promise<number | string> {
-    const [{ guardedFetch }, { signatureOf }] = await Promise.all([
+    const [{ guardedFetch }, { webhookSignature }] = await Promise.all([
       import('../../egress/guarded-fetch.ts'),
       import('../../egress/webhook-signature.ts'),
     ]);
-    const headers = { 'content-type': 'application/json', 'heddle-signature': signatureOf(body, secret, clock()) };
+    const headers = { 'content-type': 'application/json', 'heddle-signature': webhookSignature(body, secret, clock()) };
     const limits = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_RESPONSE_BYTES };
     try {
       const request = { method: 'POST', body, headers, env, source: { written: url }, ...limits } as const;

@@ -10,7 +10,7 @@ import { runHook } from './run-hook.ts';
 type JudgedEvent = Exclude<HookEvent['event'], 'onApproval'>;
 
 /** The call that hooks judge, and the fields of the event for the next hook. */
-export interface Judged<Name extends JudgedEvent> {
+export interface JudgedCall<Name extends JudgedEvent> {
   readonly call: ResolvedCall;
   readonly event: () => EventFields<Extract<HookEvent, { readonly event: Name }>>;
 }
@@ -27,7 +27,7 @@ export interface Judgement {
 export async function* judge<Name extends JudgedEvent>(
   configured: Configured,
   name: Name,
-  { call, event }: Judged<Name>,
+  { call, event }: JudgedCall<Name>,
 ): AsyncGenerator<Judgement> {
   const { parts } = configured;
   for (const hook of hooksFor(configured, name, (tools) => matchesTools(tools, call.target))) {

@@ -66,13 +66,13 @@ async function post(
   body: string,
   { parts: { env, clock }, signal }: RunOptions,
 ): Promise<HookOutput> {
-  const [{ guardedFetch }, { signatureOf }] = await Promise.all([
+  const [{ guardedFetch }, { webhookSignature }] = await Promise.all([
     import('../../egress/guarded-fetch.ts'),
     import('../../egress/webhook-signature.ts'),
   ]);
   const headers = {
     'content-type': 'application/json',
-    ...(secret !== undefined && { 'heddle-signature': signatureOf(body, secret, clock()) }),
+    ...(secret !== undefined && { 'heddle-signature': webhookSignature(body, secret, clock()) }),
   };
   try {
     const limits = { timeoutMs, maxBytes: MAX_BYTES, signal };

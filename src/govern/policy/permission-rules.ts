@@ -27,7 +27,7 @@ export interface NamedProfile {
 const STRICTEST = ['deny', 'ask', 'allow'] as const;
 
 /** Returns the strictest of the decisions; undefined if there are none. */
-export const strictest = (decisions: readonly Decision[]): Decision | undefined =>
+export const strictestOf = (decisions: readonly Decision[]): Decision | undefined =>
   STRICTEST.map((effect) => decisions.find((decision) => decision.effect === effect)).find(Boolean);
 
 /** Decides by the rules of `permissions`, of the server entries and of a profile; undefined if none matches. */
@@ -38,7 +38,7 @@ export function decideByPermissions(
 ): Decision | undefined {
   if (profile && !isInProfile(profile.profile, target)) return outside(profile);
   const each = target.servers.map((server) =>
-    strictest([
+    strictestOf([
       ...globalRules(rules, target, server),
       ...serverRules(rules, target, server),
       ...(profile ? profileRules({ ...profile, groups: rules.groups }, target, server) : []),
@@ -77,7 +77,7 @@ const profileRules = (
 
 /** Combines the decisions of a pool's servers: one `deny` or `ask` is enough, `allow` needs all of them. */
 function agreed(each: readonly (Decision | undefined)[]): Decision | undefined {
-  const found = strictest(each.filter((decision) => decision !== undefined));
+  const found = strictestOf(each.filter((decision) => decision !== undefined));
   return found?.effect === 'allow' && each.includes(undefined) ? undefined : found;
 }
 

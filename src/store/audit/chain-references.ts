@@ -4,7 +4,7 @@ import type { AuditHead } from '../../core/records/audit-entry.ts';
 import type { SealedRow } from '../tables.ts';
 
 /** A statement of one record about another: its place and its hash. */
-export interface Reference {
+export interface ChainReference {
   readonly to: AuditHead;
   /** The record that has the statement; absent for a head that was kept elsewhere. */
   readonly from?: Pick<AuditHead, 'segment' | 'sequence'>;
@@ -37,7 +37,7 @@ export function readCheckpoint({ detail }: Pick<SealedRow, 'detail'>): Checkpoin
 }
 
 /** Returns the references of a record: those of a checkpoint, and the link of the first record of a segment. */
-export function referencesOf(row: SealedRow): readonly Reference[] {
+export function referencesOf(row: SealedRow): readonly ChainReference[] {
   const from = { segment: row.segment, sequence: row.sequence };
   const { previous, heads } = row.phase === 'checkpoint' ? readCheckpoint(row) : { previous: undefined, heads: [] };
   const link = row.link === null || row.sequence !== 1 ? undefined : parseHead(row.link);

@@ -1,5 +1,5 @@
 import type { AuditFault } from '../../core/records/audit-entry.ts';
-import type { Reference } from './chain-references.ts';
+import type { ChainReference } from './chain-references.ts';
 import type { SegmentStart, SegmentState } from './verify-segment.ts';
 
 /** The segments that a verification has found. */
@@ -11,7 +11,7 @@ export interface FoundSegments {
 }
 
 /** Returns one fault for each segment of which the end is missing, or the whole, by the references that were not met. */
-export function missingOf(unmet: readonly Reference[], found: FoundSegments): readonly AuditFault[] {
+export function missingOf(unmet: readonly ChainReference[], found: FoundSegments): readonly AuditFault[] {
   const faults = new Map<string, AuditFault>();
   for (const reference of unmet) {
     const fault = missing(reference, found);
@@ -22,7 +22,7 @@ export function missingOf(unmet: readonly Reference[], found: FoundSegments): re
   return [...faults.values()];
 }
 
-function missing({ to, from }: Reference, found: FoundSegments): AuditFault | undefined {
+function missing({ to, from }: ChainReference, found: FoundSegments): AuditFault | undefined {
   const { segment, sequence } = to;
   if (!from) return { kind: 'head', segment, sequence, message: 'The record of the kept head is not in the log.' };
   const state = found.segments.get(segment);
@@ -35,7 +35,7 @@ function missing({ to, from }: Reference, found: FoundSegments): AuditFault | un
 }
 
 function isBeforeStart(
-  { segment, sequence }: Reference['to'],
+  { segment, sequence }: ChainReference['to'],
   state: SegmentState | undefined,
   { starts, isPartial }: FoundSegments,
 ): boolean {
@@ -44,7 +44,7 @@ function isBeforeStart(
 }
 
 /** Returns the fault of a record whose hash differs from the one that a reference states. */
-export function rewritten({ to, from }: Reference): AuditFault {
+export function rewritten({ to, from }: ChainReference): AuditFault {
   const { segment, sequence } = to;
   if (!from) return { kind: 'head', segment, sequence, message: 'It has another hash than the kept head.' };
   const message = `It has another hash than record ${from.sequence} of ${from.segment} states: the chain was written anew.`;

@@ -1,6 +1,6 @@
 import type { AuditFault, AuditHead, AuditVerification } from '../../core/records/audit-entry.ts';
 import type { SealedRow } from '../tables.ts';
-import { type Reference, readCheckpoint, referencesOf } from './chain-references.ts';
+import { type ChainReference, readCheckpoint, referencesOf } from './chain-references.ts';
 import { missingOf, rewritten } from './missing-records.ts';
 import { beginSegment, continueSegment, type SegmentStart, type SegmentState } from './verify-segment.ts';
 
@@ -32,7 +32,7 @@ export async function verifyChains(source: ChainSource, head?: AuditHead): Promi
 /** The statements of records about other records, read before those are checked. */
 interface Anchors {
   /** By place: the references to it. */
-  readonly wanted: Map<string, Reference[]>;
+  readonly wanted: Map<string, ChainReference[]>;
   /** By segment: the last record that was pruned. */
   readonly starts: ReadonlyMap<string, SegmentStart & AuditHead>;
   readonly checkpoints: number;
@@ -40,7 +40,7 @@ interface Anchors {
 }
 
 async function readAnchors(source: ChainSource): Promise<Anchors> {
-  const wanted = new Map<string, Reference[]>();
+  const wanted = new Map<string, ChainReference[]>();
   const starts = new Map<string, AuditHead>();
   let checkpoints = 0;
   let from: AuditHead | undefined;
@@ -65,7 +65,7 @@ async function readAnchors(source: ChainSource): Promise<Anchors> {
   return { wanted, starts, checkpoints, ...(from && { from }) };
 }
 
-function addReference(wanted: Map<string, Reference[]>, reference: Reference): void {
+function addReference(wanted: Map<string, ChainReference[]>, reference: ChainReference): void {
   const key = keyOf(reference.to.segment, reference.to.sequence);
   const known = wanted.get(key);
   if (known) known.push(reference);
@@ -76,7 +76,7 @@ function checker({ wanted, starts, checkpoints, from }: Anchors, isPartial: bool
   const segments = new Map<string, SegmentState>();
   const faults: AuditFault[] = [];
   const faulty = new Set<string>(); // The places with a fault: the statements of those records do not count.
-  const wrong: Reference[] = [];
+  const wrong: ChainReference[] = [];
   let [records, faultCount] = [0, 0];
 
   function report(fault: AuditFault): void {
@@ -112,7 +112,7 @@ function checker({ wanted, starts, checkpoints, from }: Anchors, isPartial: bool
   }
 
   function end(): AuditVerification {
-    const counts = (reference: Reference) =>
+    const counts = (reference: ChainReference) =>
       !reference.from || !faulty.has(keyOf(reference.from.segment, reference.from.sequence));
     const known = new Set(faulty);
     for (const reference of wrong.filter(counts)) {

@@ -15,7 +15,7 @@ export interface SegmentState {
   readonly missing: Set<number>;
 }
 
-/** Where the verification of a segment starts, if not at its first record. */
+/** The start of the verification of a segment, if it is not its first record. */
 export interface SegmentStart {
   readonly sequence: number;
   /** The hash of the record before; absent if it is not known. */
