@@ -13,7 +13,6 @@ import type { Change } from '../core/records/server-status.ts';
 import type { Clock } from '../core/time.ts';
 import type { OpenApprovalFlow } from '../govern/approve.ts';
 import { type Decide, hidesServer } from '../govern/decide.ts';
-import { type CurrentHooks, currentHooks } from '../govern/hooks/hooks.ts';
 import type { BudgetOptions } from '../govern/limits/budget.ts';
 import { pipeline } from '../govern/pipeline.ts';
 import { openTaints } from '../govern/policy/taints.ts';
@@ -34,6 +33,7 @@ import { auditApi } from './audit/audit-api.ts';
 import { browse, LIST_WAIT_MS, nameWaitMs } from './browse.ts';
 import { changesFor } from './change-publishers.ts';
 import type { Environment, HeddleOptions } from './heddle-options.ts';
+import { hooksOf } from './hooks-of.ts';
 import { policyApi } from './policy/policy-api.ts';
 import { profileNames } from './profile-names.ts';
 import type { RegisteredServers } from './registered-servers.ts';
@@ -156,13 +156,6 @@ function stagesOf(parts: RunningParts, { view, decide, rates, approvals }: Stage
 
 const outputChecksOf = (active: () => ActiveConfig) => (server: string) =>
   active().configs.get(server)?.entry?.outputCheck ?? 'flag';
-
-/** Returns the hooks in force: those of the configuration, and the functions of the embedding program. */
-function hooksOf({ active, store, watchdog, env, wallClock, options }: RunningParts): CurrentHooks {
-  const cwd = () => active().config.projectFolder;
-  const parts = { audit: store.audit, watchdog, env, cwd, clock: wallClock };
-  return currentHooks(() => active().config.settings, options.hooks ?? {}, parts);
-}
 
 const taintsOf = ({ active, clock }: Pick<RunningParts, 'active' | 'clock'>) =>
   openTaints({ isTracked: () => active().looksAtTaint, trusted: () => active().policy.trusted ?? new Set(), clock });

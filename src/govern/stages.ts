@@ -6,7 +6,7 @@ import { approve, type OpenApprovalFlow } from './approve.ts';
 import { audit } from './audit.ts';
 import { deadline } from './deadline.ts';
 import type { Decide } from './decide.ts';
-import { type CurrentHooks, hooks } from './hooks/hooks.ts';
+import { type CurrentHooks, hookStage } from './hooks/hooks.ts';
 import { type BudgetOptions, budget } from './limits/budget.ts';
 import { type Permit, permit } from './permit.ts';
 import type { Taints } from './policy/taints.ts';
@@ -65,7 +65,7 @@ export function stages({
 }: StageOptions): Stages {
   return {
     outer: [trace(traces, subject, clock), audit(log, clock)],
-    resolved: [rateLimit(rates), budget(budgets), hooks(currentHooks), validateInput()],
+    resolved: [rateLimit(rates), budget(budgets), hookStage(currentHooks), validateInput()],
     permit: permit({ decide, log, clock, taints }),
     decided: [
       ...[approve(approvals), recordIntent(log, { clock, taints }), deadline()],

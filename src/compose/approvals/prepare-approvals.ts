@@ -6,24 +6,26 @@ import type { ApprovalFlow } from '../../govern/approvals/approval-flow.ts';
 import type { ApprovalWebhook } from '../../govern/approvals/webhook.ts';
 import type { Approvals } from '../../heddle.ts';
 import type { RunningParts } from '../create-heddle.ts';
+import { type ApprovalObserver, approvalObserver } from '../hooks-of.ts';
 import { prepareWebhook } from './webhook-part.ts';
 
 /** The approvals of a Heddle. Their code is loaded with the first call that needs one. */
 export interface PreparedApprovals {
   readonly flow: () => Promise<ApprovalFlow>;
   readonly api: Approvals;
-  /** Waits for the request to the webhook that is in flight, if there is one. */
+  /** Waits for the request to the webhook that is in flight and for hooks that run, if there are any. */
   close(): Promise<void>;
 }
 
-type ApprovalParts = Pick<RunningParts, 'active' | 'store' | 'changes' | 'wallClock' | 'env' | 'options'>;
+type ApprovalParts = Pick<RunningParts, 'active' | 'store' | 'changes' | 'wallClock' | 'watchdog' | 'env' | 'options'>;
 
 /** Prepares the approvals over open parts. */
 export function prepareApprovals(parts: ApprovalParts): PreparedApprovals {
   const webhook = prepareWebhook(parts);
+  const observer = approvalObserver(parts);
   let opened: Promise<ApprovalFlow> | undefined;
   const flow = () => {
-    opened ??= openFlow(parts, webhook);
+    opened ??= openFlow(parts, { webhook, observer });
     return opened;
   };
   let loaded: Promise<Omit<Approvals, 'findings'>> | undefined;
@@ -52,14 +54,14 @@ export function prepareApprovals(parts: ApprovalParts): PreparedApprovals {
     },
     async close() {
       void opened?.then((flow) => flow.close());
-      await webhook.close();
+      await Promise.all([webhook.close(), observer.close()]);
     },
   };
 }
 
 async function openFlow(
   { active, store, changes, wallClock }: ApprovalParts,
-  webhook: ApprovalWebhook,
+  { webhook, observer }: { readonly webhook: ApprovalWebhook; readonly observer: ApprovalObserver },
 ): Promise<ApprovalFlow> {
   const { approvalFlow } = await import('../../govern/approvals/approval-flow.ts');
   return approvalFlow({
@@ -78,8 +80,10 @@ async function openFlow(
       return at && `${at.file}:${at.line}`;
     },
     clock: wallClock,
-    onChange({ id, status, principal, version }) {
+    onChange(approval) {
+      const { id, status, principal, version } = approval;
       if (status === 'pending' && version === 1) webhook.send();
+      observer.observe(approval);
       changes.publish({ kind: 'approval', subject: id, detail: { status, requester: principal } });
     },
   });

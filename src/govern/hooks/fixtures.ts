@@ -9,7 +9,7 @@ import { text } from '../../core/fixtures.ts';
 import type { HookFunctions } from '../../core/records/hook.ts';
 import { openWatchdog } from '../../process/watchdog.ts';
 import type { AuditRecord, Later } from '../../store/audit-log.ts';
-import { currentHooks, hooks } from './hooks.ts';
+import { currentHooks, hookStage } from './hooks.ts';
 
 export type WrittenHooks = Partial<Settings['hooks']>;
 
@@ -28,7 +28,7 @@ export function withHooks(written: WrittenHooks, functions: HookFunctions = {}, 
   const append = (record: Later<AuditRecord>) => void records.push(typeof record === 'function' ? record() : record);
   const settings: Pick<Settings, 'hooks'> = { hooks: { ...SETTING_DEFAULTS.hooks, ...written } };
   const parts = { audit: { append }, watchdog, env, cwd: () => folder, clock: () => 1_700_000_000_500 };
-  const stage = hooks(currentHooks(() => settings, functions, parts));
+  const stage = hookStage(currentHooks(() => settings, functions, parts));
   const program = (name: string, script: string) => {
     writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`);
     chmodSync(join(folder, name), 0o755);

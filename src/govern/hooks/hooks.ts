@@ -29,7 +29,7 @@ const hasNone = (hooks: Settings['hooks'], functions: HookFunctions): boolean =>
  * Runs the hooks of each call: before it and after it, before each input request of a server and after each input
  * response. The code for that is loaded with the first call that has hooks.
  */
-export function hooks(current: CurrentHooks): Stage<ResolvedCall> {
+export function hookStage(current: CurrentHooks): Stage<ResolvedCall> {
   return function hooks(call, next) {
     const configured = current();
     if (configured === undefined && digestIn(call.continuation) === undefined) return next(call);

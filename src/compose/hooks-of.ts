@@ -1,0 +1,36 @@
+import { type CurrentHooks, currentHooks } from '../govern/hooks/hooks.ts';
+import type { StoredApproval } from '../store/approval-box.ts';
+import type { RunningParts } from './create-heddle.ts';
+
+type PartsOfHooks = Pick<RunningParts, 'active' | 'store' | 'watchdog' | 'env' | 'wallClock' | 'options'>;
+
+/** Returns the hooks in force: those of the configuration, and the functions of the embedding program. */
+export function hooksOf({ active, store, watchdog, env, wallClock, options }: PartsOfHooks): CurrentHooks {
+  const cwd = () => active().config.projectFolder;
+  const parts = { audit: store.audit, watchdog, env, cwd, clock: wallClock };
+  return currentHooks(() => active().config.settings, options.hooks ?? {}, parts);
+}
+
+/** Runs the hooks `onApproval` in the order of the changes. */
+export interface ApprovalObserver {
+  observe(approval: StoredApproval): void;
+  /** Waits for the hooks that still run. */
+  close(): Promise<void>;
+}
+
+/** Opens the observer of approvals. Its code is loaded with the first change, if there is such a hook. */
+export function approvalObserver(parts: PartsOfHooks): ApprovalObserver {
+  const current = hooksOf(parts);
+  let last = Promise.resolve();
+  return {
+    observe(approval) {
+      const configured = current();
+      if (!configured || (configured.hooks.onApproval.length === 0 && !configured.functions.onApproval)) return;
+      last = last.then(async () => {
+        const { observeApproval } = await import('../govern/hooks/observe-approval.ts');
+        await observeApproval(configured, approval);
+      });
+    },
+    close: () => last,
+  };
+}

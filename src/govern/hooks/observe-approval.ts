@@ -1,0 +1,62 @@
+import type { JsonObject, Target } from '../../core/call.ts';
+import { isObject } from '../../core/json.ts';
+import type { Approval, ApprovalSubject } from '../../core/records/approval.ts';
+import type { StoredApproval } from '../../store/approval-box.ts';
+import { matchesTools } from '../policy/match.ts';
+import { sanitised } from '../sanitise.ts';
+import { type Configured, type Hook, hooksFor } from './hook.ts';
+import { runHook } from './run-hook.ts';
+
+// A function has no timeout of its own, and closing waits for it.
+const LONGEST_MS = 60_000;
+
+/** Runs the hooks `onApproval` about a changed approval, one after the other. A failure is recorded, and changes nothing. */
+export async function observeApproval(configured: Configured, stored: StoredApproval): Promise<void> {
+  const approval = toObserved(stored);
+  const target = toTarget(stored.subject);
+  for (const hook of hooksFor(configured, 'onApproval', (tools) => matchesTools(tools, target))) {
+    const signal = AbortSignal.timeout(LONGEST_MS);
+    const { parts } = configured;
+    const output = await runHook(hook, { event: 'onApproval', approval }, { parts, signal }).catch(() => TOO_LATE);
+    if ('failure' in output) recordFailure(configured, { hook, approval: stored, reason: output.failure });
+  }
+}
+
+const TOO_LATE = { failure: `did not end within ${LONGEST_MS} ms` };
+
+/** Removes the fields that only the store needs, and sanitises the arguments: observers often print them. */
+function toObserved({ binding: _, principal: __, session: ___, version: ____, ...approval }: StoredApproval): Approval {
+  const { subject } = approval;
+  const { arguments: input, extraParams, changedByHooks, ...rest } = subject;
+  const clean = (value: JsonObject) => sanitised(value) as JsonObject;
+  return {
+    ...approval,
+    subject: {
+      ...rest,
+      arguments: isObject(input) ? sanitised(input) : input,
+      isSanitised: true,
+      ...(extraParams && { extraParams: clean(extraParams) }),
+      ...(changedByHooks && { changedByHooks: clean(changedByHooks) }),
+    },
+  };
+}
+
+/** Returns the names of an approval's subject as a target, to match `tools`. */
+const toTarget = ({ kind, name, servers }: ApprovalSubject) =>
+  ({ kind, publicName: name, name, servers }) as unknown as Target;
+
+function recordFailure(
+  { parts: { audit, clock } }: Configured,
+  { hook, approval, reason }: { readonly hook: Hook; readonly approval: StoredApproval; readonly reason: string },
+): void {
+  const { id, subject, requestedBy, via } = approval;
+  audit.append({
+    callId: id,
+    phase: 'hook',
+    at: clock(),
+    caller: requestedBy,
+    via,
+    name: subject.name,
+    detail: { event: 'onApproval', hook: hook.name, effect: 'failed', reason },
+  });
+}
