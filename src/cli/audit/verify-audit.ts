@@ -27,13 +27,12 @@ function printVerification({ records, segments, checkpoints, from, faults, fault
   for (const { kind, segment, sequence, message } of faults) print(`${kind}  ${segment} ${sequence}  ${message}`);
   if (faultCount > faults.length) notice(`${faultCount - faults.length} more faults are not shown.`);
   if (from) notice(`Older records were pruned: the verification starts at record ${from.sequence} of ${from.segment}.`);
-  const what = `${records} records in ${segments} segments with ${checkpoints} checkpoints`;
+  const what = `${counted(records, 'record')} in ${counted(segments, 'segment')} with ${counted(checkpoints, 'checkpoint')}`;
   if (faultCount === 0) print(`${what}: all intact.`);
-  else
-    notice(
-      `${what}: ${faultCount} ${faultCount === 1 ? 'fault' : 'faults'}. The log was changed: compare it with a backup.`,
-    );
+  else notice(`${what}: ${counted(faultCount, 'fault')}. The log was changed: compare it with a backup.`);
 }
+
+const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 function readHead(text: string | undefined): AuditHead | undefined {
   if (text === undefined) return undefined;
