@@ -97,12 +97,15 @@ export const CLIENTS: Readonly<Record<ClientTransportName, Readonly<Record<Era, 
   },
 };
 
+/** The front end of a caller. The console decides approvals, and makes no calls. */
+type FrontEnd = 'clients' | 'library' | 'commands' | 'approvals alone' | 'none yet';
+
 /** Every `via` of a caller, and the front end that makes such callers. A new one does not compile until listed. */
-export const FRONT_ENDS: Readonly<Record<Caller['via'], 'clients' | 'library' | 'commands' | 'none yet'>> = {
+export const FRONT_ENDS: Readonly<Record<Caller['via'], FrontEnd>> = {
   gateway: 'clients',
   library: 'library',
   cli: 'commands',
-  console: 'none yet',
+  console: 'approvals alone',
   workflow: 'none yet',
   code: 'none yet',
 };

@@ -115,7 +115,7 @@ export function resourceApi(heddle: Heddle, host: HostOptions): ResourceApi {
       const onUpdate = async (update: JsonObject) => handler(withPlainNumbers(update) as Update);
       const call = toLibraryCall({ kind: 'subscription', name, input: {} }, { signal });
       // Errors of the handler are the program's own: no request is open that could report them.
-      await heddle.dispatch({ ...call, onProgress: (update) => void onUpdate(update).catch(() => {}) });
+      await send(heddle, { ...call, onProgress: (update) => void onUpdate(update).catch(() => {}) }, host);
       return () => ended.abort();
     },
     async prompts(filter) {

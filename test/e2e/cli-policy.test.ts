@@ -39,6 +39,57 @@ function ruled(more: object = {}) {
   return counted;
 }
 
+async function withRules(more: object = {}, rules = RULES) {
+  const created = ruled(more);
+  const { mkdirSync } = await import('node:fs');
+  const folder = join(created.folder, '.heddle', 'policies');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'main.yaml'), rules);
+  return { ...created, file: join(folder, 'main.yaml') };
+}
+
+verifies('G3', '`policy check` prints the verdict of each rule and exits with 0, 5 or 6', async () => {
+  const { heddle, file } = await withRules();
+  const denied = await heddle(['policy', 'check', 'counter.allowed', 'target=production']);
+  expect(denied.code).toBe(5);
+  expect(denied.stdout).toContain('mcp__counter__allowed is denied by policies: no-production: Production is changed');
+  expect(denied.stdout).toMatch(new RegExp(`^policies: no-production +deny +yes .*${file}:2$`, 'm'));
+  expect(denied.stdout).toMatch(/^policies: large-amounts +ask +no /m);
+  expect(denied.stdout).toMatch(/^policies: watched +deny \(shadow\) +no /m);
+
+  const asked = await heddle(['policy', 'check', 'counter.allowed', 'amount:=100', '--json']);
+  expect(asked.code).toBe(6);
+  expect(JSON.parse(asked.stdout)).toMatchObject({
+    effect: 'ask',
+    rule: 'policies: large-amounts',
+    stages: [{ approvers: ['role:owner', 'role:approver'], need: 1 }],
+  });
+  expect(await heddle(['policy', 'check', 'counter.allowed', 'amount:=1'])).toMatchObject({ code: 0 });
+  expect((await heddle(['policy', 'check', 'counter.allowd'])).code).toBe(2);
+});
+
+verifies('G3', '`policy check --as` decides for another caller, and names a standing approval', async () => {
+  const { heddle } = await withRules(
+    {
+      gateway: { apiKeys: [{ name: 'ci', sha256: 'a'.repeat(64) }] },
+      approvals: { standing: [{ tool: 'mcp__counter__allowed', arguments: { amount: '1*' } }] },
+    },
+    RULES.replace('    shadow: true\n', ''),
+  );
+  const check = (...words: string[]) => heddle(['policy', 'check', 'counter.allowed', ...words]);
+  expect(await check('amount:=50')).toMatchObject({ code: 0 });
+  expect(await check('amount:=50', '--as', 'key:ci')).toMatchObject({ code: 5 });
+  const settled = await check('amount:=150');
+  expect(settled).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('The standing approval approvals.standing[0] settles it.'),
+  });
+  expect(await check('amount:=250')).toMatchObject({
+    code: 6,
+    stdout: expect.stringContaining('Stage 1: 1 of role:owner, role:approver.'),
+  });
+});
+
 verifies('G3', '`policy simulate` shows how a candidate would have decided on recorded calls', async () => {
   const { heddle, folder } = ruled();
   const call = (...words: string[]) => heddle(['call', 'counter.allowed', ...words]);

@@ -11,17 +11,15 @@ import { localCaller } from '../local-caller.ts';
 import { type Column, printColumns } from '../print/print-columns.ts';
 import { printJson } from '../print/print-json.ts';
 import { print } from '../print/print-line.ts';
-import { printFileProblems } from '../print/print-problems.ts';
-import { bindTyped, terminalCall } from '../terminal-call.ts';
-import { openOptions, withHeddle } from '../with-heddle.ts';
+import { bindTyped, runOptions, terminalCall } from '../terminal-call.ts';
+import { withHeddle } from '../with-heddle.ts';
 import { policySubject } from './show-permissions.ts';
 
 const EXITS = { allow: 0, deny: 5, ask: 6 } as const;
 
 /** Prints the decision on a call, the verdict of each rule and the approvers. The exit code is that of the decision. */
 export async function checkPolicy(input: Input, words: readonly string[]): Promise<number> {
-  const options = { ...openOptions(input), onProblems: printFileProblems };
-  const check = await withHeddle(options, (heddle) => checkTyped(heddle, input, words));
+  const check = await withHeddle(runOptions(input, localCaller()), (heddle) => checkTyped(heddle, input, words));
   if (input.flag('json')) printJson(check);
   else printCheck(check);
   if (check.effect === 'ask' && check.standing !== undefined) return EXITS.allow;

@@ -8,8 +8,8 @@ import { localCaller } from '../local-caller.ts';
 import { type Column, printColumns } from '../print/print-columns.ts';
 import { printJson } from '../print/print-json.ts';
 import { notice, print, transientNotice } from '../print/print-line.ts';
-import { printFileProblems } from '../print/print-problems.ts';
-import { openOptions, withHeddle } from '../with-heddle.ts';
+import { runOptions } from '../terminal-call.ts';
+import { withHeddle } from '../with-heddle.ts';
 
 const COUNTS: Readonly<Record<string, (simulation: Simulation) => number>> = {
   'newly-allowed': ({ newlyAllowed }) => newlyAllowed,
@@ -34,7 +34,7 @@ export async function simulatePolicy(input: Input, words: readonly string[]): Pr
   const kinds = input.texts('fail-on').map(requireKind);
   const since = Date.now() - readDuration('since', input.text('since') ?? '7d');
   // Rules are decided on the definitions that are known; no server is started.
-  const options = { ...openOptions(input), autoConnect: false, onProblems: printFileProblems };
+  const options = { ...runOptions(input, localCaller()), autoConnect: false };
   const isShown = process.stderr.isTTY && !input.flag('json');
   const simulation = await withHeddle(options, (heddle) =>
     heddle.policy.simulate(localCaller(), {

@@ -4,12 +4,12 @@ import { impossibleStage, readIdentities } from '../../govern/approvals/identiti
 import type { ApprovalPlan } from '../../govern/approvals/next-approval.ts';
 import { excludedBy, planOf } from '../../govern/approvals/plan.ts';
 import { configuredStanding, settlesCall } from '../../govern/approvals/standing.ts';
-import type { CheckOptions, DecidedCheck } from './check-call.ts';
+import type { DecidedCheck, PolicyCheckOptions } from './check-call.ts';
 
 type ApprovalCheck = Pick<PolicyCheck, 'stages' | 'standing' | 'refusal'>;
 
 /** Returns the approvers of a call that needs an approval, and the standing approval that would settle it. */
-export async function checkApproval(options: CheckOptions, decided: DecidedCheck): Promise<ApprovalCheck> {
+export async function checkApproval(options: PolicyCheckOptions, decided: DecidedCheck): Promise<ApprovalCheck> {
   if (decided.decision.effect !== 'ask') return {};
   const { approvals } = options.settings();
   const { caller, target, kind, sent } = decided;
@@ -26,7 +26,10 @@ export async function checkApproval(options: CheckOptions, decided: DecidedCheck
   }
 }
 
-async function standingFor(options: CheckOptions, { caller, target, sent }: DecidedCheck): Promise<string | undefined> {
+async function standingFor(
+  options: PolicyCheckOptions,
+  { caller, target, sent }: DecidedCheck,
+): Promise<string | undefined> {
   const { policy, config } = options.active();
   const candidate = { caller, target, input: sent.input, groups: policy.groups };
   const all = [...configuredStanding(config.settings.approvals.standing), ...(await options.standing.all())];
@@ -34,7 +37,7 @@ async function standingFor(options: CheckOptions, { caller, target, sent }: Deci
 }
 
 async function whyImpossible(
-  { keys, settings }: CheckOptions,
+  { keys, settings }: PolicyCheckOptions,
   plan: ApprovalPlan,
   { caller }: DecidedCheck,
 ): Promise<string | undefined> {

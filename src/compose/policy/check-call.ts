@@ -15,7 +15,7 @@ import type { PermissionOptions } from './entry-permissions.ts';
 import { type LocateRule, ruleLocations } from './rule-locations.ts';
 import { subjectCaller } from './subject-caller.ts';
 
-export interface CheckOptions extends PermissionOptions {
+export interface PolicyCheckOptions extends PermissionOptions {
   readonly keys: ApiKeyBook;
   readonly settings: () => Settings;
   readonly standing: Pick<StandingBook, 'all'>;
@@ -33,7 +33,7 @@ export interface DecidedCheck {
 }
 
 /** Decides on a call without making it, and returns the verdict of each rule. Sessions have no labels here. */
-export async function checkCall(options: CheckOptions, by: Caller, call: CheckedCall): Promise<PolicyCheck> {
+export async function checkCall(options: PolicyCheckOptions, by: Caller, call: CheckedCall): Promise<PolicyCheck> {
   const active = options.active();
   const decided = await decideOn(options, by, call);
   const { target, decision } = decided;
@@ -42,7 +42,7 @@ export async function checkCall(options: CheckOptions, by: Caller, call: Checked
   return { name: target.publicName, effect, rule, reason, verdicts, ...(await checkApproval(options, decided)) };
 }
 
-async function decideOn(options: CheckOptions, by: Caller, { name, input, as = {}, signal }: CheckedCall) {
+async function decideOn(options: PolicyCheckOptions, by: Caller, { name, input, as = {}, signal }: CheckedCall) {
   const caller = await subjectCaller(options, by, as);
   // A tool that is hidden from the caller is known, too.
   const known = options.catalog.current(caller);

@@ -1,6 +1,6 @@
 import type { PolicyApi } from '../../heddle.ts';
 import type { RunningParts } from '../create-heddle.ts';
-import type { CheckOptions } from './check-call.ts';
+import type { PolicyCheckOptions } from './check-call.ts';
 import type { SimulationOptions } from './simulate-calls.ts';
 
 type PolicyParts = Pick<RunningParts, 'active' | 'catalog' | 'store' | 'wallClock'>;
@@ -8,11 +8,11 @@ type PolicyParts = Pick<RunningParts, 'active' | 'catalog' | 'store' | 'wallCloc
 /** Returns the policy part of Heddle. Its functions are loaded on use: calls need none of them. */
 export function policyApi(
   { active, catalog, store, wallClock }: PolicyParts,
-  describe: CheckOptions['describe'],
+  describe: PolicyCheckOptions['describe'],
 ): PolicyApi {
   const settings = () => active().config.settings;
   const { keys, audit, standing } = store;
-  const options: CheckOptions & SimulationOptions = {
+  const options: PolicyCheckOptions & SimulationOptions = {
     active,
     catalog,
     keys,
