@@ -22,7 +22,7 @@ policies:
     when: |
       time.getHours() < 6 ||
         time.getHours() > 22
-    reason: At night somebody looks.
+    reason: At night an operator looks.
 `;
 
 describe('policy files', () => {

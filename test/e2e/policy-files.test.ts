@@ -41,7 +41,7 @@ const RULES = `policies:
   - name: hidden
     effect: deny
     tools: [mcp__demo__denied]
-    reason: Nobody calls it.
+    reason: It is not in use.
 `;
 
 verifies('G3', 'puts a new policy file, its changes and its removal in force while Heddle runs', async () => {
