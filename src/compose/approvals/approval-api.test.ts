@@ -1,0 +1,125 @@
+import { describe, expect } from 'vitest';
+import { verifies } from '../../../test/requirements.ts';
+import type { Caller } from '../../core/call.ts';
+import { ada } from '../../core/fixtures.ts';
+import { approvalBench, approvalIdOf, boss, ops } from '../../govern/approvals/fixtures.ts';
+import type { ApprovalVerdict } from '../../heddle.ts';
+import { approvalApi } from './approval-api.ts';
+
+const auditor: Caller = { id: 'key:audit', roles: ['auditor'], via: 'gateway' };
+const eve: Caller = { id: 'eve', roles: ['user', 'operator'], via: 'gateway' };
+
+async function opened() {
+  const bench = await approvalBench();
+  const api = approvalApi(async () => bench.flow);
+  const id = approvalIdOf(await bench.send({ input: { path: 'a' } }));
+  return { bench, api, id };
+}
+
+describe('the approvals of Heddle', () => {
+  verifies('G6', 'are read by owner, approver, auditor and requester, and by no other caller', async () => {
+    const { api, id } = await opened();
+    for (const by of [boss, ops, auditor, ada]) expect((await api.get(by, id)).id).toBe(id);
+    await expect(api.get(eve, id)).rejects.toMatchObject({ code: 'NAME_UNKNOWN' });
+    await expect(api.settled(eve, id, AbortSignal.timeout(1))).rejects.toMatchObject({ code: 'NAME_UNKNOWN' });
+    expect(await api.list(eve)).toEqual([]);
+    expect(await api.list(ada)).toMatchObject([{ id }]);
+    expect(Object.keys(await api.get(ada, id))).not.toContain('binding');
+  });
+
+  verifies('G6', 'are found by the beginning of their id', async () => {
+    const { bench, api, id } = await opened();
+    expect((await api.get(boss, id.slice(0, 10))).id).toBe(id);
+    await bench.send({ input: { path: 'b' } });
+    await expect(api.get(boss, 'ap_')).rejects.toMatchObject({ code: 'NAME_AMBIGUOUS' });
+    for (const wrong of ['', '%', 'ap_zzzz', "ap_' OR 1=1", 'x'.repeat(1_000_000)]) {
+      await expect(api.get(boss, wrong)).rejects.toMatchObject({ code: 'NAME_UNKNOWN' });
+    }
+  });
+
+  verifies('G6', 'are decided by approvers and rejected by the requester, with a note', async () => {
+    const { bench, api, id } = await opened();
+    for (const by of [auditor, ada]) {
+      await expect(api.decide(by, id, { verdict: 'approve' })).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+    }
+    await expect(api.decide(ada, id, { verdict: 'reject' })).rejects.toMatchObject({ code: 'INPUT_INVALID' });
+    await expect(api.decide(ada, id, { verdict: 'reject', note: 'A typo.' })).resolves.toMatchObject({
+      status: 'rejected',
+    });
+    const other = approvalIdOf(await bench.send({ input: { path: 'c' } }));
+    await expect(api.decide(ops, other, { verdict: 'approve' })).resolves.toMatchObject({ status: 'approved' });
+    await expect(api.decide(boss, other, { verdict: 'approve' })).rejects.toMatchObject({ code: 'APPROVAL_SETTLED' });
+  });
+
+  verifies('G6', 'accept no decision with unknown fields, a long note or a wrong standing approval', async () => {
+    const { api, id } = await opened();
+    const wrong: readonly unknown[] = [
+      null,
+      {},
+      { verdict: 'yes' },
+      { verdict: 'approve', force: true },
+      { verdict: 'approve', note: 'x'.repeat(1_000_000) },
+      { verdict: 'approve', note: 1 },
+      { verdict: 'approve', standing: { tool: 'mcp__other__delete' } },
+      { verdict: 'approve', standing: { uses: 0 } },
+      { verdict: 'approve', standing: { untilMs: Number.NaN } },
+      { verdict: 'approve', standing: { arguments: { path: 'other/*' } } },
+      { verdict: 'approve', standing: { session: true } },
+      { verdict: 'reject', note: 'no', standing: {} },
+    ];
+    for (const decision of wrong) {
+      await expect(api.decide(ops, id, decision as ApprovalVerdict)).rejects.toMatchObject({ code: 'INPUT_INVALID' });
+    }
+    expect((await api.get(ops, id)).status).toBe('pending');
+  });
+
+  verifies('G6', 'tell a waiting caller about the decision of another process', async () => {
+    const { api, id } = await opened();
+    const settled = api.settled(ada, id, new AbortController().signal);
+    await api.decide(ops, id, { verdict: 'approve' });
+    await expect(settled).resolves.toMatchObject({ id, status: 'approved' });
+  });
+
+  verifies('G6', 'end a wait when its signal aborts', async () => {
+    const { api, id } = await opened();
+    const waiting = new AbortController();
+    const settled = api.settled(ada, id, waiting.signal);
+    waiting.abort();
+    await expect(settled).rejects.toMatchObject({ code: 'CALL_CANCELLED' });
+  });
+
+  verifies('G11', 'record every step with the identity that acted', async () => {
+    const { bench, api, id } = await opened();
+    await api.decide(ops, id, { verdict: 'approve', note: 'Fine.' });
+    await bench.send({ input: { path: 'a' } });
+    await expect.poll(async () => (await bench.store.audit.search({ limit: 20 })).length).toBeGreaterThan(5);
+    const records = (await bench.store.audit.search({ limit: 20 })).toReversed();
+    const steps = records.map(({ name, phase, caller, detail }) => [
+      name,
+      phase,
+      caller,
+      detail.outcome ?? detail.decision,
+    ]);
+    expect(steps).toEqual([
+      ['approvals.state', 'outcome', 'ada', 'pending'],
+      ['approvals.approve', 'intent', 'key:ops', undefined],
+      ['approvals.state', 'outcome', 'ada', 'approved'],
+      ['approvals.approve', 'outcome', 'key:ops', 'approved'],
+      ['approvals.state', 'outcome', 'ada', 'used'],
+      ['mcp__demo__echo', 'intent', 'ada', 'approved'],
+    ]);
+  });
+
+  verifies('G6', 'list standing approvals for readers, and let owner and approver revoke them', async () => {
+    const { bench, api, id } = await opened();
+    await api.decide(ops, id, { verdict: 'approve', standing: { uses: 3, arguments: { path: '*' } } });
+    const [standing] = await api.standing.list(auditor);
+    expect(standing).toMatchObject({ tool: 'mcp__demo__echo', caller: 'ada', approvedBy: 'key:ops', usesLeft: 3 });
+    await expect(api.standing.list(ada)).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+    await expect(api.standing.revoke(auditor, standing?.id ?? '')).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+    await api.standing.revoke(ops, standing?.id ?? '');
+    expect(await api.standing.list(boss)).toEqual([]);
+    await expect(api.standing.revoke(ops, 'st_none')).rejects.toMatchObject({ code: 'NAME_UNKNOWN' });
+    expect(bench.reached).toEqual([]);
+  });
+});
