@@ -146,7 +146,7 @@ function stagesOf(parts: RunningParts, { view, decide, rates, approvals }: Stage
     decide,
     rates,
     budgets: budgetsOf(parts),
-    hooks: hooksOf(parts),
+    hooks: hooksOf(parts, approvals),
     approvals,
     reads: readStages({ ...view, notifications: parts.notified, clock: parts.clock }),
     clock: wallClock,

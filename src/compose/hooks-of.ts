@@ -1,3 +1,4 @@
+import type { OpenApprovalFlow } from '../govern/approve.ts';
 import { type CurrentHooks, currentHooks } from '../govern/hooks/hooks.ts';
 import type { StoredApproval } from '../store/approval-box.ts';
 import type { RunningParts } from './create-heddle.ts';
@@ -5,9 +6,12 @@ import type { RunningParts } from './create-heddle.ts';
 type PartsOfHooks = Pick<RunningParts, 'active' | 'store' | 'watchdog' | 'env' | 'wallClock' | 'options'>;
 
 /** Returns the hooks in force: those of the configuration, and the functions of the embedding program. */
-export function hooksOf({ active, store, watchdog, env, wallClock, options }: PartsOfHooks): CurrentHooks {
+export function hooksOf(
+  { active, store, watchdog, env, wallClock, options }: PartsOfHooks,
+  openFlow: OpenApprovalFlow,
+): CurrentHooks {
   const cwd = () => active().config.projectFolder;
-  const parts = { audit: store.audit, watchdog, env, cwd, clock: wallClock };
+  const parts = { audit: store.audit, watchdog, env, cwd, clock: wallClock, openFlow };
   return currentHooks(() => active().config.settings, options.hooks ?? {}, parts);
 }
 
@@ -19,8 +23,8 @@ export interface ApprovalObserver {
 }
 
 /** Opens the observer of approvals. Its code is loaded with the first change, if there is such a hook. */
-export function approvalObserver(parts: PartsOfHooks): ApprovalObserver {
-  const current = hooksOf(parts);
+export function approvalObserver(parts: PartsOfHooks, openFlow: OpenApprovalFlow): ApprovalObserver {
+  const current = hooksOf(parts, openFlow);
   let last = Promise.resolve();
   return {
     observe(approval) {

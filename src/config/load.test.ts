@@ -27,7 +27,7 @@ verifies('C14', 'accepts `{}` and fills in every default', async () => {
     limits: {},
     connectors: [],
     roots: [],
-    sampling: { maxCalls: 10, windowMs: 60_000, maxTokens: 4096 },
+    sampling: { permission: 'allow', maxCalls: 10, windowMs: 60_000, maxTokens: 4096 },
     connect: { localConcurrency: 3, remoteConcurrency: 20 },
     gateway: {
       host: '127.0.0.1',

@@ -22,12 +22,12 @@ type ApprovalParts = Pick<RunningParts, 'active' | 'store' | 'changes' | 'wallCl
 /** Prepares the approvals over open parts. */
 export function prepareApprovals(parts: ApprovalParts): PreparedApprovals {
   const webhook = prepareWebhook(parts);
-  const observer = approvalObserver(parts);
   let opened: Promise<ApprovalFlow> | undefined;
   const flow = () => {
     opened ??= openFlow(parts, { webhook, observer });
     return opened;
   };
+  const observer = approvalObserver(parts, flow);
   let loaded: Promise<Omit<Approvals, 'findings'>> | undefined;
   const api = () => {
     loaded ??= import('./approval-api.ts').then(({ approvalApi }) => approvalApi(flow));

@@ -44,7 +44,7 @@ export const SETTING_DEFAULTS = {
   },
   profiles: {},
   roots: [],
-  sampling: { maxCalls: 10, windowMs: 60_000, maxTokens: 4096 },
+  sampling: { permission: 'allow', maxCalls: 10, windowMs: 60_000, maxTokens: 4096 },
   connectors: [],
   builtins: { filesystem: { enabled: true, maxFileBytes: 10_485_760 } },
 } as const;

@@ -48,6 +48,10 @@ const connect = z.strictObject({
 });
 
 const sampling = z.strictObject({
+  permission: z
+    .enum(['allow', 'ask', 'deny'])
+    .default(SAMPLING.permission)
+    .describe('Effect on sampling requests of servers. `ask` waits for an approver with each of them.'),
   maxCalls: z
     .int()
     .nonnegative()

@@ -91,5 +91,5 @@ verifies('T10', 'a withheld sampling response fails the request', async () => {
   const continuation = { kind: 'suspended', server: 'demo', ticket: 't' } as const;
   const inputResponses = { q: { role: 'assistant', model: 'm', content: { type: 'text', text: 'x' } } };
   await stage(aCall({ continuation, inputResponses }), next);
-  expect(seen[0]?.inputResponses).toEqual({ q: { failed: { code: -1, message: 'A hook refused the request.' } } });
+  expect(seen[0]?.inputResponses).toEqual({ q: { failed: { code: -1, message: 'The request was refused.' } } });
 });

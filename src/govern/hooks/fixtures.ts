@@ -9,6 +9,7 @@ import { text } from '../../core/fixtures.ts';
 import type { HookFunctions } from '../../core/records/hook.ts';
 import { openWatchdog } from '../../process/watchdog.ts';
 import type { AuditRecord, Later } from '../../store/audit-log.ts';
+import type { OpenApprovalFlow } from '../approve.ts';
 import { currentHooks, hookStage } from './hooks.ts';
 
 export type WrittenHooks = Partial<Settings['hooks']>;
@@ -16,8 +17,20 @@ export type WrittenHooks = Partial<Settings['hooks']>;
 // No test waits this long: a slow machine must not end a hook early.
 export const LONGEST_MS = 60_000;
 
+/** Settings and parts of a stage that a test may replace. */
+export interface StageExtras {
+  readonly sampling?: Pick<Settings['sampling'], 'permission'>;
+  readonly openFlow?: OpenApprovalFlow;
+}
+
 /** Opens a stage with these hooks, and keeps the audit records that it writes. */
-export function withHooks(written: WrittenHooks, functions: HookFunctions = {}, env: NodeJS.ProcessEnv = process.env) {
+export function withHooks(
+  written: WrittenHooks,
+  functions: HookFunctions = {},
+  { env = process.env, ...extras }: StageExtras & { readonly env?: NodeJS.ProcessEnv } = {},
+) {
+  const sampling = { ...SETTING_DEFAULTS.sampling, ...extras.sampling };
+  const openFlow = extras.openFlow ?? (() => Promise.reject(new Error('No approval is expected.')));
   const folder = mkdtempSync(join(tmpdir(), 'heddle-hooks-'));
   const watchdog = openWatchdog(env);
   onTestFinished(() => {
@@ -26,8 +39,8 @@ export function withHooks(written: WrittenHooks, functions: HookFunctions = {}, 
   });
   const records: AuditRecord[] = [];
   const append = (record: Later<AuditRecord>) => void records.push(typeof record === 'function' ? record() : record);
-  const settings: Pick<Settings, 'hooks'> = { hooks: { ...SETTING_DEFAULTS.hooks, ...written } };
-  const parts = { audit: { append }, watchdog, env, cwd: () => folder, clock: () => 1_700_000_000_500 };
+  const settings = { hooks: { ...SETTING_DEFAULTS.hooks, ...written }, sampling };
+  const parts = { audit: { append }, watchdog, env, cwd: () => folder, clock: () => 1_700_000_000_500, openFlow };
   const stage = hookStage(currentHooks(() => settings, functions, parts));
   const program = (name: string, script: string) => {
     writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`);

@@ -4,6 +4,7 @@ import type { HookEventName, HookFunction, HookFunctions } from '../../core/reco
 import type { Clock } from '../../core/time.ts';
 import type { Watchdog } from '../../process/watchdog.ts';
 import type { AuditLog } from '../../store/audit-log.ts';
+import type { OpenApprovalFlow } from '../approve.ts';
 
 /** A command or webhook of `hooks` in the configuration. */
 export type ConfiguredHook = Settings['hooks'][HookEventName][number];
@@ -16,6 +17,8 @@ export interface HookParts {
   /** The folder in which commands run. */
   readonly cwd: () => string;
   readonly clock: Clock;
+  /** Opens the flow of approvals, for sampling requests. */
+  readonly openFlow: OpenApprovalFlow;
 }
 
 /** The hooks in force, and the parts that run them. */
@@ -23,6 +26,7 @@ export interface Configured {
   readonly parts: HookParts;
   readonly hooks: Settings['hooks'];
   readonly functions: HookFunctions;
+  readonly sampling: Settings['sampling']['permission'];
 }
 
 /** A hook that is about one event. */

@@ -28,7 +28,7 @@ describe('a command before the call', () => {
     const { stage, program, folder } = withHooks(
       beforeCall({ command: ['./look.sh'], timeoutMs: LONGEST_MS }),
       {},
-      { PATH: process.env.PATH, SECRET_OF_OURS: 'x', HEDDLE_HOME: '/nowhere' },
+      { env: { PATH: process.env.PATH, SECRET_OF_OURS: 'x', HEDDLE_HOME: '/nowhere' } },
     );
     program('look.sh', 'cat >event.json; env >env.txt');
     await expect(stage(aCall({ input: { a: 1 } }), answers('done'))).resolves.toEqual(text('done'));

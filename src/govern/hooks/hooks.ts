@@ -8,15 +8,17 @@ export type CurrentHooks = () => Configured | undefined;
 
 /** Returns a function that returns the hooks in force. It compares one value per call, and builds anew after a change. */
 export function currentHooks(
-  settings: () => Pick<Settings, 'hooks'>,
+  settings: () => Pick<Settings, 'hooks' | 'sampling'>,
   functions: HookFunctions,
   parts: HookParts,
 ): CurrentHooks {
   let known: Settings['hooks'] | undefined;
   let current: Configured | undefined;
   return () => {
-    const { hooks } = settings();
-    if (hooks !== known) current = hasNone(hooks, functions) ? undefined : { parts, hooks, functions };
+    const { hooks, sampling } = settings();
+    if (hooks === known) return current;
+    const isNeeded = sampling.permission !== 'allow' || !hasNone(hooks, functions);
+    current = isNeeded ? { parts, hooks, functions, sampling: sampling.permission } : undefined;
     known = hooks;
     return current;
   };

@@ -39,12 +39,25 @@ export async function checkRequests(
   const refused: string[] = [];
   for (const [key, request] of requests) {
     const about = { call, event: () => ({ call, server, request }) };
-    if (await denies(judge(configured, 'beforeInputRequest', about))) refused.push(key);
+    const isRefused = await denies(judge(configured, 'beforeInputRequest', about));
+    if (isRefused || !(await isSamplingAllowed(configured, call, { server, request }))) refused.push(key);
   }
   if (refused.length === 0) return undefined;
   const isWhole = continuation.kind === 'upstream' || continuation.kind === 'call-again';
   const answered = requests.filter(([key]) => isWhole || refused.includes(key));
   return Object.fromEntries(answered.map(([key, request]) => [key, refusalOf(request)]));
+}
+
+/** Applies `sampling.permission` to a sampling request. All other requests are allowed. */
+async function isSamplingAllowed(
+  { sampling, parts: { openFlow } }: Configured,
+  call: ResolvedCall,
+  asked: { readonly server: string; readonly request: InputRequest },
+): Promise<boolean> {
+  if (asked.request.method !== 'sampling/createMessage' || sampling === 'allow') return true;
+  if (sampling === 'deny') return false;
+  const { isSamplingApproved } = await import('./sampling-approval.ts');
+  return isSamplingApproved(openFlow, call, asked);
 }
 
 async function denies(judgements: ReturnType<typeof judge>): Promise<boolean> {
@@ -53,7 +66,7 @@ async function denies(judgements: ReturnType<typeof judge>): Promise<boolean> {
 }
 
 const DECLINED: InputResponse = { action: 'decline' };
-const FAILED: InputResponse = { failed: { code: REJECTED, message: 'A hook refused the request.' } };
+const FAILED: InputResponse = { failed: { code: REJECTED, message: 'The request was refused.' } };
 
 const refusalOf = ({ method }: InputRequest) => (method === 'elicitation/create' ? DECLINED : FAILED);
 /** Only the response to an elicitation has an `action`. */
