@@ -102,7 +102,7 @@ function toCondition(source: string, root: SyntaxNode, run: Run): Condition {
   const unguarded = findUnguarded(root);
 
   function evaluate(values: ConditionValues): ConditionResult {
-    meter.reset();
+    meter.reset(values.budget?.left);
     try {
       const result = run({ ...values, args: withPlainNumbers(values.args, exactNumber) });
       if (meter.isExhausted) return { failure: 'it takes too many steps' };
@@ -111,6 +111,8 @@ function toCondition(source: string, root: SyntaxNode, run: Run): Condition {
       if (meter.isExhausted) return { failure: 'it takes too many steps' };
       if (thrown === dependsOnUnknown) return { failure: dependsOnUnknown.message, isUnknown: true };
       return { failure: describeFailure(thrown, source) };
+    } finally {
+      if (values.budget) values.budget.left -= meter.used;
     }
   }
 

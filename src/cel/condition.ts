@@ -13,6 +13,8 @@ export interface ConditionValues {
   readonly annotations: JsonObject;
   readonly taint: readonly string[];
   readonly time: Date;
+  /** The steps left for all conditions of one call; without it each has its own. */
+  readonly budget?: { left: number };
 }
 
 /** The result of a condition, or the reason why it has none. */

@@ -27,8 +27,10 @@ export interface Meter {
   markCompared(node: SyntaxNode): void;
   /** Adds steps. Throws past the limit. */
   charge(steps: number): void;
-  /** Starts an evaluation. */
-  reset(): void;
+  /** Starts an evaluation with at most this number of steps. */
+  reset(limit?: number): void;
+  /** The steps of the evaluation. */
+  readonly used: number;
   /** True if the evaluation met the limit. `||` and `exists` ignore errors, so the result alone does not tell. */
   readonly isExhausted: boolean;
 }
@@ -39,10 +41,11 @@ const PRODUCERS: ReadonlySet<string> = new Set(['+', 'call', 'rcall', 'list', 'm
 export function meter(): Meter {
   const compared = new WeakSet<object>();
   let steps = 0;
+  let limit = MAX_STEPS;
 
   function charge(more: number): void {
     steps += more;
-    if (steps > MAX_STEPS) throw new RangeError('it takes too many steps');
+    if (steps > limit) throw new RangeError('it takes too many steps');
   }
 
   function chargeValue(node: SyntaxNode, value: unknown): void {
@@ -65,11 +68,15 @@ export function meter(): Meter {
   return {
     charge,
     markCompared: (node) => compared.add(node),
-    reset() {
+    reset(most = MAX_STEPS) {
       steps = 0;
+      limit = Math.min(most, MAX_STEPS);
+    },
+    get used() {
+      return steps;
     },
     get isExhausted() {
-      return steps > MAX_STEPS;
+      return steps > limit;
     },
     attach(environment) {
       // The evaluator is private. It is `this` of each function, and evaluates every node by its method `run`.

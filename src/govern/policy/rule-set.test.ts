@@ -131,6 +131,16 @@ describe('a dynamic rule', () => {
   });
 });
 
+verifies('G3', 'bounds the steps of all rules together: the rule that has none left denies', () => {
+  const when = 'args.list.all(x, x >= 0) && args.list.all(x, x < 0)';
+  const rules = Array.from({ length: 200 }, (_, index) => aRule({ name: `r${index}`, tools: ['mcp__demo'], when }));
+  const input = { list: Array.from({ length: 5000 }, (_, index) => index) };
+  const few = decides({ rules: rules.slice(0, 5) });
+  expect(few(ada, echo, { input }).effect).toBe('allow');
+  expect(decides({ rules })(ada, echo, { input }).reason).toContain('it takes too many steps');
+  expect(few(ada, echo, { input }).effect).toBe('allow');
+});
+
 describe('a rule in shadow mode', () => {
   verifies('G3', 'has no effect, and its verdict is part of the decision', () => {
     const rules = [
