@@ -1,16 +1,11 @@
 import { startUnknownServers } from '../catalog/list.ts';
-import type { LiveCatalog } from '../catalog/live-catalog.ts';
 import { readStages } from '../catalog/reads/read-stages.ts';
 import { resolver, withTarget } from '../catalog/resolve.ts';
 import { invoke } from '../catalog/routing/invoke.ts';
-import type { LiveMetrics } from '../catalog/routing/metrics.ts';
 import { subjectOf } from '../catalog/subject.ts';
 import { configDigest } from '../config/config-digest.ts';
-import type { Feed } from '../core/async/feed.ts';
 import { requireRole } from '../core/call/caller.ts';
 import type { Caller, Target } from '../core/call.ts';
-import type { Change } from '../core/records/server-status.ts';
-import type { Clock } from '../core/time.ts';
 import type { OpenApprovalFlow } from '../govern/approve.ts';
 import { type Decide, hidesServer } from '../govern/decide.ts';
 import type { BudgetOptions } from '../govern/limits/budget.ts';
@@ -19,12 +14,6 @@ import { openTaints } from '../govern/policy/taints.ts';
 import { rates } from '../govern/rate-limit.ts';
 import { type StageOptions, type Stages, stageNames, stages } from '../govern/stages.ts';
 import type { Heddle } from '../heddle.ts';
-import type { Watchdog } from '../process/watchdog.ts';
-import type { Store } from '../store/store.ts';
-import type { AuthParts } from '../upstream/auth/auth-parts.ts';
-import type { ServerRequests } from '../upstream/elicitation/server-requests.ts';
-import type { Notifications } from '../upstream/lifecycle/notifications.ts';
-import type { Servers } from '../upstream/servers.ts';
 import { access } from './access.ts';
 import type { ActiveConfig } from './active-config.ts';
 import { administration } from './administration.ts';
@@ -32,33 +21,13 @@ import { prepareApprovals } from './approvals/prepare-approvals.ts';
 import { auditApi } from './audit/audit-api.ts';
 import { browse, LIST_WAIT_MS, nameWaitMs } from './browse.ts';
 import { changesFor } from './change-publishers.ts';
-import type { Environment, HeddleOptions } from './heddle-options.ts';
 import { hooksOf } from './hooks-of.ts';
 import { policyApi } from './policy/policy-api.ts';
 import { profileNames } from './profile-names.ts';
-import type { RegisteredServers } from './registered-servers.ts';
+import type { RunningParts } from './running-parts.ts';
 import { browserSignIns } from './sign-in/browser-sign-ins.ts';
 import { signInCall } from './sign-in/sign-in-call.ts';
 import { signIns } from './sign-in/sign-ins.ts';
-
-/** The open parts of a Heddle. */
-export interface RunningParts {
-  readonly active: () => ActiveConfig;
-  readonly store: Store;
-  readonly changes: Feed<Change>;
-  readonly notified: Notifications;
-  readonly catalog: LiveCatalog;
-  readonly servers: Servers;
-  readonly metrics: LiveMetrics;
-  readonly registered: RegisteredServers;
-  readonly serverRequests: ServerRequests;
-  readonly clock: Clock;
-  readonly wallClock: Clock;
-  readonly watchdog: Watchdog;
-  readonly auth: AuthParts;
-  readonly env: Environment;
-  readonly options: HeddleOptions;
-}
 
 /** Builds the Heddle object over open parts. `shutDown` closes them; it runs once. */
 export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>): Heddle {

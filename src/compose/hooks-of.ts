@@ -1,7 +1,7 @@
 import type { OpenApprovalFlow } from '../govern/approve.ts';
 import { type CurrentHooks, currentHooks } from '../govern/hooks/hooks.ts';
 import type { StoredApproval } from '../store/approval-box.ts';
-import type { RunningParts } from './create-heddle.ts';
+import type { RunningParts } from './running-parts.ts';
 
 type PartsOfHooks = Pick<RunningParts, 'active' | 'store' | 'watchdog' | 'env' | 'wallClock' | 'options'>;
 

@@ -5,8 +5,8 @@ import { canonicalJson } from '../../core/json.ts';
 import type { ApprovalFlow } from '../../govern/approvals/approval-flow.ts';
 import type { ApprovalWebhook } from '../../govern/approvals/webhook.ts';
 import type { Approvals } from '../../heddle.ts';
-import type { RunningParts } from '../create-heddle.ts';
 import { type ApprovalObserver, approvalObserver } from '../hooks-of.ts';
+import type { RunningParts } from '../running-parts.ts';
 import { prepareWebhook } from './webhook-part.ts';
 
 /** The approvals of a Heddle. Their code is loaded with the first call that needs one. */

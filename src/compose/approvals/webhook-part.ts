@@ -1,6 +1,6 @@
 import { realTimer, repeatEvery } from '../../core/time.ts';
 import type { ApprovalWebhook } from '../../govern/approvals/webhook.ts';
-import type { RunningParts } from '../create-heddle.ts';
+import type { RunningParts } from '../running-parts.ts';
 
 /** The interval at which a gateway looks for approvals that an ended process could not send. */
 const RECHECK_MS = 30_000;

@@ -1,5 +1,5 @@
 import type { PolicyApi } from '../../heddle.ts';
-import type { RunningParts } from '../create-heddle.ts';
+import type { RunningParts } from '../running-parts.ts';
 import type { PolicyCheckOptions } from './check-call.ts';
 import type { SimulationOptions } from './simulate-calls.ts';
 
