@@ -190,6 +190,15 @@ describe('at a terminal', () => {
     expect(callsOf(one)).toEqual([]);
   });
 
+  verifies('G6', 'a signal ends the command at the prompt, and the approval stays pending', async () => {
+    const one = asking();
+    const { ended, interrupt, screen } = await terminal(one, WRITE, WIDE);
+    await until('the user is asked', () => screen().includes('Run it? [y/N]'));
+    interrupt('SIGTERM');
+    expect(await ended()).toBe(130);
+    expect(JSON.parse((await one.heddle(['approvals', '--json'])).stdout)).toMatchObject([{ status: 'pending' }]);
+  });
+
   verifies('G2', 'a user decides on the call of another', async () => {
     const one = asking();
     const id = await request(one);

@@ -43,9 +43,9 @@ async function approveHere({ id }: PendingApproval, { approvals, call }: Waiting
     import('../print/show-whole.ts'),
     import('./print-approval.ts'),
   ]);
-  const { caller, name } = call;
+  const { caller, name, signal } = call;
   const approval = await approvals.get(caller, id);
-  if ((await showWhole(approvalText(approval, process.stderr))) && (await askNo('Run it?'))) return;
+  if ((await showWhole(approvalText(approval, process.stderr), signal)) && (await askNo('Run it?', signal))) return;
   await approvals.decide(caller, id, { verdict: 'reject', note: 'The user said no at the terminal.' });
   throw new HeddleError('APPROVAL_REJECTED', `You said no, so ${name} was not called.`, {
     fix: 'Change the call, or wait 10 minutes to be asked about the same call again.',
@@ -58,6 +58,9 @@ async function stillPending(pending: PendingApproval, { approvals, call }: Waiti
   const { id, byRequester } = pending;
   const fix = `Run \`heddle approvals approve ${id}\` in a terminal, then repeat the same call.`;
   const { code, message, fix: advice, details } = approvalPending(call, pending, byRequester && fix);
-  const { rule } = await approvals.get(call.caller, id);
-  return new HeddleError(code, message, { fix: advice, details: { ...details, rule } });
+  const approval = await approvals.get(call.caller, id).catch(() => undefined); // The gateway may be gone.
+  return new HeddleError(code, message, {
+    fix: advice,
+    details: { ...details, ...(approval && { rule: approval.rule }) },
+  });
 }

@@ -15,9 +15,9 @@ export async function askYes(question: string): Promise<boolean> {
   return !/^n(o)?$/i.test(answer.trim());
 }
 
-/** Asks for yes or no. Enter means no. */
-export async function askNo(question: string): Promise<boolean> {
-  const answer = await ask(`${shown(question)} [y/N] `);
+/** Asks for yes or no. Enter means no. When the signal aborts, it throws and releases the terminal. */
+export async function askNo(question: string, signal?: AbortSignal): Promise<boolean> {
+  const answer = await ask(`${shown(question)} [y/N] `, signal);
   return /^y(es)?$/i.test(answer.trim());
 }
 
@@ -73,8 +73,11 @@ export async function askHidden(question: string): Promise<string> {
   }
 }
 
-const ask = (question: string): Promise<string> =>
-  askOn(process.stderr, (lines, signal) => lines.question(question, { signal }));
+const ask = (question: string, until?: AbortSignal): Promise<string> =>
+  askOn(process.stderr, (lines, signal) => {
+    const either = until ? AbortSignal.any([signal, until]) : signal;
+    return lines.question(question, { signal: either });
+  });
 
 async function askOn(
   output: NodeJS.WritableStream,
