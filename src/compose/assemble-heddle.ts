@@ -139,14 +139,21 @@ interface Reload {
 
 /** Activates the configuration again whenever one of its files or `trust.json` changes. */
 async function followFiles(
-  { config, trustVersion, options, env }: HeddleParts,
+  { config, trustVersion, options, env, store }: HeddleParts,
   { read, adopt, changes }: Reload,
 ): Promise<{ close(): void }> {
   const { followConfig } = await import('../config/follow-config.ts');
   const apply = (next: Config) => {
     adopt(next);
+    recordReload(store, next, wallClockOf(options)());
     changes.publish({ kind: 'config', subject: 'configuration', detail: { problems: next.problems.length } });
   };
   const also = new Map([[trustFile(homeFolder(env)), trustVersion]]);
   return followConfig({ first: config, read, also, apply, onProblems: options.onProblems ?? (() => {}) });
+}
+
+/** Records that changed files are active now: the rules of later records are theirs. */
+function recordReload({ audit }: Store, { files, problems }: Config, at: number): void {
+  const record = { callId: '', phase: 'outcome', at, caller: 'heddle', via: 'store', name: 'config.reload' } as const;
+  audit.append({ ...record, detail: { files: files.map(({ file }) => file), problems: problems.length } });
 }

@@ -67,8 +67,10 @@ function startingAt(time: number | undefined): (rows: readonly StoredRow[]) => r
 
 /** Returns the ids of the first and the last row. An empty table has a last id before the first. */
 export async function idsOf(table: AuditTable): Promise<{ readonly first: number; readonly last: number }> {
+  const audit = `${table.schema}.audit`;
+  // SQLite looks up one extreme by the key; for both in one query it would read the whole table.
   const [row] = await table.read({
-    sql: `SELECT min(id) AS first, max(id) AS last FROM ${table.schema}.audit`,
+    sql: `SELECT (SELECT min(id) FROM ${audit}) AS first, (SELECT max(id) FROM ${audit}) AS last`,
     values: [],
   });
   return row?.first == null ? { first: 1, last: 0 } : { first: Number(row.first), last: Number(row.last) };
