@@ -78,7 +78,7 @@ export function approvalBox(statements: Statements, watch: ApprovalWatch): Appro
     async unnotified(now, limit) {
       return toApprovals(
         await statements.read(
-          sql`SELECT ${COLUMNS} FROM ${table} WHERE status = 'pending' AND notified_at IS NULL AND expires_at > ${now}
+          sql`SELECT ${COLUMNS} FROM ${table} WHERE status = 'pending' AND notified_at IS NULL AND expires_at + 0 > ${now}
             ORDER BY requested_at, id LIMIT ${limit}`,
         ),
       );

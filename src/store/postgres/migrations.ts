@@ -170,6 +170,8 @@ export const MIGRATIONS: readonly Migration[] = [
     `CREATE INDEX approvals_binding ON ${SCHEMA}.approvals (binding, requested_at)`,
     `CREATE INDEX approvals_status ON ${SCHEMA}.approvals (status, requested_at)`,
     `CREATE UNIQUE INDEX approvals_open ON ${SCHEMA}.approvals (binding) WHERE status IN ('pending', 'approved')`,
+    `CREATE INDEX approvals_due ON ${SCHEMA}.approvals (status, expires_at)`,
+    `CREATE INDEX approvals_unnotified ON ${SCHEMA}.approvals (status, notified_at, requested_at)`,
     `CREATE INDEX approvals_principal ON ${SCHEMA}.approvals (principal, status, settled_at)`,
     `CREATE TABLE ${SCHEMA}.approval_state (id INTEGER PRIMARY KEY, changes DOUBLE PRECISION NOT NULL)`,
     `INSERT INTO ${SCHEMA}.approval_state VALUES (1, 0)`,

@@ -167,6 +167,8 @@ export const MIGRATIONS: readonly Migration[] = [
     `CREATE INDEX approvals_binding ON approvals (binding, requested_at)`,
     `CREATE INDEX approvals_status ON approvals (status, requested_at)`,
     `CREATE UNIQUE INDEX approvals_open ON approvals (binding) WHERE status IN ('pending', 'approved')`,
+    `CREATE INDEX approvals_due ON approvals (status, expires_at)`,
+    `CREATE INDEX approvals_unnotified ON approvals (status, notified_at, requested_at)`,
     `CREATE INDEX approvals_principal ON approvals (principal, status, settled_at)`,
     `CREATE TABLE approval_state (id INTEGER PRIMARY KEY, changes REAL NOT NULL)`,
     `INSERT INTO approval_state VALUES (1, 0)`,
