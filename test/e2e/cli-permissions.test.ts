@@ -117,7 +117,9 @@ verifies('G2', 'does not write a rule that a stronger one overrides, and names t
 
   // The list of the same file loses the rule, so it is not stronger.
   expect((await heddle(['permissions', 'allow', 'mcp__browser', '--scope', 'project'])).code).toBe(0);
-  expect((await heddle(['permissions', 'ask', 'mcp__filesystem__read_file'])).stderr).toContain('built-in is stronger');
+  expect((await heddle(['permissions', 'ask', 'mcp__filesystem__fs_read_file'])).stderr).toContain(
+    'built-in is stronger',
+  );
 });
 
 verifies('G2', '`permissions mode` sets the mode, unless a file of higher precedence does', async () => {

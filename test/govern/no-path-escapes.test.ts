@@ -34,11 +34,11 @@ async function countsIn(file: string): Promise<Readonly<Record<string, number>>>
   return tally(text.split('\n').filter(Boolean));
 }
 
-/** Counts the opening records of calls that were sent to a server, by kind and case. */
-const sentIn = (records: readonly AuditRecord[]) =>
+/** Counts the opening records with a decision, by kind and case. Those of allowed calls are the calls that were sent. */
+const openedIn = (records: readonly AuditRecord[], decision: string) =>
   tally(
     records
-      .filter(({ phase, detail }) => phase === 'intent' && detail.decision === 'allow')
+      .filter(({ phase, detail }) => phase === 'intent' && detail.decision === decision)
       .map(({ name, detail }) => `${detail.kind ?? 'tool'} ${name}`),
   );
 
@@ -65,7 +65,9 @@ interface Ran {
 /** Expects that the server got exactly the calls that the records say, and no denied or unapproved one. */
 async function expectNoEscape({ counts, records, tries }: Ran): Promise<void> {
   const counted = await countsIn(counts);
-  expect(sentIn(records)).toEqual(counted);
+  expect(openedIn(records, 'allow')).toEqual(counted);
+  const held = Object.entries(tries).map(([kind, count]) => [`${kind} asked`, count]);
+  expect(openedIn(records, 'ask')).toEqual(Object.fromEntries(held));
   const expected = Object.entries(tries).flatMap(([kind, count]) => [
     [`${kind} allowed`, count],
     [`${kind} failing`, count],

@@ -26,6 +26,7 @@ export async function putRules(effect: RuleEffect, rules: readonly string[], inp
   const target = await ruleFileFor(before, input);
   const inForce = await rulesInForce(before);
   await withHeddle(idleOptions(input), async (heddle) => {
+    await heddle.catalog.list(localCaller(), { waitMs: 0, limit: 1 }); // Makes the built-in tools known.
     for (const rule of rules) await requireEffect({ effect, rule, file: target.file, inForce }, heddle);
     await noticeUnmatched(rules, inForce, heddle);
   });

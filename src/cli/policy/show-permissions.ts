@@ -19,6 +19,7 @@ export async function showPermissions(input: Input): Promise<number> {
   const options = { ...openOptions(input), autoConnect: false };
   const { permissions, config, unknown } = await withHeddle(options, async (heddle) => {
     const by = localCaller();
+    await heddle.catalog.list(by, { waitMs: 0, limit: 1 }); // Makes the built-in tools known.
     const servers = await heddle.servers.list(by);
     return {
       permissions: await heddle.policy.permissions(by, subject),
