@@ -1,0 +1,103 @@
+import type { ChildProcess } from 'node:child_process';
+import { HeddleError } from '../../src/core/errors.ts';
+import { openHeddle } from '../../src/index.ts';
+import type { Endpoint } from '../servers/interactive-clients.ts';
+import { BIN, type Project, type RunningUp } from './heddle-command.ts';
+import { connectSdk, connectTasks, type WaitingClient } from './waiting-clients.ts';
+
+/** A front end of the matrix: a client, its era and its transport. */
+export interface Row {
+  readonly label: string;
+  /** The key of its calls. */
+  readonly key: string;
+  readonly kind: 'form' | 'task' | 'other' | 'library' | 'cli';
+  readonly era?: 'legacy' | 'modern';
+  readonly transport?: Endpoint['transport'];
+  connect(gateway: MatrixGateway): Promise<WaitingClient>;
+}
+
+/** The gateway of one test. */
+export interface MatrixGateway {
+  readonly own: Project;
+  readonly running: RunningUp;
+}
+
+const TRANSPORTS = { legacy: ['http', 'stdio', 'sse', 'ws'], modern: ['http', 'stdio', 'ws'] } as const;
+
+/** The API key of the caller with this name. */
+export const keyOf = (name: string) => `hk_${name}`;
+
+/** Lists every front end with every era and transport. Each gateway client over HTTP, SSE or WebSocket is a caller. */
+function allRows(): readonly Row[] {
+  const gateway = (['form', 'other', 'task'] as const).flatMap((kind) =>
+    (['legacy', 'modern'] as const).flatMap((era) =>
+      kind === 'task' && era === 'legacy' ? [] : TRANSPORTS[era].map((transport) => ({ kind, era, transport })),
+    ),
+  );
+  return [
+    ...gateway.map((row): Row => {
+      const { kind, era, transport } = row;
+      const key = `${kind}-${era}-${transport}`;
+      const connect = (to: MatrixGateway) => {
+        const endpoint = endpointOf(transport, key, to);
+        return kind === 'task' ? connectTasks(endpoint) : connectSdk(endpoint, { era, forms: kind === 'form' });
+      };
+      return { ...row, key, label: `${kind}: ${era} over ${transport}`, connect };
+    }),
+    { label: 'library', key: 'library', kind: 'library', connect: ({ own }) => connectLibrary(own) },
+    { label: 'heddle call', key: 'cli', kind: 'cli', connect: async ({ own }) => connectCommand(own) },
+  ];
+}
+
+export const ROWS = allRows();
+
+function endpointOf(transport: Endpoint['transport'], key: string, { own, running }: MatrixGateway): Endpoint {
+  if (transport === 'stdio') {
+    return { transport, command: process.execPath, args: [BIN, 'serve', '--stdio'], cwd: own.folder, env: own.env };
+  }
+  const url = transport === 'sse' ? running.url.replace('/mcp', '/sse') : running.url;
+  return { transport, url, token: keyOf(key) };
+}
+
+/** A program without `onApprovalRequest`: it waits for the decision, and makes the same call again. */
+async function connectLibrary({ folder, env }: Project): Promise<WaitingClient> {
+  const heddle = await openHeddle({ cwd: folder, env });
+  const closed = new AbortController();
+  async function call(tool: string, key: string): Promise<string> {
+    try {
+      await heddle.call(`counting.${tool}`, { key }, { signal: closed.signal });
+      return 'ok';
+    } catch (thrown) {
+      const { code, details } = HeddleError.from(thrown);
+      if (code !== 'APPROVAL_PENDING') return code;
+      const { status } = await heddle.approvals.wait(String(details.approval), { signal: closed.signal });
+      // The same call would request another approval.
+      return status === 'timeout' ? 'APPROVAL_TIMED_OUT' : call(tool, key);
+    }
+  }
+  return {
+    forms: [],
+    call: (tool, key) => call(tool, key).catch(() => 'closed'),
+    async close() {
+      closed.abort();
+      await heddle.close();
+    },
+  };
+}
+
+/** `heddle call --wait-approval` without a terminal. */
+function connectCommand(own: Project): WaitingClient {
+  const children: ChildProcess[] = [];
+  return {
+    forms: [],
+    async call(tool, key) {
+      const args = ['call', `counting.${tool}`, `key=${key}`, '--wait-approval', '10m', '--json'];
+      const meanwhile = async (child: ChildProcess) => void children.push(child);
+      const { code, stderr } = await own.heddle(args, { meanwhile });
+      return code === 0 ? 'ok' : (/[A-Z]+_[A-Z_]+/.exec(stderr)?.[0] ?? `exit ${code}`);
+    },
+    async close() {
+      for (const child of children) child.kill('SIGINT');
+    },
+  };
+}
