@@ -8,7 +8,7 @@ export function examineApprovalRules({ approvals }: Pick<Settings, 'approvals'>,
     const stage = impossibleStage({ stages }, identities);
     if (stage === undefined) return [];
     const { approvers = [], need = 1 } = stages[stage] ?? {};
-    const what = stages.length === 1 ? 'It' : `Its stage ${stage + 1}`;
+    const what = stages.length === 1 ? 'it' : `its stage ${stage + 1}`;
     return [
       {
         level: 'error',
