@@ -155,5 +155,8 @@ async function followFiles(
 /** Records that changed files are active now: the rules of later records are theirs. */
 function recordReload({ audit }: Store, { files, problems }: Config, at: number): void {
   const record = { callId: '', phase: 'outcome', at, caller: 'heddle', via: 'store', name: 'config.reload' } as const;
-  audit.append({ ...record, detail: { files: files.map(({ file }) => file), problems: problems.length } });
+  audit.append({
+    ...record,
+    detail: { files: files.flatMap(({ file, state }) => (state === 'absent' ? [] : file)), problems: problems.length },
+  });
 }

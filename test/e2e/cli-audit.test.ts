@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { AuditEntry } from '../../src/core/records/audit-entry.ts';
 import { verifies } from '../requirements.ts';
+import { until } from '../until.ts';
 import { type Project, project } from './heddle-command.ts';
 
 const note = { 'note.txt': 'A short note.\n' };
@@ -94,6 +95,18 @@ describe('heddle audit', () => {
     await running.stop();
     const [last] = await searched(here);
     expect(last).toMatchObject({ phase: 'checkpoint', caller: 'heddle', detail: { heads: expect.any(Array) } });
+  });
+
+  verifies('G11', 'a gateway records each reload of the configuration', async () => {
+    const here = project({ ...note, 'heddle.json': { mode: 'guarded' } });
+    const running = await here.up();
+    writeFileSync(join(here.folder, 'heddle.json'), JSON.stringify({ mode: 'strict' }));
+    const reloads = () => searched(here, 'name=config.reload');
+    await until('the reload is recorded', async () => (await reloads()).length > 0);
+    expect(await reloads()).toMatchObject([
+      { caller: 'heddle', detail: { files: [expect.stringMatching(/heddle\.json$/)] } },
+    ]);
+    await running.stop();
   });
 
   it('exports to a file that only its owner can read', async () => {
